@@ -1,0 +1,40 @@
+// Package stillpoint is the root of Stillpoint, which trains models on
+// sensitive records under differential privacy by finding stationary points of
+// the loss. It holds no code; see the packages below it and the command in
+// cmd/stillpoint.
+//
+// # The guarantee
+//
+// A run with budget (epsilon, delta) is (epsilon, delta)-differentially private
+// for neighbouring tables that differ in one row: by replacing it under the
+// relation replace-one, by its presence under add-or-remove. It is counted in
+// Gaussian differential privacy: every answer about records carries Gaussian
+// noise, the charges (sensitivity/sigma)^2 of all answers sum to at most mu^2,
+// and mu is the largest value for which mu-GDP implies (epsilon, delta)-DP. The
+// sum is guarded by a filter that refuses what would pass mu^2 before anything
+// is computed, so the guarantee is settled before the first answer and holds
+// for algorithms that choose their questions adaptively.
+//
+// Sensitivity is enforced: each record's contribution is clipped, differences
+// of gradients included, in arithmetic whose rounding is bounded and charged.
+// Contributions are rounded to integers, summed exactly, and given exactly
+// rounded normal noise; what is released is a post-processing of the ideal
+// mechanism. Package account holds the arithmetic of charges, package curator
+// the wall around the records, docs/exactness.md the derivation.
+//
+// # The adversary
+//
+// The adversary knows every record but one, the configuration, the code and
+// everything a run writes: model, certificate, ledger, progress, exit status.
+// It chooses the records it knows, malformed ones included. It does not see the
+// machine's memory, and it does not measure time at a resolution that tells
+// rows apart.
+//
+// # Out of scope
+//
+// Several rows of one person (the privacy unit is a row), timing and other side
+// channels of the machine, a loss written to leak, choices an analyst makes
+// after looking at the table (bounds, features, hyperparameters), and whatever
+// is computed from the table by other means, evaluation included. A second fit
+// costs a second budget.
+package stillpoint
