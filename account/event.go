@@ -1,0 +1,86 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// Everyone is the cohort identifier that stands for all records.
+const Everyone uint64 = 0
+
+// Kind names the law of a release. Kinds are added as the accountant learns
+// them; a kind it does not know is refused, never skipped.
+type Kind string
+
+// Gaussian is a vector plus N(0, Sigma^2 I).
+const Gaussian Kind = "gaussian"
+
+// Event is one release as privacy sees it: the law of its noise, not its
+// value. It is necessary and sufficient for accounting. Events are values;
+// once in a ledger they cannot be changed.
+type Event struct {
+	// Index counts the events of a ledger from 0; set by the ledger.
+	Index int `json:"index"`
+	// Kind is the law of the noise.
+	Kind Kind `json:"kind"`
+	// Question names what was asked, e.g. "gradient"; for people only.
+	Question string `json:"question"`
+	// Cohort is the identifier of the records that took part. Cohorts other
+	// than Everyone are disjoint from each other.
+	Cohort uint64 `json:"cohort"`
+	// Sensitivity bounds in Euclidean norm how far the un-noised vector moves
+	// between neighbouring tables. Unit: that of the sum.
+	Sensitivity float64 `json:"sensitivity"`
+	// Sigma is the standard deviation of the noise in each coordinate, in the
+	// unit of Sensitivity.
+	Sigma float64 `json:"sigma"`
+	// Charge is (Sensitivity/Sigma)^2, rounded up.
+	Charge float64 `json:"charge"`
+	// Simulated is true when the noise did not come from secret coins. Such an
+	// event protects nobody.
+	Simulated bool `json:"simulated,omitempty"`
+}
+
+// GaussianEvent returns the event of a Gaussian release; its charge is
+// computed here. sensitivity and sigma must be finite and > 0.
+func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (Event, error) {
+	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma}
+	charge, err := e.recharge()
+	if err != nil {
+		return Event{}, err
+	}
+	e.Charge = charge
+	return e, nil
+}
+
+// recharge computes the charge from the law alone.
+func (e Event) recharge() (float64, error) {
+	if e.Kind != Gaussian {
+		return 0, fmt.Errorf("account: kind = %q: must be %q", e.Kind, Gaussian)
+	}
+	if !(e.Sensitivity > 0) || math.IsInf(e.Sensitivity, 0) {
+		return 0, fmt.Errorf("account: sensitivity = %v: must be finite and > 0", e.Sensitivity)
+	}
+	if !(e.Sigma > 0) || math.IsInf(e.Sigma, 0) {
+		return 0, fmt.Errorf("account: sigma = %v: must be finite and > 0", e.Sigma)
+	}
+	ratio := divUp(e.Sensitivity, e.Sigma)
+	charge := mulUp(ratio, ratio)
+	if math.IsInf(charge, 0) {
+		return 0, fmt.Errorf("account: sigma = %v: too small for sensitivity %v", e.Sigma, e.Sensitivity)
+	}
+	return charge, nil
+}
+
+// Check reports whether the event's charge covers its law: it returns an
+// error when the stated charge is below (Sensitivity/Sigma)^2.
+func (e Event) Check() error {
+	charge, err := e.recharge()
+	if err != nil {
+		return err
+	}
+	if !(e.Charge >= charge) || math.IsInf(e.Charge, 0) {
+		return fmt.Errorf("account: event %d: charge = %v: must be at least (sensitivity/sigma)^2 = %v", e.Index, e.Charge, charge)
+	}
+	return nil
+}
