@@ -1,0 +1,112 @@
+package convex
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Ball is a closed Euclidean ball. The zero value is the set that holds only the
+// origin, of any dimension.
+type Ball struct {
+	centre []float64 // nil: the origin, of any dimension
+	radius float64
+}
+
+// NewBall makes the ball of the given radius around centre, which is copied; a
+// nil centre is the origin, of any dimension. It returns an error unless the
+// radius is finite and > 0 and every coordinate of the centre is finite.
+func NewBall(centre []float64, radius float64) (Ball, error) {
+	if !(radius > 0) || math.IsInf(radius, 1) {
+		return Ball{}, fmt.Errorf("convex: ball: radius = %v: must be finite and > 0", radius)
+	}
+	for j, c := range centre {
+		if c-c != 0 {
+			return Ball{}, fmt.Errorf("convex: ball: centre[%d] = %v: must be finite", j, c)
+		}
+	}
+	return Ball{slices.Clone(centre), radius}, nil
+}
+
+// Radius returns the radius.
+func (b Ball) Radius() float64 { return b.radius }
+
+// Centre returns a copy of the centre; nil means the origin.
+func (b Ball) Centre() []float64 { return slices.Clone(b.centre) }
+
+// Name returns "ball(2)" for radius 2 around the origin, and "ball(2, centred)"
+// around any other point, whose coordinates it leaves out.
+func (b Ball) Name() string {
+	r := strconv.FormatFloat(b.radius, 'g', -1, 64)
+	if b.centre != nil {
+		return "ball(" + r + ", centred)"
+	}
+	return "ball(" + r + ")"
+}
+
+// Contains says whether ||w - centre|| <= radius, in floating point. It panics if
+// w has another dimension than the centre.
+func (b Ball) Contains(w []float64) bool {
+	return b.distance(w).within(b.radius)
+}
+
+// Project moves w along the line to the centre until it is within the radius. It
+// panics if w has another dimension than the centre, and leaves w as it is where
+// a coordinate of w - centre is not finite.
+//
+// Rounding may leave the scaled point a few ulp outside; it is then pulled in a
+// little more, twice as much each time. Where the centre is so large that its
+// coordinates are coarser than the radius, that ends at the centre.
+func (b Ball) Project(w []float64) {
+	d := b.distance(w)
+	if d.within(b.radius) || d.largest-d.largest != 0 {
+		return
+	}
+	factor := b.radius / d.largest / d.ratio
+	start := slices.Clone(w)
+	for pull := 0x1p-53; ; pull *= 2 {
+		keep := factor * (1 - min(pull, 1))
+		for j, v := range start {
+			c := b.at(j)
+			w[j] = c + float64(keep*(v-c))
+		}
+		if b.distance(w).within(b.radius) {
+			return
+		}
+	}
+}
+
+func (b Ball) at(j int) float64 {
+	if b.centre == nil {
+		return 0
+	}
+	return b.centre[j]
+}
+
+// distance is largest * ratio, kept apart so that it neither overflows nor
+// underflows: the largest coordinate of w - centre in size, and the norm divided
+// by it, at most sqrt d.
+type distance struct{ largest, ratio float64 }
+
+func (b Ball) distance(w []float64) distance {
+	if b.centre != nil && len(w) != len(b.centre) {
+		panic(fmt.Sprintf("convex: ball: len(w) = %d: must be the centre's %d", len(w), len(b.centre)))
+	}
+	largest := 0.0
+	for j, v := range w {
+		largest = max(largest, math.Abs(v-b.at(j)))
+	}
+	if largest == 0 {
+		return distance{}
+	}
+	squares := 0.0
+	for j, v := range w {
+		q := (v - b.at(j)) / largest
+		squares = math.FMA(q, q, squares)
+	}
+	return distance{largest, math.Sqrt(squares)}
+}
+
+// within is false for a distance that is NaN or infinite.
+func (d distance) within(radius float64) bool { return float64(d.largest*d.ratio) <= radius }

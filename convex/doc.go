@@ -1,0 +1,2 @@
+// Package convex holds the convex sets that iterates are projected on.
+package convex

@@ -1,0 +1,21 @@
+// Package convex holds closed convex constraint sets and the Euclidean projection
+// on each. Sets are public, immutable and safe for concurrent use.
+package convex
+
+// Set is a closed convex set of parameter vectors.
+type Set interface {
+	// Name is a short identifier with parameters, such as "ball(2)".
+	Name() string
+	// Project moves w to the nearest point of the set, up to rounding; Contains
+	// is true afterwards, so that projecting again changes no bit. A w with a NaN
+	// or an infinity has no nearest point and is left as it is.
+	Project(w []float64)
+	// Contains says whether w is in the set; false for a w with a NaN or an
+	// infinity.
+	Contains(w []float64) bool
+}
+
+var (
+	_ Set = Whole{}
+	_ Set = Ball{}
+)

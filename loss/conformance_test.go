@@ -1,0 +1,113 @@
+package loss_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/losstest"
+)
+
+// conforming lists, for each registered loss, the names to run. A registered loss
+// that is missing here fails the test.
+var conforming = map[string][]string{
+	"logistic":       {"logistic"},
+	"tanh":           {"tanh"},
+	"sigmoid":        {"sigmoid"},
+	"smoothed-hinge": {"smoothed-hinge(0.01)", "smoothed-hinge(0.5)", "smoothed-hinge(1)", "smoothed-hinge(3)"},
+	"huber":          {"huber(0.001)", "huber(0.1)", "huber(1)", "huber(20)"},
+	"squared":        {"squared(0.05)", "squared(1)", "squared(4)"},
+	"welsch":         {"welsch(0.01)", "welsch(0.7)", "welsch(1)", "welsch(50)"},
+	"geman-mcclure":  {"geman-mcclure(0.01)", "geman-mcclure(0.7)", "geman-mcclure(1)", "geman-mcclure(50)"},
+	"tukey":          {"tukey(0.01)", "tukey(0.7)", "tukey(1)", "tukey(4.685)", "tukey(50)"},
+	"slow-tail":      {"slow-tail"},
+}
+
+var conformingRegularizers = map[string][]string{
+	"none":      {"none"},
+	"l2":        {"l2(0)", "l2(0.01)", "l2(3)"},
+	"nonconvex": {"nonconvex(0)", "nonconvex(0.01)", "nonconvex(3)"},
+}
+
+func TestEveryLossConforms(t *testing.T) {
+	types := map[string]bool{}
+	for _, name := range loss.Names() {
+		if len(conforming[name]) == 0 {
+			t.Errorf("loss %q is registered and not run through the conformance suite", name)
+		}
+		for _, full := range conforming[name] {
+			l, err := loss.Parse(full)
+			if err != nil {
+				t.Fatal(err)
+			}
+			types[reflect.TypeOf(l).Name()] = true
+			t.Run(full, func(t *testing.T) { losstest.Conformance(t, l) })
+		}
+	}
+	requireTypes(t, types, "Slopes", "Gradient")
+}
+
+func TestEveryRegularizerConforms(t *testing.T) {
+	types := map[string]bool{}
+	for _, name := range loss.RegularizerNames() {
+		if len(conformingRegularizers[name]) == 0 {
+			t.Errorf("regularizer %q is registered and not run through the conformance suite", name)
+		}
+		for _, full := range conformingRegularizers[name] {
+			r, err := loss.ParseRegularizer(full)
+			if err != nil {
+				t.Fatal(err)
+			}
+			types[reflect.TypeOf(r).Name()] = true
+			t.Run(full, func(t *testing.T) { losstest.RegularizerConformance(t, r) })
+		}
+	}
+	requireTypes(t, types, "AddGradient")
+}
+
+// requireTypes fails for every type of this package that has one of the methods
+// and was not run: a loss that nobody registered.
+func requireTypes(t *testing.T, ran map[string]bool, methods ...string) {
+	t.Helper()
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			method, ok := decl.(*ast.FuncDecl)
+			if !ok || method.Recv == nil {
+				continue
+			}
+			for _, want := range methods {
+				if method.Name.Name != want {
+					continue
+				}
+				found++
+				receiver := method.Recv.List[0].Type
+				if star, ok := receiver.(*ast.StarExpr); ok {
+					receiver = star.X
+				}
+				if name := receiver.(*ast.Ident).Name; !ran[name] {
+					t.Errorf("type %s has method %s and was not run through the conformance suite", name, want)
+				}
+			}
+		}
+	}
+	if found != len(ran) {
+		t.Errorf("%d types ran, %d have one of %v: the search is broken", len(ran), found, methods)
+	}
+}

@@ -1,0 +1,71 @@
+package loss
+
+import "math"
+
+type gemanMcClure struct{ c float64 }
+
+// GemanMcClure is (c^2/2) u/(1+u), u = t^2, t = (z - y)/c: squared error near 0,
+// flat for outliers, with heavier tails than Welsch (Geman & McClure 1985); y in
+// [-1, 1], c between 1e-6 and 1e6. Nonconvex.
+//
+//	d/dz = c t/(1+u)^2, greatest at u = 1/3: 3 sqrt(3) c/16
+//	d2/dz2 = (1-3u)/(1+u)^3, from 1 at u = 0 down to -1/4 at u = 1
+//	d3/dz3 = 12 t(u-1)/(1+u)^4 / c, extremal where 5u^2 - 10u + 1 = 0, greatest
+//	at u = 1 - 2/sqrt 5
+//
+// Values grow with |z-y| from 0, so Range is the value at |z-y| = 1.
+func GemanMcClure(c float64) (RankOne, error) {
+	if err := checkScale("geman-mcclure", "c", c); err != nil {
+		return nil, err
+	}
+	return gemanMcClure{c}, nil
+}
+
+func (l gemanMcClure) Name() string { return format("geman-mcclure", l.c) }
+func (gemanMcClure) Target() Target { return Real }
+
+func (l gemanMcClure) Constants() Constants {
+	const u = 1 - 2/sqrt5
+	return Constants{
+		Lipschitz:        3 * sqrt3 / 16 * l.c,
+		Curvature:        Interval{-1.0 / 4, 1},
+		HessianLipschitz: 12 * math.Sqrt(u) * (1 - u) / ((1 + u) * (1 + u) * (1 + u) * (1 + u)) / l.c,
+		Range:            l.value(1 / l.c),
+	}
+}
+
+const sqrt5 = 2.236067977499789696409173668731276235440618359611525724
+
+// Stopping t here keeps t^2 finite and its quotients at their limits.
+const gemanMcClureStop = 1e150
+
+func (l gemanMcClure) value(t float64) float64 {
+	t = clamp(t, -gemanMcClureStop, gemanMcClureStop)
+	return float64(l.c * l.c / 2 * (float64(t*t) / math.FMA(t, t, 1)))
+}
+
+func (l gemanMcClure) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = l.value((z[i] - y[i]) / l.c)
+	}
+}
+
+func (l gemanMcClure) Slopes(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := clamp((z[i]-y[i])/l.c, -gemanMcClureStop, gemanMcClureStop)
+		v := 1 / math.FMA(t, t, 1)
+		dst[i] = float64(float64(float64(l.c*t)*v) * v)
+	}
+}
+
+func (l gemanMcClure) Curvatures(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := clamp((z[i]-y[i])/l.c, -gemanMcClureStop, gemanMcClureStop)
+		v := 1 / math.FMA(t, t, 1)
+		// (1-3u)v = 4v - 3, because u v = 1 - v.
+		dst[i] = float64(float64(math.FMA(4, v, -3)*v) * v)
+	}
+}

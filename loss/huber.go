@@ -1,0 +1,74 @@
+package loss
+
+import "math"
+
+type huber struct{ delta float64 }
+
+// Huber is, in the residual r = z - y, r^2/2 up to |r| = delta and
+// delta(|r| - delta/2) beyond (Huber 1964); y in [-1, 1], delta between 1e-6 and
+// 1e6.
+//
+//	d/dr = r clamped to [-delta, delta]
+//	d2/dr2 = 1 inside, 0 outside: in [0, 1], with jumps, so there is no bound
+//	on the third derivative
+//
+// Values grow with |r| from 0, and |r| <= 1 at z = 0, so Range is the value at
+// r = 1.
+func Huber(delta float64) (RankOne, error) {
+	if err := checkScale("huber", "delta", delta); err != nil {
+		return nil, err
+	}
+	return huber{delta}, nil
+}
+
+func (h huber) Name() string { return format("huber", h.delta) }
+func (huber) Target() Target { return Real }
+
+func (h huber) Constants() Constants {
+	return Constants{
+		Lipschitz:        h.delta,
+		Curvature:        Interval{0, 1},
+		HessianLipschitz: math.Inf(1),
+		Range:            h.value(1),
+	}
+}
+
+// value is q(|r| - q/2) with q = min(|r|, delta).
+func (h huber) value(r float64) float64 {
+	a := math.Abs(r)
+	q := min(a, h.delta)
+	return float64(q * (a - float64(q/2)))
+}
+
+func (h huber) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = h.value(z[i] - y[i])
+	}
+}
+
+func (h huber) Slopes(dst, z, y []float64)     { clampedSlopes(dst, z, y, h.delta) }
+func (h huber) Curvatures(dst, z, y []float64) { clampedCurvatures(dst, z, y, h.delta) }
+
+// clampedSlopes is z - y clamped to [-c, c].
+func clampedSlopes(dst, z, y []float64, c float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = clamp(z[i]-y[i], -c, c)
+	}
+}
+
+// clampedCurvatures is 1 where clampedSlopes does not clamp, 0 where it does.
+func clampedCurvatures(dst, z, y []float64, c float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		switch r := z[i] - y[i]; {
+		case math.Abs(r) <= c:
+			dst[i] = 1
+		case r != r:
+			dst[i] = r
+		default:
+			dst[i] = 0
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package loss
+
+import "math"
+
+type logistic struct{}
+
+// Logistic is the log loss log(1 + e^(-m)) of the margin m = y z, y in {-1, +1}.
+//
+// With s = 1/(1 + e^m), the probability given to the other class:
+//
+//	d/dm = -s, of size at most 1 (m -> -inf)
+//	d2/dm2 = s(1-s) in [0, 1/4] (s -> 0; s = 1/2)
+//	|d3/dm3| = s(1-s)|1-2s|, greatest where s(1-s) = 1/6, |1-2s| = 1/sqrt 3:
+//	1/(6 sqrt 3)
+//
+// Values lie above 0 and are ln 2 at z = 0, so Range is ln 2.
+func Logistic() RankOne { return logistic{} }
+
+func (logistic) Name() string   { return "logistic" }
+func (logistic) Target() Target { return Binary }
+
+func (logistic) Constants() Constants {
+	return Constants{
+		Lipschitz:        1,
+		Curvature:        Interval{0, 1.0 / 4},
+		HessianLipschitz: 1 / (6 * sqrt3),
+		Range:            math.Ln2,
+	}
+}
+
+func (logistic) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		m := float64(y[i] * z[i])
+		dst[i] = max(-m, 0) + math.Log1p(exp(-math.Abs(m)))
+	}
+}
+
+// Slopes is -y/(1 + e^m): e^m saturates to 0 and +Inf, the quotient to -y and 0.
+func (logistic) Slopes(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = -y[i] / (1 + exp(float64(y[i]*z[i])))
+	}
+}
+
+func (logistic) Curvatures(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = bell(float64(y[i] * z[i]))
+	}
+}
+
+const sqrt3 = 1.732050807568877293527446341505872366942805253810380628
+
+// bell is s(1-s) = e/(1+e)^2 with e = e^-|m|: even in m, at most 1/4, and
+// without cancellation at either end.
+func bell(m float64) float64 {
+	e := exp(-math.Abs(m))
+	d := 1 + e
+	return e / float64(d*d)
+}
+
+// bellSlope is minus the derivative of bell: s(1-s)(1-2s) = e(1-e)/(1+e)^3 with
+// the sign of m.
+func bellSlope(m float64) float64 {
+	e := exp(-math.Abs(m))
+	d := 1 + e
+	return math.Copysign(float64(e*(1-e))/float64(float64(d*d)*d), m)
+}

@@ -1,0 +1,34 @@
+package loss
+
+var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
+	"logistic":       {nil, func([]float64) (Loss, error) { return Logistic(), nil }},
+	"tanh":           {nil, func([]float64) (Loss, error) { return Tanh(), nil }},
+	"sigmoid":        {nil, func([]float64) (Loss, error) { return Sigmoid(), nil }},
+	"smoothed-hinge": {[]string{"width"}, func(p []float64) (Loss, error) { return SmoothedHinge(p[0]) }},
+	"huber":          {[]string{"delta"}, func(p []float64) (Loss, error) { return Huber(p[0]) }},
+	"squared":        {[]string{"clip"}, func(p []float64) (Loss, error) { return Squared(p[0]) }},
+	"welsch":         {[]string{"c"}, func(p []float64) (Loss, error) { return Welsch(p[0]) }},
+	"geman-mcclure":  {[]string{"c"}, func(p []float64) (Loss, error) { return GemanMcClure(p[0]) }},
+	"tukey":          {[]string{"c"}, func(p []float64) (Loss, error) { return Tukey(p[0]) }},
+	"slow-tail":      {nil, func([]float64) (Loss, error) { return SlowTail(), nil }},
+}}
+
+// Names lists the losses that New and Parse know, sorted, without parameters.
+func Names() []string { return losses.names() }
+
+// New makes a loss from its identifier and parameters, as a configuration file
+// gives them:
+//
+//	logistic, tanh, sigmoid, slow-tail   no parameters
+//	smoothed-hinge                       width
+//	huber                                delta
+//	squared                              clip
+//	welsch, geman-mcclure, tukey         c
+//
+// Every parameter must be given; an error names the field, its value and the
+// rule.
+func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
+
+// Parse makes the loss whose Name is name. Other spellings of the same numbers
+// are read, too.
+func Parse(name string) (Loss, error) { return losses.parse(name) }

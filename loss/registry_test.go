@@ -1,0 +1,125 @@
+package loss
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestNewErrors(t *testing.T) {
+	known := "geman-mcclure, huber, logistic, sigmoid, slow-tail, smoothed-hinge, squared, tanh, tukey, welsch"
+	for _, c := range []struct {
+		name   string
+		params map[string]float64
+		want   string
+	}{
+		{"hubre", nil, `loss: name = "hubre": must be one of ` + known},
+		{"", nil, `loss: name = "": must be one of ` + known},
+		{"Logistic", nil, `loss: name = "Logistic": must be one of ` + known},
+		{"huber", nil, "loss: huber: delta is missing: parameters must be delta"},
+		{"huber", map[string]float64{"c": 1}, "loss: huber: c = 1: unknown parameter: must be delta"},
+		{"huber", map[string]float64{"delta": 1, "c": 2}, "loss: huber: c = 2: unknown parameter: must be delta"},
+		{"huber", map[string]float64{"delta": -1}, "loss: huber: delta = -1: must be between 1e-06 and 1e+06"},
+		{"huber", map[string]float64{"delta": math.NaN()}, "loss: huber: delta = NaN: must be between 1e-06 and 1e+06"},
+		{"squared", map[string]float64{"clip": math.Inf(1)}, "loss: squared: clip = +Inf: must be between 1e-06 and 1e+06"},
+		{"welsch", map[string]float64{"c": 0}, "loss: welsch: c = 0: must be between 1e-06 and 1e+06"},
+		{"geman-mcclure", map[string]float64{"c": 0}, "loss: geman-mcclure: c = 0: must be between 1e-06 and 1e+06"},
+		{"tukey", map[string]float64{"c": 1e7}, "loss: tukey: c = 1e+07: must be between 1e-06 and 1e+06"},
+		{"smoothed-hinge", map[string]float64{"width": 1e-7}, "loss: smoothed-hinge: width = 1e-07: must be between 1e-06 and 1e+06"},
+		{"logistic", map[string]float64{"lambda": 1}, "loss: logistic: lambda = 1: unknown parameter: must be none"},
+	} {
+		if l, err := New(c.name, c.params); err == nil || err.Error() != c.want || l != nil {
+			t.Errorf("New(%q, %v) = %v, %v\nwant error %s", c.name, c.params, l, err, c.want)
+		}
+	}
+}
+
+func TestNewRegularizerErrors(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		params map[string]float64
+		want   string
+	}{
+		{"l1", nil, `loss: regularizer: name = "l1": must be one of l2, nonconvex, none`},
+		{"l2", nil, "loss: regularizer: l2: lambda is missing: parameters must be lambda"},
+		{"l2", map[string]float64{"lambda": -1}, "loss: regularizer: l2: lambda = -1: must be between 0 and 1e+06"},
+		{"nonconvex", map[string]float64{"lambda": math.NaN()}, "loss: regularizer: nonconvex: lambda = NaN: must be between 0 and 1e+06"},
+		{"none", map[string]float64{"lambda": 1}, "loss: regularizer: none: lambda = 1: unknown parameter: must be none"},
+	} {
+		if r, err := NewRegularizer(c.name, c.params); err == nil || err.Error() != c.want || r != nil {
+			t.Errorf("NewRegularizer(%q, %v) = %v, %v\nwant error %s", c.name, c.params, r, err, c.want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for name, want := range map[string]string{
+		"huber":           `loss: name = "huber": has 0 parameters: must be delta`,
+		"huber(0.1":       `loss: name = "huber(0.1": must end in ")"`,
+		"huber()":         `loss: name = "huber()": delta = "": must be a number`,
+		"huber(x)":        `loss: name = "huber(x)": delta = "x": must be a number`,
+		"huber( 1)":       `loss: name = "huber( 1)": delta = " 1": must be a number`,
+		"huber(1,2)":      `loss: name = "huber(1,2)": has 2 parameters: must be delta`,
+		"huber(NaN)":      "loss: huber: delta = NaN: must be between 1e-06 and 1e+06",
+		"huber(1e999)":    `loss: name = "huber(1e999)": delta = "1e999": must be a number`,
+		"logistic()":      `loss: name = "logistic()": has 1 parameters: must be none`,
+		"logistic(1)":     `loss: name = "logistic(1)": has 1 parameters: must be none`,
+		"huber(0.1) ":     `loss: name = "huber(0.1) ": must end in ")"`,
+		"huber(0.1)(0.1)": `loss: name = "huber(0.1)(0.1)": delta = "0.1)(0.1": must be a number`,
+	} {
+		if l, err := Parse(name); err == nil || err.Error() != want || l != nil {
+			t.Errorf("Parse(%q) = %v, %v\nwant error %s", name, l, err, want)
+		}
+	}
+	if r, err := ParseRegularizer("l2"); err == nil || r != nil {
+		t.Errorf("ParseRegularizer(%q) = %v, %v: want an error", "l2", r, err)
+	}
+}
+
+// Every float that a constructor takes survives New, Name and Parse.
+func TestNamesRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(Names()).Draw(t, "name")
+		params := map[string]float64{}
+		for _, field := range losses.entries[name].fields {
+			params[field] = rapid.Float64Range(minScale, maxScale).Draw(t, field)
+		}
+		l, err := New(name, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := Parse(l.Name()); err != nil || back != l {
+			t.Errorf("Parse(%q) = %#v, %v: want %#v", l.Name(), back, err, l)
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(RegularizerNames()).Draw(t, "name")
+		params := map[string]float64{}
+		for _, field := range regularizers.entries[name].fields {
+			params[field] = rapid.Float64Range(0, maxScale).Draw(t, field)
+		}
+		r, err := NewRegularizer(name, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := ParseRegularizer(r.Name()); err != nil || back != r {
+			t.Errorf("ParseRegularizer(%q) = %#v, %v: want %#v", r.Name(), back, err, r)
+		}
+	})
+}
+
+func TestNamesAreStable(t *testing.T) {
+	// Model files store these; a change makes old files unreadable.
+	want := []string{"geman-mcclure", "huber", "logistic", "sigmoid", "slow-tail", "smoothed-hinge", "squared", "tanh", "tukey", "welsch"}
+	if got := Names(); !slices.Equal(got, want) {
+		t.Errorf("Names() = %q, want %q", got, want)
+	}
+	if got := must(Huber(.1)).Name(); got != "huber(0.1)" {
+		t.Errorf("Huber(.1) is named %q", got)
+	}
+	if got := must(L2(math.Copysign(0, -1))).Name(); got != "l2(0)" {
+		t.Errorf("L2(-0) is named %q", got)
+	}
+}

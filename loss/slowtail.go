@@ -1,0 +1,105 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+)
+
+type slowTail struct{}
+
+// SlowTail is a synthetic problem whose gradient fades slowly along the first
+// coordinate, so that methods need many steps: a record's loss is
+// F(w) + <0.4 x, w>, y unused, with
+//
+//	F(w) = g(w_1) + (w_2^2 + ... + w_d^2)/2
+//	g(v) = (1 + v/c)^(-1/2) for v >= 0, 1 - v/(2c) + v^2/2 below; c = sqrt(3)/2
+//
+// Rows come with mean zero, so that F is the risk; all of F goes through the
+// clip, as though it were private.
+//
+//	g'(v) = -(1 + v/c)^(-3/2)/(2c), and v - 1/(2c) below: continuous
+//	g''(v) = 3/(4c^2) (1 + v/c)^(-5/2), from 1 at v = 0 (the choice of c) to 0,
+//	and 1 below: continuous; with the other coordinates' 1, curvature is in [0, 1]
+//	|g'''(v)| = 15/(8c^3) (1 + v/c)^(-7/2), greatest at v = 0: 5/sqrt 3
+//
+// The quadratic part has no Lipschitz constant: gradients are scaled down to
+// length 1. That is above the 1/(2c) + 0.4 = 0.978 of points with w_1 >= 0 and
+// nothing in the other coordinates, where good iterates stay. F(0) = 1 and
+// inf F = 0, so Range is 1 over tables of mean zero.
+func SlowTail() General { return slowTail{} }
+
+const (
+	slowTailC   = sqrt3 / 2
+	slowTailRow = 0.4
+	slowTailL0  = 1
+)
+
+func (slowTail) Name() string   { return "slow-tail" }
+func (slowTail) Target() Target { return Real }
+
+func (slowTail) Constants() Constants {
+	return Constants{
+		Lipschitz:        slowTailL0,
+		Curvature:        Interval{0, 1},
+		HessianLipschitz: 5 / sqrt3,
+		Range:            1,
+		Clipped:          true,
+		ZeroMean:         true,
+	}
+}
+
+func (slowTail) Value(w []float64, x []float32, y float64) float64 {
+	checkShape(len(w), len(w), len(x))
+	if y != y {
+		return y
+	}
+	f := 0.0
+	if len(w) > 0 {
+		if v := w[0]; v >= 0 {
+			f = 1 / math.Sqrt(1+v/slowTailC)
+		} else {
+			f = 1 - v/(2*slowTailC) + v*v/2
+		}
+	}
+	for j, v := range w {
+		if j > 0 {
+			f += v * v / 2
+		}
+		f += slowTailRow * float64(x[j]) * v
+	}
+	return f
+}
+
+func (slowTail) Gradient(dst, w []float64, x []float32, y float64) {
+	checkShape(len(dst), len(w), len(x))
+	copy(dst, w)
+	if len(dst) > 0 {
+		if v := w[0]; v >= 0 {
+			q := 1 + v/slowTailC
+			dst[0] = -1 / (2 * slowTailC) / float64(q*math.Sqrt(q))
+		} else {
+			dst[0] = v - 1/(2*slowTailC)
+		}
+	}
+	squares := 0.0
+	for j := range dst {
+		dst[j] = math.FMA(slowTailRow, float64(x[j]), dst[j])
+		squares = math.FMA(dst[j], dst[j], squares)
+	}
+	scale := 1.0
+	if squares > slowTailL0*slowTailL0 {
+		scale = slowTailL0 / math.Sqrt(squares)
+	}
+	if y != y {
+		scale = y
+	}
+	for j := range dst {
+		dst[j] = float64(scale * dst[j])
+	}
+}
+
+func checkShape(dst, w, x int) {
+	if dst != w || x != w {
+		panic(fmt.Sprintf("loss: len(dst) = %d, len(w) = %d, len(x) = %d: must be equal", dst, w, x))
+	}
+}

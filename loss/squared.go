@@ -1,0 +1,44 @@
+package loss
+
+type squared struct{ clip float64 }
+
+// Squared is r^2/2 in the residual r = z - y, with its derivative clipped to
+// [-clip, clip]; y in [-1, 1], clip between 1e-6 and 1e6.
+//
+// The derivative r is unbounded, so no private method can follow it. Values are
+// those of squared error, but Slopes and Curvatures are those of Huber(clip): that
+// is what is optimised, and its minimiser is not that of squared error when
+// records have residuals beyond the clip. The clip is a parameter and not left
+// to the engine so that slopes, their differences and curvatures agree on one
+// function.
+//
+// Curvature is 1 before the clip and 0 beyond. Values are at least 0 and at most
+// 1/2 at z = 0, where |r| = |y| <= 1, so Range is 1/2; it bounds the range of
+// Huber(clip), too, which is never above r^2/2.
+func Squared(clip float64) (RankOne, error) {
+	if err := checkScale("squared", "clip", clip); err != nil {
+		return nil, err
+	}
+	return squared{clip}, nil
+}
+
+func (s squared) Name() string { return format("squared", s.clip) }
+func (squared) Target() Target { return Real }
+
+func (s squared) Constants() Constants {
+	c := huber{s.clip}.Constants()
+	c.Range = 1.0 / 2
+	c.Clipped = true
+	return c
+}
+
+func (squared) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		r := z[i] - y[i]
+		dst[i] = float64(float64(r/2) * r)
+	}
+}
+
+func (s squared) Slopes(dst, z, y []float64)     { clampedSlopes(dst, z, y, s.clip) }
+func (s squared) Curvatures(dst, z, y []float64) { clampedCurvatures(dst, z, y, s.clip) }

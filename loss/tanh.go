@@ -1,0 +1,51 @@
+package loss
+
+type tanh struct{}
+
+// Tanh is 1 - tanh(m) in the margin m = y z, y in {-1, +1}: twice the sigmoid
+// loss at 2m. Nonconvex.
+//
+// With t = tanh(m):
+//
+//	d/dm = -(1-t^2), of size at most 1 (m = 0)
+//	d2/dm2 = 2t(1-t^2), of size at most 4/(3 sqrt 3) (t = 1/sqrt 3), either sign
+//	d3/dm3 = 2(1-t^2)(1-3t^2), of size at most 2 (t = 0; the other extremum,
+//	t^2 = 2/3, gives 2/3)
+//
+// Values lie above 0 and are 1 at z = 0, so Range is 1.
+func Tanh() RankOne { return tanh{} }
+
+func (tanh) Name() string   { return "tanh" }
+func (tanh) Target() Target { return Binary }
+
+func (tanh) Constants() Constants {
+	return Constants{
+		Lipschitz:        1,
+		Curvature:        Interval{-4 / (3 * sqrt3), 4 / (3 * sqrt3)},
+		HessianLipschitz: 2,
+		Range:            1,
+	}
+}
+
+// Values is 2/(1 + e^(2m)), exact in relative terms where 1 - tanh(m) cancels.
+func (tanh) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = 2 / (1 + exp(float64(2*y[i]*z[i])))
+	}
+}
+
+// Slopes is -y sech^2(m); 1 - t^2 = 4 s(1-s) with s the logistic function of 2m.
+func (tanh) Slopes(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = float64(-4 * y[i] * bell(float64(2*y[i]*z[i])))
+	}
+}
+
+func (tanh) Curvatures(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = float64(8 * bellSlope(float64(2*y[i]*z[i])))
+	}
+}

@@ -1,0 +1,70 @@
+package loss
+
+import "math"
+
+type tukey struct{ c float64 }
+
+// Tukey is the biweight (c^2/6)(1 - (1-u)^3), u = t^2, t = (z - y)/c, and c^2/6
+// beyond |t| = 1, where records no longer count (Beaton & Tukey 1974); y in
+// [-1, 1], c between 1e-6 and 1e6. Nonconvex.
+//
+// For |t| <= 1:
+//
+//	d/dz = c t(1-u)^2, greatest at u = 1/5: 16 c/(25 sqrt 5)
+//	d2/dz2 = (1-u)(1-5u), from 1 at u = 0 down to -4/5 at u = 3/5; 0 at u = 1,
+//	so continuous
+//	d3/dz3 = (20u-12) t / c, of size 8/c at t = 1 (the extremum inside, u = 1/5,
+//	gives 8/(sqrt 5 c)); it jumps to 0 there, so 8/c is a Lipschitz constant
+//
+// Values grow with |z-y| from 0, so Range is the value at |z-y| = 1.
+func Tukey(c float64) (RankOne, error) {
+	if err := checkScale("tukey", "c", c); err != nil {
+		return nil, err
+	}
+	return tukey{c}, nil
+}
+
+func (l tukey) Name() string { return format("tukey", l.c) }
+func (tukey) Target() Target { return Real }
+
+func (l tukey) Constants() Constants {
+	return Constants{
+		Lipschitz:        16 * l.c / (25 * sqrt5),
+		Curvature:        Interval{-4.0 / 5, 1},
+		HessianLipschitz: 8 / l.c,
+		Range:            l.value(1 / l.c),
+	}
+}
+
+// value is (c^2/6) u(3 - 3u + u^2), which does not cancel near 0.
+func (l tukey) value(t float64) float64 {
+	t = clamp(t, -1, 1)
+	u := float64(t * t)
+	return float64(l.c * l.c / 6 * (u * math.FMA(u, u, math.FMA(-3, u, 3))))
+}
+
+func (l tukey) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = l.value((z[i] - y[i]) / l.c)
+	}
+}
+
+func (l tukey) Slopes(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := clamp((z[i]-y[i])/l.c, -1, 1)
+		v := math.FMA(-t, t, 1)
+		dst[i] = float64(float64(float64(l.c*t)*v) * v)
+	}
+}
+
+func (l tukey) Curvatures(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := clamp((z[i]-y[i])/l.c, -1, 1)
+		// 1-5u = 5v - 4 with v = 1-u.
+		v := math.FMA(-t, t, 1)
+		dst[i] = float64(math.FMA(5, v, -4) * v)
+	}
+}

@@ -1,0 +1,70 @@
+package loss
+
+import "math"
+
+type welsch struct{ c float64 }
+
+// Welsch is (c^2/2)(1 - e^(-t^2)), t = (z - y)/c: squared error near 0, flat for
+// outliers (Dennis & Welsch 1978); y in [-1, 1], c between 1e-6 and 1e6. Nonconvex.
+//
+// With u = t^2:
+//
+//	d/dz = c t e^-u, greatest at u = 1/2: c/sqrt(2e)
+//	d2/dz2 = (1-2u)e^-u, from 1 at u = 0 down to -2 e^(-3/2) at u = 3/2
+//	d3/dz3 = (4u-6) t e^-u / c, greatest at u = (3-sqrt 6)/2, where it is
+//	2 sqrt(6u) e^-u / c in size (the other extremum, u = (3+sqrt 6)/2, is smaller)
+//
+// Values grow with |z-y| from 0, so Range is the value at |z-y| = 1.
+func Welsch(c float64) (RankOne, error) {
+	if err := checkScale("welsch", "c", c); err != nil {
+		return nil, err
+	}
+	return welsch{c}, nil
+}
+
+func (l welsch) Name() string { return format("welsch", l.c) }
+func (welsch) Target() Target { return Real }
+
+func (l welsch) Constants() Constants {
+	const sqrt6 = 2.449489742783178098197284074705891391965947480656670128
+	u := (3 - sqrt6) / 2
+	return Constants{
+		Lipschitz:        l.c / math.Sqrt(2*math.E),
+		Curvature:        Interval{-2 * exp(-1.5), 1},
+		HessianLipschitz: 2 * math.Sqrt(6*u) * exp(-u) / l.c,
+		Range:            l.value(1 / l.c),
+	}
+}
+
+// The exponential vanishes long before |t| = 40, so stopping t there changes
+// nothing and keeps an infinite t from meeting a zero.
+const welschStop = 40
+
+func (l welsch) value(t float64) float64 {
+	t = clamp(t, -welschStop, welschStop)
+	return float64(l.c * l.c / 2 * oneMinusExp(float64(t*t)))
+}
+
+func (l welsch) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = l.value((z[i] - y[i]) / l.c)
+	}
+}
+
+func (l welsch) Slopes(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := clamp((z[i]-y[i])/l.c, -welschStop, welschStop)
+		dst[i] = float64(float64(l.c*t) * exp(-float64(t*t)))
+	}
+}
+
+func (l welsch) Curvatures(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := clamp((z[i]-y[i])/l.c, -welschStop, welschStop)
+		u := float64(t * t)
+		dst[i] = float64(math.FMA(-2, u, 1) * exp(-u))
+	}
+}

@@ -1,0 +1,192 @@
+// Package losstest is the conformance suite that every loss and regularizer must
+// pass. Its author calls
+//
+//	losstest.Conformance(t, myLoss)
+//
+// and learns whether the derivatives are those of the values, whether each
+// declared constant holds at the worst point a search can find, whether the
+// search comes within 1% of it (a constant too large costs accuracy as one too
+// small does), and whether the methods keep the contracts of package loss:
+// blocks, NaN, infinities, lengths, names. Nothing but the loss is consulted,
+// and the searches are seeded, so that a result repeats.
+package losstest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// tight is the part of a declared constant that the search must reach.
+const tight = 0.99
+
+// Conformance reports every way in which l breaks the contract of package loss
+// or its own declared constants. Losses that loss.Parse knows must also survive
+// the round trip through their name.
+func Conformance(t *testing.T, l loss.Loss) {
+	t.Helper()
+	for _, f := range checkLoss(l) {
+		t.Errorf("%s: %s: %s", l.Name(), f.check, f.detail)
+	}
+}
+
+// RegularizerConformance does the same for a regularizer.
+func RegularizerConformance(t *testing.T, r loss.Regularizer) {
+	t.Helper()
+	for _, f := range checkRegularizer(r) {
+		t.Errorf("%s: %s: %s", r.Name(), f.check, f.detail)
+	}
+}
+
+// finding is one broken rule.
+type finding struct{ check, detail string }
+
+// The rules, as they appear in reports.
+const (
+	ruleConstants   = "declared constants"
+	ruleKind        = "kind of loss"
+	ruleName        = "name"
+	ruleFinite      = "finite results"
+	ruleSlope       = "slope is the derivative of the value"
+	ruleCurvature   = "curvature is the derivative of the slope"
+	ruleLipschitz   = "Lipschitz"
+	ruleInterval    = "Curvature"
+	ruleThird       = "HessianLipschitz"
+	ruleRange       = "Range"
+	ruleTight       = " attained within 1%"
+	ruleBlock       = "block equals one at a time"
+	ruleLengths     = "unequal lengths panic"
+	ruleNaN         = "NaN gives NaN"
+	ruleInfinity    = "infinite margins give limits"
+	ruleSideEffects = "arguments are left alone"
+	ruleAdds        = "AddGradient adds"
+)
+
+// findings keeps the first few findings of each rule.
+type findings []finding
+
+func (fs *findings) add(check, format string, args ...any) {
+	const enough = 3
+	n := 0
+	for _, f := range *fs {
+		if f.check == check {
+			n++
+		}
+	}
+	if n < enough {
+		*fs = append(*fs, finding{check, fmt.Sprintf(format, args...)})
+	}
+}
+
+func checkLoss(l loss.Loss) findings {
+	var fs findings
+	c := l.Constants()
+	for _, v := range []struct {
+		name  string
+		value float64
+		ok    bool
+	}{
+		{"Lipschitz", c.Lipschitz, c.Lipschitz > 0 && !math.IsInf(c.Lipschitz, 0)},
+		{"Range", c.Range, c.Range > 0 && !math.IsInf(c.Range, 0)},
+		{"Curvature.Lo", c.Curvature.Lo, !math.IsInf(c.Curvature.Lo, 0) && c.Curvature.Lo <= c.Curvature.Hi},
+		{"Curvature.Hi", c.Curvature.Hi, !math.IsInf(c.Curvature.Hi, 0) && c.Curvature.Lo <= c.Curvature.Hi},
+		{"HessianLipschitz", c.HessianLipschitz, c.HessianLipschitz >= 0},
+	} {
+		if !v.ok {
+			fs.add(ruleConstants, "%s = %v: Lipschitz and Range must be finite and > 0, Curvature finite with Lo <= Hi, HessianLipschitz >= 0", v.name, v.value)
+		}
+	}
+	if l.Target() != loss.Binary && l.Target() != loss.Real {
+		fs.add(ruleConstants, "Target = %v: must be binary or real", l.Target())
+	}
+	if l.Constants() != c {
+		fs.add(ruleConstants, "two calls differ")
+	}
+	if len(fs) > 0 {
+		return fs // nothing below makes sense
+	}
+	checkName(&fs, l)
+
+	rankOne, isRankOne := l.(loss.RankOne)
+	general, isGeneral := l.(loss.General)
+	switch {
+	case isRankOne && isGeneral, !isRankOne && !isGeneral:
+		fs.add(ruleKind, "must be a RankOne or a General, and not both")
+	case isRankOne:
+		checkRankOne(&fs, rankOne)
+	case isGeneral:
+		checkGeneral(&fs, general)
+	}
+	return fs
+}
+
+func checkName(fs *findings, l loss.Loss) {
+	name := l.Name()
+	checkSpelling(fs, name)
+	base, _, _ := strings.Cut(name, "(")
+	if !slices.Contains(loss.Names(), base) {
+		return // a loss of another module
+	}
+	back, err := loss.Parse(name)
+	switch {
+	case err != nil:
+		fs.add(ruleName, "loss.Parse: %v", err)
+	case back.Name() != name:
+		fs.add(ruleName, "loss.Parse makes %q", back.Name())
+	case back.Constants() != l.Constants() || back.Target() != l.Target():
+		fs.add(ruleName, "loss.Parse makes a loss with other constants or target")
+	}
+}
+
+func checkSpelling(fs *findings, name string) {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		fs.add(ruleName, "%q: must be printable ASCII without spaces, and not empty", name)
+	}
+}
+
+// checkBound holds a constant against the worst value found: it may not be
+// passed, allowing for rounding, and must be nearly reached.
+func checkBound(fs *findings, rule, loose string, declared, found, rounding float64, at string) {
+	if !(found <= declared+rounding) {
+		fs.add(rule, "declared %v, found %v at %s", declared, found, at)
+	}
+	if loose == "" && !(found >= tight*declared-rounding) {
+		fs.add(rule+ruleTight, "declared %v, the search reached only %v at %s", declared, found, at)
+	}
+}
+
+// checkInterval does the same for both ends of a curvature interval, in units of
+// its width or, for a point, its size.
+func checkInterval(fs *findings, loose string, declared loss.Interval, lo, hi, rounding float64, atLo, atHi string) {
+	if !(hi <= declared.Hi+rounding) {
+		fs.add(ruleInterval, "declared Hi = %v, found %v at %s", declared.Hi, hi, atHi)
+	}
+	if !(lo >= declared.Lo-rounding) {
+		fs.add(ruleInterval, "declared Lo = %v, found %v at %s", declared.Lo, lo, atLo)
+	}
+	if loose != "" {
+		return
+	}
+	slack := (1-tight)*max(math.Abs(declared.Lo), math.Abs(declared.Hi)) + rounding
+	if !(hi >= declared.Hi-slack) {
+		fs.add(ruleInterval+ruleTight, "declared Hi = %v, the search reached only %v at %s", declared.Hi, hi, atHi)
+	}
+	if !(lo <= declared.Lo+slack) {
+		fs.add(ruleInterval+ruleTight, "declared Lo = %v, the search reached only %v at %s", declared.Lo, lo, atLo)
+	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+// same says that two floats are the same bits, any NaN being the same as another.
+func same(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+}

@@ -1,0 +1,279 @@
+package losstest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// site is where a general loss is looked at: parameters, a row of norm at most 1,
+// a target, and a direction of length 1.
+type site struct {
+	w []float64
+	x []float32
+	y float64
+	v []float64
+}
+
+func (s site) String() string {
+	return fmt.Sprintf("w = %.6g, x = %.6g, y = %v, direction %.6g", s.w, s.x, s.y, s.v)
+}
+
+// field evaluates a general loss.
+type field struct {
+	l    loss.General
+	c    loss.Constants
+	unit float64 // distance over which the gradient can change by Lipschitz
+	bend float64 // largest size of a declared curvature
+}
+
+func (f field) gradient(w []float64, s site) []float64 {
+	dst := make([]float64, len(w))
+	for j := range dst {
+		dst[j] = math.NaN() // must be overwritten
+	}
+	f.l.Gradient(dst, w, s.x, s.y)
+	return dst
+}
+
+// along is the gradient's component in the direction at w + t v. It is NaN where
+// the gradient has been clipped: its derivative is not a Hessian there.
+func (f field) along(s site, t float64) float64 {
+	g := f.gradient(shift(s.w, t, s.v), s)
+	if f.c.Clipped && norm(g) >= f.c.Lipschitz*(1-1e-9) {
+		return math.NaN()
+	}
+	return dot(g, s.v)
+}
+
+func (f field) curvature(s site) float64 {
+	h := 1e-4 * f.unit
+	return (f.along(s, h) - f.along(s, -h)) / (2 * h)
+}
+
+// third is a second difference: a mean of third derivatives in one direction. A
+// symmetric tensor attains its norm on one direction (Banach 1938).
+func (f field) third(s site) float64 {
+	h := 1e-3 * f.unit
+	return (f.along(s, h) - 2*f.along(s, 0) + f.along(s, -h)) / (h * h)
+}
+
+// fall is how far the loss at 0 is above that at w, on the record, or on a pair
+// of opposite rows where the range holds for rows of mean zero only.
+func (f field) fall(s site) float64 {
+	zero := make([]float64, len(s.w))
+	fall := f.l.Value(zero, s.x, s.y) - f.l.Value(s.w, s.x, s.y)
+	if f.c.ZeroMean {
+		opposite := make([]float32, len(s.x))
+		for j, x := range s.x {
+			opposite[j] = -x
+		}
+		fall = (fall + f.l.Value(zero, opposite, s.y) - f.l.Value(s.w, opposite, s.y)) / 2
+	}
+	return fall
+}
+
+func checkGeneral(fs *findings, l loss.General) {
+	f := field{l: l, c: l.Constants(), unit: 1}
+	f.bend = max(math.Abs(f.c.Curvature.Lo), math.Abs(f.c.Curvature.Hi))
+	if f.bend > 0 {
+		f.unit = f.c.Lipschitz / f.bend
+	}
+	rng := rand.New(rand.NewPCG(0x5eed, 4))
+	var sites []site
+	for _, d := range []int{1, 2, 5} {
+		for range 400 {
+			sites = append(sites, f.randomSite(rng, d))
+		}
+	}
+	for _, s := range sites {
+		checkGradientAt(fs, f, s)
+	}
+	checkGeneralExtremes(fs, f, sites, rng)
+	for _, s := range sites[len(sites)-3:] {
+		checkGeneralContract(fs, f, s)
+	}
+}
+
+func (f field) randomSite(rng *rand.Rand, d int) site {
+	s := site{w: normals(rng, d), x: make([]float32, d), v: normals(rng, d)}
+	rescale(s.w, f.unit*math.Pow(10, 9*rng.Float64()-4))
+	rescale(s.v, 1)
+	if rng.IntN(2) == 0 { // along an axis
+		clear(s.v)
+		s.v[rng.IntN(d)] = 1
+	}
+	row := normals(rng, d)
+	rescale(row, []float64{0, rng.Float64(), 1}[rng.IntN(3)])
+	s.setRow(row)
+	s.y = math.Copysign(1, rng.NormFloat64())
+	if f.l.Target() == loss.Real && rng.IntN(2) == 0 {
+		s.y = 2*rng.Float64() - 1
+	}
+	return s
+}
+
+// setRow rounds a row to float32, inside the unit ball.
+func (s *site) setRow(row []float64) {
+	scale := (1 - 1e-6) / max(1, norm(row))
+	for j := range s.x {
+		s.x[j] = float32(row[j] * scale)
+	}
+}
+
+// checkGradientAt compares the gradient with central differences of values,
+// clipped if the loss says so; the tolerance is that of checkSlopeAt for each
+// coordinate, and shrinks with the clip.
+func checkGradientAt(fs *findings, f field, s site) {
+	h := 1e-5 * f.unit * max(1, 1e-3*norm(s.w)/f.unit)
+	want := make([]float64, len(s.w))
+	axis := make([]float64, len(s.w))
+	for j := range want {
+		axis[j] = 1
+		want[j] = (f.l.Value(shift(s.w, h, axis), s.x, s.y) - f.l.Value(shift(s.w, -h, axis), s.x, s.y)) / (2 * h)
+		axis[j] = 0
+	}
+	size := norm(s.w)
+	rounding := 0x1p-48 * (math.Abs(f.l.Value(s.w, s.x, s.y)) + f.c.Lipschitz*(1+size) + f.bend*size*size) / h
+	tolerance := (f.c.Curvature.Hi-f.c.Curvature.Lo)*h/2 + 1e-9*f.c.Lipschitz + rounding
+	if n := norm(want); f.c.Clipped && n > f.c.Lipschitz {
+		rescale(want, f.c.Lipschitz)
+		tolerance *= f.c.Lipschitz / n
+	}
+	got := f.gradient(s.w, s)
+	for j := range want {
+		if !(math.Abs(got[j]-want[j]) <= tolerance*math.Sqrt(float64(len(want)))) {
+			fs.add(ruleSlope, "coordinate %d is %v, difference of values %v at %v", j, got[j], want[j], s)
+		}
+	}
+}
+
+// checkGeneralExtremes climbs to the worst site of every declared constant.
+func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
+	c := f.c
+	steep, at := f.climb(sites, rng, func(s site) float64 { return norm(f.gradient(s.w, s)) })
+	checkBound(fs, ruleLipschitz, c.Loose, c.Lipschitz, steep, 1e-12*c.Lipschitz, at.String())
+
+	noise := func(s site, h float64) float64 { return 0x1p-50 * (c.Lipschitz + f.bend*norm(s.w)) / h }
+	hi, atHi := f.climb(sites, rng, f.curvature)
+	lo, atLo := f.climb(sites, rng, func(s site) float64 { return -f.curvature(s) })
+	rounding := 1e-9*f.bend + max(noise(atHi, 1e-4*f.unit), noise(atLo, 1e-4*f.unit))
+	checkInterval(fs, c.Loose, c.Curvature, -lo, hi, rounding, atLo.String(), atHi.String())
+
+	if !math.IsInf(c.HessianLipschitz, 1) {
+		third, at := f.climb(sites, rng, func(s site) float64 {
+			return math.Abs(f.third(s)) - 4*noise(s, 1e-6*f.unit*f.unit)
+		})
+		checkBound(fs, ruleThird, c.Loose, c.HessianLipschitz, third, 1e-6*c.HessianLipschitz, at.String())
+	}
+
+	fall, at := f.climb(sites, rng, f.fall)
+	checkBound(fs, ruleRange, c.Loose, c.Range, fall, 1e-9*c.Range, at.String())
+}
+
+// climb maximises over parameters, rows and directions: random steps that grow
+// on success and shrink on failure, from the best of the given sites. Sites where
+// score is NaN do not count.
+func (f field) climb(sites []site, rng *rand.Rand, score func(site) float64) (float64, site) {
+	valued := func(s site) float64 {
+		if v := score(s); v == v {
+			return v
+		}
+		return math.Inf(-1)
+	}
+	top, at := math.Inf(-1), sites[0]
+	for _, s := range worstFirst(sites, valued, 12) {
+		value := valued(s)
+		step := 0.5
+		for range 600 {
+			next := f.nudge(rng, s, step)
+			if v := valued(next); v > value {
+				s, value, step = next, v, min(step*2, 4)
+			} else {
+				step = max(step*.9, 1e-9)
+			}
+		}
+		if value > top {
+			top, at = value, s
+		}
+	}
+	return top, at
+}
+
+// nudge moves one part of a site by about step, parameters in proportion to
+// their size.
+func (f field) nudge(rng *rand.Rand, s site, step float64) site {
+	d := len(s.w)
+	next := site{slices.Clone(s.w), slices.Clone(s.x), s.y, slices.Clone(s.v)}
+	switch rng.IntN(4) {
+	case 0, 1:
+		move := normals(rng, d)
+		if rng.IntN(2) == 0 {
+			j := rng.IntN(d)
+			keep := move[j]
+			clear(move)
+			move[j] = keep
+		}
+		next.w = shift(s.w, step*max(f.unit, norm(s.w)), move)
+	case 2:
+		next.v = shift(s.v, step, normals(rng, d))
+		rescale(next.v, 1)
+	case 3:
+		row := normals(rng, d)
+		for j := range row {
+			row[j] = float64(s.x[j]) + step*row[j]
+		}
+		next.setRow(row)
+		if f.l.Target() == loss.Real {
+			next.y = min(max(s.y+step*rng.NormFloat64(), -1), 1)
+		}
+	}
+	return next
+}
+
+// checkGeneralContract tries faults, shapes and side effects.
+func checkGeneralContract(fs *findings, f field, s site) {
+	clone := func() site { return site{slices.Clone(s.w), slices.Clone(s.x), s.y, s.v} }
+	first := f.gradient(s.w, s)
+	used := clone()
+	if again := f.gradient(used.w, used); !slices.EqualFunc(first, again, same) {
+		fs.add(ruleSideEffects, "two gradients at %v differ", s)
+	}
+	f.l.Value(used.w, used.x, used.y)
+	if !slices.Equal(used.w, s.w) || !slices.Equal(used.x, s.x) {
+		fs.add(ruleSideEffects, "w or x is written to at %v", s)
+	}
+
+	faulty := func(what string, s site) {
+		if v := f.l.Value(s.w, s.x, s.y); v == v {
+			fs.add(ruleNaN, "Value gives %v for NaN in %s", v, what)
+		}
+		if g := f.gradient(s.w, s); !slices.ContainsFunc(g, math.IsNaN) {
+			fs.add(ruleNaN, "Gradient gives %v for NaN in %s", g, what)
+		}
+	}
+	for j := range s.w {
+		bad := clone()
+		bad.w[j] = math.NaN()
+		faulty(fmt.Sprintf("w[%d]", j), bad)
+		bad = clone()
+		bad.x[j] = float32(math.NaN())
+		faulty(fmt.Sprintf("x[%d]", j), bad)
+	}
+	bad := clone()
+	bad.y = math.NaN()
+	faulty("y", bad)
+
+	for _, n := range [][3]int{{3, 2, 3}, {3, 3, 2}, {2, 3, 3}, {3, 4, 3}, {3, 3, 4}} {
+		dst, w, x := make([]float64, n[0]), make([]float64, n[1]), make([]float32, n[2])
+		if !panics(func() { f.l.Gradient(dst, w, x, 1) }) {
+			fs.add(ruleLengths, "Gradient with lengths %v does not panic", n)
+		}
+		if n[1] != n[2] && !panics(func() { f.l.Value(w, x, 1) }) {
+			fs.add(ruleLengths, "Value with lengths %v does not panic", n[1:])
+		}
+	}
+}

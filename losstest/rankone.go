@@ -1,0 +1,220 @@
+package losstest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// glm evaluates a rank-one loss at one margin and target.
+type glm struct {
+	l    loss.RankOne
+	c    loss.Constants
+	unit float64 // margin over which the slope can change by Lipschitz
+	bend float64 // largest size of a declared curvature
+	h    float64 // step of divided differences
+
+	dst, z, y []float64 // one row
+}
+
+func newGLM(l loss.RankOne) *glm {
+	g := &glm{l: l, c: l.Constants(), unit: 1, dst: make([]float64, 1), z: make([]float64, 1), y: make([]float64, 1)}
+	g.bend = max(math.Abs(g.c.Curvature.Lo), math.Abs(g.c.Curvature.Hi))
+	if g.bend > 0 {
+		g.unit = g.c.Lipschitz / g.bend
+	}
+	g.h = 1e-5 * g.unit
+	return g
+}
+
+func (g *glm) value(z, y float64) float64 {
+	g.z[0], g.y[0] = z, y
+	g.l.Values(g.dst, g.z, g.y)
+	return g.dst[0]
+}
+
+func (g *glm) slope(z, y float64) float64 {
+	g.z[0], g.y[0] = z, y
+	g.l.Slopes(g.dst, g.z, g.y)
+	return g.dst[0]
+}
+
+func (g *glm) curvature(z, y float64) float64 {
+	g.z[0], g.y[0] = z, y
+	g.l.Curvatures(g.dst, g.z, g.y)
+	return g.dst[0]
+}
+
+// third is a divided difference of curvatures: a mean of third derivatives, so
+// no larger than the largest.
+func (g *glm) third(z, y float64) float64 {
+	lo, hi := z-g.h, z+g.h
+	return (g.curvature(hi, y) - g.curvature(lo, y)) / (hi - lo)
+}
+
+// point is a margin and a target.
+type point struct{ z, y float64 }
+
+func (p point) String() string { return fmt.Sprintf("z = %v, y = %v", p.z, p.y) }
+
+func checkRankOne(fs *findings, l loss.RankOne) {
+	g := newGLM(l)
+	points := g.points()
+	for _, p := range points {
+		if v, s, c := g.value(p.z, p.y), g.slope(p.z, p.y), g.curvature(p.z, p.y); !finite(v) || !finite(s) || !finite(c) {
+			fs.add(ruleFinite, "value %v, slope %v, curvature %v at %v", v, s, c, p)
+		}
+	}
+	for _, p := range points {
+		checkSlopeAt(fs, g, p)
+		checkCurvatureAt(fs, g, p)
+	}
+	checkChords(fs, g, points)
+	checkExtremes(fs, g, points)
+	checkBlocks(fs, g)
+	checkFaults(fs, g)
+}
+
+func finite(x float64) bool { return x-x == 0 }
+
+// points spreads margins over the scales of the loss and of a bounded model,
+// around the places where losses turn: 0, y and -y.
+func (g *glm) points() []point {
+	rng := rand.New(rand.NewPCG(0x5eed, 1))
+	ys := []float64{-1, 1}
+	if g.l.Target() == loss.Real {
+		ys = append(ys, -.5, 0, .5, 2*rng.Float64()-1, 2*rng.Float64()-1)
+	}
+	var ps []point
+	for _, y := range ys {
+		for _, centre := range []float64{0, y, -y} {
+			ps = append(ps, point{centre, y})
+			for _, unit := range []float64{g.unit, 1} {
+				for k := -32; k <= 40; k++ {
+					step := unit * math.Pow(10, float64(k)/8)
+					ps = append(ps, point{centre + step, y}, point{centre - step, y})
+				}
+				for range 50 {
+					step := unit * rng.NormFloat64() * math.Pow(10, 4*rng.Float64()-2)
+					ps = append(ps, point{centre + step, y})
+				}
+			}
+		}
+	}
+	return ps
+}
+
+// checkSlopeAt compares the slope with a central difference of values. Its error
+// is at most the width of the curvature interval times h/4 - which holds across
+// corners, too - and rounding, of values to a few parts in 2^52 and of the margin.
+func checkSlopeAt(fs *findings, g *glm, p point) {
+	lo, hi := p.z-g.h, p.z+g.h
+	want := (g.value(hi, p.y) - g.value(lo, p.y)) / (hi - lo)
+	if g.c.Clipped {
+		want = min(max(want, -g.c.Lipschitz), g.c.Lipschitz)
+	}
+	rounding := 0x1p-50 * (math.Abs(g.value(p.z, p.y)) + g.c.Lipschitz*(1+math.Abs(p.z))) / g.h
+	tolerance := (g.c.Curvature.Hi-g.c.Curvature.Lo)*g.h/2 + 1e-9*g.c.Lipschitz + rounding
+	if got := g.slope(p.z, p.y); !(math.Abs(got-want) <= tolerance) {
+		fs.add(ruleSlope, "slope %v, difference of values %v at %v", got, want, p)
+	}
+}
+
+// checkCurvatureAt compares a central difference of slopes, a mean of curvatures
+// over the step, with the least and greatest of nine curvatures there. That
+// allows for jumps; between two of them curvature moves by the third derivative
+// times h/8 at most.
+func checkCurvatureAt(fs *findings, g *glm, p point) {
+	lo, hi := p.z-g.h, p.z+g.h
+	mean := (g.slope(hi, p.y) - g.slope(lo, p.y)) / (hi - lo)
+	least, greatest := math.Inf(1), math.Inf(-1)
+	for k := 0; k <= 8; k++ {
+		c := g.curvature(lo+(hi-lo)*float64(k)/8, p.y)
+		least, greatest = min(least, c), max(greatest, c)
+	}
+	tolerance := 1e-6*g.bend + 0x1p-50*(g.c.Lipschitz+g.bend*(1+math.Abs(p.z)))/g.h
+	if !math.IsInf(g.c.HessianLipschitz, 1) {
+		tolerance += g.c.HessianLipschitz * g.h / 8
+	}
+	if !(least-tolerance <= mean && mean <= greatest+tolerance) {
+		fs.add(ruleCurvature, "curvature from %v to %v, difference of slopes %v at %v", least, greatest, mean, p)
+	}
+}
+
+// checkChords holds differences of slopes at points far apart against the
+// curvature interval: what an engine clips differences to.
+func checkChords(fs *findings, g *glm, points []point) {
+	rng := rand.New(rand.NewPCG(0x5eed, 2))
+	for _, p := range points {
+		z := points[rng.IntN(len(points))].z
+		gap := z - p.z
+		if math.Abs(gap) < 1e-6*g.unit {
+			continue
+		}
+		chord := (g.slope(z, p.y) - g.slope(p.z, p.y)) / gap
+		rounding := 1e-12*g.bend + 0x1p-50*(g.c.Lipschitz+g.bend*max(1, math.Abs(z), math.Abs(p.z)))/math.Abs(gap)
+		if !(chord >= g.c.Curvature.Lo-rounding && chord <= g.c.Curvature.Hi+rounding) {
+			fs.add(ruleInterval, "slopes at z = %v and %v, y = %v, differ by %v of the distance: declared [%v, %v]",
+				z, p.z, p.y, chord, g.c.Curvature.Lo, g.c.Curvature.Hi)
+		}
+	}
+}
+
+// checkExtremes climbs to the worst point of every declared constant.
+func checkExtremes(fs *findings, g *glm, points []point) {
+	c := g.c
+	steep, at := g.climb(points, func(z, y float64) float64 { return math.Abs(g.slope(z, y)) })
+	checkBound(fs, ruleLipschitz, c.Loose, c.Lipschitz, steep, 1e-12*c.Lipschitz, at.String())
+
+	hi, atHi := g.climb(points, g.curvature)
+	lo, atLo := g.climb(points, func(z, y float64) float64 { return -g.curvature(z, y) })
+	checkInterval(fs, c.Loose, c.Curvature, -lo, hi, 1e-12*g.bend, atLo.String(), atHi.String())
+
+	if !math.IsInf(c.HessianLipschitz, 1) {
+		third, at := g.climb(points, func(z, y float64) float64 { return math.Abs(g.third(z, y)) })
+		rounding := 1e-6*c.HessianLipschitz + 0x1p-50*(g.bend+c.HessianLipschitz*(1+math.Abs(at.z)))/g.h
+		checkBound(fs, ruleThird, c.Loose, c.HessianLipschitz, third, rounding, at.String())
+	}
+
+	fall, at := g.climb(points, func(z, y float64) float64 { return g.value(0, y) - g.value(z, y) })
+	checkBound(fs, ruleRange, c.Loose, c.Range, fall, 1e-12*c.Range, at.String())
+}
+
+// climb maximises f over margins and targets: a pattern search from the best of
+// the given points, with steps that double on success and halve on failure. The
+// number of steps is bounded because f need not be.
+func (g *glm) climb(points []point, f func(z, y float64) float64) (float64, point) {
+	best := worstFirst(points, func(p point) float64 { return f(p.z, p.y) }, 8)
+	top, at := math.Inf(-1), point{}
+	for _, p := range best {
+		value := f(p.z, p.y)
+		step, stepY := g.unit, .25
+		for range 300 {
+			if step < 1e-14*max(g.unit, math.Abs(p.z)) {
+				break
+			}
+			next := p
+			tries := []point{{p.z + step, p.y}, {p.z - step, p.y}}
+			if g.l.Target() == loss.Real {
+				tries = append(tries, point{p.z, min(p.y+stepY, 1)}, point{p.z, max(p.y-stepY, -1)})
+			}
+			for _, q := range tries {
+				if v := f(q.z, q.y); v > value {
+					next, value = q, v
+				}
+			}
+			factor := 2.0
+			if next == p {
+				factor = .5
+			}
+			step, stepY = step*factor, min(stepY*factor, 1)
+			p = next
+		}
+		if value > top {
+			top, at = value, p
+		}
+	}
+	return top, at
+}
