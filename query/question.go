@@ -1,0 +1,104 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Question is a sum of terms over one cohort, with the charge offered for a
+// noisy answer. It is immutable; the zero Question is invalid.
+type Question struct {
+	terms  []Term
+	charge float64
+}
+
+// New makes a question. All terms must be over the same cohort and have
+// answers of the same dimension; charge, in units of mu^2, must be finite and
+// > 0. The noise follows from the charge: sigma is the sum's sensitivity over
+// sqrt(charge), the sensitivity being twice the weighted sum of the clip radii
+// under replace-one, once that under add-or-remove.
+func New(charge float64, terms ...Term) (Question, error) {
+	if !(charge > 0) || math.IsInf(charge, 0) {
+		return Question{}, fmt.Errorf("query: charge = %v: must be finite and > 0", charge)
+	}
+	if len(terms) == 0 {
+		return Question{}, fmt.Errorf("query: terms: must have at least one")
+	}
+	for _, t := range terms {
+		if err := t.validate(); err != nil {
+			return Question{}, err
+		}
+		if t.cohort != terms[0].cohort {
+			return Question{}, fmt.Errorf("query: cohort %d beside cohort %d: terms must share one cohort", t.cohort.id, terms[0].cohort.id)
+		}
+		if t.Dim() != terms[0].Dim() || len(t.w) != len(terms[0].w) {
+			return Question{}, fmt.Errorf("query: %v beside %v: terms must share one dimension", t.kind, terms[0].kind)
+		}
+	}
+	q := Question{terms: append([]Term(nil), terms...), charge: charge}
+	if c := q.Clip(); !(c > 0) || math.IsInf(c, 0) {
+		return Question{}, fmt.Errorf("query: %s: clip norm = %v: must be finite and > 0 (a sum that cannot move need not be asked)", q.Name(), c)
+	}
+	return q, nil
+}
+
+// Terms returns a copy of the terms.
+func (q Question) Terms() []Term { return append([]Term(nil), q.terms...) }
+
+// Charge returns the charge offered, in units of mu^2.
+func (q Question) Charge() float64 { return q.charge }
+
+// Cohort returns whose records are summed over.
+func (q Question) Cohort() Cohort {
+	if len(q.terms) == 0 {
+		return Cohort{}
+	}
+	return q.terms[0].cohort
+}
+
+// Dim returns the number of coordinates of the answer.
+func (q Question) Dim() int {
+	if len(q.terms) == 0 {
+		return 0
+	}
+	return q.terms[0].Dim()
+}
+
+// PointDim returns the number of coordinates of the points asked about.
+func (q Question) PointDim() int {
+	if len(q.terms) == 0 {
+		return 0
+	}
+	return len(q.terms[0].w)
+}
+
+// Clip returns the clip norm of a record's whole contribution about its
+// public centre: the weighted sum of the terms' radii.
+func (q Question) Clip() float64 {
+	var c float64
+	for _, t := range q.terms {
+		c += t.weight * t.ball.Radius
+	}
+	return c
+}
+
+// Name names the question by its terms, e.g. "gradient+difference".
+func (q Question) Name() string {
+	names := make([]string, len(q.terms))
+	for i, t := range q.terms {
+		names[i] = t.kind.String()
+	}
+	return strings.Join(names, "+")
+}
+
+// Release is a noisy answer: the only thing that ever comes back.
+type Release struct {
+	// Mean is the noisy sum over the declared size of the cohort, one value
+	// per coordinate, public centres included.
+	Mean []float64
+	// Sigma is the standard deviation of the noise in each coordinate of Mean.
+	Sigma float64
+	// Charge is what was charged for it, in units of mu^2.
+	Charge float64
+}

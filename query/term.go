@@ -1,0 +1,195 @@
+package query
+
+import (
+	"fmt"
+	"math"
+)
+
+// Kind names what a term computes from one record.
+type Kind uint8
+
+const (
+	// Gradient is the gradient of the record's loss at W.
+	Gradient Kind = iota + 1
+	// Difference is the gradient at W less the gradient at Prev.
+	Difference
+	// Value is the record's loss at W, a scalar.
+	Value
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Gradient:
+		return "gradient"
+	case Difference:
+		return "difference"
+	case Value:
+		return "value"
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Ball is where a record's contribution is clipped to: the ball of the given
+// radius around Centre times the displacement W - Prev (around zero when
+// Centre is 0, as it must be for all but differences).
+type Ball struct {
+	Radius float64
+	Centre float64
+}
+
+// Term is one clipped per-record vector: Weight times the vector of its Kind,
+// clipped to its Ball.
+type Term struct {
+	kind    Kind
+	cohort  Cohort
+	weight  float64
+	w, prev []float64
+	step    []float64
+	ball    Ball
+	lo, hi  float64
+	centred bool
+	err     error
+}
+
+// GradientAt is the per-record gradient at w, clipped to norm clip.
+func GradientAt(c Cohort, w []float64, clip float64) Term {
+	return Term{kind: Gradient, cohort: c, weight: 1, w: clone(w), ball: Ball{Radius: clip}}
+}
+
+// ValueAt is the per-record loss at w, clipped to [centre-clip, centre+clip].
+// centre is public, for instance the loss at w = 0.
+func ValueAt(c Cohort, w []float64, centre, clip float64) Term {
+	return Term{kind: Value, cohort: c, weight: 1, w: clone(w), ball: Ball{Radius: clip, Centre: centre}}
+}
+
+// DifferenceWithin is the per-record difference of gradients between w and
+// prev, clipped to norm radius.
+func DifferenceWithin(c Cohort, w, prev []float64, radius float64) Term {
+	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: Ball{Radius: radius}}
+	t.displace()
+	return t
+}
+
+// DifferenceByCurvature is the per-record difference of gradients between w
+// and prev for a loss whose curvature lies in [lo, hi], lo <= 0 <= hi. Such a
+// difference is H (w - prev) with lo <= H <= hi, so it lies in the ball around
+// ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w - prev||; it is clipped to
+// that ball. Convex losses pay half of what hi ||w - prev|| would cost.
+func DifferenceByCurvature(c Cohort, w, prev []float64, lo, hi float64) Term {
+	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), lo: lo, hi: hi, centred: true}
+	t.displace()
+	if t.err == nil && (!(lo <= 0 && 0 <= hi && lo < hi) || math.IsInf(hi-lo, 0)) {
+		t.err = fmt.Errorf("query: curvature interval = [%v, %v]: must be finite with lo <= 0 <= hi, lo < hi", lo, hi)
+	}
+	t.ball = Ball{Radius: (hi - lo) / 2 * t.Distance(), Centre: (lo + hi) / 2}
+	return t
+}
+
+func (t *Term) displace() {
+	if len(t.w) != len(t.prev) {
+		t.err = fmt.Errorf("query: difference: prev has %d coordinates: must have as many as w, %d", len(t.prev), len(t.w))
+		return
+	}
+	t.step = make([]float64, len(t.w))
+	for j := range t.w {
+		t.step[j] = t.w[j] - t.prev[j]
+	}
+}
+
+// Weighted returns the term times weight.
+func (t Term) Weighted(weight float64) Term {
+	t.weight *= weight
+	return t
+}
+
+// Kind returns what the term computes.
+func (t Term) Kind() Kind { return t.kind }
+
+// Cohort returns whose records it is summed over.
+func (t Term) Cohort() Cohort { return t.cohort }
+
+// Weight returns the factor on the clipped vector.
+func (t Term) Weight() float64 { return t.weight }
+
+// Ball returns the clip ball.
+func (t Term) Ball() Ball { return t.ball }
+
+// Curvature returns the declared interval of a term made by
+// DifferenceByCurvature; ok is false for any other.
+func (t Term) Curvature() (lo, hi float64, ok bool) { return t.lo, t.hi, t.centred }
+
+// Point returns a copy of w.
+func (t Term) Point() []float64 { return clone(t.w) }
+
+// Previous returns a copy of prev; nil for kinds other than Difference.
+func (t Term) Previous() []float64 { return clone(t.prev) }
+
+// Step returns a copy of w - prev as rounded to float64, the displacement all
+// of a difference's bounds refer to; nil for other kinds.
+func (t Term) Step() []float64 { return clone(t.step) }
+
+// Distance returns ||w - prev||, rounded up; 0 for other kinds.
+func (t Term) Distance() float64 { return norm(t.step) }
+
+// Dim returns the number of coordinates of the answer.
+func (t Term) Dim() int {
+	if t.kind == Value {
+		return 1
+	}
+	return len(t.w)
+}
+
+func (t Term) validate() error {
+	if t.err != nil {
+		return t.err
+	}
+	if t.kind < Gradient || t.kind > Value {
+		return fmt.Errorf("query: kind = %d: not a kind", uint8(t.kind))
+	}
+	if !(t.cohort.size > 0) {
+		return fmt.Errorf("query: %v: cohort: must come from a session (All or Draw)", t.kind)
+	}
+	if len(t.w) == 0 {
+		return fmt.Errorf("query: %v: point: must have at least one coordinate", t.kind)
+	}
+	for _, v := range [][]float64{t.w, t.prev, t.step} {
+		for j, x := range v {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("query: %v: point: coordinate %d = %v: must be finite", t.kind, j, x)
+			}
+		}
+	}
+	if !finite(t.weight) || t.weight < 0 {
+		return fmt.Errorf("query: %v: weight = %v: must be finite and >= 0", t.kind, t.weight)
+	}
+	if !finite(t.ball.Radius) || t.ball.Radius < 0 {
+		return fmt.Errorf("query: %v: clip radius = %v: must be finite and >= 0", t.kind, t.ball.Radius)
+	}
+	if !finite(t.ball.Centre) {
+		return fmt.Errorf("query: %v: clip centre = %v: must be finite", t.kind, t.ball.Centre)
+	}
+	return nil
+}
+
+// norm is the Euclidean norm rounded up: the plain sum of squares has relative
+// error below (len+2) 2^-53, scaled so that it neither over- nor underflows.
+func norm(v []float64) float64 {
+	var big float64
+	for _, x := range v {
+		big = max(big, math.Abs(x))
+	}
+	if big == 0 {
+		return 0
+	}
+	_, exp := math.Frexp(big)
+	var sum float64
+	for _, x := range v {
+		y := math.Ldexp(x, -exp)
+		sum += float64(y * y)
+	}
+	return math.Ldexp(math.Sqrt(sum), exp) * (1 + float64(len(v)+8)*0x1p-53)
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func clone(v []float64) []float64 { return append([]float64(nil), v...) }
