@@ -1,0 +1,144 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Map is a schema bound to the columns of one table. It is immutable and safe
+// for concurrent use. The zero Map takes every row for malformed.
+type Map struct {
+	schema  *Schema
+	cells   int // columns of the table
+	dim     int
+	scale   float64
+	inputs  []input
+	target  int // cell of the target; -1: unlabelled
+	where   int // cell of the filter; -1: none
+	classes map[string]float64
+}
+
+// input is a feature column, resolved.
+type input struct {
+	cell int
+	at   int // its first feature
+	interval
+	levels map[string]int // category: value -> feature within the column
+	other  int            // feature within the column
+}
+
+// Bind resolves the columns of a table by its header. The header must name
+// every column of the schema and its target, nothing else, and nothing twice.
+//
+// Columns of the schema are looked up first, and an error names a column of the
+// table only when all of them were found: a table without a header row, whose
+// first record stands in its place, is refused without quoting it.
+func (s *Schema) Bind(header []string) (*Map, error) { return s.bind(header, true) }
+
+// BindUnlabelled resolves the columns of a table to be predicted. It needs the
+// feature columns and, if the schema has a filter, the filter's; other columns,
+// the target among them, may be absent or present and are not read. Encode then
+// gives target 0.
+func (s *Schema) BindUnlabelled(header []string) (*Map, error) { return s.bind(header, false) }
+
+func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
+	if s == nil || s.terms == 0 {
+		return nil, errZero
+	}
+	at, err := s.resolve(header, labelled)
+	if err != nil {
+		return nil, err
+	}
+	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.Scale(), target: -1, where: -1}
+	if s.whereColumn != "" {
+		m.where = at[s.whereColumn]
+	}
+	if labelled {
+		m.target = at[s.target.Column]
+		m.classes = map[string]float64{s.target.Classes[0]: -1, s.target.Classes[1]: 1}
+	}
+	next := 0
+	for _, c := range s.columns {
+		in := input{cell: at[c.Name], at: next}
+		switch c.Kind {
+		case Ignore:
+			continue
+		case Number:
+			in.interval = newInterval(c)
+		case Category:
+			in.levels = make(map[string]int, len(c.Categories))
+			for i, v := range c.Categories {
+				in.levels[v] = i
+			}
+			in.other = len(c.Categories)
+		}
+		m.inputs = append(m.inputs, in)
+		next += c.width()
+	}
+	return m, nil
+}
+
+// resolve finds each needed column in the header.
+func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error) {
+	at := make(map[string]int, len(header))
+	var repeated []string
+	for i, name := range header {
+		name = strings.TrimSpace(name)
+		if _, found := at[name]; found {
+			repeated = append(repeated, name)
+		}
+		at[name] = i
+	}
+	need := s.needed(labelled)
+	for _, name := range need {
+		if _, found := at[name]; !found {
+			return nil, fmt.Errorf("dataset: column %q of the schema is not in the table's header (its first row)", name)
+		}
+	}
+	for _, name := range repeated {
+		if labelled || slices.Contains(need, name) {
+			return nil, fmt.Errorf("dataset: column %q appears twice in the table's header", name)
+		}
+	}
+	if !labelled {
+		return at, nil
+	}
+	for i, name := range header {
+		name = strings.TrimSpace(name)
+		if _, listed := s.column(name); listed || name == s.target.Column {
+			continue
+		}
+		if name == "" {
+			return nil, fmt.Errorf(`dataset: column %d of the table has no name: name it, or add it to the schema's columns as "": ignore`, i+1)
+		}
+		return nil, fmt.Errorf("dataset: column %q of the table is not in the schema: add it to columns, or mark it %q", name, name+": ignore")
+	}
+	return at, nil
+}
+
+func (s *Schema) needed(labelled bool) []string {
+	var need []string
+	for _, c := range s.columns {
+		if labelled || c.Kind != Ignore || c.Name == s.whereColumn && s.where != "" {
+			need = append(need, c.Name)
+		}
+	}
+	if labelled {
+		need = append(need, s.target.Column)
+	}
+	return need
+}
+
+// Dim returns the number of features that Encode writes.
+func (m *Map) Dim() int { return m.dim }
+
+// Keep reports whether the public filter keeps a row: no filter is set, or the
+// filter's cell, trimmed, equals its value. A row with the wrong number of
+// cells is always kept.
+func (m *Map) Keep(cells []string) bool {
+	if m.schema == nil || m.where < 0 || len(cells) != m.cells {
+		return true
+	}
+	return strings.TrimSpace(cells[m.where]) == m.schema.whereValue
+}

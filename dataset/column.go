@@ -1,0 +1,180 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Kind says how a column is read. The zero Kind is invalid.
+type Kind uint8
+
+const (
+	Number   Kind = iota + 1 // a number within public bounds
+	Category                 // one of a public list of values; for a target, of two classes
+	Ignore                   // not a feature
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Number:
+		return "number"
+	case Category:
+		return "category"
+	case Ignore:
+		return "ignore"
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// Transform is applied to a number and to its bounds. The zero Transform
+// leaves them as they are.
+type Transform uint8
+
+const (
+	Identity Transform = iota
+	Log1p              // log(1+x); the lower bound must exceed -1
+)
+
+func (t Transform) String() string {
+	switch t {
+	case Identity:
+		return "identity"
+	case Log1p:
+		return "log1p"
+	}
+	return fmt.Sprintf("Transform(%d)", uint8(t))
+}
+
+// Column describes one column of a table that is not the target.
+type Column struct {
+	Name       string
+	Kind       Kind
+	Low, High  float64   // Number: public bounds, in the column's units
+	Transform  Transform // Number
+	Categories []string  // Category: the public list, without "other"
+}
+
+// other names the feature for missing cells and for values outside the list.
+const other = "other"
+
+// width is the number of features the column makes.
+func (c Column) width() int {
+	switch c.Kind {
+	case Number:
+		return 1
+	case Category:
+		return len(c.Categories) + 1
+	}
+	return 0
+}
+
+func (c Column) validate(missing []string) error {
+	field := columnField(c.Name)
+	if rule := nameRule(c.Name); rule != "" && (c.Name != "" || c.Kind != Ignore) {
+		return &fieldError{field, strconv.Quote(c.Name), rule}
+	}
+	switch c.Kind {
+	case Number:
+		return c.validateNumber(field)
+	case Category:
+		return c.validateCategories(field+".category", missing)
+	case Ignore:
+		return nil
+	}
+	return &fieldError{field, c.Kind.String(), "must be number, category or ignore"}
+}
+
+func (c Column) validateNumber(field string) error {
+	if err := validateBounds(field+".number", c.Low, c.High); err != nil {
+		return err
+	}
+	if c.Transform != Identity && c.Transform != Log1p {
+		return &fieldError{field + ".transform", c.Transform.String(), "must be log1p or absent"}
+	}
+	if c.Transform == Log1p && !(c.Low > -1) {
+		return &fieldError{field + ".number", showBounds(c.Low, c.High), "transform log1p needs a lower bound above -1"}
+	}
+	if c.Transform == Log1p && !(log1p(c.Low) < log1p(c.High)) {
+		return &fieldError{field + ".number", showBounds(c.Low, c.High), "the bounds coincide after log1p"}
+	}
+	return nil
+}
+
+func (c Column) validateCategories(field string, missing []string) error {
+	if len(c.Categories) == 0 {
+		return &fieldError{field, "[]", "must list at least one value"}
+	}
+	seen := make(map[string]bool, len(c.Categories))
+	for i, v := range c.Categories {
+		rule := valueRule(v, missing)
+		switch {
+		case rule != "":
+		case v == other:
+			rule = "is already the feature of values that are not listed; leave it out and its cells go there"
+		case seen[v]:
+			rule = "is listed twice"
+		}
+		if rule != "" {
+			return &fieldError{itemField(field, i), strconv.Quote(v), rule}
+		}
+		seen[v] = true
+	}
+	return nil
+}
+
+func validateBounds(field string, low, high float64) error {
+	rule := ""
+	switch {
+	case !finite(low) || !finite(high):
+		rule = "both bounds must be finite"
+	case !(low < high):
+		rule = "the lower bound must be below the upper"
+	case !finite(high - low):
+		rule = "the bounds are too far apart for a float64"
+	default:
+		return nil
+	}
+	return &fieldError{field, showBounds(low, high), rule}
+}
+
+// valueRule returns the rule that a category or class breaks, or "".
+func valueRule(v string, missing []string) string {
+	switch {
+	case v == "":
+		return "must not be empty"
+	case !utf8.ValidString(v):
+		return "must be UTF-8"
+	case v != strings.TrimSpace(v):
+		return "must not begin or end with white space (cells are trimmed)"
+	}
+	for _, m := range missing {
+		if v == m {
+			return "is listed under missing"
+		}
+	}
+	return ""
+}
+
+// nameRule returns the rule that a column's name breaks, or "".
+func nameRule(name string) string {
+	switch {
+	case name == "":
+		return "a column without a name can only be ignored"
+	case !utf8.ValidString(name):
+		return "a column's name must be UTF-8"
+	case name != strings.TrimSpace(name):
+		return "a column's name must not begin or end with white space"
+	}
+	return ""
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func showBounds(low, high float64) string {
+	return "[" + showFloat(low) + ", " + showFloat(high) + "]"
+}
+
+func showFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -1,0 +1,72 @@
+// Package dataset describes a table in public terms and maps its cells to the
+// rows that a model is trained on.
+//
+// A [Schema] names every column of a table and gives what is publicly known
+// about it: the bounds of a number, the values of a category, the target.
+// Nothing in it, and nothing about scaling, is ever read from records; bounds
+// taken from the table itself would be a release that nobody accounted for.
+// A schema is written as a section of a YAML file:
+//
+//	schema:
+//	  columns:                        # their order is the order of the features
+//	    age:          {number: [17, 90]}
+//	    capital_gain: {number: [0, 99999], transform: log1p}
+//	    workclass:    {category: [Private, Federal-gov, State-gov]}
+//	    fnlwgt:       ignore
+//	    split:        ignore
+//	  target: {column: income, classes: ["0", "1"]}   # negative class first
+//	  where: split=train              # optional: only rows with this cell
+//	  missing: ["", NA, "?"]          # optional: cells that mean missing
+//
+// or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is
+// taken as it is written: classes: [0, 1] and classes: ["0", "1"] are the same.
+// Every column of the table appears in columns or is the target.
+//
+// # The row map
+//
+// [Schema.Bind] resolves the columns of a header; [Map.Encode] maps the cells
+// of one row to a float32 row of [Schema.Dim] features and a target. It is a
+// pure function of the schema and of that row's cells:
+//
+//  1. White space around a cell is dropped. A cell equal to one of the missing
+//     markers is missing. (An empty cell is missing in effect even if it is
+//     not listed: it is neither a number nor a category.)
+//  2. A number is parsed as by [strconv.ParseFloat] and clamped to its public
+//     bounds lo, hi; infinities and numbers too large for a float64 clamp as
+//     well. With transform log1p, cell and bounds are replaced by their
+//     log(1+x). The result t is mapped to u = 2 (t-lo)/(hi-lo) - 1 in [-1, 1].
+//     A cell that is missing, NaN or no number gives u = 0, the midpoint.
+//  3. A category is one-hot: one feature for each listed value and a last one,
+//     other, for a missing cell and for every value that is not listed. Exactly
+//     one of them is 1.
+//  4. The last feature is the constant 1, the intercept.
+//  5. The row is divided by S = sqrt(#numbers + #categories + 1), the largest
+//     norm it could have ([Schema.Scale]), then by max(1, ||x||), all in
+//     float64, and each feature is rounded to float32.
+//
+// A target of two classes is -1 or +1 (the negative class is listed first); a
+// number is clamped to its bounds and mapped to [-1, 1].
+//
+// A row with the wrong number of cells, or whose target is missing or invalid,
+// encodes as zeros and is reported as not ok. It is still a row: it counts, and
+// contributes zero. No error of this package depends on a record.
+//
+// # Norms
+//
+// Each number and the intercept contribute at most 1 to the squared norm before
+// step 5 and each category exactly 1, so ||x|| <= S whatever the cells hold,
+// and the division by max(1, ||x||) changes nothing in exact arithmetic. In
+// float64 the K = S^2 quotients carry a relative error of about 2^-53 each, and
+// the division brings a sum of squares that rounding took past 1 back to it.
+// With K <= 2^20 (a rule of [New]) the norm then is at most
+// 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies each feature by
+// at most 1 + 2^-24 or, below the normal range, moves it by at most 2^-150. So
+// the norm of every encoded row is below [NormBound] = 1 + 2^-23.
+//
+// # Agreement across machines
+//
+// Every step uses correctly rounded operations in a fixed order, with no
+// product left open to fusing, and a log1p of our own (the one in package math
+// is assembly on some machines and may be compiled with fused operations on
+// others). The same cells give the same bits everywhere.
+package dataset

@@ -1,0 +1,49 @@
+package dataset
+
+import "strings"
+
+// Draft returns a commented schema: section for a table with the given header,
+// to be completed by hand. Until every ??? is replaced, loading it fails with an
+// error that names the field and what to write there. The header is all it
+// looks at, and is quoted as it is: of a table without a header row it would
+// show the first record.
+func Draft(header []string) string {
+	var b strings.Builder
+	b.WriteString(draftTop)
+	for _, name := range header {
+		name = strings.TrimSpace(name)
+		if name == "" {
+			b.WriteString("    \"\": ignore\n")
+			continue
+		}
+		b.WriteString("    " + yamlText(name) + ": {number: [" + placeholder + ", " + placeholder + "]}\n")
+	}
+	b.WriteString(draftEnd)
+	return b.String()
+}
+
+const draftTop = `# What is publicly known about each column. Replace every ??? by hand.
+#
+# Bounds and lists must come from public knowledge: a codebook, the form that
+# was filled in, the range of the instrument, common sense. Never take them from
+# the table itself: a minimum, a maximum or a list of the values that occur is a
+# fact about the people in it, published without being accounted for. When in
+# doubt choose round and wide; a cell beyond a bound counts as the bound.
+#
+# A column is one of
+#   age:    {number: [0, 120]}                         lower and upper bound
+#   income: {number: [0, 1000000], transform: log1p}   a skewed amount
+#   sex:    {category: [female, male]}                 any other value is "other"
+#   name:   ignore                                     not used
+schema:
+  columns:
+`
+
+const draftEnd = `  # What to predict. Delete its line under columns. Either two classes, the
+  # negative one first, or for a quantity its public bounds: number: [low, high].
+  target: {column: ???, classes: [???, ???]}
+  # Use only rows with this cell; the column must be listed above.
+  # where: split=train
+  # Cells that mean missing. Default: only the empty cell.
+  # missing: ["", NA, "?"]
+`

@@ -1,0 +1,124 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Encode writes the row of the given cells to dst[:Dim] and returns its target
+// in [-1, 1]; see the package comment for the map. A longer dst keeps what lies
+// beyond Dim. It panics if dst is shorter than Dim.
+//
+// ok is false for a row with the wrong number of cells and, unless the map is
+// unlabelled, for a missing or invalid target: dst[:Dim] is then zero and so is
+// the target. Such a row counts like any other.
+func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
+	if len(dst) < m.dim {
+		panic(fmt.Sprintf("dataset: a row of %d features does not fit in %d", m.dim, len(dst)))
+	}
+	row := dst[:m.dim]
+	clear(row)
+	if m.schema == nil || len(cells) != m.cells {
+		return 0, false
+	}
+	if m.target >= 0 {
+		if target, ok = m.readTarget(cells[m.target]); !ok {
+			return 0, false
+		}
+	}
+	if sum := m.fill(row, cells, 1); sum > 1 {
+		// By rounding alone; see Norms in the package comment.
+		m.fill(row, cells, math.Sqrt(sum))
+	}
+	return target, true
+}
+
+// fill writes the features of a cleared row, or writes them again, divided by
+// S and then by norm, and returns the sum of their squares before float32.
+func (m *Map) fill(row []float32, cells []string, norm float64) (sum float64) {
+	put := func(at int, u float64) {
+		v := u / m.scale / norm
+		sum += float64(v * v)
+		row[at] = float32(v)
+	}
+	for i := range m.inputs {
+		in := &m.inputs[i]
+		cell := strings.TrimSpace(cells[in.cell])
+		if in.levels == nil {
+			put(in.at, in.unitOf(cell, m.schema.missing))
+			continue
+		}
+		level, listed := in.levels[cell]
+		if !listed {
+			level = in.other
+		}
+		put(in.at+level, 1)
+	}
+	put(m.dim-1, 1)
+	return sum
+}
+
+func (m *Map) readTarget(cell string) (target float64, ok bool) {
+	cell = strings.TrimSpace(cell)
+	t := &m.schema.target
+	if t.Kind == Category {
+		target, ok = m.classes[cell]
+		return target, ok
+	}
+	x, ok := parse(cell, m.schema.missing)
+	if !ok {
+		return 0, false
+	}
+	return newInterval(Column{Low: t.Low, High: t.High}).unit(x), true
+}
+
+// interval maps a cell to [-1, 1].
+type interval struct {
+	low, high float64 // bounds in the column's units
+	log       bool
+	from, to  float64 // bounds after the transform
+	width     float64 // to - from
+}
+
+func newInterval(c Column) interval {
+	n := interval{low: c.Low, high: c.High, log: c.Transform == Log1p, from: c.Low, to: c.High}
+	if n.log {
+		n.from, n.to = log1p(c.Low), log1p(c.High)
+	}
+	n.width = n.to - n.from
+	return n
+}
+
+// unitOf returns 0 for a cell that is missing or no number.
+func (n *interval) unitOf(cell string, missing []string) float64 {
+	x, ok := parse(cell, missing)
+	if !ok {
+		return 0
+	}
+	return n.unit(x)
+}
+
+// unit maps x, which is not NaN.
+func (n interval) unit(x float64) float64 {
+	x = min(max(x, n.low), n.high)
+	if n.log {
+		x = min(max(log1p(x), n.from), n.to) // whether or not log1p is monotone
+	}
+	// Rounding is monotone, so the quotient is within [0, 1]. Doubling is exact.
+	return 2*((x-n.from)/n.width) - 1
+}
+
+// parse reads a trimmed cell. Numbers beyond float64 are infinities.
+func parse(cell string, missing []string) (x float64, ok bool) {
+	if cell == "" || slices.Contains(missing, cell) {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil && !math.IsInf(x, 0) {
+		return 0, false
+	}
+	return x, !math.IsNaN(x)
+}

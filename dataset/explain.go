@@ -1,0 +1,58 @@
+package dataset
+
+import "fmt"
+
+// Coefficient is a weight in the user's units.
+type Coefficient struct {
+	Feature string // as in Features
+	Column  string // the column it belongs to; "" for the intercept
+	Per     string // what one unit is: "age", "log1p(capital_gain)"; "" for an offset
+	Value   float64
+}
+
+// Explain restates a linear score <w, row> in the user's units: for cells
+// within their bounds the score is the sum of slope times number (times its
+// log1p where the transform says so), of one offset for each category, and of
+// the intercept. A cell beyond a bound counts as the bound, a missing number as
+// the midpoint of the (transformed) bounds. With a regression target, values
+// are in the target's units and the sum is the prediction; with two classes
+// they are in units of the score.
+//
+// The division by max(1, ||x||), which changes nothing but roundings, and the
+// rounding to float32 are left out. Explain panics unless len(w) is Dim.
+func (s *Schema) Explain(w []float64) []Coefficient {
+	if len(w) != s.Dim() {
+		panic(fmt.Sprintf("dataset: %d weights for %d features", len(w), s.Dim()))
+	}
+	if len(w) == 0 {
+		return nil
+	}
+	unit, constant := 1.0, 0.0
+	if s.target.Kind == Number {
+		unit, constant = s.target.half(), s.target.mid()
+	}
+	unit /= s.Scale()
+
+	last := len(w) - 1
+	constant += unit * w[last]
+	list := make([]Coefficient, 0, len(w))
+	for _, c := range s.columns {
+		at := len(list)
+		switch c.Kind {
+		case Number:
+			// w u = w (2 (t-from)/width - 1) = (2w/width) t - w (from+to)/width
+			n := newInterval(c)
+			constant -= unit * w[at] * (n.from/n.width + n.to/n.width)
+			per := c.Name
+			if n.log {
+				per = "log1p(" + c.Name + ")"
+			}
+			list = append(list, Coefficient{s.features[at], c.Name, per, 2 * unit * w[at] / n.width})
+		case Category:
+			for i := range c.width() {
+				list = append(list, Coefficient{s.features[at+i], c.Name, "", unit * w[at+i]})
+			}
+		}
+	}
+	return append(list, Coefficient{Feature: s.features[last], Value: constant})
+}

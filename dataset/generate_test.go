@@ -1,0 +1,69 @@
+package dataset
+
+import (
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// anyText draws names and values that a schema accepts, awkward ones included.
+func anyText() *rapid.Generator[string] {
+	awkward := []string{"Private", "a b", "a: b", "#x", "- x", "yes", "null", "~", "???x", "?", "1", "007", "1e5", ".5", "0x1F",
+		"it's", `"quoted"`, `back\slash`, "{a}", "[a]", "&a", "*a", "!a", "%a", "@a", "`a`", "a,b", "a\nb", "a\tb", "é", "日本",
+		"a#b", "a: ", ":", "-", "=", "<<", "2020-01-01", "\u2028x\u2028y", "|", ">", "NaN", ".nan", "\u0000", "\ufeffx", "😀"}
+	return rapid.OneOf(rapid.SampledFrom(awkward), rapid.String()).
+		Filter(func(s string) bool { return valueRule(s, nil) == "" && s != other && s != placeholder })
+}
+
+func anySchema() *rapid.Generator[*Schema] {
+	return rapid.Custom(func(t *rapid.T) *Schema {
+		names := rapid.SliceOfNDistinct(anyText(), 2, 8, rapid.ID[string]).Draw(t, "names")
+		def := Definition{}
+		for _, name := range names[1:] {
+			c := Column{Name: name, Kind: Ignore}
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			case 1:
+				c.Kind = Number
+				c.Low, c.High = anyBounds(t, -1e300)
+			case 2:
+				c.Kind, c.Transform = Number, Log1p
+				c.Low, c.High = anyBounds(t, -.99)
+			case 3:
+				c.Kind = Category
+				c.Categories = rapid.SliceOfNDistinct(anyText(), 1, 5, rapid.ID[string]).Draw(t, "values")
+			}
+			def.Columns = append(def.Columns, c)
+		}
+		def.Target = Target{Column: names[0], Kind: Number}
+		def.Target.Low, def.Target.High = anyBounds(t, -1e300)
+		if rapid.Bool().Draw(t, "classes") {
+			pair := rapid.SliceOfNDistinct(anyText(), 2, 2, rapid.ID[string]).Draw(t, "pair")
+			def.Target = Target{Column: names[0], Kind: Category, Classes: [2]string(pair)}
+		}
+		if rapid.Bool().Draw(t, "where") && !strings.Contains(names[1], "=") {
+			def.Where = names[1] + "=" + anyText().Draw(t, "wanted")
+		}
+		if rapid.Bool().Draw(t, "missing") {
+			def.Missing = rapid.SampledFrom([][]string{{}, {""}, {"", "NA-NA"}, {"-999.25"}}).Draw(t, "markers")
+		}
+		s, err := New(def)
+		if err != nil {
+			t.Skip(err) // all columns ignored, features that clash
+		}
+		return s
+	})
+}
+
+// anyBounds draws bounds far enough apart for a slow computation to agree.
+func anyBounds(t *rapid.T, least float64) (low, high float64) {
+	low = rapid.Float64Range(least, 1e6).Draw(t, "low")
+	return low, low + rapid.Float64Range(1e-3, 1e6).Draw(t, "width")*(1+max(low, -low))
+}
+
+func fullHeader(s *Schema) []string {
+	header := []string{s.Target().Column}
+	for _, c := range s.Columns() {
+		header = append(header, c.Name)
+	}
+	return header
+}

@@ -1,0 +1,136 @@
+package dataset
+
+import "fmt"
+
+// rawColumn and rawTarget are what the YAML and JSON forms share: each key as
+// it was given, before the rules on their combination.
+type rawColumn struct {
+	Name      string    `json:"name"`
+	Ignore    bool      `json:"ignore,omitempty"`
+	Number    []float64 `json:"number,omitempty"`
+	Transform string    `json:"transform,omitempty"`
+	Category  []string  `json:"category,omitempty"`
+}
+
+type rawTarget struct {
+	Column  string    `json:"column"`
+	Classes []string  `json:"classes,omitempty"`
+	Number  []float64 `json:"number,omitempty"`
+}
+
+type rawSchema struct {
+	Columns []rawColumn `json:"columns"`
+	Target  rawTarget   `json:"target"`
+	Where   string      `json:"where,omitempty"`
+	Missing []string    `json:"missing"`
+}
+
+func (r rawSchema) schema() (*Schema, error) {
+	def := Definition{Where: r.Where, Missing: r.Missing}
+	for _, c := range r.Columns {
+		column, err := c.column()
+		if err != nil {
+			return nil, err
+		}
+		def.Columns = append(def.Columns, column)
+	}
+	target, err := r.Target.target()
+	if err != nil {
+		return nil, err
+	}
+	def.Target = target
+	return New(def)
+}
+
+func (r rawColumn) column() (Column, error) {
+	field := columnField(r.Name)
+	given := 0
+	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil} {
+		if set {
+			given++
+		}
+	}
+	if given != 1 {
+		return Column{}, &fieldError{field, "", "needs exactly one of number, category and ignore"}
+	}
+	c := Column{Name: r.Name, Kind: Ignore}
+	switch {
+	case r.Number != nil:
+		c.Kind = Number
+		low, high, err := pair(field+".number", r.Number)
+		if err != nil {
+			return Column{}, err
+		}
+		c.Low, c.High = low, high
+	case r.Category != nil:
+		c.Kind, c.Categories = Category, r.Category
+	}
+	switch {
+	case r.Transform == "":
+	case c.Kind != Number:
+		return Column{}, &fieldError{field + ".transform", r.Transform, "only a number has a transform"}
+	case r.Transform != Log1p.String():
+		return Column{}, &fieldError{field + ".transform", r.Transform, "must be log1p or absent"}
+	default:
+		c.Transform = Log1p
+	}
+	return c, nil
+}
+
+func (r rawTarget) target() (Target, error) {
+	t := Target{Column: r.Column}
+	if r.Column == "" {
+		return t, nil // New says so
+	}
+	if (r.Classes == nil) == (r.Number == nil) {
+		return t, &fieldError{"target", "", "needs either classes (two values, negative first) or number (two bounds)"}
+	}
+	if r.Number != nil {
+		t.Kind = Number
+		low, high, err := pair("target.number", r.Number)
+		t.Low, t.High = low, high
+		return t, err
+	}
+	if len(r.Classes) != 2 {
+		return t, &fieldError{"target.classes", fmt.Sprintf("%d values", len(r.Classes)), "must list two, the negative class first"}
+	}
+	t.Kind, t.Classes = Category, [2]string(r.Classes)
+	return t, nil
+}
+
+func pair(field string, bounds []float64) (low, high float64, err error) {
+	if len(bounds) != 2 {
+		return 0, 0, &fieldError{field, fmt.Sprintf("%d values", len(bounds)), "must list two, the lower and the upper public bound"}
+	}
+	return bounds[0], bounds[1], nil
+}
+
+// raw is the inverse of rawSchema.schema.
+func (s *Schema) raw() (rawSchema, error) {
+	if s == nil || s.terms == 0 {
+		return rawSchema{}, errZero
+	}
+	r := rawSchema{Where: s.where, Missing: s.missing}
+	for _, c := range s.columns {
+		rc := rawColumn{Name: c.Name}
+		switch c.Kind {
+		case Number:
+			rc.Number = []float64{c.Low, c.High}
+			if c.Transform != Identity {
+				rc.Transform = c.Transform.String()
+			}
+		case Category:
+			rc.Category = c.Categories
+		default:
+			rc.Ignore = true
+		}
+		r.Columns = append(r.Columns, rc)
+	}
+	r.Target.Column = s.target.Column
+	if s.target.Kind == Number {
+		r.Target.Number = []float64{s.target.Low, s.target.High}
+	} else {
+		r.Target.Classes = s.target.Classes[:]
+	}
+	return r, nil
+}

@@ -1,0 +1,207 @@
+package dataset
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// NormBound bounds the Euclidean norm of every row that [Map.Encode] writes.
+const NormBound = 1 + 0x1p-23
+
+// maxTerms bounds the square of [Schema.Scale], for the proof of [NormBound].
+const maxTerms = 1 << 20
+
+// intercept names the constant feature.
+const intercept = "(intercept)"
+
+// Definition is a schema in the making.
+type Definition struct {
+	Columns []Column // all columns but the target; their order is the order of the features
+	Target  Target
+	Where   string   // row filter column=value; empty: every row
+	Missing []string // cells that mean missing; nil: only the empty cell
+}
+
+// Schema is the public description of a table. It is immutable and safe for
+// concurrent use. The zero Schema is unusable: Bind and the marshallers refuse
+// it. Make one with [New] or by unmarshalling YAML or JSON, which check the
+// same rules.
+type Schema struct {
+	columns []Column
+	target  Target
+	missing []string
+	where   string
+
+	whereColumn, whereValue string // parts of where
+	features                []string
+	terms                   int // #numbers + #categories + 1; 0 in the zero Schema
+}
+
+// New checks a definition. Names, categories, classes and missing markers must
+// be distinct and free of surrounding white space; bounds finite with low <
+// high; a category is neither empty, nor a missing marker, nor "other", which
+// is the feature of whatever is not listed; the target is not among the columns
+// and the filter's column is. At least one column must be a feature.
+func New(def Definition) (*Schema, error) {
+	s := &Schema{
+		columns: cloneColumns(def.Columns),
+		target:  def.Target,
+		missing: slices.Clone(def.Missing),
+		where:   def.Where,
+	}
+	if def.Missing == nil {
+		s.missing = []string{""}
+	}
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Schema) validate() error {
+	for i, m := range s.missing {
+		if rule := valueRule(m, nil); rule != "" && m != "" {
+			return &fieldError{itemField("missing", i), strconv.Quote(m), rule}
+		}
+		if slices.Contains(s.missing[:i], m) {
+			return &fieldError{itemField("missing", i), strconv.Quote(m), "is listed twice"}
+		}
+	}
+	if err := s.validateColumns(); err != nil {
+		return err
+	}
+	if err := s.target.validate(s.missing); err != nil {
+		return err
+	}
+	if _, listed := s.column(s.target.Column); listed {
+		return &fieldError{"target.column", strconv.Quote(s.target.Column), "is also listed under columns; remove it there"}
+	}
+	return s.setWhere(s.where)
+}
+
+func (s *Schema) validateColumns() error {
+	names := make(map[string]bool, len(s.columns))
+	features := make(map[string]bool)
+	s.features, s.terms = nil, 1
+	for _, c := range s.columns {
+		if names[c.Name] {
+			return &fieldError{columnField(c.Name), "", "is listed twice"}
+		}
+		names[c.Name] = true
+		if err := c.validate(s.missing); err != nil {
+			return err
+		}
+		for _, f := range featureNames(c) {
+			if features[f] || f == intercept {
+				return &fieldError{columnField(c.Name), "", "makes a second feature named " + strconv.Quote(f)}
+			}
+			features[f] = true
+			s.features = append(s.features, f)
+		}
+		if c.Kind != Ignore {
+			s.terms++
+		}
+	}
+	if s.terms == 1 {
+		return &fieldError{"columns", "", "must list at least one number or category"}
+	}
+	if s.terms > maxTerms {
+		return &fieldError{"columns", "", "must list fewer than " + strconv.Itoa(maxTerms) + " numbers and categories"}
+	}
+	s.features = append(s.features, intercept)
+	return nil
+}
+
+func featureNames(c Column) []string {
+	switch c.Kind {
+	case Number:
+		return []string{c.Name}
+	case Category:
+		names := make([]string, 0, c.width())
+		for _, v := range c.Categories {
+			names = append(names, c.Name+"="+v)
+		}
+		return append(names, c.Name+"="+other)
+	}
+	return nil
+}
+
+// setWhere parses a filter: the column's name ends at the first "=".
+func (s *Schema) setWhere(filter string) error {
+	s.where, s.whereColumn, s.whereValue = filter, "", ""
+	if filter == "" {
+		return nil
+	}
+	fail := func(rule string) error { return &fieldError{"where", strconv.Quote(filter), rule} }
+	column, value, found := strings.Cut(filter, "=")
+	column, value = strings.TrimSpace(column), strings.TrimSpace(value)
+	if !found || column == "" || value == "" || !utf8.ValidString(value) {
+		return fail("must be column=value")
+	}
+	if _, listed := s.column(column); !listed {
+		return fail("the column is not listed under columns; list it, as ignore if it is no feature")
+	}
+	s.whereColumn, s.whereValue = column, value
+	return nil
+}
+
+func (s *Schema) column(name string) (Column, bool) {
+	i := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == name })
+	if i < 0 {
+		return Column{}, false
+	}
+	return s.columns[i], true
+}
+
+// Where returns a copy of the schema with another row filter, such as
+// "split=test"; "" keeps every row.
+func (s *Schema) Where(filter string) (*Schema, error) {
+	t := *s
+	if err := t.setWhere(filter); err != nil {
+		return nil, err
+	}
+	return &t, nil
+}
+
+// Dim returns the number of features, the intercept included.
+func (s *Schema) Dim() int { return len(s.features) }
+
+// Features returns the features' names in order: age, workclass=Private,
+// workclass=other, (intercept).
+func (s *Schema) Features() []string { return slices.Clone(s.features) }
+
+// Columns returns the columns in order, ignored ones included.
+func (s *Schema) Columns() []Column { return cloneColumns(s.columns) }
+
+// Target returns the target.
+func (s *Schema) Target() Target { return s.target }
+
+// Filter returns the row filter, column=value, or "".
+func (s *Schema) Filter() string { return s.where }
+
+// Missing returns the cells that mean missing.
+func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
+
+// Scale returns S, the divisor of every row: sqrt(#numbers + #categories + 1).
+func (s *Schema) Scale() float64 { return math.Sqrt(float64(s.terms)) }
+
+// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the
+// target's units. Values beyond [-1, 1] are mapped by the same line, not
+// clamped. With two classes it returns u.
+func (s *Schema) TargetFromUnit(u float64) float64 {
+	if s.target.Kind != Number {
+		return u
+	}
+	return float64(u*s.target.half()) + s.target.mid()
+}
+
+func cloneColumns(columns []Column) []Column {
+	clone := slices.Clone(columns)
+	for i := range clone {
+		clone[i].Categories = slices.Clone(clone[i].Categories)
+	}
+	return clone
+}

@@ -1,0 +1,38 @@
+package dataset
+
+import "strconv"
+
+// Target describes the column to be predicted.
+type Target struct {
+	Column    string
+	Kind      Kind      // Number (regression) or Category (two classes)
+	Classes   [2]string // Category: the cells that mean -1 and +1
+	Low, High float64   // Number: public bounds, in the target's units
+}
+
+func (t Target) validate(missing []string) error {
+	if rule := nameRule(t.Column); t.Column == "" {
+		return &fieldError{"target.column", "", "must name the column to be predicted"}
+	} else if rule != "" {
+		return &fieldError{"target.column", strconv.Quote(t.Column), rule}
+	}
+	switch t.Kind {
+	case Number:
+		return validateBounds("target.number", t.Low, t.High)
+	case Category:
+		for i, c := range t.Classes {
+			if rule := valueRule(c, missing); rule != "" {
+				return &fieldError{itemField("target.classes", i), strconv.Quote(c), rule}
+			}
+		}
+		if t.Classes[0] == t.Classes[1] {
+			return &fieldError{itemField("target.classes", 1), strconv.Quote(t.Classes[1]), "is listed twice"}
+		}
+		return nil
+	}
+	return &fieldError{"target", "", "needs classes (two values, negative first) or number (two bounds)"}
+}
+
+// half and mid map [-1, 1] to [Low, High] without overflow.
+func (t Target) half() float64 { return t.High/2 - t.Low/2 }
+func (t Target) mid() float64  { return t.Low/2 + t.High/2 }

@@ -1,0 +1,82 @@
+package dataset
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// MarshalYAML writes the schema as the value of a schema: section, one column a
+// line. Reading it again gives an equal schema, bounds to the last bit.
+func (s *Schema) MarshalYAML() ([]byte, error) {
+	raw, err := s.raw()
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.WriteString("columns:\n")
+	for _, c := range raw.Columns {
+		b.WriteString("  " + yamlText(c.Name) + ": " + c.yaml() + "\n")
+	}
+	b.WriteString("target: {column: " + yamlText(raw.Target.Column))
+	if raw.Target.Number != nil {
+		b.WriteString(", number: " + yamlNumbers(raw.Target.Number) + "}\n")
+	} else {
+		b.WriteString(", classes: " + yamlTexts(raw.Target.Classes) + "}\n")
+	}
+	if raw.Where != "" {
+		b.WriteString("where: " + yamlText(raw.Where) + "\n")
+	}
+	b.WriteString("missing: " + yamlTexts(raw.Missing) + "\n")
+	return []byte(b.String()), nil
+}
+
+func (r rawColumn) yaml() string {
+	switch {
+	case r.Number != nil && r.Transform != "":
+		return "{number: " + yamlNumbers(r.Number) + ", transform: " + r.Transform + "}"
+	case r.Number != nil:
+		return "{number: " + yamlNumbers(r.Number) + "}"
+	case r.Category != nil:
+		return "{category: " + yamlTexts(r.Category) + "}"
+	}
+	return Ignore.String()
+}
+
+func yamlTexts(values []string) string {
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = yamlText(v)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+func yamlNumbers(values []float64) string {
+	shown := make([]string, len(values))
+	for i, v := range values {
+		shown[i] = showFloat(v)
+	}
+	return "[" + strings.Join(shown, ", ") + "]"
+}
+
+// plain matches texts that need no quotes: none is a YAML number, and the YAML
+// words for null and truth are excluded below.
+var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+func yamlText(s string) string {
+	if plain.MatchString(s) {
+		switch strings.ToLower(s) {
+		case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
+		default:
+			return s
+		}
+	}
+	// A JSON string is a YAML double-quoted one.
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		panic(err) // strings always encode
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

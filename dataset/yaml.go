@@ -1,0 +1,262 @@
+package dataset
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// placeholder marks what a draft leaves to its reader; see [Draft].
+const placeholder = "???"
+
+// UnmarshalYAML reads the value of a schema: section (see the package comment)
+// and checks every rule of [New]. Unknown and repeated keys, anchors and
+// aliases are errors. Errors are [yaml.Error] and carry the position. On error
+// s is unchanged.
+func (s *Schema) UnmarshalYAML(node ast.Node) error {
+	d := yamlDecoder{at: make(map[string]*token.Token)}
+	decoded, err := d.schema(node)
+	if err != nil {
+		return d.locate(err, node)
+	}
+	*s = *decoded
+	return nil
+}
+
+// yamlDecoder remembers where each field was written.
+type yamlDecoder struct {
+	at map[string]*token.Token
+}
+
+// locate attaches the position of the nearest known field.
+func (d *yamlDecoder) locate(err error, root ast.Node) error {
+	var fault *fieldError
+	if !errors.As(err, &fault) {
+		return err
+	}
+	for field := fault.field; ; {
+		if tk, known := d.at[field]; known {
+			return &yaml.SyntaxError{Message: err.Error(), Token: tk}
+		}
+		cut := strings.LastIndexAny(field, ".[")
+		if cut < 0 {
+			return &yaml.SyntaxError{Message: err.Error(), Token: root.GetToken()}
+		}
+		field = field[:cut]
+	}
+}
+
+func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
+	var raw rawSchema
+	err := d.mapping("schema", "", node, func(key, field string, value ast.Node) (err error) {
+		switch key {
+		case "columns":
+			raw.Columns, err = d.columns(value)
+		case "target":
+			raw.Target, err = d.target(value)
+		case "where":
+			raw.Where, err = d.text(field, value, "write it as column=value")
+		case "missing":
+			raw.Missing, err = d.texts(field, value, "")
+		default:
+			err = unknownKey(field, "columns, target, where, missing")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return raw.schema()
+}
+
+func (d *yamlDecoder) columns(node ast.Node) (columns []rawColumn, err error) {
+	err = d.mapping("columns", "columns.", node, func(name, field string, value ast.Node) error {
+		column, err := d.column(name, field, value)
+		columns = append(columns, column)
+		return err
+	})
+	return columns, err
+}
+
+func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, error) {
+	raw := rawColumn{Name: name}
+	if _, isMap := node.(ast.MapNode); !isMap {
+		word, err := d.text(field, node, "write {number: [low, high]}, {category: [values]} or ignore")
+		if err != nil {
+			return raw, err
+		}
+		if word != Ignore.String() {
+			return raw, &fieldError{field, strconv.Quote(word), "must be {number: [low, high]}, {category: [values]} or ignore"}
+		}
+		raw.Ignore = true
+		return raw, nil
+	}
+	err := d.mapping(field, field+".", node, func(key, field string, value ast.Node) (err error) {
+		switch key {
+		case "number":
+			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of "+name)
+		case "transform":
+			raw.Transform, err = d.text(field, value, "write log1p or leave it out")
+		case "category":
+			raw.Category, err = d.texts(field, value, "write the publicly known values of "+name)
+		default:
+			err = unknownKey(field, "number, transform, category")
+		}
+		return err
+	})
+	return raw, err
+}
+
+func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
+	err = d.mapping("target", "target.", node, func(key, field string, value ast.Node) (err error) {
+		switch key {
+		case "column":
+			raw.Column, err = d.text(field, value, "write the name of the column to be predicted")
+		case "classes":
+			raw.Classes, err = d.texts(field, value, "write the negative and the positive class")
+		case "number":
+			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of the target")
+		default:
+			err = unknownKey(field, "column, classes, number")
+		}
+		return err
+	})
+	return raw, err
+}
+
+// mapping calls visit for each key of a mapping, in order.
+func (d *yamlDecoder) mapping(field, prefix string, node ast.Node, visit func(key, field string, value ast.Node) error) error {
+	m, isMap := node.(ast.MapNode)
+	if !isMap {
+		return &fieldError{field, describe(node), "must be a mapping"}
+	}
+	for entries := m.MapRange(); entries.Next(); {
+		key, isScalar := scalar(entries.Key())
+		if !isScalar {
+			d.at[field] = entries.Key().GetToken()
+			return &fieldError{field, describe(entries.Key()), "a key must be a plain name"}
+		}
+		child := prefix + key
+		if _, repeated := d.at[child]; repeated {
+			d.at[child] = entries.Key().GetToken()
+			return &fieldError{child, "", "is given twice"}
+		}
+		d.at[child] = entries.Key().GetToken()
+		if err := visit(key, child, entries.Value()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sequence calls visit for each item of a sequence, in order.
+func (d *yamlDecoder) sequence(field string, node ast.Node, visit func(field string, value ast.Node) error) error {
+	list, isList := node.(*ast.SequenceNode)
+	if !isList {
+		return &fieldError{field, describe(node), "must be a list, such as [a, b]"}
+	}
+	for i, item := range list.Values {
+		child := itemField(field, i)
+		d.at[child] = item.GetToken()
+		if err := visit(child, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *yamlDecoder) texts(field string, node ast.Node, todo string) ([]string, error) {
+	values := []string{}
+	err := d.sequence(field, node, func(field string, value ast.Node) error {
+		text, err := d.text(field, value, todo)
+		values = append(values, text)
+		return err
+	})
+	return values, err
+}
+
+func (d *yamlDecoder) text(field string, node ast.Node, todo string) (string, error) {
+	text, isScalar := scalar(node)
+	if !isScalar {
+		return "", &fieldError{field, describe(node), "must be a text or a number"}
+	}
+	return text, unfilled(field, text, todo)
+}
+
+func (d *yamlDecoder) numbers(field string, node ast.Node, todo string) ([]float64, error) {
+	values := []float64{}
+	err := d.sequence(field, node, func(field string, value ast.Node) error {
+		x, err := number(field, value, todo)
+		values = append(values, x)
+		return err
+	})
+	return values, err
+}
+
+func number(field string, node ast.Node, todo string) (float64, error) {
+	text, isScalar := scalar(node)
+	if isScalar {
+		if err := unfilled(field, text, todo); err != nil {
+			return 0, err
+		}
+	}
+	switch n := node.(type) {
+	case *ast.IntegerNode:
+		switch v := n.Value.(type) {
+		case int64:
+			return float64(v), nil
+		case uint64:
+			return float64(v), nil
+		}
+	case *ast.FloatNode:
+		return n.Value, nil
+	case *ast.StringNode:
+		// The parser takes 1e6, without a point, for a text.
+		x, err := strconv.ParseFloat(n.Value, 64)
+		if n.GetToken().Type == token.StringType && err == nil {
+			return x, nil
+		}
+	}
+	return 0, &fieldError{field, describe(node), "must be a finite number"}
+}
+
+// scalar returns a scalar as it is written: 007, 1.0 and yes stay themselves.
+func scalar(node ast.Node) (text string, ok bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+func unfilled(field, text, todo string) error {
+	if text != placeholder || todo == "" {
+		return nil
+	}
+	return &fieldError{field, text, "is still a placeholder; " + todo}
+}
+
+func unknownKey(field, known string) error {
+	return &fieldError{field, "", "unknown key; the keys here are " + known}
+}
+
+func describe(node ast.Node) string {
+	if text, isScalar := scalar(node); isScalar {
+		return strconv.Quote(text)
+	}
+	switch node.(type) {
+	case nil:
+		return "nothing"
+	case *ast.AnchorNode, *ast.AliasNode:
+		return "anchor or alias (not allowed in a schema)"
+	}
+	return strings.ToLower(node.Type().String())
+}
+
+var errZero = errors.New("dataset: the zero Schema describes no table")

@@ -1,0 +1,31 @@
+package table
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// Error is a fault of a file. Its text depends on the file's name, its leading
+// bytes and the operating system's answer, never on records.
+type Error struct {
+	Path string
+	Rule string
+	err  error
+}
+
+func (e *Error) Error() string { return "table: " + e.Path + ": " + e.Rule }
+
+// Unwrap returns the operating system's error, such as [fs.ErrNotExist]; nil if
+// the fault lies in the content.
+func (e *Error) Unwrap() error { return e.err }
+
+// fault turns an error of opening or reading into one that is fit to be shown.
+// Only the operating system's own errors are kept: those of decoders may hold
+// offsets.
+func fault(path string, err error) error {
+	var sys *fs.PathError
+	if errors.As(err, &sys) {
+		return &Error{path, sys.Err.Error(), sys.Err}
+	}
+	return &Error{path, "the file is damaged: it ends early or fails its checksum", nil}
+}

@@ -1,0 +1,296 @@
+package table
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// write puts a table into a file of its own.
+func write(t testing.TB, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func zipped(t testing.TB, plain string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// drain reads a table to its end. A malformed row is a nil one.
+func drain(path string) (header []string, rows [][]string, err error) {
+	r, err := Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	for {
+		cells, ok, err := r.Next()
+		if !ok {
+			return r.Header(), rows, err
+		}
+		if cells != nil {
+			cells = append([]string{}, cells...)
+		}
+		rows = append(rows, cells)
+	}
+}
+
+func TestPeople(t *testing.T) {
+	plain, err := os.ReadFile("testdata/people.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := bytes.IndexByte(plain, '8')
+	wantHeader := []string{"age", "workclass", "gain", "income", "split"}
+	wantRows := [][]string{
+		{"39", "State-gov", "2174", "0", "train"},
+		{"50", "Self-emp, not inc", "0", "0", "train"},
+		{"38", "Private", "0", "1", "test"},
+		{"", "", "", "", ""},
+	}
+	for name, content := range map[string][]byte{
+		"plain.csv":          plain,
+		"named.csv.gz":       plain, // the content decides, not the name
+		"bom.csv":            append([]byte("\xef\xbb\xbf"), plain...),
+		"crlf.csv":           bytes.ReplaceAll(plain, []byte("\n"), []byte("\r\n")),
+		"no last newline":    bytes.TrimSuffix(plain, []byte("\n")),
+		"blank lines.csv":    bytes.ReplaceAll(plain, []byte("\n"), []byte("\n\n")),
+		"zipped.gz":          zipped(t, string(plain)),
+		"zipped, named .csv": zipped(t, string(plain)),
+		"zipped bom.gz":      zipped(t, "\xef\xbb\xbf"+string(plain)),
+		"members.gz":         append(zipped(t, string(plain[:half])), zipped(t, string(plain[half:]))...),
+		"spaces.csv":         bytes.ReplaceAll(plain, []byte(","), []byte(", ")),
+	} {
+		if name == "spaces.csv" {
+			content = bytes.Replace(content, []byte("emp,  not"), []byte("emp, not"), 1)
+		}
+		header, rows, err := drain(write(t, name, content))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(wantHeader, header); diff != "" {
+			t.Errorf("%s: header (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(wantRows, rows); diff != "" {
+			t.Errorf("%s: rows (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestMalformedRows(t *testing.T) {
+	a, b := []string{"1", "2"}, []string{"3", "4"}
+	for _, test := range []struct {
+		name, rows string
+		want       [][]string
+	}{
+		{"none", "", nil},
+		{"bare quote", "1,2\n5,x\"y\n3,4\n", [][]string{a, nil, b}},
+		{"text after a quote", "1,2\n\"5\"x,6\n3,4\n", [][]string{a, nil, b}},
+		{"wrong numbers of cells", "1,2\n5\n5,6,7\n3,4\n", [][]string{a, {"5"}, {"5", "6", "7"}, b}},
+		{"spaces only", "1,2\n  \n3,4\n", [][]string{a, {""}, b}},
+		{"a field over two lines", "1,2\n\"5\n6\",7\n3,4\n", [][]string{a, {"5\n6", "7"}, b}},
+		{"a quote that is not closed", "1,2\n5,\"6\n3,4\n3,4\n", [][]string{a, nil}},
+		{"a quote closed by a later row's", "1,2\n5,\"6\n7,\"8\"\n3,4\n", [][]string{a, nil, b}},
+		{"a quote at the very end", "1,2\n3,4\n\"", [][]string{a, b, nil}},
+		{"not UTF-8", "1,2\n\xff,\x00\n3,4\n", [][]string{a, {"\xff", "\x00"}, b}},
+	} {
+		for _, gz := range []bool{false, true} {
+			content := []byte("p,q\n" + test.rows)
+			if gz {
+				content = zipped(t, string(content))
+			}
+			_, rows, err := drain(write(t, "t.csv", content))
+			if err != nil {
+				t.Errorf("%s: %v", test.name, err)
+			}
+			if diff := cmp.Diff(test.want, rows); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.name, diff)
+			}
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	const only = ": only CSV in UTF-8, plain or gzipped, can be read"
+	const damaged = "the file is damaged: it ends early or fails its checksum"
+	good := zipped(t, "a,b\n1,2\n")
+	changed := func(at int, content []byte) []byte {
+		c := bytes.Clone(content)
+		c[len(c)+at] ^= 1
+		return c
+	}
+	for _, test := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"empty", nil, "is empty: a table starts with a header row"},
+		{"blank", []byte("\n\n"), "is empty: a table starts with a header row"},
+		{"mark only", []byte("\xef\xbb\xbf"), "is empty: a table starts with a header row"},
+		{"empty.gz", zipped(t, ""), "is empty: a table starts with a header row"},
+		{"parquet", []byte("PAR1\x15\x04\x15\x08\x00\x00PAR1"), "is a Parquet file" + only},
+		{"parquet.gz", zipped(t, "PAR1\x15\x04\x15\x08\x00\x00PAR1"), "is a Parquet file" + only},
+		{"xlsx", []byte("PK\x03\x04\x14\x00\x06\x00\x08\x00"), "is a zip archive or a spreadsheet" + only},
+		{"zstd", []byte("\x28\xb5\x2f\xfd\x04\x58"), "is compressed with zstd" + only},
+		{"xz", []byte("\xfd7zXZ\x00\x00\x04"), "is compressed with xz" + only},
+		{"twice.gz", zipped(t, string(good)), "is gzipped twice" + only},
+		{"utf16", []byte("\xff\xfea\x00,\x00b\x00\n\x00"), "is UTF-16 text" + only},
+		{"binary", []byte("a\x00b"), "is not UTF-8 text" + only},
+		{"latin1", []byte("a,caf\xe9\n1,2\n"), "the header row is not UTF-8" + only},
+		{"semicolons", []byte("a;b\n1;2\n"), "the fields of the header row are not separated by commas" + only},
+		{"tabs", []byte("a\tb\n1\t2\n"), "the fields of the header row are not separated by commas" + only},
+		{"header quote", []byte("a,b\"c\n1,2\n"), "the header row is not valid CSV"},
+		{"cut in the magic.gz", good[:2], damaged},
+		{"cut in the gzip header.gz", good[:7], damaged},
+		{"cut in the trailer.gz", good[:len(good)-1], damaged},
+		{"no trailer.gz", good[:len(good)-8], damaged},
+		{"checksum.gz", changed(-8, good), damaged},
+		{"length.gz", changed(-1, good), damaged},
+		{"garbage after.gz", append(bytes.Clone(good), "more"...), damaged},
+		{"corrupt.gz", changed(-len(good)+10, good), damaged},
+	} {
+		path := write(t, test.name, test.content)
+		_, _, err := drain(path)
+		if want := "table: " + path + ": " + test.want; err == nil || err.Error() != want {
+			t.Errorf("%s: error %v\nwant %s", test.name, err, want)
+		}
+		if inner := errors.Unwrap(err); inner != nil {
+			t.Errorf("%s: unwraps to %v, which may tell an offset", test.name, inner)
+		}
+	}
+
+	missing := filepath.Join(t.TempDir(), "missing.csv")
+	_, err := Open(missing)
+	if want := "table: " + missing + ": no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v\nwant %s", err, want)
+	}
+	dir := t.TempDir()
+	if _, err := Open(dir); err == nil || err.Error() != "table: "+dir+": is a directory, not a table" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTextThatLooksLikeAMagic(t *testing.T) {
+	for _, header := range []string{"PAR1,b", "ORC,b", "BZh,b", "a,b\n\x00\x01,2"} {
+		if _, _, err := drain(write(t, "t.csv", []byte(header+"\n1,2\n"))); err != nil {
+			t.Errorf("%q: %v", header, err)
+		}
+	}
+}
+
+// What a damaged file says is the same whatever and however many its records,
+// wherever it was cut.
+func TestFaultsAreTheSameForEveryTable(t *testing.T) {
+	texts := make(map[string]bool)
+	for _, rows := range []int{3, 40_000} {
+		var b strings.Builder
+		b.WriteString("a,b\n")
+		for i := range rows {
+			fmt.Fprintf(&b, "%d,%d\n", i*i, rows-i)
+		}
+		whole := zipped(t, b.String())
+		for _, cut := range []int{1, 9, len(whole) / 2, len(whole) * 9 / 10} {
+			path := write(t, "t.csv.gz", whole[:len(whole)-cut])
+			_, _, err := drain(path)
+			if err == nil {
+				t.Fatalf("%d rows cut by %d bytes: no error", rows, cut)
+			}
+			texts[strings.ReplaceAll(fmt.Sprintf("%v %+v %T", err, err, err), path, "FILE")] = true
+		}
+	}
+	if len(texts) != 1 {
+		t.Errorf("%d different texts: %v", len(texts), texts)
+	}
+}
+
+// failing returns an error in the middle of a table, once, and data after it.
+type failing struct{ parts []any }
+
+func (f *failing) Read(p []byte) (int, error) {
+	if len(f.parts) == 0 {
+		return 0, io.EOF
+	}
+	part := f.parts[0]
+	f.parts = f.parts[1:]
+	if err, isErr := part.(error); isErr {
+		return 0, err
+	}
+	return copy(p, part.(string)), nil
+}
+
+func (f *failing) Close() error { return nil }
+
+func TestErrorsStick(t *testing.T) {
+	for _, tail := range []string{"", "3,", "\"3", "3,x\"y"} {
+		source := &failing{parts: []any{"a,b\n1,2\n" + tail, &fs.PathError{Op: "read", Path: "x", Err: errors.New("input/output error")}, "5,6\n"}}
+		r, err := read("t.csv", source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last error
+		for range 6 {
+			cells, ok, err := r.Next()
+			if err == nil {
+				if !ok || last != nil || cells != nil && cells[0] != "1" {
+					t.Errorf("%q: row %q, %v after error %v", tail, cells, ok, last)
+				}
+				continue
+			}
+			if ok || cells != nil || err.Error() != "table: t.csv: input/output error" || last != nil && err != last {
+				t.Errorf("%q: %q, %v, %v", tail, cells, ok, err)
+			}
+			last = err
+		}
+		if last == nil {
+			t.Errorf("%q: no error", tail)
+		}
+	}
+}
+
+func TestEndSticks(t *testing.T) {
+	r, err := Open("testdata/people.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		if _, ok, err := r.Next(); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	for range 3 {
+		if cells, ok, err := r.Next(); cells != nil || ok || err != nil {
+			t.Errorf("after the end: %q, %v, %v", cells, ok, err)
+		}
+	}
+	header := r.Header()
+	header[0] = "changed"
+	if r.Header()[0] != "age" {
+		t.Error("the header can be changed from outside")
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
