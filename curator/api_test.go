@@ -1,0 +1,138 @@
+package curator_test
+
+import (
+	"fmt"
+	"go/types"
+	"maps"
+	"slices"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// carriers lists every exported function, method, variable and field of the
+// package through which a value could leave, with the reason why it carries
+// nothing of the records but what was charged for. Adding one without a reason
+// fails TestNothingElseCanCarryRecords.
+var carriers = map[string]string{
+	"(*Session).Ask":        "the release: noise added, charge reserved first",
+	"(*Session).All":        "an identifier and the declared number of records, public by the relation",
+	"(*Session).Draw":       "an identifier and the size that was asked for",
+	"(*Session).Dim":        "the number of features, which the schema fixes",
+	"(*Session).Ledger":     "laws of noise and charges; functions of the questions alone",
+	"(Session).String":      "a fixed text",
+	"(Session).GoString":    "a fixed text",
+	"(Session).MarshalJSON": "a fixed text",
+	"(Session).LogValue":    "a fixed text",
+	"(Session).Format":      "a fixed text; writes to its argument",
+	"Open":                  "a session, opaque; errors name file and rule",
+	"Count":                 "the number of rows the public filter keeps, public under replace-one",
+	"ErrClosed":             "a fixed error",
+	"ErrLoss":               "a fixed error",
+}
+
+// TestNothingElseCanCarryRecords walks the package's exported surface by type.
+// What can carry a value out is a result other than an error, an argument that
+// can be written through (pointer, slice, map, channel, function, interface
+// other than context.Context), an exported variable, or an exported field of a
+// type that is handed out.
+func TestNothingElseCanCarryRecords(t *testing.T) {
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedTypes | packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile}, "github.com/stillpoint-dp/stillpoint/curator")
+	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
+		t.Fatalf("load: %v %v", err, pkgs)
+	}
+	found := map[string]bool{}
+	scope := pkgs[0].Types.Scope()
+	for _, name := range scope.Names() {
+		o := scope.Lookup(name)
+		if !o.Exported() {
+			continue
+		}
+		switch o := o.(type) {
+		case *types.Func:
+			if carries(o.Type().(*types.Signature)) {
+				found[name] = true
+			}
+		case *types.Var:
+			found[name] = true
+		case *types.TypeName:
+			for _, f := range exportedFields(o.Type()) {
+				if name == "Config" { // what the caller gives, passed by value
+					continue
+				}
+				found[name+"."+f] = true
+			}
+			for _, recv := range []types.Type{o.Type(), types.NewPointer(o.Type())} {
+				set := types.NewMethodSet(recv)
+				for i := range set.Len() {
+					m := set.At(i).Obj().(*types.Func)
+					sig := m.Type().(*types.Signature)
+					if !m.Exported() || !carries(sig) {
+						continue
+					}
+					found[receiver(sig, name)+"."+m.Name()] = true
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if carriers[name] == "" {
+			t.Errorf("%s can carry a value out and is not listed with a reason", name)
+		}
+	}
+	for name := range carriers {
+		if !found[name] {
+			t.Errorf("%s is listed but is not there", name)
+		}
+	}
+	// A Session holds one pointer and nothing else.
+	s := scope.Lookup("Session").Type().Underlying().(*types.Struct)
+	if s.NumFields() != 1 {
+		t.Errorf("Session has %d fields, want one", s.NumFields())
+	} else if _, ok := s.Field(0).Type().(*types.Pointer); !ok || s.Field(0).Exported() {
+		t.Errorf("Session's field is %v, want an unexported pointer", s.Field(0).Type())
+	}
+}
+
+func receiver(sig *types.Signature, name string) string {
+	if _, ok := sig.Recv().Type().(*types.Pointer); ok {
+		return fmt.Sprintf("(*%s)", name)
+	}
+	return fmt.Sprintf("(%s)", name)
+}
+
+func carries(sig *types.Signature) bool {
+	for r := range sig.Results().Variables() {
+		if r.Type().String() != "error" {
+			return true
+		}
+	}
+	for p := range sig.Params().Variables() {
+		if p.Type().String() != "context.Context" && writable(p.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+func writable(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Slice, *types.Map, *types.Chan, *types.Signature, *types.Interface:
+		return true
+	}
+	return false
+}
+
+func exportedFields(t types.Type) []string {
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return nil
+	}
+	var names []string
+	for f := range s.Fields() {
+		if f.Exported() {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}

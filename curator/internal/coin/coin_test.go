@@ -1,0 +1,279 @@
+package coin
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+)
+
+// testKey and its words: the test vector of the C2SP chacha8rand
+// specification.
+var (
+	testKey   = [32]byte([]byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ123456"))
+	testWords = []uint64{
+		0xb773b6063d4616a5, 0x1160af22a66abc3c, 0x8c2599d9418d287c, 0x7ee07e037edc5cd6,
+	}
+)
+
+func TestStreamIsTheSpecified(t *testing.T) {
+	p, s := PublicFrom(testKey), Simulated(testKey)
+	for i, want := range testWords {
+		if got := p.Uint64(); got != want {
+			t.Errorf("public word %d = %#x, want %#x", i, got, want)
+		}
+		if got := s.Uint64(); got != want {
+			t.Errorf("secret word %d = %#x, want %#x", i, got, want)
+		}
+	}
+}
+
+// Origin: drawn once from testKey. A change of these values changes what a
+// logged key means.
+func TestPublicDrawsAreFixed(t *testing.T) {
+	p := PublicFrom(testKey)
+	got := fmt.Sprint(p.Perm(10), p.IntN(6), p.IntN(1000), p.IntN(math.MaxInt))
+	const want = "[7 1 6 2 8 5 3 4 9 0] 5 33 7850501670287272243"
+	if got != want {
+		t.Errorf("draws %s, want %s", got, want)
+	}
+}
+
+func TestFillIsManyWords(t *testing.T) {
+	a, b := Simulated(testKey), Simulated(testKey)
+	c, d := PublicFrom(testKey), PublicFrom(testKey)
+	for _, n := range []int{0, 1, 31, 64, 1000} {
+		secret, public := make([]uint64, n), make([]uint64, n)
+		a.Fill(secret)
+		c.Fill(public)
+		for i := range n {
+			if secret[i] != b.Uint64() || public[i] != d.Uint64() {
+				t.Fatalf("word %d of %d differs", i, n)
+			}
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	p, err := NewPublic()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := PublicFrom(p.Key())
+	for range 100 {
+		if p.Uint64() != again.Uint64() {
+			t.Fatal("the key does not repeat the coins")
+		}
+	}
+	other, err := NewPublic()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.Key() == p.Key() {
+		t.Error("two new keys are equal")
+	}
+	if got, want := PublicFrom(testKey).String(), "4142434445464748494a4b4c4d4e4f505152535455565758595a313233343536"; got != want || PublicFrom(testKey).LogValue().String() != want {
+		t.Errorf("Public prints %s, want %s", got, want)
+	}
+
+	a, err := NewSecret()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewSecret()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Uint64() == b.Uint64() { // 2^-64
+		t.Error("two new secrets begin alike")
+	}
+	if a.Simulated() || a.Fork().Simulated() {
+		t.Error("a new Secret or its fork says it is simulated")
+	}
+	if s := Simulated(testKey); !s.Simulated() || !s.Fork().Fork().Simulated() {
+		t.Error("a simulated Secret or its fork does not say so")
+	}
+}
+
+// Among the words of a Secret, its forks and their forks no word comes twice.
+// By the birthday bound chance fails this with probability 2^-36.
+func TestForksDiffer(t *testing.T) {
+	parent := Simulated(testKey)
+	family := []*Secret{parent}
+	for range 8 {
+		child := parent.Fork()
+		family = append(family, child, child.Fork())
+	}
+	seen := make(map[uint64]bool)
+	for i, s := range family {
+		for range 1000 {
+			w := s.Uint64()
+			if seen[w] {
+				t.Fatalf("member %d repeats %#x", i, w)
+			}
+			seen[w] = true
+		}
+	}
+	// A fork depends on nothing but the parent's coins so far.
+	a, b := Simulated(testKey), Simulated(testKey)
+	if x, y := a.Fork(), b.Fork(); x.Uint64() != y.Uint64() || a.Uint64() != b.Uint64() {
+		t.Error("equal parents have different forks")
+	}
+}
+
+// chiSquareLimit bounds the upper 1e-6 quantile of a chi-square law:
+// P(X >= d + 2 sqrt(d t) + 2 t) <= exp(-t) (Laurent and Massart 2000, lemma 1).
+func chiSquareLimit(degrees int) float64 {
+	d, t := float64(degrees), math.Log(1e6)
+	return d + 2*math.Sqrt(d*t) + 2*t
+}
+
+func checkUniform(t *testing.T, name string, counts []int) {
+	t.Helper()
+	total, x := 0, 0.0
+	for _, c := range counts {
+		total += c
+	}
+	expected := float64(total) / float64(len(counts))
+	for _, c := range counts {
+		x += (float64(c) - expected) * (float64(c) - expected) / expected
+	}
+	if limit := chiSquareLimit(len(counts) - 1); x > limit {
+		t.Errorf("%s: chi-square %.1f on %d degrees, limit %.1f", name, x, len(counts)-1, limit)
+	}
+}
+
+// Fails with probability at most 1e-6 for each n over seeds.
+func TestIntNIsUniform(t *testing.T) {
+	s := Simulated([32]byte{1})
+	for _, n := range []int{1, 2, 3, 5, 10, 64, 97} {
+		counts := make([]int, n)
+		for range 200_000 {
+			counts[s.IntN(n)]++
+		}
+		if n > 1 {
+			checkUniform(t, fmt.Sprintf("IntN(%d)", n), counts)
+		}
+	}
+	// With n = 3 * 2^61 one word in four has no place: without rejection some
+	// thirds of the range would come up at 3/8 and 2/8, not 1/3.
+	const n = 3 << 61
+	counts := make([]int, 3)
+	for range 200_000 {
+		counts[s.IntN(n)%3]++
+	}
+	checkUniform(t, "IntN(3<<61) mod 3", counts)
+}
+
+// All orders of four, and the first two of five. 1e-6 each over seeds.
+func TestPermIsUniform(t *testing.T) {
+	s := Simulated([32]byte{2})
+	orders := make(map[string]int)
+	pairs := make([]int, 25)
+	for range 240_000 {
+		orders[fmt.Sprint(s.Perm(4))]++
+		p := s.Perm(5)
+		pairs[5*p[0]+p[1]]++
+	}
+	counts := make([]int, 0, 24)
+	for _, c := range orders {
+		counts = append(counts, c)
+	}
+	if len(counts) != 24 {
+		t.Fatalf("%d orders of 4", len(counts))
+	}
+	checkUniform(t, "Perm(4)", counts)
+	counts = counts[:0]
+	for i, c := range pairs {
+		if i/5 == i%5 {
+			if c != 0 {
+				t.Fatalf("Perm(5) begins %d, %d", i/5, i%5)
+			}
+			continue
+		}
+		counts = append(counts, c)
+	}
+	checkUniform(t, "Perm(5)[:2]", counts)
+	if got := s.Perm(0); len(got) != 0 {
+		t.Errorf("Perm(0) = %v", got)
+	}
+}
+
+// The frequency of true within 5 standard deviations: 5.7e-7 each over seeds.
+func TestBernoulliFrequency(t *testing.T) {
+	s := Simulated([32]byte{3})
+	const n = 300_000
+	for _, p := range []float64{.001, .1, .25, 1. / 3, .5, .7, .999} {
+		hits := 0
+		for range n {
+			if s.Bernoulli(p) {
+				hits++
+			}
+		}
+		if got := float64(hits) / n; math.Abs(got-p) > 5*math.Sqrt(p*(1-p)/n) {
+			t.Errorf("Bernoulli(%v): frequency %v", p, got)
+		}
+	}
+	for range 1000 {
+		if s.Bernoulli(0) || !s.Bernoulli(1) {
+			t.Fatal("Bernoulli(0) or Bernoulli(1)")
+		}
+	}
+}
+
+// Bernoulli(p) is U < p for the uniform U whose digits are the words of the
+// stream, with p taken exactly: also where p is next to a word's value.
+func TestBernoulliComparesExactly(t *testing.T) {
+	for i := range 2000 {
+		key := [32]byte{4, byte(i), byte(i >> 8)}
+		words := PublicFrom(key)
+		u := new(big.Int)
+		for range 20 { // 1280 bits, more than a float64 has
+			u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(words.Uint64()))
+		}
+		uniform := new(big.Float).SetPrec(1400).SetInt(u)
+		uniform.SetMantExp(uniform, -1280)
+		near, _ := uniform.Float64()
+		for _, p := range []float64{near, math.Nextafter(near, 0), math.Nextafter(near, 1), near / 2, 0x1p-1074, 0x1p-64, 1 - 0x1p-53} {
+			want := uniform.Cmp(new(big.Float).SetFloat64(p)) < 0
+			if got := Simulated(key).Bernoulli(p); got != want {
+				t.Fatalf("Bernoulli(%v) = %v with U = %v", p, got, near)
+			}
+		}
+	}
+}
+
+func TestMisusePanics(t *testing.T) {
+	s, p := Simulated(testKey), PublicFrom(testKey)
+	for name, f := range map[string]func(){
+		"IntN(0)":         func() { s.IntN(0) },
+		"IntN(-1)":        func() { p.IntN(-1) },
+		"Perm(-1)":        func() { p.Perm(-1) },
+		"Bernoulli(-0.1)": func() { s.Bernoulli(-.1) },
+		"Bernoulli(1.5)":  func() { s.Bernoulli(1.5) },
+		"Bernoulli(NaN)":  func() { s.Bernoulli(math.NaN()) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "coin: "+name+": ") {
+					t.Errorf("%s: panic %q", name, got)
+				}
+			}()
+			f()
+		}()
+	}
+	for name, f := range map[string]func(){
+		"Secret": func() { new(Secret).Uint64() },
+		"Public": func() { new(Public).Uint64() },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("the zero %s deals coins", name)
+				}
+			}()
+			f()
+		}()
+	}
+}

@@ -1,0 +1,99 @@
+package coin
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+)
+
+// A Secret is a stream of coins for noise and membership.
+//
+// It is made by [NewSecret], [Secret.Fork] or, in simulations, [Simulated];
+// the zero Secret has no stream and panics when drawn from. It shows nothing
+// of itself: fmt, encoding and slog print a fixed text, also where a Secret is
+// part of another value (behind an unexported field fmt bypasses all methods
+// and prints an address).
+//
+// A Secret is not safe for concurrent use: fork one for each goroutine. It
+// must not be copied, and vet reports a copy; a copy would share the stream
+// rather than repeat it, so no noise is ever issued twice.
+type Secret struct {
+	redacted
+	_ noCopy
+
+	// open returns the stream. It is a closure because behind unexported
+	// fields fmt asks no methods, and given a verb that does not fit, such as
+	// %s, it follows a pointer; nothing follows a closure.
+	open      func() *stream
+	simulated bool
+}
+
+func newSecret(key [32]byte, simulated bool) *Secret {
+	s := newStream(key)
+	return &Secret{open: func() *stream { return s }, simulated: simulated}
+}
+
+// NewSecret returns a Secret with a fresh 256-bit key from crypto/rand.
+func NewSecret() (*Secret, error) {
+	key, err := freshKey()
+	if err != nil {
+		return nil, err
+	}
+	return newSecret(key, false), nil
+}
+
+// Simulated returns the Secret of a given seed, for which
+// [Secret.Simulated] is true, and so it is for all its forks.
+//
+// Noise that can be recomputed protects nobody: only simulated sessions over
+// generated or declared-public data, and tests, may call it.
+func Simulated(seed [32]byte) *Secret {
+	return newSecret(seed, true)
+}
+
+// Simulated tells whether the coins descend from a seed that somebody chose.
+func (s *Secret) Simulated() bool { return s.simulated }
+
+// Fork returns a Secret of its own, keyed with the next 256 bits of s.
+// Its coins and the later ones of s are independent.
+func (s *Secret) Fork() *Secret {
+	var key [32]byte
+	parent := s.open()
+	for i := 0; i < len(key); i += 8 {
+		binary.LittleEndian.PutUint64(key[i:], parent.cha.Uint64())
+	}
+	return newSecret(key, s.simulated)
+}
+
+// Uint64 returns 64 fair bits.
+func (s *Secret) Uint64() uint64 { return s.open().cha.Uint64() }
+
+// Fill sets every element of dst to 64 fair bits: the words that as many
+// calls of Uint64 would return.
+func (s *Secret) Fill(dst []uint64) { s.open().fill(dst) }
+
+// IntN returns an exactly uniform integer in [0, n). It panics if n <= 0.
+func (s *Secret) IntN(n int) int { return s.open().intN(n) }
+
+// Perm returns an exactly uniform permutation of 0, ..., n-1; its first m
+// entries are a uniform sample of m without replacement. It panics if n < 0.
+func (s *Secret) Perm(n int) []int { return s.open().perm(n) }
+
+// Bernoulli returns true with probability exactly p: membership by an
+// independent coin. It panics unless 0 <= p <= 1.
+func (s *Secret) Bernoulli(p float64) bool { return s.open().bernoulli(p) }
+
+// freshKey draws a key. As of Go 1.24 crypto/rand ends the process where it
+// used to return an error; either way no key is made without entropy.
+func freshKey() (key [32]byte, err error) {
+	if _, err := rand.Read(key[:]); err != nil {
+		return [32]byte{}, fmt.Errorf("coin: key from crypto/rand: %w", err)
+	}
+	return key, nil
+}
+
+// noCopy makes vet's copylocks check report copies of what holds it.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}

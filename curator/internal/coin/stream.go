@@ -1,0 +1,81 @@
+package coin
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// A stream turns the words of one ChaCha8 key into exact draws.
+type stream struct{ cha rand.ChaCha8 }
+
+func newStream(key [32]byte) *stream {
+	s := new(stream)
+	s.cha.Seed(key)
+	return s
+}
+
+func (s *stream) fill(dst []uint64) {
+	for i := range dst {
+		dst[i] = s.cha.Uint64()
+	}
+}
+
+// below returns a uniform integer in [0, n), n > 0: the multiply-and-reject
+// method of Lemire (2019). Of the 2^64 words, floor(2^64/n) lead to each
+// value and the other 2^64 mod n are drawn again.
+func (s *stream) below(n uint64) uint64 {
+	hi, lo := bits.Mul64(s.cha.Uint64(), n)
+	if lo < n {
+		for excess := -n % n; lo < excess; {
+			hi, lo = bits.Mul64(s.cha.Uint64(), n)
+		}
+	}
+	return hi
+}
+
+func (s *stream) intN(n int) int {
+	if n <= 0 {
+		panic(fmt.Sprintf("coin: IntN(%d): n must be > 0", n))
+	}
+	return int(s.below(uint64(n)))
+}
+
+// perm shuffles the identity from the front (Fisher and Yates), so that its
+// first m entries are a uniform ordered sample without replacement.
+func (s *stream) perm(n int) []int {
+	if n < 0 {
+		panic(fmt.Sprintf("coin: Perm(%d): n must be >= 0", n))
+	}
+	p := make([]int, n)
+	for i := range p {
+		p[i] = i
+	}
+	for i := range p {
+		j := i + s.intN(n-i)
+		p[i], p[j] = p[j], p[i]
+	}
+	return p
+}
+
+// bernoulli compares a uniform with p in base 2^64, one digit of each at a
+// time, until they differ. A float64 is a finite binary fraction, so every
+// step is exact and the digits of p come to an end.
+func (s *stream) bernoulli(p float64) bool {
+	if !(p >= 0 && p <= 1) { // NaN included
+		panic(fmt.Sprintf("coin: Bernoulli(%v): p must be in [0, 1]", p))
+	}
+	if p == 1 {
+		return true
+	}
+	for p > 0 {
+		p *= 1 << 64
+		digit := math.Floor(p)
+		p -= digit
+		if u := s.cha.Uint64(); u != uint64(digit) {
+			return u < uint64(digit)
+		}
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// BenchmarkPass compares the exact clipped gradient pass with the inexact one
+// a float library gives (Dot, slope, Axpy on float64 rows), in one run and with
+// the same number of goroutines. Rows are 1e6 x 100, or 1e5 in short mode.
+func BenchmarkPass(b *testing.B) {
+	n, d := 1_000_000, 100
+	if testing.Short() {
+		n = 100_000
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	table, err := row.NewTable(d, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	floats, targets := make([]float64, n*d), make([]float64, n)
+	x, w := make([]float32, d), make([]float64, d)
+	for i := range n {
+		for j := range x {
+			x[j] = float32(r.Float64()-.5) / float32(math.Sqrt(float64(d)))
+			floats[i*d+j] = float64(x[j])
+		}
+		targets[i] = float64(2*r.IntN(2) - 1)
+		table.Append(x, targets[i], true)
+	}
+	for j := range w {
+		w[j] = r.NormFloat64()
+	}
+	l, err := loss.Parse("logistic")
+	if err != nil {
+		b.Fatal(err)
+	}
+	q, err := query.New(1, query.GradientAt(query.NewCohort(0, float64(n)), w, 1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("exact/goroutines=%d", workers), func(b *testing.B) {
+			e, err := New(table, l, workers)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := e.Sum(context.Background(), q, 0x1p30, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("gonum/goroutines=%d", workers), func(b *testing.B) {
+			for b.Loop() {
+				inexact(floats, targets, w, workers)
+			}
+		})
+	}
+}
+
+// inexact sums clipped logistic gradients with gonum's Ddot and Daxpy.
+func inexact(x, y, w []float64, workers int) []float64 {
+	n, d := len(y), len(w)
+	parts := make(chan []float64, workers)
+	for k := range workers {
+		go func() {
+			var blas gonum.Implementation
+			g := make([]float64, d)
+			for i := k * n / workers; i < (k+1)*n/workers; i++ {
+				row := x[i*d : (i+1)*d]
+				z := blas.Ddot(d, row, 1, w, 1)
+				s := -y[i] / (1 + math.Exp(y[i]*z))
+				blas.Daxpy(d, min(max(s, -1), 1), row, 1, g, 1)
+			}
+			parts <- g
+		}()
+	}
+	sum := <-parts
+	for range workers - 1 {
+		for j, v := range <-parts {
+			sum[j] += v
+		}
+	}
+	return sum
+}

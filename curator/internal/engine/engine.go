@@ -1,0 +1,190 @@
+// Package engine computes exact integer sums of clipped per-record
+// contributions. It adds no noise and makes no charge: what it returns is
+// secret and must not leave the packages below curator.
+//
+// A record's contribution is computed in float64 in a fixed order, rounded to
+// an integer number of grid steps, and added in int64. Integer addition is
+// associative, so the sum does not depend on the number of goroutines, on the
+// size of blocks or on the order in which they are taken.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// ErrLoss reports that the loss panicked or is of no supported kind. It says
+// nothing about the records it was given.
+var ErrLoss = errors.New("engine: the loss failed")
+
+// Sum is the exact answer to a question in grid steps.
+type Sum struct {
+	// Residual is, for each coordinate, the sum over records of the rounded
+	// contribution less the rounded public centre.
+	Residual []int64
+}
+
+// Engine computes sums over one table with one loss.
+type Engine struct {
+	table   *row.Table
+	loss    loss.Loss
+	workers int
+}
+
+// New returns an engine with the given number of goroutines, at least one.
+func New(t *row.Table, l loss.Loss, workers int) (*Engine, error) {
+	switch l.(type) {
+	case loss.RankOne, loss.General:
+	default:
+		return nil, fmt.Errorf("engine: loss = %s: must be a rank-one or a general loss", l.Name())
+	}
+	if workers < 1 {
+		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
+	}
+	return &Engine{table: t, loss: l, workers: workers}, nil
+}
+
+// Table returns the rows.
+func (e *Engine) Table() *row.Table { return e.table }
+
+// Sum computes q's exact answer over the given members (row numbers), or over
+// all rows when members is nil. scale is the number of grid steps in a unit.
+// A cancelled context ends it with the context's error.
+func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error) {
+	if err := ctx.Err(); err != nil {
+		return Sum{}, err
+	}
+	terms := q.Terms()
+	centre := Centre(q, scale)
+	tiles := e.tiles(members)
+	var next atomic.Int64
+	var failed atomic.Bool
+	partials := make([]pass, e.workers)
+	var wg sync.WaitGroup
+	for i := range partials {
+		wg.Add(1)
+		go func(p *pass) {
+			defer wg.Done()
+			// A panic may carry a record's values: it is dropped, not reported.
+			defer func() {
+				if recover() != nil {
+					failed.Store(true)
+				}
+			}()
+			p.prepare(e.loss, terms, scale, e.table.Dim(), e.table.Stride(), len(centre))
+			for ctx.Err() == nil && !failed.Load() {
+				t := int(next.Add(1)) - 1
+				if t >= tiles.len() {
+					return
+				}
+				x, y := tiles.at(t, p)
+				p.run(x, y)
+			}
+		}(&partials[i])
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return Sum{}, err
+	}
+	if failed.Load() {
+		return Sum{}, ErrLoss
+	}
+	sum := Sum{Residual: make([]int64, len(centre))}
+	for i := range partials {
+		p := &partials[i]
+		for j := range sum.Residual {
+			// A faulty record's residual is zero: it contributes the centre.
+			sum.Residual[j] += p.acc[j] - p.sound*centre[j]
+		}
+	}
+	return sum, nil
+}
+
+// Centre returns the public centre of a record's contribution, in rounded grid
+// steps.
+func Centre(q query.Question, scale float64) []int64 {
+	c := make([]int64, q.Dim())
+	for j, v := range CentreVector(q) {
+		c[j] = Round(float64(v * scale))
+	}
+	return c
+}
+
+// CentreVector returns the public centre of a record's contribution.
+func CentreVector(q query.Question) []float64 {
+	c := make([]float64, q.Dim())
+	for _, t := range q.Terms() {
+		centre := float64(t.Weight() * t.Ball().Centre)
+		if centre == 0 {
+			continue
+		}
+		if t.Kind() == query.Value {
+			c[0] += centre
+			continue
+		}
+		for j, s := range t.Step() {
+			c[j] += float64(centre * s)
+		}
+	}
+	return c
+}
+
+// tileRows is the number of rows processed together: they, the point and the
+// accumulator stay in the first-level cache at the usual dimensions.
+const tileRows = 64
+
+// tiling cuts a table, or a list of its rows, into tiles.
+type tiling struct {
+	table   *row.Table
+	members []int32
+	blocks  []row.Block
+	// first[b] is the number of tiles before block b.
+	first []int
+}
+
+func (e *Engine) tiles(members []int32) tiling {
+	t := tiling{table: e.table, members: members}
+	if members != nil {
+		return t
+	}
+	t.blocks = e.table.Blocks()
+	t.first = make([]int, len(t.blocks)+1)
+	for i := range t.blocks {
+		t.first[i+1] = i + 1
+	}
+	return t
+}
+
+func (t *tiling) len() int {
+	if t.members != nil {
+		return (len(t.members) + tileRows - 1) / tileRows
+	}
+	return len(t.blocks)
+}
+
+// at returns the rows and targets of a tile: a block of the table itself, or a
+// gathered copy of member rows.
+func (t *tiling) at(i int, p *pass) ([]float32, []float64) {
+	if t.members == nil {
+		return t.blocks[i].Rows, t.blocks[i].Targets
+	}
+	m := t.members[i*tileRows : min((i+1)*tileRows, len(t.members))]
+	p.rows, p.targets = p.rows[:0], p.targets[:0]
+	for _, r := range m {
+		x, y := t.table.Row(int(r))
+		p.rows = append(p.rows, x...)
+		p.targets = append(p.targets, y)
+	}
+	return p.rows, p.targets
+}
+
+// sound reports whether a scalar may be used: neither NaN nor infinite.
+func sound(s float64) bool { return math.Abs(s) <= math.MaxFloat64 }

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+)
+
+// The kernels below fix the order of every floating-point operation, so their
+// results are the same bits on every machine: products are rounded before they
+// are added (float64(a*b) forbids fusing), and a dot product is eight
+// interleaved sums folded in a fixed tree.
+
+// magic is 1.5*2^52. For |p| <= 2^51, p + magic is p rounded to the nearest
+// integer (ties to even) in the low bits of the sum's representation, so that
+// bits(p + magic) - bits(magic) is that integer. Adding the raw bits and
+// subtracting the constant once per row in the end is what makes an exact sum
+// as cheap as a float one.
+const magic = 0x1.8p52
+
+var magicBits = math.Float64bits(magic)
+
+// dots sets z[i] = <w, row i> for the len(z) rows that start at x. len(w) is
+// the rows' stride, a multiple of row.Lane.
+func dots(z, w []float64, x []float32) {
+	for i := range z {
+		z[i] = dot(w, x[:len(w)])
+		x = x[len(w):]
+	}
+}
+
+// dot returns <w, x>. len(x) == len(w), a multiple of row.Lane.
+func dot(w []float64, x []float32) float64 {
+	var s0, s1, s2, s3, s4, s5, s6, s7 float64
+	w = w[:len(x)]
+	for j := 0; j <= len(x)-row.Lane; j += row.Lane {
+		a, b := (*[row.Lane]float32)(x[j:]), (*[row.Lane]float64)(w[j:])
+		s0 += float64(float64(a[0]) * b[0])
+		s1 += float64(float64(a[1]) * b[1])
+		s2 += float64(float64(a[2]) * b[2])
+		s3 += float64(float64(a[3]) * b[3])
+		s4 += float64(float64(a[4]) * b[4])
+		s5 += float64(float64(a[5]) * b[5])
+		s6 += float64(float64(a[6]) * b[6])
+		s7 += float64(float64(a[7]) * b[7])
+	}
+	return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+}
+
+// addRounded adds sum_i round(c[i] * row i) to acc, coordinate by coordinate,
+// for the len(c) rows that start at x and have stride len(acc). |c[i]*x| must
+// be at most 2^51.
+func addRounded(acc []int64, c []float64, x []float32) {
+	d := len(acc)
+	i := 0
+	for ; i <= len(c)-4; i += 4 {
+		r := x[i*d:]
+		addRounded4(acc, (*[4]float64)(c[i:]), r[:d], r[d:2*d], r[2*d:3*d], r[3*d:4*d])
+	}
+	for ; i < len(c); i++ {
+		r := x[i*d : (i+1)*d]
+		for j := range acc {
+			acc[j] += int64(math.Float64bits(float64(c[i]*float64(r[j]))+magic) - magicBits)
+		}
+	}
+}
+
+func addRounded4(acc []int64, c *[4]float64, x0, x1, x2, x3 []float32) {
+	x0, x1, x2, x3 = x0[:len(acc)], x1[:len(acc)], x2[:len(acc)], x3[:len(acc)]
+	c0, c1, c2, c3, m4 := c[0], c[1], c[2], c[3], 4*magicBits
+	for j := range acc {
+		b0 := math.Float64bits(float64(c0*float64(x0[j])) + magic)
+		b1 := math.Float64bits(float64(c1*float64(x1[j])) + magic)
+		b2 := math.Float64bits(float64(c2*float64(x2[j])) + magic)
+		b3 := math.Float64bits(float64(c3*float64(x3[j])) + magic)
+		acc[j] += int64((b0 + b1) + (b2 + b3) - m4)
+	}
+}
+
+// Round rounds p to the nearest integer as the kernels do. |p| must be at most
+// 2^51.
+func Round(p float64) int64 {
+	return int64(math.Float64bits(p+magic) - magicBits)
+}

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// pass is one goroutine's share of a sum: its accumulator and its scratch.
+type pass struct {
+	acc   []int64
+	sound int64
+
+	stride  int
+	scale   float64
+	terms   []pointedTerm
+	general *generalPass
+	rankOne loss.RankOne
+
+	// Per tile: the records' coefficients, margins and slopes.
+	coef, margin, move, slope, other []float64
+	faulty                           []bool
+	// Gathered rows of a cohort.
+	rows    []float32
+	targets []float64
+}
+
+// pointedTerm is a term with its points padded to the stride.
+type pointedTerm struct {
+	query.Term
+	point, prev, step []float64
+	// reuse says that the margin at point is that of the term before.
+	reuse bool
+}
+
+func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, dim, stride, answer int) {
+	p.scale, p.stride = scale, stride
+	p.acc = make([]int64, max(answer, stride))
+	for i, t := range terms {
+		pt := pointedTerm{Term: t, point: pad(t.Point(), stride), prev: pad(t.Previous(), stride), step: pad(t.Step(), stride)}
+		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
+		p.terms = append(p.terms, pt)
+	}
+	if r, ok := l.(loss.RankOne); ok {
+		p.rankOne = r
+		for _, s := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other} {
+			*s = make([]float64, tileRows)
+		}
+		p.faulty = make([]bool, tileRows)
+		return
+	}
+	p.general = newGeneralPass(l.(loss.General), dim)
+}
+
+// run adds the rows x with targets y.
+func (p *pass) run(x []float32, y []float64) {
+	for len(y) > 0 {
+		m := min(tileRows, len(y))
+		if p.general != nil {
+			p.general.tile(p, x[:m*p.stride], y[:m])
+		} else {
+			p.tile(x[:m*p.stride], y[:m])
+		}
+		x, y = x[m*p.stride:], y[m:]
+	}
+}
+
+// tile adds a tile of rows for a rank-one loss phi(<w,x>, y): every term is a
+// scalar times the row, so the clipped terms are added as scalars and the row
+// is scaled, rounded and added once.
+func (p *pass) tile(x []float32, y []float64) {
+	coef, margin, move := p.coef[:len(y)], p.margin[:len(y)], p.move[:len(y)]
+	slope, other, faulty := p.slope[:len(y)], p.other[:len(y)], p.faulty[:len(y)]
+	for i := range y {
+		coef[i] = 0
+		faulty[i] = y[i] != y[i]
+	}
+	value := false
+	for _, t := range p.terms {
+		if !t.reuse {
+			dots(margin, t.point, x)
+		}
+		switch t.Kind() {
+		case query.Value:
+			value = true
+			p.rankOne.Values(slope, margin, y)
+			centre := t.Ball().Centre
+			addClipped(coef, faulty, slope, t.Weight(), centre-t.Ball().Radius, centre+t.Ball().Radius)
+		case query.Gradient:
+			p.rankOne.Slopes(slope, margin, y)
+			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
+		case query.Difference:
+			// The margin at prev is taken as <w,x> - <step,x>, so that a
+			// difference depends on the step through one dot product whose
+			// error is relative to the step.
+			dots(move, t.step, x)
+			p.rankOne.Slopes(slope, margin, y)
+			for i := range other {
+				other[i] = margin[i] - move[i]
+			}
+			p.rankOne.Slopes(other, other, y)
+			for i := range slope {
+				slope[i] -= other[i]
+			}
+			if lo, hi, ok := t.Curvature(); ok {
+				addClippedBetween(coef, faulty, slope, move, t.Weight(), lo, hi)
+			} else {
+				addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
+			}
+		}
+	}
+	for i := range coef {
+		if faulty[i] {
+			coef[i] = 0
+			continue
+		}
+		p.sound++
+		coef[i] *= p.scale
+	}
+	if value {
+		for _, c := range coef {
+			p.acc[0] += Round(c)
+		}
+		return
+	}
+	addRounded(p.acc, coef, x)
+}
+
+// addClipped adds weight * clamp(s, lo, hi) to coef. A scalar that is not
+// finite makes the record faulty.
+func addClipped(coef []float64, faulty []bool, s []float64, weight, lo, hi float64) {
+	for i, v := range s {
+		if !sound(v) {
+			faulty[i] = true
+			continue
+		}
+		coef[i] += float64(weight * min(max(v, lo), hi))
+	}
+}
+
+// addClippedBetween adds weight * clamp(s, [lo, hi] * move) to coef: with
+// phi's curvature in [lo, hi] the difference of slopes lies between lo and hi times the
+// difference of margins, and a row times such a scalar lies in the ball
+// declared by the term.
+func addClippedBetween(coef []float64, faulty []bool, s, move []float64, weight, lo, hi float64) {
+	for i, v := range s {
+		a, b := float64(lo*move[i]), float64(hi*move[i])
+		if !sound(v) || !sound(a) || !sound(b) {
+			faulty[i] = true
+			continue
+		}
+		coef[i] += float64(weight * min(max(v, min(a, b)), max(a, b)))
+	}
+}
+
+func pad(v []float64, stride int) []float64 {
+	if v == nil {
+		return nil
+	}
+	out := make([]float64, stride)
+	copy(out, v)
+	return out
+}
+
+func same(a, b []float64) bool {
+	for i := range a {
+		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
+			return false
+		}
+	}
+	return true
+}

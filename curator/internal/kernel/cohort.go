@@ -1,0 +1,85 @@
+package kernel
+
+import (
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// cohorts hands out disjoint sets of records in a uniformly random order that
+// does not depend on their values.
+type cohorts struct {
+	order []int32
+	// ends[i] is where cohort i+1 ends in order; it starts where the one before
+	// ended.
+	ends []int
+}
+
+// Draw returns a cohort of size records that no cohort had before, chosen
+// uniformly by secret coins. It reads no values, so it is not charged. Under
+// add-or-remove it is refused: removing a record would shift the others.
+func (s *Session) Draw(size int) (query.Cohort, error) {
+	if r := s.ledger.Budget().Relation(); r != account.ReplaceOne {
+		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: not possible under %v, where the number of records is secret", size, r)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return query.Cohort{}, ErrClosed
+	}
+	if s.repeat > 1 {
+		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: not possible where rows are repeated", size)
+	}
+	n := s.engine.Table().Len()
+	left := n - s.cohorts.used()
+	if size < 1 || size > left {
+		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: must be between 1 and the %d not yet drawn", size, left)
+	}
+	if s.cohorts.order == nil {
+		s.cohorts.order = identity(n)
+	}
+	return s.cohorts.draw(size, s.coins), nil
+}
+
+func (c *cohorts) used() int {
+	if len(c.ends) == 0 {
+		return 0
+	}
+	return c.ends[len(c.ends)-1]
+}
+
+// draw continues a Fisher-Yates shuffle by size positions.
+func (c *cohorts) draw(size int, coins *coin.Secret) query.Cohort {
+	start := c.used()
+	for i := start; i < start+size; i++ {
+		j := i + coins.IntN(len(c.order)-i)
+		c.order[i], c.order[j] = c.order[j], c.order[i]
+	}
+	c.ends = append(c.ends, start+size)
+	return query.NewCohort(uint64(len(c.ends)), float64(size))
+}
+
+func (c *cohorts) members(h query.Cohort) ([]int32, error) {
+	if h.ID() == account.Everyone || h.ID() > uint64(len(c.ends)) {
+		return nil, fmt.Errorf("curator: cohort %d: not drawn from this session", h.ID())
+	}
+	i := int(h.ID()) - 1
+	start := 0
+	if i > 0 {
+		start = c.ends[i-1]
+	}
+	if h.Size() != float64(c.ends[i]-start) {
+		return nil, fmt.Errorf("curator: cohort %d: size = %v: not drawn from this session", h.ID(), h.Size())
+	}
+	return c.order[start:c.ends[i]], nil
+}
+
+func identity(n int) []int32 {
+	v := make([]int32, n)
+	for i := range v {
+		v[i] = int32(i)
+	}
+	return v
+}

@@ -1,0 +1,88 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// grid is how one answer is made exact: contributions are rounded to multiples
+// of 1/scale, and the noise is 2^bits times a standard normal rounded to an
+// integer number of them.
+//
+// docs/exactness.md derives what follows. In grid steps a record's residual
+// has norm at most C(1+slack) scale + sqrt(d): the clip in real numbers, the
+// arithmetic that approximates it, and half a step of rounding in each
+// coordinate for the contribution and for its centre (the centre cancels
+// between two records, so replacing one moves the sum by at most
+// 2C(1+slack) scale + sqrt(d)). The noise has standard deviation 2^bits steps.
+type grid struct {
+	bits        int
+	scale       float64
+	sensitivity float64
+	sigma       float64
+}
+
+const (
+	// minBits keeps the rounding of contributions far below the noise; wantBits
+	// makes its price, sqrt(d) steps of sensitivity, vanish beside it.
+	minBits, wantBits, maxBits = 20, 32, 48
+	// maxContribution is the largest contribution in grid steps that the
+	// rounding kernel takes (2^51), with a bit to spare.
+	maxContribution = 0x1p50
+	// maxTotal bounds the sum of all contributions, so that int64 holds it, the
+	// noise and a margin.
+	maxTotal = 0x1p61
+)
+
+// slack bounds the relative excess of a computed contribution over its clip
+// norm: 2^-20 for rows stored with norm up to 1 + 2^-23 (doubled by the square
+// in a curvature ball, and doubled again by its centre), and 2^-50 for each of
+// the d+16 roundings of dot products, clips and products.
+func slack(d int) float64 { return 0x1p-20 + float64(d+16)*0x1p-50 }
+
+// newGrid chooses a grid for a question of d coordinates over at most rows
+// records, at the charge the question offers.
+func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
+	d := max(q.Dim(), q.PointDim())
+	root := math.Sqrt(float64(q.Dim()))
+	clip := q.Clip() * (1 + slack(d))
+	factor := 2.0
+	if r == account.AddOrRemove {
+		factor = 1
+	}
+	var size float64
+	for _, t := range q.Terms() {
+		c := math.Abs(t.Ball().Centre)
+		if t.Kind() == query.Difference {
+			c *= t.Distance()
+		}
+		size += t.Weight() * (t.Ball().Radius + c)
+	}
+	z := math.Sqrt(q.Charge())
+	for bits := startBits(root, z); bits >= minBits; bits-- {
+		g := grid{bits: bits}
+		noise := math.Ldexp(1, bits)
+		// 2^-44 keeps the charge, after all roundings, below the one offered.
+		g.scale = (noise*z*(1-0x1p-44) - root) / (factor * clip)
+		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
+			break
+		}
+		if most := size*g.scale*(1+slack(d)) + 1; most > maxContribution || most*rows > maxTotal {
+			continue
+		}
+		g.sensitivity = (factor*clip + root/g.scale) * (1 + 0x1p-50)
+		g.sigma = noise / g.scale * (1 - 0x1p-50)
+		return g, nil
+	}
+	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records", q.Charge(), q.Clip(), q.Dim(), rows)
+}
+
+// startBits is wantBits, or more where a small charge in high dimension would
+// otherwise pay visibly for the rounding.
+func startBits(root, z float64) int {
+	need := math.Ceil(math.Log2(root/z)) + 14
+	return int(min(max(need, wantBits), maxBits))
+}

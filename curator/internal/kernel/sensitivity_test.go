@@ -1,0 +1,291 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// questionsAt lists one question of every kind, at a point and a nearby one.
+func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, k loss.Constants) map[string]query.Question {
+	lo, hi := min(0, k.Curvature.Lo), max(0, k.Curvature.Hi)
+	l0 := k.Lipschitz
+	const charge = 1e-3
+	far := query.DifferenceByCurvature(c, w, prev, lo, hi)
+	return map[string]query.Question{
+		"gradient":   question(t, charge, query.GradientAt(c, w, l0)),
+		"tight clip": question(t, charge, query.GradientAt(c, w, l0/50)),
+		"difference": question(t, charge, query.DifferenceWithin(c, w, prev, max(-lo, hi)*far.Distance())),
+		"half ball":  question(t, charge, query.DifferenceWithin(c, w, prev, .5*hi*far.Distance())),
+		"centred":    question(t, charge, far),
+		"mix":        question(t, charge, query.GradientAt(c, w, l0).Weighted(.2), far.Weighted(.8)),
+		"value":      question(t, charge, query.ValueAt(c, w, math.Ln2, .5)),
+	}
+}
+
+// replacements are rows that a neighbouring table may hold instead: ordinary,
+// worst for the point, extreme in every representable way, and faulty.
+func replacements(r *rand.Rand, d int, w, prev []float64) []record {
+	axis := func(v float32) []float32 { x := make([]float32, d); x[0] = v; return x }
+	fill := func(v float64) []float32 {
+		x := make([]float32, d)
+		for j := range x {
+			x[j] = float32(v)
+		}
+		return x
+	}
+	along := make([]float64, d)
+	var norm float64
+	for j := range along {
+		along[j] = w[j] - prev[j]
+		norm += along[j] * along[j]
+	}
+	step, against := scaled(along, 1/math.Sqrt(norm)), scaled(along, -1/math.Sqrt(norm))
+	// As long a row as the table admits.
+	longest := scaled(along, (1+0x1p-24)/math.Sqrt(norm))
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	var list []record
+	for _, x := range [][]float32{
+		unit(r, d), unit(r, d), step, against, longest, axis(1), axis(-1), axis(0), fill(1 / math.Sqrt(float64(d))),
+		axis(0x1p-149), fill(0x1p-140), axis(math.MaxFloat32), axis(nan), fill(float64(inf)), axis(1 + 0x1p-20),
+	} {
+		for _, y := range []float64{-1, 1, 0, .3, math.NaN(), math.Inf(1), 1e308, 5e-324} {
+			list = append(list, record{x, y, true})
+		}
+	}
+	return append(list, record{axis(0), 0, false}, record{unit(r, d), 1, false})
+}
+
+// TestReplacingARecord replaces records and compares the un-noised integers
+// with the sensitivity that was charged: it must never be passed, and for
+// gradients and values the worst replacement must come close to it (or the
+// noise would be wasted). Skipping a clip, an error in a centre, a missing
+// factor of two or the rounding slack dropped shows here.
+func TestReplacingARecord(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	logistic, tanh := parse(t, "logistic").(loss.RankOne), parse(t, "tanh").(loss.RankOne)
+	losses := map[string]loss.Loss{
+		"logistic": logistic, "tanh": tanh, "steep": steep{logistic}, "wild": wild{logistic}, "mild": mild{logistic}, "squared": parse(t, "squared(0.5)"),
+	}
+	closest := map[string]float64{}
+	for name, l := range losses {
+		for _, d := range []int{1, 7, 40} {
+			records := randomRecords(r, 20, d)
+			w, prev := point(r, d, 3), point(r, d, 3)
+			for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+				s := open(t, records, l, budget(t, 50, .1, relation), nil)
+				for kind, q := range questionsAt(t, s.All(), w, prev, l.Constants()) {
+					g, err := newGrid(q, relation, s.mostRows())
+					if err != nil {
+						t.Fatal(err)
+					}
+					before := residual(t, records, l, q, g)
+					for i, x := range replacements(r, d, w, prev) {
+						after := append([]record(nil), records...)
+						after[3] = x
+						neighbours := [][]record{after}
+						if relation == account.AddOrRemove {
+							neighbours = [][]record{append(records[:len(records):len(records)], x)}
+						}
+						for _, n := range neighbours {
+							moved := distance(before, residual(t, n, l, q, g)) / g.scale
+							if !(moved <= g.sensitivity) {
+								t.Errorf("%s d=%d %v %s: replacement %d moves the sum by %v, charged for %v", name, d, relation, kind, i, moved, g.sensitivity)
+							}
+							key := fmt.Sprint(kind, " ", relation)
+							closest[key] = max(closest[key], moved/g.sensitivity)
+						}
+					}
+				}
+			}
+		}
+	}
+	for key, ratio := range closest {
+		t.Logf("%s: largest ratio %.4f", key, ratio)
+		if ratio < .9 {
+			t.Errorf("%s: the worst replacement reaches only %.3f of the charged sensitivity", key, ratio)
+		}
+	}
+}
+
+// TestRoundingIsCharged: on a coarse grid in high dimension the rounding of
+// contributions alone moves the sum beyond twice the clip norm; the charged
+// sensitivity covers it.
+func TestRoundingIsCharged(t *testing.T) {
+	const d, rows, clip = 10000, 1e15, .25
+	x, minus := make([]float32, d), make([]float32, d)
+	for j := range x {
+		x[j], minus[j] = .01, -.01
+	}
+	l := steep{parse(t, "logistic").(loss.RankOne)}
+	all := query.NewCohort(account.Everyone, 1)
+	worst := 0.0
+	// Charges in fine steps take the coordinates through all fractions of a
+	// grid step.
+	for i := range 100 {
+		q := question(t, 1e-5*(1+float64(i)/500), query.GradientAt(all, make([]float64, d), clip))
+		g, err := newGrid(q, account.ReplaceOne, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.bits != minBits {
+			t.Fatalf("grid has %d bits: the test wants the coarsest, %d", g.bits, minBits)
+		}
+		before := residual(t, []record{{x, 1, true}}, l, q, g)
+		after := residual(t, []record{{minus, 1, true}}, l, q, g)
+		moved := distance(before, after) / g.scale
+		if !(moved <= g.sensitivity) {
+			t.Errorf("charge %v: moved %v, charged for %v", q.Charge(), moved, g.sensitivity)
+		}
+		worst = max(worst, moved/(2*clip))
+	}
+	if worst < 1.01 {
+		t.Errorf("rounding moved the sum by %v of twice the clip norm only: the test shows nothing", worst)
+	}
+}
+
+func residual(t testing.TB, records []record, l loss.Loss, q query.Question, g grid) []int64 {
+	t.Helper()
+	e, err := engine.New(tableOf(t, records, 3), l, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := e.Sum(context.Background(), q, g.scale, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum.Residual
+}
+
+// distance is the Euclidean distance of two integer vectors, to 200 bits.
+func distance(a, b []int64) float64 {
+	sum := new(big.Float).SetPrec(200)
+	for j := range a {
+		d := new(big.Float).SetPrec(200).SetInt64(a[j] - b[j])
+		sum.Add(sum, d.Mul(d, d))
+	}
+	f, _ := sum.Sqrt(sum).Float64()
+	return f
+}
+
+// TestSameIntegers: any number of goroutines, any block size, the same sums.
+func TestSameIntegers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	const d = 13
+	records := randomRecords(r, 1000, d)
+	records[17].ok, records[500].y = false, math.NaN()
+	w, prev := point(r, d, 3), point(r, d, 3)
+	all := query.NewCohort(account.Everyone, 1000)
+	for _, l := range []loss.Loss{parse(t, "logistic"), wild{parse(t, "logistic")}} {
+		for kind, q := range questionsAt(t, all, w, prev, l.Constants()) {
+			g, err := newGrid(q, account.ReplaceOne, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := residual(t, records, l, q, g)
+			var members []int32
+			for _, i := range r.Perm(1000) {
+				members = append(members, int32(i))
+			}
+			for _, workers := range []int{1, 2, 3, 7} {
+				for _, block := range []int{0, 1, 2, 63, 64, 65, 999, 5000} {
+					e, err := engine.New(tableOf(t, records, block), l, workers)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, m := range [][]int32{nil, members} {
+						got, err := e.Sum(context.Background(), q, g.scale, m)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if distance(got.Residual, want) != 0 {
+							t.Fatalf("%s: %d goroutines, blocks of %d: another sum", kind, workers, block)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestContributionsAgainstBigFloats computes each record's clipped contribution
+// in 400-bit arithmetic from the definition and compares the rounded integer:
+// it lies within half a step plus the slack that is charged for.
+func TestContributionsAgainstBigFloats(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	l := parse(t, "squared(100)").(loss.RankOne) // slope z - y: exact in big floats
+	for range 200 {
+		d := 1 + r.IntN(30)
+		records := randomRecords(r, 1, d)
+		w, prev := point(r, d, 5), point(r, d, 5)
+		clip := .05 + r.Float64()
+		all := query.NewCohort(account.Everyone, 1)
+		far := query.DifferenceByCurvature(all, w, prev, 0, 1)
+		for _, c := range []struct {
+			q    query.Question
+			want func() []*big.Float
+		}{
+			{question(t, .01, query.GradientAt(all, w, clip)), func() []*big.Float {
+				return bigRow(records[0].x, bigClamp(bigSlope(w, records[0]), -clip, clip))
+			}},
+			{question(t, .01, far), func() []*big.Float {
+				return bigRow(records[0].x, bigDot(far.Step(), records[0].x))
+			}},
+		} {
+			g, err := newGrid(c.q, account.ReplaceOne, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := residual(t, records, l, c.q, g)
+			centre := engine.Centre(c.q, g.scale)
+			for j, want := range c.want() {
+				want.Mul(want, big.NewFloat(g.scale))
+				diff, _ := want.Sub(want, new(big.Float).SetInt64(got[j]+centre[j])).Float64()
+				if allowed := .5 + slack(d)*c.q.Clip()*g.scale; math.Abs(diff) > allowed {
+					t.Fatalf("%s d=%d: coordinate %d is off by %v steps, allowed %v", c.q.Name(), d, j, diff, allowed)
+				}
+			}
+		}
+	}
+}
+
+func bigFloat(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
+
+func bigDot(w []float64, x []float32) *big.Float {
+	sum := bigFloat(0)
+	for j := range x {
+		sum.Add(sum, new(big.Float).Mul(bigFloat(w[j]), bigFloat(float64(x[j]))))
+	}
+	return sum
+}
+
+func bigSlope(w []float64, r record) *big.Float {
+	z := bigDot(w, r.x)
+	return z.Sub(z, bigFloat(r.y))
+}
+
+func bigClamp(s *big.Float, lo, hi float64) *big.Float {
+	if s.Cmp(bigFloat(lo)) < 0 {
+		return bigFloat(lo)
+	}
+	if s.Cmp(bigFloat(hi)) > 0 {
+		return bigFloat(hi)
+	}
+	return s
+}
+
+func bigRow(x []float32, s *big.Float) []*big.Float {
+	out := make([]*big.Float, len(x))
+	for j := range x {
+		out[j] = new(big.Float).Mul(bigFloat(float64(x[j])), s)
+	}
+	return out
+}

@@ -1,0 +1,205 @@
+// Package kernel is the wall around the records: it holds the rows, the secret
+// coins and the ledger, and answers questions with noise.
+//
+// Package curator wraps it with secret coins for production, package
+// curator/simulate with seeded ones for experiments on data that is nobody's
+// secret. There is one implementation of everything that matters to privacy.
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/noise"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// ErrClosed reports a question to a session whose records are gone.
+var ErrClosed = errors.New("curator: the session is closed")
+
+// Config is what a session is made of.
+type Config struct {
+	Table  *row.Table
+	Loss   loss.Loss
+	Budget account.Budget
+	// Declared is the public number of records under add-or-remove; it must be
+	// zero under replace-one, where the number of rows is public.
+	Declared float64
+	// Workers is the number of goroutines of a pass, at least 1.
+	Workers int
+	// Coins are the noise and membership coins.
+	Coins *coin.Secret
+	// Noiseless leaves the noise out. It marks every event as simulated.
+	Noiseless bool
+	// Repeat counts every row that many times over without storing it again;
+	// zero means once. Only simulations repeat rows: each copy is a record.
+	Repeat int
+}
+
+// Session answers questions about one table under one budget. It is safe for
+// concurrent use.
+type Session struct {
+	engine    *engine.Engine
+	ledger    *account.Ledger
+	declared  float64
+	noiseless bool
+	simulated bool
+	repeat    int64
+
+	mu      sync.Mutex
+	coins   *coin.Secret
+	cohorts cohorts
+	closed  bool
+}
+
+// New makes a session.
+func New(c Config) (*Session, error) {
+	relation := c.Budget.Relation()
+	switch {
+	case c.Table == nil || c.Table.Len() == 0:
+		return nil, errors.New("curator: the table has no rows")
+	case c.Table.Len() > math.MaxInt32/max(c.Repeat, 1):
+		return nil, fmt.Errorf("curator: the table has more than %d rows", math.MaxInt32)
+	case !relation.Valid():
+		return nil, fmt.Errorf("curator: budget: relation = %v: must be replace-one or add-or-remove", relation)
+	case relation == account.ReplaceOne && c.Declared != 0:
+		return nil, fmt.Errorf("curator: declared records = %v: must be 0 under replace-one, where the number of rows is public", c.Declared)
+	case relation == account.AddOrRemove && !(c.Declared >= 1 && c.Declared <= math.MaxInt32):
+		return nil, fmt.Errorf("curator: declared records = %v: must be between 1 and 2^31 under add-or-remove", c.Declared)
+	}
+	e, err := engine.New(c.Table, c.Loss, c.Workers)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{
+		engine:    e,
+		ledger:    account.NewLedger(c.Budget),
+		declared:  c.Declared,
+		coins:     c.Coins,
+		noiseless: c.Noiseless,
+		simulated: c.Noiseless || c.Coins.Simulated() || c.Repeat > 1,
+		repeat:    int64(max(c.Repeat, 1)),
+	}
+	if relation == account.ReplaceOne {
+		s.declared = float64(c.Table.Len()) * float64(s.repeat)
+	}
+	return s, nil
+}
+
+// All returns the cohort of all records.
+func (s *Session) All() query.Cohort { return query.NewCohort(account.Everyone, s.declared) }
+
+// Dim returns the number of features.
+func (s *Session) Dim() int { return s.engine.Table().Dim() }
+
+// Ledger returns the session's ledger.
+func (s *Session) Ledger() *account.Ledger { return s.ledger }
+
+// Ask answers a question. The charge is reserved before anything is computed
+// and stays reserved whatever happens afterwards. Over budget it returns an
+// *account.BudgetError and computes nothing.
+func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	if err := ctx.Err(); err != nil {
+		return query.Release{}, err
+	}
+	members, err := s.members(q)
+	if err != nil {
+		return query.Release{}, err
+	}
+	g, err := newGrid(q, s.ledger.Budget().Relation(), s.mostRows())
+	if err != nil {
+		return query.Release{}, err
+	}
+	event, err := account.GaussianEvent(q.Name(), q.Cohort().ID(), g.sensitivity, g.sigma)
+	if err != nil {
+		return query.Release{}, err
+	}
+	event.Simulated = s.simulated
+	if err := s.ledger.Reserve(event); err != nil {
+		return query.Release{}, err
+	}
+	sum, err := s.engine.Sum(ctx, q, g.scale, members)
+	if err != nil {
+		return query.Release{}, err
+	}
+	for j := range sum.Residual {
+		sum.Residual[j] *= s.repeat
+	}
+	s.addNoise(sum.Residual, g.bits)
+	return s.release(q, g, sum.Residual, event.Charge), nil
+}
+
+// release turns noisy integers into the mean over the declared size, with the
+// public centre added exactly once. All of it is post-processing.
+func (s *Session) release(q query.Question, g grid, noisy []int64, charge float64) query.Release {
+	size := q.Cohort().Size()
+	mean := engine.CentreVector(q)
+	for j, v := range noisy {
+		mean[j] += float64(v) / g.scale / size
+	}
+	return query.Release{Mean: mean, Sigma: math.Ldexp(1, g.bits) / g.scale / size, Charge: charge}
+}
+
+// addNoise adds independent normals of standard deviation 2^bits, each rounded
+// to the nearest integer: the sum is an integer, so this equals rounding
+// sum + N(0, 4^bits), a post-processing of the Gaussian mechanism.
+func (s *Session) addNoise(sum []int64, bits int) {
+	if s.noiseless {
+		return
+	}
+	s.mu.Lock()
+	coins := s.coins.Fork()
+	s.mu.Unlock()
+	z := make([]int64, len(sum))
+	noise.Normals(z, bits, coins)
+	for j := range sum {
+		sum[j] += z[j]
+	}
+}
+
+// mostRows is a public bound on the number of rows.
+func (s *Session) mostRows() float64 {
+	if s.ledger.Budget().Relation() == account.ReplaceOne {
+		return s.declared
+	}
+	return math.MaxInt32
+}
+
+// Close forgets the cohorts and refuses all further questions. The ledger
+// remains.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.cohorts = cohorts{}
+	return nil
+}
+
+// members validates the question against this session and returns the row
+// numbers it is about, nil for all.
+func (s *Session) members(q query.Question) ([]int32, error) {
+	if q.Dim() == 0 {
+		return nil, errors.New("curator: question: must be made by query.New")
+	}
+	if q.PointDim() != s.Dim() {
+		return nil, fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a feature", q.PointDim(), s.Dim())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	c := q.Cohort()
+	if c == s.All() {
+		return nil, nil
+	}
+	return s.cohorts.members(c)
+}

@@ -1,0 +1,134 @@
+package noise
+
+import (
+	"encoding/binary"
+	"math/big"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+)
+
+// The table of reciprocals and the first bits of 1/m, both against big.Int.
+func TestReciprocals(t *testing.T) {
+	for _, m := range []uint64{1, 2, 3, 7, 16, 30, 31, 32, 33, 1<<32 + 1, 1<<62 + 3, 1 << 63} {
+		for i := range uint(200) {
+			want := m == 1
+			if !want {
+				q := new(big.Int).Lsh(big.NewInt(1), i+1)
+				want = q.Div(q, new(big.Int).SetUint64(m)).Bit(0) == 1
+			}
+			if got := reciprocalBit(m, i); got != want {
+				t.Fatalf("bit %d of 1/%d: %v", i, m, got)
+			}
+			if m < uint64(len(reciprocals)) && i < 64 && reciprocals[m]<<i>>63 != 0 != want {
+				t.Fatalf("table: bit %d of 1/%d: %v", i, m, !want)
+			}
+		}
+	}
+}
+
+// A model keeps every bit apart: what flips does with shifts and a mark, bit
+// by bit. It draws words from the same source in the same order.
+type model struct {
+	src   source
+	width int
+	pool  []bool
+}
+
+func (m *model) digit() []bool {
+	var w [1]uint64
+	m.src.Fill(w[:])
+	d := make([]bool, m.width)
+	for i := range d {
+		d[i] = w[0]>>(63-i)&1 != 0
+	}
+	return d
+}
+
+func (m *model) fair() bool {
+	if len(m.pool) == 0 {
+		d := m.digit()
+		if len(d) == 64 {
+			d = d[:63] // a full digit loses its last bit to the mark
+		}
+		for i := range d {
+			m.pool = append(m.pool, d[len(d)-1-i])
+		}
+	}
+	b := m.pool[0]
+	m.pool = m.pool[1:]
+	return b
+}
+
+func (m *model) place() (i int) {
+	for !m.fair() {
+		i++
+	}
+	return i
+}
+
+// bit returns bit i of *x, drawing digits up to it.
+func (m *model) bit(x *[]bool, i int) bool {
+	for len(*x) <= i {
+		*x = append(*x, m.digit()...)
+	}
+	return (*x)[i]
+}
+
+// sparse deals words whose bits are zero with probability 7/8, so
+// that places go far beyond a digit.
+type sparse struct{ s *coin.Secret }
+
+func (p sparse) Fill(dst []uint64) {
+	for i := range dst {
+		dst[i] = p.s.Uint64() & p.s.Uint64() & p.s.Uint64()
+	}
+}
+
+func FuzzFlips(f *testing.F) {
+	f.Add([]byte("fair place below leading"), uint64(1))
+	for width := range uint64(64) {
+		program := make([]byte, 256)
+		for i := range program {
+			program[i] = byte(uint64(i) * (2*width + 1) >> 1)
+		}
+		f.Add(program, width)
+	}
+	f.Fuzz(func(t *testing.T, program []byte, key uint64) {
+		var seed [32]byte
+		binary.LittleEndian.PutUint64(seed[:], key)
+		width := 1 + int(key%64)
+		got := newFlips(sparse{coin.Simulated(seed)}, uint(width), 1)
+		want := &model{src: sparse{coin.Simulated(seed)}, width: width}
+		x := got.fraction()
+		y := want.digit()
+		for step, op := range program {
+			switch op % 4 {
+			case 0:
+				if g, w := got.fair(), want.fair(); g != w {
+					t.Fatalf("step %d: fair: %v, want %v", step, g, w)
+				}
+			case 1:
+				if g, w := got.place(), want.place(); g != uint(w) {
+					t.Fatalf("step %d: place: %d, want %d", step, g, w)
+				}
+			case 2:
+				if g, w := got.below(&x), want.bit(&y, want.place()); g != w {
+					t.Fatalf("step %d: below: %v, want %v", step, g, w)
+				}
+			case 3:
+				n := 1 + int(op/4) // to 64
+				var w uint64
+				for i := range n {
+					w <<= 1
+					if want.bit(&y, i) {
+						w++
+					}
+				}
+				if g := got.leading(&x, uint(n)); g != w {
+					t.Fatalf("step %d: leading %d: %#x, want %#x", step, n, g, w)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,107 @@
+// Package row holds encoded records in memory: float32 features of norm at
+// most MaxNorm, a float64 target, in blocks that fit a processor's cache.
+package row
+
+import (
+	"fmt"
+	"math"
+)
+
+// MaxNorm bounds the Euclidean norm of every stored row. Rows are encoded to
+// norm at most 1 and then rounded to float32, which moves the norm by at most
+// a factor 1 + 2^-24 and 2^-149 a coordinate; a row beyond MaxNorm did not come
+// from the row map and is treated as faulty.
+const MaxNorm = 1 + 0x1p-22
+
+// Lane is the number of coordinates the kernels take at a time; strides are
+// multiples of it and the padding is zero.
+const Lane = 8
+
+// Block is a run of rows: len(Targets) rows of Stride float32s each. The target
+// of a faulty row is NaN and its features are zero.
+type Block struct {
+	Rows    []float32
+	Targets []float64
+}
+
+// Table is an append-only list of rows. It is not safe for concurrent appends;
+// reads may be concurrent once appending is over.
+type Table struct {
+	dim, stride, blockRows int
+	blocks                 []Block
+	n                      int
+}
+
+// blockBytes is the size aimed at for the features of a block: half of a small
+// second-level cache.
+const blockBytes = 256 << 10
+
+// NewTable returns an empty table of rows with dim features. blockRows is the
+// number of rows of a block, 0 for as many as fit the cache. The choice changes
+// speed only.
+func NewTable(dim, blockRows int) (*Table, error) {
+	if dim < 1 || dim > 1<<24 {
+		return nil, fmt.Errorf("row: dimension = %d: must be between 1 and 2^24", dim)
+	}
+	if blockRows < 0 {
+		return nil, fmt.Errorf("row: block rows = %d: must be >= 0", blockRows)
+	}
+	stride := (dim + Lane - 1) / Lane * Lane
+	if blockRows == 0 {
+		blockRows = max(1, blockBytes/(4*stride))
+	}
+	return &Table{dim: dim, stride: stride, blockRows: blockRows}, nil
+}
+
+// Append stores one record. x has dim features; ok is false for a record whose
+// row could not be made, which is stored as faulty. So is a row whose norm
+// exceeds MaxNorm or is not finite, and a row whose target is not finite. What
+// is found is not reported: a fault of a record is a secret.
+func (t *Table) Append(x []float32, y float64, ok bool) {
+	if len(t.blocks) == 0 || len(t.blocks[len(t.blocks)-1].Targets) == t.blockRows {
+		t.blocks = append(t.blocks, Block{
+			Rows:    make([]float32, 0, t.blockRows*t.stride),
+			Targets: make([]float64, 0, t.blockRows),
+		})
+	}
+	b := &t.blocks[len(t.blocks)-1]
+	at := len(b.Rows)
+	b.Rows = b.Rows[:at+t.stride]
+	if ok && len(x) == t.dim && admissible(x) && !math.IsNaN(y) && !math.IsInf(y, 0) {
+		copy(b.Rows[at:], x)
+	} else {
+		y = math.NaN()
+	}
+	b.Targets = append(b.Targets, y)
+	t.n++
+}
+
+// admissible reports whether the row's norm is at most MaxNorm. The square of
+// a float32 is exact in float64 and cannot overflow; the sum's relative error,
+// below (dim+1) 2^-53, is far inside the slack between 2^-24 and 2^-22.
+func admissible(x []float32) bool {
+	var sum float64
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return sum <= 1+0x1p-22
+}
+
+// Len returns the number of rows.
+func (t *Table) Len() int { return t.n }
+
+// Dim returns the number of features.
+func (t *Table) Dim() int { return t.dim }
+
+// Stride returns the number of float32s from one row to the next.
+func (t *Table) Stride() int { return t.stride }
+
+// Blocks returns the blocks, shared.
+func (t *Table) Blocks() []Block { return t.blocks }
+
+// Row returns row i, shared, and its target.
+func (t *Table) Row(i int) ([]float32, float64) {
+	b := &t.blocks[i/t.blockRows]
+	r := i % t.blockRows
+	return b.Rows[r*t.stride : (r+1)*t.stride], b.Targets[r]
+}

@@ -1,0 +1,71 @@
+package curator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Session answers questions about the records of one table under one budget.
+// It is safe for concurrent use. Printing or encoding one shows nothing.
+//
+// It is one pointer to a wall, never to anything that holds values: with a verb
+// that does not fit, fmt follows a pointer behind an unexported field, once, and
+// prints what it finds there.
+type Session struct {
+	wall *wall
+}
+
+// wall stands between whatever follows a Session's pointer and the records.
+type wall struct {
+	kernel *kernel.Session
+}
+
+// Ask answers a question with exactly rounded Gaussian noise. The charge is
+// reserved in the ledger before anything is computed and is never given back:
+// not after an error, a panic in the loss or a cancelled context. Over budget
+// it returns an *account.BudgetError and computes nothing.
+//
+// Errors speak of the question, never of records.
+func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	return s.wall.kernel.Ask(ctx, q)
+}
+
+// All returns the cohort of all records.
+func (s *Session) All() query.Cohort { return s.wall.kernel.All() }
+
+// Draw returns a cohort of size records that no cohort had before, chosen
+// uniformly by secret coins. It is refused under add-or-remove.
+func (s *Session) Draw(size int) (query.Cohort, error) { return s.wall.kernel.Draw(size) }
+
+// Dim returns the number of features of a row, which the schema fixes.
+func (s *Session) Dim() int { return s.wall.kernel.Dim() }
+
+// Ledger returns the session's ledger: what was charged, never what was
+// answered.
+func (s *Session) Ledger() *account.Ledger { return s.wall.kernel.Ledger() }
+
+// Close refuses all further questions. The ledger remains readable.
+func (s *Session) Close() error { return s.wall.kernel.Close() }
+
+const redacted = "curator.Session{records withheld}"
+
+// String returns a fixed text.
+func (Session) String() string { return redacted }
+
+// GoString returns a fixed text.
+func (Session) GoString() string { return redacted }
+
+// Format writes a fixed text for every verb.
+func (Session) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
+
+// MarshalJSON writes a fixed text.
+func (Session) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+// LogValue is a fixed text.
+func (Session) LogValue() slog.Value { return slog.StringValue(redacted) }

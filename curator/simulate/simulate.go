@@ -1,0 +1,93 @@
+// Package simulate opens sessions whose coins are seeded or whose noise is left
+// out, over rows that are generated or declared public. They run the very code
+// that guards real records, so experiments measure what will happen; but every
+// event they write is marked, and no certificate that holds such an event
+// verifies. They protect nobody.
+package simulate
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Config says what is simulated.
+type Config struct {
+	// Rows are n rows of equal length, of norm at most 1, and their targets.
+	// A longer row or a target that is not finite makes a faulty record.
+	Rows    [][]float32
+	Targets []float64
+	// Repeat counts each row that many times over, every copy a record of its
+	// own; zero means once. Repeated rows cannot be drawn.
+	Repeat int
+	Loss   loss.Loss
+	Budget account.Budget
+	// Declared is the public number of records under add-or-remove.
+	Declared float64
+	// Seed settles all coins.
+	Seed uint64
+	// Noiseless leaves the noise out.
+	Noiseless bool
+	// Workers and BlockRows are as in curator.Config.
+	Workers, BlockRows int
+}
+
+// Session is a simulated session. It satisfies optimize.Oracle.
+type Session struct{ kernel *kernel.Session }
+
+// Open returns a simulated session.
+func Open(c Config) (*Session, error) {
+	dim := 0
+	if len(c.Rows) > 0 {
+		dim = len(c.Rows[0])
+	}
+	t, err := row.NewTable(dim, c.BlockRows)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Targets) != len(c.Rows) {
+		return nil, fmt.Errorf("simulate: %d targets: must be as many as rows, %d", len(c.Targets), len(c.Rows))
+	}
+	for i, x := range c.Rows {
+		t.Append(x, c.Targets[i], true)
+	}
+	workers := c.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], c.Seed)
+	k, err := kernel.New(kernel.Config{
+		Table: t, Loss: c.Loss, Budget: c.Budget, Declared: c.Declared, Workers: workers,
+		Coins: coin.Simulated(seed), Noiseless: c.Noiseless, Repeat: c.Repeat,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Session{kernel: k}, nil
+}
+
+// Ask answers a question as curator.Session.Ask does, with simulated coins.
+func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	return s.kernel.Ask(ctx, q)
+}
+
+// All returns the cohort of all records.
+func (s *Session) All() query.Cohort { return s.kernel.All() }
+
+// Draw returns a cohort of fresh records.
+func (s *Session) Draw(size int) (query.Cohort, error) { return s.kernel.Draw(size) }
+
+// Dim returns the number of features.
+func (s *Session) Dim() int { return s.kernel.Dim() }
+
+// Ledger returns the session's ledger; its events are marked as simulated.
+func (s *Session) Ledger() *account.Ledger { return s.kernel.Ledger() }
