@@ -1,0 +1,19 @@
+package optimize
+
+import (
+	"context"
+
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Oracle answers questions about records it does not show.
+// *curator.Session is one.
+type Oracle interface {
+	// Ask returns a noisy answer and charges for it, or returns an
+	// *account.BudgetError and computes nothing.
+	Ask(ctx context.Context, q query.Question) (query.Release, error)
+	// All returns the cohort of all records.
+	All() query.Cohort
+	// Draw returns a cohort of records that no cohort had before.
+	Draw(size int) (query.Cohort, error)
+}

@@ -1,0 +1,161 @@
+package optimize
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Output is a rule that chooses the result among the iterates of a run. All
+// rules are post-processing of released answers.
+type Output uint8
+
+const (
+	// TailAverage is the average of the iterates of the second half, weighted
+	// by the charges of the answers asked at them.
+	TailAverage Output = iota
+	// Last is the last iterate.
+	Last
+	// Smallest is the iterate at which the released gradient estimate was
+	// smallest.
+	Smallest
+	// Random is an iterate drawn uniformly by a public coin when the plan is
+	// made: the rule that theorems on stationary points speak of.
+	Random
+)
+
+var outputNames = [...]string{"tail-average", "last", "smallest", "random"}
+
+func (o Output) String() string {
+	if int(o) < len(outputNames) {
+		return outputNames[o]
+	}
+	return fmt.Sprintf("output(%d)", uint8(o))
+}
+
+// ParseOutput reads the name of an output rule; the empty name is TailAverage.
+func ParseOutput(s string) (Output, error) {
+	if s == "" {
+		return TailAverage, nil
+	}
+	for i, name := range outputNames {
+		if name == s {
+			return Output(i), nil
+		}
+	}
+	return 0, fmt.Errorf("optimize: output = %q: must be one of %v", s, outputNames)
+}
+
+// choice is an output rule settled for a number of steps.
+type choice struct {
+	rule  Output
+	steps int
+	// pick is the iterate Random takes, counted from 0.
+	pick int
+}
+
+func newChoice(rule Output, steps int) (choice, error) {
+	if int(rule) >= len(outputNames) {
+		return choice{}, fmt.Errorf("optimize: output = %v: must be one of %v", rule, outputNames)
+	}
+	c := choice{rule: rule, steps: steps}
+	if rule == Random {
+		c.pick = rand.IntN(steps)
+	}
+	return c, nil
+}
+
+func (c choice) describe() string {
+	if c.rule == Random {
+		return fmt.Sprintf("random: iterate %d of %d, drawn before the first answer", c.pick+1, c.steps)
+	}
+	return c.rule.String()
+}
+
+// averages reports whether iterate t, counted from 0, is in the tail.
+func (c choice) averages(t int) bool { return 2*(t+1) >= c.steps }
+
+// weights returns the weight of each iterate in the result, given the charges.
+// Smallest has no weights beforehand; it is taken for Last.
+func (c choice) weights(charges []float64) []float64 {
+	w := make([]float64, c.steps)
+	switch c.rule {
+	case TailAverage:
+		var sum float64
+		for t, m := range charges {
+			if c.averages(t) {
+				w[t] = m
+				sum += m
+			}
+		}
+		for t := range w {
+			w[t] /= sum
+		}
+	case Random:
+		w[c.pick] = 1
+	default:
+		w[c.steps-1] = 1
+	}
+	return w
+}
+
+// begin starts collecting the iterates of a run.
+func (c choice) begin() *collector {
+	return &collector{choice: c, smallest: math.Inf(1)}
+}
+
+// collector sees every iterate once, in order, with the charge of the answer
+// asked there and the norm of the gradient estimate.
+type collector struct {
+	choice
+	seen     int
+	smallest float64
+	kept     []float64
+	sum      []float64
+	weight   float64
+}
+
+func (c *collector) visit(w []float64, charge, gradient float64) {
+	t := c.seen
+	c.seen++
+	switch c.rule {
+	case TailAverage:
+		if !c.averages(t) {
+			return
+		}
+		if c.sum == nil {
+			c.sum = make([]float64, len(w))
+		}
+		for j, v := range w {
+			c.sum[j] += charge * v
+		}
+		c.weight += charge
+	case Smallest:
+		if gradient < c.smallest {
+			c.smallest = gradient
+			c.kept = append(c.kept[:0], w...)
+		}
+	case Random:
+		if t == c.pick {
+			c.kept = append(c.kept[:0], w...)
+		}
+	}
+}
+
+// result applies the rule; current is the iterate reached, which serves when
+// the rule's choice has not come up yet.
+func (c *collector) result(current []float64) Result {
+	r := Result{Steps: c.seen, Output: c.describe(), Complete: c.seen == c.steps}
+	switch {
+	case c.rule == TailAverage && c.weight > 0:
+		r.W = make([]float64, len(c.sum))
+		for j, v := range c.sum {
+			r.W[j] = v / c.weight
+		}
+	case c.kept != nil:
+		r.W = c.kept
+	default:
+		r.W = append([]float64(nil), current...)
+	}
+	return r
+}

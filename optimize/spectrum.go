@@ -1,0 +1,53 @@
+package optimize
+
+import "math"
+
+// direction is an eigenvector of an assumed Hessian, or a group of alike ones.
+type direction struct {
+	eigenvalue float64
+	// share is the group's share of the dimensions.
+	share float64
+	// gradient is the length of the initial gradient along the group.
+	gradient float64
+}
+
+// assumed returns what predictions take the Hessian and the start to be.
+//
+// A rank-one loss with rows of norm at most 1 has a Hessian of trace at most
+// L1. Predictions take half of it, spread over eigenvalues proportional to
+// 1/j, j = 1..d, as the covariances of real tables fall off, and a start whose
+// distance from the minimum grows with the eigenvalue as signal does with
+// variance. Of other losses only the bound is known: every eigenvalue is L1.
+// Either way the start has F(w_0) - F* = F0/2.
+//
+// Nothing but predictions rests on this.
+func (p Problem) assumed() []direction {
+	f0 := p.Constants.Range / 2
+	if !p.RankOne {
+		l := p.Smoothness()
+		return []direction{{l, 1, math.Sqrt(2 * l * f0)}}
+	}
+	var harmonic float64
+	for j := 1; j <= p.Dim; j++ {
+		harmonic += 1 / float64(j)
+	}
+	regularizer := p.Smoothness() - p.DataSmoothness()
+	var list []direction
+	// F0 is the sum over directions of eigenvalue * distance^2 / 2, with
+	// distance^2 = a * eigenvalue.
+	var squares float64
+	for j := 1; j <= p.Dim; {
+		next := max(j+1, min(int(1.1*float64(j)), p.Dim+1)) // eigenvalues within 10%
+		middle := math.Sqrt(float64(j) * float64(next-1))
+		l := p.DataSmoothness()/2/(harmonic*middle) + regularizer
+		list = append(list, direction{eigenvalue: l, share: float64(next-j) / float64(p.Dim)})
+		squares += l * l * float64(next-j)
+		j = next
+	}
+	a := 2 * f0 / squares
+	for i := range list {
+		e := &list[i]
+		e.gradient = e.eigenvalue * math.Sqrt(a*e.eigenvalue*e.share*float64(p.Dim))
+	}
+	return list
+}
