@@ -1,0 +1,103 @@
+package certificate
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Every change of one place of the decoded file, anywhere in it, is refused.
+func TestEveryAlterationIsRefused(t *testing.T) {
+	c := mustNew(t, params(t))
+	root := parseNode(t, c.text)
+	if !bytes.Equal(root.file(t), c.text) {
+		t.Fatalf("the test's own writer disagrees:\n%s\n%s", root.file(t), c.text)
+	}
+	list := root.alterations("")
+	if len(list) < 1500 {
+		t.Fatalf("only %d alterations", len(list))
+	}
+	kinds := make(map[error]int)
+	for _, a := range list {
+		a.do()
+		data := root.file(t)
+		a.undo()
+		if bytes.Equal(data, c.text) {
+			t.Errorf("%s: changes nothing", a.name)
+			continue
+		}
+		_, err := verdict(data)
+		if err == nil {
+			t.Errorf("%s: accepted", a.name)
+			continue
+		}
+		kinds[kindOf(t, err)]++
+		if kindOf(t, err) == ErrUnsound {
+			t.Errorf("%s: %v: an altered file is not called altered", a.name, err)
+		}
+	}
+	if kinds[ErrAltered] < 200 || kinds[ErrMalformed] < 200 {
+		t.Errorf("kinds of refusal: %v", kinds)
+	}
+	if !bytes.Equal(root.file(t), c.text) {
+		t.Fatal("undo does not restore the file")
+	}
+}
+
+// Every change of one byte is refused, also one that changes no meaning.
+func TestEveryByteIsGuarded(t *testing.T) {
+	text := mustNew(t, params(t)).text
+	for i := range text {
+		for _, b := range []byte{text[i] ^ 1, text[i] ^ 0x20, ' ', '0', '"'} {
+			if b == text[i] {
+				continue
+			}
+			data := bytes.Clone(text)
+			data[i] = b
+			if _, err := verdict(data); err == nil {
+				t.Fatalf("byte %d changed from %q to %q: accepted", i, text[i], b)
+			} else {
+				kindOf(t, err)
+			}
+		}
+		data := append(bytes.Clone(text[:i]), text[i+1:]...)
+		if _, err := verdict(data); err == nil {
+			t.Fatalf("byte %d, %q, dropped: accepted", i, text[i])
+		}
+		if _, err := verdict(text[:i]); err == nil {
+			t.Fatalf("cut at byte %d: accepted", i)
+		}
+	}
+	for _, more := range []string{" ", "\n", "{}", "null", "\x00"} {
+		if _, err := verdict(append(bytes.Clone(text), more...)); err == nil {
+			t.Errorf("with %q after it: accepted", more)
+		}
+	}
+}
+
+func TestReformattedIsAltered(t *testing.T) {
+	c := mustNew(t, params(t))
+	var compact bytes.Buffer
+	parseNode(t, c.text).text(&compact)
+	for name, data := range map[string][]byte{
+		"compact": compact.Bytes(),
+		"CRLF":    bytes.ReplaceAll(c.text, []byte("\n"), []byte("\r\n")),
+		"tabs":    bytes.ReplaceAll(c.text, []byte("  "), []byte("\t")),
+	} {
+		if _, err := verdict(data); !errors.Is(err, ErrAltered) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A second line that looks like the checksum's would make the published recipe
+// and Verify disagree on what is covered.
+func TestSecondChecksumLine(t *testing.T) {
+	c := mustNew(t, params(t))
+	head := strings.Replace(string(c.text), `      "T": 40,`, "  \"checksum\": 40,", 1)
+	head = head[:strings.LastIndex(head, checksumStart)]
+	if _, err := verdict(seal([]byte(head))); !errors.Is(err, ErrAltered) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,178 @@
+package certificate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+func show(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// Whoever edits the file can recompute the checksum. What strengthens the claim
+// beyond the recorded events is refused all the same, and for what it is.
+func TestResealedAttacks(t *testing.T) {
+	claim := mustNew(t, params(t)).Claim()
+	event := func(root *node, i int) *node { return root.get("events").items[i] }
+	drop := func(i int, renumber bool) func(*node) {
+		return func(root *node) {
+			list := root.get("events")
+			list.delete(i)
+			for j := i; renumber && j < len(list.items); j++ {
+				list.items[j].set("index", strconv.Itoa(j))
+			}
+		}
+	}
+	for _, attack := range []struct {
+		name string
+		do   func(root *node)
+		want string // part of the error
+	}{
+		{"smaller epsilon", func(r *node) { r.get("claim").set("epsilon", "1.9999999") }, "claim.epsilon = 1.9999999: must be at least"},
+		{"epsilon an ulp below", func(r *node) {
+			epsilon, err := account.GaussianEpsilon(claim.Mu, claim.Delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.get("claim").set("epsilon", show(math.Nextafter(epsilon, 0)))
+		}, "claim.epsilon"},
+		{"tiny epsilon", func(r *node) { r.get("claim").set("epsilon", "1e-300") }, "claim.epsilon"},
+		{"zero epsilon", func(r *node) { r.get("claim").set("epsilon", "0") }, "claim.epsilon = 0: must be finite and > 0"},
+		{"smaller delta", func(r *node) { r.get("claim").set("delta", "9.9e-7") }, "claim.epsilon"},
+		{"zero delta", func(r *node) { r.get("claim").set("delta", "0") }, "claim.delta = 0: must be > 0 and < 1"},
+		{"delta 1", func(r *node) { r.get("claim").set("delta", "1") }, "claim.delta"},
+		{"mu an ulp larger", func(r *node) { r.get("claim").set("mu", show(math.Nextafter(claim.Mu, 1))) }, "claim.epsilon"},
+		{"mu below the charges", func(r *node) { r.get("claim").set("mu", "0.3") }, "must be at most mu^2"},
+		{"mu zero", func(r *node) { r.get("claim").set("mu", "0") }, "claim.mu"},
+		{"mu negative", func(r *node) { r.get("claim").set("mu", show(-claim.Mu)) }, "claim.mu"},
+		{"unknown basis", func(r *node) { r.set("basis", `"realised-charge"`) }, "basis"},
+		{"no records", func(r *node) { r.set("records", "0") }, "records = 0"},
+		{"records beyond float64", func(r *node) { r.set("records", "9007199254740993") }, "records"},
+		{"other unit", func(r *node) { r.set("privacy_unit", `"cell"`) }, "privacy_unit"},
+		{"no software", func(r *node) { r.set("software", `""`) }, "software"},
+		{"no algorithm", func(r *node) { r.get("algorithm").set("name", `""`) }, "algorithm.name"},
+		{"simulated coins", func(r *node) { r.set("coins", `"simulated"`) }, "coins are"},
+		{"unknown coins", func(r *node) { r.set("coins", `"public"`) }, "coins"},
+		{"simulated event", func(r *node) { e := event(r, 2); e.insert(0, "simulated", &node{leaf: "true"}) }, "events[2].simulated"},
+		{"sigma halved", func(r *node) { event(r, 1).set("sigma", "2") }, "event 1: charge"},
+		{"sensitivity doubled", func(r *node) { event(r, 0).set("sensitivity", "4") }, "event 0: charge"},
+		{"charge lowered", func(r *node) { event(r, 4).set("charge", "0.01") }, "event 4: charge"},
+		{"charge lowered by an ulp", func(r *node) { event(r, 4).set("charge", show(math.Nextafter(1.0/64, 0))) }, "event 4: charge"},
+		{"negative charge", func(r *node) { event(r, 4).set("charge", "-1") }, "event 4: charge"},
+		{"infinite noise", func(r *node) { event(r, 4).set("sigma", "1e308"); event(r, 4).set("charge", "0") }, "event 4: charge"},
+		{"negative sigma", func(r *node) { event(r, 4).set("sigma", "-8") }, "sigma"},
+		{"zero sensitivity", func(r *node) { event(r, 4).set("sensitivity", "0"); event(r, 4).set("charge", "0") }, "sensitivity"},
+		{"unknown kind", func(r *node) { event(r, 3).set("kind", `"laplace"`) }, "kind"},
+		{"event dropped", drop(2, false), "index"},
+		{"first event dropped", drop(0, false), "index"},
+		{"last event dropped", drop(4, true), "charged"},
+		{"event dropped, renumbered", drop(1, true), "charged"},
+		{"event duplicated", func(r *node) { l := r.get("events"); l.insert(1, "", l.items[1]) }, "index"},
+		{"events reordered", func(r *node) { l := r.get("events").items; l[0], l[1] = l[1], l[0] }, "index"},
+		{"no events", func(r *node) { r.get("events").items = nil }, "charged"},
+		{"charged lowered", func(r *node) { r.set("charged", "0.01") }, "charged = 0.01: must be"},
+		{"charged raised", func(r *node) { r.set("charged", "0.2") }, "charged = 0.2: must be"},
+		{"cohort moved", func(r *node) { event(r, 3).set("cohort", "3") }, "charged"},
+		{"digest shortened", func(r *node) { r.set("model_sha256", `"9f86"`) }, "model_sha256"},
+		{"digest in capitals", func(r *node) { r.set("model_sha256", strconv.Quote(strings.ToUpper(someDigest))) }, "model_sha256"},
+		{"model removed", func(r *node) { r.set("model_sha256", `""`) }, "model_sha256"},
+		{"empty assumption", func(r *node) { r.get("trusted").items[0] = &node{leaf: `""`} }, "trusted[0]"},
+	} {
+		root := parseNode(t, mustNew(t, params(t)).text)
+		attack.do(root)
+		_, err := verdict(root.sealed(t))
+		if !errors.Is(err, ErrUnsound) || errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), attack.want) {
+			t.Errorf("%s: got %v, want an unsound %q", attack.name, err, attack.want)
+		}
+	}
+}
+
+// The attacks above fail for what they change, not for how they are sealed.
+func TestResealedUnchanged(t *testing.T) {
+	c := mustNew(t, params(t))
+	data := parseNode(t, c.text).sealed(t)
+	if !bytes.Equal(data, c.text) {
+		t.Errorf("got\n%s\nwant\n%s", data, c.text)
+	}
+	weaker := parseNode(t, c.text)
+	weaker.get("claim").set("epsilon", "2.5")
+	if _, err := verdict(weaker.sealed(t)); err != nil {
+		t.Errorf("a weaker claim: %v", err)
+	}
+}
+
+func TestSimulatedIsNeverVerified(t *testing.T) {
+	p := params(t)
+	p.Coins, p.Events = Simulated, events(t, true)
+	c := mustNew(t, p)
+	if _, err := c.Verify(); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "protects nobody") {
+		t.Errorf("simulated coins: %v", err)
+	}
+	// All but the word changed, then the word alone.
+	root := parseNode(t, c.text)
+	root.set("coins", `"secret"`)
+	if _, err := verdict(root.sealed(t)); !errors.Is(err, ErrUnsound) {
+		t.Errorf("coins called secret: %v", err)
+	}
+	root = parseNode(t, c.text)
+	for _, e := range root.get("events").items {
+		e.remove("simulated")
+	}
+	if _, err := verdict(root.sealed(t)); !errors.Is(err, ErrUnsound) {
+		t.Errorf("events called real: %v", err)
+	}
+	root.get("events").items = nil
+	root.set("charged", "0")
+	if _, err := verdict(root.sealed(t)); !errors.Is(err, ErrUnsound) {
+		t.Errorf("no events: %v", err)
+	}
+}
+
+// The exact comparison with mu^2 where float64 multiplication rounds.
+func TestChargedUpToExactlyMuSquared(t *testing.T) {
+	budget, err := account.NewBudget(1, 1e-5, account.AddOrRemove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := params(t)
+	p.Budget, p.Algorithm.Plan = budget, json.RawMessage(`{}`)
+	for _, test := range []struct {
+		charge float64
+		fits   bool
+	}{
+		{budget.Charge(), true},
+		{math.Nextafter(budget.Charge(), 1), false},
+	} {
+		// The largest sensitivity whose charge, rounded up, is at most the
+		// wanted one falls short by a few ulp; a stated charge may be larger but
+		// the total is recomputed, so search for the event just within.
+		sigma := 1.0
+		sensitivity := math.Sqrt(test.charge)
+		e, err := account.GaussianEvent("gradient", account.Everyone, sensitivity, sigma)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for steps := 0; e.Charge > budget.Charge() && test.fits || e.Charge <= budget.Charge() && !test.fits; steps++ {
+			if steps > 8 {
+				t.Fatal("no event near mu^2")
+			}
+			toward := 0.0
+			if !test.fits {
+				toward = 1
+			}
+			sensitivity = math.Nextafter(sensitivity, toward)
+			if e, err = account.GaussianEvent("gradient", account.Everyone, sensitivity, sigma); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Events = []account.Event{e}
+		if _, err := New(p); (err == nil) != test.fits {
+			t.Errorf("charge %v of %v: %v", e.Charge, budget.Charge(), err)
+		}
+	}
+}

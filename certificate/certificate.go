@@ -1,0 +1,115 @@
+package certificate
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// Format and Version open every certificate file.
+const (
+	Format  = "stillpoint certificate"
+	Version = 1
+)
+
+// BasisGaussianFilter names what a claim rests on: the guarantee is the Gaussian
+// differential privacy filter's mu, fixed before the first release.
+const BasisGaussianFilter = "gaussian-dp-filter"
+
+// PrivacyUnit is what one record is. Other units are refused.
+const PrivacyUnit = "row"
+
+// Coins says where the noise came from. The zero value is invalid.
+type Coins string
+
+const (
+	// Secret coins come from the operating system and are known to nobody.
+	Secret Coins = "secret"
+	// Simulated coins are seeded, replayed or absent, and protect nobody.
+	Simulated Coins = "simulated"
+)
+
+// Claim is what the certificate says of the run: it is Mu-GDP, therefore
+// (Epsilon, Delta)-DP, under the relation.
+type Claim struct {
+	Epsilon  float64          `json:"epsilon"`
+	Delta    float64          `json:"delta"`
+	Mu       float64          `json:"mu"`
+	Relation account.Relation `json:"relation"`
+}
+
+// Algorithm says what was run. Plan is a JSON object of public quantities fixed
+// before the first release, free in form.
+type Algorithm struct {
+	Name string          `json:"name"`
+	Plan json.RawMessage `json:"plan"`
+}
+
+// document is the file without its checksum; the order of the fields is that of
+// the file's members.
+type document struct {
+	Format      string          `json:"format"`
+	Version     int             `json:"version"`
+	Software    string          `json:"software"`
+	Claim       Claim           `json:"claim"`
+	Basis       string          `json:"basis"`
+	Records     int64           `json:"records"`
+	PrivacyUnit string          `json:"privacy_unit"`
+	Algorithm   Algorithm       `json:"algorithm"`
+	Complete    bool            `json:"complete"`
+	Coins       Coins           `json:"coins"`
+	Charged     float64         `json:"charged"`
+	Trusted     []string        `json:"trusted"`
+	ModelSHA256 string          `json:"model_sha256"`
+	Events      []account.Event `json:"events"`
+}
+
+// Certificate is the record of one run. It is immutable. What its methods
+// return is what the file says; only [Certificate.Verify] checks it. The zero
+// Certificate claims nothing and does not verify.
+type Certificate struct {
+	doc      document
+	checksum string // as stated
+	text     []byte // the file
+}
+
+// Claim returns what is claimed.
+func (c *Certificate) Claim() Claim { return c.doc.Claim }
+
+// Basis returns what the claim rests on.
+func (c *Certificate) Basis() string { return c.doc.Basis }
+
+// Software returns the program and version that wrote the certificate.
+func (c *Certificate) Software() string { return c.doc.Software }
+
+// Records returns the number of records: the public count under replace-one, the
+// declared count under add-or-remove.
+func (c *Certificate) Records() int64 { return c.doc.Records }
+
+// Algorithm returns what was run.
+func (c *Certificate) Algorithm() Algorithm {
+	a := c.doc.Algorithm
+	a.Plan = slices.Clone(a.Plan)
+	return a
+}
+
+// Complete reports whether the run ended as planned. The claim of a run that was
+// interrupted holds for what it released.
+func (c *Certificate) Complete() bool { return c.doc.Complete }
+
+// Coins returns where the noise came from.
+func (c *Certificate) Coins() Coins { return c.doc.Coins }
+
+// Charged returns the largest total charged to any record, in units of mu^2.
+func (c *Certificate) Charged() float64 { return c.doc.Charged }
+
+// Trusted returns the assumptions that are trusted rather than enforced.
+func (c *Certificate) Trusted() []string { return slices.Clone(c.doc.Trusted) }
+
+// ModelSHA256 returns the SHA-256 of the model file in lower-case hexadecimal,
+// or "" if an interrupted run wrote none.
+func (c *Certificate) ModelSHA256() string { return c.doc.ModelSHA256 }
+
+// Events returns the releases in order.
+func (c *Certificate) Events() []account.Event { return slices.Clone(c.doc.Events) }

@@ -1,0 +1,251 @@
+package certificate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+func TestRoundTrip(t *testing.T) {
+	p := params(t)
+	path := filepath.Join(t.TempDir(), "certificate.json")
+	c := mustNew(t, p)
+	if err := c.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c, got, cmp.AllowUnexported(Certificate{}, document{})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(p.Events, got.Events()); diff != "" {
+		t.Error(diff)
+	}
+	claim := Claim{Epsilon: 2, Delta: 1e-6, Mu: p.Budget.Mu(), Relation: account.ReplaceOne}
+	if got.Claim() != claim {
+		t.Errorf("claim %+v", got.Claim())
+	}
+	report, err := got.Verify()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Report{
+		Epsilon: report.Epsilon, Delta: 1e-6, Relation: account.ReplaceOne,
+		Basis: BasisGaussianFilter, Mu: p.Budget.Mu(),
+		// 1/16 + 1/64 on everyone, 2/64 on cohort 1.
+		Charged: 7.0 / 64, Records: 32561, Events: 5, Complete: true, Trusted: p.Trusted,
+	}
+	if diff := cmp.Diff(want, report); diff != "" {
+		t.Error(diff)
+	}
+	if !(report.Epsilon <= 2 && report.Epsilon > 2-1e-12) {
+		t.Errorf("recomputed epsilon %v", report.Epsilon)
+	}
+}
+
+// The recipe of the package comment, step by step.
+func TestChecksumRecipe(t *testing.T) {
+	c := mustNew(t, params(t))
+	h := sha256.New()
+	for line := range strings.Lines(string(c.text)) {
+		if !strings.HasPrefix(line, `  "checksum":`) {
+			h.Write([]byte(line))
+		}
+	}
+	if want := "sha256:" + hex.EncodeToString(h.Sum(nil)); c.checksum != want {
+		t.Errorf("got %s, want %s", c.checksum, want)
+	}
+}
+
+func TestFileLayout(t *testing.T) {
+	text := string(mustNew(t, params(t)).text)
+	if !strings.HasSuffix(text, "\"\n}\n") || strings.HasSuffix(text, "\n\n") {
+		t.Errorf("ends in %q", text[len(text)-10:])
+	}
+	var got []string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, `  "`) {
+			key, _, _ := strings.Cut(line[3:], `"`)
+			got = append(got, key)
+		}
+	}
+	if diff := cmp.Diff(fileMembers, got); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(text, `"note": "a<b"`) {
+		t.Error("text is escaped for HTML")
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*Params)
+		want   string
+	}{
+		{"zero budget", func(p *Params) { p.Budget = account.Budget{} }, "claim.epsilon = 0: must be finite and > 0"},
+		{"no software", func(p *Params) { p.Software = "" }, "software"},
+		{"no records", func(p *Params) { p.Records = 0 }, "records = 0: must be between 1 and 2^53"},
+		{"no algorithm", func(p *Params) { p.Algorithm.Name = "" }, "algorithm.name"},
+		{"plan not JSON", func(p *Params) { p.Algorithm.Plan = json.RawMessage("{") }, "algorithm.plan"},
+		{"plan not an object", func(p *Params) { p.Algorithm.Plan = json.RawMessage("[1]") }, "algorithm.plan = [\n"},
+		{"plan with a key twice", func(p *Params) { p.Algorithm.Plan = json.RawMessage(`{"a":{"b":1,"b":2}}`) }, "algorithm.plan.a.b: is given twice"},
+		{"no coins", func(p *Params) { p.Coins = "" }, "coins"},
+		{"simulated event under secret coins", func(p *Params) { p.Events[1].Simulated = true }, "events[1].simulated"},
+		{"real event under simulated coins", func(p *Params) { p.Coins = Simulated }, "events[0].simulated"},
+		{"no model", func(p *Params) { p.ModelSHA256 = "" }, "model_sha256"},
+		{"bad digest", func(p *Params) { p.ModelSHA256 = someDigest[1:] }, "model_sha256"},
+		{"gap in the events", func(p *Params) { p.Events = p.Events[1:] }, "index"},
+		{"charge too low", func(p *Params) { p.Events[0].Charge /= 2 }, "event 0: charge"},
+		{"over budget", func(p *Params) {
+			budget, err := account.NewBudget(0.01, 1e-6, account.ReplaceOne)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Budget = budget
+		}, "must be at most mu^2"},
+		{"empty assumption", func(p *Params) { p.Trusted = []string{""} }, "trusted[0]"},
+	} {
+		p := params(t)
+		test.change(&p)
+		_, err := New(p)
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "certificate: ") {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+			continue
+		}
+		kindOf(t, err)
+	}
+}
+
+// What New gives verifies, whatever the budget: mu is rounded down and epsilon
+// up, so that no tolerance is needed.
+func TestNewVerifies(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		epsilon := math.Exp(rapid.Float64Range(math.Log(1e-3), math.Log(50)).Draw(r, "log epsilon"))
+		delta := math.Exp(rapid.Float64Range(math.Log(1e-12), math.Log(0.1)).Draw(r, "log delta"))
+		relation := rapid.SampledFrom([]account.Relation{account.ReplaceOne, account.AddOrRemove}).Draw(r, "relation")
+		budget, err := account.NewBudget(epsilon, delta, relation)
+		if err != nil {
+			r.Fatal(err)
+		}
+		ledger := account.NewLedger(budget)
+		n := rapid.IntRange(0, 20).Draw(r, "events")
+		for range n {
+			share := rapid.Float64Range(0.01, 0.9).Draw(r, "share")
+			cohort := rapid.Uint64Range(0, 3).Draw(r, "cohort")
+			e, err := account.GaussianEvent("gradient", cohort, budget.Mu()*share, 1)
+			if err != nil {
+				r.Fatal(err)
+			}
+			ledger.Reserve(e) // some are over budget
+		}
+		c, err := New(Params{
+			Software: "stillpoint devel", Budget: budget, Records: 1,
+			Algorithm: Algorithm{Name: "any"}, Coins: Secret, Events: ledger.Events(),
+		})
+		if err != nil {
+			r.Fatal(err)
+		}
+		report, err := c.Verify()
+		if err != nil {
+			r.Fatal(err)
+		}
+		if report.Charged != ledger.Charged() || report.Epsilon > epsilon || report.Complete {
+			r.Fatalf("%+v for a ledger at %v", report, ledger.Charged())
+		}
+	})
+}
+
+func TestImmutable(t *testing.T) {
+	p := params(t)
+	c := mustNew(t, p)
+	p.Events[0].Sigma, p.Trusted[0] = 1, "x"
+	copy(p.Algorithm.Plan, "[[[[")
+	c.Events()[0].Sigma, c.Trusted()[0] = 1, "x"
+	copy(c.Algorithm().Plan, "[[[[")
+	again := mustNew(t, params(t))
+	if diff := cmp.Diff(again, c, cmp.AllowUnexported(Certificate{}, document{})); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := c.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestZeroCertificate(t *testing.T) {
+	var c Certificate
+	if _, err := c.Verify(); !errors.Is(err, ErrAltered) {
+		t.Errorf("verifies: %v", err)
+	}
+	if err := c.Write(filepath.Join(t.TempDir(), "c")); err == nil {
+		t.Error("is written")
+	}
+	if err := VerifyModel(&c, "x"); !errors.Is(err, ErrModel) {
+		t.Errorf("has a model: %v", err)
+	}
+}
+
+func TestWriteReplacesAndLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "certificate.json")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := mustNew(t, params(t)).Write(path); err != nil {
+		t.Fatal(err)
+	}
+	// A directory in the way: the rename fails and the temporary file goes.
+	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := mustNew(t, params(t)).Write(filepath.Join(dir, "taken")); err == nil {
+		t.Error("replaced a directory")
+	}
+	if err := mustNew(t, params(t)).Write(filepath.Join(dir, "none", "c.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 2 {
+		t.Errorf("left %v", entries)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestVerifyModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.json")
+	if err := os.WriteFile(path, []byte("test"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := mustNew(t, params(t)) // someDigest is SHA-256("test"), FIPS 180 implementations agree
+	if err := VerifyModel(c, path); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, []byte("test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := VerifyModel(c, path); !errors.Is(err, ErrModel) {
+		t.Errorf("another model: %v", err)
+	}
+	if err := VerifyModel(c, path+"x"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no model: %v", err)
+	}
+}

@@ -1,0 +1,117 @@
+package certificate
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// maxRecords keeps the count exact for readers that hold numbers in a float64.
+const maxRecords = 1 << 53
+
+// check reports whether the claim follows from what is recorded, whatever the
+// coins. It returns epsilon recomputed from mu and delta.
+func (d *document) check() (epsilon float64, err error) {
+	if epsilon, err = d.Claim.check(); err != nil {
+		return 0, err
+	}
+	if d.Basis != BasisGaussianFilter {
+		return 0, unsound("basis", strconv.Quote(d.Basis), "must be %q", BasisGaussianFilter)
+	}
+	if d.Records < 1 || d.Records > maxRecords {
+		return 0, unsound("records", d.Records, "must be between 1 and 2^53")
+	}
+	if err := d.checkTexts(); err != nil {
+		return 0, err
+	}
+	return epsilon, d.checkEvents()
+}
+
+// check recomputes epsilon. It allows no tolerance: a budget's mu is the
+// greatest for which the recomputed epsilon is at most the budget's, and both
+// are computed by the same steps on every machine.
+func (c Claim) check() (epsilon float64, err error) {
+	switch {
+	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
+		return 0, unsound("claim.epsilon", c.Epsilon, "must be finite and > 0")
+	case !(c.Delta > 0 && c.Delta < 1):
+		return 0, unsound("claim.delta", c.Delta, "must be > 0 and < 1")
+	case !(c.Mu > 0) || math.IsInf(c.Mu, 0):
+		return 0, unsound("claim.mu", c.Mu, "must be finite and > 0")
+	case !c.Relation.Valid():
+		return 0, unsound("claim.relation", c.Relation, "must be replace-one or add-or-remove")
+	}
+	epsilon, err = account.GaussianEpsilon(c.Mu, c.Delta)
+	if err != nil {
+		return 0, fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
+	}
+	if !(epsilon <= c.Epsilon) {
+		return 0, unsound("claim.epsilon", c.Epsilon, "must be at least %v, which mu = %v gives at delta = %v", epsilon, c.Mu, c.Delta)
+	}
+	return epsilon, nil
+}
+
+func (d *document) checkTexts() error {
+	switch {
+	case d.Software == "":
+		return unsound("software", `""`, "must name the program and its version")
+	case d.PrivacyUnit != PrivacyUnit:
+		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q", PrivacyUnit)
+	case d.Algorithm.Name == "":
+		return unsound("algorithm.name", `""`, "must not be empty")
+	case d.Coins != Secret && d.Coins != Simulated:
+		return unsound("coins", strconv.Quote(string(d.Coins)), "must be %q or %q", Secret, Simulated)
+	}
+	for i, assumption := range d.Trusted {
+		if assumption == "" {
+			return unsound(item("trusted", i), `""`, "must not be empty")
+		}
+	}
+	if d.ModelSHA256 == "" {
+		if d.Complete {
+			return unsound("model_sha256", `""`, "must be given for a complete run")
+		}
+		return nil
+	}
+	return checkDigest("model_sha256", d.ModelSHA256)
+}
+
+// checkDigest demands 64 digits of lower-case hexadecimal.
+func checkDigest(field, digest string) error {
+	sum, err := hex.DecodeString(digest)
+	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != digest {
+		return unsound(field, strconv.Quote(digest), "must be 64 digits of lower-case hexadecimal")
+	}
+	return nil
+}
+
+// checkEvents recomputes the charges, the largest total of a record, and
+// whether it stays within mu^2.
+func (d *document) checkEvents() error {
+	for i, e := range d.Events {
+		if e.Simulated != (d.Coins == Simulated) {
+			return unsound(item("events", i)+".simulated", e.Simulated, "coins are %q", d.Coins)
+		}
+	}
+	total, err := account.Total(d.Events)
+	if err != nil {
+		return fmt.Errorf("certificate: events: %w: %w", ErrUnsound, err)
+	}
+	if d.Charged != total {
+		return unsound("charged", d.Charged, "must be %v, the largest total the events charge to a record", total)
+	}
+	if square := exactSquare(d.Claim.Mu); big.NewFloat(total).Cmp(square) > 0 {
+		return unsound("charged", total, "must be at most mu^2 = %v", square.Text('g', 17))
+	}
+	return nil
+}
+
+// exactSquare returns x^2, which fits in 106 bits.
+func exactSquare(x float64) *big.Float {
+	b := new(big.Float).SetPrec(106).SetFloat64(x)
+	return b.Mul(b, b)
+}

@@ -1,0 +1,57 @@
+package certificate
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The kinds of failure, for [errors.Is]. Failures of the file system are
+// returned as they are.
+var (
+	// ErrMalformed: not a certificate of a known version, or not written as one.
+	ErrMalformed = errors.New("not a valid certificate")
+	// ErrAltered: the checksum does not match the rest of the file.
+	ErrAltered = errors.New("altered since it was written")
+	// ErrUnsound: the claim does not follow from what is recorded.
+	ErrUnsound = errors.New("unsound")
+	// ErrModel: the model file is not the one the certificate speaks of.
+	ErrModel = errors.New("not the certified model")
+)
+
+// fault names a field, its value and the rule it breaks.
+type fault struct {
+	kind  error
+	field string
+	value string // empty: there is none to show
+	rule  string
+}
+
+func (e *fault) Error() string {
+	where := "certificate"
+	if e.field != "" {
+		where += ": " + e.field
+	}
+	if e.value != "" {
+		where += " = " + shorten(e.value)
+	}
+	return where + ": " + e.rule
+}
+
+func (e *fault) Unwrap() error { return e.kind }
+
+func malformed(field, value, rule string) error {
+	return &fault{ErrMalformed, field, value, rule}
+}
+
+func unsound(field string, value any, rule string, args ...any) error {
+	return &fault{ErrUnsound, field, fmt.Sprint(value), fmt.Sprintf(rule, args...)}
+}
+
+// shorten keeps errors about long values readable.
+func shorten(value string) string {
+	const most = 80
+	if len(value) <= most {
+		return value
+	}
+	return value[:most] + "..."
+}

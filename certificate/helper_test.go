@@ -1,0 +1,89 @@
+package certificate
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+const someDigest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+// events charge 5/64 to everyone and up to 3/64 to a cohort, in units that are
+// exact in binary.
+func events(t testing.TB, simulated bool) []account.Event {
+	t.Helper()
+	var list []account.Event
+	for _, e := range []struct {
+		question           string
+		cohort             uint64
+		sensitivity, sigma float64
+	}{
+		{"gradient", account.Everyone, 2, 8},
+		{"difference", 1, 0.5, 4},
+		{"difference", 2, 0.25, 2},
+		{"difference", 1, 0.5, 4},
+		{"value", account.Everyone, 1, 8},
+	} {
+		event, err := account.GaussianEvent(e.question, e.cohort, e.sensitivity, e.sigma)
+		if err != nil {
+			t.Fatal(err)
+		}
+		event.Index, event.Simulated = len(list), simulated
+		list = append(list, event)
+	}
+	return list
+}
+
+func params(t testing.TB) Params {
+	t.Helper()
+	budget, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Params{
+		Software:    "stillpoint v1.2.3",
+		Budget:      budget,
+		Records:     32561,
+		Algorithm:   Algorithm{"spiderboost", json.RawMessage(`{"T":40,"q":[1,2],"eta":0.125,"tail":true,"note":"a<b","none":null}`)},
+		Complete:    true,
+		Coins:       Secret,
+		Trusted:     []string{"smoothness of the loss", "the clock"},
+		ModelSHA256: someDigest,
+		Events:      events(t, false),
+	}
+}
+
+func mustNew(t testing.TB, p Params) *Certificate {
+	t.Helper()
+	c, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// verdict reads and verifies a file.
+func verdict(data []byte) (*Report, error) {
+	c, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return c.Verify()
+}
+
+// kindOf names the sentinel of an error; every failure must have exactly one.
+func kindOf(t testing.TB, err error) error {
+	t.Helper()
+	var kinds []error
+	for _, kind := range []error{ErrMalformed, ErrAltered, ErrUnsound, ErrModel} {
+		if errors.Is(err, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) != 1 {
+		t.Fatalf("error %v is of %d kinds", err, len(kinds))
+	}
+	return kinds[0]
+}

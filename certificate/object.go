@@ -1,0 +1,164 @@
+package certificate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// checkJSON checks that data is one JSON value in UTF-8, nothing after it, with
+// no key twice in any of its objects. Package json takes the last of two.
+func checkJSON(data []byte) error {
+	if !utf8.Valid(data) {
+		return malformed("", "", "must be UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var value json.RawMessage
+	if err := decoder.Decode(&value); err != nil {
+		return notJSON(err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return malformed("", "", "must be one JSON value with nothing after it")
+	}
+	decoder = json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	return checkKeys("", decoder)
+}
+
+// checkKeys walks one value.
+func checkKeys(field string, decoder *json.Decoder) error {
+	token, err := decoder.Token()
+	if err != nil {
+		return notJSON(err)
+	}
+	switch token {
+	case json.Delim('{'):
+		seen := make(map[string]bool)
+		for decoder.More() {
+			token, err := decoder.Token()
+			if err != nil {
+				return notJSON(err)
+			}
+			key := token.(string) // the decoder takes nothing else for a key
+			if seen[key] {
+				return malformed(join(field, key), "", "is given twice")
+			}
+			seen[key] = true
+			if err := checkKeys(join(field, key), decoder); err != nil {
+				return err
+			}
+		}
+	case json.Delim('['):
+		for i := 0; decoder.More(); i++ {
+			if err := checkKeys(item(field, i), decoder); err != nil {
+				return err
+			}
+		}
+	default:
+		return nil
+	}
+	if _, err := decoder.Token(); err != nil { // the closing delimiter
+		return notJSON(err)
+	}
+	return nil
+}
+
+func notJSON(err error) error { return malformed("", "", "must be JSON: "+err.Error()) }
+
+// object is a JSON object, read member by member. The first error sticks: later
+// calls do nothing.
+type object struct {
+	field   string
+	members map[string]json.RawMessage
+	err     *error
+}
+
+// newObject splits an object that checkJSON has seen.
+func newObject(field string, data json.RawMessage, err *error) object {
+	o := object{field: field, err: err}
+	if *err != nil {
+		return o
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		*err = malformed(field, string(data), "must be an object")
+	} else if fail := json.Unmarshal(data, &o.members); fail != nil {
+		*err = notJSON(fail)
+	}
+	return o
+}
+
+// only checks that all keys but the optional one are present, and no others.
+func (o object) only(keys []string, optional string) {
+	if *o.err != nil {
+		return
+	}
+	for _, key := range keys {
+		if _, given := o.members[key]; !given && key != optional {
+			*o.err = malformed(join(o.field, key), "", "is missing")
+			return
+		}
+	}
+	for key := range o.members {
+		if !slices.Contains(keys, key) {
+			*o.err = malformed(join(o.field, key), "", "is unknown: the members here are "+strings.Join(keys, ", "))
+			return
+		}
+	}
+}
+
+// object returns a member that is an object.
+func (o object) object(key string) object {
+	return newObject(join(o.field, key), o.members[key], o.err)
+}
+
+// decode reads a member into a pointer.
+func (o object) decode(key string, into any) {
+	decodeValue(join(o.field, key), o.members[key], into, o.err)
+}
+
+func decodeValue(field string, raw json.RawMessage, into any, err *error) {
+	if *err != nil {
+		return
+	}
+	if string(raw) == "null" { // which package json takes for any type
+		*err = malformed(field, "null", "must be "+typeName(into))
+		return
+	}
+	if fail := json.Unmarshal(raw, into); fail != nil {
+		rule := "must be " + typeName(into)
+		if kind := new(json.UnmarshalTypeError); !errors.As(fail, &kind) {
+			rule = fail.Error() // a text with rules of its own
+		}
+		*err = malformed(field, string(raw), rule)
+	}
+}
+
+func typeName(into any) string {
+	switch into.(type) {
+	case *float64:
+		return "a number in the range of float64"
+	case *int, *int64:
+		return "an integer"
+	case *uint64:
+		return "an integer >= 0"
+	case *bool:
+		return "true or false"
+	case *[]json.RawMessage:
+		return "an array"
+	}
+	return "a string"
+}
+
+func join(field, key string) string {
+	if field == "" {
+		return key
+	}
+	return field + "." + key
+}
+
+func item(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }

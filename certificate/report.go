@@ -1,0 +1,75 @@
+package certificate
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// Report is what verification established.
+type Report struct {
+	// Epsilon is recomputed from Mu for the claim's Delta; the claimed epsilon is
+	// this or larger.
+	Epsilon  float64          `json:"epsilon"`
+	Delta    float64          `json:"delta"`
+	Relation account.Relation `json:"relation"`
+	Basis    string           `json:"basis"`
+	// Mu is the filter's, in Gaussian differential privacy.
+	Mu float64 `json:"mu"`
+	// Charged is the largest total charged to any record; at most Mu^2. It is
+	// informational: the guarantee is Mu.
+	Charged  float64 `json:"charged"`
+	Records  int64   `json:"records"`
+	Events   int     `json:"events"`
+	Complete bool    `json:"complete"`
+	// Trusted lists assumptions on which the guarantee rests and that the program
+	// does not enforce.
+	Trusted []string `json:"trusted,omitempty"`
+}
+
+// String states the report in plain language, over several lines.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The run was (epsilon %s, delta %v)-differentially private under %v.\n", roundUp(r.Epsilon), r.Delta, r.Relation)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-9s  %s\n", name, fmt.Sprintf(format, args...))
+	}
+	if r.Relation == account.AddOrRemove {
+		line("neighbour", "a table with one row more or less; the number of rows is secret")
+		line("records", "%d declared", r.Records)
+	} else {
+		line("neighbour", "a table with one row replaced by any other")
+		line("records", "%d", r.Records)
+	}
+	line("basis", "%s: mu = %.6g was fixed before the first release and the filter kept every record within it", r.Basis, r.Mu)
+	line("charged", "%.6g of mu^2 = %.6g, the largest total of a record (informational)", r.Charged, r.Mu*r.Mu)
+	line("releases", "%d", r.Events)
+	if r.Complete {
+		line("complete", "yes")
+	} else {
+		line("complete", "NO: the run was interrupted; the guarantee covers what it released")
+	}
+	if len(r.Trusted) == 0 {
+		line("trusted", "nothing beyond the program itself")
+	}
+	for _, assumption := range r.Trusted {
+		line("TRUSTED", "%s", assumption)
+	}
+	b.WriteString("This follows from the certificate's own record. Its checksum finds accidents and\n" +
+		"careless edits; it is not a signature.\n")
+	return b.String()
+}
+
+// roundUp writes x with at most six digits, never below x.
+func roundUp(x float64) string {
+	s := strconv.FormatFloat(x, 'g', 6, 64)
+	if y, err := strconv.ParseFloat(s, 64); err != nil || y >= x {
+		return s
+	}
+	// One unit of the sixth digit; a seventh shows where that rounds down too.
+	unit := math.Pow(10, math.Floor(math.Log10(x))-5)
+	return strconv.FormatFloat(x+unit, 'g', 6, 64)
+}

@@ -1,0 +1,235 @@
+package certificate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// node is a JSON value that keeps the order of members and the text of numbers,
+// so that a file can be taken apart, changed and put together again.
+type node struct {
+	keys  []string // of an object; nil otherwise
+	items []*node  // of an object or array
+	leaf  string   // JSON text of anything else
+	array bool
+}
+
+func parseNode(t testing.TB, data []byte) *node {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	return readNode(t, decoder)
+}
+
+func readNode(t testing.TB, decoder *json.Decoder) *node {
+	token, err := decoder.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch token {
+	case json.Delim('{'):
+		n := &node{keys: []string{}}
+		for decoder.More() {
+			key, err := decoder.Token()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.keys = append(n.keys, key.(string))
+			n.items = append(n.items, readNode(t, decoder))
+		}
+		decoder.Token()
+		return n
+	case json.Delim('['):
+		n := &node{array: true}
+		for decoder.More() {
+			n.items = append(n.items, readNode(t, decoder))
+		}
+		decoder.Token()
+		return n
+	}
+	switch leaf := token.(type) {
+	case nil:
+		return &node{leaf: "null"}
+	case string:
+		return &node{leaf: strconv.Quote(leaf)}
+	default:
+		return &node{leaf: fmt.Sprint(leaf)}
+	}
+}
+
+func (n *node) text(b *bytes.Buffer) {
+	switch {
+	case n.keys != nil:
+		b.WriteByte('{')
+		for i, item := range n.items {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.Quote(n.keys[i]) + ":")
+			item.text(b)
+		}
+		b.WriteByte('}')
+	case n.array:
+		b.WriteByte('[')
+		for i, item := range n.items {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			item.text(b)
+		}
+		b.WriteByte(']')
+	default:
+		b.WriteString(n.leaf)
+	}
+}
+
+// file lays the tree out as a certificate is.
+func (n *node) file(t testing.TB) []byte {
+	t.Helper()
+	var compact, out bytes.Buffer
+	n.text(&compact)
+	if err := json.Indent(&out, compact.Bytes(), "", "  "); err != nil {
+		t.Fatalf("%v: %s", err, compact.Bytes())
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// sealed is file with the checksum recomputed, as anybody can.
+func (n *node) sealed(t testing.TB) []byte {
+	t.Helper()
+	n.remove("checksum")
+	head := bytes.TrimSuffix(n.file(t), []byte("\n}\n"))
+	return seal(append(head, ",\n"...))
+}
+
+func (n *node) at(key string) int {
+	for i, k := range n.keys {
+		if k == key {
+			return i
+		}
+	}
+	return -1
+}
+
+func (n *node) get(key string) *node { return n.items[n.at(key)] }
+
+func (n *node) set(key, leaf string) { n.items[n.at(key)] = &node{leaf: leaf} }
+
+func (n *node) remove(key string) {
+	if i := n.at(key); i >= 0 {
+		n.delete(i)
+	}
+}
+
+func (n *node) delete(i int) {
+	if n.keys != nil {
+		n.keys = append(n.keys[:i:i], n.keys[i+1:]...)
+	}
+	n.items = append(n.items[:i:i], n.items[i+1:]...)
+}
+
+func (n *node) insert(i int, key string, item *node) {
+	if n.keys != nil {
+		n.keys = append(n.keys[:i:i], append([]string{key}, n.keys[i:]...)...)
+	}
+	n.items = append(n.items[:i:i], append([]*node{item}, n.items[i:]...)...)
+}
+
+// alteration changes the tree under root and says how; undo restores it.
+type alteration struct {
+	name     string
+	do, undo func()
+}
+
+// alterations walks the tree and lists every way of changing one place of it.
+func (n *node) alterations(path string) []alteration {
+	var list []alteration
+	add := func(what string, change func(*node)) {
+		before := *n
+		list = append(list, alteration{path + ": " + what, func() { change(n) }, func() { *n = before }})
+	}
+	for _, leaf := range otherLeaves(n) {
+		add("becomes "+leaf, func(n *node) { *n = node{leaf: leaf} })
+	}
+	if n.keys == nil && !n.array {
+		return list
+	}
+	add("empty", func(n *node) {
+		n.items = nil
+		if n.keys != nil {
+			n.keys = []string{}
+		}
+	})
+	extra := &node{leaf: "1"}
+	if len(n.items) > 0 && n.array {
+		extra = n.items[0]
+	}
+	add("one more", func(n *node) { n.insert(len(n.items), "extra", extra) })
+	for i, item := range n.items {
+		key, name := "", memberName(n, path, i)
+		if n.keys != nil {
+			key = n.keys[i]
+			for _, other := range []string{key + "_", strings.ToUpper(key), ""} {
+				if other == key {
+					continue
+				}
+				add("key "+key+" becomes "+other, func(n *node) {
+					n.keys = slices.Clone(n.keys)
+					n.keys[i] = other
+				})
+			}
+		}
+		add("without "+name, func(n *node) { n.delete(i) })
+		add("twice "+name, func(n *node) { n.insert(i, key, item) })
+		if i > 0 && !sameNode(n.items[i-1], item) {
+			add("swapped before "+name, func(n *node) {
+				moved := n.items[i]
+				n.delete(i)
+				n.insert(i-1, key, moved)
+			})
+		}
+		list = append(list, item.alterations(name)...)
+	}
+	return list
+}
+
+func sameNode(a, b *node) bool {
+	var x, y bytes.Buffer
+	a.text(&x)
+	b.text(&y)
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+func memberName(n *node, path string, i int) string {
+	if n.keys != nil {
+		return path + "." + n.keys[i]
+	}
+	return fmt.Sprintf("%s[%d]", path, i)
+}
+
+// otherLeaves lists values to put in place of n, none equal to it.
+func otherLeaves(n *node) []string {
+	candidates := []string{"null", "true", "false", "0", "1", "-1", "1e999", `""`, `"x"`, `"NaN"`, "[]", "{}"}
+	if x, err := strconv.ParseFloat(n.leaf, 64); err == nil {
+		for _, factor := range []float64{0.5, 0.999999, 1.000001, 2, -1} {
+			candidates = append(candidates, strconv.FormatFloat(x*factor, 'g', -1, 64))
+		}
+		candidates = append(candidates, strconv.FormatFloat(x+1e6, 'g', -1, 64), strconv.Quote(n.leaf))
+	} else if s, err := strconv.Unquote(n.leaf); err == nil {
+		for _, other := range []string{s + " ", " " + s, s + s, s + "\u200b", strings.ToUpper(s), s[:max(0, len(s)-1)]} {
+			candidates = append(candidates, strconv.Quote(other))
+		}
+	}
+	var list []string
+	for _, c := range candidates {
+		if c != n.leaf {
+			list = append(list, c)
+		}
+	}
+	return list
+}

@@ -1,0 +1,71 @@
+package certificate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+)
+
+// Verify recomputes everything that the certificate states and can be
+// recomputed without the data:
+//
+//   - the checksum ([ErrAltered] if it differs; it is not a signature);
+//   - epsilon, from mu and delta: at most the claimed one;
+//   - the charge of each event, from its sensitivity and noise: at most the
+//     stated one;
+//   - the largest total charged to any record: as stated, and at most mu^2;
+//   - that the coins were secret, and that relation, basis, counts and names are
+//     those a guarantee can be stated for.
+//
+// Any failure but the first is [ErrUnsound]. See the package comment for what a
+// verified certificate does not prove.
+func (c *Certificate) Verify() (*Report, error) {
+	if err := c.checkSeal(); err != nil {
+		return nil, err
+	}
+	d := &c.doc
+	epsilon, err := d.check()
+	if err != nil {
+		return nil, err
+	}
+	if d.Coins != Secret {
+		return nil, unsound("coins", strconv.Quote(string(d.Coins)), "must be %q: noise from other coins protects nobody", Secret)
+	}
+	return &Report{
+		Epsilon:  epsilon,
+		Delta:    d.Claim.Delta,
+		Relation: d.Claim.Relation,
+		Basis:    d.Basis,
+		Mu:       d.Claim.Mu,
+		Charged:  d.Charged,
+		Records:  d.Records,
+		Events:   len(d.Events),
+		Complete: d.Complete,
+		Trusted:  c.Trusted(),
+	}, nil
+}
+
+// VerifyModel reports whether the file at path is the model the certificate
+// speaks of; if not, the error is [ErrModel]. It says nothing about the
+// certificate itself.
+func VerifyModel(c *Certificate, path string) error {
+	if c.doc.ModelSHA256 == "" {
+		return &fault{ErrModel, "model_sha256", `""`, "the run wrote no model"}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return err
+	}
+	if sum := hex.EncodeToString(h.Sum(nil)); sum != c.doc.ModelSHA256 {
+		return &fault{ErrModel, "model_sha256", c.doc.ModelSHA256, fmt.Sprintf("%s has %s: it is not the certified model, or was altered", path, sum)}
+	}
+	return nil
+}

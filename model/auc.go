@@ -1,0 +1,40 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+)
+
+// scored is the margin of a row and whether it is of the second class.
+type scored struct {
+	z        float64
+	positive bool
+}
+
+// auc is the area under the receiver operating characteristic: the share of the
+// pairs of a positive and a negative row in which the positive one has the
+// larger margin, a tie counting half (Mann & Whitney 1947). Twice the count of
+// such pairs is an integer, exact for up to 2^32 rows, so ties cost nothing. It
+// sorts its argument. ok is false if a class is absent.
+func auc(rows []scored) (area float64, ok bool) {
+	slices.SortFunc(rows, func(a, b scored) int { return cmp.Compare(a.z, b.z) })
+	var twice, below, positives uint64 // below: negatives with a smaller margin
+	for i := 0; i < len(rows); {
+		var here [2]uint64 // negatives and positives of one margin
+		z := rows[i].z
+		for ; i < len(rows) && rows[i].z == z; i++ {
+			if rows[i].positive {
+				here[1]++
+			} else {
+				here[0]++
+			}
+		}
+		twice += here[1] * (2*below + here[0])
+		below += here[0]
+		positives += here[1]
+	}
+	if positives == 0 || below == 0 {
+		return 0, false
+	}
+	return float64(twice) / 2 / float64(positives) / float64(below), true
+}

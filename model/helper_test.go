@@ -1,0 +1,66 @@
+package model
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+var privacy = Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Certificate: "certificate.json"}
+
+// schema has three numbers within [-1, 1], so that the divisor of a row is 2 and
+// its features are a/2, b/2, c/2, 1/2 without rounding for dyadic cells.
+func schema(t testing.TB, target dataset.Target) *dataset.Schema {
+	t.Helper()
+	number := func(name string) dataset.Column {
+		return dataset.Column{Name: name, Kind: dataset.Number, Low: -1, High: 1}
+	}
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{number("a"), number("b"), number("c"), {Name: "split", Kind: dataset.Ignore}},
+		Target:  target,
+		Where:   "split=train",
+		Missing: []string{"", "NA"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var (
+	classes = dataset.Target{Column: "label", Kind: dataset.Category, Classes: [2]string{"no", "yes"}}
+	delay   = dataset.Target{Column: "delay", Kind: dataset.Number, Low: -60, High: 240}
+)
+
+func makeModel(t testing.TB, target dataset.Target, lossName, regularizer string, weights ...float64) *Model {
+	t.Helper()
+	l, err := loss.Parse(lossName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := loss.ParseRegularizer(regularizer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(Params{
+		Software: "stillpoint v1.2.3", Complete: true, Privacy: privacy,
+		Loss: l, Regularizer: r, Schema: schema(t, target), Weights: weights,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func writeFile(t testing.TB, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,69 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Metrics is what an evaluation measured. It is not private. Measures that do
+// not apply are nil and left out of JSON.
+type Metrics struct {
+	// Private is always false: the numbers come directly from the table.
+	Private bool `json:"private"`
+	// N counts the rows scored: kept by the filter, well-formed, with a target.
+	N int64 `json:"n"`
+	// Skipped counts the rows that the filter kept and that were not scored. A
+	// row with the wrong number of cells is kept by every filter.
+	Skipped int64 `json:"skipped"`
+	// Accuracy is the share of rows whose class is predicted (two classes).
+	Accuracy *float64 `json:"accuracy,omitempty"`
+	// AUC is the area under the receiver operating characteristic, ties counting
+	// half (two classes, both present).
+	AUC *float64 `json:"auc,omitempty"`
+	// LogLoss is the mean of -log(probability of the true class), base e
+	// (logistic loss).
+	LogLoss *float64 `json:"log_loss,omitempty"`
+	// RMSE and MAE are the root mean square and the mean absolute error in the
+	// target's units (regression). The error is against the cell as it is, not
+	// clamped to the public bounds; only an infinite cell counts as its bound.
+	RMSE *float64 `json:"rmse,omitempty"`
+	MAE  *float64 `json:"mae,omitempty"`
+	// Objective is the mean loss over the rows scored plus the regularizer, and
+	// GradientNorm the Euclidean norm of its gradient at the weights, both on
+	// encoded rows and targets, which is what training minimises.
+	Objective    *float64 `json:"objective,omitempty"`
+	GradientNorm *float64 `json:"gradient_norm,omitempty"`
+}
+
+const notPrivate = "NOT private: computed directly from the table; do not publish without accounting."
+
+// String is a table, one measure a line, under a line that says it is not
+// private.
+func (m Metrics) String() string {
+	var b strings.Builder
+	b.WriteString(notPrivate + "\n")
+	fmt.Fprintf(&b, "%-13s  %d\n%-13s  %d\n", "n", m.N, "skipped", m.Skipped)
+	for _, row := range m.measures() {
+		if row.value != nil {
+			fmt.Fprintf(&b, "%-13s  %.6g\n", row.name, *row.value)
+		}
+	}
+	return b.String()
+}
+
+type measure struct {
+	name  string // as in JSON
+	value *float64
+}
+
+func (m Metrics) measures() []measure {
+	return []measure{
+		{"accuracy", m.Accuracy},
+		{"auc", m.AUC},
+		{"log_loss", m.LogLoss},
+		{"rmse", m.RMSE},
+		{"mae", m.MAE},
+		{"objective", m.Objective},
+		{"gradient_norm", m.GradientNorm},
+	}
+}

@@ -1,0 +1,184 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Privacy is what the model's certificate claims, copied for the reader.
+type Privacy struct {
+	Epsilon  float64 `json:"epsilon"`
+	Delta    float64 `json:"delta"`
+	Relation string  `json:"relation"` // replace-one or add-or-remove
+	// Certificate is the name of the certificate's file, without directories.
+	Certificate string `json:"certificate"`
+}
+
+// Params is what a model is made of.
+type Params struct {
+	// Software is the program and version, such as "stillpoint v1.2.0".
+	Software string
+	// Complete is false for the model of a run that was interrupted.
+	Complete    bool
+	Privacy     Privacy
+	Loss        loss.Loss
+	Regularizer loss.Regularizer
+	Schema      *dataset.Schema
+	// Weights has one weight for each feature of the schema, in its order.
+	Weights []float64
+}
+
+// Model is a trained model. It is immutable and safe for concurrent use. The
+// zero Model is unusable; make one with [New] or [Read].
+type Model struct {
+	software    string
+	complete    bool
+	privacy     Privacy
+	loss        loss.Loss
+	regularizer loss.Regularizer
+	schema      *dataset.Schema
+	weights     []float64
+}
+
+// New makes a model. Weights must be finite, and so must the sum of their sizes,
+// which bounds every margin. A loss of binary targets needs a schema whose
+// target has classes, one of real targets a schema whose target is a number.
+func New(p Params) (*Model, error) {
+	if p.Schema == nil || p.Schema.Dim() == 0 {
+		return nil, errors.New("model: schema: must be given")
+	}
+	if p.Loss == nil {
+		return nil, errors.New("model: loss: must be given")
+	}
+	if p.Regularizer == nil {
+		return nil, errors.New("model: regularizer: must be given; loss.None() is none")
+	}
+	m := &Model{
+		software:    p.Software,
+		complete:    p.Complete,
+		privacy:     p.Privacy,
+		loss:        p.Loss,
+		regularizer: p.Regularizer,
+		schema:      p.Schema,
+		weights:     slices.Clone(p.Weights),
+	}
+	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// checkNames demands that the names stored in the file can be read back.
+func (m *Model) checkNames() error {
+	if m.software == "" {
+		return errors.New(`model: software = "": must name the program and its version`)
+	}
+	if l, err := loss.Parse(m.loss.Name()); err != nil || l.Name() != m.loss.Name() {
+		return fmt.Errorf("model: loss = %q: must be one that loss.Parse knows", m.loss.Name())
+	}
+	if r, err := loss.ParseRegularizer(m.regularizer.Name()); err != nil || r.Name() != m.regularizer.Name() {
+		return fmt.Errorf("model: regularizer = %q: must be one that loss.ParseRegularizer knows", m.regularizer.Name())
+	}
+	return nil
+}
+
+func (p Privacy) check() error {
+	switch {
+	case !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 0):
+		return fmt.Errorf("model: privacy.epsilon = %v: must be finite and > 0", p.Epsilon)
+	case !(p.Delta > 0 && p.Delta < 1):
+		return fmt.Errorf("model: privacy.delta = %v: must be > 0 and < 1", p.Delta)
+	case p.Relation != "replace-one" && p.Relation != "add-or-remove":
+		return fmt.Errorf("model: privacy.relation = %q: must be replace-one or add-or-remove", p.Relation)
+	case p.Certificate == "" || p.Certificate != path.Base(p.Certificate) || strings.ContainsAny(p.Certificate, `/\`) || strings.Trim(p.Certificate, ".") == "":
+		return fmt.Errorf("model: privacy.certificate = %q: must be the name of a file, without directories", p.Certificate)
+	}
+	return nil
+}
+
+func (m *Model) checkTarget() error {
+	want := loss.Binary
+	if m.schema.Target().Kind == dataset.Number {
+		want = loss.Real
+	}
+	if got := m.loss.Target(); got != want {
+		return fmt.Errorf("model: loss = %q: is for %v targets: the schema's target %q needs one for %v targets",
+			m.loss.Name(), got, m.schema.Target().Column, want)
+	}
+	return nil
+}
+
+func (m *Model) checkWeights() error {
+	if len(m.weights) != m.schema.Dim() {
+		return fmt.Errorf("model: weights: %d of them: must be %d, one for each feature of the schema", len(m.weights), m.schema.Dim())
+	}
+	sum := 0.0
+	for j, w := range m.weights {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			return fmt.Errorf("model: weights[%d] = %v: must be finite", j, w)
+		}
+		sum += math.Abs(w)
+	}
+	if math.IsInf(sum, 0) {
+		return errors.New("model: weights: the sum of their absolute values must be finite")
+	}
+	return nil
+}
+
+// Software returns the program and version that made the model.
+func (m *Model) Software() string { return m.software }
+
+// Complete reports whether the run that made the model ended as planned.
+func (m *Model) Complete() bool { return m.complete }
+
+// Privacy returns what the model's certificate claims.
+func (m *Model) Privacy() Privacy { return m.privacy }
+
+// Loss returns the loss the model was trained with.
+func (m *Model) Loss() loss.Loss { return m.loss }
+
+// Regularizer returns the regularizer the model was trained with.
+func (m *Model) Regularizer() loss.Regularizer { return m.regularizer }
+
+// Schema returns the map from cells to features.
+func (m *Model) Schema() *dataset.Schema { return m.schema }
+
+// Weights returns a copy of the weights.
+func (m *Model) Weights() []float64 { return slices.Clone(m.weights) }
+
+// Dim returns the number of weights.
+func (m *Model) Dim() int { return len(m.weights) }
+
+// Margin returns <w, x> for an encoded row. It panics unless len(x) is Dim. The
+// products are summed in order, each rounded once with its sum.
+func (m *Model) Margin(x []float32) float64 {
+	if len(x) != len(m.weights) {
+		panic(fmt.Sprintf("model: a row of %d features for %d weights", len(x), len(m.weights)))
+	}
+	z := 0.0
+	for j, w := range m.weights {
+		z = math.FMA(w, float64(x[j]), z)
+	}
+	return z
+}
+
+// rankOne returns the loss as a function of the margin.
+func (m *Model) rankOne() (loss.RankOne, error) {
+	if m.schema == nil {
+		return nil, errors.New("model: the zero Model predicts nothing")
+	}
+	l, ok := m.loss.(loss.RankOne)
+	if !ok {
+		return nil, fmt.Errorf("model: loss = %q: must be a function of the margin <w, x>: what another model predicts is not defined here", m.loss.Name())
+	}
+	return l, nil
+}

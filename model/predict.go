@@ -1,0 +1,105 @@
+package model
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// PredictOptions changes what is predicted. The zero value predicts every row.
+type PredictOptions struct {
+	// Where is a row filter, column=value; "" keeps every row. The schema's own
+	// filter, which chose the rows to train on, is not applied.
+	Where string
+}
+
+// Predict reads the table at path and writes predictions as CSV: a header row,
+// then one row for each row of the table, in its order. The table needs the
+// schema's feature columns and the filter's; others, the target among them, may
+// be absent or present and are not read. The columns written are
+//
+//	probability, class   logistic loss: the probability of the second class
+//	score, class         other losses of two classes: the margin <w, x>
+//	prediction           regression: in the target's units, not clamped
+//
+// The class is the second of the schema's classes where the margin is positive,
+// the first elsewhere, also at 0.
+//
+// A row that cannot be encoded, and one that the filter does not keep, has empty
+// predictions, so that the n-th row written is always for the n-th row read (a
+// malformed row of the table counts as one; see its reader's rules on empty lines
+// and quotes). Regression writes such a row as "", because an empty line is no
+// row.
+func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts PredictOptions) error {
+	l, err := m.rankOne()
+	if err != nil {
+		return err
+	}
+	w := csv.NewWriter(out)
+	columns, predict := m.predictor(l)
+	if err := w.Write(columns); err != nil {
+		return fmt.Errorf("model: predict: %w", err)
+	}
+	err = m.scan(ctx, path, opts.Where, false, func(r record) error {
+		if r.kept && r.ok {
+			return w.Write(predict(m.Margin(r.x)))
+		}
+		if len(columns) > 1 {
+			return w.Write(make([]string, len(columns)))
+		}
+		w.Flush()
+		_, err := io.WriteString(out, "\"\"\n")
+		return err
+	})
+	w.Flush()
+	if err == nil {
+		err = w.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("model: predict: %w", err)
+	}
+	return nil
+}
+
+// predictor returns the columns of a prediction and the map from a margin to
+// them.
+func (m *Model) predictor(l loss.RankOne) (columns []string, predict func(z float64) []string) {
+	target := m.schema.Target()
+	if target.Kind == dataset.Number {
+		return []string{"prediction"}, func(z float64) []string {
+			return []string{show(m.schema.TargetFromUnit(z))}
+		}
+	}
+	class := func(z float64) string {
+		if z > 0 {
+			return target.Classes[1]
+		}
+		return target.Classes[0]
+	}
+	if hasProbability(l) {
+		return []string{"probability", "class"}, func(z float64) []string {
+			return []string{show(probability(l, z)), class(z)}
+		}
+	}
+	return []string{"score", "class"}, func(z float64) []string {
+		return []string{show(z), class(z)}
+	}
+}
+
+// hasProbability reports whether the loss is minus the logarithm of a
+// probability.
+func hasProbability(l loss.Loss) bool { return l.Name() == loss.Logistic().Name() }
+
+// probability is 1/(1+e^-z), the derivative in z of log(1 + e^(-yz)) at y = -1.
+func probability(l loss.RankOne, z float64) float64 {
+	p, margins, targets := [1]float64{}, [1]float64{z}, [1]float64{-1}
+	l.Slopes(p[:], margins[:], targets[:])
+	return p[0]
+}
+
+func show(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

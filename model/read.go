@@ -1,0 +1,121 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Format and Version open every model file.
+const (
+	Format  = "stillpoint model"
+	Version = 1
+)
+
+// document is the file; the order of the fields is that of its members.
+type document struct {
+	Format      string          `json:"format"`
+	Version     int             `json:"version"`
+	Software    string          `json:"software"`
+	Complete    bool            `json:"complete"`
+	Privacy     Privacy         `json:"privacy"`
+	Loss        string          `json:"loss"`
+	Regularizer string          `json:"regularizer"`
+	Schema      *dataset.Schema `json:"schema"`
+	Features    []string        `json:"features"`
+	Weights     []float64       `json:"weights"`
+}
+
+// Read reads a model file and checks all that [New] checks, and that the file
+// is written as the package comment says. Errors about its content name the
+// file, field, value and rule.
+func Read(path string) (*Model, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	m, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Parse reads the bytes of a model file; see [Read].
+func Parse(data []byte) (*Model, error) {
+	d, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights}
+	if p.Loss, err = loss.Parse(d.Loss); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if p.Regularizer, err = loss.ParseRegularizer(d.Regularizer); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	m, err := New(p)
+	if err != nil {
+		return nil, err
+	}
+	if want := m.schema.Features(); !slices.Equal(d.Features, want) {
+		return nil, fmt.Errorf("model: features%s", difference(d.Features, want))
+	}
+	if d.Loss != p.Loss.Name() || d.Regularizer != p.Regularizer.Name() {
+		return nil, fmt.Errorf("model: loss = %q, regularizer = %q: must be written %q, %q", d.Loss, d.Regularizer, p.Loss.Name(), p.Regularizer.Name())
+	}
+	return m, nil
+}
+
+func decode(data []byte) (d document, err error) {
+	if err := checkJSON(data); err != nil {
+		return d, err
+	}
+	if err := checkMembers("", data, "format", "version"); err != nil {
+		return d, err
+	}
+	var head struct {
+		Format  string
+		Version json.Number
+	}
+	if err := json.Unmarshal(data, &head); err != nil || head.Format != Format {
+		return d, fmt.Errorf("format = %q: must be %q", head.Format, Format)
+	}
+	if head.Version != "1" {
+		return d, fmt.Errorf("version = %v: must be %d, the only version this program reads", head.Version, Version)
+	}
+	if err := checkMembers("", data, "format", "version", "software", "complete", "privacy", "loss", "regularizer", "schema", "features", "weights"); err != nil {
+		return d, err
+	}
+	var parts struct{ Privacy, Schema json.RawMessage }
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return d, err
+	}
+	if err := checkMembers("privacy", parts.Privacy, "epsilon", "delta", "relation", "certificate"); err != nil {
+		return d, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&d); err != nil {
+		if kind, ok := err.(*json.UnmarshalTypeError); ok { // not one from inside the schema, whose field it would misname
+			return d, fmt.Errorf("%s = %s: must be of type %v", kind.Field, kind.Value, kind.Type)
+		}
+		return d, err
+	}
+	return d, nil
+}
+
+// difference says where two lists first differ.
+func difference(got, want []string) string {
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			return fmt.Sprintf("[%d] = %q: must be %q, by the schema", i, got[i], want[i])
+		}
+	}
+	return fmt.Sprintf(": %d of them: must be %d, by the schema", len(got), len(want))
+}
