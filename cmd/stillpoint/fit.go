@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// privacyFlags override the configuration's section of the same name.
+type privacyFlags struct {
+	Epsilon *float64 `help:"Override privacy.epsilon." placeholder:"E"`
+	Delta   *float64 `help:"Override privacy.delta." placeholder:"D"`
+}
+
+type configFlags struct {
+	Config string `arg:"" help:"Configuration file (YAML): table, schema, model, privacy." placeholder:"CONFIG"`
+	privacyFlags
+	Algorithm string `help:"Override train.algorithm." placeholder:"NAME"`
+}
+
+func (f configFlags) read() (*train.Config, error) {
+	c, err := train.ReadConfig(f.Config)
+	if err != nil {
+		return nil, err
+	}
+	if f.Epsilon != nil {
+		c.Privacy.Epsilon = f.Epsilon
+	}
+	if f.Delta != nil {
+		c.Privacy.Delta = f.Delta
+	}
+	if f.Algorithm != "" {
+		c.Train.Algorithm = f.Algorithm
+	}
+	return c, nil
+}
+
+type fitCommand struct {
+	configFlags
+	Out       string `help:"Output folder. Without it a fresh one is made in the current folder: NAME-fit, NAME-fit-2, ..." placeholder:"DIR"`
+	Overwrite bool   `help:"Replace the model in DIR. The charge of the earlier fit stays in the ledger."`
+}
+
+// Help is printed below the flags.
+func (fitCommand) Help() string {
+	return `Reads the table behind a wall, reserves the whole budget in DIR/ledger.jsonl on
+stable storage, trains, and writes DIR/model.json and DIR/certificate.json.
+Everything printed is public or was released with noise.
+
+Every fit charges a budget of its own, also on the same table: two fits at
+epsilon 1 are not one fit at epsilon 1. The summary says what the fits in the
+output folders cost together.
+
+Ctrl-C ends the fit after the current step; the model reached by then is saved
+and certified as incomplete. What was reserved stays reserved.`
+}
+
+func (f *fitCommand) Run(ctx context.Context, c *console) error {
+	config, err := f.read()
+	if err != nil {
+		return err
+	}
+	p := newProgress(c.err)
+	fmt.Fprintf(c.err, "reading %s\n", config.DataPath())
+	fitted, err := config.Fit(ctx, train.Options{
+		Out: f.Out, Overwrite: f.Overwrite, Software: software(),
+		Planned: func(planned train.Planned) { p.planned(c.err, planned) },
+		Step:    p.step,
+	})
+	p.finish()
+	if fitted == nil {
+		return err
+	}
+	fmt.Fprint(c.out, summary(config, fitted))
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
+			fitted.Result.Steps, fitted.Outline.Steps, err)
+	}
+	return err
+}
+
+type planCommand struct {
+	configFlags
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+// Help is printed below the flags.
+func (planCommand) Help() string {
+	return `Shows the algorithm, its steps, how the budget is divided and the gradient norm to
+expect. The table is opened only to count its rows, which are public under
+replace-one; with privacy.records in the configuration it is not opened at all.`
+}
+
+func (f *planCommand) Run(ctx context.Context, c *console) error {
+	config, err := f.read()
+	if err != nil {
+		return err
+	}
+	planned, err := config.Plan(ctx)
+	if err != nil {
+		return err
+	}
+	if f.JSON {
+		return printJSON(c.out, planJSON(planned))
+	}
+	fmt.Fprint(c.out, outline(planned))
+	return nil
+}

@@ -1,0 +1,109 @@
+// Command stillpoint trains models on sensitive tables under differential
+// privacy, and checks the certificates it writes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+)
+
+// Exit codes, documented in the help and the README.
+const (
+	exitFailed      = 1   // input or system at fault; the message says what
+	exitUsage       = 2   // the command line is wrong
+	exitOverBudget  = 3   // the budget does not cover what was asked
+	exitRefused     = 4   // a certificate or model does not verify
+	exitInterrupted = 130 // Ctrl-C; what was reached is saved
+)
+
+const description = `Train models on sensitive tables under differential privacy.
+
+A table, public facts about its columns and a privacy budget go in; a model, a
+certificate that anybody can recheck, and an honest summary come out.
+
+  stillpoint schema people.csv > people.yaml    draft a configuration
+  stillpoint plan people.yaml                   what would run, at what cost
+  stillpoint fit people.yaml                    train
+  stillpoint verify people-fit/certificate.json recheck the guarantee
+  stillpoint predict people-fit/model.json new.csv
+
+Exit codes: 0 done, 1 input or system at fault, 2 wrong usage, 3 over budget,
+4 certificate or model refused, 130 interrupted (what was reached is saved).`
+
+type commands struct {
+	Fit      fitCommand      `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
+	Plan     planCommand     `cmd:"" help:"Show what fit would run and what accuracy to expect, without asking anything about records."`
+	Predict  predictCommand  `cmd:"" help:"Score the rows of a table with a model."`
+	Evaluate evaluateCommand `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
+	Verify   verifyCommand   `cmd:"" help:"Recompute a certificate's guarantee without the data."`
+	Schema   schemaCommand   `cmd:"" help:"Draft a configuration from a table's header alone."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
+}
+
+// console is where commands print.
+type console struct {
+	out, err io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second Ctrl-C ends the process at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], &console{os.Stdout, os.Stderr}))
+}
+
+// run carries out a command line and returns the exit code.
+func run(ctx context.Context, args []string, c *console) int {
+	var cmd commands
+	exit := -1
+	parser, err := kong.New(&cmd,
+		kong.Name("stillpoint"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(c.out, c.err), kong.Exit(func(code int) { exit = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		fmt.Fprintln(c.err, "stillpoint:", err)
+		return exitFailed
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	k, err := parser.Parse(args)
+	if exit >= 0 { // --help
+		return exit
+	}
+	if err != nil {
+		fmt.Fprintf(c.err, "stillpoint: %v\nstillpoint --help shows how it is used.\n", err)
+		return exitUsage
+	}
+	if err := k.Run(); err != nil {
+		fmt.Fprintln(c.err, "stillpoint:", err)
+		return exitCode(err)
+	}
+	return 0
+}
+
+func exitCode(err error) int {
+	over := (*account.BudgetError)(nil)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &over):
+		return exitOverBudget
+	case errors.Is(err, certificate.ErrMalformed), errors.Is(err, certificate.ErrAltered),
+		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel):
+		return exitRefused
+	}
+	return exitFailed
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+type predictCommand struct {
+	Model string `arg:"" help:"Model file." placeholder:"MODEL"`
+	Data  string `arg:"" help:"Table (CSV or CSV.gz) with the model's columns; the target may be absent." placeholder:"DATA"`
+	Where string `help:"Score only the rows with column=value; others get empty predictions." placeholder:"COLUMN=VALUE"`
+	Out   string `help:"Write to FILE instead of standard output." placeholder:"FILE"`
+}
+
+// Help is printed below the flags.
+func (predictCommand) Help() string {
+	return `Writes one CSV row for each row of the table, in order. A row that cannot be read
+gets an empty prediction.`
+}
+
+func (p *predictCommand) Run(ctx context.Context, c *console) (err error) {
+	m, err := model.Read(p.Model)
+	if err != nil {
+		return err
+	}
+	var w io.Writer = c.out
+	if p.Out != "" {
+		f, err := os.Create(p.Out)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if closing := f.Close(); err == nil {
+				err = closing
+			}
+		}()
+		w = f
+	}
+	return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where})
+}
+
+type evaluateCommand struct {
+	Model string `arg:"" help:"Model file." placeholder:"MODEL"`
+	Data  string `arg:"" help:"Table (CSV or CSV.gz) with the model's columns and target." placeholder:"DATA"`
+	Where string `help:"Use only the rows with column=value, for example split=test." placeholder:"COLUMN=VALUE"`
+	JSON  bool   `help:"Print JSON." name:"json"`
+}
+
+// Help is printed below the flags.
+func (evaluateCommand) Help() string {
+	return `The figures are computed directly from the table, without noise and without a
+charge. They are for rows that are public or yours to look at, such as a held-out
+split used inside the office. Do not publish figures of people's rows without
+accounting for them.`
+}
+
+func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
+	m, err := model.Read(e.Model)
+	if err != nil {
+		return err
+	}
+	metrics, err := m.Evaluate(ctx, e.Data, e.Where)
+	if err != nil {
+		return err
+	}
+	if e.JSON {
+		return printJSON(c.out, metrics)
+	}
+	_, err = fmt.Fprint(c.out, metrics)
+	return err
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// progress shows a bar on a terminal and a few lines elsewhere. It shows
+// released and public numbers only.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	bar      *progressbar.ProgressBar
+	last     time.Time
+}
+
+// between is the least time between two lines.
+const between = 2 * time.Second
+
+func newProgress(w io.Writer) *progress {
+	f, ok := w.(*os.File)
+	return &progress{w: w, terminal: ok && term.IsTerminal(int(f.Fd())), last: time.Now()}
+}
+
+func (p *progress) planned(w io.Writer, planned train.Planned) {
+	fmt.Fprint(w, outline(planned))
+}
+
+func (p *progress) step(s train.Step) {
+	if p.terminal {
+		if p.bar == nil {
+			p.bar = progressbar.NewOptions(s.Of, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
+				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
+		}
+		p.bar.Describe(fmt.Sprintf("noisy gradient norm %.2g", s.GradientNorm))
+		_ = p.bar.Add(1)
+		return
+	}
+	if now := time.Now(); s.Number == s.Of || now.Sub(p.last) >= between {
+		p.last = now
+		fmt.Fprintf(p.w, "step %d of %d: noisy gradient norm %.2g, charged %.4g\n", s.Number, s.Of, s.GradientNorm, s.Charged)
+	}
+}
+
+func (p *progress) finish() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}

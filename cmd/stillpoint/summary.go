@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// outline describes a plan.
+func outline(p train.Planned) string {
+	o := p.Outline
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("records", "%.0f (public), %d features", p.Records, p.Dim)
+	line("budget", "epsilon %v, delta %v, %v (mu %.5g)", p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Relation(), p.Budget.Mu())
+	line("algorithm", "%s: %s", o.Algorithm, o.Citation)
+	line("steps", "%d of size %.4g; clip norm %v", o.Steps, o.StepSize, o.Clip)
+	line("charges", "%s", o.Charges)
+	line("output", "%s", o.Output)
+	line("expect", "gradient norm %.3g; floor r %.3g, effective size N %.0f", o.Predicted, o.Floor, o.Effective)
+	if o.Effective < 30 {
+		line("warning", "N is below 30: at this budget the table is too small for a useful model")
+	}
+	return b.String()
+}
+
+func planJSON(p train.Planned) any {
+	return struct {
+		Records  float64 `json:"records"`
+		Dim      int     `json:"dim"`
+		Epsilon  float64 `json:"epsilon"`
+		Delta    float64 `json:"delta"`
+		Mu       float64 `json:"mu"`
+		Relation string  `json:"relation"`
+		Plan     any     `json:"plan"`
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline}
+}
+
+// summary says what a fit released and what it cost.
+func summary(c *train.Config, f *train.Fitted) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	if !f.Result.Complete {
+		line("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Outline.Steps)
+	}
+	line("model", "%s", f.ModelPath)
+	line("certificate", "%s", f.CertificatePath)
+	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation())
+	line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Result.Steps)
+	line("recheck", "stillpoint verify %s", f.CertificatePath)
+	if n := len(f.Earlier); n > 0 {
+		line("together", "%s", together(f, n))
+	} else {
+		line("note", "fitting %s again costs a second budget", c.Data)
+	}
+	return b.String()
+}
+
+func together(f *train.Fitted, n int) string {
+	fits := "1 earlier fit"
+	if n > 1 {
+		fits = fmt.Sprintf("%d earlier fits", n)
+	}
+	epsilon, ok := f.Sum()
+	if !ok {
+		return fmt.Sprintf("with %s of this table under another relation: add the guarantees", fits)
+	}
+	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits, roundUp(epsilon), f.Budget.Delta())
+}
+
+// roundUp keeps four digits and never states less than x.
+func roundUp(x float64) float64 {
+	var y float64
+	fmt.Sscanf(fmt.Sprintf("%.4g", x*1.0005), "%g", &y)
+	return y
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

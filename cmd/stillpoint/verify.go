@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/certificate"
+)
+
+type verifyCommand struct {
+	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
+	Model       string `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
+	JSON        bool   `help:"Print JSON." name:"json"`
+}
+
+// Help is printed below the flags.
+func (verifyCommand) Help() string {
+	return `Recomputes (epsilon, delta) from the filter's mu, each release's charge from its
+law, and their sum against mu^2, without the data. A file altered since it was
+written is refused by its checksum. The checksum is not a signature: whoever can
+edit the file can also recompute it, so get the certificate from somebody you
+trust. Exit code 4 means refused.`
+}
+
+func (v *verifyCommand) Run(c *console) error {
+	cert, err := certificate.Read(v.Certificate)
+	if err != nil {
+		return err
+	}
+	report, err := cert.Verify()
+	if err != nil {
+		return err
+	}
+	if v.Model != "" {
+		if err := certificate.VerifyModel(cert, v.Model); err != nil {
+			return err
+		}
+	}
+	if v.JSON {
+		return printJSON(c.out, report)
+	}
+	_, err = fmt.Fprintln(c.out, report)
+	return err
+}

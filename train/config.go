@@ -1,0 +1,165 @@
+package train
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Config is a fit as its YAML file describes it. Unknown keys are errors.
+type Config struct {
+	// Data is the table, relative to the configuration's folder.
+	Data string `yaml:"data"`
+	// Schema describes the table by public facts.
+	Schema *dataset.Schema `yaml:"schema"`
+	// Model says what is fitted.
+	Model Model `yaml:"model"`
+	// Privacy says what the fit may charge. Nothing in it has a default.
+	Privacy Privacy `yaml:"privacy"`
+	// Train says how it is fitted; all of it has defaults.
+	Train Train `yaml:"train"`
+
+	name, folder string
+}
+
+// Model names a loss and a regularizer as package loss writes them.
+type Model struct {
+	// Loss is for example logistic or huber(0.1).
+	Loss string `yaml:"loss"`
+	// Regularizer is for example l2(0.001); empty for none.
+	Regularizer string `yaml:"regularizer"`
+	// Radius, if > 0, keeps the weights in the ball of that radius around zero.
+	Radius float64 `yaml:"radius"`
+}
+
+// Privacy is the budget of a fit.
+type Privacy struct {
+	Epsilon  *float64 `yaml:"epsilon"`
+	Delta    *float64 `yaml:"delta"`
+	Relation string   `yaml:"relation"`
+	// Records is the public number of records: required under add-or-remove,
+	// optional under replace-one, where it is checked against the table.
+	Records int `yaml:"records"`
+}
+
+// Train overrides the default rules of an algorithm. Zero values leave them.
+type Train struct {
+	// Algorithm is one of Algorithms; empty for the first.
+	Algorithm string `yaml:"algorithm"`
+	Steps     int    `yaml:"steps"`
+	// StepScale is h in the step size h/L1.
+	StepScale float64 `yaml:"step_scale"`
+	// Multiplier stretches the default number of steps.
+	Multiplier float64 `yaml:"multiplier"`
+	// Output is the rule that picks the result among the iterates.
+	Output string `yaml:"output"`
+}
+
+// ReadConfig reads a configuration file.
+func ReadConfig(path string) (*Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	c := new(Config)
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := d.Decode(c); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("configuration %s: is empty", path)
+		}
+		return nil, fmt.Errorf("configuration %s: %s", path, strings.TrimSpace(yaml.FormatError(err, false, true)))
+	}
+	c.folder = filepath.Dir(path)
+	c.name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// check finds what is missing; values are checked by what uses them.
+func (c *Config) check() error {
+	switch {
+	case c.Data == "":
+		return errors.New("data: must name the table")
+	case c.Schema == nil:
+		return errors.New("schema: must describe the table's columns (stillpoint schema DATA drafts one)")
+	case c.Model.Loss == "":
+		return errors.New("model.loss: must name a loss")
+	case c.Privacy.Relation == "":
+		return errors.New("privacy.relation: must be replace-one or add-or-remove")
+	case c.Privacy.Records < 0:
+		return fmt.Errorf("privacy.records = %d: must be >= 1", c.Privacy.Records)
+	}
+	return nil
+}
+
+// Name is the configuration file's name without its extension.
+func (c *Config) Name() string { return c.name }
+
+// DataPath is the table's path, resolved against the configuration's folder.
+func (c *Config) DataPath() string {
+	if filepath.IsAbs(c.Data) {
+		return c.Data
+	}
+	return filepath.Join(c.folder, c.Data)
+}
+
+// budget makes the budget.
+func (c *Config) budget() (account.Budget, error) {
+	if c.Privacy.Epsilon == nil {
+		return account.Budget{}, errors.New("privacy.epsilon: must be given (or --epsilon)")
+	}
+	if c.Privacy.Delta == nil {
+		return account.Budget{}, errors.New("privacy.delta: must be given (or --delta)")
+	}
+	relation, err := account.ParseRelation(c.Privacy.Relation)
+	if err != nil {
+		return account.Budget{}, err
+	}
+	return account.NewBudget(*c.Privacy.Epsilon, *c.Privacy.Delta, relation)
+}
+
+// declared is the number of records a session is told.
+func (c *Config) declared(r account.Relation) (float64, error) {
+	if r == account.ReplaceOne {
+		return 0, nil
+	}
+	if c.Privacy.Records < 1 {
+		return 0, errors.New("privacy.records: must declare the public number of records under add-or-remove")
+	}
+	return float64(c.Privacy.Records), nil
+}
+
+// problem makes the minimisation problem.
+func (c *Config) problem() (optimize.Problem, loss.Loss, error) {
+	l, err := loss.Parse(c.Model.Loss)
+	if err != nil {
+		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)
+	}
+	_, rankOne := l.(loss.RankOne)
+	p := optimize.Problem{Dim: c.Schema.Dim(), Constants: l.Constants(), RankOne: rankOne}
+	if c.Model.Regularizer != "" {
+		if p.Regularizer, err = loss.ParseRegularizer(c.Model.Regularizer); err != nil {
+			return optimize.Problem{}, nil, fmt.Errorf("model.regularizer: %w", err)
+		}
+	}
+	if c.Model.Radius != 0 {
+		if p.Set, err = convex.NewBall(make([]float64, p.Dim), c.Model.Radius); err != nil {
+			return optimize.Problem{}, nil, fmt.Errorf("model.radius: %w", err)
+		}
+	}
+	return p, l, nil
+}

@@ -1,0 +1,230 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Options say where a fit writes and who watches it.
+type Options struct {
+	// Out is the output folder. Empty means NAME-fit in the current folder,
+	// with NAME the configuration's, or NAME-fit-2 and so on if that exists.
+	Out string
+	// Overwrite lets a fit replace the model of an earlier one in Out. The
+	// ledger keeps both charges.
+	Overwrite bool
+	// Software is the program's name and version, for the files.
+	Software string
+	// Planned, if not nil, is called when everything is settled and the budget
+	// is about to be reserved.
+	Planned func(Planned)
+	// Step, if not nil, is called after each step with released numbers.
+	Step func(Step)
+}
+
+// Step is what may be shown of a step.
+type Step = optimize.Step
+
+// Planned is what will run, before any record has been asked about.
+type Planned struct {
+	// Records is the public number of records; Dim the number of features.
+	Records float64
+	Dim     int
+	Budget  account.Budget
+	Outline optimize.Outline
+}
+
+// Fitted is what a fit released and what it cost.
+type Fitted struct {
+	Planned
+	Result optimize.Result
+	// Charged is the odometer's reading in units of mu^2; the cost is the
+	// budget.
+	Charged float64
+	// Folder holds the files.
+	Folder, ModelPath, CertificatePath string
+	// Earlier are the reservations already made for the same table that the
+	// output folders know of.
+	Earlier []Entry
+}
+
+// Plan settles what Fit would run, without asking anything about records. The
+// table is opened only to count its rows, and not even that when the
+// configuration states privacy.records.
+func (c *Config) Plan(ctx context.Context) (Planned, error) {
+	budget, err := c.budget()
+	if err != nil {
+		return Planned{}, err
+	}
+	n := c.Privacy.Records
+	if n == 0 {
+		if _, err := c.declared(budget.Relation()); err != nil {
+			return Planned{}, err
+		}
+		if n, err = curator.Count(ctx, c.DataPath(), c.Schema); err != nil {
+			return Planned{}, err
+		}
+		if n == 0 {
+			return Planned{}, fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
+		}
+	}
+	_, planned, _, err := c.settle(budget, float64(n))
+	return planned, err
+}
+
+// settle makes the plan for a public number of records.
+func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
+	problem, l, err := c.problem()
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
+	size := optimize.Size{Records: records, Mu: budget.Mu(), Neighbours: 2}
+	if budget.Relation() == account.AddOrRemove {
+		size.Neighbours = 1
+	}
+	plan, err := c.Train.plan(problem, size)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
+	return plan, Planned{Records: records, Dim: problem.Dim, Budget: budget, Outline: plan.Outline()}, l, nil
+}
+
+// Fit reads the table, reserves the budget, runs the plan and writes the model
+// and its certificate. The whole budget is on stable storage before the first
+// answer, and stays there whatever happens.
+//
+// When the context is cancelled on the way, what has been reached is written
+// and certified as incomplete, and Fit returns it together with the context's
+// error: the answers so far have been paid for.
+func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
+	budget, err := c.budget()
+	if err != nil {
+		return nil, err
+	}
+	declared, err := c.declared(budget.Relation())
+	if err != nil {
+		return nil, err
+	}
+	out, err := newFolder(o.Out, c.name, o.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	// Settled once for its errors before anything is read.
+	_, _, l, err := c.settle(budget, max(declared, 1))
+	if err != nil {
+		return nil, err
+	}
+	session, err := curator.Open(ctx, curator.Config{
+		Path: c.DataPath(), Schema: c.Schema, Loss: l, Budget: budget, Declared: declared,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	records := session.All().Size()
+	if n := c.Privacy.Records; n != 0 && float64(n) != records {
+		return nil, fmt.Errorf("privacy.records = %d: must be the number of rows, %.0f, or be left out", n, records)
+	}
+	plan, planned, _, err := c.settle(budget, records)
+	if err != nil {
+		return nil, err
+	}
+	if o.Planned != nil {
+		o.Planned(planned)
+	}
+	data, err := filepath.Abs(c.DataPath())
+	if err != nil {
+		return nil, err
+	}
+	fitted := &Fitted{Planned: planned}
+	fitted.Earlier, err = out.reserve(Entry{
+		Data: data, Algorithm: planned.Outline.Algorithm, Relation: budget.Relation(),
+		Epsilon: budget.Epsilon(), Delta: budget.Delta(), Mu: budget.Mu(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	result, runErr := plan.Run(ctx, session, o.Step)
+	fitted.Result, fitted.Charged = result, session.Ledger().Charged()
+	if runErr != nil && (ctx.Err() == nil || result.Steps == 0) {
+		// The charge stays; there is nothing to write a model from.
+		return nil, errors.Join(runErr, out.settle(fitted.Charged, false))
+	}
+	if err := c.write(out, o, fitted, l, session.Ledger()); err != nil {
+		return nil, err
+	}
+	if err := out.settle(fitted.Charged, result.Complete); err != nil {
+		return nil, err
+	}
+	if runErr != nil {
+		return fitted, ctx.Err()
+	}
+	return fitted, nil
+}
+
+// write writes the model and its certificate.
+func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *account.Ledger) error {
+	f.Folder = out.path
+	f.ModelPath = filepath.Join(out.path, ModelFile)
+	f.CertificatePath = filepath.Join(out.path, CertificateFile)
+	budget := f.Budget
+	regularizer := loss.None()
+	if c.Model.Regularizer != "" {
+		var err error
+		if regularizer, err = loss.ParseRegularizer(c.Model.Regularizer); err != nil {
+			return err
+		}
+	}
+	m, err := model.New(model.Params{
+		Software: o.Software, Complete: f.Result.Complete, Loss: l, Regularizer: regularizer,
+		Schema: c.Schema, Weights: f.Result.W,
+		Privacy: model.Privacy{
+			Epsilon: budget.Epsilon(), Delta: budget.Delta(), Relation: budget.Relation().String(), Certificate: CertificateFile,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	digest, err := m.Write(f.ModelPath)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(f.Outline)
+	if err != nil {
+		return err
+	}
+	cert, err := certificate.New(certificate.Params{
+		Software: o.Software, Budget: budget, Records: int64(f.Records), Complete: f.Result.Complete,
+		Algorithm: certificate.Algorithm{Name: f.Outline.Algorithm, Plan: text},
+		Coins:     certificate.Secret, ModelSHA256: digest, Events: ledger.Events(),
+	})
+	if err != nil {
+		return err
+	}
+	return cert.Write(f.CertificatePath)
+}
+
+// Sum returns the (epsilon, delta) of this fit and the earlier ones together,
+// at this fit's delta; ok is false when they do not share a relation.
+func (f *Fitted) Sum() (epsilon float64, ok bool) {
+	mu := f.Budget.Mu()
+	for _, e := range f.Earlier {
+		if e.Relation != f.Budget.Relation() {
+			return 0, false
+		}
+		mu = math.Hypot(mu, e.Mu)
+	}
+	epsilon, err := account.GaussianEpsilon(mu, f.Budget.Delta())
+	return epsilon, err == nil
+}
