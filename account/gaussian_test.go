@@ -60,10 +60,10 @@ func checkDelta(t *testing.T, mu, epsilon float64) {
 	t.Helper()
 	got, want := mustGaussian(t, GaussianDelta, mu, epsilon), bigDelta(t, mu, epsilon)
 	if bigCompare(want, got) > 0 {
-		t.Errorf("GaussianDelta(%v, %v) = %v is below %v", mu, epsilon, got, want)
+		t.Errorf("GaussianDelta(%v, %v) = %v is below %v", mu, epsilon, got, bigText(want))
 	}
 	if bigCompare(want, below(got)) <= 0 && got > math.SmallestNonzeroFloat64 {
-		t.Errorf("GaussianDelta(%v, %v) = %v is not tight: %v", mu, epsilon, got, want)
+		t.Errorf("GaussianDelta(%v, %v) = %v is not tight: %v", mu, epsilon, got, bigText(want))
 	}
 }
 
@@ -107,7 +107,7 @@ func TestGaussianDeltaEdges(t *testing.T) {
 	for _, epsilon := range []float64{1e-7, 1e-10, 1e-30, 5e-324} {
 		got, want := mustGaussian(t, GaussianDelta, 1, epsilon), bigDelta(t, 1, epsilon)
 		if bigCompare(want, got) > 0 || bigRelative(bigFloat(got), want) > 0x1p-52 {
-			t.Errorf("GaussianDelta(1, %v) = %v, want %v", epsilon, got, want)
+			t.Errorf("GaussianDelta(1, %v) = %v, want %v", epsilon, got, bigText(want))
 		}
 	}
 	for _, c := range []struct{ mu, epsilon, want float64 }{
@@ -130,7 +130,7 @@ func TestGaussianDeltaLargeMu(t *testing.T) {
 		got := mustGaussian(t, GaussianDelta, mu, epsilon)
 		// The next term of M(b) is phi(0)/mu^3.
 		if bigCompare(want, got) > 0 && k > 20 || bigRelative(bigFloat(got), want) > 0x1.01p-52 {
-			t.Errorf("mu = 2^%d: got %v, want %v", k, got, want)
+			t.Errorf("mu = 2^%d: got %v, want %v", k, got, bigText(want))
 		}
 	}
 }

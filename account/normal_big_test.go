@@ -37,6 +37,10 @@ func bigScale(x *big.Float, k int) *big.Float { return bigNew().SetMantExp(x, k)
 
 func bigOf(x dd) *big.Float { return bigAdd(bigFloat(x.hi), bigFloat(x.lo)) }
 
+// bigText writes x as a hexadecimal fraction and a power of two: a decimal
+// would take minutes at the exponents that occur here.
+func bigText(x *big.Float) string { return x.Text('p', 20) }
+
 // bigRelative returns |got/want - 1|.
 func bigRelative(got, want *big.Float) float64 {
 	if want.Sign() == 0 {
@@ -138,7 +142,7 @@ func bigIntegral(t testing.TB, rough func(n bigNode) float64, exponent, factor f
 		}
 		last, h = value, h/2
 	}
-	t.Fatalf("the reference quadrature did not converge: %v, %v", last, most)
+	t.Fatalf("the reference quadrature did not converge: %s", bigText(last))
 	return nil
 }
 

@@ -44,7 +44,7 @@ func MuOfRho(rho float64) (float64, error) {
 
 // ZCDPDelta returns a delta with which every rho-zCDP mechanism is
 // (epsilon, delta)-DP, the best of Canonne, Kamath & Steinke (2020,
-// proposition 12), rounded up:
+// section 2.3), rounded up:
 //
 //	delta = min over alpha > 1 of exp((alpha-1)(alpha rho - epsilon))/(alpha-1) (1 - 1/alpha)^alpha
 //

@@ -51,10 +51,10 @@ func checkZCDP(t *testing.T, rho, epsilon float64) {
 	got, want := mustGaussian(t, ZCDPDelta, rho, epsilon), bigZCDPDelta(rho, epsilon)
 	// The search ends 2^-57 from the minimum, so want is too large by 2^-90.
 	if bigCompare(want, got) > 0 && bigRelative(bigFloat(got), want) > 0x1p-85 {
-		t.Errorf("ZCDPDelta(%v, %v) = %v is below %v", rho, epsilon, got, want)
+		t.Errorf("ZCDPDelta(%v, %v) = %v is below %v", rho, epsilon, got, bigText(want))
 	}
 	if got > math.SmallestNonzeroFloat64 && bigCompare(want, below(got)) <= 0 {
-		t.Errorf("ZCDPDelta(%v, %v) = %v is not tight: %v", rho, epsilon, got, want)
+		t.Errorf("ZCDPDelta(%v, %v) = %v is not tight: %v", rho, epsilon, got, bigText(want))
 	}
 }
 
@@ -73,8 +73,8 @@ func TestZCDPDeltaReference(t *testing.T) {
 	}
 }
 
-// ZCDPEpsilon against the bound solved for epsilon by its authors (corollary
-// 13): the minimum over alpha of
+// ZCDPEpsilon against the bound solved for epsilon by its authors: the
+// minimum over alpha of
 // alpha rho + ln(1-1/alpha) + (ln(1/delta) - ln alpha)/(alpha-1).
 func TestZCDPEpsilonReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
@@ -107,10 +107,10 @@ func TestZCDPEpsilonReference(t *testing.T) {
 			continue
 		}
 		if bigCompare(want, got) > 0 && bigRelative(bigFloat(got), want) > 0x1p-85 {
-			t.Errorf("ZCDPEpsilon(%v, %v) = %v is below %v", rho, delta, got, want)
+			t.Errorf("ZCDPEpsilon(%v, %v) = %v is below %v", rho, delta, got, bigText(want))
 		}
 		if bigCompare(want, below(got)) <= 0 {
-			t.Errorf("ZCDPEpsilon(%v, %v) = %v is not the least: %v", rho, delta, got, want)
+			t.Errorf("ZCDPEpsilon(%v, %v) = %v is not the least: %v", rho, delta, got, bigText(want))
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestRhoAndMu(t *testing.T) {
 		}
 		want := bigScale(bigMul(bigFloat(mu), bigFloat(mu)), -1)
 		if bigCompare(want, got) > 0 || bigCompare(want, below(got)) <= 0 {
-			t.Errorf("RhoOfMu(%v) = %v, want %v", mu, got, want)
+			t.Errorf("RhoOfMu(%v) = %v, want %v", mu, got, bigText(want))
 		}
 	}
 	for _, rho := range append(values, math.MaxFloat64, 1e300) {

@@ -1,8 +1,7 @@
-// Package convex holds closed convex constraint sets and the Euclidean projection
-// on each. Sets are public, immutable and safe for concurrent use.
 package convex
 
-// Set is a closed convex set of parameter vectors.
+// Set is a closed convex set of parameter vectors, public, immutable and safe for
+// concurrent use.
 type Set interface {
 	// Name is a short identifier with parameters, such as "ball(2)".
 	Name() string

@@ -14,7 +14,6 @@ type glm struct {
 	c    loss.Constants
 	unit float64 // margin over which the slope can change by Lipschitz
 	bend float64 // largest size of a declared curvature
-	h    float64 // step of divided differences
 
 	dst, z, y []float64 // one row
 }
@@ -25,9 +24,12 @@ func newGLM(l loss.RankOne) *glm {
 	if g.bend > 0 {
 		g.unit = g.c.Lipschitz / g.bend
 	}
-	g.h = 1e-5 * g.unit
 	return g
 }
+
+// step is that of divided differences at z: short for the loss, and long enough
+// for floats around z.
+func (g *glm) step(z float64) float64 { return max(1e-5*g.unit, 0x1p-40*math.Abs(z)) }
 
 func (g *glm) value(z, y float64) float64 {
 	g.z[0], g.y[0] = z, y
@@ -50,7 +52,8 @@ func (g *glm) curvature(z, y float64) float64 {
 // third is a divided difference of curvatures: a mean of third derivatives, so
 // no larger than the largest.
 func (g *glm) third(z, y float64) float64 {
-	lo, hi := z-g.h, z+g.h
+	h := g.step(z)
+	lo, hi := z-h, z+h
 	return (g.curvature(hi, y) - g.curvature(lo, y)) / (hi - lo)
 }
 
@@ -110,13 +113,14 @@ func (g *glm) points() []point {
 // is at most the width of the curvature interval times h/4 - which holds across
 // corners, too - and rounding, of values to a few parts in 2^52 and of the margin.
 func checkSlopeAt(fs *findings, g *glm, p point) {
-	lo, hi := p.z-g.h, p.z+g.h
+	h := g.step(p.z)
+	lo, hi := p.z-h, p.z+h
 	want := (g.value(hi, p.y) - g.value(lo, p.y)) / (hi - lo)
 	if g.c.Clipped {
 		want = min(max(want, -g.c.Lipschitz), g.c.Lipschitz)
 	}
-	rounding := 0x1p-50 * (math.Abs(g.value(p.z, p.y)) + g.c.Lipschitz*(1+math.Abs(p.z))) / g.h
-	tolerance := (g.c.Curvature.Hi-g.c.Curvature.Lo)*g.h/2 + 1e-9*g.c.Lipschitz + rounding
+	rounding := 0x1p-50 * (math.Abs(g.value(p.z, p.y)) + g.c.Lipschitz*(1+math.Abs(p.z))) / h
+	tolerance := (g.c.Curvature.Hi-g.c.Curvature.Lo)*h/2 + 1e-9*g.c.Lipschitz + rounding
 	if got := g.slope(p.z, p.y); !(math.Abs(got-want) <= tolerance) {
 		fs.add(ruleSlope, "slope %v, difference of values %v at %v", got, want, p)
 	}
@@ -127,16 +131,17 @@ func checkSlopeAt(fs *findings, g *glm, p point) {
 // allows for jumps; between two of them curvature moves by the third derivative
 // times h/8 at most.
 func checkCurvatureAt(fs *findings, g *glm, p point) {
-	lo, hi := p.z-g.h, p.z+g.h
+	h := g.step(p.z)
+	lo, hi := p.z-h, p.z+h
 	mean := (g.slope(hi, p.y) - g.slope(lo, p.y)) / (hi - lo)
 	least, greatest := math.Inf(1), math.Inf(-1)
 	for k := 0; k <= 8; k++ {
 		c := g.curvature(lo+(hi-lo)*float64(k)/8, p.y)
 		least, greatest = min(least, c), max(greatest, c)
 	}
-	tolerance := 1e-6*g.bend + 0x1p-50*(g.c.Lipschitz+g.bend*(1+math.Abs(p.z)))/g.h
+	tolerance := 1e-6*g.bend + 0x1p-50*(g.c.Lipschitz+g.bend*(1+math.Abs(p.z)))/h
 	if !math.IsInf(g.c.HessianLipschitz, 1) {
-		tolerance += g.c.HessianLipschitz * g.h / 8
+		tolerance += g.c.HessianLipschitz * h / 8
 	}
 	if !(least-tolerance <= mean && mean <= greatest+tolerance) {
 		fs.add(ruleCurvature, "curvature from %v to %v, difference of slopes %v at %v", least, greatest, mean, p)
@@ -174,7 +179,7 @@ func checkExtremes(fs *findings, g *glm, points []point) {
 
 	if !math.IsInf(c.HessianLipschitz, 1) {
 		third, at := g.climb(points, func(z, y float64) float64 { return math.Abs(g.third(z, y)) })
-		rounding := 1e-6*c.HessianLipschitz + 0x1p-50*(g.bend+c.HessianLipschitz*(1+math.Abs(at.z)))/g.h
+		rounding := 1e-6*c.HessianLipschitz + 0x1p-50*(g.bend+c.HessianLipschitz*(1+math.Abs(at.z)))/g.step(at.z)
 		checkBound(fs, ruleThird, c.Loose, c.HessianLipschitz, third, rounding, at.String())
 	}
 

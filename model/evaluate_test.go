@@ -105,7 +105,7 @@ func TestEvaluateClasses(t *testing.T) {
 // Weights (2, 0, 0, 0): the prediction is 90 + 150 a.
 func TestEvaluateRegression(t *testing.T) {
 	m := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0)
-	path := writeFile(t, "label,a,b,c,delay,split"[6:],
+	path := writeFile(t, "a,b,c,delay,split",
 		"0.5,0,0,175,x",    // 165: error -10
 		"1,0,0, 300 ,x",    // 240: -60, against the cell and not its bound
 		"-1,0,0,-60,x",     // -60: 0

@@ -66,4 +66,15 @@ func Example() {
 	}
 	fmt.Print(metrics)
 	// Output:
+	// score,class
+	// 0.7778175175189972,yes
+	// -0.3535533845424652,no
+	// -1.2020815312862396,no
+	// NOT private: computed directly from the table; do not publish without accounting.
+	// n              3
+	// skipped        1
+	// accuracy       0.666667
+	// auc            1
+	// objective      0.692233
+	// gradient_norm  0.254818
 }

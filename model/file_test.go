@@ -73,6 +73,24 @@ func TestReadKeepsEverything(t *testing.T) {
 	if got.Weights()[0] != 1 {
 		t.Error("weights are shared")
 	}
+	weights := []float64{1, 2, 3, 4}
+	m = makeModel(t, delay, "huber(0.25)", "none", weights...)
+	weights[0] = 7
+	if m.Weights()[0] != 1 {
+		t.Error("weights are shared with the caller's")
+	}
+}
+
+// One model has one file: the names of loss and regularizer have one spelling.
+func TestReadRefusesOtherSpellings(t *testing.T) {
+	data, err := makeModel(t, delay, "huber(0.25)", "none", 1, 2, 3, 4).encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := strings.Replace(string(data), "huber(0.25)", "huber(25e-2)", 1)
+	if _, err := Parse([]byte(file)); err == nil || !strings.Contains(err.Error(), `must be written "huber(0.25)"`) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestReadRefuses(t *testing.T) {

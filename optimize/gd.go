@@ -3,7 +3,6 @@ package optimize
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -104,30 +103,6 @@ func (c GD) Plan(p Problem, s Size) (*GDPlan, error) {
 	}
 	plan.outline.Predicted = plan.predict(s)
 	return plan, nil
-}
-
-// predict returns the gradient norm to expect. It is exact for a quadratic with
-// the problem's assumed spectrum: along an eigenvector the answer to question s
-// enters the output with a coefficient that follows from steps and weights, and
-// so does the distance of the start.
-func (g *GDPlan) predict(s Size) float64 {
-	eta := g.outline.StepSize
-	weight := g.choice.weights(g.charges)
-	var noise, start float64
-	for _, e := range g.problem.assumed() {
-		keep := math.Abs(1 - eta*e.eigenvalue)
-		// pull is the sum over t > s of weight_t keep^(t-1-s).
-		var pull, variance float64
-		for t := len(g.charges) - 1; t >= 0; t-- {
-			c := e.eigenvalue * eta * pull
-			variance += c * c / g.charges[t]
-			pull = weight[t] + keep*pull
-		}
-		noise += e.share * variance
-		start += math.Pow(e.gradient*pull, 2)
-	}
-	noise *= math.Pow(g.outline.Floor*s.Mu, 2)
-	return math.Sqrt(noise + start)
 }
 
 // Outline describes the plan.

@@ -16,8 +16,8 @@ type direction struct {
 // A rank-one loss with rows of norm at most 1 has a Hessian of trace at most
 // L1. Predictions take half of it, spread over eigenvalues proportional to
 // 1/j, j = 1..d, as the covariances of real tables fall off, and a start whose
-// distance from the minimum grows with the eigenvalue as signal does with
-// variance. Of other losses only the bound is known: every eigenvalue is L1.
+// distance from the minimum grows with the eigenvalue's fourth root, between
+// not at all and as signal does with variance. Of other losses only the bound is known: every eigenvalue is L1.
 // Either way the start has F(w_0) - F* = F0/2.
 //
 // Nothing but predictions rests on this.
@@ -31,23 +31,27 @@ func (p Problem) assumed() []direction {
 	for j := 1; j <= p.Dim; j++ {
 		harmonic += 1 / float64(j)
 	}
-	regularizer := p.Smoothness() - p.DataSmoothness()
+	// A regularizer adds the curvature it has everywhere, if any.
+	var regularizer float64
+	if p.Regularizer != nil {
+		regularizer = max(p.Regularizer.Convexity(), 0)
+	}
 	var list []direction
 	// F0 is the sum over directions of eigenvalue * distance^2 / 2, with
-	// distance^2 = a * eigenvalue.
+	// distance^2 = a * sqrt(eigenvalue).
 	var squares float64
 	for j := 1; j <= p.Dim; {
 		next := max(j+1, min(int(1.1*float64(j)), p.Dim+1)) // eigenvalues within 10%
 		middle := math.Sqrt(float64(j) * float64(next-1))
 		l := p.DataSmoothness()/2/(harmonic*middle) + regularizer
 		list = append(list, direction{eigenvalue: l, share: float64(next-j) / float64(p.Dim)})
-		squares += l * l * float64(next-j)
+		squares += l * math.Sqrt(l) * float64(next-j)
 		j = next
 	}
 	a := 2 * f0 / squares
 	for i := range list {
 		e := &list[i]
-		e.gradient = e.eigenvalue * math.Sqrt(a*e.eigenvalue*e.share*float64(p.Dim))
+		e.gradient = e.eigenvalue * math.Sqrt(a*math.Sqrt(e.eigenvalue)*e.share*float64(p.Dim))
 	}
 	return list
 }

@@ -33,7 +33,7 @@ import (
 // thousand is measured.
 //
 // The first step has gain 1 and a larger charge, m/(k(2-k)) with k =
-// FrontLoad, which lowers the mean variance when s_d/s_a is near k. Noise only
+// FrontLoad, which lowers the mean variance when s_d/s_a stays near k. Noise only
 // is tracked: a clip below the true bound biases and P does not see it.
 //
 // The zero STORM is the default rule: T as for SpiderBoost, the centred ball,
@@ -43,7 +43,8 @@ type STORM struct {
 	Steps     int
 	StepScale float64
 	Ball      Ball
-	// FrontLoad is k in (0, 1]; 1 charges every step alike. Zero means .02.
+	// FrontLoad is k in (0, 1]; 1 charges every step alike. Zero means the
+	// s_d/s_a that the second step is expected to have.
 	FrontLoad float64
 	// Output is the rule that picks the result; Unset means Last.
 	Output *Output
@@ -75,9 +76,6 @@ func (c STORM) Plan(p Problem, s Size) (*STORMPlan, error) {
 	if h == 0 {
 		h = p.defaultStepScale()
 	}
-	if k == 0 {
-		k = .02
-	}
 	if c.Output != nil {
 		output = *c.Output
 	}
@@ -91,8 +89,11 @@ func (c STORM) Plan(p Problem, s Size) (*STORMPlan, error) {
 		return nil, fmt.Errorf("optimize: storm: steps = %d: must be between 0 (the rule's number) and %d", c.Steps, mostSteps)
 	case !positive(h):
 		return nil, fmt.Errorf("optimize: storm: step scale = %v: must be finite and > 0", h)
-	case !(k > 0 && k <= 1):
-		return nil, fmt.Errorf("optimize: storm: front load = %v: must be > 0 and <= 1", k)
+	case k != 0 && !(k > 0 && k <= 1):
+		return nil, fmt.Errorf("optimize: storm: front load = %v: must be > 0 and <= 1, or 0 for the rule's", k)
+	}
+	if k == 0 {
+		k = c.frontLoad(p, h)
 	}
 	choice, err := newChoice(output, steps)
 	if err != nil {
@@ -116,6 +117,13 @@ func (c STORM) Plan(p Problem, s Size) (*STORMPlan, error) {
 	}
 	plan.outline.Predicted = plan.predict(s)
 	return plan, nil
+}
+
+// frontLoad returns the ratio s_d/s_a to expect of the second step: the ball's
+// radius after a step of eta times the assumed initial gradient, over L0.
+func (c STORM) frontLoad(p Problem, h float64) float64 {
+	eta := p.stepSize(h)
+	return min(max(c.Ball.slope(p)*eta*newSignal(p, eta).norm()/p.Constants.Lipschitz, .02), 1)
 }
 
 // Outline describes the plan.

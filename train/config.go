@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -74,12 +76,8 @@ func ReadConfig(path string) (*Config, error) {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	c := new(Config)
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-	if err := d.Decode(c); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("configuration %s: is empty", path)
-		}
-		return nil, fmt.Errorf("configuration %s: %s", path, strings.TrimSpace(yaml.FormatError(err, false, true)))
+	if err := c.decode(text); err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
 	c.folder = filepath.Dir(path)
 	c.name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
@@ -87,6 +85,37 @@ func ReadConfig(path string) (*Config, error) {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
 	return c, nil
+}
+
+// aKey finds a line that a configuration has and a table has not.
+var aKey = regexp.MustCompile(`(?m)^[\s{"'-]*(data|schema|model|privacy|train)["']?\s*:`)
+
+// decode reads the text of a configuration. Its errors quote the text around a
+// fault, and so come only after a look at whether it is a configuration at all:
+// a table in its place must not be quoted.
+func (c *Config) decode(text []byte) error {
+	if !aKey.Match(text) {
+		if len(bytes.TrimSpace(text)) == 0 {
+			return errors.New("is empty")
+		}
+		return errors.New("must be YAML with the keys data, schema, model, privacy: none of them is in it (stillpoint schema DATA drafts one)")
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.CustomUnmarshaler(wholeNumber))
+	if err := d.Decode(c); err != nil {
+		return errors.New(strings.TrimSpace(yaml.FormatError(err, false, true)))
+	}
+	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return errors.New("must be one YAML document")
+	}
+	return nil
+}
+
+// wholeNumber refuses what would be rounded on its way to an int.
+func wholeNumber(n *int, text []byte) (err error) {
+	if *n, err = strconv.Atoi(string(bytes.TrimSpace(text))); err != nil {
+		return fmt.Errorf("%s: must be a whole number, as privacy.records and train.steps are", bytes.TrimSpace(text))
+	}
+	return nil
 }
 
 // check finds what is missing; values are checked by what uses them.
@@ -148,6 +177,10 @@ func (c *Config) problem() (optimize.Problem, loss.Loss, error) {
 	l, err := loss.Parse(c.Model.Loss)
 	if err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)
+	}
+	target := c.Schema.Target()
+	if (l.Target() == loss.Binary) != (target.Kind == dataset.Category) {
+		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %s: is for a %v target: schema.target %q is declared otherwise", l.Name(), l.Target(), target.Column)
 	}
 	_, rankOne := l.(loss.RankOne)
 	p := optimize.Problem{Dim: c.Schema.Dim(), Constants: l.Constants(), RankOne: rankOne}

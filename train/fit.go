@@ -97,7 +97,13 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
-	return plan, Planned{Records: records, Dim: problem.Dim, Budget: budget, Outline: plan.Outline()}, l, nil
+	o := plan.Outline()
+	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
+		}
+	}
+	return plan, Planned{Records: records, Dim: problem.Dim, Budget: budget, Outline: o}, l, nil
 }
 
 // Fit reads the table, reserves the budget, runs the plan and writes the model
@@ -129,6 +135,9 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		Path: c.DataPath(), Schema: c.Schema, Loss: l, Budget: budget, Declared: declared,
 	})
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("interrupted while reading %s: nothing was charged: %w", c.DataPath(), err)
+		}
 		return nil, err
 	}
 	defer session.Close()
@@ -147,6 +156,9 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
+	}
 	fitted := &Fitted{Planned: planned}
 	fitted.Earlier, err = out.reserve(Entry{
 		Data: data, Algorithm: planned.Outline.Algorithm, Relation: budget.Relation(),
@@ -159,13 +171,13 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	fitted.Result, fitted.Charged = result, session.Ledger().Charged()
 	if runErr != nil && (ctx.Err() == nil || result.Steps == 0) {
 		// The charge stays; there is nothing to write a model from.
-		return nil, errors.Join(runErr, out.settle(fitted.Charged, false))
+		return nil, out.charged(errors.Join(runErr, out.settle(fitted.Charged, false)))
 	}
 	if err := c.write(out, o, fitted, l, session.Ledger()); err != nil {
-		return nil, err
+		return nil, out.charged(err)
 	}
 	if err := out.settle(fitted.Charged, result.Complete); err != nil {
-		return nil, err
+		return nil, out.charged(err)
 	}
 	if runErr != nil {
 		return fitted, ctx.Err()

@@ -8,6 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -78,19 +83,43 @@ func newFolder(out, name string, overwrite bool) (*folder, error) {
 // maxNumbered bounds the search for a free numbered folder.
 const maxNumbered = 10000
 
-// create makes the folder.
+// create makes the folder and waits for its name to be on stable storage.
 func (f *folder) create() error {
 	if f.base == "" {
-		return os.MkdirAll(f.path, 0o777)
+		return makeFolders(f.path)
 	}
 	for i := 1; i <= maxNumbered; i++ {
 		f.path = f.numbered(i)
 		err := os.Mkdir(f.path, 0o777)
-		if err == nil || !errors.Is(err, fs.ErrExist) {
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return syncFolder(filepath.Dir(f.path))
+	}
+	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
+}
+
+// makeFolders makes a folder and those above it that are missing.
+func makeFolders(path string) error {
+	var parents []string // of what is missing
+	for p := filepath.Clean(path); p != filepath.Dir(p); p = filepath.Dir(p) {
+		if _, err := os.Stat(p); err == nil {
+			break
+		}
+		parents = append(parents, filepath.Dir(p))
+	}
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	for _, p := range parents {
+		if err := syncFolder(p); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("output %s: %d numbered folders exist already: give --out", f.base, maxNumbered)
+	return nil
 }
 
 func (f *folder) numbered(i int) string {
@@ -102,20 +131,21 @@ func (f *folder) numbered(i int) string {
 
 // reserve creates the folder and records the whole budget in its ledger, on
 // stable storage, before anything is released. It returns the earlier
-// reservations for the same table that it knows of.
+// reservations for the same table that it knows of. A ledger that cannot be
+// read is an error before anything is created.
 func (f *folder) reserve(e Entry) (prior []Entry, err error) {
+	prior, err = f.earlier(e.Data)
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
 	if err := f.create(); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	prior, err = f.earlier(e.Data)
+	own, err := readLedger(f.ledger())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("output: %w", err)
 	}
 	f.fit = 1
-	own, err := readLedger(filepath.Join(f.path, LedgerFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
 	for _, o := range own {
 		f.fit = max(f.fit, o.Fit+1)
 	}
@@ -123,6 +153,8 @@ func (f *folder) reserve(e Entry) (prior []Entry, err error) {
 	f.entry = e
 	return prior, f.append(e)
 }
+
+func (f *folder) ledger() string { return filepath.Join(f.path, LedgerFile) }
 
 // settle records how the fit ended. The reservation stays.
 func (f *folder) settle(charged float64, complete bool) error {
@@ -134,6 +166,11 @@ func (f *folder) settle(charged float64, complete bool) error {
 	return f.append(e)
 }
 
+// charged says of an error after the reservation what it cost.
+func (f *folder) charged(err error) error {
+	return fmt.Errorf("%w\nthe whole budget stays charged in %s", err, f.ledger())
+}
+
 // append writes a line and waits for it to be on stable storage.
 func (f *folder) append(e Entry) error {
 	e.Time = time.Now().UTC().Truncate(time.Second)
@@ -141,15 +178,16 @@ func (f *folder) append(e Entry) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(f.path, LedgerFile)
-	if err := dropTorn(path); err != nil {
+	path := f.ledger()
+	start, err := mendTail(path)
+	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	_, err = file.Write(append(line, '\n'))
+	_, err = file.Write(slices.Concat(start, line, newline))
 	if err == nil {
 		err = file.Sync()
 	}
@@ -159,42 +197,47 @@ func (f *folder) append(e Entry) error {
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	return syncFolder(f.path)
-}
-
-// dropTorn removes what follows the last newline: an entry whose writing was cut
-// short, and so one that nothing was released under.
-func dropTorn(path string) error {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if end := bytes.LastIndexByte(text, '\n') + 1; end < len(text) {
-		return os.Truncate(path, int64(end))
+	if err := syncFolder(f.path); err != nil {
+		return fmt.Errorf("output: %w", err)
 	}
 	return nil
 }
 
-// earlier returns the reservations for the same table in this folder and in
-// the numbered folders beside it.
+var newline = []byte{'\n'}
+
+// mendTail sees to what follows the last newline. A whole entry, whose newline
+// an editor has dropped, is kept: start is the newline it lacks. Anything else
+// is an entry whose writing was cut short, and so one that nothing was released
+// under: it is removed.
+func mendTail(path string) (start []byte, err error) {
+	text, err := readRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	end := bytes.LastIndexByte(text, '\n') + 1
+	switch tail := text[end:]; {
+	case len(tail) == 0:
+		return nil, nil
+	case json.Unmarshal(tail, new(Entry)) == nil:
+		return newline, nil
+	}
+	return nil, os.Truncate(path, int64(end))
+}
+
+// earlier returns the reservations for the same table in this folder or, for a
+// numbered one, in those that exist, whatever numbers are missing.
 func (f *folder) earlier(data string) ([]Entry, error) {
 	paths := []string{f.path}
 	if f.base != "" {
-		paths = nil
-		for i := 1; i <= maxNumbered; i++ {
-			if _, err := os.Stat(f.numbered(i)); err != nil {
-				break
-			}
-			paths = append(paths, f.numbered(i))
+		var err error
+		if paths, err = f.siblings(); err != nil {
+			return nil, err
 		}
 	}
 	var prior []Entry
 	for _, p := range paths {
 		entries, err := readLedger(filepath.Join(p, LedgerFile))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
@@ -206,36 +249,81 @@ func (f *folder) earlier(data string) ([]Entry, error) {
 	return prior, nil
 }
 
-// readLedger reads a ledger file. A last line cut short by a crash is an
-// unfinished entry that nothing was released under.
+// siblings returns the folders named base or base-NUMBER.
+func (f *folder) siblings() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Dir(f.base))
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), f.base)
+		if number, numbered := strings.CutPrefix(rest, "-"); numbered {
+			_, err := strconv.ParseUint(number, 10, 64)
+			ok = ok && err == nil
+		} else {
+			ok = ok && rest == ""
+		}
+		if info, err := os.Stat(e.Name()); ok && err == nil && info.IsDir() {
+			paths = append(paths, e.Name())
+		}
+	}
+	return paths, nil
+}
+
+// readLedger reads a ledger file; one that does not exist is empty. A last line
+// cut short by a crash is an unfinished entry that nothing was released under.
 func readLedger(path string) ([]Entry, error) {
-	text, err := os.ReadFile(path)
+	text, err := readRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	var entries []Entry
-	for n := 1; ; n++ {
-		line, rest, whole := bytes.Cut(text, []byte{'\n'})
-		if !whole {
-			return entries, nil
-		}
+	for n := 1; len(text) > 0; n++ {
+		line, rest, whole := bytes.Cut(text, newline)
 		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil {
+		err := json.Unmarshal(line, &e)
+		switch {
+		case err == nil:
+			entries = append(entries, e)
+		case whole:
 			return nil, fmt.Errorf("ledger %s: line %d: not an entry: %w", path, n, err)
 		}
-		entries = append(entries, e)
 		text = rest
 	}
+	return entries, nil
 }
 
-// syncFolder makes a folder's new names durable, where the system can.
+// readRegular reads a file whole; one that does not exist is empty. It refuses
+// devices and pipes, which may never end.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("ledger %s: must be a regular file", path)
+	}
+	return os.ReadFile(path)
+}
+
+// syncFolder makes a folder's new names durable, where the system can: some
+// cannot sync a folder, and one that may be written to need not be readable.
 func syncFolder(path string) error {
 	d, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("output: %w", err)
+		return err
 	}
 	defer d.Close()
-	// Some systems cannot sync a folder; its files are synced all the same.
-	_ = d.Sync()
-	return nil
+	err = d.Sync()
+	if runtime.GOOS == "windows" || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		return nil
+	}
+	return err
 }

@@ -62,6 +62,9 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	defer context.AfterFunc(ctx, func() {
+		fmt.Fprintln(c.err, "stopping; what was reached will be saved, unless a second Ctrl-C ends this at once")
+	})()
 	p := newProgress(c.err)
 	fmt.Fprintf(c.err, "reading %s\n", config.DataPath())
 	fitted, err := config.Fit(ctx, train.Options{
@@ -105,6 +108,6 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if f.JSON {
 		return printJSON(c.out, planJSON(planned))
 	}
-	fmt.Fprint(c.out, outline(planned))
-	return nil
+	_, err = fmt.Fprint(c.out, outline(planned))
+	return err
 }

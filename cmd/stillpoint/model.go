@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -22,25 +21,18 @@ func (predictCommand) Help() string {
 gets an empty prediction.`
 }
 
-func (p *predictCommand) Run(ctx context.Context, c *console) (err error) {
+func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	m, err := model.Read(p.Model)
 	if err != nil {
 		return err
 	}
-	var w io.Writer = c.out
-	if p.Out != "" {
-		f, err := os.Create(p.Out)
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if closing := f.Close(); err == nil {
-				err = closing
-			}
-		}()
-		w = f
+	predict := func(w io.Writer) error {
+		return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where})
 	}
-	return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where})
+	if p.Out == "" {
+		return predict(c.out)
+	}
+	return writeFile(p.Out, []string{p.Model, p.Data}, predict)
 }
 
 type evaluateCommand struct {

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+)
+
+// scriptCommands are what the scripts use beyond testscript's own commands.
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"exits":     exits,
+	"refuses":   refuses,
+	"unchanged": unchanged,
+	"snapshot":  snapshot,
+	"keys":      keys,
+	"within":    within,
+	"ledger":    ledgerHas,
+	"replace":   replaceOnce,
+	"reseal":    reseal,
+	"simulated": simulated,
+	"gzip":      gzipTo,
+	"head":      headTo,
+	"lines":     lines,
+}
+
+func check(ts *testscript.TestScript, ok bool, format string, args ...any) {
+	if !ok {
+		ts.Fatalf(format, args...)
+	}
+}
+
+// runs executes a command and returns its exit code. A command that fails says
+// so in one message of its own, not by a panic.
+func runs(ts *testscript.TestScript, args []string) int {
+	err := ts.Exec(args[0], args[1:]...)
+	code := 0
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		code = failed.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	stderr := ts.ReadFile("stderr")
+	check(ts, !strings.Contains(stderr, "goroutine "), "a panic")
+	check(ts, (code == 0) == !strings.Contains("\n"+stderr, "\nstillpoint: "), "exit code %d: the message does not fit", code)
+	return code
+}
+
+// exits CODE COMMAND... runs a command that must end with that exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) > 1, "usage: exits CODE COMMAND...")
+	if got := strconv.Itoa(runs(ts, args[1:])); got != args[0] {
+		ts.Fatalf("exit code %s: must be %s", got, args[0])
+	}
+}
+
+// refuses OLD NEW PATTERN runs fit on people.yaml with OLD replaced by NEW. It
+// must fail with exit code 1, print nothing to standard output, print a message
+// that matches PATTERN, and leave nothing behind.
+func refuses(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 3, "usage: refuses OLD NEW PATTERN")
+	const file = "refused.yaml"
+	text := ts.ReadFile("people.yaml")
+	check(ts, strings.Count(text, args[0]) == 1, "%q: must be in people.yaml once", args[0])
+	path := ts.MkAbs(file)
+	ts.Check(os.WriteFile(path, []byte(strings.Replace(text, args[0], args[1], 1)), 0o666))
+	defer os.Remove(path)
+	for _, out := range [][]string{nil, {"--out", "new"}, {"--out", "new", "--overwrite"}} {
+		exits(ts, false, slices.Concat([]string{"1", "stillpoint", "fit", file}, out))
+		check(ts, ts.ReadFile("stdout") == "", "something on standard output")
+		matched, err := regexp.MatchString(args[2], ts.ReadFile("stderr"))
+		ts.Check(err)
+		check(ts, matched, "standard error does not match %q", args[2])
+		unchangedBut(ts, file)
+	}
+}
+
+// seen is what a script's folder held at the start or the last snapshot.
+type seen struct{ files map[string]string }
+
+type seenKey struct{}
+
+func remember(dir string, values map[any]any) (err error) {
+	s := new(seen)
+	s.files, err = listing(dir)
+	values[seenKey{}] = s
+	return err
+}
+
+// snapshot takes note of all files for later calls of unchanged.
+func snapshot(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 0, "usage: snapshot")
+	files, err := listing(ts.Getenv("WORK"))
+	ts.Check(err)
+	ts.Value(seenKey{}).(*seen).files = files
+}
+
+// unchanged demands that no file or folder appeared, vanished or changed since
+// the start or the last snapshot.
+func unchanged(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 0, "usage: unchanged")
+	unchangedBut(ts, "")
+}
+
+func unchangedBut(ts *testscript.TestScript, but string) {
+	now, err := listing(ts.Getenv("WORK"))
+	ts.Check(err)
+	delete(now, but)
+	before := ts.Value(seenKey{}).(*seen).files
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		was, existed := before[path]
+		check(ts, existed, "%s was left behind", path)
+		check(ts, was == now[path], "%s was changed", path)
+	}
+	check(ts, len(now) == len(before), "a file has vanished")
+}
+
+// listing maps the paths below a folder to what they hold.
+func listing(dir string) (map[string]string, error) {
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		if entry.Name() == ".tmp" || entry.Name() == "tmp" {
+			return fs.SkipDir
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		files[name] = entry.Type().String()
+		if entry.Type().IsRegular() {
+			text, err := os.ReadFile(path)
+			files[name] += fmt.Sprintf(" %x", sha256.Sum256(text))
+			return err
+		}
+		return nil
+	})
+	return files, err
+}
+
+func object(ts *testscript.TestScript, file string) map[string]any {
+	var o map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &o))
+	return o
+}
+
+// keys FILE KEY... demands a JSON object with these keys and no others.
+func keys(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) > 1, "usage: keys FILE KEY...")
+	got := slices.Sorted(maps.Keys(object(ts, args[0])))
+	want := slices.Sorted(slices.Values(args[1:]))
+	check(ts, slices.Equal(got, want), "%s has the keys %q: must have %q", args[0], got, want)
+}
+
+// within FILE KEY LOW HIGH demands a number in [LOW, HIGH] in a JSON object.
+func within(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 4, "usage: within FILE KEY LOW HIGH")
+	x, isNumber := object(ts, args[0])[args[1]].(float64)
+	low, err := strconv.ParseFloat(args[2], 64)
+	ts.Check(err)
+	high, err := strconv.ParseFloat(args[3], 64)
+	ts.Check(err)
+	check(ts, isNumber && x >= low && x <= high, "%s = %v: must be in [%v, %v]", args[1], x, low, high)
+}
+
+// ledger FILE ENTRY... demands these entries in this order, reservations with
+// the whole mu.
+func ledgerHas(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) > 1, "usage: ledger FILE ENTRY...")
+	var got []string
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var e struct {
+			Entry, Relation    string
+			Epsilon, Delta, Mu float64
+		}
+		ts.Check(json.Unmarshal([]byte(line), &e))
+		mu, err := account.GaussianMu(e.Epsilon, e.Delta)
+		ts.Check(err)
+		check(ts, e.Mu == mu && e.Relation != "", "%s: mu must be %v", line, mu)
+		got = append(got, e.Entry)
+	}
+	check(ts, slices.Equal(got, args[1:]), "%s: entries %q", args[0], got)
+}
+
+// replace FILE OLD NEW replaces the first OLD in a file.
+func replaceOnce(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 3, "usage: replace FILE OLD NEW")
+	text := ts.ReadFile(args[0])
+	check(ts, strings.Contains(text, args[1]), "%q: is not in %s", args[1], args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o666))
+}
+
+// reseal FILE recomputes the checksum of a certificate, as a forger would.
+func reseal(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 1, "usage: reseal FILE")
+	text := []byte(ts.ReadFile(args[0]))
+	at := bytes.LastIndex(text, []byte(`  "checksum"`))
+	head := text[:at]
+	sum := sha256.Sum256(slices.Concat(head, []byte("}\n")))
+	sealed := fmt.Appendf(slices.Clone(head), "  \"checksum\": \"sha256:%x\"\n}\n", sum)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), sealed, 0o666))
+}
+
+// simulated FILE writes the certificate of a run with simulated coins.
+func simulated(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 1, "usage: simulated FILE")
+	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	ts.Check(err)
+	event, err := account.GaussianEvent("gradient", account.Everyone, 2, 20)
+	ts.Check(err)
+	event.Simulated = true
+	c, err := certificate.New(certificate.Params{
+		Software: "test", Budget: budget, Records: 10, Algorithm: certificate.Algorithm{Name: "gd"}, Complete: true,
+		Coins: certificate.Simulated, ModelSHA256: strings.Repeat("0", 64), Events: []account.Event{event},
+	})
+	ts.Check(err)
+	ts.Check(c.Write(ts.MkAbs(args[0])))
+}
+
+// gzip FILE OUT [BYTES] compresses a file and keeps only so many bytes.
+func gzipTo(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) >= 2, "usage: gzip FILE OUT [BYTES]")
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	ts.Check(z.Close())
+	keep := b.Len()
+	if len(args) > 2 {
+		keep, err = strconv.Atoi(args[2])
+		ts.Check(err)
+		check(ts, keep < b.Len(), "%d bytes: must be fewer than the %d there are", keep, b.Len())
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes()[:keep], 0o666))
+}
+
+// head N FILE OUT copies the first N lines of a file.
+func headTo(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 3, "usage: head N FILE OUT")
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	parts := strings.SplitAfterN(ts.ReadFile(args[1]), "\n", n+1)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Join(parts[:n], "")), 0o666))
+}
+
+// lines FILE N demands a file of N lines.
+func lines(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 2, "usage: lines FILE N")
+	got := strconv.Itoa(strings.Count(ts.ReadFile(args[0]), "\n"))
+	check(ts, got == args[1], "%s has %s lines: must have %s", args[0], got, args[1])
+}

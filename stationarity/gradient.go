@@ -1,0 +1,89 @@
+// Package stationarity measures how stationary a point is, directly from rows
+// that its caller holds. Nothing in it is private: it serves experiments on
+// generated or public data.
+package stationarity
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Sample is rows of equal length with their targets.
+type Sample struct {
+	Rows    [][]float32
+	Targets []float64
+}
+
+// Gradient returns the gradient at w of the mean loss over the sample plus the
+// regularizer, which may be nil.
+func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64, error) {
+	g := make([]float64, len(w))
+	n := float64(len(s.Rows))
+	switch l := l.(type) {
+	case loss.RankOne:
+		slope := make([]float64, 1)
+		for i, x := range s.Rows {
+			l.Slopes(slope, []float64{margin(w, x)}, s.Targets[i:i+1])
+			for j, v := range x {
+				g[j] += slope[0] * float64(v) / n
+			}
+		}
+	case loss.General:
+		one := make([]float64, len(w))
+		for i, x := range s.Rows {
+			l.Gradient(one, w, x, s.Targets[i])
+			for j, v := range one {
+				g[j] += v / n
+			}
+		}
+	default:
+		return nil, fmt.Errorf("stationarity: loss = %s: must be a rank-one or a general loss", l.Name())
+	}
+	if r != nil {
+		r.AddGradient(g, w)
+	}
+	return g, nil
+}
+
+// Objective returns the mean loss over the sample plus the regularizer.
+func Objective(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (float64, error) {
+	var sum float64
+	switch l := l.(type) {
+	case loss.RankOne:
+		value := make([]float64, 1)
+		for i, x := range s.Rows {
+			l.Values(value, []float64{margin(w, x)}, s.Targets[i:i+1])
+			sum += value[0]
+		}
+	case loss.General:
+		for i, x := range s.Rows {
+			sum += l.Value(w, x, s.Targets[i])
+		}
+	default:
+		return 0, fmt.Errorf("stationarity: loss = %s: must be a rank-one or a general loss", l.Name())
+	}
+	sum /= float64(len(s.Rows))
+	if r != nil {
+		sum += r.Value(w)
+	}
+	return sum, nil
+}
+
+// Norm returns the Euclidean norm.
+func Norm(v []float64) float64 {
+	var s float64
+	for _, x := range v {
+		s = math.Hypot(s, x)
+	}
+	return s
+}
+
+func margin(w []float64, x []float32) float64 {
+	var z float64
+	for j, v := range x {
+		z += w[j] * float64(v)
+	}
+	return z
+}

@@ -1,0 +1,79 @@
+package train
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReadConfig(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"empty", "", "is empty"},
+		{"blank", " \n\n", "is empty"},
+		{"comments", "# nothing\n", "must be YAML with the keys"},
+		{"table", people(5), "must be YAML with the keys"},
+		{"broken", strings.Replace(peopleYAML, "]}", "}", 1), "[4:"},
+		{"list", "- data: x\n", "[1:1]"},
+		{"unknown key", peopleYAML + "privcy: 1\n", `unknown field "privcy"`},
+		{"unknown key below", strings.Replace(peopleYAML, "delta:", "dleta:", 1), `unknown field "dleta"`},
+		{"unknown schema key", strings.Replace(peopleYAML, "columns:", "colums:", 1), "colums: unknown key"},
+		{"repeated key", strings.Replace(peopleYAML, "epsilon: 1,", "epsilon: 1, epsilon: 10,", 1), `"epsilon" already defined`},
+		{"two documents", peopleYAML + "---\n" + peopleYAML, "must be one YAML document"},
+		{"text for a number", strings.Replace(peopleYAML, "epsilon: 1,", "epsilon: one,", 1), "[9:"},
+		{"half a record", strings.Replace(peopleYAML, "one}", "one, records: 5.7}", 1), "5.7: must be a whole number"},
+		{"half a step", peopleYAML + "train: {steps: 1.5}\n", "1.5: must be a whole number"},
+		{"no data", strings.Replace(peopleYAML, "people.csv", `""`, 1), "data: must name the table"},
+		{"no schema", "data: x\nmodel: {loss: logistic}\n", "schema: must describe"},
+		{"no loss", strings.Replace(peopleYAML, "logistic", `""`, 1), "model.loss: must name a loss"},
+		{"no relation", strings.Replace(peopleYAML, ", relation: replace-one", "", 1), "privacy.relation: must be replace-one or add-or-remove"},
+		{"records", strings.Replace(peopleYAML, "one}", "one, records: -4}", 1), "privacy.records = -4: must be >= 1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			path := write(t, filepath.Join(t.TempDir(), "people.yaml"), test.text)
+			c, err := ReadConfig(path)
+			if c != nil {
+				t.Error("a configuration beside the error")
+			}
+			wantError(t, err, test.want)
+			wantError(t, err, path)
+		})
+	}
+	_, err := ReadConfig(filepath.Join(t.TempDir(), "absent.yaml"))
+	wantError(t, err, "absent.yaml: no such file")
+}
+
+// A table given for a configuration must not be quoted.
+func TestReadConfigDoesNotQuoteATable(t *testing.T) {
+	for _, table := range []string{
+		"age,note\n48151623,quokka\n",
+		"age;note\n48151623;quokka\n",
+		"48151623,quokka\n",
+		"age: note\n48151623: quokka\n",
+		"- 48151623\n- quokka\n",
+		"\"48151623\n\tquokka",
+		"[48151623, quokka",
+		"schema,age\nquokka,48151623\n",
+	} {
+		_, err := ReadConfig(write(t, filepath.Join(t.TempDir(), "people.csv"), table))
+		wantError(t, err, "must be YAML with the keys")
+		if err != nil && (strings.Contains(err.Error(), "48151623") || strings.Contains(err.Error(), "quokka")) {
+			t.Errorf("%v: quotes the table", err)
+		}
+	}
+}
+
+func TestDataPath(t *testing.T) {
+	c := config(t, 1)
+	if c.Name() != "people" || filepath.Base(c.DataPath()) != "people.csv" || !filepath.IsAbs(c.DataPath()) {
+		t.Errorf("name %q, data %q", c.Name(), c.DataPath())
+	}
+	c.Data = "/elsewhere/x.csv"
+	if c.DataPath() != "/elsewhere/x.csv" {
+		t.Errorf("data %q", c.DataPath())
+	}
+	c, err := ReadConfig(write(t, filepath.Join("sub", "a.b.yaml"), peopleYAML))
+	if err != nil || c.Name() != "a.b" || c.DataPath() != filepath.Join("sub", "people.csv") {
+		t.Errorf("name %q, data %q, %v", c.Name(), c.DataPath(), err)
+	}
+}

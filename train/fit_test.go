@@ -1,0 +1,304 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+func verified(t *testing.T, f *Fitted) *certificate.Report {
+	t.Helper()
+	cert, err := certificate.Read(f.CertificatePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := cert.Verify()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := certificate.VerifyModel(cert, f.ModelPath); err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// kinds lists the entries of a ledger.
+func kinds(t *testing.T, folder string) string {
+	t.Helper()
+	entries, err := readLedger(filepath.Join(folder, LedgerFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s []string
+	for _, e := range entries {
+		s = append(s, e.Entry)
+	}
+	return strings.Join(s, " ")
+}
+
+func TestFit(t *testing.T) {
+	c := config(t, 300, "logistic}", "logistic, regularizer: l2(0.01), radius: 5}")
+	f, err := c.Fit(context.Background(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := verified(t, f)
+	if !r.Complete || r.Records != 300 || r.Epsilon > 1 || r.Delta != 1e-6 || r.Relation != account.ReplaceOne || r.Events != f.Outline.Steps {
+		t.Errorf("report %+v of %d steps", r, f.Outline.Steps)
+	}
+	if !(f.Charged <= f.Budget.Charge()) || f.Charged != r.Charged {
+		t.Errorf("charged %v of %v, certified %v", f.Charged, f.Budget.Charge(), r.Charged)
+	}
+	m, err := model.Read(f.ModelPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Regularizer().Name(); got != "l2(0.01)" {
+		t.Errorf("regularizer %s", got)
+	}
+	var norm float64
+	for _, w := range m.Weights() {
+		norm = math.Hypot(norm, w)
+	}
+	if norm > 5*(1+1e-12) || norm == 0 {
+		t.Errorf("norm of the weights %v: must be in the ball of radius 5", norm)
+	}
+	if f.Folder != "people-fit" || kinds(t, f.Folder) != "reserved settled" {
+		t.Errorf("folder %s: %s", f.Folder, kinds(t, f.Folder))
+	}
+}
+
+// The whole budget is in the ledger when the first answer comes, and not before
+// everything is settled.
+func TestReservedBeforeTheFirstRelease(t *testing.T) {
+	c := config(t, 300)
+	var planned, first bool
+	_, err := c.Fit(context.Background(), Options{
+		Software: "test",
+		Planned: func(Planned) {
+			planned = true
+			empty(t)
+		},
+		Step: func(s Step) {
+			if s.Number > 1 {
+				return
+			}
+			first = true
+			entries, err := readLedger(filepath.Join("people-fit", LedgerFile))
+			if err != nil || len(entries) != 1 {
+				t.Fatalf("ledger %v, %v", entries, err)
+			}
+			mu, _ := account.GaussianMu(1, 1e-6)
+			if e := entries[0]; e.Entry != "reserved" || e.Mu != mu || e.Epsilon != 1 || e.Delta != 1e-6 || e.Relation != account.ReplaceOne || e.Data != c.DataPath() {
+				t.Errorf("entry %+v", e)
+			}
+			if _, err := os.Stat(filepath.Join("people-fit", ModelFile)); err == nil {
+				t.Error("a model before the end")
+			}
+		},
+	})
+	if err != nil || !planned || !first {
+		t.Errorf("planned %v, first %v, %v", planned, first, err)
+	}
+}
+
+// If the reservation cannot be written, nothing is asked.
+func TestNoReservationNoRelease(t *testing.T) {
+	c := config(t, 300)
+	if err := os.MkdirAll(filepath.Join("out", LedgerFile), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Fit(context.Background(), Options{
+		Software: "test", Out: "out", Overwrite: true,
+		Step: func(Step) { t.Error("a step without a reservation") },
+	})
+	wantError(t, err, filepath.Join("out", LedgerFile)+": must be a regular file")
+}
+
+// Once reserved, an error says that the budget is gone.
+func TestErrorAfterReservation(t *testing.T) {
+	c := config(t, 300)
+	_, err := c.Fit(context.Background(), Options{
+		Software: "test", Out: "out",
+		Step: func(Step) { os.MkdirAll(filepath.Join("out", ModelFile), 0o777) },
+	})
+	wantError(t, err, "the whole budget stays charged in "+filepath.Join("out", LedgerFile))
+	if kinds(t, "out") != "reserved" {
+		t.Errorf("ledger: %s", kinds(t, "out"))
+	}
+}
+
+func TestCancelledBeforeAnything(t *testing.T) {
+	c := config(t, 300)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	f, err := c.Fit(ctx, Options{Software: "test"})
+	wantError(t, err, "nothing was charged")
+	if f != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", f, err)
+	}
+	empty(t)
+}
+
+func TestCancelledBeforeTheReservation(t *testing.T) {
+	c := config(t, 300)
+	ctx, cancel := context.WithCancel(context.Background())
+	f, err := c.Fit(ctx, Options{Software: "test", Planned: func(Planned) { cancel() }})
+	wantError(t, err, "nothing was charged")
+	if f != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", f, err)
+	}
+	empty(t)
+}
+
+// What is reached when a fit is interrupted is written and certified as
+// incomplete; the reservation stays.
+func TestCancelledOnTheWay(t *testing.T) {
+	for _, output := range []string{"tail-average", "last", "smallest", "random"} {
+		for _, after := range []int{1, 70} {
+			c := config(t, 300)
+			c.Train.Steps, c.Train.Output = 100, output
+			ctx, cancel := context.WithCancel(context.Background())
+			f, err := c.Fit(ctx, Options{Software: "test", Step: func(s Step) {
+				if s.Number == after {
+					cancel()
+				}
+			}})
+			if f == nil || !errors.Is(err, context.Canceled) {
+				t.Fatalf("%s: %v, %v", output, f, err)
+			}
+			r := verified(t, f)
+			if f.Result.Complete || r.Complete || f.Result.Steps != after || r.Events != after || !(r.Charged < f.Budget.Charge()) {
+				t.Errorf("%s: %d steps of %d, report %+v", output, f.Result.Steps, after, r)
+			}
+			if m, err := model.Read(f.ModelPath); err != nil || m.Complete() {
+				t.Errorf("%s: the model says it is complete, or %v", output, err)
+			}
+			entries, _ := readLedger(filepath.Join(f.Folder, LedgerFile))
+			if len(entries) != 2 || entries[0].Entry != "reserved" || entries[1].Entry != "interrupted" || entries[1].Charged != r.Charged || entries[0].Mu != f.Budget.Mu() {
+				t.Errorf("%s: ledger %+v", output, entries)
+			}
+		}
+	}
+}
+
+func TestRecordsMustMatch(t *testing.T) {
+	c := config(t, 300, "replace-one", "replace-one, records: 299")
+	_, err := c.Fit(context.Background(), Options{Software: "test"})
+	wantError(t, err, "privacy.records = 299: must be the number of rows, 300, or be left out")
+	empty(t)
+	c = config(t, 300, "replace-one", "replace-one, records: 300")
+	if _, err := c.Fit(context.Background(), Options{Software: "test"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Under add-or-remove nothing that a fit says depends on the number of rows.
+func TestAddOrRemoveHidesTheNumberOfRows(t *testing.T) {
+	var first Planned
+	for i, n := range []int{1, 299, 301} {
+		c := config(t, n, "replace-one", "add-or-remove, records: 300")
+		f, err := c.Fit(context.Background(), Options{Software: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = f.Planned
+		}
+		r := verified(t, f)
+		if f.Planned != first || r.Records != 300 || r.Relation != account.AddOrRemove || r.Events != first.Outline.Steps {
+			t.Errorf("%d rows: %+v, certified %+v", n, f.Planned, r)
+		}
+		if text := read(t, f.CertificatePath) + read(t, f.ModelPath); n != 1 && (strings.Contains(text, ": 299,") || strings.Contains(text, ": 301,")) {
+			t.Errorf("%d rows: the files show it", n)
+		}
+	}
+}
+
+func TestOneRecord(t *testing.T) {
+	c := config(t, 1)
+	f, err := c.Fit(context.Background(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := verified(t, f); r.Records != 1 || !(f.Outline.Effective < 30) {
+		t.Errorf("%+v, N %v", r, f.Outline.Effective)
+	}
+}
+
+// k fits at one budget are sqrt(k) times its mu.
+func TestSum(t *testing.T) {
+	c := config(t, 300)
+	var f *Fitted
+	for k := 1; k <= 4; k++ {
+		var err error
+		if f, err = c.Fit(context.Background(), Options{Software: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		mu := f.Budget.Mu() * math.Sqrt(float64(k))
+		want, err := account.GaussianEpsilon(mu, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := f.Sum(); !ok || math.Abs(got-want) > 1e-9*want || len(f.Earlier) != k-1 {
+			t.Errorf("fit %d: epsilon %v, %v, %d earlier: must be %v", k, got, ok, len(f.Earlier), want)
+		}
+	}
+	if f.Folder != "people-fit-4" {
+		t.Errorf("folder %s", f.Folder)
+	}
+	f.Earlier[0].Relation = account.AddOrRemove
+	if _, ok := f.Sum(); ok {
+		t.Error("a sum over two relations")
+	}
+}
+
+func TestOverwriteKeepsTheCharge(t *testing.T) {
+	c := config(t, 300)
+	fit := func(overwrite bool) (*Fitted, error) {
+		return c.Fit(context.Background(), Options{Software: "test", Out: "out", Overwrite: overwrite})
+	}
+	if _, err := fit(false); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, filepath.Join("out", LedgerFile))
+	for _, file := range []string{ModelFile, CertificateFile, LedgerFile} {
+		keep := filepath.Join(t.TempDir(), file)
+		for _, other := range []string{ModelFile, CertificateFile, LedgerFile} {
+			if other != file {
+				os.Rename(filepath.Join("out", other), keep+other)
+			}
+		}
+		_, err := fit(false)
+		wantError(t, err, "holds an earlier fit ("+file+")")
+		for _, other := range []string{ModelFile, CertificateFile, LedgerFile} {
+			if other != file {
+				os.Rename(keep+other, filepath.Join("out", other))
+			}
+		}
+	}
+	f, err := fit(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := read(t, filepath.Join("out", LedgerFile))
+	if !strings.HasPrefix(after, before) || kinds(t, "out") != "reserved settled reserved settled" {
+		t.Errorf("ledger:\n%s", after)
+	}
+	if len(f.Earlier) != 1 || f.Earlier[0].Fit != 1 {
+		t.Errorf("earlier %+v", f.Earlier)
+	}
+	entries, _ := readLedger(filepath.Join("out", LedgerFile))
+	if entries[2].Fit != 2 || entries[3].Fit != 2 {
+		t.Errorf("fits are not numbered: %+v", entries)
+	}
+	verified(t, f)
+}

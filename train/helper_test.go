@@ -1,0 +1,89 @@
+package train
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const peopleYAML = `data: people.csv
+schema:
+  columns:
+    age: {number: [0, 100]}
+    sex: {category: [f, m]}
+    note: ignore
+  target: {column: sick, classes: ["0", "1"]}
+model: {loss: logistic}
+privacy: {epsilon: 1, delta: 1e-6, relation: replace-one}
+`
+
+// people is a table for peopleYAML in which the old are sick more often.
+func people(n int) string {
+	coin := rand.New(rand.NewPCG(1, uint64(n)))
+	var b strings.Builder
+	b.WriteString("age,sex,note,sick\n")
+	for range n {
+		age, sick := 20+coin.IntN(60), 0
+		if coin.IntN(60) < age-20 {
+			sick = 1
+		}
+		fmt.Fprintf(&b, "%d,%s,x,%d\n", age, []string{"f", "m"}[coin.IntN(2)], sick)
+	}
+	return b.String()
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// config reads peopleYAML, changed by pairs of old and new text, beside a table
+// of n rows. The current folder becomes an empty one.
+func config(t *testing.T, n int, changes ...string) *Config {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	in := t.TempDir()
+	write(t, filepath.Join(in, "people.csv"), people(n))
+	c, err := ReadConfig(write(t, filepath.Join(in, "people.yaml"), strings.NewReplacer(changes...).Replace(peopleYAML)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// empty demands that nothing is in the current folder.
+func empty(t *testing.T) {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Errorf("left behind: %s", e.Name())
+	}
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v: must contain %q", err, want)
+	}
+}

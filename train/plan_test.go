@@ -1,0 +1,108 @@
+package train
+
+import (
+	"context"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+func TestPlan(t *testing.T) {
+	c := config(t, 300)
+	p, err := c.Plan(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu, err := account.GaussianMu(1, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Records != 300 || p.Dim != 5 || p.Budget.Mu() != mu {
+		t.Errorf("records %v, dim %d, mu %v: must be 300, 5, %v", p.Records, p.Dim, p.Budget.Mu(), mu)
+	}
+	if want := 300 * mu / math.Sqrt(5); math.Abs(p.Outline.Effective-want) > 1e-12*want {
+		t.Errorf("effective size %v: must be n mu/sqrt(d) = %v", p.Outline.Effective, want)
+	}
+	empty(t)
+}
+
+// With privacy.records the table is not opened.
+func TestPlanWithoutTable(t *testing.T) {
+	for _, relation := range []string{"replace-one", "add-or-remove"} {
+		c := config(t, 300, "replace-one", relation+", records: 12345")
+		if err := os.Remove(c.DataPath()); err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.Plan(context.Background())
+		if err != nil || p.Records != 12345 {
+			t.Errorf("%s: records %v, %v", relation, p.Records, err)
+		}
+		// Removing a row moves a sum half as far as replacing one.
+		neighbours := map[string]float64{"replace-one": 2, "add-or-remove": 1}[relation]
+		want := 12345 * p.Budget.Mu() / math.Sqrt(5) * 2 / neighbours
+		if math.Abs(p.Outline.Effective-want) > 1e-12*want {
+			t.Errorf("%s: effective size %v: must be %v", relation, p.Outline.Effective, want)
+		}
+	}
+}
+
+func TestPlanCountsWhatTheFilterKeeps(t *testing.T) {
+	c := config(t, 300, "classes: [\"0\", \"1\"]}", "classes: [\"0\", \"1\"]}\n  where: sex=f")
+	p, err := c.Plan(context.Background())
+	if err != nil || p.Records < 100 || p.Records > 200 {
+		t.Errorf("records %v, %v: must be about half of 300", p.Records, err)
+	}
+}
+
+// What Plan refuses, Fit refuses with the same words, and neither leaves
+// anything behind.
+func TestRefusals(t *testing.T) {
+	value := func(x float64) *float64 { return &x }
+	tests := []struct {
+		name   string
+		change func(*Config)
+		want   string
+	}{
+		{"no epsilon", func(c *Config) { c.Privacy.Epsilon = nil }, "privacy.epsilon: must be given"},
+		{"no delta", func(c *Config) { c.Privacy.Delta = nil }, "privacy.delta: must be given"},
+		{"epsilon NaN", func(c *Config) { c.Privacy.Epsilon = value(math.NaN()) }, "epsilon = NaN: must be finite and > 0"},
+		{"epsilon 0", func(c *Config) { c.Privacy.Epsilon = value(0) }, "epsilon = 0: must be finite and > 0"},
+		{"epsilon -1", func(c *Config) { c.Privacy.Epsilon = value(-1) }, "epsilon = -1: must be finite and > 0"},
+		{"epsilon Inf", func(c *Config) { c.Privacy.Epsilon = value(math.Inf(1)) }, "epsilon = +Inf: must be finite and > 0"},
+		{"delta 0", func(c *Config) { c.Privacy.Delta = value(0) }, "delta = 0: must be > 0 and < 1"},
+		{"delta 1", func(c *Config) { c.Privacy.Delta = value(1) }, "delta = 1: must be > 0 and < 1"},
+		{"delta 2", func(c *Config) { c.Privacy.Delta = value(2) }, "delta = 2: must be > 0 and < 1"},
+		{"delta NaN", func(c *Config) { c.Privacy.Delta = value(math.NaN()) }, "delta = NaN: must be > 0 and < 1"},
+		{"extreme budget", func(c *Config) { c.Privacy.Epsilon, c.Privacy.Delta = value(1e-300), value(1e-300) }, "too extreme"},
+		{"relation", func(c *Config) { c.Privacy.Relation = "replace" }, `relation = "replace": must be replace-one or add-or-remove`},
+		{"records unknown", func(c *Config) { c.Privacy.Relation = "add-or-remove" }, "privacy.records: must declare the public number of records under add-or-remove"},
+		{"algorithm", func(c *Config) { c.Train.Algorithm = "sgd" }, `train.algorithm = "sgd": must be one of [gd]`},
+		{"output", func(c *Config) { c.Train.Output = "best" }, `train.output: optimize: output = "best": must be one of`},
+		{"steps", func(c *Config) { c.Train.Steps = -1 }, "steps = -1: must be between"},
+		{"step scale", func(c *Config) { c.Train.StepScale = math.Inf(1) }, "step scale = +Inf: must be finite and > 0"},
+		{"multiplier", func(c *Config) { c.Train.Multiplier = -2 }, "multiplier = -2: must be finite and > 0"},
+		{"loss", func(c *Config) { c.Model.Loss = "hinge" }, `model.loss: loss: name = "hinge": must be one of`},
+		{"loss parameter", func(c *Config) { c.Model.Loss = "huber" }, "model.loss: loss: name = \"huber\": has 0 parameters: must be delta"},
+		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" }, `model.loss = huber(0.1): is for a real target: schema.target "sick" is declared otherwise`},
+		{"regularizer", func(c *Config) { c.Model.Regularizer = "l1(3)" }, `model.regularizer: loss: regularizer: name = "l1": must be one of`},
+		{"lambda", func(c *Config) { c.Model.Regularizer = "l2(-1)" }, "lambda = -1: must be between"},
+		{"radius", func(c *Config) { c.Model.Radius = -3 }, "radius = -3: must be finite and > 0"},
+		{"radius NaN", func(c *Config) { c.Model.Radius = math.NaN() }, "radius = NaN: must be finite and > 0"},
+		{"no table", func(c *Config) { c.Data = "absent.csv" }, "absent.csv: no such file"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := config(t, 20)
+			test.change(c)
+			_, err := c.Plan(context.Background())
+			wantError(t, err, test.want)
+			_, err = c.Fit(context.Background(), Options{Software: "test"})
+			wantError(t, err, test.want)
+			_, err = c.Fit(context.Background(), Options{Software: "test", Out: "out"})
+			wantError(t, err, test.want)
+			empty(t)
+		})
+	}
+}
