@@ -19,6 +19,7 @@
 // the number of questions, their kinds and their sizes do not depend on
 // records. Errors about a data file name the file and the rule it breaks, never
 // a line, a cell or a count; a faulty record (malformed, not a number, without
-// a target) is silent and contributes zero. The number of rows is public under
+// a target) is silent and contributes the public centre of its clip ball, which
+// is zero for a gradient. The number of rows is public under
 // replace-one.
 package curator

@@ -97,7 +97,7 @@ func read(ctx context.Context, c Config) (*row.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rows.Len() == 0 {
+	if rows.Len() == 0 && c.Budget.Relation() != account.AddOrRemove {
 		return nil, fmt.Errorf("curator: %s: no row is left after the public filter", c.Path)
 	}
 	return rows, nil

@@ -159,7 +159,7 @@ func (s *STORMPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Resu
 			terms = mix(terms[0], difference, K)
 		}
 		if len(terms) == 0 {
-			// The iterate has not moved and the estimate is exact: nothing to ask.
+			// The iterate has not moved and the best gain is 0: nothing to ask.
 			out.visit(w, 0, norm(estimate))
 			continue
 		}
@@ -194,10 +194,13 @@ func (s *STORMPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Resu
 // move.
 func mix(gradient, difference query.Term, K float64) []query.Term {
 	var terms []query.Term
-	if K > 0 {
+	// Questions take no weights or radii below 2^-200; far above that a term is
+	// already nothing beside the other.
+	const least = 0x1p-100
+	if K > least {
 		terms = append(terms, gradient.Weighted(K))
 	}
-	if K < 1 && difference.Ball().Radius > 0 {
+	if 1-K > least && difference.Ball().Radius > least {
 		terms = append(terms, difference.Weighted(1-K))
 	}
 	return terms

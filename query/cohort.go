@@ -7,14 +7,13 @@ import "github.com/stillpoint-dp/stillpoint/account"
 // number of records; under add-or-remove it is a public expectation.
 //
 // Handles are made by the session that holds the records and mean something to
-// that session only. The zero Cohort is invalid: its size is zero.
+// that session only; it refuses identifiers and sizes that are not its own. The zero Cohort is invalid: its size is zero.
 type Cohort struct {
 	id   uint64
 	size float64
 }
 
-// NewCohort makes a handle. Sessions call it; a handle a session did not make
-// is refused by it.
+// NewCohort makes a handle. Sessions call it.
 func NewCohort(id uint64, size float64) Cohort { return Cohort{id: id, size: size} }
 
 // ID returns the identifier; account.Everyone is the cohort of all records.

@@ -13,6 +13,10 @@ type Question struct {
 	charge float64
 }
 
+// maxTerms keeps the rounding errors of adding terms far inside the slack that
+// is charged for.
+const maxTerms = 1 << 16
+
 // New makes a question. All terms must be over the same cohort and have
 // answers of the same dimension; charge, in units of mu^2, must be finite and
 // > 0. The noise follows from the charge: sigma is the sum's sensitivity over
@@ -25,12 +29,18 @@ func New(charge float64, terms ...Term) (Question, error) {
 	if len(terms) == 0 {
 		return Question{}, fmt.Errorf("query: terms: must have at least one")
 	}
+	if len(terms) > maxTerms {
+		return Question{}, fmt.Errorf("query: terms: %d of them: must be at most %d", len(terms), maxTerms)
+	}
 	for _, t := range terms {
 		if err := t.validate(); err != nil {
 			return Question{}, err
 		}
 		if t.cohort != terms[0].cohort {
 			return Question{}, fmt.Errorf("query: cohort %d beside cohort %d: terms must share one cohort", t.cohort.id, terms[0].cohort.id)
+		}
+		if (t.kind == Value) != (terms[0].kind == Value) {
+			return Question{}, fmt.Errorf("query: %v beside %v: a value cannot be added to a vector", t.kind, terms[0].kind)
 		}
 		if t.Dim() != terms[0].Dim() || len(t.w) != len(terms[0].w) {
 			return Question{}, fmt.Errorf("query: %v beside %v: terms must share one dimension", t.kind, terms[0].kind)
@@ -78,7 +88,7 @@ func (q Question) PointDim() int {
 func (q Question) Clip() float64 {
 	var c float64
 	for _, t := range q.terms {
-		c += t.weight * t.ball.Radius
+		c += float64(t.weight * t.ball.Radius)
 	}
 	return c
 }

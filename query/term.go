@@ -29,6 +29,11 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
+// Weights and clip radii that are not zero, and the lengths of curvature
+// intervals, must lie in [least, most]: no product of them comes near the ends
+// of the float64 range, where relative errors have no bound.
+const least, most = 0x1p-200, 0x1p200
+
 // Ball is where a record's contribution is clipped to: the ball of the given
 // radius around Centre times the displacement W - Prev (around zero when
 // Centre is 0, as it must be for all but differences).
@@ -159,11 +164,14 @@ func (t Term) validate() error {
 			}
 		}
 	}
-	if !finite(t.weight) || t.weight < 0 {
-		return fmt.Errorf("query: %v: weight = %v: must be finite and >= 0", t.kind, t.weight)
+	if !moderate(t.weight) {
+		return fmt.Errorf("query: %v: weight = %v: must be 0 or between 2^-200 and 2^200", t.kind, t.weight)
 	}
-	if !finite(t.ball.Radius) || t.ball.Radius < 0 {
-		return fmt.Errorf("query: %v: clip radius = %v: must be finite and >= 0", t.kind, t.ball.Radius)
+	if t.centred && (t.hi-t.lo < least || t.hi-t.lo > most) {
+		return fmt.Errorf("query: %v: curvature interval = [%v, %v]: must have a length between 2^-200 and 2^200", t.kind, t.lo, t.hi)
+	}
+	if !moderate(t.ball.Radius) || t.centred && t.ball.Radius == 0 && t.Distance() > 0 {
+		return fmt.Errorf("query: %v: clip radius = %v: must be 0 or between 2^-200 and 2^200", t.kind, t.ball.Radius)
 	}
 	if !finite(t.ball.Centre) {
 		return fmt.Errorf("query: %v: clip centre = %v: must be finite", t.kind, t.ball.Centre)
@@ -189,6 +197,8 @@ func norm(v []float64) float64 {
 	}
 	return math.Ldexp(math.Sqrt(sum), exp) * (1 + float64(len(v)+8)*0x1p-53)
 }
+
+func moderate(x float64) bool { return x == 0 || x >= least && x <= most }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 

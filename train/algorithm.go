@@ -2,23 +2,82 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Algorithms lists the names that Train.Algorithm takes; the first is the
 // default.
-func Algorithms() []string { return []string{"gd"} }
+func Algorithms() []string { return []string{"auto", "gd", "spiderboost", "storm"} }
 
-// plan settles the configured algorithm.
-func (t Train) plan(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+// plan settles the configured algorithm. Under auto it also returns all
+// candidates, the chosen one first.
+func (t Train) plan(p optimize.Problem, s optimize.Size) (optimize.Plan, []optimize.Candidate, error) {
 	output, err := optimize.ParseOutput(t.Output)
 	if err != nil {
-		return nil, fmt.Errorf("train.output: %w", err)
+		return nil, nil, fmt.Errorf("train.output: %w", err)
 	}
+	if err := t.check(); err != nil {
+		return nil, nil, err
+	}
+	ball := optimize.Ball{Fraction: t.BallFraction}
 	switch t.Algorithm {
-	case "", "gd":
-		return optimize.GD{Steps: t.Steps, StepScale: t.StepScale, Multiplier: t.Multiplier, Output: output}.Plan(p, s)
+	case "", "auto":
+		list, err := optimize.Auto(p, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		return list[0].Plan, list, nil
+	case "gd":
+		plan, err := optimize.GD{Steps: t.Steps, StepScale: t.StepScale, Multiplier: t.Multiplier, Output: output}.Plan(p, s)
+		return plan, nil, err
+	case "spiderboost":
+		plan, err := optimize.SpiderBoost{
+			Theorem: t.Theorem, Steps: t.Steps, Period: t.Period, AnchorShare: t.AnchorShare, StepScale: t.StepScale, Ball: ball, Output: output,
+		}.Plan(p, s)
+		return plan, nil, err
+	case "storm":
+		storm := optimize.STORM{Steps: t.Steps, StepScale: t.StepScale, Ball: ball, FrontLoad: t.FrontLoad}
+		if t.Output != "" {
+			storm.Output = &output
+		}
+		plan, err := storm.Plan(p, s)
+		return plan, nil, err
 	}
-	return nil, fmt.Errorf("train.algorithm = %q: must be one of %v", t.Algorithm, Algorithms())
+	return nil, nil, fmt.Errorf("train.algorithm = %q: must be one of %v", t.Algorithm, Algorithms())
+}
+
+// check refuses settings that the algorithm would ignore.
+func (t Train) check() error {
+	takes := map[string][]string{
+		"auto":        nil,
+		"gd":          {"steps", "step_scale", "multiplier", "output"},
+		"spiderboost": {"steps", "step_scale", "period", "anchor_share", "ball_fraction", "theorem", "output"},
+		"storm":       {"steps", "step_scale", "front_load", "ball_fraction", "output"},
+	}
+	algorithm := t.Algorithm
+	if algorithm == "" {
+		algorithm = "auto"
+	}
+	known, ok := takes[algorithm]
+	if !ok {
+		return nil // refused by name
+	}
+	for _, s := range []struct {
+		name string
+		set  bool
+	}{
+		{"steps", t.Steps != 0}, {"step_scale", t.StepScale != 0}, {"multiplier", t.Multiplier != 0},
+		{"output", t.Output != ""}, {"period", t.Period != 0}, {"anchor_share", t.AnchorShare != 0},
+		{"ball_fraction", t.BallFraction != 0}, {"front_load", t.FrontLoad != 0}, {"theorem", t.Theorem},
+	} {
+		if s.set && !slices.Contains(known, s.name) {
+			if algorithm == "auto" {
+				return fmt.Errorf("train.%s: auto settles it itself: name an algorithm, one of %v, to set it", s.name, Algorithms()[1:])
+			}
+			return fmt.Errorf("train.%s: is not a setting of %s, which takes %v", s.name, algorithm, known)
+		}
+	}
+	return nil
 }

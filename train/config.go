@@ -67,6 +67,15 @@ type Train struct {
 	Multiplier float64 `yaml:"multiplier"`
 	// Output is the rule that picks the result among the iterates.
 	Output string `yaml:"output"`
+	// Period, AnchorShare and Theorem are SpiderBoost's.
+	Period      int     `yaml:"period"`
+	AnchorShare float64 `yaml:"anchor_share"`
+	Theorem     bool    `yaml:"theorem"`
+	// FrontLoad is STORM's.
+	FrontLoad float64 `yaml:"front_load"`
+	// BallFraction is that of the ball differences are clipped to; zero for the
+	// centred ball.
+	BallFraction float64 `yaml:"ball_fraction"`
 }
 
 // ReadConfig reads a configuration file.
@@ -113,7 +122,7 @@ func (c *Config) decode(text []byte) error {
 // wholeNumber refuses what would be rounded on its way to an int.
 func wholeNumber(n *int, text []byte) (err error) {
 	if *n, err = strconv.Atoi(string(bytes.TrimSpace(text))); err != nil {
-		return fmt.Errorf("%s: must be a whole number, as privacy.records and train.steps are", bytes.TrimSpace(text))
+		return fmt.Errorf("%s: must be a whole number", bytes.TrimSpace(text))
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ schema:
   target: {column: sick, classes: ["no", "yes"]}
 model: {loss: logistic}
 privacy: {epsilon: 1, delta: 1e-6, relation: replace-one, records: 10000}
+train: {algorithm: gd}
 `
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		panic(err)

@@ -43,6 +43,9 @@ type Planned struct {
 	Dim     int
 	Budget  account.Budget
 	Outline optimize.Outline
+	// Candidates are all algorithms that auto compared, the chosen one first;
+	// nil when the configuration names its algorithm.
+	Candidates []optimize.Candidate
 }
 
 // Fitted is what a fit released and what it cost.
@@ -93,7 +96,7 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	if budget.Relation() == account.AddOrRemove {
 		size.Neighbours = 1
 	}
-	plan, err := c.Train.plan(problem, size)
+	plan, candidates, err := c.Train.plan(problem, size)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
@@ -103,7 +106,7 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
 		}
 	}
-	return plan, Planned{Records: records, Dim: problem.Dim, Budget: budget, Outline: o}, l, nil
+	return plan, Planned{Records: records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates}, l, nil
 }
 
 // Fit reads the table, reserves the budget, runs the plan and writes the model

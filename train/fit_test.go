@@ -76,6 +76,26 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// What auto chooses is one of what it considered, and fits; so does every
+// algorithm by name, within the budget.
+func TestAlgorithms(t *testing.T) {
+	for _, name := range Algorithms() {
+		c := config(t, 300)
+		c.Train.Algorithm = name
+		f, err := c.Fit(context.Background(), Options{Software: "test"})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if r := verified(t, f); !r.Complete || r.Events != f.Result.Steps {
+			t.Errorf("%s: %d steps, report %+v", name, f.Result.Steps, r)
+		}
+		auto := name == Algorithms()[0]
+		if auto != (len(f.Candidates) > 0) || auto && f.Candidates[0].Outline != f.Outline || !auto && f.Outline.Algorithm != name {
+			t.Errorf("%s: %s of %d candidates", name, f.Outline.Algorithm, len(f.Candidates))
+		}
+	}
+}
+
 // The whole budget is in the ledger when the first answer comes, and not before
 // everything is settled.
 func TestReservedBeforeTheFirstRelease(t *testing.T) {
@@ -162,10 +182,18 @@ func TestCancelledBeforeTheReservation(t *testing.T) {
 // What is reached when a fit is interrupted is written and certified as
 // incomplete; the reservation stays.
 func TestCancelledOnTheWay(t *testing.T) {
-	for _, output := range []string{"tail-average", "last", "smallest", "random"} {
+	for _, test := range []Train{
+		{Algorithm: "gd"},
+		{Algorithm: "gd", Output: "last"},
+		{Algorithm: "gd", Output: "smallest"},
+		{Algorithm: "gd", Output: "random"},
+		{Algorithm: "spiderboost"},
+		{Algorithm: "storm"},
+	} {
 		for _, after := range []int{1, 70} {
 			c := config(t, 300)
-			c.Train.Steps, c.Train.Output = 100, output
+			c.Train, c.Train.Steps = test, 100
+			name := test.Algorithm + " " + test.Output
 			ctx, cancel := context.WithCancel(context.Background())
 			f, err := c.Fit(ctx, Options{Software: "test", Step: func(s Step) {
 				if s.Number == after {
@@ -173,18 +201,18 @@ func TestCancelledOnTheWay(t *testing.T) {
 				}
 			}})
 			if f == nil || !errors.Is(err, context.Canceled) {
-				t.Fatalf("%s: %v, %v", output, f, err)
+				t.Fatalf("%s: %v, %v", name, f, err)
 			}
 			r := verified(t, f)
 			if f.Result.Complete || r.Complete || f.Result.Steps != after || r.Events != after || !(r.Charged < f.Budget.Charge()) {
-				t.Errorf("%s: %d steps of %d, report %+v", output, f.Result.Steps, after, r)
+				t.Errorf("%s: %d steps of %d, report %+v", name, f.Result.Steps, after, r)
 			}
 			if m, err := model.Read(f.ModelPath); err != nil || m.Complete() {
-				t.Errorf("%s: the model says it is complete, or %v", output, err)
+				t.Errorf("%s: the model says it is complete, or %v", name, err)
 			}
-			entries, _ := readLedger(filepath.Join(f.Folder, LedgerFile))
-			if len(entries) != 2 || entries[0].Entry != "reserved" || entries[1].Entry != "interrupted" || entries[1].Charged != r.Charged || entries[0].Mu != f.Budget.Mu() {
-				t.Errorf("%s: ledger %+v", output, entries)
+			entries, err := readLedger(filepath.Join(f.Folder, LedgerFile))
+			if err != nil || len(entries) != 2 || entries[0].Entry != "reserved" || entries[1].Entry != "interrupted" || entries[1].Charged != r.Charged || entries[0].Mu != f.Budget.Mu() {
+				t.Errorf("%s: ledger %+v, %v", name, entries, err)
 			}
 		}
 	}
@@ -214,7 +242,7 @@ func TestAddOrRemoveHidesTheNumberOfRows(t *testing.T) {
 			first = f.Planned
 		}
 		r := verified(t, f)
-		if f.Planned != first || r.Records != 300 || r.Relation != account.AddOrRemove || r.Events != first.Outline.Steps {
+		if f.Outline != first.Outline || f.Records != first.Records || f.Budget != first.Budget || r.Records != 300 || r.Relation != account.AddOrRemove || r.Events != first.Outline.Steps {
 			t.Errorf("%d rows: %+v, certified %+v", n, f.Planned, r)
 		}
 		if text := read(t, f.CertificatePath) + read(t, f.ModelPath); n != 1 && (strings.Contains(text, ": 299,") || strings.Contains(text, ": 301,")) {

@@ -32,7 +32,8 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"keys":      keys,
 	"within":    within,
 	"ledger":    ledgerHas,
-	"replace":   replaceOnce,
+	"replace":   replace,
+	"alters":    alters,
 	"reseal":    reseal,
 	"simulated": simulated,
 	"gzip":      gzipTo,
@@ -76,10 +77,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 3, "usage: refuses OLD NEW PATTERN")
 	const file = "refused.yaml"
-	text := ts.ReadFile("people.yaml")
-	check(ts, strings.Count(text, args[0]) == 1, "%q: must be in people.yaml once", args[0])
 	path := ts.MkAbs(file)
-	ts.Check(os.WriteFile(path, []byte(strings.Replace(text, args[0], args[1], 1)), 0o666))
+	substitute(ts, "people.yaml", path, args[0], args[1])
 	defer os.Remove(path)
 	for _, out := range [][]string{nil, {"--out", "new"}, {"--out", "new", "--overwrite"}} {
 		exits(ts, false, slices.Concat([]string{"1", "stillpoint", "fit", file}, out))
@@ -200,12 +199,28 @@ func ledgerHas(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, slices.Equal(got, args[1:]), "%s: entries %q", args[0], got)
 }
 
-// replace FILE OLD NEW replaces the first OLD in a file.
-func replaceOnce(ts *testscript.TestScript, neg bool, args []string) {
+// replace FILE OLD NEW replaces the one OLD in a file; \n stands for a newline.
+func replace(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 3, "usage: replace FILE OLD NEW")
-	text := ts.ReadFile(args[0])
-	check(ts, strings.Contains(text, args[1]), "%q: is not in %s", args[1], args[0])
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o666))
+	substitute(ts, args[0], ts.MkAbs(args[0]), args[1], args[2])
+}
+
+// alters OLD NEW alters a certificate's first OLD, which verify must refuse.
+func alters(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 2, "usage: alters OLD NEW")
+	const original, altered = "people-fit/certificate.json", "altered.json"
+	text := ts.ReadFile(original)
+	check(ts, strings.Contains(text, args[0]), "%q: must be in %s", args[0], original)
+	ts.Check(os.WriteFile(ts.MkAbs(altered), []byte(strings.Replace(text, args[0], args[1], 1)), 0o666))
+	exits(ts, false, []string{"4", "stillpoint", "verify", altered})
+	check(ts, ts.ReadFile("stdout") == "", "something on standard output")
+}
+
+func substitute(ts *testscript.TestScript, file, path, before, after string) {
+	text := ts.ReadFile(file)
+	before, after = strings.ReplaceAll(before, `\n`, "\n"), strings.ReplaceAll(after, `\n`, "\n")
+	check(ts, strings.Count(text, before) == 1, "%q: must be in %s once", before, file)
+	ts.Check(os.WriteFile(path, []byte(strings.Replace(text, before, after, 1)), 0o666))
 }
 
 // reseal FILE recomputes the checksum of a certificate, as a forger would.

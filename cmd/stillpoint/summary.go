@@ -23,6 +23,13 @@ func outline(p train.Planned) string {
 	line("charges", "%s", o.Charges)
 	line("output", "%s", o.Output)
 	line("expect", "gradient norm %.3g; floor r %.3g, effective size N %.0f", o.Predicted, o.Floor, o.Effective)
+	for i, c := range p.Candidates {
+		name := ""
+		if i == 0 {
+			name = "considered"
+		}
+		line(name, "%-12s %5d steps, gradient norm %.3g, %.2f times the floor", c.Outline.Algorithm, c.Outline.Steps, c.Outline.Predicted, c.Outline.Predicted/c.Outline.Floor)
+	}
 	if o.Effective < 30 {
 		line("warning", "N is below 30: at this budget the table is too small for a useful model")
 	}
@@ -30,6 +37,10 @@ func outline(p train.Planned) string {
 }
 
 func planJSON(p train.Planned) any {
+	var considered []any
+	for _, c := range p.Candidates {
+		considered = append(considered, c.Outline)
+	}
 	return struct {
 		Records  float64 `json:"records"`
 		Dim      int     `json:"dim"`
@@ -38,7 +49,9 @@ func planJSON(p train.Planned) any {
 		Mu       float64 `json:"mu"`
 		Relation string  `json:"relation"`
 		Plan     any     `json:"plan"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline}
+		// Considered are the plans that auto compared, the chosen one first.
+		Considered []any `json:"considered,omitempty"`
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline, considered}
 }
 
 // summary says what a fit released and what it cost.

@@ -62,10 +62,14 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 	if err := ctx.Err(); err != nil {
 		return Sum{}, err
 	}
+	// The workers ask the standard library's context, whose errors stay, rather
+	// than whatever the caller passed.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	terms := q.Terms()
 	centre := Centre(q, scale)
 	tiles := e.tiles(members)
-	var next atomic.Int64
+	var next, done atomic.Int64
 	var failed atomic.Bool
 	partials := make([]pass, e.workers)
 	var wg sync.WaitGroup
@@ -87,6 +91,7 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 				}
 				x, y := tiles.at(t, p)
 				p.run(x, y)
+				done.Add(1)
 			}
 		}(&partials[i])
 	}
@@ -94,7 +99,9 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 	if err := ctx.Err(); err != nil {
 		return Sum{}, err
 	}
-	if failed.Load() {
+	// A loss may also end its goroutine. Nothing leaves unless every row was
+	// looked at.
+	if failed.Load() || done.Load() != int64(tiles.len()) {
 		return Sum{}, ErrLoss
 	}
 	sum := Sum{Residual: make([]int64, len(centre))}
@@ -108,10 +115,14 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 	return sum, nil
 }
 
-// Centre returns the public centre of a record's contribution, in rounded grid
-// steps.
+// Centre returns what is subtracted from a record's rounded contribution: its
+// public centre in rounded grid steps. A value's centre is subtracted before it
+// is clipped, since it may be large beside the radius, and is zero here.
 func Centre(q query.Question, scale float64) []int64 {
 	c := make([]int64, q.Dim())
+	if q.Terms()[0].Kind() == query.Value {
+		return c
+	}
 	for j, v := range CentreVector(q) {
 		c[j] = Round(float64(v * scale))
 	}

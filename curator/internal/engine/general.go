@@ -49,11 +49,11 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 		ball := t.Ball()
 		w := t.point[:dim]
 		if t.Kind() == query.Value {
-			v := g.loss.Value(w, x, y)
+			v := g.loss.Value(w, x, y) - ball.Centre
 			if !sound(v) {
 				return true, false
 			}
-			g.sum[0] += float64(t.Weight() * min(max(v, ball.Centre-ball.Radius), ball.Centre+ball.Radius))
+			g.sum[0] += float64(t.Weight() * min(max(v, -ball.Radius), ball.Radius))
 			value = true
 			continue
 		}

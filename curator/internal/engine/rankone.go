@@ -85,8 +85,10 @@ func (p *pass) tile(x []float32, y []float64) {
 		case query.Value:
 			value = true
 			p.rankOne.Values(slope, margin, y)
-			centre := t.Ball().Centre
-			addClipped(coef, faulty, slope, t.Weight(), centre-t.Ball().Radius, centre+t.Ball().Radius)
+			for i := range slope {
+				slope[i] -= t.Ball().Centre
+			}
+			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
 		case query.Gradient:
 			p.rankOne.Slopes(slope, margin, y)
 			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
@@ -116,7 +118,7 @@ func (p *pass) tile(x []float32, y []float64) {
 			continue
 		}
 		p.sound++
-		coef[i] *= p.scale
+		coef[i] = float64(coef[i] * p.scale)
 	}
 	if value {
 		for _, c := range coef {

@@ -38,9 +38,9 @@ const (
 )
 
 // slack bounds the relative excess of a computed contribution over its clip
-// norm: 2^-20 for rows stored with norm up to 1 + 2^-23 (doubled by the square
-// in a curvature ball, and doubled again by its centre), and 2^-50 for each of
-// the d+16 roundings of dot products, clips and products.
+// norm: 2^-20 for rows stored with squared norm up to 1 + 2^-22 (a curvature
+// ball feels twice that excess, 2^-21) and for adding up to 2^16 terms, and
+// (d+16) 2^-50 for the roundings of dot products, clips and products.
 func slack(d int) float64 { return 0x1p-20 + float64(d+16)*0x1p-50 }
 
 // newGrid chooses a grid for a question of d coordinates over at most rows
@@ -55,22 +55,22 @@ func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 	}
 	var size float64
 	for _, t := range q.Terms() {
-		c := math.Abs(t.Ball().Centre)
-		if t.Kind() == query.Difference {
-			c *= t.Distance()
+		reach := t.Ball().Radius
+		if c := math.Abs(t.Ball().Centre); t.Kind() == query.Difference && c > 0 {
+			reach += float64(c * t.Distance())
 		}
-		size += t.Weight() * (t.Ball().Radius + c)
+		size += float64(t.Weight() * reach)
 	}
 	z := math.Sqrt(q.Charge())
 	for bits := startBits(root, z); bits >= minBits; bits-- {
 		g := grid{bits: bits}
 		noise := math.Ldexp(1, bits)
 		// 2^-44 keeps the charge, after all roundings, below the one offered.
-		g.scale = (noise*z*(1-0x1p-44) - root) / (factor * clip)
+		g.scale = (float64(noise*z*(1-0x1p-44)) - root) / (factor * clip)
 		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
 			break
 		}
-		if most := size*g.scale*(1+slack(d)) + 1; most > maxContribution || most*rows > maxTotal {
+		if most := float64(size*g.scale*(1+slack(d))) + 1; !(most <= maxContribution && most*rows <= maxTotal) {
 			continue
 		}
 		g.sensitivity = (factor*clip + root/g.scale) * (1 + 0x1p-50)
@@ -83,6 +83,6 @@ func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 // startBits is wantBits, or more where a small charge in high dimension would
 // otherwise pay visibly for the rounding.
 func startBits(root, z float64) int {
-	need := math.Ceil(math.Log2(root/z)) + 14
-	return int(min(max(need, wantBits), maxBits))
+	_, exp := math.Frexp(root / z)
+	return min(max(exp+14, wantBits), maxBits)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// ErrClosed reports a question to a session whose records are gone.
+// ErrClosed reports a question to a closed session.
 var ErrClosed = errors.New("curator: the session is closed")
 
 // Config is what a session is made of.
@@ -64,7 +64,7 @@ type Session struct {
 func New(c Config) (*Session, error) {
 	relation := c.Budget.Relation()
 	switch {
-	case c.Table == nil || c.Table.Len() == 0:
+	case c.Table == nil || c.Table.Len() == 0 && relation != account.AddOrRemove:
 		return nil, errors.New("curator: the table has no rows")
 	case c.Table.Len() > math.MaxInt32/max(c.Repeat, 1):
 		return nil, fmt.Errorf("curator: the table has more than %d rows", math.MaxInt32)

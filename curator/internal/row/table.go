@@ -1,5 +1,5 @@
-// Package row holds encoded records in memory: float32 features of norm at
-// most MaxNorm, a float64 target, in blocks that fit a processor's cache.
+// Package row holds encoded records in memory: float32 features of squared norm
+// at most MaxSquare, a float64 target, in blocks that fit a processor's cache.
 package row
 
 import (
@@ -7,11 +7,11 @@ import (
 	"math"
 )
 
-// MaxNorm bounds the Euclidean norm of every stored row. Rows are encoded to
-// norm at most 1 and then rounded to float32, which moves the norm by at most
-// a factor 1 + 2^-24 and 2^-149 a coordinate; a row beyond MaxNorm did not come
-// from the row map and is treated as faulty.
-const MaxNorm = 1 + 0x1p-22
+// MaxSquare bounds the squared Euclidean norm of every stored row, the norm
+// itself by 1 + 2^-23. Rows are encoded to norm at most 1 and then rounded to
+// float32, which moves the norm by at most a factor 1 + 2^-24 and 2^-149 a
+// coordinate; a longer row did not come from the row map and is faulty.
+const MaxSquare = 1 + 0x1p-22
 
 // Lane is the number of coordinates the kernels take at a time; strides are
 // multiples of it and the padding is zero.
@@ -54,8 +54,8 @@ func NewTable(dim, blockRows int) (*Table, error) {
 }
 
 // Append stores one record. x has dim features; ok is false for a record whose
-// row could not be made, which is stored as faulty. So is a row whose norm
-// exceeds MaxNorm or is not finite, and a row whose target is not finite. What
+// row could not be made, which is stored as faulty. So is a row whose
+// squared norm exceeds MaxSquare or is not finite, and a row whose target is not finite. What
 // is found is not reported: a fault of a record is a secret.
 func (t *Table) Append(x []float32, y float64, ok bool) {
 	if len(t.blocks) == 0 || len(t.blocks[len(t.blocks)-1].Targets) == t.blockRows {
@@ -76,7 +76,7 @@ func (t *Table) Append(x []float32, y float64, ok bool) {
 	t.n++
 }
 
-// admissible reports whether the row's norm is at most MaxNorm. The square of
+// admissible reports whether the row's squared norm is at most MaxSquare. The square of
 // a float32 is exact in float64 and cannot overflow; the sum's relative error,
 // below (dim+1) 2^-53, is far inside the slack between 2^-24 and 2^-22.
 func admissible(x []float32) bool {
@@ -84,7 +84,7 @@ func admissible(x []float32) bool {
 	for _, v := range x {
 		sum += float64(v) * float64(v)
 	}
-	return sum <= 1+0x1p-22
+	return sum <= MaxSquare
 }
 
 // Len returns the number of rows.

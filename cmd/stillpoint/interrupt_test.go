@@ -1,0 +1,180 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is for what should take a moment, on a machine with much else to do.
+const patience = 30 * time.Second
+
+// running is a fit of millions of steps in a process of its own.
+type running struct {
+	dir    string
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	read   sync.WaitGroup
+
+	mu     sync.Mutex
+	stderr strings.Builder
+}
+
+func startSlow(t *testing.T) *running {
+	t.Helper()
+	r := &running{dir: t.TempDir()}
+	writeFiles(t, r.dir, map[string]string{
+		"people.csv":  people(20000, 1),
+		"people.yaml": peopleYAML,
+		"slow.yaml":   peopleYAML + "train: {algorithm: gd, steps: 2000000}\n",
+	})
+	r.cmd = exec.Command("stillpoint", "fit", "slow.yaml", "--out", "out")
+	r.cmd.Dir, r.cmd.Stdout = r.dir, &r.stdout
+	pipe, err := r.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.cmd.Process.Kill() })
+	r.read.Go(func() {
+		for s := bufio.NewScanner(pipe); s.Scan(); {
+			r.mu.Lock()
+			r.stderr.WriteString(s.Text() + "\n")
+			r.mu.Unlock()
+		}
+	})
+	return r
+}
+
+func (r *running) messages() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stderr.String()
+}
+
+func (r *running) out(file string) string { return filepath.Join(r.dir, "out", file) }
+
+// reserved reports whether the ledger has a whole line.
+func (r *running) reserved() bool {
+	text, err := os.ReadFile(r.out("ledger.jsonl"))
+	return err == nil && bytes.HasSuffix(text, []byte("\n"))
+}
+
+func (r *running) until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for start := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > patience {
+			t.Fatalf("no %s after %v: %s", what, patience, r.messages())
+		}
+	}
+}
+
+// end sends a signal and waits for the process.
+func (r *running) end(t *testing.T, s os.Signal) *os.ProcessState {
+	t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { r.cmd.Process.Kill() })
+	defer timer.Stop()
+	r.read.Wait()
+	r.cmd.Wait()
+	return r.cmd.ProcessState
+}
+
+var progressLine = regexp.MustCompile(`(?m)^step [0-9]+ of 2000000: noisy gradient norm [0-9.e+-]+, charged [0-9.e+-]+$`)
+
+// An interrupted fit ends soon, with what was reached saved and certified.
+func TestInterrupt(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			r := startSlow(t)
+			if signal == syscall.SIGINT {
+				r.until(t, "progress", func() bool { return progressLine.MatchString(r.messages()) })
+			} else {
+				r.until(t, "reservation", r.reserved)
+				time.Sleep(300 * time.Millisecond) // some steps
+			}
+			start := time.Now()
+			state := r.end(t, signal)
+			t.Logf("ended %v after the signal", time.Since(start).Round(time.Millisecond))
+			if state.ExitCode() != 130 {
+				t.Fatalf("%v: must be exit code 130: %s", state, r.messages())
+			}
+			for _, want := range []string{"stopping; what was reached will be saved", "of 2000000 steps: the model reached is saved; the whole budget stays charged"} {
+				if !strings.Contains(r.messages(), want) {
+					t.Errorf("the messages do not say %q:\n%s", want, r.messages())
+				}
+			}
+			if !strings.HasPrefix(r.stdout.String(), "incomplete   interrupted after ") {
+				t.Errorf("summary:\n%s", r.stdout.String())
+			}
+			r.checkSaved(t)
+		})
+	}
+}
+
+func (r *running) checkSaved(t *testing.T) {
+	t.Helper()
+	entries := ledgerEntries(t, r.out(""))
+	if len(entries) != 2 || entries[0].Entry != "reserved" || entries[1].Entry != "interrupted" {
+		t.Fatalf("ledger %+v", entries)
+	}
+	report := decodeJSON(t, succeeds(t, r.dir, "verify", "out/certificate.json", "--model", "out/model.json", "--json").stdout)
+	if report["complete"] != false || report["mu"] != entries[0].Mu || report["charged"] != entries[1].Charged || !(entries[1].Charged > 0) {
+		t.Errorf("report %v, ledger %+v", report, entries)
+	}
+	if m := decodeJSON(t, readFile(t, r.out("model.json"))); m["complete"] != false {
+		t.Error("the model says it is complete")
+	}
+	succeeds(t, r.dir, "predict", "out/model.json", "people.csv", "--out", "scores.csv")
+}
+
+// A killed fit leaves its whole reservation and no model, and counts from then
+// on.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	r := startSlow(t)
+	r.until(t, "reservation", r.reserved)
+	time.Sleep(300 * time.Millisecond) // some steps
+	if state := r.end(t, syscall.SIGKILL); state.Success() {
+		t.Fatal(state)
+	}
+	plan := decodeJSON(t, succeeds(t, r.dir, "plan", "people.yaml", "--json").stdout)
+	entries := ledgerEntries(t, r.out(""))
+	if len(entries) != 1 || entries[0].Entry != "reserved" || entries[0].Mu != plan["mu"] {
+		t.Fatalf("ledger %+v: must be one reservation of mu = %v", entries, plan["mu"])
+	}
+	for _, file := range []string{"model.json", "certificate.json"} {
+		if _, err := os.Lstat(r.out(file)); err == nil {
+			t.Errorf("%s exists", file)
+		}
+	}
+
+	o := stillpoint(t, r.dir, "fit", "people.yaml", "--out", "out")
+	if o.code != 1 || !strings.Contains(o.stderr, "output out: holds an earlier fit (ledger.jsonl)") {
+		t.Errorf("%+v", o)
+	}
+	o = succeeds(t, r.dir, "fit", "people.yaml", "--out", "out", "--overwrite")
+	if want := "with 1 earlier fit of this table: epsilon 1.455 at delta 1e-06"; !strings.Contains(o.stdout, want) {
+		t.Errorf("the summary does not say %q:\n%s", want, o.stdout)
+	}
+	entries = ledgerEntries(t, r.out(""))
+	if len(entries) != 3 || entries[1].Entry != "reserved" || entries[1].Fit != 2 || entries[2].Entry != "settled" {
+		t.Errorf("ledger %+v", entries)
+	}
+	succeeds(t, r.dir, "verify", "out/certificate.json", "--model", "out/model.json")
+}
