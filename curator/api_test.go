@@ -18,6 +18,7 @@ var carriers = map[string]string{
 	"(*Session).Ask":        "the release: noise added, charge reserved first",
 	"(*Session).All":        "an identifier and the declared number of records, public by the relation",
 	"(*Session).Draw":       "an identifier and the size that was asked for",
+	"(*Session).DrawEach":   "an identifier and an expected size, from the declared number of records",
 	"(*Session).Dim":        "the number of features, which the schema fixes",
 	"(*Session).Ledger":     "laws of noise and charges; functions of the questions alone",
 	"(Session).String":      "a fixed text",

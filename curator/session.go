@@ -43,6 +43,11 @@ func (s *Session) All() query.Cohort { return s.wall.kernel.All() }
 // uniformly by secret coins. It is refused under add-or-remove.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.wall.kernel.Draw(size) }
 
+// DrawEach returns a cohort that every record not yet in a cohort joins by its
+// own secret coin of probability p. Only the expected size is told. It serves
+// both relations, and is the only way to draw under add-or-remove.
+func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.wall.kernel.DrawEach(p) }
+
 // Dim returns the number of features of a row, which the schema fixes.
 func (s *Session) Dim() int { return s.wall.kernel.Dim() }
 

@@ -42,6 +42,9 @@ func New(charge float64, terms ...Term) (Question, error) {
 		if (t.kind == Value) != (terms[0].kind == Value) {
 			return Question{}, fmt.Errorf("query: %v beside %v: a value cannot be added to a vector", t.kind, terms[0].kind)
 		}
+		if t.kind == Norm && len(terms) > 1 {
+			return Question{}, fmt.Errorf("query: norm beside %d other terms: must be alone", len(terms)-1)
+		}
 		if t.Dim() != terms[0].Dim() || len(t.w) != len(terms[0].w) {
 			return Question{}, fmt.Errorf("query: %v beside %v: terms must share one dimension", t.kind, terms[0].kind)
 		}
@@ -75,6 +78,15 @@ func (q Question) Dim() int {
 	return q.terms[0].Dim()
 }
 
+// SumDim returns the number of coordinates that are summed over records; it
+// differs from Dim for a norm, which is taken of the sum.
+func (q Question) SumDim() int {
+	if len(q.terms) == 0 {
+		return 0
+	}
+	return q.terms[0].sumDim()
+}
+
 // PointDim returns the number of coordinates of the points asked about.
 func (q Question) PointDim() int {
 	if len(q.terms) == 0 {
@@ -105,7 +117,8 @@ func (q Question) Name() string {
 // Release is a noisy answer: the only thing that ever comes back.
 type Release struct {
 	// Mean is the noisy sum over the declared size of the cohort, one value
-	// per coordinate, public centres included.
+	// per coordinate, public centres included; for a norm, the noisy norm of
+	// the mean, which may be negative.
 	Mean []float64
 	// Sigma is the standard deviation of the noise in each coordinate of Mean.
 	Sigma float64

@@ -15,6 +15,8 @@ const (
 	Difference
 	// Value is the record's loss at W, a scalar.
 	Value
+	// Norm is the gradient at W, of whose sum over records the norm is asked.
+	Norm
 )
 
 func (k Kind) String() string {
@@ -25,6 +27,8 @@ func (k Kind) String() string {
 		return "difference"
 	case Value:
 		return "value"
+	case Norm:
+		return "norm"
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
@@ -50,6 +54,7 @@ type Term struct {
 	weight  float64
 	w, prev []float64
 	step    []float64
+	shift   []float64
 	ball    Ball
 	lo, hi  float64
 	centred bool
@@ -65,6 +70,18 @@ func GradientAt(c Cohort, w []float64, clip float64) Term {
 // centre is public, for instance the loss at w = 0.
 func ValueAt(c Cohort, w []float64, centre, clip float64) Term {
 	return Term{kind: Value, cohort: c, weight: 1, w: clone(w), ball: Ball{Radius: clip, Centre: centre}}
+}
+
+// NormAt asks for the norm of the mean of per-record gradients at w, each
+// clipped to norm clip, plus shift, a public vector such as a regularizer's
+// gradient (nil for none). The answer is one number: it has the sensitivity of
+// the mean gradient, but the noise of a single coordinate.
+func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
+	t := Term{kind: Norm, cohort: c, weight: 1, w: clone(w), ball: Ball{Radius: clip}, shift: clone(shift)}
+	if shift != nil && len(shift) != len(w) {
+		t.err = fmt.Errorf("query: norm: shift has %d coordinates: must have as many as w, %d", len(shift), len(w))
+	}
+	return t
 }
 
 // DifferenceWithin is the per-record difference of gradients between w and
@@ -136,8 +153,19 @@ func (t Term) Step() []float64 { return clone(t.step) }
 // Distance returns ||w - prev||, rounded up; 0 for other kinds.
 func (t Term) Distance() float64 { return norm(t.step) }
 
+// Shift returns a copy of what a Norm adds to the mean; nil for nothing.
+func (t Term) Shift() []float64 { return clone(t.shift) }
+
 // Dim returns the number of coordinates of the answer.
 func (t Term) Dim() int {
+	if t.kind == Norm {
+		return 1
+	}
+	return t.sumDim()
+}
+
+// sumDim returns the number of coordinates summed over records.
+func (t Term) sumDim() int {
 	if t.kind == Value {
 		return 1
 	}
@@ -148,7 +176,7 @@ func (t Term) validate() error {
 	if t.err != nil {
 		return t.err
 	}
-	if t.kind < Gradient || t.kind > Value {
+	if t.kind < Gradient || t.kind > Norm {
 		return fmt.Errorf("query: kind = %d: not a kind", uint8(t.kind))
 	}
 	if !(t.cohort.size > 0) {
@@ -157,7 +185,7 @@ func (t Term) validate() error {
 	if len(t.w) == 0 {
 		return fmt.Errorf("query: %v: point: must have at least one coordinate", t.kind)
 	}
-	for _, v := range [][]float64{t.w, t.prev, t.step} {
+	for _, v := range [][]float64{t.w, t.prev, t.step, t.shift} {
 		for j, x := range v {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
 				return fmt.Errorf("query: %v: point: coordinate %d = %v: must be finite", t.kind, j, x)

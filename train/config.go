@@ -67,6 +67,9 @@ type Train struct {
 	Multiplier float64 `yaml:"multiplier"`
 	// Output is the rule that picks the result among the iterates.
 	Output string `yaml:"output"`
+	// Measure is the share of the budget kept for releasing the loss and the
+	// gradient norm at the result; zero for not measuring.
+	Measure float64 `yaml:"measure"`
 	// Period, AnchorShare and Theorem are SpiderBoost's.
 	Period      int     `yaml:"period"`
 	AnchorShare float64 `yaml:"anchor_share"`

@@ -52,6 +52,10 @@ type Planned struct {
 type Fitted struct {
 	Planned
 	Result optimize.Result
+	// Measured is the released quality of the result; nil if not asked for.
+	Measured *optimize.Measured
+	// Releases is how many answers were given.
+	Releases int
 	// Charged is the odometer's reading in units of mu^2; the cost is the
 	// budget.
 	Charged float64
@@ -92,7 +96,10 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
-	size := optimize.Size{Records: records, Mu: budget.Mu(), Neighbours: 2}
+	if m := c.Train.Measure; !(m >= 0 && m < 1) {
+		return nil, Planned{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
+	}
+	size := optimize.Size{Records: records, Mu: budget.Mu() * math.Sqrt(1-c.Train.Measure), Neighbours: 2}
 	if budget.Relation() == account.AddOrRemove {
 		size.Neighbours = 1
 	}
@@ -171,7 +178,11 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return nil, err
 	}
 	result, runErr := plan.Run(ctx, session, o.Step)
+	if runErr == nil && c.Train.Measure > 0 {
+		runErr = c.measure(ctx, session, fitted, result.W)
+	}
 	fitted.Result, fitted.Charged = result, session.Ledger().Charged()
+	fitted.Releases = len(session.Ledger().Events())
 	if runErr != nil && (ctx.Err() == nil || result.Steps == 0) {
 		// The charge stays; there is nothing to write a model from.
 		return nil, out.charged(errors.Join(runErr, out.settle(fitted.Charged, false)))
@@ -186,6 +197,20 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return fitted, ctx.Err()
 	}
 	return fitted, nil
+}
+
+// measure releases the quality of the result from the share kept for it.
+func (c *Config) measure(ctx context.Context, s *curator.Session, f *Fitted, w []float64) error {
+	p, _, err := c.problem()
+	if err != nil {
+		return err
+	}
+	m, err := optimize.Measure{Charge: f.Budget.Charge() * c.Train.Measure}.Ask(ctx, s, p, w)
+	if err != nil {
+		return err
+	}
+	f.Measured = &m
+	return nil
 }
 
 // write writes the model and its certificate.

@@ -66,7 +66,10 @@ func summary(c *train.Config, f *train.Fitted) string {
 	line("model", "%s", f.ModelPath)
 	line("certificate", "%s", f.CertificatePath)
 	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation())
-	line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Result.Steps)
+	line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
+	if m := f.Measured; m != nil {
+		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
+	}
 	line("recheck", "stillpoint verify %s", f.CertificatePath)
 	if n := len(f.Earlier); n > 0 {
 		line("together", "%s", together(f, n))

@@ -86,6 +86,9 @@ func (s *Session) All() query.Cohort { return s.kernel.All() }
 // Draw returns a cohort of fresh records.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.kernel.Draw(size) }
 
+// DrawEach returns a cohort of fresh records that join by coins.
+func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.kernel.DrawEach(p) }
+
 // Dim returns the number of features.
 func (s *Session) Dim() int { return s.kernel.Dim() }
 

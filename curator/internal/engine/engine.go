@@ -119,7 +119,7 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 // public centre in rounded grid steps. A value's centre is subtracted before it
 // is clipped, since it may be large beside the radius, and is zero here.
 func Centre(q query.Question, scale float64) []int64 {
-	c := make([]int64, q.Dim())
+	c := make([]int64, q.SumDim())
 	if q.Terms()[0].Kind() == query.Value {
 		return c
 	}
@@ -131,7 +131,7 @@ func Centre(q query.Question, scale float64) []int64 {
 
 // CentreVector returns the public centre of a record's contribution.
 func CentreVector(q query.Question) []float64 {
-	c := make([]float64, q.Dim())
+	c := make([]float64, q.SumDim())
 	for _, t := range q.Terms() {
 		centre := float64(t.Weight() * t.Ball().Centre)
 		if centre == 0 {

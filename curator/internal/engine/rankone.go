@@ -89,7 +89,7 @@ func (p *pass) tile(x []float32, y []float64) {
 				slope[i] -= t.Ball().Centre
 			}
 			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
-		case query.Gradient:
+		case query.Gradient, query.Norm:
 			p.rankOne.Slopes(slope, margin, y)
 			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
 		case query.Difference:

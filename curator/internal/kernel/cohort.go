@@ -15,6 +15,11 @@ type cohorts struct {
 	// ends[i] is where cohort i+1 ends in order; it starts where the one before
 	// ended.
 	ends []int
+	// declared[i] is the declared size of cohort i+1 where members joined by
+	// coins, and unjoined what is left of the declared number of records; nil
+	// where cohorts were drawn by number.
+	declared []float64
+	unjoined float64
 }
 
 // Draw returns a cohort of size records that no cohort had before, chosen
@@ -32,6 +37,9 @@ func (s *Session) Draw(size int) (query.Cohort, error) {
 	if s.repeat > 1 {
 		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: not possible where rows are repeated", size)
 	}
+	if s.cohorts.declared != nil {
+		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: this session has drawn by coins already", size)
+	}
 	n := s.engine.Table().Len()
 	left := n - s.cohorts.used()
 	if size < 1 || size > left {
@@ -41,6 +49,50 @@ func (s *Session) Draw(size int) (query.Cohort, error) {
 		s.cohorts.order = identity(n)
 	}
 	return s.cohorts.draw(size, s.coins), nil
+}
+
+// DrawEach returns a cohort that every record not yet in a cohort joins by its
+// own secret coin of probability p. Its declared size is the expectation over
+// the declared number of records; how many joined stays secret, so that it
+// serves add-or-remove, where it is the only way to draw. It reads no values.
+func (s *Session) DrawEach(p float64) (query.Cohort, error) {
+	if !(p > 0 && p <= 1) {
+		return query.Cohort{}, fmt.Errorf("curator: draw each: probability = %v: must be > 0 and <= 1", p)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return query.Cohort{}, ErrClosed
+	}
+	if s.repeat > 1 {
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: not possible where rows are repeated", p)
+	}
+	if len(s.cohorts.ends) > 0 && s.cohorts.declared == nil {
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: this session has drawn by number already", p)
+	}
+	if s.cohorts.order == nil {
+		s.cohorts.order = identity(s.engine.Table().Len())
+		s.cohorts.unjoined = s.declared
+	}
+	if !(s.cohorts.unjoined > 0) {
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: every record is in a cohort already", p)
+	}
+	return s.cohorts.join(p, s.coins), nil
+}
+
+// join moves the records whose coin says so behind the last cohort.
+func (c *cohorts) join(p float64, coins *coin.Secret) query.Cohort {
+	end := c.used()
+	for i := end; i < len(c.order); i++ {
+		if coins.Bernoulli(p) {
+			c.order[i], c.order[end] = c.order[end], c.order[i]
+			end++
+		}
+	}
+	c.ends = append(c.ends, end)
+	c.declared = append(c.declared, p*c.unjoined)
+	c.unjoined *= 1 - p
+	return query.NewCohort(uint64(len(c.ends)), c.declared[len(c.declared)-1])
 }
 
 func (c *cohorts) used() int {
@@ -70,7 +122,11 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 	if i > 0 {
 		start = c.ends[i-1]
 	}
-	if h.Size() != float64(c.ends[i]-start) {
+	size := float64(c.ends[i] - start)
+	if c.declared != nil {
+		size = c.declared[i]
+	}
+	if h.Size() != size {
 		return nil, fmt.Errorf("curator: cohort %d: size = %v: not drawn from this session", h.ID(), h.Size())
 	}
 	return c.order[start:c.ends[i]], nil

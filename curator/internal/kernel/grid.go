@@ -47,7 +47,10 @@ func slack(d int) float64 { return 0x1p-20 + float64(d+16)*0x1p-50 }
 // records, at the charge the question offers.
 func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 	d := max(q.Dim(), q.PointDim())
-	root := math.Sqrt(float64(q.Dim()))
+	root := math.Sqrt(float64(q.SumDim()))
+	if q.Dim() != q.SumDim() {
+		root++ // a norm is rounded once more, after the sum
+	}
 	clip := q.Clip() * (1 + slack(d))
 	factor := 2.0
 	if r == account.AddOrRemove {

@@ -28,6 +28,7 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, k loss.Constan
 		"centred":    question(t, charge, far),
 		"mix":        question(t, charge, query.GradientAt(c, w, l0).Weighted(.2), far.Weighted(.8)),
 		"value":      question(t, charge, query.ValueAt(c, w, math.Ln2, .5)),
+		"norm":       question(t, charge, query.NormAt(c, w, l0, nil)),
 	}
 }
 
@@ -152,15 +153,28 @@ func TestRoundingIsCharged(t *testing.T) {
 	}
 }
 
+// residual returns the un-noised integers that a question's answer is made of.
 func residual(t testing.TB, records []record, l loss.Loss, q query.Question, g grid) []int64 {
 	t.Helper()
 	e, err := engine.New(tableOf(t, records, 3), l, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := e.Sum(context.Background(), q, g.scale, nil)
+	return integers(t, e, q, g, nil)
+}
+
+func integers(t testing.TB, e *engine.Engine, q query.Question, g grid, members []int32) []int64 {
+	t.Helper()
+	sum, err := e.Sum(context.Background(), q, g.scale, members)
 	if err != nil {
 		t.Fatal(err)
+	}
+	shift, err := shifted(q, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shift != nil {
+		return []int64{norm(sum.Residual, shift)}
 	}
 	return sum.Residual
 }
@@ -202,11 +216,7 @@ func TestSameIntegers(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, m := range [][]int32{nil, members} {
-						got, err := e.Sum(context.Background(), q, g.scale, m)
-						if err != nil {
-							t.Fatal(err)
-						}
-						if distance(got.Residual, want) != 0 {
+						if distance(integers(t, e, q, g, m), want) != 0 {
 							t.Fatalf("%s: %d goroutines, blocks of %d: another sum", kind, workers, block)
 						}
 					}

@@ -118,6 +118,10 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	if err != nil {
 		return query.Release{}, err
 	}
+	shift, err := shifted(q, g)
+	if err != nil {
+		return query.Release{}, err
+	}
 	event, err := account.GaussianEvent(q.Name(), q.Cohort().ID(), g.sensitivity, g.sigma)
 	if err != nil {
 		return query.Release{}, err
@@ -133,15 +137,22 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	for j := range sum.Residual {
 		sum.Residual[j] *= s.repeat
 	}
-	s.addNoise(sum.Residual, g.bits)
-	return s.release(q, g, sum.Residual, event.Charge), nil
+	answer := sum.Residual
+	if shift != nil {
+		answer = []int64{norm(answer, shift)}
+	}
+	s.addNoise(answer, g.bits)
+	return s.release(q, g, answer, event.Charge), nil
 }
 
 // release turns noisy integers into the mean over the declared size, with the
 // public centre added exactly once. All of it is post-processing.
 func (s *Session) release(q query.Question, g grid, noisy []int64, charge float64) query.Release {
 	size := q.Cohort().Size()
-	mean := engine.CentreVector(q)
+	mean := make([]float64, q.Dim())
+	if q.Dim() == q.SumDim() {
+		mean = engine.CentreVector(q)
+	}
 	for j, v := range noisy {
 		mean[j] += float64(v) / g.scale / size
 	}

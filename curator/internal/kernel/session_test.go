@@ -100,12 +100,18 @@ func TestExactMean(t *testing.T) {
 		}
 	}
 	all := s.All()
+	shift := point(r, d, 1)
+	var length float64
+	for j := range shift {
+		length = math.Hypot(length, wantGradient[j]+shift[j])
+	}
 	for name, c := range map[string]struct {
 		q    query.Question
 		want func(j int) float64
 	}{
 		"gradient":   {question(t, 1, query.GradientAt(all, w, 1)), func(j int) float64 { return wantGradient[j] }},
 		"difference": {question(t, 1, query.DifferenceByCurvature(all, w, prev, 0, .25)), func(j int) float64 { return wantDifference[j] }},
+		"norm":       {question(t, 1, query.NormAt(all, w, 1, shift)), func(int) float64 { return length }},
 		"mix": {question(t, 1, query.GradientAt(all, w, 1).Weighted(.3), query.DifferenceByCurvature(all, w, prev, 0, .25).Weighted(.7)),
 			func(j int) float64 {
 				return .3*wantGradient[j] + .7*(wantDifference[j]-.125*(w[j]-prev[j])/n) + .7*.125*(w[j]-prev[j])/n
@@ -295,6 +301,69 @@ func TestCohorts(t *testing.T) {
 		}
 	}
 	_ = r
+}
+
+// TestCohortsByCoins: under add-or-remove records join disjoint cohorts by
+// independent coins, and declared sizes follow from the declared number alone.
+func TestCohortsByCoins(t *testing.T) {
+	const n = 400
+	records := make([]record, n)
+	for i := range records {
+		x := make([]float32, 4)
+		x[i%4] = 1
+		records[i] = record{x, 1, true}
+	}
+	joined := 0.0
+	for seed := range 100 {
+		s := open(t, records, parse(t, "logistic"), budget(t, 40, .1, account.AddOrRemove), func(c *Config) {
+			c.Coins, c.Noiseless, c.Declared = coin.Simulated([32]byte{byte(seed)}), true, 500
+		})
+		total := 0.0
+		want := []float64{.25 * 500, .5 * .75 * 500, 1 * .5 * .75 * 500}
+		for k, p := range []float64{.25, .5, 1} {
+			c, err := s.DrawEach(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(c.Size()-want[k]) > 1e-9 {
+				t.Fatalf("cohort %d is declared to have %v records, want %v", k, c.Size(), want[k])
+			}
+			a, err := s.Ask(context.Background(), question(t, s.Ledger().Budget().Charge()*.99, query.GradientAt(c, make([]float64, 4), 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			took := 0.0
+			for _, v := range a.Mean {
+				took -= v * c.Size() / .5
+			}
+			total += took
+			if k == 0 {
+				joined += took
+			}
+		}
+		if math.Abs(total-n) > 1e-5 {
+			t.Fatalf("%v records took part in disjoint cohorts, want all %d", total, n)
+		}
+		if _, err := s.DrawEach(.5); err == nil {
+			t.Fatal("drew from nobody")
+		}
+	}
+	// 40000 coins of probability 1/4: within 5 sigma but for 6e-7.
+	if math.Abs(joined-10000) > 5*math.Sqrt(40000*.25*.75) {
+		t.Errorf("%v of 40000 joined by coins of 1/4", joined)
+	}
+	s := open(t, records, parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), nil)
+	for _, p := range []float64{0, -1, 1.1, math.NaN()} {
+		if _, err := s.DrawEach(p); err == nil {
+			t.Errorf("probability %v accepted", p)
+		}
+	}
+	if _, err := s.Draw(3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DrawEach(.5); err == nil {
+		t.Error("drew by coins after drawing by number")
+	}
 }
 
 func TestFaultsOfUse(t *testing.T) {

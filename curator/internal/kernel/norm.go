@@ -1,0 +1,40 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// shifted returns a norm question's public shift of the sum, in rounded grid
+// steps; nil for other kinds of questions.
+func shifted(q query.Question, g grid) ([]int64, error) {
+	t := q.Terms()[0]
+	if t.Kind() != query.Norm {
+		return nil, nil
+	}
+	shift := make([]int64, q.SumDim())
+	for j, v := range t.Shift() {
+		steps := float64(v * q.Cohort().Size() * g.scale)
+		if !(math.Abs(steps) <= maxContribution) {
+			return nil, fmt.Errorf("curator: norm: shift: coordinate %d = %v: too large beside the clip norm %v", j, v, t.Ball().Radius)
+		}
+		shift[j] = engine.Round(steps)
+	}
+	return shift, nil
+}
+
+// norm returns the Euclidean norm of sum + shift, rounded down. Between two
+// sums at distance D it moves by at most D + 1.
+func norm(sum, shift []int64) int64 {
+	var total, v big.Int
+	for j := range sum {
+		v.SetInt64(sum[j])
+		v.Add(&v, big.NewInt(shift[j]))
+		total.Add(&total, v.Mul(&v, &v))
+	}
+	return total.Sqrt(&total).Int64()
+}

@@ -1,0 +1,64 @@
+package optimize
+
+import (
+	"context"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Measure asks how good a released point is: the mean loss there and the norm
+// of the gradient, each one noisy number. Both have sensitivities of one
+// coordinate's order, so a few percent of a budget tell much; nothing else does
+// without accounting.
+type Measure struct {
+	// Charge is what both answers together are charged.
+	Charge float64
+}
+
+// Measured is a point's released quality, in the encoded space.
+type Measured struct {
+	// Loss is the mean loss of the data term with each record's loss clipped to
+	// [0, 2 F0], plus the regularizer; LossSigma is the noise in it.
+	Loss, LossSigma float64
+	// LossClip is 2 F0, where each record's loss was clipped.
+	LossClip float64
+	// GradientNorm is the norm of the mean clipped gradient plus the
+	// regularizer's gradient, at least 0; GradientSigma is the noise in it.
+	GradientNorm, GradientSigma float64
+}
+
+// Ask asks both questions at w, over all records.
+func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Measured, error) {
+	if err := p.Validate(); err != nil {
+		return Measured{}, err
+	}
+	f0 := p.Constants.Range
+	shift := make([]float64, p.Dim)
+	p.addRegularizer(shift, w)
+	charge := m.Charge / 2 * usable
+	value, err := ask(ctx, o, charge, query.ValueAt(o.All(), w, f0, f0))
+	if err != nil {
+		return Measured{}, stepError("measure", 0, err)
+	}
+	gradient, err := ask(ctx, o, charge, query.NormAt(o.All(), w, p.Constants.Lipschitz, shift))
+	if err != nil {
+		return Measured{}, stepError("measure", 1, err)
+	}
+	out := Measured{
+		Loss: value.Mean[0], LossSigma: value.Sigma, LossClip: 2 * f0,
+		GradientNorm: math.Max(gradient.Mean[0], 0), GradientSigma: gradient.Sigma,
+	}
+	if p.Regularizer != nil {
+		out.Loss += p.Regularizer.Value(w)
+	}
+	return out, nil
+}
+
+func ask(ctx context.Context, o Oracle, charge float64, t query.Term) (query.Release, error) {
+	q, err := query.New(charge, t)
+	if err != nil {
+		return query.Release{}, err
+	}
+	return o.Ask(ctx, q)
+}
