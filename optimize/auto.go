@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Candidate is an algorithm that Auto considered.
@@ -68,13 +67,14 @@ func Auto(p Problem, s Size) ([]Candidate, error) {
 // term.
 const averagingMargin = 1.15
 
-// Why says in a sentence why the first candidate was chosen.
+// Why says in a few words why the first candidate was chosen.
 func Why(list []Candidate) string {
 	best := list[0].Outline
-	var others []string
 	for _, c := range list[1:] {
-		others = append(others, fmt.Sprintf("%s with %d steps %.3g", c.Outline.Algorithm, c.Outline.Steps, c.Outline.Predicted))
+		if c.Outline.Predicted < best.Predicted {
+			return fmt.Sprintf("predicted within %.0f%% of %s, whose prediction leaves out the cost of averaging on a curved loss",
+				100*(averagingMargin-1), c.Outline.Algorithm)
+		}
 	}
-	return fmt.Sprintf("%s is predicted to reach a gradient norm of %.3g, %.2f times the floor (%s)",
-		best.Algorithm, best.Predicted, best.Predicted/best.Floor, strings.Join(others, ", "))
+	return "the smallest predicted gradient norm"
 }

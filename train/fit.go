@@ -46,6 +46,8 @@ type Planned struct {
 	// Candidates are all algorithms that auto compared, the chosen one first;
 	// nil when the configuration names its algorithm.
 	Candidates []optimize.Candidate
+	// Why says why auto chose the first.
+	Why string
 }
 
 // Fitted is what a fit released and what it cost.
@@ -113,7 +115,11 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
 		}
 	}
-	return plan, Planned{Records: records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates}, l, nil
+	planned := Planned{Records: records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates}
+	if candidates != nil {
+		planned.Why = optimize.Why(candidates)
+	}
+	return plan, planned, l, nil
 }
 
 // Fit reads the table, reserves the budget, runs the plan and writes the model

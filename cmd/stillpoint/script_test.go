@@ -37,6 +37,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"reseal":    reseal,
 	"simulated": simulated,
 	"gzip":      gzipTo,
+	"damage":    damage,
 	"head":      headTo,
 	"lines":     lines,
 }
@@ -265,6 +266,16 @@ func gzipTo(ts *testscript.TestScript, neg bool, args []string) {
 		check(ts, keep < b.Len(), "%d bytes: must be fewer than the %d there are", keep, b.Len())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes()[:keep], 0o666))
+}
+
+// damage FILE OFFSET overwrites 40 bytes.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 2, "usage: damage FILE OFFSET")
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := []byte(ts.ReadFile(args[0]))
+	copy(text[at:at+40], bytes.Repeat([]byte{0xff}, 40))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o666))
 }
 
 // head N FILE OUT copies the first N lines of a file.

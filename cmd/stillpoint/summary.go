@@ -23,6 +23,9 @@ func outline(p train.Planned) string {
 	line("charges", "%s", o.Charges)
 	line("output", "%s", o.Output)
 	line("expect", "gradient norm %.3g; floor r %.3g, effective size N %.0f", o.Predicted, o.Floor, o.Effective)
+	if p.Why != "" {
+		line("chosen", "%s", p.Why)
+	}
 	for i, c := range p.Candidates {
 		name := ""
 		if i == 0 {
@@ -50,8 +53,9 @@ func planJSON(p train.Planned) any {
 		Relation string  `json:"relation"`
 		Plan     any     `json:"plan"`
 		// Considered are the plans that auto compared, the chosen one first.
-		Considered []any `json:"considered,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline, considered}
+		Considered []any  `json:"considered,omitempty"`
+		Why        string `json:"why,omitempty"`
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline, considered, p.Why}
 }
 
 // summary says what a fit released and what it cost.

@@ -2,6 +2,7 @@ package noise
 
 import (
 	"encoding/binary"
+	"math"
 	"math/big"
 	"testing"
 
@@ -81,7 +82,10 @@ type sparse struct{ s *coin.Secret }
 
 func (p sparse) Fill(dst []uint64) {
 	for i := range dst {
-		dst[i] = p.s.Uint64() & p.s.Uint64() & p.s.Uint64()
+		dst[i] = math.MaxUint64
+		for range 3 {
+			dst[i] &= p.s.Uint64()
+		}
 	}
 }
 
