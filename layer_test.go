@@ -36,10 +36,13 @@ var layers = map[string]struct {
 	"curator/internal/coin":   {local: kernelMay, barred: []string{"math/rand"}},
 	"curator/internal/noise":  {local: kernelMay, barred: randomness},
 	"curator/internal/kernel": {local: kernelMay, barred: randomness},
+	"internal/durable":        {},
 	"internal/table":          {local: []string{"dataset"}},
-	"model":                   {local: []string{"loss", "dataset", "internal/table"}},
-	"certificate":             {local: []string{"account"}},
-	"train":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate"}, others: []string{"github.com/goccy/go-yaml"}},
+	"stationarity":            {local: []string{"loss"}},
+	"experiment":              {local: []string{"account", "loss", "convex", "query", "optimize", "curator/simulate", "stationarity"}},
+	"model":                   {local: []string{"loss", "dataset", "internal/table", "internal/durable"}},
+	"certificate":             {local: []string{"account", "internal/durable"}},
+	"train":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml"}},
 	"cmd/stillpoint":          {local: []string{"train", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 }
 

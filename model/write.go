@@ -7,9 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
+
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
 // Write writes the model to path, replacing a file that is there, and returns
@@ -20,7 +19,7 @@ func (m *Model) Write(path string) (digest string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := replace(path, data); err != nil {
+	if err := durable.WriteFile(path, data); err != nil {
 		return "", fmt.Errorf("model: %w", err)
 	}
 	sum := sha256.Sum256(data)
@@ -51,48 +50,4 @@ func (m *Model) encode() ([]byte, error) {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	return b.Bytes(), nil
-}
-
-// replace writes to a temporary file beside path and renames it, and waits until
-// both are on disk.
-func replace(path string, data []byte) (err error) {
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, ".model-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	if _, err := file.Write(data); err != nil {
-		return err
-	}
-	if err := file.Chmod(0o644); err != nil { // it is public
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" { // which has no such operation
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

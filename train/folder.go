@@ -8,14 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
 // Files of an output folder.
@@ -97,7 +96,7 @@ func (f *folder) create() error {
 		if err != nil {
 			return err
 		}
-		return syncFolder(filepath.Dir(f.path))
+		return durable.SyncFolder(filepath.Dir(f.path))
 	}
 	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
 }
@@ -115,7 +114,7 @@ func makeFolders(path string) error {
 		return err
 	}
 	for _, p := range parents {
-		if err := syncFolder(p); err != nil {
+		if err := durable.SyncFolder(p); err != nil {
 			return err
 		}
 	}
@@ -183,21 +182,7 @@ func (f *folder) append(e Entry) error {
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
-	if err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	_, err = file.Write(slices.Concat(start, line, newline))
-	if err == nil {
-		err = file.Sync()
-	}
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	if err := syncFolder(f.path); err != nil {
+	if err := durable.Append(path, slices.Concat(start, line)); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
@@ -308,22 +293,4 @@ func readRegular(path string) ([]byte, error) {
 		return nil, fmt.Errorf("ledger %s: must be a regular file", path)
 	}
 	return os.ReadFile(path)
-}
-
-// syncFolder makes a folder's new names durable, where the system can: some
-// cannot sync a folder, and one that may be written to need not be readable.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	err = d.Sync()
-	if runtime.GOOS == "windows" || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
-		return nil
-	}
-	return err
 }

@@ -176,6 +176,7 @@ func TestNeighboursLookAlike(t *testing.T) {
 			with(30, rows[30]+"50,f,130,x,yes\n"),
 			with(30, rows[30]+"1\n"),
 			strings.Join(rows[:2], ""),
+			rows[0], // nobody at all
 		}},
 	}
 	for _, test := range tests {

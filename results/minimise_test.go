@@ -1,0 +1,75 @@
+//go:build results
+
+package results_test
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// minimise returns a stationary point of the mean loss, starting at zero: for
+// two classes by Newton's method, for regression by iteratively reweighted least
+// squares, which never increases the loss. A term of 1e-10 times the identity
+// makes the matrix regular (categories and the intercept are collinear); it is
+// in the step only and moves no stationary point.
+func minimise(t *testing.T, r *rows, l loss.RankOne) []float64 {
+	t.Helper()
+	const tolerance = 1e-9 // of the gradient norm, in units of the Lipschitz constant
+	var (
+		n      = float64(r.n())
+		w      = make([]float64, r.dim)
+		slopes = make([]float64, r.n())
+		weight = make([]float64, r.n())
+	)
+	for range 1000 {
+		z := r.margins(w)
+		l.Slopes(slopes, z, r.y)
+		l.Curvatures(weight, z, r.y)
+		if l.Target() == loss.Real {
+			for i, s := range slopes {
+				if e := z[i] - r.y[i]; e != 0 {
+					weight[i] = s / e
+				}
+			}
+		}
+		gradient := mat.NewVecDense(r.dim, nil)
+		hessian := mat.NewSymDense(r.dim, nil)
+		for i := range z {
+			at, x := r.row(i)
+			for k, j := range at {
+				gradient.SetVec(int(j), gradient.AtVec(int(j))+slopes[i]*x[k]/n)
+				for m := k; m < len(at); m++ {
+					hessian.SetSym(int(j), int(at[m]), hessian.At(int(j), int(at[m]))+weight[i]*x[k]*x[m]/n)
+				}
+			}
+		}
+		if mat.Norm(gradient, 2) <= tolerance*l.Constants().Lipschitz {
+			return w
+		}
+		for j := range r.dim {
+			hessian.SetSym(j, j, hessian.At(j, j)+1e-10)
+		}
+		var factor mat.Cholesky
+		if !factor.Factorize(hessian) {
+			t.Fatalf("%s: the matrix is not positive definite", l.Name())
+		}
+		var step mat.VecDense
+		if err := factor.SolveVecTo(&step, gradient); err != nil {
+			if _, bad := err.(mat.Condition); !bad {
+				t.Fatal(err)
+			}
+		}
+		for j := range w {
+			w[j] -= step.AtVec(j)
+			if math.IsNaN(w[j]) {
+				t.Fatalf("%s: diverged", l.Name())
+			}
+		}
+	}
+	t.Fatalf("%s: did not converge", l.Name())
+	return nil
+}

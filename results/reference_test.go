@@ -1,0 +1,98 @@
+//go:build results
+
+// Package results_test computes the non-private reference figures that stand in
+// this folder, on the same encoding as the private fits:
+//
+//	go test -tags results -count=1 -v ./results
+package results_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+func config(t *testing.T, path string) *train.Config {
+	t.Helper()
+	c, err := train.ReadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func parse(t *testing.T, name string) loss.RankOne {
+	t.Helper()
+	l, err := loss.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.(loss.RankOne)
+}
+
+// TestAdult is logistic regression without privacy.
+func TestAdult(t *testing.T) {
+	c := config(t, "../examples/adult/adult.yaml")
+	training := read(t, c.DataPath(), c.Schema, "split=train")
+	held := read(t, c.DataPath(), c.Schema, "split=test")
+	w := minimise(t, training, parse(t, c.Model.Loss))
+	accuracy, auc := held.accuracyAndAUC(held.margins(w))
+	fmt.Printf("adult: %d rows, %d held out: accuracy %.4f, auc %.4f\n", training.n(), held.n(), accuracy, auc)
+}
+
+// TestFlights is each loss of flights.sh without privacy, beside predictions
+// that are one number.
+func TestFlights(t *testing.T) {
+	for _, name := range []string{"flights", "schedule"} {
+		reference(t, name, config(t, "../examples/flights/"+name+".yaml"))
+	}
+	reference(t, "flights, dep_delay bounded by [-60, 1500] instead", widened(t))
+}
+
+func reference(t *testing.T, name string, c *train.Config) {
+	training := read(t, c.DataPath(), c.Schema, "split=train")
+	held := read(t, c.DataPath(), c.Schema, "split=test")
+	fmt.Printf("%s: %d rows, %d held out\n", name, training.n(), held.n())
+	report := func(what string, predict func(int) float64) {
+		mae, rmse := held.errorsOf(predict)
+		fmt.Printf("  %-16s mae %.2f  rmse %.2f\n", what, mae, rmse)
+	}
+	sorted := slices.Sorted(slices.Values(training.truth))
+	var mean float64
+	for _, y := range sorted {
+		mean += y / float64(len(sorted))
+	}
+	median := sorted[len(sorted)/2]
+	report(fmt.Sprintf("mean %.2f", mean), func(int) float64 { return mean })
+	report(fmt.Sprintf("median %.0f", median), func(int) float64 { return median })
+	for _, loss := range []string{"squared(1)", "squared(0.12)", "huber(0.01)", "welsch(0.02)"} {
+		z := held.margins(minimise(t, training, parse(t, loss)))
+		report(loss, func(i int) float64 { return c.Schema.TargetFromUnit(z[i]) })
+	}
+}
+
+// widened is the flights configuration with a looser public bound on the
+// departure delay, to see what the bound costs.
+func widened(t *testing.T) *train.Config {
+	t.Helper()
+	text, err := os.ReadFile("../examples/flights/flights.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := filepath.Abs("../examples/flights/pnwflights.csv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := strings.NewReplacer("data: pnwflights.csv.gz", "data: "+data, "[-60, 180]", "[-60, 1500]").Replace(string(text))
+	path := filepath.Join(t.TempDir(), "wide.yaml")
+	if err := os.WriteFile(path, []byte(wide), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config(t, path)
+}
