@@ -42,7 +42,7 @@ var layers = map[string]struct {
 	"experiment":              {local: []string{"account", "loss", "convex", "query", "optimize", "curator/simulate", "stationarity"}},
 	"model":                   {local: []string{"loss", "dataset", "internal/table", "internal/durable"}},
 	"certificate":             {local: []string{"account", "internal/durable"}},
-	"train":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml"}},
+	"train":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "github.com/gofrs/flock"}},
 	"cmd/stillpoint":          {local: []string{"train", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 }
 

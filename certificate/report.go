@@ -56,7 +56,7 @@ func (r *Report) String() string {
 		line("trusted", "nothing beyond the program itself")
 	}
 	for _, assumption := range r.Trusted {
-		line("TRUSTED", "%s", assumption)
+		line("TRUSTED", "%q", assumption)
 	}
 	b.WriteString("This follows from the certificate's own record. Its checksum finds accidents and\n" +
 		"careless edits; it is not a signature.\n")

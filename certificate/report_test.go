@@ -25,7 +25,7 @@ func TestReportJSON(t *testing.T) {
 
 func TestReportText(t *testing.T) {
 	r := &Report{Epsilon: 1, Delta: 1e-6, Relation: account.AddOrRemove, Records: 7, Trusted: []string{"smoothness"}}
-	for _, want := range []string{"7 declared", "NO: the run was interrupted", "TRUSTED    smoothness", "not a signature"} {
+	for _, want := range []string{"7 declared", "NO: the run was interrupted", "TRUSTED    \"smoothness\"", "not a signature"} {
 		if !strings.Contains(r.String(), want) {
 			t.Errorf("no %q in\n%s", want, r)
 		}

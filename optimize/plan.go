@@ -63,8 +63,9 @@ const usable = 1 - 0x1p-30
 // maxSteps caps the default rules: beyond it measured gains are small.
 const maxSteps = 1000
 
-// mostSteps is the most a user may ask for.
-const mostSteps = 10_000_000
+// mostSteps is the most a user may ask for: the upward rounding of so many
+// charges and of their sum stays within 2^-30, and a certificate lists them all.
+const mostSteps = 1_000_000
 
 // stepCount turns a rule's real number into a count of steps between 1 and the
 // cap.

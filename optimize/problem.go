@@ -158,4 +158,12 @@ func (s Size) Floor(p Problem) float64 {
 	return 2 * p.Constants.Lipschitz / s.Effective(p)
 }
 
+// LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)): up to a
+// constant, no (epsilon, delta)-DP algorithm has a smaller gradient norm on every
+// problem with these constants (Arora et al. 2023, Theorem 2, for epsilon of
+// order 1 at most). A given problem may be kinder.
+func LowerBound(p Problem, records, epsilon, delta float64) float64 {
+	return p.Constants.Lipschitz * min(1, math.Sqrt(float64(p.Dim)*math.Log(1/delta))/(records*epsilon))
+}
+
 func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }

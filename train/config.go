@@ -158,6 +158,10 @@ func (c *Config) DataPath() string {
 	return filepath.Join(c.folder, c.Data)
 }
 
+// mostMu is far beyond what protects anybody, and within what the kernel's grid
+// can serve.
+const mostMu = 1e4
+
 // budget makes the budget.
 func (c *Config) budget() (account.Budget, error) {
 	if c.Privacy.Epsilon == nil {
@@ -168,9 +172,16 @@ func (c *Config) budget() (account.Budget, error) {
 	}
 	relation, err := account.ParseRelation(c.Privacy.Relation)
 	if err != nil {
-		return account.Budget{}, err
+		return account.Budget{}, fmt.Errorf("privacy: %w", err)
 	}
-	return account.NewBudget(*c.Privacy.Epsilon, *c.Privacy.Delta, relation)
+	b, err := account.NewBudget(*c.Privacy.Epsilon, *c.Privacy.Delta, relation)
+	if err != nil {
+		return account.Budget{}, fmt.Errorf("privacy: %w", err)
+	}
+	if b.Mu() > mostMu {
+		return account.Budget{}, fmt.Errorf("privacy.epsilon = %v: must be smaller: mu = %.3g protects nobody", b.Epsilon(), b.Mu())
+	}
+	return b, nil
 }
 
 // declared is the number of records a session is told.

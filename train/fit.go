@@ -43,6 +43,9 @@ type Planned struct {
 	Dim     int
 	Budget  account.Budget
 	Outline optimize.Outline
+	// LowerBound is the scale below which no private algorithm can promise to
+	// come on every such problem (optimize.LowerBound).
+	LowerBound float64
 	// Candidates are all algorithms that auto compared, the chosen one first;
 	// nil when the configuration names its algorithm.
 	Candidates []optimize.Candidate
@@ -115,7 +118,10 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
 		}
 	}
-	planned := Planned{Records: records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates}
+	planned := Planned{
+		LowerBound: optimize.LowerBound(problem, records, budget.Epsilon(), budget.Delta()),
+		Records:    records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates,
+	}
 	if candidates != nil {
 		planned.Why = optimize.Why(candidates)
 	}
@@ -168,7 +174,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if o.Planned != nil {
 		o.Planned(planned)
 	}
-	data, err := filepath.Abs(c.DataPath())
+	data, err := identity(c.DataPath())
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +182,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
 	}
 	fitted := &Fitted{Planned: planned}
+	defer out.release()
 	fitted.Earlier, err = out.reserve(Entry{
 		Data: data, Algorithm: planned.Outline.Algorithm, Relation: budget.Relation(),
 		Epsilon: budget.Epsilon(), Delta: budget.Delta(), Mu: budget.Mu(),
@@ -203,6 +210,16 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return fitted, ctx.Err()
 	}
 	return fitted, nil
+}
+
+// identity is the name by which earlier fits of a table are found: its absolute
+// path behind all links. A copy is another table to it.
+func identity(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
 }
 
 // measure releases the quality of the result from the share kept for it.

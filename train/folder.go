@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
@@ -24,6 +26,8 @@ const (
 	// LedgerFile is append-only: one JSON line for each reservation and each
 	// settlement. Overwriting a model never removes a line.
 	LedgerFile = "ledger.jsonl"
+	// lockFile keeps two fits from writing to one folder at a time.
+	lockFile = ".lock"
 )
 
 // Entry is a line of a ledger file.
@@ -54,6 +58,7 @@ type folder struct {
 	// base, if not empty, is the name that a numbered folder is made from.
 	base      string
 	overwrite bool
+	lock      *flock.Flock
 	fit       int
 	entry     Entry
 }
@@ -133,11 +138,17 @@ func (f *folder) numbered(i int) string {
 // reservations for the same table that it knows of. A ledger that cannot be
 // read is an error before anything is created.
 func (f *folder) reserve(e Entry) (prior []Entry, err error) {
-	prior, err = f.earlier(e.Data)
-	if err != nil {
+	if _, err := f.earlier(e.Data); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	if err := f.create(); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	if err := f.claim(); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	// Once more: another fit may have reserved since.
+	if prior, err = f.earlier(e.Data); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	own, err := readLedger(f.ledger())
@@ -151,6 +162,27 @@ func (f *folder) reserve(e Entry) (prior []Entry, err error) {
 	e.Entry, e.Fit = "reserved", f.fit
 	f.entry = e
 	return prior, f.append(e)
+}
+
+// claim keeps other fits out of the folder until release. The lock goes with the
+// process, so a killed fit leaves none behind.
+func (f *folder) claim() error {
+	f.lock = flock.New(filepath.Join(f.path, lockFile))
+	held, err := f.lock.TryLock()
+	if err != nil {
+		return err
+	}
+	if !held {
+		return fmt.Errorf("%s: another fit is writing there: wait for it or choose another --out", f.path)
+	}
+	return nil
+}
+
+// release ends the claim.
+func (f *folder) release() {
+	if f.lock != nil {
+		_ = f.lock.Unlock()
+	}
 }
 
 func (f *folder) ledger() string { return filepath.Join(f.path, LedgerFile) }

@@ -151,3 +151,30 @@ func TestLedgerMustBeRegular(t *testing.T) {
 	_, err = f.reserve(reservation("/people.csv"))
 	wantError(t, err, "must be a regular file")
 }
+
+// TestOneFitAFolder: while a fit writes to a folder another is refused, and
+// nothing is reserved for it.
+func TestOneFitAFolder(t *testing.T) {
+	dir := t.TempDir()
+	first, err := newFolder(filepath.Join(dir, "out"), "x", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := Entry{Data: "table", Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: .1}
+	if _, err := first.reserve(e); err != nil {
+		t.Fatal(err)
+	}
+	second, err := newFolder(filepath.Join(dir, "out"), "x", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.reserve(e); err == nil || !strings.Contains(err.Error(), "another fit") {
+		t.Errorf("a second fit in the folder: %v", err)
+	}
+	first.release()
+	prior, err := second.reserve(e)
+	if err != nil || len(prior) != 1 || second.fit != 2 {
+		t.Errorf("after the first: %d earlier, fit %d (%v): want 1 and 2", len(prior), second.fit, err)
+	}
+	second.release()
+}

@@ -36,7 +36,7 @@ func startSlow(t *testing.T) *running {
 	writeFiles(t, r.dir, map[string]string{
 		"people.csv":  people(20000, 1),
 		"people.yaml": peopleYAML,
-		"slow.yaml":   peopleYAML + "train: {algorithm: gd, steps: 2000000}\n",
+		"slow.yaml":   peopleYAML + "train: {algorithm: gd, steps: 1000000}\n",
 	})
 	r.cmd = exec.Command("stillpoint", "fit", "slow.yaml", "--out", "out")
 	r.cmd.Dir, r.cmd.Stdout = r.dir, &r.stdout
@@ -66,7 +66,7 @@ func (r *running) messages() string {
 
 func (r *running) out(file string) string { return filepath.Join(r.dir, "out", file) }
 
-var progressLine = regexp.MustCompile(`(?m)^step [0-9]+ of 2000000: noisy gradient norm [0-9.e+-]+, charged [0-9.e+-]+$`)
+var progressLine = regexp.MustCompile(`(?m)^step [0-9]+ of 1000000: noisy gradient norm [0-9.e+-]+, charged [0-9.e+-]+$`)
 
 // released reports whether answers have been released, as a line of progress
 // tells.
@@ -107,7 +107,7 @@ func TestInterrupt(t *testing.T) {
 			if state.ExitCode() != 130 {
 				t.Fatalf("%v: must be exit code 130: %s", state, r.messages())
 			}
-			for _, want := range []string{"stopping; what was reached will be saved", "of 2000000 steps: the model reached is saved; the whole budget stays charged"} {
+			for _, want := range []string{"stopping; what was reached will be saved", "of 1000000 steps: the model reached is saved; the whole budget stays charged"} {
 				if !strings.Contains(r.messages(), want) {
 					t.Errorf("the messages do not say %q:\n%s", want, r.messages())
 				}

@@ -56,7 +56,7 @@ type console struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second Ctrl-C ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], &console{os.Stdout, os.Stderr}))
@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, c *console) int {
 	var cmd commands
 	exit := -1
 	parser, err := kong.New(&cmd,
-		kong.Name("stillpoint"), kong.Description(description), kong.UsageOnError(),
+		kong.Name("stillpoint"), kong.Description(description),
 		kong.Writers(c.out, c.err), kong.Exit(func(code int) { exit = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),

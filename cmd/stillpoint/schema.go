@@ -16,7 +16,9 @@ type schemaCommand struct {
 // Help is printed below the flags.
 func (schemaCommand) Help() string {
 	return `Prints a configuration to be completed: every ??? is a public fact that only you
-can state. Nothing but the header is read, so nothing about people shapes it.
+can state. Nothing but the header is read, so nothing about people shapes it. The
+header is quoted as it stands: a table without a header row would show its first
+record.
 
   stillpoint schema people.csv > people.yaml`
 }

@@ -23,6 +23,7 @@ func outline(p train.Planned) string {
 	line("charges", "%s", o.Charges)
 	line("output", "%s", o.Output)
 	line("expect", "gradient norm %.3g; floor r %.3g, effective size N %.0f", o.Predicted, o.Floor, o.Effective)
+	line("lower bound", "a constant times %.3g, for any private algorithm on the worst such problem (Arora et al. 2023)", p.LowerBound)
 	if p.Why != "" {
 		line("chosen", "%s", p.Why)
 	}
@@ -52,10 +53,12 @@ func planJSON(p train.Planned) any {
 		Mu       float64 `json:"mu"`
 		Relation string  `json:"relation"`
 		Plan     any     `json:"plan"`
+		// LowerBound is up to a constant.
+		LowerBound float64 `json:"lower_bound"`
 		// Considered are the plans that auto compared, the chosen one first.
 		Considered []any  `json:"considered,omitempty"`
 		Why        string `json:"why,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline, considered, p.Why}
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline, p.LowerBound, considered, p.Why}
 }
 
 // summary says what a fit released and what it cost.

@@ -1,0 +1,170 @@
+package optimizetest
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// mean returns the question's answer without noise, and how many rows a clip
+// changed. A record's contribution is the weighted sum of its clipped terms; a
+// faulty record contributes the public centre alone, and the centre counts for
+// the declared number of records rather than for those present.
+func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int) {
+	terms := q.Terms()
+	dim := q.PointDim()
+	if terms[0].Kind() == query.Value {
+		dim = 1
+	}
+	centre := make([]float64, dim)
+	for _, t := range terms {
+		addTo(centre, t.Weight(), centreOf(t))
+	}
+	sum := make([]float64, dim)
+	for _, i := range rows {
+		c, cut, ok := o.contribution(terms, o.config.Rows[i], o.config.Targets[i])
+		if !ok {
+			continue
+		}
+		if cut {
+			clipped++
+		}
+		for j := range sum {
+			sum[j] += float64(o.config.Repeat) * (c[j] - centre[j])
+		}
+	}
+	mean = centre
+	addTo(mean, 1/q.Cohort().Size(), sum)
+	if terms[0].Kind() == query.Norm {
+		addTo(mean, 1, terms[0].Shift())
+		return []float64{length(mean)}, clipped
+	}
+	return mean, clipped
+}
+
+// centreOf is the public centre of the ball a term is clipped to.
+func centreOf(t query.Term) []float64 {
+	if t.Kind() == query.Value {
+		return []float64{t.Ball().Centre}
+	}
+	c := make([]float64, len(t.Point()))
+	addTo(c, t.Ball().Centre, t.Step())
+	return c
+}
+
+// contribution is a record's weighted sum of clipped terms. cut says that a clip
+// changed it; ok is false for a faulty record.
+func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum []float64, cut, ok bool) {
+	if math.IsNaN(y) || math.IsInf(y, 0) {
+		return nil, false, false
+	}
+	for _, t := range terms {
+		var v []float64
+		var c bool
+		switch l := o.config.Loss.(type) {
+		case loss.RankOne:
+			v, c = rankOne(l, t, x, y)
+		case loss.General:
+			v, c = general(l, t, x, y)
+		}
+		for _, e := range v {
+			if math.IsNaN(e) || math.IsInf(e, 0) {
+				return nil, false, false
+			}
+		}
+		if sum == nil {
+			sum = make([]float64, len(v))
+		}
+		addTo(sum, t.Weight(), v)
+		cut = cut || c
+	}
+	return sum, cut, true
+}
+
+// rankOne is a term of phi(<w,x>, y), a scalar times the row. The scalar is
+// clipped: to the radius, or, where a curvature interval was declared, to what
+// the interval allows for this record's change of margin.
+func rankOne(l loss.RankOne, t query.Term, x []float32, y float64) ([]float64, bool) {
+	one := func(f func(dst, z, y []float64), z float64) float64 {
+		dst := make([]float64, 1)
+		f(dst, []float64{z}, []float64{y})
+		return dst[0]
+	}
+	z := inner(t.Point(), x)
+	var s, lo, hi float64
+	switch t.Kind() {
+	case query.Value:
+		s, lo, hi = one(l.Values, z), t.Ball().Centre-t.Ball().Radius, t.Ball().Centre+t.Ball().Radius
+	case query.Gradient, query.Norm:
+		s, lo, hi = one(l.Slopes, z), -t.Ball().Radius, t.Ball().Radius
+	case query.Difference:
+		s, lo, hi = one(l.Slopes, z)-one(l.Slopes, inner(t.Previous(), x)), -t.Ball().Radius, t.Ball().Radius
+		if a, b, ok := t.Curvature(); ok {
+			move := inner(t.Step(), x)
+			lo, hi = min(a*move, b*move), max(a*move, b*move)
+		}
+	}
+	v := min(max(s, lo), hi)
+	cut := math.Abs(v-s) > 1e-12*math.Abs(s)
+	if t.Kind() == query.Value {
+		return []float64{v}, cut
+	}
+	out := make([]float64, len(x))
+	for j := range x {
+		out[j] = v * float64(x[j])
+	}
+	return out, cut
+}
+
+// general is a term of a loss that writes its gradient: what lies outside the
+// ball is moved straight towards its centre.
+func general(l loss.General, t query.Term, x []float32, y float64) ([]float64, bool) {
+	var v []float64
+	switch t.Kind() {
+	case query.Value:
+		v = []float64{l.Value(t.Point(), x, y)}
+	default:
+		v = make([]float64, len(x))
+		l.Gradient(v, t.Point(), x, y)
+		if t.Kind() == query.Difference {
+			prev := make([]float64, len(x))
+			l.Gradient(prev, t.Previous(), x, y)
+			addTo(v, -1, prev)
+		}
+	}
+	centre := centreOf(t)
+	addTo(v, -1, centre)
+	n := length(v)
+	cut := n > t.Ball().Radius*(1+1e-12)
+	if n > t.Ball().Radius {
+		for j := range v {
+			v[j] *= t.Ball().Radius / n
+		}
+	}
+	addTo(v, 1, centre)
+	return v, cut
+}
+
+// addTo adds a times v to dst; v may be nil.
+func addTo(dst []float64, a float64, v []float64) {
+	for j := range v {
+		dst[j] += a * v[j]
+	}
+}
+
+func inner(w []float64, x []float32) float64 {
+	var s float64
+	for j, v := range x {
+		s += w[j] * float64(v)
+	}
+	return s
+}
+
+func length(v []float64) float64 {
+	var s float64
+	for _, x := range v {
+		s += x * x
+	}
+	return math.Sqrt(s)
+}

@@ -1,0 +1,178 @@
+package optimizetest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Config says what an Oracle is made of.
+type Config struct {
+	// Rows are taken as they come: the oracle does not ask for norms of at most
+	// 1. A record whose target is NaN or infinite is faulty.
+	Rows    [][]float32
+	Targets []float64
+	// Repeat counts each row that many times over; zero means once.
+	Repeat int
+	Loss   loss.Loss
+	Budget account.Budget
+	// Declared is the public number of records under add-or-remove; under
+	// replace-one it is ignored.
+	Declared float64
+	// Seed settles the noise and the cohorts.
+	Seed uint64
+	// Noiseless leaves the noise out; Sigma is reported all the same.
+	Noiseless bool
+	// Script, if not nil, is called before question k, counted from 0, is
+	// looked at. An error it returns is the answer. It may cancel contexts.
+	Script func(k int) error
+}
+
+// Asked is what passed in one question.
+type Asked struct {
+	Question query.Question
+	// Answer is what was released; the zero Release if Err is not nil.
+	Answer query.Release
+	// Exact is the mean without noise.
+	Exact []float64
+	// Clipped counts the distinct rows that a clip changed.
+	Clipped int
+	Err     error
+}
+
+// Oracle is an optimize.Oracle over rows held in the open. It is not safe for
+// concurrent use.
+type Oracle struct {
+	// Asked lists every question in order, those refused included.
+	Asked []Asked
+
+	config Config
+	ledger *account.Ledger
+	noise  *rand.Rand
+	order  []int
+	// drawn[i] is where cohort i+1 ends in order.
+	drawn []int
+}
+
+var _ optimize.Oracle = (*Oracle)(nil)
+
+// New returns an oracle; it panics on a Config that no test means to write.
+func New(c Config) *Oracle {
+	if len(c.Rows) == 0 || len(c.Targets) != len(c.Rows) {
+		panic(fmt.Sprintf("optimizetest: %d rows, %d targets", len(c.Rows), len(c.Targets)))
+	}
+	switch c.Loss.(type) {
+	case loss.RankOne, loss.General:
+	default:
+		panic(fmt.Sprintf("optimizetest: loss = %v", c.Loss))
+	}
+	c.Repeat = max(c.Repeat, 1)
+	o := &Oracle{config: c, ledger: account.NewLedger(c.Budget), noise: rand.New(rand.NewPCG(c.Seed, 0x0dac1e))}
+	o.order = o.noise.Perm(len(c.Rows))
+	return o
+}
+
+// All returns the cohort of all records.
+func (o *Oracle) All() query.Cohort {
+	n := float64(len(o.config.Rows) * o.config.Repeat)
+	if o.config.Budget.Relation() == account.AddOrRemove {
+		n = o.config.Declared
+	}
+	return query.NewCohort(account.Everyone, n)
+}
+
+// Size returns what is public about the records and the budget.
+func (o *Oracle) Size() optimize.Size {
+	return optimize.Size{Records: o.All().Size(), Mu: o.config.Budget.Mu(), Neighbours: o.neighbours()}
+}
+
+// Charged returns the total charged so far, rounded up.
+func (o *Oracle) Charged() float64 { return o.ledger.Charged() }
+
+// Draw returns a cohort of records that no cohort had before.
+func (o *Oracle) Draw(size int) (query.Cohort, error) {
+	start := 0
+	if len(o.drawn) > 0 {
+		start = o.drawn[len(o.drawn)-1]
+	}
+	if o.config.Repeat > 1 || o.config.Budget.Relation() != account.ReplaceOne || size < 1 || start+size > len(o.order) {
+		return query.Cohort{}, fmt.Errorf("optimizetest: draw of %d records after %d", size, start)
+	}
+	o.drawn = append(o.drawn, start+size)
+	return query.NewCohort(uint64(len(o.drawn)), float64(size)), nil
+}
+
+// Ask answers the question and remembers it.
+func (o *Oracle) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	a := Asked{Question: q}
+	a.Err = o.answer(ctx, &a)
+	o.Asked = append(o.Asked, a)
+	return query.Release{Mean: append([]float64(nil), a.Answer.Mean...), Sigma: a.Answer.Sigma, Charge: a.Answer.Charge}, a.Err
+}
+
+func (o *Oracle) answer(ctx context.Context, a *Asked) error {
+	if o.config.Script != nil {
+		if err := o.config.Script(len(o.Asked)); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q := a.Question
+	rows, err := o.members(q.Cohort())
+	if err != nil {
+		return err
+	}
+	sensitivity := o.neighbours() * q.Clip()
+	// The last factor keeps the charge, rounded up, at most the one offered.
+	sigma := sensitivity / math.Sqrt(q.Charge()) * (1 + 0x1p-50)
+	event, err := account.GaussianEvent(q.Name(), q.Cohort().ID(), sensitivity, sigma)
+	if err != nil {
+		return err
+	}
+	if err := o.ledger.Reserve(event); err != nil {
+		return err
+	}
+	a.Exact, a.Clipped = o.mean(q, rows)
+	size := q.Cohort().Size()
+	a.Answer = query.Release{Mean: append([]float64(nil), a.Exact...), Sigma: sigma / size, Charge: event.Charge}
+	if !o.config.Noiseless {
+		for j := range a.Answer.Mean {
+			a.Answer.Mean[j] += sigma / size * o.noise.NormFloat64()
+		}
+	}
+	return nil
+}
+
+func (o *Oracle) neighbours() float64 {
+	if o.config.Budget.Relation() == account.AddOrRemove {
+		return 1
+	}
+	return 2
+}
+
+// members returns the numbers of the cohort's rows.
+func (o *Oracle) members(c query.Cohort) ([]int, error) {
+	if c == o.All() {
+		return o.order, nil
+	}
+	k := int(c.ID())
+	if k < 1 || k > len(o.drawn) {
+		return nil, fmt.Errorf("optimizetest: cohort %d: not drawn here", k)
+	}
+	start := 0
+	if k > 1 {
+		start = o.drawn[k-2]
+	}
+	if c.Size() != float64(o.drawn[k-1]-start) {
+		return nil, fmt.Errorf("optimizetest: cohort %d: size = %v: not drawn here", k, c.Size())
+	}
+	return o.order[start:o.drawn[k-1]], nil
+}

@@ -1,0 +1,169 @@
+package optimizetest
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Problem is a problem with rows and a known minimum.
+type Problem struct {
+	Name    string
+	Public  optimize.Problem
+	Loss    loss.Loss
+	Rows    [][]float32
+	Targets []float64
+	// Minimiser is the only stationary point; Minimum is the objective there.
+	Minimiser []float64
+	Minimum   float64
+}
+
+// Problems returns small problems that every first-order method solves.
+func Problems() []Problem {
+	return []Problem{
+		quadratic("round quadratic", []float64{1, 1, 1}),
+		quadratic("long quadratic", []float64{1, .3, .1, .05}),
+		logistic(),
+		tanh(),
+	}
+}
+
+// Config makes an oracle's configuration of the problem, every row standing for
+// repeat records.
+func (p Problem) Config(b account.Budget, repeat int, seed uint64) Config {
+	return Config{Rows: p.Rows, Targets: p.Targets, Repeat: repeat, Loss: p.Loss, Budget: b, Seed: seed}
+}
+
+// Gradient returns the objective's gradient at w, without clipping.
+func (p Problem) Gradient(w []float64) []float64 {
+	g := make([]float64, len(w))
+	for i, x := range p.Rows {
+		one := make([]float64, len(w))
+		switch l := p.Loss.(type) {
+		case loss.General:
+			l.Gradient(one, w, x, p.Targets[i])
+		case loss.RankOne:
+			s := make([]float64, 1)
+			l.Slopes(s, []float64{inner(w, x)}, p.Targets[i:i+1])
+			for j := range one {
+				one[j] = s[0] * float64(x[j])
+			}
+		}
+		addTo(g, 1/float64(len(p.Rows)), one)
+	}
+	if r := p.Public.Regularizer; r != nil {
+		r.AddGradient(g, w)
+	}
+	return g
+}
+
+// Objective returns the objective at w.
+func (p Problem) Objective(w []float64) float64 {
+	var f float64
+	for i, x := range p.Rows {
+		switch l := p.Loss.(type) {
+		case loss.General:
+			f += l.Value(w, x, p.Targets[i])
+		case loss.RankOne:
+			v := make([]float64, 1)
+			l.Values(v, []float64{inner(w, x)}, p.Targets[i:i+1])
+			f += v[0]
+		}
+	}
+	f /= float64(len(p.Rows))
+	if r := p.Public.Regularizer; r != nil {
+		f += r.Value(w)
+	}
+	return f
+}
+
+// quadratic has rows m + a and m - a around a mean m, which puts the minimiser
+// at m_j/e_j and the minimum at -(1/2) sum m_j^2/e_j.
+func quadratic(name string, eigenvalues []float64) Problem {
+	p := Problem{Name: name, Minimiser: make([]float64, len(eigenvalues))}
+	var high, low []float32
+	for j, e := range eigenvalues {
+		m := e / 4
+		if j%2 == 1 {
+			m = -m
+		}
+		high, low = append(high, float32(m+.125)), append(low, float32(m-.125))
+		m = (float64(high[j]) + float64(low[j])) / 2
+		p.Minimiser[j] = m / e
+		p.Minimum -= m * m / e / 2
+	}
+	p.Rows, p.Targets = [][]float32{high, low}, []float64{0, 0}
+	l := Quadratic{Eigenvalues: eigenvalues, Lipschitz: 2, Range: .5}
+	p.Loss = l
+	p.Public = optimize.Problem{Dim: len(eigenvalues), Constants: l.Constants()}
+	return p
+}
+
+// positives are the shares of positive targets on the axes, in tenths.
+var positives = []int{9, 7, 4}
+
+// axes has, on every axis, ten records that are the axis's unit vector.
+func axes() (rows [][]float32, targets []float64) {
+	for j, k := range positives {
+		for i := range 10 {
+			x := make([]float32, len(positives))
+			x[j] = 1
+			y := 1.
+			if i >= k {
+				y = -1
+			}
+			rows, targets = append(rows, x), append(targets, y)
+		}
+	}
+	return rows, targets
+}
+
+// logistic has its minimiser at the logits of the shares, where the loss is the
+// mean of their entropies.
+func logistic() Problem {
+	l := loss.Logistic()
+	p := Problem{Name: "logistic", Loss: l}
+	p.Rows, p.Targets = axes()
+	p.Public = optimize.Problem{Dim: len(positives), Constants: l.Constants(), RankOne: true}
+	for _, k := range positives {
+		q := float64(k) / 10
+		p.Minimiser = append(p.Minimiser, math.Log(q/(1-q)))
+		p.Minimum -= (q*math.Log(q) + (1-q)*math.Log(1-q)) / float64(len(positives))
+	}
+	return p
+}
+
+// tanh is 1 - tanh(y<w,x>) + (.05/2)||w||^2. On an axis with share q of positive
+// targets among d axes the derivative is -((2q-1)/d) sech^2(w) + .05 w: for q
+// above 1/2 the first part falls and the second rises from w = 0, so that there
+// is one root, of the sign of 2q - 1.
+func tanh() Problem {
+	const lambda = .05
+	l := loss.Tanh()
+	r, err := loss.L2(lambda)
+	if err != nil {
+		panic(err)
+	}
+	p := Problem{Name: "tanh", Loss: l}
+	p.Rows, p.Targets = axes()
+	d := float64(len(positives))
+	p.Public = optimize.Problem{Dim: len(positives), Constants: l.Constants(), RankOne: true, Regularizer: r}
+	for _, k := range positives {
+		c := 2*float64(k)/10 - 1
+		lo, hi := 0., math.Abs(c)/d/lambda
+		for range 200 {
+			w := (lo + hi) / 2
+			if lambda*w*math.Cosh(w)*math.Cosh(w) < math.Abs(c)/d {
+				lo = w
+			} else {
+				hi = w
+			}
+		}
+		w := math.Copysign(lo, c)
+		p.Minimiser = append(p.Minimiser, w)
+		p.Minimum += (1-c*math.Tanh(w))/d + lambda/2*w*w
+	}
+	return p
+}

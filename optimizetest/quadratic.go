@@ -1,0 +1,52 @@
+package optimizetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Quadratic is the general loss (1/2) sum_j e_j w_j^2 - <x, w>, y unused: every
+// record has the same Hessian, and the mean of the rows moves the minimum. Its
+// gradient has no bound, so Lipschitz is where a user clips, not a property.
+type Quadratic struct {
+	Eigenvalues []float64
+	Lipschitz   float64
+	// Range is F0.
+	Range float64
+}
+
+var _ loss.General = Quadratic{}
+
+// Name is not one that loss.Parse reads.
+func (q Quadratic) Name() string { return fmt.Sprintf("quadratic%v", q.Eigenvalues) }
+
+// Target is Real, and targets are unused.
+func (q Quadratic) Target() loss.Target { return loss.Real }
+
+// Constants are those of the quadratic; zero is in the curvature interval.
+func (q Quadratic) Constants() loss.Constants {
+	return loss.Constants{
+		Lipschitz: q.Lipschitz,
+		Curvature: loss.Interval{Lo: min(0, slices.Min(q.Eigenvalues)), Hi: max(0, slices.Max(q.Eigenvalues))},
+		Range:     q.Range,
+		Clipped:   true,
+	}
+}
+
+// Value is the loss at w.
+func (q Quadratic) Value(w []float64, x []float32, _ float64) float64 {
+	var f float64
+	for j, e := range q.Eigenvalues {
+		f += e*w[j]*w[j]/2 - float64(x[j])*w[j]
+	}
+	return f
+}
+
+// Gradient sets dst to e w - x.
+func (q Quadratic) Gradient(dst, w []float64, x []float32, _ float64) {
+	for j, e := range q.Eigenvalues {
+		dst[j] = e*w[j] - float64(x[j])
+	}
+}
