@@ -23,6 +23,7 @@ func reserve(t *testing.T, out, base string) (*folder, []Entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.release()
 	return f, prior
 }
 
