@@ -148,54 +148,5 @@ func CentreVector(q query.Question) []float64 {
 	return c
 }
 
-// tileRows is the number of rows processed together: they, the point and the
-// accumulator stay in the first-level cache at the usual dimensions.
-const tileRows = 64
-
-// tiling cuts a table, or a list of its rows, into tiles.
-type tiling struct {
-	table   *row.Table
-	members []int32
-	blocks  []row.Block
-	// first[b] is the number of tiles before block b.
-	first []int
-}
-
-func (e *Engine) tiles(members []int32) tiling {
-	t := tiling{table: e.table, members: members}
-	if members != nil {
-		return t
-	}
-	t.blocks = e.table.Blocks()
-	t.first = make([]int, len(t.blocks)+1)
-	for i := range t.blocks {
-		t.first[i+1] = i + 1
-	}
-	return t
-}
-
-func (t *tiling) len() int {
-	if t.members != nil {
-		return (len(t.members) + tileRows - 1) / tileRows
-	}
-	return len(t.blocks)
-}
-
-// at returns the rows and targets of a tile: a block of the table itself, or a
-// gathered copy of member rows.
-func (t *tiling) at(i int, p *pass) ([]float32, []float64) {
-	if t.members == nil {
-		return t.blocks[i].Rows, t.blocks[i].Targets
-	}
-	m := t.members[i*tileRows : min((i+1)*tileRows, len(t.members))]
-	p.rows, p.targets = p.rows[:0], p.targets[:0]
-	for _, r := range m {
-		x, y := t.table.Row(int(r))
-		p.rows = append(p.rows, x...)
-		p.targets = append(p.targets, y)
-	}
-	return p.rows, p.targets
-}
-
 // sound reports whether a scalar may be used: neither NaN nor infinite.
 func sound(s float64) bool { return math.Abs(s) <= math.MaxFloat64 }
