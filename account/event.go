@@ -12,8 +12,14 @@ const Everyone uint64 = 0
 // them; a kind it does not know is refused, never skipped.
 type Kind string
 
-// Gaussian is a vector plus N(0, Sigma^2 I).
-const Gaussian Kind = "gaussian"
+const (
+	// Gaussian is a vector plus N(0, Sigma^2 I).
+	Gaussian Kind = "gaussian"
+	// SampledGaussian is a sum over a Poisson sample plus N(0, Sigma^2 I): each
+	// record joins with probability Sampling by its own secret coin. It is
+	// charged nothing in units of mu^2; a schedule counts it.
+	SampledGaussian Kind = "sampled-gaussian"
+)
 
 // Event is one release as privacy sees it: the law of its noise, not its
 // value. It is necessary and sufficient for accounting. Events are values;
@@ -29,13 +35,17 @@ type Event struct {
 	// than Everyone are disjoint from each other.
 	Cohort uint64 `json:"cohort"`
 	// Sensitivity bounds in Euclidean norm how far the un-noised vector moves
-	// between neighbouring tables. Unit: that of the sum.
+	// between neighbouring tables; for a sampled sum, how long the contribution
+	// of one record is. Unit: that of the sum.
 	Sensitivity float64 `json:"sensitivity"`
 	// Sigma is the standard deviation of the noise in each coordinate, in the
 	// unit of Sensitivity.
 	Sigma float64 `json:"sigma"`
 	// Charge is (Sensitivity/Sigma)^2, rounded up.
 	Charge float64 `json:"charge"`
+	// Sampling is the probability with which a record joins a sample; 0 for
+	// other kinds.
+	Sampling float64 `json:"sampling,omitempty"`
 	// Simulated is true when the noise did not come from secret coins. Such an
 	// event protects nobody.
 	Simulated bool `json:"simulated,omitempty"`
@@ -53,10 +63,32 @@ func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (
 	return e, nil
 }
 
+// SampledEvent returns the event of a Gaussian release over a Poisson sample.
+// contribution bounds the norm of one record's contribution to the sum.
+func SampledEvent(question string, sampling, contribution, sigma float64) (Event, error) {
+	e := Event{Kind: SampledGaussian, Question: question, Sensitivity: contribution, Sigma: sigma, Sampling: sampling}
+	if _, err := e.recharge(); err != nil {
+		return Event{}, err
+	}
+	return e, nil
+}
+
 // recharge computes the charge from the law alone.
 func (e Event) recharge() (float64, error) {
-	if e.Kind != Gaussian {
-		return 0, fmt.Errorf("account: kind = %q: must be %q", e.Kind, Gaussian)
+	switch e.Kind {
+	case Gaussian:
+		if e.Sampling != 0 {
+			return 0, fmt.Errorf("account: sampling = %v: must be absent for kind %q", e.Sampling, e.Kind)
+		}
+	case SampledGaussian:
+		if !(e.Sampling > 0 && e.Sampling <= 1) {
+			return 0, fmt.Errorf("account: sampling = %v: must be > 0 and <= 1", e.Sampling)
+		}
+		if e.Cohort != Everyone {
+			return 0, fmt.Errorf("account: cohort = %d: must be that of everyone for kind %q", e.Cohort, e.Kind)
+		}
+	default:
+		return 0, fmt.Errorf("account: kind = %q: must be %q or %q", e.Kind, Gaussian, SampledGaussian)
 	}
 	if !(e.Sensitivity > 0) || math.IsInf(e.Sensitivity, 0) {
 		return 0, fmt.Errorf("account: sensitivity = %v: must be finite and > 0", e.Sensitivity)
@@ -68,6 +100,9 @@ func (e Event) recharge() (float64, error) {
 	charge := mulUp(ratio, ratio)
 	if math.IsInf(charge, 0) {
 		return 0, fmt.Errorf("account: sigma = %v: too small for sensitivity %v", e.Sigma, e.Sensitivity)
+	}
+	if e.Kind == SampledGaussian {
+		return 0, nil
 	}
 	return charge, nil
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -31,13 +32,35 @@ func (e *BudgetError) Error() string {
 type Ledger struct {
 	mu     sync.Mutex
 	budget Budget
-	events []Event
-	filter filter
+	// schedule counts the sampled events, limit guards the others.
+	schedule *Schedule
+	sampled  int
+	limit    float64
+	events   []Event
+	filter   filter
 }
 
 // NewLedger returns an empty ledger for a budget.
 func NewLedger(b Budget) *Ledger {
-	return &Ledger{budget: b}
+	return &Ledger{budget: b, limit: b.Charge()}
+}
+
+// Follow has an empty ledger admit the sampled events of a schedule, each once
+// and in order, and Gaussian events only within the schedule's own share for
+// them. The schedule must have been made for the ledger's budget.
+func (l *Ledger) Follow(s *Schedule) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case s == nil || s.total == 0:
+		return errors.New("account: follow: the schedule has no steps")
+	case s.budget != l.budget:
+		return fmt.Errorf("account: follow: the schedule is for %v: must be for the ledger's %v", s.budget, l.budget)
+	case len(l.events) > 0 || l.schedule != nil:
+		return errors.New("account: follow: must come before the first event, and once")
+	}
+	l.schedule, l.limit = s, mulDown(s.mu, s.mu)
+	return nil
 }
 
 // Reserve asks the filter and, if it admits the event, appends it. It is
@@ -49,7 +72,12 @@ func (l *Ledger) Reserve(e Event) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.filter.admit(e, l.budget.Charge()); err != nil {
+	if e.Kind == SampledGaussian {
+		if err := l.schedule.covers(l.sampled, e); err != nil {
+			return err
+		}
+		l.sampled++
+	} else if err := l.filter.admit(e, l.limit); err != nil {
 		return err
 	}
 	e.Index = len(l.events)
@@ -75,12 +103,19 @@ func (l *Ledger) Charged() float64 {
 	return l.filter.largest()
 }
 
+// Schedule returns the schedule of sampled events; nil if there is none.
+func (l *Ledger) Schedule() *Schedule {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.schedule
+}
+
 // Left returns what may still be charged to a record of the cohort, rounded
 // down; for Everyone, what may still be charged to every record.
 func (l *Ledger) Left(cohort uint64) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.filter.left(cohort, l.budget.Charge())
+	return l.filter.left(cohort, l.limit)
 }
 
 // filter keeps the totals, rounded up at each addition.
@@ -129,7 +164,8 @@ func (f *filter) admit(e Event, limit float64) error {
 }
 
 // Total recomputes from events alone the largest total charged to any record,
-// rounded up, and checks each event's charge against its law. It is what a
+// rounded up and in units of mu^2 (sampled events count nothing in it; see
+// Composed), and checks each event's charge against its law. It is what a
 // verifier runs: it needs neither the table nor the ledger that wrote them.
 func Total(events []Event) (float64, error) {
 	var f filter
@@ -143,6 +179,9 @@ func Total(events []Event) (float64, error) {
 		charge, err := e.recharge()
 		if err != nil {
 			return 0, err
+		}
+		if e.Kind == SampledGaussian {
+			continue
 		}
 		e.Charge = charge
 		if err := f.admit(e, maxCharge); err != nil {

@@ -17,6 +17,11 @@ const (
 // differential privacy filter's mu, fixed before the first release.
 const BasisGaussianFilter = "gaussian-dp-filter"
 
+// BasisSchedule names the other ground of a claim: a schedule of releases on
+// Poisson samples, fixed before the first one and composed by privacy-loss
+// distributions, beside Gaussian releases within the claim's mu.
+const BasisSchedule = "sampled-gaussian-schedule"
+
 // PrivacyUnit is what one record is. Other units are refused.
 const PrivacyUnit = "row"
 
@@ -30,8 +35,9 @@ const (
 	Simulated Coins = "simulated"
 )
 
-// Claim is what the certificate says of the run: it is Mu-GDP, therefore
-// (Epsilon, Delta)-DP, under the relation.
+// Claim is what the certificate says of the run: it is (Epsilon, Delta)-DP under
+// the relation. With BasisGaussianFilter it is Mu-GDP; with BasisSchedule, Mu is
+// the share of Gaussian releases beside the schedule, often 0.
 type Claim struct {
 	Epsilon  float64          `json:"epsilon"`
 	Delta    float64          `json:"delta"`
@@ -49,20 +55,22 @@ type Algorithm struct {
 // document is the file without its checksum; the order of the fields is that of
 // the file's members.
 type document struct {
-	Format      string          `json:"format"`
-	Version     int             `json:"version"`
-	Software    string          `json:"software"`
-	Claim       Claim           `json:"claim"`
-	Basis       string          `json:"basis"`
-	Records     int64           `json:"records"`
-	PrivacyUnit string          `json:"privacy_unit"`
-	Algorithm   Algorithm       `json:"algorithm"`
-	Complete    bool            `json:"complete"`
-	Coins       Coins           `json:"coins"`
-	Charged     float64         `json:"charged"`
-	Trusted     []string        `json:"trusted"`
-	ModelSHA256 string          `json:"model_sha256"`
-	Events      []account.Event `json:"events"`
+	Format      string    `json:"format"`
+	Version     int       `json:"version"`
+	Software    string    `json:"software"`
+	Claim       Claim     `json:"claim"`
+	Basis       string    `json:"basis"`
+	Records     int64     `json:"records"`
+	PrivacyUnit string    `json:"privacy_unit"`
+	Algorithm   Algorithm `json:"algorithm"`
+	Complete    bool      `json:"complete"`
+	Coins       Coins     `json:"coins"`
+	Charged     float64   `json:"charged"`
+	Trusted     []string  `json:"trusted"`
+	ModelSHA256 string    `json:"model_sha256"`
+	// Schedule is given exactly with BasisSchedule.
+	Schedule []account.SampledSteps `json:"schedule,omitempty"`
+	Events   []account.Event        `json:"events"`
 }
 
 // Certificate is the record of one run. It is immutable. What its methods

@@ -16,11 +16,19 @@ const maxRecords = 1 << 53
 // check reports whether the claim follows from what is recorded, whatever the
 // coins. It returns epsilon recomputed from mu and delta.
 func (d *document) check() (epsilon float64, err error) {
-	if epsilon, err = d.Claim.check(); err != nil {
-		return 0, err
+	switch d.Basis {
+	case BasisGaussianFilter:
+		if len(d.Schedule) > 0 {
+			return 0, unsound("schedule", len(d.Schedule), "must be absent for basis %q", d.Basis)
+		}
+		epsilon, err = d.Claim.check()
+	case BasisSchedule:
+		epsilon, err = d.checkSchedule()
+	default:
+		return 0, unsound("basis", strconv.Quote(d.Basis), "must be %q or %q", BasisGaussianFilter, BasisSchedule)
 	}
-	if d.Basis != BasisGaussianFilter {
-		return 0, unsound("basis", strconv.Quote(d.Basis), "must be %q", BasisGaussianFilter)
+	if err != nil {
+		return 0, err
 	}
 	if d.Records < 1 || d.Records > maxRecords {
 		return 0, unsound("records", d.Records, "must be between 1 and 2^53")
@@ -53,6 +61,30 @@ func (c Claim) check() (epsilon float64, err error) {
 		return 0, unsound("claim.epsilon", c.Epsilon, "must be at least %v, which mu = %v gives at delta = %v", epsilon, c.Mu, c.Delta)
 	}
 	return epsilon, nil
+}
+
+// checkSchedule recomputes epsilon from the schedule and has a ledger that
+// follows it admit the events again.
+func (d *document) checkSchedule() (epsilon float64, err error) {
+	c := d.Claim
+	budget, err := account.NewBudget(c.Epsilon, c.Delta, c.Relation)
+	if err != nil {
+		return 0, fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
+	}
+	schedule, err := account.NewSchedule(budget, c.Mu, d.Schedule...)
+	if err != nil {
+		return 0, fmt.Errorf("certificate: schedule: %w: %w", ErrUnsound, err)
+	}
+	ledger := account.NewLedger(budget)
+	if err := ledger.Follow(schedule); err != nil {
+		return 0, fmt.Errorf("certificate: schedule: %w: %w", ErrUnsound, err)
+	}
+	for i, e := range d.Events {
+		if err := ledger.Reserve(e); err != nil {
+			return 0, fmt.Errorf("certificate: %s: %w: %w", item("events", i), ErrUnsound, err)
+		}
+	}
+	return schedule.Epsilon(), nil
 }
 
 func (d *document) checkTexts() error {

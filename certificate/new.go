@@ -31,6 +31,8 @@ type Params struct {
 	// ModelSHA256 is of the model file's bytes, in lower-case hexadecimal. It may
 	// be empty for an interrupted run that wrote none.
 	ModelSHA256 string
+	// Schedule is what the run's samples were drawn by; nil for none.
+	Schedule *account.Schedule
 	// Events are the ledger's.
 	Events []account.Event
 }
@@ -58,6 +60,9 @@ func New(p Params) (*Certificate, error) {
 		Trusted:     append([]string{}, p.Trusted...),
 		ModelSHA256: p.ModelSHA256,
 		Events:      append([]account.Event{}, p.Events...),
+	}
+	if p.Schedule != nil {
+		d.Basis, d.Claim.Mu, d.Schedule = BasisSchedule, p.Schedule.Mu(), p.Schedule.Steps()
 	}
 	if d.Algorithm.Plan == nil {
 		d.Algorithm.Plan = json.RawMessage("{}")

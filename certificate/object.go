@@ -93,12 +93,12 @@ func newObject(field string, data json.RawMessage, err *error) object {
 }
 
 // only checks that all keys but the optional one are present, and no others.
-func (o object) only(keys []string, optional string) {
+func (o object) only(keys []string, optional ...string) {
 	if *o.err != nil {
 		return
 	}
 	for _, key := range keys {
-		if _, given := o.members[key]; !given && key != optional {
+		if _, given := o.members[key]; !given && !slices.Contains(optional, key) {
 			*o.err = malformed(join(o.field, key), "", "is missing")
 			return
 		}

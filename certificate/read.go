@@ -13,13 +13,14 @@ var (
 	fileMembers = []string{
 		"format", "version", "software", "claim", "basis", "records",
 		"privacy_unit", "algorithm", "complete", "coins", "charged", "trusted",
-		"model_sha256", "events", "checksum",
+		"model_sha256", "schedule", "events", "checksum", // schedule is optional
 	}
 	claimMembers     = []string{"epsilon", "delta", "mu", "relation"}
 	algorithmMembers = []string{"name", "plan"}
+	stepsMembers     = []string{"noise_multiplier", "sampling", "count"}
 	eventMembers     = []string{
 		"index", "kind", "question", "cohort", "sensitivity", "sigma", "charge",
-		"simulated", // optional
+		"sampling", "simulated", // optional
 	}
 )
 
@@ -51,7 +52,7 @@ func (c *Certificate) read() (err error) {
 	o := newObject("", c.text, &err)
 	d := &c.doc
 	readHead(o, d)
-	o.only(fileMembers, "")
+	o.only(fileMembers, "schedule")
 	o.decode("software", &d.Software)
 	readClaim(o.object("claim"), &d.Claim)
 	o.decode("basis", &d.Basis)
@@ -65,6 +66,11 @@ func (c *Certificate) read() (err error) {
 		decodeValue(field, raw, into, o.err)
 	})
 	o.decode("model_sha256", &d.ModelSHA256)
+	if _, given := o.members["schedule"]; given {
+		d.Schedule = readArray(o, "schedule", func(field string, raw json.RawMessage, into *account.SampledSteps) {
+			readSteps(newObject(field, raw, o.err), into)
+		})
+	}
 	d.Events = readArray(o, "events", func(field string, raw json.RawMessage, into *account.Event) {
 		readEvent(newObject(field, raw, o.err), into)
 	})
@@ -95,7 +101,7 @@ func readHead(o object, d *document) {
 }
 
 func readClaim(o object, c *Claim) {
-	o.only(claimMembers, "")
+	o.only(claimMembers)
 	o.decode("epsilon", &c.Epsilon)
 	o.decode("delta", &c.Delta)
 	o.decode("mu", &c.Mu)
@@ -103,14 +109,21 @@ func readClaim(o object, c *Claim) {
 }
 
 func readAlgorithm(o object, a *Algorithm) {
-	o.only(algorithmMembers, "")
+	o.only(algorithmMembers)
 	o.decode("name", &a.Name)
 	o.object("plan")
 	a.Plan = o.members["plan"]
 }
 
+func readSteps(o object, s *account.SampledSteps) {
+	o.only(stepsMembers)
+	o.decode("noise_multiplier", &s.NoiseMultiplier)
+	o.decode("sampling", &s.Sampling)
+	o.decode("count", &s.Count)
+}
+
 func readEvent(o object, e *account.Event) {
-	o.only(eventMembers, "simulated")
+	o.only(eventMembers, "sampling", "simulated")
 	o.decode("index", &e.Index)
 	o.decode("kind", &e.Kind)
 	o.decode("question", &e.Question)
@@ -118,6 +131,9 @@ func readEvent(o object, e *account.Event) {
 	o.decode("sensitivity", &e.Sensitivity)
 	o.decode("sigma", &e.Sigma)
 	o.decode("charge", &e.Charge)
+	if _, given := o.members["sampling"]; given {
+		o.decode("sampling", &e.Sampling)
+	}
 	if _, given := o.members["simulated"]; given {
 		o.decode("simulated", &e.Simulated)
 	}

@@ -44,8 +44,14 @@ func (r *Report) String() string {
 		line("neighbour", "a table with one row replaced by any other")
 		line("records", "%d", r.Records)
 	}
-	line("basis", "%s: mu = %.6g was fixed before the first release and the filter kept every record within it", r.Basis, r.Mu)
-	line("charged", "%.6g of mu^2 = %.6g, the largest total of a record (informational)", r.Charged, r.Mu*r.Mu)
+	if r.Basis == BasisSchedule {
+		line("basis", "%s: all samples were drawn by a schedule fixed before the first release", r.Basis)
+	} else {
+		line("basis", "%s: mu = %.6g was fixed before the first release and the filter kept every record within it", r.Basis, r.Mu)
+	}
+	if r.Mu > 0 {
+		line("charged", "%.6g of mu^2 = %.6g, the largest total of a record (informational)", r.Charged, r.Mu*r.Mu)
+	}
 	line("releases", "%d", r.Events)
 	if r.Complete {
 		line("complete", "yes")

@@ -15,21 +15,30 @@ import (
 // nothing of the records but what was charged for. Adding one without a reason
 // fails TestNothingElseCanCarryRecords.
 var carriers = map[string]string{
-	"(*Session).Ask":        "the release: noise added, charge reserved first",
-	"(*Session).All":        "an identifier and the declared number of records, public by the relation",
-	"(*Session).Draw":       "an identifier and the size that was asked for",
-	"(*Session).DrawEach":   "an identifier and an expected size, from the declared number of records",
-	"(*Session).Dim":        "the number of features, which the schema fixes",
-	"(*Session).Ledger":     "laws of noise and charges; functions of the questions alone",
-	"(Session).String":      "a fixed text",
-	"(Session).GoString":    "a fixed text",
-	"(Session).MarshalJSON": "a fixed text",
-	"(Session).LogValue":    "a fixed text",
-	"(Session).Format":      "a fixed text; writes to its argument",
-	"Open":                  "a session, opaque; errors name file and rule",
-	"Count":                 "the number of rows the public filter keeps, public under replace-one",
-	"ErrClosed":             "a fixed error",
-	"ErrLoss":               "a fixed error",
+	"(*Session).Ask":          "the release: noise added, charge reserved first",
+	"(*Session).OpenPrefix":   "a *PrefixSum, opaque; nothing is computed yet",
+	"(*PrefixSum).Add":        "the release: noise added, charge reserved first",
+	"(PrefixSum).String":      "a fixed text",
+	"(PrefixSum).GoString":    "a fixed text",
+	"(PrefixSum).MarshalJSON": "a fixed text",
+	"(PrefixSum).LogValue":    "a fixed text",
+	"(PrefixSum).Format":      "a fixed text; writes to its argument",
+	"(*Session).All":          "an identifier and the declared number of records, public by the relation",
+	"(*Session).Draw":         "an identifier and the size that was asked for",
+	"(*Session).Follow":       "reads the schedule it is given and writes nothing to it",
+	"(*Session).Sample":       "an identifier and an expected size, from the schedule and the declared number of records",
+	"(*Session).DrawEach":     "an identifier and an expected size, from the declared number of records",
+	"(*Session).Dim":          "the number of features, which the schema fixes",
+	"(*Session).Ledger":       "laws of noise and charges; functions of the questions alone",
+	"(Session).String":        "a fixed text",
+	"(Session).GoString":      "a fixed text",
+	"(Session).MarshalJSON":   "a fixed text",
+	"(Session).LogValue":      "a fixed text",
+	"(Session).Format":        "a fixed text; writes to its argument",
+	"Open":                    "a session, opaque; errors name file and rule",
+	"Count":                   "the number of rows the public filter keeps, public under replace-one",
+	"ErrClosed":               "a fixed error",
+	"ErrLoss":                 "a fixed error",
 }
 
 // TestNothingElseCanCarryRecords walks the package's exported surface by type.
@@ -86,12 +95,14 @@ func TestNothingElseCanCarryRecords(t *testing.T) {
 			t.Errorf("%s is listed but is not there", name)
 		}
 	}
-	// A Session holds one pointer and nothing else.
-	s := scope.Lookup("Session").Type().Underlying().(*types.Struct)
-	if s.NumFields() != 1 {
-		t.Errorf("Session has %d fields, want one", s.NumFields())
-	} else if _, ok := s.Field(0).Type().(*types.Pointer); !ok || s.Field(0).Exported() {
-		t.Errorf("Session's field is %v, want an unexported pointer", s.Field(0).Type())
+	// A Session and a PrefixSum hold one pointer and nothing else.
+	for _, name := range []string{"Session", "PrefixSum"} {
+		s := scope.Lookup(name).Type().Underlying().(*types.Struct)
+		if s.NumFields() != 1 {
+			t.Errorf("%s has %d fields, want one", name, s.NumFields())
+		} else if _, ok := s.Field(0).Type().(*types.Pointer); !ok || s.Field(0).Exported() {
+			t.Errorf("%s's field is %v, want an unexported pointer", name, s.Field(0).Type())
+		}
 	}
 }
 

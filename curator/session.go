@@ -36,6 +36,16 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	return s.wall.kernel.Ask(ctx, q)
 }
 
+// OpenPrefix opens a prefix sum: a *PrefixSum. It charges nothing; each item
+// does.
+func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
+	k, err := s.wall.kernel.OpenPrefix(p)
+	if err != nil {
+		return nil, err
+	}
+	return &PrefixSum{wall: &prefixWall{kernel: k}}, nil
+}
+
 // All returns the cohort of all records.
 func (s *Session) All() query.Cohort { return s.wall.kernel.All() }
 
@@ -47,6 +57,15 @@ func (s *Session) Draw(size int) (query.Cohort, error) { return s.wall.kernel.Dr
 // own secret coin of probability p. Only the expected size is told. It serves
 // both relations, and is the only way to draw under add-or-remove.
 func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.wall.kernel.DrawEach(p) }
+
+// Follow has the session draw Poisson samples by a schedule, fixed before the
+// first question: amplification has no lossless filter. The budget is then the
+// schedule's.
+func (s *Session) Follow(schedule *account.Schedule) error { return s.wall.kernel.Follow(schedule) }
+
+// Sample draws the next Poisson sample of the schedule that the session follows: every record joins by its own secret coin. Only the expected size
+// is told. One question may be asked of it, with the schedule's noise.
+func (s *Session) Sample() (query.Cohort, error) { return s.wall.kernel.Sample() }
 
 // Dim returns the number of features of a row, which the schema fixes.
 func (s *Session) Dim() int { return s.wall.kernel.Dim() }

@@ -55,8 +55,8 @@ func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Mea
 	return out, nil
 }
 
-func ask(ctx context.Context, o Oracle, charge float64, t query.Term) (query.Release, error) {
-	q, err := query.New(charge, t)
+func ask(ctx context.Context, o Oracle, charge float64, terms ...query.Term) (query.Release, error) {
+	q, err := query.New(charge, terms...)
 	if err != nil {
 		return query.Release{}, err
 	}

@@ -75,10 +75,11 @@ func (c choice) describe() string {
 // averages reports whether iterate t, counted from 0, is in the tail.
 func (c choice) averages(t int) bool { return 2*(t+1) >= c.steps }
 
-// weights returns the weight of each iterate in the result, given the charges.
-// Smallest has no weights beforehand; it is taken for Last.
+// weights returns the weight in the result of each iterate asked about, given
+// the charges, and of the one that the last step reaches. Smallest has no weights
+// beforehand; it is taken for Last.
 func (c choice) weights(charges []float64) []float64 {
-	w := make([]float64, c.steps)
+	w := make([]float64, c.steps+1)
 	switch c.rule {
 	case TailAverage:
 		var sum float64
@@ -94,7 +95,7 @@ func (c choice) weights(charges []float64) []float64 {
 	case Random:
 		w[c.pick] = 1
 	default:
-		w[c.steps-1] = 1
+		w[c.steps] = 1
 	}
 	return w
 }

@@ -91,6 +91,9 @@ func descend(w, g []float64, eta float64) {
 	}
 }
 
+// root is the square root of a positive charge.
+func root(charge float64) float64 { return math.Sqrt(max(charge, math.SmallestNonzeroFloat64)) }
+
 func stepError(algorithm string, t int, err error) error {
 	return fmt.Errorf("%s: step %d: %w", algorithm, t, err)
 }

@@ -3,9 +3,10 @@ package optimize
 import "math"
 
 // predict returns the gradient norm to expect. It is exact for a quadratic with
-// the problem's assumed spectrum: along an eigenvector the answer to question s
-// enters the output with a coefficient that follows from steps and weights, and
-// so does the distance of the start.
+// the problem's assumed spectrum where steps do not pass the minimum, and too
+// high where they do: along an eigenvector the answer to question s enters the
+// output with a coefficient that follows from steps and weights, and so does the
+// distance of the start.
 func (g *GDPlan) predict(s Size) float64 {
 	eta := g.outline.StepSize
 	weight := g.choice.weights(g.charges)
@@ -13,7 +14,7 @@ func (g *GDPlan) predict(s Size) float64 {
 	for _, e := range g.problem.assumed() {
 		keep := math.Abs(1 - eta*e.eigenvalue)
 		// pull is the sum over t > s of weight_t keep^(t-1-s).
-		var pull, variance float64
+		pull, variance := weight[len(g.charges)], 0.
 		for t := len(g.charges) - 1; t >= 0; t-- {
 			c := e.eigenvalue * eta * pull
 			variance += c * c / g.charges[t]
@@ -35,14 +36,15 @@ func (b *SpiderBoostPlan) predict(s Size) float64 {
 	sa := s.neighbours() * p.Constants.Lipschitz / s.Records
 	slope := s.neighbours() * b.ball.slope(p) / s.Records
 	signal := newSignal(p, eta)
-	var variance, sum, tail float64
+	var variance, sum, tail, move float64 // move is the length of the step before
 	for t := range b.steps {
 		if t%b.period == 0 {
 			variance = sa * sa / b.anchor
 		} else {
-			sd := min(slope*eta*math.Hypot(signal.norm(), math.Sqrt(d*variance)), 2*sa)
+			sd := min(slope*move, 2*sa)
 			variance += sd * sd / b.difference
 		}
+		move = eta * math.Hypot(signal.norm(), math.Sqrt(d*variance))
 		if b.choice.averages(t) {
 			sum += variance
 			tail++
@@ -75,13 +77,16 @@ func (s *STORMPlan) predict(size Size) float64 {
 	for i := range moments {
 		moments[i].err = variance
 	}
-	for range s.steps - 1 {
+	for t := range s.steps {
 		var noise float64
 		for i, m := range moments {
 			noise += signal.directions[i].share * d * m.estimate()
 		}
-		signal.step()
 		sd := min(slope*eta*math.Hypot(signal.norm(), math.Sqrt(noise)), 2*sa)
+		signal.step()
+		if t == s.steps-1 { // no answer follows the last step
+			sd = 0
+		}
 		K := gain(variance, sa, sd, s.rest)
 		fresh := math.Pow(K*sa+(1-K)*sd, 2) / s.rest
 		variance = (1-K)*(1-K)*variance + fresh

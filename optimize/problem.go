@@ -40,6 +40,8 @@ func (p Problem) Validate() error {
 		return fmt.Errorf("optimize: Lipschitz constant = %v: must be finite and > 0", c.Lipschitz)
 	case !(c.Curvature.Lo <= c.Curvature.Hi) || math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0):
 		return fmt.Errorf("optimize: curvature = [%v, %v]: must be a finite interval", c.Curvature.Lo, c.Curvature.Hi)
+	case c.Curvature.Lo == 0 && c.Curvature.Hi == 0:
+		return fmt.Errorf("optimize: curvature = [0, 0]: must hold more than 0, or no step size follows")
 	case !positive(c.Range):
 		return fmt.Errorf("optimize: range F0 = %v: must be finite and > 0", c.Range)
 	}

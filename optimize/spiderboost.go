@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -25,8 +26,9 @@ import (
 // replaced records, which doubles the norms it uses; the loop runs T times, not
 // T+1; Theorem 9's q has a stray L1^2; differences are clipped, to the centred
 // ball by default, so that L1 is enforced; an iterate equal to the one before is
-// given an anchor, since its difference says nothing; the regularizer's gradient
-// is added exactly and never estimated.
+// given an anchor, since its difference says nothing, which is charged as a
+// difference and joins the estimate by inverse variances rather than replace
+// it; the regularizer's gradient is added exactly and never estimated.
 //
 // The zero SpiderBoost has practical constants, measured to be better by far
 // than the theorem's: T = .1 (G0/L0)^(2/3) N^(4/3)/h up to 1000, anchors with .8
@@ -56,6 +58,8 @@ type SpiderBoostPlan struct {
 	anchor, difference float64 // charges
 	ball               Ball
 	choice             choice
+	// schedule is set where batches are sampled.
+	schedule *account.Schedule
 }
 
 // Plan settles SpiderBoost for a problem and a size.
@@ -164,29 +168,38 @@ func (b *SpiderBoostPlan) Run(ctx context.Context, o Oracle, observe func(Step))
 	p, out := b.problem, b.choice.begin()
 	w := p.start()
 	var prev, estimate []float64
-	var charged float64
+	var charged, variance float64
 	for t := range b.steps {
-		term, m := query.GradientAt(o.All(), w, p.Constants.Lipschitz), b.anchor
+		batch, err := b.batch(o)
+		if err != nil {
+			return out.result(w), stepError("spiderboost", t, err)
+		}
+		term, m := query.GradientAt(batch, w, p.Constants.Lipschitz), b.anchor
 		if t%b.period != 0 {
 			m = b.difference
 			if !slices.Equal(w, prev) {
-				term = b.ball.difference(p, o.All(), w, prev)
+				term = b.ball.difference(p, batch, w, prev)
 			}
 		}
-		q, err := query.New(m, term)
+		answer, err := ask(ctx, o, m, term)
 		if err != nil {
 			return out.result(w), stepError("spiderboost", t, err)
 		}
-		answer, err := o.Ask(ctx, q)
-		if err != nil {
-			return out.result(w), stepError("spiderboost", t, err)
-		}
-		if term.Kind() == query.Gradient {
-			estimate = answer.Mean
-		} else {
+		fresh := answer.Sigma * answer.Sigma
+		switch {
+		case t%b.period == 0:
+			estimate, variance = answer.Mean, fresh
+		case term.Kind() == query.Difference:
 			for j, v := range answer.Mean {
 				estimate[j] += v
 			}
+			variance += fresh
+		default:
+			k := variance / (variance + fresh)
+			for j, v := range answer.Mean {
+				estimate[j] += k * (v - estimate[j])
+			}
+			variance *= 1 - k
 		}
 		grad := slices.Clone(estimate)
 		p.addRegularizer(grad, w)

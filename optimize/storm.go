@@ -36,8 +36,9 @@ import (
 // FrontLoad, which lowers the mean variance when s_d/s_a stays near k. Noise only
 // is tracked: a clip below the true bound biases and P does not see it.
 //
-// The zero STORM is the default rule: T as for SpiderBoost, the centred ball,
-// the last iterate.
+// The zero STORM is the default rule: T as for SpiderBoost, halved for as long as
+// that lowers the predicted gradient norm (a step past the need adds noise), the
+// centred ball, the last iterate.
 type STORM struct {
 	// Steps is T; StepScale is h in eta = h/L1.
 	Steps     int
@@ -81,11 +82,11 @@ func (c STORM) Plan(p Problem, s Size) (*STORMPlan, error) {
 	}
 	n := s.Effective(p)
 	steps := c.Steps
-	if steps == 0 {
-		steps = varianceReducedSteps(p.initialGradient(), p, n, h)
+	if steps == 0 && positive(h) {
+		return c.planSteps(p, s, varianceReducedSteps(p.initialGradient(), p, n, h))
 	}
 	switch {
-	case steps < 1 || steps > mostSteps:
+	case steps < 0 || steps > mostSteps:
 		return nil, fmt.Errorf("optimize: storm: steps = %d: must be between 0 (the rule's number) and %d", c.Steps, mostSteps)
 	case !positive(h):
 		return nil, fmt.Errorf("optimize: storm: step scale = %v: must be finite and > 0", h)
@@ -117,6 +118,24 @@ func (c STORM) Plan(p Problem, s Size) (*STORMPlan, error) {
 	}
 	plan.outline.Predicted = plan.predict(s)
 	return plan, nil
+}
+
+// planSteps plans the given number of steps, halved for as long as that lowers
+// the predicted gradient norm.
+func (c STORM) planSteps(p Problem, s Size, steps int) (*STORMPlan, error) {
+	c.Steps = steps
+	plan, err := c.Plan(p, s)
+	for err == nil && c.Steps > 1 {
+		c.Steps /= 2
+		var half *STORMPlan
+		if half, err = c.Plan(p, s); err == nil {
+			if !(half.outline.Predicted < plan.outline.Predicted) {
+				return plan, nil
+			}
+			plan = half
+		}
+	}
+	return plan, err
 }
 
 // frontLoad returns the ratio s_d/s_a to expect of the second step: the ball's
@@ -158,21 +177,19 @@ func (s *STORMPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Resu
 			K = gain(variance, sa, sd, m)
 			terms = mix(terms[0], difference, K)
 		}
+		grad := make([]float64, p.Dim)
 		if len(terms) == 0 {
 			// The iterate has not moved and the best gain is 0: nothing to ask.
-			out.visit(w, 0, norm(estimate))
-			continue
+			m, K = 0, 0
+		} else {
+			answer, err := ask(ctx, o, m, terms...)
+			if err != nil {
+				return out.result(w), stepError("storm", t, err)
+			}
+			variance = (1-K)*(1-K)*variance + answer.Sigma*answer.Sigma
+			charged += answer.Charge
+			grad = answer.Mean
 		}
-		q, err := query.New(m, terms...)
-		if err != nil {
-			return out.result(w), stepError("storm", t, err)
-		}
-		answer, err := o.Ask(ctx, q)
-		if err != nil {
-			return out.result(w), stepError("storm", t, err)
-		}
-		variance = (1-K)*(1-K)*variance + answer.Sigma*answer.Sigma
-		grad := answer.Mean
 		for j, v := range estimate {
 			grad[j] += (1 - K) * v
 		}
@@ -182,7 +199,6 @@ func (s *STORMPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Resu
 		prev = slices.Clone(w)
 		descend(w, grad, s.outline.StepSize)
 		p.project(w)
-		charged += answer.Charge
 		if observe != nil {
 			observe(Step{Number: t + 1, Of: s.steps, GradientNorm: norm(grad), Charged: charged})
 		}

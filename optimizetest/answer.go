@@ -105,6 +105,9 @@ func rankOne(l loss.RankOne, t query.Term, x []float32, y float64) ([]float64, b
 			lo, hi = min(a*move, b*move), max(a*move, b*move)
 		}
 	}
+	if math.IsInf(s, 0) {
+		s = math.NaN() // faulty, and not to be hidden by the clip
+	}
 	v := min(max(s, lo), hi)
 	cut := math.Abs(v-s) > 1e-12*math.Abs(s)
 	if t.Kind() == query.Value {

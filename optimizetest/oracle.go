@@ -126,6 +126,9 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 		return err
 	}
 	q := a.Question
+	if d := len(o.config.Rows[0]); q.PointDim() != d {
+		return fmt.Errorf("optimizetest: point has %d coordinates: must have %d", q.PointDim(), d)
+	}
 	rows, err := o.members(q.Cohort())
 	if err != nil {
 		return err

@@ -4,16 +4,19 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Algorithms lists the names that Train.Algorithm takes; the first is the
 // default.
-func Algorithms() []string { return []string{"auto", "gd", "spiderboost", "storm"} }
+func Algorithms() []string {
+	return []string{"auto", "gd", "spiderboost", "storm", "dp-sgd", "dp-adam"}
+}
 
 // plan settles the configured algorithm. Under auto it also returns all
 // candidates, the chosen one first.
-func (t Train) plan(p optimize.Problem, s optimize.Size) (optimize.Plan, []optimize.Candidate, error) {
+func (t Train) plan(p optimize.Problem, s optimize.Size, b account.Budget) (optimize.Plan, []optimize.Candidate, error) {
 	output, err := optimize.ParseOutput(t.Output)
 	if err != nil {
 		return nil, nil, fmt.Errorf("train.output: %w", err)
@@ -33,9 +36,19 @@ func (t Train) plan(p optimize.Problem, s optimize.Size) (optimize.Plan, []optim
 		plan, err := optimize.GD{Steps: t.Steps, StepScale: t.StepScale, Multiplier: t.Multiplier, Output: output}.Plan(p, s)
 		return plan, nil, err
 	case "spiderboost":
-		plan, err := optimize.SpiderBoost{
+		boost := optimize.SpiderBoost{
 			Theorem: t.Theorem, Steps: t.Steps, Period: t.Period, AnchorShare: t.AnchorShare, StepScale: t.StepScale, Ball: ball, Output: output,
-		}.Plan(p, s)
+		}
+		if t.AnchorBatch != 0 || t.DifferenceBatch != 0 {
+			plan, err := boost.PlanBatches(p, s, b, optimize.Batches{Anchor: t.AnchorBatch, Difference: t.DifferenceBatch})
+			return plan, nil, err
+		}
+		plan, err := boost.Plan(p, s)
+		return plan, nil, err
+	case "dp-sgd", "dp-adam":
+		plan, err := optimize.SGD{
+			Adam: t.Algorithm == "dp-adam", Rate: t.Rate, Sampling: t.Sampling, Steps: t.Steps, StepScale: t.StepScale, Output: output,
+		}.Plan(p, s, b)
 		return plan, nil, err
 	case "storm":
 		storm := optimize.STORM{Steps: t.Steps, StepScale: t.StepScale, Ball: ball, FrontLoad: t.FrontLoad}
@@ -53,8 +66,10 @@ func (t Train) check() error {
 	takes := map[string][]string{
 		"auto":        nil,
 		"gd":          {"steps", "step_scale", "multiplier", "output"},
-		"spiderboost": {"steps", "step_scale", "period", "anchor_share", "ball_fraction", "theorem", "output"},
+		"spiderboost": {"steps", "step_scale", "period", "anchor_share", "ball_fraction", "theorem", "output", "anchor_batch", "difference_batch"},
 		"storm":       {"steps", "step_scale", "front_load", "ball_fraction", "output"},
+		"dp-sgd":      {"steps", "step_scale", "sampling", "output"},
+		"dp-adam":     {"steps", "rate", "sampling", "output"},
 	}
 	algorithm := t.Algorithm
 	if algorithm == "" {
@@ -71,6 +86,7 @@ func (t Train) check() error {
 		{"steps", t.Steps != 0}, {"step_scale", t.StepScale != 0}, {"multiplier", t.Multiplier != 0},
 		{"output", t.Output != ""}, {"period", t.Period != 0}, {"anchor_share", t.AnchorShare != 0},
 		{"ball_fraction", t.BallFraction != 0}, {"front_load", t.FrontLoad != 0}, {"theorem", t.Theorem},
+		{"sampling", t.Sampling != 0}, {"rate", t.Rate != 0}, {"anchor_batch", t.AnchorBatch != 0}, {"difference_batch", t.DifferenceBatch != 0},
 	} {
 		if s.set && !slices.Contains(known, s.name) {
 			if algorithm == "auto" {

@@ -74,6 +74,14 @@ type Train struct {
 	Period      int     `yaml:"period"`
 	AnchorShare float64 `yaml:"anchor_share"`
 	Theorem     bool    `yaml:"theorem"`
+	// AnchorBatch and DifferenceBatch have SpiderBoost sample those shares of the
+	// records.
+	AnchorBatch     float64 `yaml:"anchor_batch"`
+	DifferenceBatch float64 `yaml:"difference_batch"`
+	// Sampling is the share of the records in a batch of DP-SGD and DP-Adam, Rate
+	// Adam's step size.
+	Sampling float64 `yaml:"sampling"`
+	Rate     float64 `yaml:"rate"`
 	// FrontLoad is STORM's.
 	FrontLoad float64 `yaml:"front_load"`
 	// BallFraction is that of the ball differences are clipped to; zero for the

@@ -69,6 +69,8 @@ type Fitted struct {
 	// Earlier are the reservations already made for the same table that the
 	// output folders know of.
 	Earlier []Entry
+
+	entry Entry
 }
 
 // Plan settles what Fit would run, without asking anything about records. The
@@ -108,7 +110,7 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	if budget.Relation() == account.AddOrRemove {
 		size.Neighbours = 1
 	}
-	plan, candidates, err := c.Train.plan(problem, size)
+	plan, candidates, err := c.Train.plan(problem, size, budget)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
@@ -171,6 +173,14 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	if sampled, ok := plan.(optimize.SampledPlan); ok && sampled.Schedule() != nil {
+		if c.Train.Measure > 0 {
+			return nil, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's", planned.Outline.Algorithm)
+		}
+		if err := session.Follow(sampled.Schedule()); err != nil {
+			return nil, err
+		}
+	}
 	if o.Planned != nil {
 		o.Planned(planned)
 	}
@@ -183,10 +193,14 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	fitted := &Fitted{Planned: planned}
 	defer out.release()
-	fitted.Earlier, err = out.reserve(Entry{
+	fitted.entry = Entry{
 		Data: data, Algorithm: planned.Outline.Algorithm, Relation: budget.Relation(),
 		Epsilon: budget.Epsilon(), Delta: budget.Delta(), Mu: budget.Mu(),
-	})
+	}
+	if s := session.Ledger().Schedule(); s != nil {
+		fitted.entry.Schedule = s.Steps()
+	}
+	fitted.Earlier, err = out.reserve(fitted.entry)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +284,7 @@ func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *a
 	cert, err := certificate.New(certificate.Params{
 		Software: o.Software, Budget: budget, Records: int64(f.Records), Complete: f.Result.Complete,
 		Algorithm: certificate.Algorithm{Name: f.Outline.Algorithm, Plan: text},
-		Coins:     certificate.Secret, ModelSHA256: digest, Events: ledger.Events(),
+		Coins:     certificate.Secret, ModelSHA256: digest, Events: ledger.Events(), Schedule: ledger.Schedule(),
 	})
 	if err != nil {
 		return err
@@ -278,16 +292,42 @@ func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *a
 	return cert.Write(f.CertificatePath)
 }
 
-// Sum returns the (epsilon, delta) of this fit and the earlier ones together,
-// at this fit's delta; ok is false when they do not share a relation.
+// Sum returns an epsilon of this fit and the earlier ones together, at this
+// fit's delta: Gaussian budgets and schedules are composed by their privacy-loss
+// distributions. ok is false when they do not share a relation.
 func (f *Fitted) Sum() (epsilon float64, ok bool) {
-	mu := f.Budget.Mu()
-	for _, e := range f.Earlier {
+	var all []account.Composed
+	for _, e := range append([]Entry{f.entry}, f.Earlier...) {
 		if e.Relation != f.Budget.Relation() {
 			return 0, false
 		}
-		mu = math.Hypot(mu, e.Mu)
+		parts, err := e.composed()
+		if err != nil {
+			return 0, false
+		}
+		all = append(all, parts...)
 	}
-	epsilon, err := account.GaussianEpsilon(mu, f.Budget.Delta())
-	return epsilon, err == nil
+	c, err := account.Compose(all, 1e-3)
+	if err != nil {
+		return 0, false
+	}
+	b, err := c.Epsilon(f.Budget.Delta())
+	return b.Upper, err == nil
+}
+
+// composed returns what an entry's reservation is to an accountant.
+func (e Entry) composed() ([]account.Composed, error) {
+	if len(e.Schedule) == 0 {
+		m, err := account.NewGaussian(1 / e.Mu)
+		return []account.Composed{{Mechanism: m, Count: 1}}, err
+	}
+	var all []account.Composed
+	for _, s := range e.Schedule {
+		m, err := account.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, e.Relation)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, account.Composed{Mechanism: m, Count: s.Count})
+	}
+	return all, nil
 }

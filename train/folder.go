@@ -48,6 +48,8 @@ type Entry struct {
 	Delta     float64          `json:"delta"`
 	// Mu is the whole budget, reserved before the first release.
 	Mu float64 `json:"mu"`
+	// Schedule, where a fit samples, is what its budget went into instead of mu.
+	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	// Charged is the odometer's reading in units of mu^2 at the end.
 	Charged float64 `json:"charged,omitempty"`
 }

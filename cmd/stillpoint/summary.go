@@ -73,7 +73,11 @@ func summary(c *train.Config, f *train.Fitted) string {
 	line("model", "%s", f.ModelPath)
 	line("certificate", "%s", f.CertificatePath)
 	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation())
-	line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
+	if f.Charged > 0 {
+		line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
+	} else {
+		line("charged", "%d releases on Poisson samples of a schedule within the budget", f.Releases)
+	}
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
 	}

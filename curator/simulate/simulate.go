@@ -80,11 +80,27 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	return s.kernel.Ask(ctx, q)
 }
 
+// OpenPrefix opens a prefix sum as curator.Session.OpenPrefix does, with
+// simulated coins.
+func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
+	k, err := s.kernel.OpenPrefix(p)
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
 // All returns the cohort of all records.
 func (s *Session) All() query.Cohort { return s.kernel.All() }
 
 // Draw returns a cohort of fresh records.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.kernel.Draw(size) }
+
+// Follow has the session draw Poisson samples by a schedule.
+func (s *Session) Follow(schedule *account.Schedule) error { return s.kernel.Follow(schedule) }
+
+// Sample draws the schedule's next Poisson sample.
+func (s *Session) Sample() (query.Cohort, error) { return s.kernel.Sample() }
 
 // DrawEach returns a cohort of fresh records that join by coins.
 func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.kernel.DrawEach(p) }

@@ -46,25 +46,20 @@ func slack(d int) float64 { return 0x1p-20 + float64(d+16)*0x1p-50 }
 // newGrid chooses a grid for a question of d coordinates over at most rows
 // records, at the charge the question offers.
 func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
+	return gridFor(q, clips(r), q.Charge(), rows)
+}
+
+// gridFor chooses a grid whose sensitivity is factor times the clip norm and
+// whose noise has the given charge.
+func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	d := max(q.Dim(), q.PointDim())
 	root := math.Sqrt(float64(q.SumDim()))
 	if q.Dim() != q.SumDim() {
 		root++ // a norm is rounded once more, after the sum
 	}
 	clip := q.Clip() * (1 + slack(d))
-	factor := 2.0
-	if r == account.AddOrRemove {
-		factor = 1
-	}
-	var size float64
-	for _, t := range q.Terms() {
-		reach := t.Ball().Radius
-		if c := math.Abs(t.Ball().Centre); t.Kind() == query.Difference && c > 0 {
-			reach += float64(c * t.Distance())
-		}
-		size += float64(t.Weight() * reach)
-	}
-	z := math.Sqrt(q.Charge())
+	size := reach(q)
+	z := math.Sqrt(charge)
 	for bits := startBits(root, z); bits >= minBits; bits-- {
 		g := grid{bits: bits}
 		noise := math.Ldexp(1, bits)
@@ -80,7 +75,7 @@ func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 		g.sigma = noise / g.scale * (1 - 0x1p-50)
 		return g, nil
 	}
-	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records", q.Charge(), q.Clip(), q.Dim(), rows)
+	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records", charge, q.Clip(), q.Dim(), rows)
 }
 
 // startBits is wantBits, or more where a small charge in high dimension would
@@ -88,4 +83,25 @@ func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 func startBits(root, z float64) int {
 	_, exp := math.Frexp(root / z)
 	return min(max(exp+14, wantBits), maxBits)
+}
+
+// clips is how many clip norms one record can move a sum by.
+func clips(r account.Relation) float64 {
+	if r == account.AddOrRemove {
+		return 1
+	}
+	return 2
+}
+
+// reach bounds the norm of a record's contribution, its public centre included.
+func reach(q query.Question) float64 {
+	var size float64
+	for _, t := range q.Terms() {
+		reach := t.Ball().Radius
+		if c := math.Abs(t.Ball().Centre); t.Kind() == query.Difference && c > 0 {
+			reach += float64(c * t.Distance())
+		}
+		size += float64(t.Weight() * reach)
+	}
+	return size
 }

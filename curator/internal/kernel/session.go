@@ -57,6 +57,7 @@ type Session struct {
 	mu      sync.Mutex
 	coins   *coin.Secret
 	cohorts cohorts
+	sample  sample
 	closed  bool
 }
 
@@ -114,15 +115,11 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	if err != nil {
 		return query.Release{}, err
 	}
-	g, err := newGrid(q, s.ledger.Budget().Relation(), s.mostRows())
+	g, event, err := s.law(q)
 	if err != nil {
 		return query.Release{}, err
 	}
 	shift, err := shifted(q, g)
-	if err != nil {
-		return query.Release{}, err
-	}
-	event, err := account.GaussianEvent(q.Name(), q.Cohort().ID(), g.sensitivity, g.sigma)
 	if err != nil {
 		return query.Release{}, err
 	}
@@ -143,6 +140,24 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	}
 	s.addNoise(answer, g.bits)
 	return s.release(q, g, answer, event.Charge), nil
+}
+
+// law returns the grid of a question and the event of its answer.
+func (s *Session) law(q query.Question) (grid, account.Event, error) {
+	if z, sampling, ok := s.sampleOf(q.Cohort()); ok {
+		g, err := gridFor(q, 1, 1/(z*z), s.mostRows())
+		if err != nil {
+			return grid{}, account.Event{}, err
+		}
+		e, err := account.SampledEvent(q.Name(), sampling, g.sensitivity, g.sigma)
+		return g, e, err
+	}
+	g, err := newGrid(q, s.ledger.Budget().Relation(), s.mostRows())
+	if err != nil {
+		return grid{}, account.Event{}, err
+	}
+	e, err := account.GaussianEvent(q.Name(), q.Cohort().ID(), g.sensitivity, g.sigma)
+	return g, e, err
 }
 
 // release turns noisy integers into the mean over the declared size, with the
@@ -211,6 +226,9 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 	c := q.Cohort()
 	if c == s.All() {
 		return nil, nil
+	}
+	if c.ID()&sampleBit != 0 {
+		return s.sample.take(c)
 	}
 	return s.cohorts.members(c)
 }

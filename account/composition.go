@@ -1,0 +1,293 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// Composed is a mechanism used a number of times.
+type Composed struct {
+	Mechanism Mechanism
+	Count     int
+}
+
+// Bracket holds a number with certainty: Lower <= truth <= Upper. Upper is the
+// one to claim.
+type Bracket struct{ Lower, Upper float64 }
+
+// Width returns (Upper - Lower)/Upper, 0 for a Bracket of 0.
+func (b Bracket) Width() float64 {
+	if b.Upper == 0 {
+		return 0
+	}
+	return (b.Upper - b.Lower) / b.Upper
+}
+
+// Composition is the privacy of several mechanisms used on the same records,
+// each chosen before the first release. The mechanisms may interleave, and
+// the outputs of one may choose the question of another, but not its law.
+// A Composition is immutable and safe for concurrent use.
+type Composition struct {
+	parts []Composed
+	// mu2 is the sum of the squared mu of all Gaussian parts, rounded up, and
+	// mu2Down the same rounded down; parts holds the others.
+	mu2, mu2Down float64
+	goal         float64
+	relation     Relation
+}
+
+// countLimit keeps counts exact in float64 and losses within range.
+const countLimit = 1 << 30
+
+// Compose returns the composition of events. width is the relative width
+// (e.g. 1e-3) to which Epsilon and Delta are to be bracketed, in [1e-6, 0.1];
+// it decides the time taken, not the validity.
+//
+// Gaussian parts are combined exactly: their mu add in squares. Mechanisms
+// bound to different relations are refused.
+func Compose(events []Composed, width float64) (*Composition, error) {
+	if !(width >= 1e-6 && width <= .1) {
+		return nil, fmt.Errorf("account: width = %v: must be within [1e-6, 0.1]", width)
+	}
+	c := &Composition{goal: width}
+	index := make(map[string]int)
+	for i, e := range events {
+		if e.Mechanism == nil {
+			return nil, fmt.Errorf("account: event %d: has no mechanism", i)
+		}
+		if e.Count < 0 || e.Count > countLimit {
+			return nil, fmt.Errorf("account: event %d: count = %d: must be within [0, 2^30]", i, e.Count)
+		}
+		if r := e.Mechanism.relation(); r != 0 {
+			if c.relation != 0 && c.relation != r {
+				return nil, fmt.Errorf("account: event %d: relation = %v: others are under %v", i, r, c.relation)
+			}
+			c.relation = r
+		}
+		if e.Count == 0 {
+			continue
+		}
+		if g, ok := asGaussian(e.Mechanism); ok {
+			ratio := divUp(g.sensitivity, g.multiplier)
+			square := mulUp(ratio, ratio)
+			c.mu2 = addUp(c.mu2, mulUp(float64(e.Count), square))
+			c.mu2Down += float64(e.Count) * square * (1 - 0x1p-50)
+			c.mu2Down *= 1 - 0x1p-52
+			continue
+		}
+		key := fmt.Sprintf("%T %v", e.Mechanism, e.Mechanism)
+		if at, ok := index[key]; ok {
+			if c.parts[at].Count += e.Count; c.parts[at].Count > countLimit {
+				return nil, fmt.Errorf("account: event %d: counts of %v sum to %d: must be at most 2^30", i, e.Mechanism, c.parts[at].Count)
+			}
+			continue
+		}
+		index[key] = len(c.parts)
+		c.parts = append(c.parts, e)
+	}
+	if math.IsInf(c.mu2, 0) {
+		return nil, fmt.Errorf("account: noise multipliers: too small for a finite mu")
+	}
+	return c, nil
+}
+
+func asGaussian(m Mechanism) (gaussianMechanism, bool) {
+	switch g := m.(type) {
+	case gaussianMechanism:
+		return g, true
+	case boundGaussian:
+		return g.gaussianMechanism, true
+	}
+	return gaussianMechanism{}, false
+}
+
+// direction is one direction of the composition.
+type direction struct {
+	laws    []law
+	counts  []float64
+	profile profile
+}
+
+// directions returns one or two directions. The first bounds the other in
+// most cases.
+func (c *Composition) directions() []direction {
+	one := true
+	for _, p := range c.parts {
+		one = one && p.Mechanism.oneDirection()
+	}
+	out := make([]direction, 2)
+	if one {
+		out = out[:1]
+	}
+	for k := range out {
+		d := &out[k]
+		for _, p := range c.parts {
+			d.laws = append(d.laws, p.Mechanism.laws()[k])
+			d.counts = append(d.counts, float64(p.Count))
+		}
+		if c.mu2 > 0 {
+			d.laws = append(d.laws, gaussianLaw(math.Sqrt(c.mu2)))
+			d.counts = append(d.counts, 1)
+		}
+		d.draw(sketchTail)
+	}
+	return out
+}
+
+// sketchTail is what the first planning copies leave out.
+const sketchTail = 1e-40
+
+// draw makes the planning copies of the laws.
+func (d *direction) draw(tail float64) {
+	d.profile = make(profile, len(d.laws))
+	for i, l := range d.laws {
+		d.profile[i] = sketched{l.sketch(tail), d.counts[i]}
+	}
+}
+
+// curve composes the direction's laws on a layout.
+func (d direction) curve(l layout) (curve, error) {
+	uppers, lowers := make([]weighted, len(d.laws)), make([]weighted, len(d.laws))
+	var infinite, shift float64
+	for i, w := range d.laws {
+		g, err := discretise(w, l.width, l.tail)
+		if err != nil {
+			return curve{}, err
+		}
+		uppers[i] = weighted{g.upper, d.counts[i]}
+		lowers[i] = weighted{g.lower, d.counts[i]}
+		infinite += d.counts[i] * g.infinite
+		shift += d.counts[i] * g.shift
+	}
+	up, low := convolve(uppers, l), convolve(lowers, l)
+	return newCurve(up, low, l.epsilon, infinite*1.0001, shift*1.0001), nil
+}
+
+// largest bounds the composed loss from above.
+func (d direction) largest() float64 {
+	var sum float64
+	for i, l := range d.laws {
+		sum += d.counts[i] * l.largest()
+	}
+	return sum * (1 + 0x1p-50*float64(len(d.laws)))
+}
+
+const attempts = 4
+
+// Epsilon brackets the least epsilon >= 0 with which the composition is
+// (epsilon, delta)-DP. delta must be in (0, 1). Where float64 cannot narrow
+// the bracket to the width asked for it is wider; it fails only if no finite
+// epsilon is found.
+func (c *Composition) Epsilon(delta float64) (Bracket, error) {
+	if err := gaussianProbability("delta", delta); err != nil {
+		return Bracket{}, err
+	}
+	if len(c.parts) == 0 {
+		return c.gaussianEpsilon(delta)
+	}
+	var out Bracket
+	for _, d := range c.directions() {
+		b, err := d.epsilon(delta, c.goal, out)
+		if err != nil {
+			return Bracket{}, err
+		}
+		out = Bracket{max(out.Lower, b.Lower), max(out.Upper, b.Upper)}
+	}
+	return out, nil
+}
+
+// epsilon brackets one direction's epsilon to the relative width goal, or
+// until it is known not to exceed what the other direction needs.
+func (d direction) epsilon(delta, goal float64, other Bracket) (Bracket, error) {
+	largest := d.largest()
+	best := Bracket{0, largest}
+	tail := d.profile.tail(saddle{logDelta: math.Log(delta)}, goal)
+	d.draw(tail)
+	s := d.profile.forDelta(delta)
+	relative := goal * max(s.epsilon, 1e-12) * (s.theta + 1) * .8
+	for range attempts {
+		v, err := d.curve(d.profile.lay(s, min(relative, .3), tail, d.laws))
+		if err != nil {
+			return Bracket{}, err
+		}
+		best.Upper = min(best.Upper, v.upperEpsilon(delta))
+		best.Lower = max(best.Lower, v.lowerEpsilon(delta))
+		if best.Upper <= other.Upper || best.Width() <= goal {
+			return best, nil
+		}
+		if best.Upper == largest {
+			s = d.profile.forDelta(delta / 2)
+			relative /= 4
+		} else {
+			s = d.profile.forEpsilon((best.Lower + best.Upper) / 2)
+			relative = min(relative, goal*best.Upper*(s.theta+1)) * min(.5, .8*goal/best.Width())
+		}
+	}
+	if math.IsInf(best.Upper, 1) {
+		return Bracket{}, fmt.Errorf("account: delta = %v: no finite epsilon found", delta)
+	}
+	return best, nil
+}
+
+// Delta brackets the least delta with which the composition is
+// (epsilon, delta)-DP, for finite epsilon >= 0. Below 1e-280 the bracket
+// may be wide.
+func (c *Composition) Delta(epsilon float64) (Bracket, error) {
+	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
+		return Bracket{}, err
+	}
+	if len(c.parts) == 0 {
+		return c.gaussianDelta(epsilon), nil
+	}
+	var out Bracket
+	for _, d := range c.directions() {
+		b, err := d.delta(epsilon, c.goal, out)
+		if err != nil {
+			return Bracket{}, err
+		}
+		out = Bracket{max(out.Lower, b.Lower), max(out.Upper, b.Upper)}
+	}
+	return out, nil
+}
+
+func (d direction) delta(epsilon, goal float64, other Bracket) (Bracket, error) {
+	if epsilon >= d.largest() {
+		return Bracket{}, nil
+	}
+	best := Bracket{0, 1}
+	tail := d.profile.tail(d.profile.forEpsilon(epsilon), goal)
+	d.draw(tail)
+	s := d.profile.forEpsilon(epsilon)
+	relative := goal * .8
+	for range attempts {
+		v, err := d.curve(d.profile.lay(s, relative, tail, d.laws))
+		if err != nil {
+			return Bracket{}, err
+		}
+		best.Upper = min(best.Upper, v.upperDelta(epsilon))
+		best.Lower = max(best.Lower, v.lowerDelta(epsilon))
+		if best.Upper <= other.Upper || best.Width() <= goal || best.Upper < 1e-280 {
+			break
+		}
+		relative *= min(.5, .8*goal/best.Width())
+	}
+	return best, nil
+}
+
+func (c *Composition) gaussianDelta(epsilon float64) Bracket {
+	if c.mu2 == 0 {
+		return Bracket{}
+	}
+	upper := gaussianDelta(up(math.Sqrt(c.mu2)), epsilon)
+	lower := gaussianDelta(down(math.Sqrt(c.mu2Down)), epsilon)
+	return Bracket{max(0, lower*(1-0x1p-50)), upper}
+}
+
+func (c *Composition) gaussianEpsilon(delta float64) (Bracket, error) {
+	upper, err := GaussianEpsilon(up(math.Sqrt(c.mu2)), delta)
+	if err != nil || c.mu2 == 0 {
+		return Bracket{}, err
+	}
+	lower, err := GaussianEpsilon(down(math.Sqrt(c.mu2Down)), delta)
+	return Bracket{max(0, down(lower*(1-0x1p-50))), upper}, err
+}

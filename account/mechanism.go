@@ -1,0 +1,245 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// Mechanism is the worst case of one release, as privacy sees it: an immutable
+// value made by the constructors of this package. Its guarantee is that of a
+// dominating pair of distributions (Zhu, Dong & Wang 2022), so it holds for
+// every pair of neighbouring tables and composes adaptively.
+type Mechanism interface {
+	fmt.Stringer
+	// laws returns the privacy-loss laws of the two directions. Under
+	// add-or-remove the first is the removal of a record, P being the output
+	// with it; the second its addition. They are equal where the pair is
+	// symmetric.
+	laws() [2]law
+	// oneDirection reports whether the two laws are equal.
+	oneDirection() bool
+	// relation returns the relation the mechanism is bound to; the zero
+	// Relation where its parameters are stated for whatever relation is used.
+	relation() Relation
+	// renyi returns the Renyi divergence of the given order > 1, the larger
+	// of the two directions, rounded up, or an error if no bound is known.
+	renyi(order float64) (float64, error)
+}
+
+type gaussianMechanism struct{ multiplier, sensitivity float64 }
+
+// NewGaussian returns the Gaussian mechanism with the given noise multiplier:
+// the noise's standard deviation divided by the sensitivity, which must be
+// that of the relation in use.
+func NewGaussian(multiplier float64) (Mechanism, error) {
+	if err := positive("noise multiplier", multiplier); err != nil {
+		return nil, err
+	}
+	return gaussianMechanism{multiplier, 1}, nil
+}
+
+// mu returns the parameter in Gaussian DP.
+func (m gaussianMechanism) mu() float64 { return m.sensitivity / m.multiplier }
+
+func (m gaussianMechanism) String() string {
+	return fmt.Sprintf("gaussian(noise multiplier %v)", m.multiplier/m.sensitivity)
+}
+func (m gaussianMechanism) laws() [2]law {
+	l := gaussianLaw(m.mu())
+	return [2]law{l, l}
+}
+func (gaussianMechanism) oneDirection() bool { return true }
+func (gaussianMechanism) relation() Relation { return 0 }
+
+func gaussianLaw(mu float64) law {
+	return newMixtureLaw([]bump{{1, mu}}, []bump{{1, 0}})
+}
+
+type sampledGaussian struct {
+	multiplier, sampling float64
+	under                Relation
+}
+
+// NewSampledGaussian returns the Gaussian mechanism on a Poisson sample: each
+// record takes part by its own secret coin, with probability sampling in
+// (0, 1]. The noise's standard deviation is multiplier times the largest norm
+// C of one record's contribution, under either relation: replacing a record
+// that is always sampled moves the sum by 2C and so is the Gaussian mechanism
+// of half the multiplier.
+//
+// Add-or-remove: the pair is (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2),
+// in both orders. Replace-one: (1-q) N(0, s^2) + q N(1, s^2) against
+// (1-q) N(0, s^2) + q N(-1, s^2) (Zhu, Dong & Wang 2022; Lebeda, Regehr,
+// Kamath & Steinke 2024).
+func NewSampledGaussian(multiplier, sampling float64, r Relation) (Mechanism, error) {
+	if err := positive("noise multiplier", multiplier); err != nil {
+		return nil, err
+	}
+	if !(sampling > 0 && sampling <= 1) {
+		return nil, fmt.Errorf("account: sampling = %v: must be > 0 and <= 1", sampling)
+	}
+	if !r.Valid() {
+		return nil, fmt.Errorf("account: relation = %v: must be replace-one or add-or-remove", r)
+	}
+	if sampling == 1 {
+		sensitivity := 1.0
+		if r == ReplaceOne {
+			sensitivity = 2
+		}
+		return boundGaussian{gaussianMechanism{multiplier, sensitivity}, r}, nil
+	}
+	return sampledGaussian{multiplier, sampling, r}, nil
+}
+
+// boundGaussian is a Gaussian mechanism with a stated relation.
+type boundGaussian struct {
+	gaussianMechanism
+	under Relation
+}
+
+func (m boundGaussian) relation() Relation { return m.under }
+
+func (m sampledGaussian) String() string {
+	return fmt.Sprintf("sampled gaussian(noise multiplier %v, sampling %v, %v)", m.multiplier, m.sampling, m.under)
+}
+
+func (m sampledGaussian) laws() [2]law {
+	q, mu := m.sampling, 1/m.multiplier
+	without := bump{1 - q, 0}
+	if m.under == ReplaceOne {
+		l := newMixtureLaw([]bump{without, {q, mu}}, []bump{without, {q, -mu}})
+		return [2]law{l, l}
+	}
+	alone := []bump{{1, 0}}
+	return [2]law{
+		newMixtureLaw([]bump{without, {q, mu}}, alone),
+		newMixtureLaw(alone, []bump{without, {q, -mu}}),
+	}
+}
+func (m sampledGaussian) oneDirection() bool { return m.under == ReplaceOne }
+func (m sampledGaussian) relation() Relation { return m.under }
+
+type gaussianMixture struct {
+	multiplier       float64
+	weights, offsets []float64
+}
+
+// NewGaussianMixture returns the Gaussian mechanism whose sensitivity is
+// random and secret: offsets[i] >= 0 with probability weights[i], with noise
+// of standard deviation multiplier, under add-or-remove. It is the law of a
+// record that is in several of the sums that make up one release.
+func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
+	if err := positive("noise multiplier", multiplier); err != nil {
+		return nil, err
+	}
+	if len(weights) == 0 || len(weights) != len(offsets) {
+		return nil, fmt.Errorf("account: %d weights, %d offsets: must be as many, and some", len(weights), len(offsets))
+	}
+	var sum, largest float64
+	for i, w := range weights {
+		if !(w > 0 && w <= 1) {
+			return nil, fmt.Errorf("account: weights[%d] = %v: must be > 0 and <= 1", i, w)
+		}
+		if !(offsets[i] >= 0) || math.IsInf(offsets[i]/multiplier, 0) {
+			return nil, fmt.Errorf("account: offsets[%d] = %v: must be finite and >= 0", i, offsets[i])
+		}
+		sum += w
+		largest = max(largest, offsets[i])
+	}
+	if math.Abs(sum-1) > 1e-12 {
+		return nil, fmt.Errorf("account: weights sum to %v: must sum to 1", sum)
+	}
+	if !(largest > 0) {
+		return nil, fmt.Errorf("account: offsets = %v: one must be > 0", offsets)
+	}
+	m := gaussianMixture{multiplier, append([]float64(nil), weights...), append([]float64(nil), offsets...)}
+	for i := range m.weights {
+		m.weights[i] /= sum
+	}
+	return m, nil
+}
+
+func (m gaussianMixture) String() string {
+	return fmt.Sprintf("gaussian mixture(noise multiplier %v, weights %v, offsets %v)", m.multiplier, m.weights, m.offsets)
+}
+
+func (m gaussianMixture) laws() [2]law {
+	with, mirror := make([]bump, len(m.weights)), make([]bump, len(m.weights))
+	for i, w := range m.weights {
+		with[i] = bump{w, m.offsets[i] / m.multiplier}
+		mirror[i] = bump{w, -m.offsets[i] / m.multiplier}
+	}
+	alone := []bump{{1, 0}}
+	return [2]law{newMixtureLaw(with, alone), newMixtureLaw(alone, mirror)}
+}
+func (gaussianMixture) oneDirection() bool { return false }
+func (gaussianMixture) relation() Relation { return AddOrRemove }
+
+type boundedMechanism struct {
+	name    string
+	epsilon float64
+	law     func(epsilon float64) exponentialLaw
+	order   func(order, epsilon float64) float64
+}
+
+// NewLaplace returns the Laplace mechanism of the given scale, in units of
+// the l1 sensitivity; it is 1/scale-DP.
+func NewLaplace(scale float64) (Mechanism, error) {
+	if err := positive("scale", scale); err != nil {
+		return nil, err
+	}
+	return newBounded("laplace", 1/scale, laplaceLaw, laplaceRenyi)
+}
+
+// NewRandomizedResponse returns the mechanism that tells one bit and lies
+// with probability p in (0, 1/2).
+func NewRandomizedResponse(p float64) (Mechanism, error) {
+	if !(p > 0 && p < .5) {
+		return nil, fmt.Errorf("account: p = %v: must be > 0 and < 1/2", p)
+	}
+	return newBounded("randomized response", math.Log1p(-p)-math.Log(p), responseLaw, responseRenyi)
+}
+
+// NewPure returns the worst epsilon-DP mechanism: randomized response.
+func NewPure(epsilon float64) (Mechanism, error) {
+	return newBounded("pure", epsilon, responseLaw, responseRenyi)
+}
+
+// NewBoundedRange returns the worst epsilon-bounded-range mechanism, e.g. the
+// exponential mechanism with weights exp(epsilon score/(2 sensitivity)); with
+// scores that move one way only, exp(epsilon score/sensitivity) (Dong,
+// Durfee & Rogers 2020).
+func NewBoundedRange(epsilon float64) (Mechanism, error) {
+	return newBounded("bounded range", epsilon, boundedRangeLaw, boundedRangeRenyi)
+}
+
+// boundedLimit keeps e^epsilon a float64.
+const boundedLimit = 600
+
+func newBounded(name string, epsilon float64, l func(float64) exponentialLaw, r func(float64, float64) float64) (Mechanism, error) {
+	if !(epsilon > 0 && epsilon <= boundedLimit) {
+		return nil, fmt.Errorf("account: %s: epsilon = %v: must be > 0 and <= %v", name, epsilon, boundedLimit)
+	}
+	return boundedMechanism{name, epsilon, l, r}, nil
+}
+
+func (m boundedMechanism) String() string { return fmt.Sprintf("%s(epsilon %v)", m.name, m.epsilon) }
+func (m boundedMechanism) laws() [2]law {
+	l := m.law(m.epsilon)
+	return [2]law{l, l}
+}
+func (boundedMechanism) oneDirection() bool { return true }
+func (boundedMechanism) relation() Relation { return 0 }
+func (m boundedMechanism) renyi(order float64) (float64, error) {
+	return m.order(order, m.epsilon), nil
+}
+
+func positive(name string, x float64) error {
+	if !(x > 0) || math.IsInf(x, 0) {
+		return fmt.Errorf("account: %s = %v: must be finite and > 0", name, x)
+	}
+	if x < 1e-3 || x > 1e9 {
+		return fmt.Errorf("account: %s = %v: must be within [1e-3, 1e9]", name, x)
+	}
+	return nil
+}

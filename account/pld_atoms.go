@@ -1,0 +1,120 @@
+package account
+
+import "math"
+
+// exponentialLaw is a law of at most two atoms at -edge and +edge and a
+// density between them: P has the density (c/2) e^(l/2) at loss l, which makes
+// Q's density (c/2) e^(-l/2). Its mirror image is itself if the atoms' masses
+// are in the ratio 1 : e^edge.
+type exponentialLaw struct {
+	edge float64
+	// top and bottom are P's masses at +edge and -edge.
+	top, bottom float64
+	c           float64
+}
+
+func (l exponentialLaw) span(float64) (lo, hi float64) { return -l.edge, l.edge }
+
+func (l exponentialLaw) largest() float64 { return l.edge * (1 + 0x1p-50) }
+
+func (l exponentialLaw) anchor() (loss, period float64) {
+	if l.top == 0 {
+		return 0, 0
+	}
+	return l.edge, 2 * l.edge
+}
+
+// slabs: with s = e^(a/2), w = b-a the density's part is
+//
+//	P = c s (e^(w/2) - 1),  P - e^a Q = c s (e^(w/2) - 2 + e^(-w/2)) = 4 c s sinh^2(w/4).
+func (l exponentialLaw) slabs(dst []slab, on lattice, _ float64) error {
+	for k := range dst {
+		a, b := on.on(k), on.on(k+1)
+		lo, hi := max(a, -l.edge), min(b, l.edge)
+		var out slab
+		if l.c > 0 && hi > lo {
+			w := hi - lo
+			s := l.c * math.Exp(lo/2)
+			sinh := math.Sinh(w / 4)
+			out.mass = s * math.Expm1(w/2)
+			out.excess = 4 * s * sinh * sinh
+			if lo > a { // e^a Q = e^(a-lo) e^lo Q
+				out.excess -= math.Expm1(a-lo) * (out.mass - out.excess)
+			}
+			out.err = 0x1p-50 * (1 + l.edge + math.Abs(a)) * out.mass
+		}
+		out.shift = 0x1p-50 * (l.edge + math.Abs(a))
+		dst[k] = out
+	}
+	l.place(dst, on, l.edge, l.top)
+	l.place(dst, on, -l.edge, l.bottom)
+	return nil
+}
+
+// exponentialSnap times edge is how far an atom is moved to be on the lattice.
+const exponentialSnap = 0x1p-44
+
+func (l exponentialLaw) place(dst []slab, on lattice, loss, mass float64) {
+	if mass == 0 {
+		return
+	}
+	at := (loss - on.offset) / on.width
+	snap := exponentialSnap * l.edge
+	k := int(math.Round(at)) - on.first
+	if math.Abs(on.on(k)-loss) <= snap {
+		dst[k].mass += mass
+		dst[k].shift += 2 * snap
+		return
+	}
+	k = int(math.Floor(at)) - on.first
+	dst[k].mass += mass
+	dst[k].excess -= mass * math.Expm1(on.on(k)-loss)
+	dst[k].err += 0x1p-50 * (1 + l.edge) * mass
+}
+
+func (l exponentialLaw) sketch(float64) []sketchAtom {
+	const n = 200
+	var out []sketchAtom
+	if l.top > 0 {
+		out = append(out, sketchAtom{l.edge, l.top})
+	}
+	if l.bottom > 0 {
+		out = append(out, sketchAtom{-l.edge, l.bottom})
+	}
+	if l.c > 0 {
+		w := 2 * l.edge / n
+		for k := range n {
+			a := -l.edge + float64(k)*w
+			out = append(out, sketchAtom{a + w/2, l.c * math.Exp(a/2) * math.Expm1(w/2)})
+		}
+	}
+	return out
+}
+
+// responseLaw is randomized response: atoms at +-epsilon, the dominating pair
+// of all epsilon-DP mechanisms.
+func responseLaw(epsilon float64) exponentialLaw {
+	bottom := 1 / (1 + math.Exp(epsilon))
+	return exponentialLaw{edge: epsilon, top: 1 / (1 + math.Exp(-epsilon)), bottom: bottom}
+}
+
+// laplaceLaw is the Laplace mechanism: noise of scale 1/epsilon, sensitivity 1.
+func laplaceLaw(epsilon float64) exponentialLaw {
+	return exponentialLaw{
+		edge: epsilon, top: .5, bottom: math.Exp(-epsilon) / 2,
+		c: math.Exp(-epsilon/2) / 2,
+	}
+}
+
+// boundedRangeLaw dominates all epsilon-bounded-range mechanisms (Dong,
+// Durfee & Rogers 2020). Such a mechanism is dominated by pairs of two atoms
+// at losses t and t-epsilon; the largest of their hockey sticks is
+//
+//	H(u) = (e^(epsilon/2) - sqrt u)^2/(e^epsilon - 1),   e^-epsilon <= u <= e^epsilon,
+//
+// attained at t = (epsilon + ln u)/2, and P(L > l) = H - u H' has the density
+// of an exponentialLaw.
+func boundedRangeLaw(epsilon float64) exponentialLaw {
+	// e^(epsilon/2)/(e^epsilon - 1)
+	return exponentialLaw{edge: epsilon, c: -math.Exp(-epsilon/2) / math.Expm1(-epsilon)}
+}

@@ -1,0 +1,156 @@
+package account
+
+import "math"
+
+// curve brackets delta(epsilon) of one direction of a composition on a range
+// of epsilon. Between grid points both ends are linear in e^epsilon.
+type curve struct {
+	lattice
+	// upper and lower are delta at on(j), divided by e^logScale;
+	// entries before from are not known.
+	upper, lower []float64
+	from         int
+	logScale     float64
+	// constant is to be added to the upper end, in full.
+	constant float64
+	// shift is how far the losses may be off the grid.
+	shift float64
+}
+
+func newCurve(upper, lower convolution, at, infinite, shift float64) curve {
+	c := curve{lattice: upper.lattice, shift: shift + 0x1p-48*math.Abs(upper.offset)}
+	c.logScale = upper.logScale - upper.theta*at
+	n := len(upper.mass)
+	end := upper.on(n)
+	c.constant = infinite + math.Exp(upper.logScale-upper.theta*end+upper.spread)*upper.beyond*1.0001
+	rounding := float64(n) * 0x1p-50
+	for j, m := range upper.mass {
+		upper.mass[j] = max(m, 0) + upper.slack
+	}
+	for j, m := range lower.mass {
+		lower.mass[j] = max(0, m-lower.slack-lower.outside)
+	}
+	scaling := 0x1p-49 * (4 + math.Abs(upper.logScale) + math.Abs(c.logScale))
+	c.upper, c.from = hockey(upper, at, math.Exp(upper.spread+rounding+scaling))
+	from := 0
+	tilt := lower.logScale - upper.logScale
+	scaling += 0x1p-49 * math.Abs(lower.logScale)
+	c.lower, from = hockey(lower, at, math.Exp(tilt-lower.spread-rounding-scaling))
+	c.from = max(c.from, from)
+	return c
+}
+
+// hockeyRange bounds the exponents that hockey takes out of the tilt.
+const hockeyRange = 600
+
+// hockey returns H at the grid points times factor e^(theta at - logScale).
+// With w the untilted masses, C_j = sum over i > j of w_i e^(s_j - s_i) and
+// D_j = H(e^s_j):
+//
+//	C_j = e^-h (w_(j+1) + C_(j+1)),   D_j = D_(j+1) + (1 - e^-h) (w_(j+1) + C_(j+1)),
+//
+// sums of positive terms only.
+func hockey(c convolution, at, factor float64) (d []float64, from int) {
+	n := len(c.mass)
+	d = make([]float64, n)
+	shrink, gain := math.Exp(-c.width), -math.Expm1(-c.width)
+	var sum float64
+	for j := n - 2; j >= 0; j-- {
+		y := c.theta * (c.on(j+1) - at)
+		if y < -hockeyRange {
+			return d, j + 1
+		}
+		sum += c.mass[j+1] * math.Exp(-y) * factor
+		d[j] = d[j+1] + gain*sum
+		sum *= shrink
+	}
+	return d, 0
+}
+
+// locate returns the cell of epsilon and the weight of its end in e^epsilon.
+func (c *curve) locate(epsilon float64) (j int, weight float64) {
+	x := math.Floor((epsilon-c.offset)/c.width) - float64(c.first)
+	if !(x >= float64(c.from)) {
+		return -1, 0
+	}
+	if x >= float64(len(c.upper)-1) {
+		return len(c.upper) - 1, 0
+	}
+	j = int(x)
+	rest := min(max(0, epsilon-c.on(j)), c.width)
+	return j, math.Expm1(rest) / math.Expm1(c.width)
+}
+
+func value(d []float64, j int, weight float64) float64 {
+	if j == len(d)-1 {
+		return d[j]
+	}
+	return d[j] + weight*(d[j+1]-d[j])
+}
+
+const curveRounding = 0x1p-44
+
+func (c *curve) upperDelta(epsilon float64) float64 {
+	j, weight := c.locate(epsilon - c.shift - 0x1p-50*math.Abs(epsilon))
+	if j < 0 {
+		return 1
+	}
+	v := value(c.upper, j, weight)*math.Exp(c.logScale) + c.constant
+	return min(1, max(v*(1+curveRounding), math.SmallestNonzeroFloat64))
+}
+
+func (c *curve) lowerDelta(epsilon float64) float64 {
+	j, weight := c.locate(epsilon + c.shift + 0x1p-50*math.Abs(epsilon))
+	if j < 0 {
+		// H decreases: its value at a larger epsilon will do.
+		j, weight = c.from, 0
+	}
+	return min(1, value(c.lower, j, weight)*math.Exp(c.logScale)*(1-curveRounding))
+}
+
+// cross returns where d falls to level, linearly in e^epsilon, and on which
+// side of the known range it does not.
+func (c *curve) cross(d []float64, level float64) (epsilon float64, side int) {
+	n := len(d)
+	if !(d[n-1] < level) {
+		return c.on(n - 1), 1
+	}
+	if d[c.from] <= level {
+		return c.on(c.from), -1
+	}
+	lo, hi := c.from, n-1 // d[lo] > level >= d[hi]
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; d[mid] > level {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	fraction := (d[lo] - level) / (d[lo] - d[hi])
+	return c.on(lo) + math.Log1p(fraction*math.Expm1(c.width)), 0
+}
+
+// upperEpsilon returns an epsilon with upperDelta at most delta; +Inf where
+// the curve knows none.
+func (c *curve) upperEpsilon(delta float64) float64 {
+	level := (delta*(1-curveRounding) - c.constant) * math.Exp(-c.logScale)
+	if !(level > 0) {
+		return math.Inf(1)
+	}
+	epsilon, side := c.cross(c.upper, level)
+	if side > 0 {
+		return math.Inf(1)
+	}
+	return max(0, epsilon+c.shift+0x1p-44*math.Abs(epsilon)+0x1p-44*c.width)
+}
+
+// lowerEpsilon returns an epsilon below which lowerDelta exceeds delta; 0
+// where the curve knows none.
+func (c *curve) lowerEpsilon(delta float64) float64 {
+	level := delta * (1 + curveRounding) * math.Exp(-c.logScale)
+	epsilon, side := c.cross(c.lower, level)
+	if side < 0 {
+		return 0
+	}
+	return max(0, epsilon-c.shift-0x1p-44*math.Abs(epsilon)-0x1p-44*c.width)
+}

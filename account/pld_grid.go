@@ -1,0 +1,266 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// gridLaw is a measure P on a lattice of losses; Q has e^-loss times its mass.
+// H(u) = sum of mass (1 - u e^-loss)+ is increasing in each mass.
+type gridLaw struct {
+	lattice
+	mass []float64
+}
+
+// discretised brackets a law between two on the grid.
+type discretised struct {
+	// upper dominates the law once its losses are raised by shift and a mass
+	// of infinite is added at an infinite loss; lower is dominated by it once
+	// its losses are lowered by shift.
+	upper, lower gridLaw
+	infinite     float64
+	shift        float64
+}
+
+// discretise moves a law to the multiples of width. Both ends keep P's and
+// Q's mass, so that H changes to second order in width only.
+//
+// Upper: the mass of a cell between two grid points is split between them,
+// keeping P and Q of the cell. H then is the polygon through the law's H at
+// the grid points (connect the dots, Doroshenko et al. 2022).
+//
+// Lower: take a tangent of H in every cell, at the cell's middle, and at each
+// grid point the lower of the two tangents that meet there; the polygon
+// through these points is nowhere above H, and neither is its largest convex
+// minorant. At the ends of the range, where a tangent would pass below the
+// trivial (P - u Q)+, it is taken at the outer end of the cell instead, which
+// keeps the minorant above that and so its masses non-negative.
+//
+// Between them the two add a variance of at most width^2/4 to the loss. Every
+// rounding error is bounded and added to the upper masses, taken off the
+// lower.
+func discretise(l law, width, tail float64) (discretised, error) {
+	lo, hi := l.span(tail)
+	on := lattice{width: width}
+	on.offset, _ = l.anchor()
+	on.first = int(math.Floor((lo-on.offset)/width)) - 1
+	n := int(math.Ceil((hi-on.offset)/width)) + 2 - on.first
+	halves := make([]slab, 2*n)
+	if err := l.slabs(halves, on.halved(), tail); err != nil {
+		return discretised{}, err
+	}
+	cells := mergeHalves(halves, width)
+	out := discretised{infinite: tail, upper: gridLaw{on, make([]float64, n+1)}}
+	toHigh, toLow := -1/math.Expm1(-width), 1/math.Expm1(width)
+	upper := out.upper.mass
+	for i, c := range cells {
+		if math.IsNaN(c.mass) || math.IsNaN(c.excess) {
+			return discretised{}, fmt.Errorf("account: loss %v: not a number", on.on(i))
+		}
+		e := c.err * toHigh
+		upper[i] += c.short*toLow + e
+		upper[i+1] += c.excess*toHigh + e
+		out.shift = max(out.shift, c.shift)
+	}
+	upper[2] += tail // the first grid point above lo
+	out.lower = gridLaw{on, contract(cells, width)}
+	for i := range upper {
+		upper[i] *= 1 + gridRounding
+		out.lower.mass[i] *= 1 - gridRounding
+	}
+	return out, nil
+}
+
+// gridRounding bounds the relative errors of a mass.
+const gridRounding = 0x1p-44
+
+// cell is a cell of the grid with the two parts of the tangent's distance.
+type cell struct {
+	slab
+	// short is e^b Q - P of the whole cell.
+	short float64
+	// left is excess of the left half above the cell's start, right the
+	// shortfall of the right half below its end.
+	left, right float64
+	leftEmpty   bool
+	// atStart and atEnd say that the tangent is there.
+	atStart, atEnd bool
+}
+
+func mergeHalves(halves []slab, width float64) []cell {
+	cells := make([]cell, len(halves)/2)
+	drop, grow := -math.Expm1(-width/2), math.Expm1(width/2)
+	for i := range cells {
+		l, r := halves[2*i], halves[2*i+1]
+		c := &cells[i]
+		c.mass = l.mass + r.mass
+		c.excess = l.excess + drop*r.mass + (1-drop)*r.excess
+		c.shift = max(l.shift, r.shift)
+		c.left, c.right, c.leftEmpty = l.excess, r.shortfall(width/2), l.mass == 0
+		c.short = c.right + grow*l.mass + (1+grow)*l.shortfall(width/2)
+		// A shortfall loses digits where the mass is at the slab's end.
+		c.err = l.err + r.err + 0x1p-48*(l.excess+r.excess)
+	}
+	return cells
+}
+
+// contract returns the lower masses.
+func contract(cells []cell, width float64) []float64 {
+	n := len(cells)
+	toHigh, toLow := -1/math.Expm1(-width), 1/math.Expm1(width)
+	chooseTangents(cells, width)
+	mass, err := make([]float64, n+1), make([]float64, n+1)
+	add := func(i int, m float64) {
+		if i >= 0 && i <= n {
+			mass[i] += m
+			err[i] += 0x1p-46 * math.Abs(m)
+		}
+	}
+	doubt := func(from, to int, e float64) {
+		for j := max(0, from); j <= min(n, to); j++ {
+			err[j] += 4 * e
+		}
+	}
+	// Where the tangent is at an end, what the cell puts there cancels
+	// exactly.
+	for i, c := range cells {
+		e := c.err * toHigh
+		switch {
+		case c.atEnd:
+			add(i, c.short*toLow)
+			doubt(i-1, i, e)
+		case c.atStart:
+			add(i+1, c.excess*toHigh)
+			doubt(i+1, i+2, e)
+		default:
+			add(i, c.short*toLow)
+			add(i+1, c.excess*toHigh)
+			doubt(i-1, i+2, e)
+		}
+	}
+	// dip is how far the polygon lies below H at grid point i.
+	for i := range n + 1 {
+		var dip, before, after float64
+		if i > 0 {
+			dip = cells[i-1].right
+			if cells[i-1].atStart {
+				before = cells[i-1].right
+			}
+		}
+		if i < n {
+			dip = max(dip, cells[i].left)
+			if cells[i].atEnd {
+				after = cells[i].left
+			}
+		}
+		add(i, dip*toHigh)
+		add(i, dip*toLow)
+		add(i-1, (before-dip)*toLow)
+		add(i+1, (after-dip)*toHigh)
+	}
+	return minorant(mass, err, width)
+}
+
+// chooseTangents moves the tangent of a cell to its outer end where the one
+// at the middle would pass below (P - u Q)+. Where it is at the start of the
+// cell it meets H there and lies short below it at the end.
+func chooseTangents(cells []cell, width float64) {
+	grow := math.Expm1(width)
+	// above is H(u_(i+1)) restricted to the range; beyond is the P mass there.
+	var above, beyond float64
+	for i := len(cells) - 1; i >= 0; i-- {
+		c := &cells[i]
+		if c.right >= above {
+			c.left, c.right, c.atEnd = c.excess, 0, true
+		}
+		// H(u_i) = excess + P(beyond) - e^-width (P(beyond) - H(u_(i+1)))
+		beyondQ := (beyond - above) / (1 + grow) // u_i Q(beyond)
+		above = c.excess + beyond - beyondQ
+		beyond += c.mass
+	}
+	// below is the integral of u_i - u dQ over lower losses, weight u_i times
+	// their Q mass.
+	var below, weight float64
+	for i := range cells {
+		c := &cells[i]
+		if c.left > below || c.leftEmpty {
+			c.left, c.right, c.atStart, c.atEnd = 0, c.short, true, false
+		}
+		below += grow*weight + c.short
+		weight = weight*(1+grow) + c.mass + c.short
+	}
+}
+
+// minorant makes signed masses non-negative: a negative mass is moved to its
+// neighbours, keeping P and Q, which takes the polygon to its largest convex
+// minorant. err bounds the error of each mass; what is returned is below the
+// exact value.
+func minorant(mass, err []float64, width float64) []float64 {
+	n := len(mass)
+	out := make([]float64, n)
+	kept := make([]int, 0, n)
+	for i := range n {
+		if mass[i] >= err[i] {
+			out[i] = mass[i] - err[i]
+			if out[i] > 0 {
+				kept = append(kept, i)
+			}
+			continue
+		}
+		debt := err[i] - mass[i] // > 0, to be moved
+		at := i
+		for debt > 0 {
+			if i == n-1 {
+				forgive(out, &kept, at, debt, width)
+				break
+			}
+			if len(kept) == 0 {
+				mass[i+1] -= debt
+				break
+			}
+			prev := kept[len(kept)-1]
+			a, b := float64(at-prev)*width, float64(i+1-prev)*width
+			toNext := math.Expm1(-a) / math.Expm1(-b)
+			toPrev := math.Exp(-a) * math.Expm1(a-b) / math.Expm1(-b)
+			mass[i+1] -= debt * toNext
+			err[i+1] += 0x1p-48 * debt
+			debt = debt*toPrev + 0x1p-48*debt
+			if out[prev] > debt {
+				out[prev] -= debt
+				break
+			}
+			debt -= out[prev]
+			out[prev] = 0
+			kept = kept[:len(kept)-1]
+			at = prev
+		}
+	}
+	return out
+}
+
+// forgive covers a debt at the top of the range by dropping the highest
+// masses until, below what remains, they outweigh it: both sides are linear
+// in u there, so it is enough to compare at 0 and at the next kept loss.
+func forgive(out []float64, kept *[]int, at int, debt, width float64) {
+	var paid []int
+	for {
+		k := *kept
+		if len(k) == 0 {
+			return
+		}
+		top := k[len(k)-1]
+		var total, hockey float64
+		for _, j := range paid {
+			total += out[j]
+			hockey -= out[j] * math.Expm1(-float64(j-top)*width)
+		}
+		if total >= debt && hockey >= -debt*math.Expm1(-float64(at-top)*width)*(1+0x1p-40) {
+			break
+		}
+		paid = append(paid, top)
+		*kept = k[:len(k)-1]
+	}
+	for _, j := range paid {
+		out[j] = 0
+	}
+}

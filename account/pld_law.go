@@ -1,0 +1,62 @@
+package account
+
+import "math"
+
+// law is the privacy loss L = ln(dP/dQ) of one dominating pair (P, Q), with
+// the loss bounded to a finite range that leaves out at most a stated part of
+// P's mass. For u = e^epsilon the hockey stick of the pair,
+//
+//	H(u) = sup_A P(A) - u Q(A) = E_Q (e^L - u)+,
+//
+// is convex in u, and one pair dominates another if its H is nowhere smaller
+// (Zhu, Dong & Wang 2022). Domination survives composition, for all finite
+// positive measures P and Q, so that mass may be added to the dominating side
+// and dropped from the dominated side.
+type law interface {
+	// span returns the range [lo, hi] of the losses that slabs describes.
+	// What it leaves out has P mass at most tail below lo and at most tail
+	// above hi.
+	span(tail float64) (lo, hi float64)
+	// slabs describes the law between the consecutive losses on(k), k = 0,
+	// ..., len(dst), which cover span(tail).
+	slabs(dst []slab, on lattice, tail float64) error
+	// anchor is a loss that a lattice should contain, its largest atom, and
+	// period the distance to its lowest; 0 if there are no such wishes.
+	anchor() (loss, period float64)
+	// largest bounds the losses from above, +Inf where there is no bound.
+	largest() float64
+	// sketch returns a rough copy for planning; nothing is proved from it.
+	sketch(tail float64) []sketchAtom
+}
+
+// slab is the part of a law whose loss lies in [a, b).
+type slab struct {
+	// mass is P(slab).
+	mass float64
+	// excess is P(slab) - e^a Q(slab) >= 0.
+	excess float64
+	// err bounds the error of excess; relative errors of 2^-46 in mass,
+	// excess and shortfall are allowed besides.
+	err float64
+	// shift bounds how far a loss in the slab may lie outside [a, b).
+	shift float64
+}
+
+// shortfall returns e^b Q(slab) - P(slab) >= 0 for a slab of the given width.
+func (s slab) shortfall(width float64) float64 {
+	e := math.Expm1(width)
+	return max(0, e*s.mass-(1+e)*s.excess)
+}
+
+// lattice is the set of losses offset + (first + k) width.
+type lattice struct {
+	offset, width float64
+	first         int
+}
+
+func (l lattice) on(k int) float64 { return l.offset + float64(l.first+k)*l.width }
+
+// halved returns the lattice of half the width that starts at the same loss.
+func (l lattice) halved() lattice { return lattice{l.offset, l.width / 2, 2 * l.first} }
+
+type sketchAtom struct{ loss, mass float64 }

@@ -1,0 +1,258 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// bump is one component, weight * N(mean, 1), of a mixture.
+type bump struct{ weight, mean float64 }
+
+// mixtureLaw is the law of P = sum of p against Q = sum of q. The weights of
+// each sum to 1 and no mean of q exceeds a mean of p, so that the loss
+// increases with x.
+type mixtureLaw struct{ p, q []bump }
+
+// newMixtureLaw drops components of no weight.
+func newMixtureLaw(p, q []bump) mixtureLaw {
+	return mixtureLaw{p: compact(p), q: compact(q)}
+}
+
+func compact(bumps []bump) []bump {
+	out := make([]bump, 0, len(bumps))
+	for _, b := range bumps {
+		if b.weight > 0 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// reach bounds x: P has at most the given mass below lo and above hi, an
+// equal share for each component, by Phi(-z) <= exp(-z^2/2)/2.
+func (l mixtureLaw) reach(tail float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, b := range l.p {
+		z := math.Sqrt(max(0, -2*math.Log(2*tail/(b.weight*float64(len(l.p))))))
+		lo, hi = min(lo, b.mean-z), max(hi, b.mean+z)
+	}
+	return lo, hi
+}
+
+func (l mixtureLaw) span(tail float64) (lo, hi float64) {
+	a, b := l.reach(tail)
+	lo, _ = l.loss(a)
+	hi, _ = l.loss(b)
+	return lo, hi
+}
+
+// largest is the limit of the loss at x = +Inf: the components with the
+// largest mean decide.
+func (l mixtureLaw) largest() float64 {
+	p, q := l.p[0], l.q[0]
+	for _, b := range l.p {
+		if b.mean > p.mean {
+			p = b
+		}
+	}
+	for _, b := range l.q {
+		if b.mean > q.mean {
+			q = b
+		}
+	}
+	if p.mean > q.mean {
+		return math.Inf(1)
+	}
+	return (math.Log(p.weight) - math.Log(q.weight)) * (1 + 0x1p-48)
+}
+
+// mixtureSafe bounds the exponents below which ratios to N(0, 1) are used.
+const mixtureSafe = 300
+
+// ratio returns r with density = phi(x) (1 + r), and the largest exponent.
+func ratio(bumps []bump, x float64) (r, exponent float64) {
+	for _, b := range bumps {
+		if b.mean != 0 {
+			y := b.mean * (x - b.mean/2)
+			exponent = max(exponent, math.Abs(y))
+			r += b.weight * math.Expm1(y)
+		}
+	}
+	return r, exponent
+}
+
+// logRatio returns the log of density/phi and its derivative in x.
+func logRatio(bumps []bump, x float64) (value, slope float64) {
+	if r, exponent := ratio(bumps, x); exponent < mixtureSafe {
+		for _, b := range bumps {
+			if b.mean != 0 {
+				slope += b.weight * b.mean * math.Exp(b.mean*(x-b.mean/2))
+			}
+		}
+		return math.Log1p(r), slope / (1 + r)
+	}
+	top := math.Inf(-1)
+	for _, b := range bumps {
+		top = max(top, b.mean*(x-b.mean/2))
+	}
+	var sum float64
+	for _, b := range bumps {
+		e := b.weight * math.Exp(b.mean*(x-b.mean/2)-top)
+		sum += e
+		slope += b.mean * e
+	}
+	return top + math.Log(sum), slope / sum
+}
+
+// loss returns L(x) and its derivative.
+func (l mixtureLaw) loss(x float64) (value, slope float64) {
+	p, dp := logRatio(l.p, x)
+	q, dq := logRatio(l.q, x)
+	return p - q, dp - dq
+}
+
+// invert finds x in [lo, hi] with L(x) = loss, by Newton's method kept in a
+// bracket; it starts at lo. It returns lo or hi where the loss lies outside.
+func (l mixtureLaw) invert(loss, lo, hi, slack float64) float64 {
+	x := lo
+	for range 200 {
+		value, slope := l.loss(x)
+		switch gap := value - loss; {
+		case math.Abs(gap) <= slack:
+			return x
+		case gap < 0:
+			lo = x
+		default:
+			hi = x
+		}
+		next := x - (value-loss)/slope
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+			if next <= lo || next >= hi {
+				return next
+			}
+		}
+		x = next
+	}
+	return x
+}
+
+func (l mixtureLaw) anchor() (loss, period float64) { return 0, 0 }
+
+func (l mixtureLaw) slabs(dst []slab, on lattice, tail float64) error {
+	lo, hi := l.reach(tail)
+	from, to := l.span(tail)
+	scale := max(math.Abs(from), math.Abs(to))
+	x := lo
+	var shift float64
+	for k := range dst {
+		a, b := on.on(k), on.on(k+1)
+		next := x
+		var nextShift float64
+		switch {
+		case b <= from:
+		case b >= to:
+			next = hi
+		default:
+			next = l.invert(b, x, hi, 0x1p-50*scale)
+			value, _ := l.loss(next)
+			nextShift = math.Abs(value-b) + 0x1p-46*scale
+			if nextShift > on.width/256 {
+				return fmt.Errorf("account: loss %v: cannot be told from its neighbours in float64", b)
+			}
+		}
+		var s slab
+		if next > x {
+			s = l.integrate(x, next, a)
+		}
+		s.shift = max(shift, nextShift)
+		dst[k] = s
+		x, shift = next, nextShift
+	}
+	return nil
+}
+
+// Gauss-Legendre, 6 points on [-1, 1].
+var (
+	legendreNodes   = [...]float64{-.9324695142031520278, -.6612093864662645136, -.2386191860831969086, .2386191860831969086, .6612093864662645136, .9324695142031520278}
+	legendreWeights = [...]float64{.1713244923791703450, .3607615730481386076, .4679139345726910473, .4679139345726910473, .3607615730481386076, .1713244923791703450}
+)
+
+// integrate returns the slab of losses from a on that is x in [from, to], by
+// Gauss-Legendre quadrature on pieces of length w with
+//
+//	(|x| + m + 2) w <= 1/4,   m the largest |mean|.
+//
+// The integrands are entire. With t = x - x0 from the piece's end x0, on the
+// ellipse rho = 32, where |t| <= 8.5 w, they are at most
+// exp(8.5 (|x0| + m) w + 36 w^2) < 15 times, and the excess another 17 times,
+// their size on the piece; the error is at most 64/15 rho^-12 of that
+// (Trefethen 2008, theorem 4.5), below 2^-48 of the integral.
+//
+// The arithmetic errs by at most 2^-50 (8 + exponent) of the largest term.
+func (l mixtureLaw) integrate(from, to, a float64) slab {
+	var m float64
+	for _, b := range l.p {
+		m = max(m, math.Abs(b.mean))
+	}
+	for _, b := range l.q {
+		m = max(m, math.Abs(b.mean))
+	}
+	ea := math.Expm1(a)
+	var out slab
+	for x := from; x < to; {
+		w := min(to-x, 0.25/(math.Abs(x)+m+3))
+		mid, half := x+w/2, w/2
+		for i, node := range legendreNodes {
+			mass, excess, term := l.density(mid+half*node, a, ea)
+			weight := legendreWeights[i] * half
+			out.mass += weight * mass
+			out.excess += weight * excess
+			out.err += weight * term
+		}
+		x += w
+	}
+	out.mass *= 1 / (math.Sqrt2 * math.SqrtPi)
+	out.excess *= 1 / (math.Sqrt2 * math.SqrtPi)
+	out.err *= 1 / (math.Sqrt2 * math.SqrtPi)
+	out.excess = max(out.excess, 0)
+	return out
+}
+
+// density returns sqrt(2 pi) times P's density, that minus e^a times Q's, and
+// a bound on the latter's error; ea is e^a - 1.
+func (l mixtureLaw) density(x, a, ea float64) (mass, excess, err float64) {
+	p, yp := ratio(l.p, x)
+	q, yq := ratio(l.q, x)
+	exponent := max(yp, yq, math.Abs(a))
+	if exponent < mixtureSafe {
+		phi := math.Exp(-x * x / 2)
+		mass = phi * (1 + p)
+		excess = phi * (p - ea - (1+ea)*q)
+		err = phi * max(math.Abs(p), math.Abs(ea), (1+ea)*math.Abs(q))
+		return mass, excess, err * 0x1p-50 * (8 + exponent)
+	}
+	var other float64
+	for _, b := range l.p {
+		mass += b.weight * math.Exp(-(x-b.mean)*(x-b.mean)/2)
+	}
+	for _, b := range l.q {
+		other += b.weight * math.Exp(a-(x-b.mean)*(x-b.mean)/2)
+	}
+	return mass, mass - other, (mass + other) * 0x1p-50 * (8 + exponent)
+}
+
+// sketch is the trapezoidal rule.
+func (l mixtureLaw) sketch(tail float64) []sketchAtom {
+	const n = 400
+	lo, hi := l.reach(tail)
+	step := (hi - lo) / n
+	out := make([]sketchAtom, 0, n)
+	for k := range n {
+		x := lo + (float64(k)+.5)*step
+		loss, _ := l.loss(x)
+		r, _ := logRatio(l.p, x)
+		out = append(out, sketchAtom{loss, step * math.Exp(r-x*x/2) / (math.Sqrt2 * math.SqrtPi)})
+	}
+	return out
+}

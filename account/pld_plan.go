@@ -1,0 +1,193 @@
+package account
+
+import "math"
+
+// profile is the rough cumulant generating function of a composed loss,
+// K(theta) = ln E_P e^(theta L). It chooses tilt, grid and window; every
+// choice gives a valid bracket, a good one a narrow bracket.
+type profile []sketched
+
+type sketched struct {
+	atoms []sketchAtom
+	count float64
+}
+
+func (p profile) cumulant(theta float64) (k, mean, variance float64) {
+	for _, s := range p {
+		top := math.Inf(-1)
+		for _, a := range s.atoms {
+			if a.mass > 0 {
+				top = max(top, theta*a.loss)
+			}
+		}
+		var sum, first, second float64
+		for _, a := range s.atoms {
+			e := a.mass * math.Exp(theta*a.loss-top)
+			sum += e
+			first += e * a.loss
+			second += e * a.loss * a.loss
+		}
+		m := first / sum
+		var spread float64
+		if second > 0 {
+			spread = max(second/sum-m*m, 1e-12*second/sum)
+		}
+		k += s.count * (top + math.Log(sum))
+		mean += s.count * m
+		variance += s.count * spread
+	}
+	return k, mean, variance
+}
+
+// saddle is a tilt with the epsilon and ln delta for which it is right:
+// delta is about exp(K - theta epsilon)/(theta (theta+1) sqrt(2 pi V)), the
+// tilted mean being epsilon + 1/theta + 1/(theta+1).
+type saddle struct {
+	theta, epsilon, logDelta, mean, deviation float64
+}
+
+func (p profile) at(theta float64) saddle {
+	k, mean, variance := p.cumulant(theta)
+	s := saddle{theta: theta, mean: mean, deviation: math.Sqrt(variance)}
+	s.epsilon = mean - 1/theta - 1/(theta+1)
+	effective := variance + 1/(theta*theta) + 1/((theta+1)*(theta+1))
+	s.logDelta = k - theta*s.epsilon - math.Log(theta*(theta+1)) - .5*math.Log(2*math.Pi*effective)
+	return s
+}
+
+// The search for a tilt covers what float64 can say of epsilon and delta.
+const (
+	saddleLow, saddleHigh = -14, 24 // ln theta
+	saddleSteps           = 26
+)
+
+func (p profile) find(enough func(saddle) bool) saddle {
+	lo, hi := float64(saddleLow), float64(saddleHigh)
+	for range saddleSteps {
+		mid := (lo + hi) / 2
+		if enough(p.at(math.Exp(mid))) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return p.at(math.Exp(hi))
+}
+
+func (p profile) forEpsilon(epsilon float64) saddle {
+	s := p.find(func(s saddle) bool { return s.epsilon >= epsilon || s.logDelta < -670 })
+	s.epsilon = epsilon
+	return s
+}
+
+func (p profile) forDelta(delta float64) saddle {
+	log := math.Log(delta)
+	s := p.find(func(s saddle) bool { return s.logDelta <= log })
+	if s.epsilon <= 0 {
+		return p.forEpsilon(0)
+	}
+	return s
+}
+
+// layout is a lattice width and a window of n points from bottom on.
+type layout struct {
+	saddle
+	width, bottom float64
+	n             int
+	high, low     float64 // exponents of the Chernoff bounds
+	tail          float64
+}
+
+const (
+	maxPoints   = 1 << 21
+	maxCells    = 1 << 20
+	windowLeave = 28 // -ln of what the window may leave out, relative
+)
+
+func (p profile) count() float64 {
+	var count float64
+	for _, part := range p {
+		count += part.count
+	}
+	return count
+}
+
+// tail is the mass a law may leave out at either end, for a composition whose
+// delta is wanted to the relative width goal.
+func (p profile) tail(s saddle, goal float64) float64 {
+	return min(1e-3, max(1e-290, math.Exp(s.logDelta)*goal*1e-3)) / p.count()
+}
+
+// lay chooses a lattice on which the composed law's H is bracketed to about
+// the relative width goal in delta. A variance v added to the loss raises
+// delta by the factor exp(theta (theta+1) v/2); a composition adds width^2/4.
+// The window leaves out e^-windowLeave of the tilted mass by Chernoff bounds.
+func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
+	l := layout{saddle: s, tail: tail}
+	k, _, _ := p.cumulant(s.theta)
+	deviation := max(s.deviation, 1e-3/s.theta)
+	highest, lowest := math.Inf(1), math.Inf(-1)
+	for _, c := range []float64{1, 2, 4, 6, 8, 11, 16} {
+		kappa := c / deviation
+		above, _, _ := p.cumulant(s.theta + kappa)
+		below, _, _ := p.cumulant(s.theta - kappa)
+		if at := (above - k + windowLeave) / kappa; at < highest {
+			highest, l.high = at, kappa
+		}
+		if at := (k - below - windowLeave) / kappa; at > lowest {
+			lowest, l.low = at, kappa
+		}
+	}
+	top, bottom := max(s.epsilon, highest), min(s.epsilon, lowest)
+	room := .01*(top-bottom) + 1e-300
+	top, bottom = top+room, bottom-room
+	var spanned, periods float64
+	for _, w := range laws {
+		lo, hi := w.span(tail)
+		spanned = max(spanned, hi-lo)
+		_, period := w.anchor()
+		periods = max(periods, period)
+	}
+	least := max(spanned/maxCells, 0x1p-40*max(math.Abs(top), math.Abs(bottom)))
+	width := math.Sqrt(8 * goal / (s.theta * (s.theta + 1) * p.count()))
+	width = max(min(width, (top-bottom)/512), (top-bottom)/(maxPoints-8), least)
+	if periods > 0 {
+		width = p.align(width, laws)
+	}
+	l.n = 512
+	for float64(l.n-8)*width < top-bottom {
+		l.n *= 2
+	}
+	if periods == 0 {
+		width = max((top-bottom)/float64(l.n-8), least) // fill the window
+	}
+	l.width, l.bottom = width, bottom
+	return l
+}
+
+// align returns a width in [width/2, width] that divides the periods of the
+// laws, or nearly: what is left over counts once for every use of the law.
+func (p profile) align(width float64, laws []law) float64 {
+	var longest float64
+	for _, w := range laws {
+		_, period := w.anchor()
+		longest = max(longest, period)
+	}
+	best, least := width, math.Inf(1)
+	from := math.Ceil(longest / width)
+	for k := range min(1000, int(from)) {
+		at := longest / (from + float64(k))
+		var cost float64
+		for i, w := range laws {
+			_, period := w.anchor()
+			rest := period / at
+			if rest -= math.Floor(rest); rest > 1e-9 && rest < 1-1e-9 {
+				cost += p[i].count * (1 - rest) * at
+			}
+		}
+		if cost < least {
+			best, least = at, cost
+		}
+	}
+	return best
+}

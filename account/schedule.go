@@ -1,0 +1,207 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// SampledSteps is a run of equal releases: each on a fresh Poisson sample, with
+// a sum of clipped contributions plus Gaussian noise.
+type SampledSteps struct {
+	// NoiseMultiplier is sigma/C: the noise on the sum over the clip norm.
+	NoiseMultiplier float64 `json:"noise_multiplier"`
+	// Sampling is the probability with which each record joins a sample.
+	Sampling float64 `json:"sampling"`
+	// Count is the number of releases.
+	Count int `json:"count"`
+}
+
+func (s SampledSteps) validate() error {
+	switch {
+	case !(s.NoiseMultiplier > 0) || math.IsInf(s.NoiseMultiplier, 0):
+		return fmt.Errorf("account: noise multiplier = %v: must be finite and > 0", s.NoiseMultiplier)
+	case !(s.Sampling > 0 && s.Sampling <= 1):
+		return fmt.Errorf("account: sampling = %v: must be > 0 and <= 1", s.Sampling)
+	case s.Count < 1:
+		return fmt.Errorf("account: count = %d: must be >= 1", s.Count)
+	}
+	return nil
+}
+
+// Schedule is a sequence of sampled releases fixed before the first one, which
+// amplification needs: no lossless filter is known for it. A session draws its
+// samples from the schedule and its ledger admits events by the same schedule,
+// so that sampler and accountant cannot disagree.
+//
+// A Schedule is immutable; the zero Schedule has no steps.
+type Schedule struct {
+	budget  Budget
+	steps   []SampledSteps
+	mu      float64
+	total   int
+	epsilon float64
+}
+
+// NewSchedule checks that all steps, together with Gaussian releases of mu in
+// sum (0 for none), are within the budget by their privacy-loss distributions,
+// and returns them as a schedule.
+func NewSchedule(b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
+	if !(mu >= 0) || math.IsInf(mu, 0) {
+		return nil, fmt.Errorf("account: schedule: mu = %v: must be finite and >= 0", mu)
+	}
+	s := &Schedule{budget: b, steps: append([]SampledSteps(nil), steps...), mu: mu}
+	for _, x := range s.steps {
+		if err := x.validate(); err != nil {
+			return nil, err
+		}
+		s.total += x.Count
+	}
+	if s.total == 0 {
+		return nil, fmt.Errorf("account: schedule: must have at least one step")
+	}
+	epsilon, err := composedEpsilon(mu, s.steps, b.relation, b.delta)
+	if err != nil {
+		return nil, err
+	}
+	if !(epsilon <= b.epsilon) {
+		return nil, fmt.Errorf("account: schedule: epsilon = %v at delta = %v: must be at most the budget's %v", epsilon, b.delta, b.epsilon)
+	}
+	s.epsilon = epsilon
+	return s, nil
+}
+
+// Steps returns a copy of the steps.
+func (s *Schedule) Steps() []SampledSteps { return append([]SampledSteps(nil), s.steps...) }
+
+// Len returns the number of releases.
+func (s *Schedule) Len() int { return s.total }
+
+// Epsilon returns an upper bound on the epsilon of the whole schedule at its
+// budget's delta.
+func (s *Schedule) Epsilon() float64 { return s.epsilon }
+
+// Mu returns the share kept for Gaussian releases.
+func (s *Schedule) Mu() float64 { return s.mu }
+
+// covers reports whether sampled event number i is at most what the schedule
+// counted.
+func (s *Schedule) covers(i int, e Event) error {
+	if s == nil {
+		return fmt.Errorf("account: kind = %q: needs a schedule", e.Kind)
+	}
+	if i >= s.total {
+		return &BudgetError{Want: 1, Have: 0}
+	}
+	z, q := s.Step(i)
+	if e.Sampling != q {
+		return fmt.Errorf("account: sampling = %v: must be the schedule's %v", e.Sampling, q)
+	}
+	if !(mulDown(e.Sensitivity, z) <= e.Sigma) {
+		return fmt.Errorf("account: sigma = %v: must be at least the schedule's multiplier %v times %v", e.Sigma, z, e.Sensitivity)
+	}
+	return nil
+}
+
+// Step returns the multiplier and the sampling probability of release i,
+// counted from 0.
+func (s *Schedule) Step(i int) (noiseMultiplier, sampling float64) {
+	for _, x := range s.steps {
+		if i < x.Count {
+			return x.NoiseMultiplier, x.Sampling
+		}
+		i -= x.Count
+	}
+	panic("account: schedule: step out of range")
+}
+
+// scheduleWidth is the relative width to which a schedule's epsilon is known;
+// the upper end is claimed.
+const scheduleWidth = 1e-3
+
+// composedEpsilon returns an upper bound on the epsilon at delta of the steps
+// beside Gaussian releases of mu in sum.
+func composedEpsilon(mu float64, steps []SampledSteps, r Relation, delta float64) (float64, error) {
+	// Equal steps count together, in the order of their first appearance.
+	var kinds []SampledSteps
+	for _, s := range steps {
+		i := slices.IndexFunc(kinds, func(k SampledSteps) bool {
+			return k.NoiseMultiplier == s.NoiseMultiplier && k.Sampling == s.Sampling
+		})
+		if i < 0 {
+			kinds = append(kinds, s)
+		} else {
+			kinds[i].Count += s.Count
+		}
+	}
+	var events []Composed
+	for _, k := range kinds {
+		m, err := NewSampledGaussian(k.NoiseMultiplier, k.Sampling, r)
+		if err != nil {
+			return 0, err
+		}
+		events = append(events, Composed{m, k.Count})
+	}
+	if mu > 0 {
+		m, err := NewGaussian(1 / mu * (1 - 0x1p-50))
+		if err != nil {
+			return 0, err
+		}
+		events = append(events, Composed{m, 1})
+	}
+	c, err := Compose(events, scheduleWidth)
+	if err != nil {
+		return 0, err
+	}
+	b, err := c.Epsilon(delta)
+	return b.Upper, err
+}
+
+// CalibrateSchedule returns the schedule whose multipliers are those of steps
+// times the smallest common factor (found to one part in a thousand, rounded to
+// the private side) with which the whole is within the budget, beside Gaussian
+// releases of mu in sum.
+func CalibrateSchedule(b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
+	scaled := func(factor float64) []SampledSteps {
+		out := append([]SampledSteps(nil), steps...)
+		for i := range out {
+			out[i].NoiseMultiplier *= factor
+		}
+		return out
+	}
+	for _, s := range steps {
+		if err := s.validate(); err != nil {
+			return nil, err
+		}
+	}
+	within := func(factor float64) (bool, error) {
+		epsilon, err := composedEpsilon(mu, scaled(factor), b.relation, b.delta)
+		return epsilon <= b.epsilon, err
+	}
+	lo, hi := 0.0, 1.0
+	for {
+		ok, err := within(hi)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			break
+		}
+		if lo, hi = hi, 2*hi; hi > 0x1p40 {
+			return nil, fmt.Errorf("account: schedule: no multiplier keeps it within epsilon = %v, delta = %v beside mu = %v", b.epsilon, b.delta, mu)
+		}
+	}
+	for hi-lo > 1e-3*hi {
+		mid := (lo + hi) / 2
+		ok, err := within(mid)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return NewSchedule(b, mu, scaled(hi)...)
+}

@@ -1,0 +1,171 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Prefix is an open prefix sum. Each item is charged to its own cohort before
+// it is computed, for its part in every later answer.
+type Prefix struct {
+	session *Session
+	spec    query.Prefix
+	grid    grid
+
+	mu        sync.Mutex
+	mechanism mechanism
+	used      map[uint64]bool
+	centre    []float64
+}
+
+// mechanism turns integer items into noisy prefix sums. It is linear: its noisy
+// state is an integer matrix times the items, plus noise, in units of 2^-q grid
+// steps.
+type mechanism interface {
+	// law returns q and the largest squared norm of a column of the matrix.
+	law() (q int, square uint64)
+	// items returns how many items were added.
+	items() int
+	// add takes the next item and noise of standard deviation 2^q times a
+	// node's own, drawn when asked for. It returns the noisy prefix sum, a
+	// function of the noisy state alone, in the items' unit, and the noise's
+	// standard deviation in it, in units of that of q = 0.
+	add(item []int64, normals func() []int64) (prefix []float64, deviation float64)
+}
+
+// OpenPrefix opens a prefix sum. It charges nothing yet.
+func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	m := newMechanism(spec)
+	g, err := newPrefixGrid(spec, m, s.ledger.Budget().Relation(), s.Dim(), min(s.mostRows(), crowd*s.declared))
+	if err != nil {
+		return nil, err
+	}
+	return &Prefix{
+		session: s, spec: spec, grid: g,
+		mechanism: m, used: make(map[uint64]bool), centre: make([]float64, s.Dim()),
+	}, nil
+}
+
+// crowd is how many times the declared number of records there may be, where
+// the number is secret, for sums to stay below a quarter of what int64 holds.
+// With more than four times as many again a sum may wrap: it would be useless,
+// but as private as ever, being a function of sum + noise modulo 2^64.
+const crowd = 8
+
+func newMechanism(spec query.Prefix) mechanism {
+	if spec.Mechanism == query.Tree {
+		return newTree(spec.Items)
+	}
+	return newToeplitz(spec.Items)
+}
+
+// Add answers the next item. What is refused is not charged and changes
+// nothing. What fails after it was charged (a cancelled context, a loss that
+// panics) stays charged and uses up its cohort, but is no item: the sum and the
+// number of items remain as they were.
+//
+// Calls take their turns, in any order.
+func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
+	q, err := query.New(p.spec.Charge, terms...)
+	if err != nil {
+		return query.Release{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return query.Release{}, err
+	}
+	members, err := p.session.drawn(q.Cohort())
+	if err != nil {
+		return query.Release{}, err
+	}
+	scale, err := p.admit(q)
+	if err != nil {
+		return query.Release{}, err
+	}
+	name := fmt.Sprintf("%v sum of %d: %s", p.spec.Mechanism, p.spec.Items, q.Name())
+	event, err := account.GaussianEvent(name, q.Cohort().ID(), p.grid.sensitivity, p.grid.sigma)
+	if err != nil {
+		return query.Release{}, err
+	}
+	event.Simulated = p.session.simulated
+	if err := p.session.ledger.Reserve(event); err != nil {
+		return query.Release{}, err
+	}
+	p.used[q.Cohort().ID()] = true
+	item, err := p.session.engine.Sum(ctx, q, scale, members)
+	if err != nil {
+		return query.Release{}, err
+	}
+	return p.release(q, item.Residual, event.Charge), nil
+}
+
+// drawn returns the row numbers of a cohort that shares no record with any
+// other.
+func (s *Session) drawn(c query.Cohort) ([]int32, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if c.ID() == account.Everyone {
+		return nil, errors.New("curator: prefix sum: cohort of all records: an item must have a cohort of its own (Draw or DrawEach)")
+	}
+	return s.cohorts.members(c)
+}
+
+// admit checks an item against what was declared and returns the number of grid
+// steps in a unit of one record's contribution: a prefix mixes cohorts, so
+// contributions are divided by the size of theirs before they are rounded.
+func (p *Prefix) admit(q query.Question) (scale float64, err error) {
+	if d := p.session.Dim(); q.PointDim() != d {
+		return 0, fmt.Errorf("curator: prefix sum: point has %d coordinates: must have %d, one a feature", q.PointDim(), d)
+	}
+	for _, t := range q.Terms() {
+		if k := t.Kind(); k == query.Value || k == query.Norm {
+			return 0, fmt.Errorf("curator: prefix sum: %v: items must be vectors with one coordinate a feature", k)
+		}
+	}
+	c := q.Cohort()
+	if p.used[c.ID()] {
+		return 0, fmt.Errorf("curator: prefix sum: cohort %d: used before: a record must be in one item only", c.ID())
+	}
+	if p.mechanism.items() == p.spec.Items {
+		return 0, fmt.Errorf("curator: prefix sum: has had all of its %d items", p.spec.Items)
+	}
+	if s := clips(p.session.ledger.Budget().Relation()) * q.Clip() / c.Size(); !(s <= p.spec.Sensitivity) {
+		return 0, fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at most the declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
+	}
+	scale = p.grid.scale / c.Size()
+	if steps := float64(reach(q)*scale*(1+slack(p.session.Dim()))) + 1; !(steps <= maxContribution) {
+		return 0, fmt.Errorf("curator: prefix sum: cohort of %v: contributions of norm %v are too large beside their clip norm %v", c.Size(), reach(q), q.Clip())
+	}
+	return scale, nil
+}
+
+// release adds the item and returns the noisy prefix sum, public centres
+// included: an item's is the same for all of its records.
+func (p *Prefix) release(q query.Question, item []int64, charge float64) query.Release {
+	shift, _ := p.mechanism.law()
+	steps, deviation := p.mechanism.add(item, func() []int64 {
+		z := make([]int64, len(item))
+		p.session.addNoise(z, p.grid.bits+shift)
+		return z
+	})
+	mean := make([]float64, len(steps))
+	for j, c := range engine.CentreVector(q) {
+		p.centre[j] += c
+		mean[j] = p.centre[j] + steps[j]/p.grid.scale
+	}
+	return query.Release{Mean: mean, Sigma: deviation * math.Ldexp(1, p.grid.bits) / p.grid.scale, Charge: charge}
+}

@@ -1,0 +1,50 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/noise"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// newPrefixGrid chooses the grid of a prefix sum, in units of a mean: scale
+// steps to a unit of an item. One record moves its item by at most
+// D(1+slack) scale + sqrt(d) steps, D the declared sensitivity, and the noisy
+// state by that times the norm of a column. The event that each item is charged
+// has that movement for its sensitivity. docs/exactness.md derives it.
+func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, rows float64) (grid, error) {
+	shift, square := m.law()
+	column := columnNorm(shift, square)
+	root := math.Sqrt(float64(dim))
+	// 2^-49 pays for dividing by the cohort's size, here and in the check of an
+	// item's sensitivity.
+	bound := spec.Sensitivity * (1 + slack(dim)) * (1 + 0x1p-49)
+	z := math.Sqrt(spec.Charge) / column
+	for bits := min(startBits(root, z), noise.MaxBits-shift); bits >= minBits; bits-- {
+		g := grid{bits: bits}
+		one := math.Ldexp(1, bits)
+		g.scale = (float64(one*z*(1-0x1p-44)) - root) / bound
+		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
+			break
+		}
+		// A contribution's centre is no longer than its clip norm.
+		most := float64(2*bound*g.scale) + 1
+		// No row is in two items, and no entry of the matrix exceeds 2^shift.
+		total := math.Ldexp(float64(bound/clips(r)*g.scale)+1, shift) * rows
+		if !(most <= maxContribution && total <= maxTotal) {
+			continue
+		}
+		g.sensitivity = column * (bound + root/g.scale) * (1 + 0x1p-50)
+		g.sigma = one / g.scale * (1 - 0x1p-50)
+		return g, nil
+	}
+	return grid{}, fmt.Errorf("curator: prefix sum: charge = %v: no exact grid for %d items, %d coordinates and %.0f records", spec.Charge, spec.Items, dim, rows)
+}
+
+// columnNorm returns sqrt(square) 2^-q, rounded up: the conversion, the root
+// and the product err by less than 3 in 2^53.
+func columnNorm(q int, square uint64) float64 {
+	return math.Ldexp(math.Sqrt(float64(square))*(1+0x1p-50), -q)
+}

@@ -1,0 +1,82 @@
+package kernel
+
+import (
+	"math"
+	"math/bits"
+)
+
+// toeplitz is the square-root mechanism (Fichtenberger, Henzinger and Upadhyay
+// 2023). The matrix A that sums items is the square of the lower triangular
+// Toeplitz matrix with E_k = binom(2k, k)/4^k on diagonal k. The noisy state is
+// z = E x + noise, and the prefix sums are A E^-1 z.
+//
+// For z to be an integer, E is rounded to multiples of 2^-q. From there on E is
+// the rounded matrix: its own columns are charged for, and its own inverse is
+// taken, so that rounding costs a little noise and nothing else.
+type toeplitz struct {
+	q int
+	// coef is 2^q E, and square the sum of its squares.
+	coef   []int64
+	square uint64
+	// back is the first column of A E^-1, as far as it was needed, and variance
+	// the sum of its squares.
+	back     []float64
+	variance float64
+	// past are the items, and noisy the state, in units of 2^-q.
+	past  [][]int64
+	noisy [][]float64
+}
+
+func newToeplitz(items int) *toeplitz {
+	m := &toeplitz{q: max(16, bits.Len(uint(items-1))+4), coef: make([]int64, items)}
+	for k, e := 0, 1.0; k < items; k++ {
+		m.coef[k] = int64(math.Round(math.Ldexp(e, m.q)))
+		m.square += uint64(m.coef[k] * m.coef[k])
+		e *= float64(2*k+1) / float64(2*k+2)
+	}
+	return m
+}
+
+func (m *toeplitz) law() (q int, square uint64) { return m.q, m.square }
+
+func (m *toeplitz) items() int { return len(m.past) }
+
+func (m *toeplitz) add(item []int64, normals func() []int64) (prefix []float64, deviation float64) {
+	m.past = append(m.past, item)
+	t := len(m.past)
+	z := normals()
+	for s, x := range m.past {
+		c := m.coef[t-1-s]
+		for j, v := range x {
+			z[j] += c * v
+		}
+	}
+	state := make([]float64, len(z))
+	for j, v := range z {
+		state[j] = math.Ldexp(float64(v), -m.q)
+	}
+	m.noisy = append(m.noisy, state)
+	m.extend()
+	// Only the noisy state is read from here on.
+	prefix = make([]float64, len(z))
+	for s, state := range m.noisy {
+		b := m.back[t-1-s]
+		for j, v := range state {
+			prefix[j] += float64(b * v)
+		}
+	}
+	return prefix, math.Sqrt(m.variance)
+}
+
+// extend appends the next entry of the first column b of A E^-1. As b E is the
+// column of ones, b_k = 1 - sum_{i=1..k} E_i b_{k-i}. An error made in one entry
+// reaches the later ones through E^-1, whose coefficients sum below 2 in
+// absolute value.
+func (m *toeplitz) extend() {
+	b := 1.0
+	for i := len(m.back); i > 0; i-- {
+		b -= float64(math.Ldexp(float64(m.coef[i]), -m.q) * m.back[len(m.back)-i])
+	}
+	m.back = append(m.back, b)
+	m.variance += float64(b * b)
+}

@@ -1,0 +1,55 @@
+package kernel
+
+import (
+	"math"
+	"math/bits"
+)
+
+// tree is the binary tree mechanism (Dwork, Naor, Pitassi and Rothblum 2010;
+// Chan, Shi and Song 2011). The nodes of the prefix t are the blocks of its
+// binary expansion, largest first; the last of them ends at t, and no other
+// prefix needed it before. So each node's noise is drawn at its own end, and
+// dropped when a larger block swallows it. When the number of items is a power
+// of two, the last of them completes the block of all.
+//
+// Item 1 is in one node of each size 1, 2, 4, ... up to the number of items;
+// no item is in more.
+type tree struct {
+	most, taken int
+	sum         []int64
+	// nodes[j] is the noise of the present prefix's block of 2^j items; nil if
+	// there is none.
+	nodes [][]int64
+}
+
+func newTree(items int) *tree {
+	return &tree{most: items, nodes: make([][]int64, bits.Len(uint(items)))}
+}
+
+func (m *tree) law() (q int, square uint64) { return 0, uint64(bits.Len(uint(m.most))) }
+
+func (m *tree) items() int { return m.taken }
+
+func (m *tree) add(item []int64, normals func() []int64) (prefix []float64, deviation float64) {
+	if m.sum == nil {
+		m.sum = make([]int64, len(item))
+	}
+	for j, v := range item {
+		m.sum[j] += v
+	}
+	m.taken++
+	level := bits.TrailingZeros(uint(m.taken))
+	clear(m.nodes[:level])
+	m.nodes[level] = normals()
+	noisy := append([]int64(nil), m.sum...)
+	for _, noise := range m.nodes {
+		for j, v := range noise {
+			noisy[j] += v
+		}
+	}
+	prefix = make([]float64, len(noisy))
+	for j, v := range noisy {
+		prefix[j] = float64(v)
+	}
+	return prefix, math.Sqrt(float64(bits.OnesCount(uint(m.taken))))
+}

@@ -1,0 +1,80 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// sampleBit marks the identifiers of Poisson samples among those of cohorts.
+const sampleBit = 1 << 63
+
+// sample is the latest Poisson sample of a session's schedule: one question may
+// be asked of it.
+type sample struct {
+	drawn   int // samples drawn so far
+	cohort  query.Cohort
+	members []int32
+	asked   bool
+}
+
+// Follow has the session draw Poisson samples by a schedule and its ledger count
+// by it. It comes before the first question.
+func (s *Session) Follow(schedule *account.Schedule) error { return s.ledger.Follow(schedule) }
+
+// Sample draws the schedule's next Poisson sample: every record joins by its own
+// secret coin of the schedule's probability, whatever other samples it is in.
+// The declared size is the expectation; an empty sample is ordinary. One
+// question may be asked of a sample, its noise is the schedule's (the charge a
+// question offers is not looked at), and the next sample ends this one.
+func (s *Session) Sample() (query.Cohort, error) {
+	schedule := s.ledger.Schedule()
+	if schedule == nil {
+		return query.Cohort{}, errors.New("curator: sample: the session follows no schedule")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return query.Cohort{}, ErrClosed
+	}
+	if s.repeat > 1 {
+		return query.Cohort{}, errors.New("curator: sample: not possible where rows are repeated")
+	}
+	if s.sample.drawn >= schedule.Len() {
+		return query.Cohort{}, fmt.Errorf("curator: sample: the schedule has %d: %w", schedule.Len(), &account.BudgetError{Want: 1})
+	}
+	_, p := schedule.Step(s.sample.drawn)
+	s.sample.drawn++
+	s.sample.members = make([]int32, 0, int(p*float64(s.engine.Table().Len())))
+	for i := range s.engine.Table().Len() {
+		if s.coins.Bernoulli(p) {
+			s.sample.members = append(s.sample.members, int32(i))
+		}
+	}
+	s.sample.asked = false
+	s.sample.cohort = query.NewCohort(sampleBit|uint64(s.sample.drawn), p*s.declared)
+	return s.sample.cohort, nil
+}
+
+// take hands out the sample's members for its one question.
+func (s *sample) take(c query.Cohort) ([]int32, error) {
+	if c != s.cohort {
+		return nil, fmt.Errorf("curator: sample %d: is not the latest one", c.ID()&^sampleBit)
+	}
+	if s.asked {
+		return nil, fmt.Errorf("curator: sample %d: was asked already", c.ID()&^sampleBit)
+	}
+	s.asked = true
+	return s.members, nil
+}
+
+// sampleOf returns the schedule's multiplier and probability for a sample.
+func (s *Session) sampleOf(c query.Cohort) (multiplier, sampling float64, ok bool) {
+	if c.ID()&sampleBit == 0 {
+		return 0, 0, false
+	}
+	multiplier, sampling = s.ledger.Schedule().Step(int(c.ID()&^sampleBit) - 1)
+	return multiplier, sampling, true
+}

@@ -1,0 +1,90 @@
+package optimize_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+)
+
+// TestSize: N = n mu/sqrt(d), twice that where a sum moves by one clip norm
+// only; r = 2 L0/N is the norm of the noise of one gradient at the whole budget.
+func TestSize(t *testing.T) {
+	p := optimize.Problem{Dim: 25, Constants: loss.Constants{Lipschitz: 3}}
+	for neighbours, want := range map[float64]float64{0: 100, 2: 100, 1: 200} {
+		s := optimize.Size{Records: 2000, Mu: .25, Neighbours: neighbours}
+		if N := s.Effective(p); !close(N, want, 1e-15) {
+			t.Errorf("neighbours %v: N = %v: want %v", neighbours, N, want)
+		}
+		sensitivity := 3 * max(neighbours, 2-neighbours*2)
+		if neighbours == 0 {
+			sensitivity = 6
+		}
+		if r, noise := s.Floor(p), math.Sqrt(25)*sensitivity/.25/2000; !close(r, noise, 1e-15) {
+			t.Errorf("neighbours %v: r = %v: want %v", neighbours, r, noise)
+		}
+	}
+}
+
+// TestCurvature: zero always belongs to it, since a row does not see every
+// direction; the regularizer counts for the step and never for the ball.
+func TestCurvature(t *testing.T) {
+	for _, c := range []struct {
+		in     loss.Interval
+		lambda float64
+		lo, hi float64
+		data   float64
+		whole  float64
+	}{
+		{loss.Interval{Lo: .1, Hi: .5}, 0, 0, .5, .5, .5},
+		{loss.Interval{Lo: -.7, Hi: .5}, .25, -.7, .5, .7, .95},
+		{loss.Interval{Lo: -2, Hi: -1}, 1, -2, 0, 2, 3},
+	} {
+		p := optimize.Problem{Dim: 1, Constants: loss.Constants{Curvature: c.in}, Regularizer: l2(t, c.lambda)}
+		lo, hi := p.Curvature()
+		if lo != c.lo || hi != c.hi || p.DataSmoothness() != c.data || !close(p.Smoothness(), c.whole, 1e-15) {
+			t.Errorf("%+v: [%v, %v], %v, %v", c, lo, hi, p.DataSmoothness(), p.Smoothness())
+		}
+	}
+}
+
+// TestSpectrum: what predictions assume is what they say: a Hessian of half the
+// trace a rank-one loss may have, falling as 1/j but for groups of 10%, plus the
+// regularizer; a start F0/2 above the minimum; every direction in one group.
+func TestSpectrum(t *testing.T) {
+	for _, d := range []int{1, 2, 10, 100, 5000} {
+		for _, lambda := range []float64{0, .03} {
+			p := optimizetest.Problems()[2].Public
+			p.Dim, p.Regularizer = d, l2(t, lambda)
+			e, share, gradient := p.Spectrum()
+			var harmonic float64
+			for j := 1; j <= d; j++ {
+				harmonic += 1 / float64(j)
+			}
+			var trace, shares, height, first float64
+			for i := range e {
+				k := share[i] * float64(d)
+				if math.Abs(k-math.Round(k)) > 1e-9 || k < .5 {
+					t.Fatalf("d = %d: a group of %v directions", d, k)
+				}
+				trace, shares = trace+(e[i]-lambda)*k, shares+share[i]
+				height += gradient[i] * gradient[i] / e[i] / 2
+				j := first + 1
+				if want := .125 / harmonic / j; e[i]-lambda > want*(1+1e-9) || e[i]-lambda < want/1.11 {
+					t.Errorf("d = %d: eigenvalue %v is %v: want about %v", d, j, e[i]-lambda, want)
+				}
+				first += math.Round(k)
+			}
+			if !close(trace, .125, .01) || !close(shares, 1, 1e-9) || !close(height, math.Ln2/2, 1e-9) {
+				t.Errorf("d = %d: trace %v, shares %v, height %v: want .125, 1, %v", d, trace, shares, height, math.Ln2/2)
+			}
+		}
+	}
+	p := optimizetest.Problems()[1].Public // not of rank one: all that is known is L1
+	e, share, gradient := p.Spectrum()
+	if len(e) != 1 || e[0] != 1 || share[0] != 1 || !close(gradient[0], math.Sqrt(p.Constants.Range), 1e-12) {
+		t.Errorf("general loss: %v, %v, %v", e, share, gradient)
+	}
+}

@@ -1,0 +1,201 @@
+package optimizetest_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+func budget(t *testing.T, r account.Relation) account.Budget {
+	t.Helper()
+	b, err := account.NewBudget(1, 1e-6, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func ask(t *testing.T, o *optimizetest.Oracle, charge float64, terms ...query.Term) query.Release {
+	t.Helper()
+	q, err := query.New(charge, terms...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := o.Ask(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func near(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12 })
+}
+
+// TestAnswersByHand: every kind of question on rows small enough for paper.
+func TestAnswersByHand(t *testing.T) {
+	nan := math.NaN()
+	// The logistic slope at margin 0 is -y/2; at margin m it is -y/(1+e^(ym)).
+	slope := func(y, m float64) float64 { return -y / (1 + math.Exp(y*m)) }
+	rank := optimizetest.Config{Rows: [][]float32{{1, 0}, {0, .5}, {.5, .5}}, Targets: []float64{1, -1, nan}, Repeat: 2, Loss: loss.Logistic(), Noiseless: true}
+	square := rank
+	square.Loss = optimizetest.Quadratic{Eigenvalues: []float64{1, 1}, Lipschitz: 1, Range: 1}
+	o, w := []float64{0, 0}, []float64{1, 0}
+	for name, c := range map[string]struct {
+		config optimizetest.Config
+		terms  func(c query.Cohort) []query.Term
+		want   []float64
+		cut    int
+	}{
+		"gradient": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, o, 1)} },
+			[]float64{-.5 / 3, .25 / 3}, 0},
+		"gradient, clipped": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, o, .25)} },
+			[]float64{-.25 / 3, .125 / 3}, 2},
+		"gradient, weighted": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, o, 1).Weighted(3)} },
+			[]float64{-.5, .25}, 0},
+		"norm": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.NormAt(c, o, 1, []float64{.5 / 3, .75 / 3})} },
+			[]float64{1. / 3}, 0},
+		// Row 1 moves by 1, the others by 0 and .5; the faulty third contributes
+		// the centre (1/8)(w - o).
+		"difference, centred": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .25)} },
+			[]float64{(slope(1, 1) + .5 + .125) / 3, 0}, 0},
+		"difference, interval too short": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .1)} },
+			[]float64{(.1 + .05) / 3, 0}, 1},
+		"difference, around zero": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceWithin(c, w, o, .125)} },
+			[]float64{.125 / 3, 0}, 1},
+		"mix": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.GradientAt(c, w, 1).Weighted(.25), query.DifferenceByCurvature(c, w, o, 0, .25).Weighted(.75)}
+		}, []float64{(.25*slope(1, 1) + .75*(slope(1, 1)+.5) + .75*.125) / 3, .25 * .25 / 3}, 0},
+		"value": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueAt(c, o, .5, .125)} },
+			[]float64{(.625 + .625 + .5) / 3}, 2},
+		// The gradients are (1,0)-(1,0), (1,0)-(0,.5); the third record is faulty.
+		"general gradient": {square, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w, 1)} },
+			[]float64{1 / math.Sqrt(1.25) / 3, -.5 / math.Sqrt(1.25) / 3}, 1},
+		"general difference": {square, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .8)} },
+			[]float64{(.8 + .8 + .4) / 3, 0}, 2},
+		"general value": {square, func(c query.Cohort) []query.Term { return []query.Term{query.ValueAt(c, w, 0, .25)} },
+			[]float64{(-.25 + .25 + 0) / 3}, 2},
+	} {
+		c.config.Budget = budget(t, account.ReplaceOne)
+		oracle := optimizetest.New(c.config)
+		got := ask(t, oracle, .01, c.terms(oracle.All())...)
+		asked := oracle.Asked[0]
+		if !near(got.Mean, c.want) || !near(asked.Exact, c.want) || asked.Clipped != c.cut {
+			t.Errorf("%s: %v, exact %v, %d clipped: want %v and %d", name, got.Mean, asked.Exact, asked.Clipped, c.want, c.cut)
+		}
+	}
+}
+
+// TestNoise: of the stated deviation, which is the sensitivity over the root of
+// the charge and the size. A sum of 20000 squared normals leaves
+// [1 +- .06] 20000 with probability below 1e-6 (Laurent and Massart 2000: 2
+// sqrt(x/20000) + 2x/20000 = .055 with x = ln 2e6).
+func TestNoise(t *testing.T) {
+	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 4, account.AddOrRemove: 2} {
+		w := make([]float64, 20000)
+		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{make([]float32, len(w))}, Targets: []float64{0}, Repeat: 10, Declared: 10,
+			Loss: optimizetest.Quadratic{Eigenvalues: w}, Budget: budget(t, relation), Seed: 5})
+		r := ask(t, o, .0025, query.GradientAt(o.All(), w, 2))
+		want := sensitivity / .05 / 10
+		if math.Abs(r.Sigma-want) > 1e-12*want || !(r.Charge <= .0025 && r.Charge > .0025*(1-1e-12)) {
+			t.Errorf("%v: sigma %v, charge %v: want %v, .0025", relation, r.Sigma, r.Charge, want)
+		}
+		var squares float64
+		for _, v := range r.Mean {
+			squares += v * v / (want * want) / 20000
+		}
+		if math.Abs(squares-1) > .06 {
+			t.Errorf("%v: the noise has %v times the stated variance", relation, squares)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	b := budget(t, account.ReplaceOne)
+	broken := errors.New("broken")
+	ctx, cancel := context.WithCancel(context.Background())
+	o := optimizetest.New(optimizetest.Config{Rows: [][]float32{{1}}, Targets: []float64{1}, Loss: loss.Logistic(), Budget: b, Script: func(k int) error {
+		switch k {
+		case 1:
+			return broken
+		case 3:
+			cancel()
+		}
+		return nil
+	}})
+	q := func(share float64) query.Question {
+		q, err := query.New(share*b.Charge(), query.GradientAt(o.All(), []float64{0}, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	if _, err := o.Ask(ctx, q(.75)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Ask(ctx, q(.1)); !errors.Is(err, broken) {
+		t.Errorf("scripted error: %v", err)
+	}
+	var over *account.BudgetError
+	if _, err := o.Ask(ctx, q(.5)); !errors.As(err, &over) {
+		t.Errorf("over budget: %v", err)
+	}
+	if _, err := o.Ask(ctx, q(.1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if got := o.Charged() / b.Charge(); math.Abs(got-.75) > 1e-9 {
+		t.Errorf("charged %v of the budget, want .75: refused questions are free", got)
+	}
+	if len(o.Asked) != 4 || o.Asked[0].Err != nil || o.Asked[3].Err == nil {
+		t.Errorf("recorded %d questions", len(o.Asked))
+	}
+}
+
+func TestDraw(t *testing.T) {
+	rows, targets := make([][]float32, 8), make([]float64, 8)
+	for i := range rows {
+		rows[i] = []float32{float32(int(1) << i)}
+	}
+	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: optimizetest.Quadratic{Eigenvalues: []float64{0}},
+		Budget: budget(t, account.ReplaceOne), Noiseless: true})
+	var sum float64
+	for _, size := range []int{1, 4, 3} {
+		c, err := o.Draw(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum -= float64(size) * ask(t, o, .01, query.GradientAt(c, []float64{0}, 1000)).Mean[0]
+	}
+	if sum != 255 {
+		t.Errorf("cohorts sum to %v: want every row once, 255", sum)
+	}
+	if _, err := o.Draw(1); err == nil {
+		t.Error("a ninth record of eight was drawn")
+	}
+}
+
+// TestProblems: the stated minimiser has gradient zero and the stated value, and
+// the start is within the range.
+func TestProblems(t *testing.T) {
+	for _, p := range optimizetest.Problems() {
+		if g := p.Gradient(p.Minimiser); !near(g, make([]float64, len(g))) {
+			t.Errorf("%s: gradient %v at the minimiser", p.Name, g)
+		}
+		if f := p.Objective(p.Minimiser); math.Abs(f-p.Minimum) > 1e-12 {
+			t.Errorf("%s: objective %v at the minimiser, minimum %v", p.Name, f, p.Minimum)
+		}
+		if gap := p.Objective(make([]float64, p.Public.Dim)) - p.Minimum; !(gap > 0 && gap <= p.Public.Constants.Range) {
+			t.Errorf("%s: F(0) - min F = %v: want in (0, %v]", p.Name, gap, p.Public.Constants.Range)
+		}
+		if err := p.Public.Validate(); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+}
