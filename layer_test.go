@@ -21,7 +21,7 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"":                        {},
-	"account":                 {barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
+	"account":                 {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
 	"loss":                    {},
 	"convex":                  {},
 	"query":                   {local: []string{"account"}},
@@ -43,7 +43,7 @@ var layers = map[string]struct {
 	"model":                   {local: []string{"loss", "dataset", "internal/table", "internal/durable"}},
 	"certificate":             {local: []string{"account", "internal/durable"}},
 	"train":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "github.com/gofrs/flock"}},
-	"cmd/stillpoint":          {local: []string{"train", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+	"cmd/stillpoint":          {local: []string{"train", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
 }
 
 // kernelMay is what everything below curator may import.
@@ -59,7 +59,7 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 var testLocal = map[string][]string{
 	"loss":             {"losstest"},
 	"optimize":         {"optimizetest"},
-	"curator/simulate": {"optimize"},
+	"curator/simulate": {"optimize", "optimizetest"},
 	"curator":          {"optimize"},
 	"model":            {},
 }

@@ -36,6 +36,9 @@ type Composition struct {
 	relation     Relation
 }
 
+// composedCharge is the largest mu^2 of Gaussian parts that is discretised.
+const composedCharge = 1e6
+
 // countLimit keeps counts exact in float64 and losses within range.
 const countLimit = 1 << 30
 
@@ -85,8 +88,11 @@ func Compose(events []Composed, width float64) (*Composition, error) {
 		index[key] = len(c.parts)
 		c.parts = append(c.parts, e)
 	}
-	if math.IsInf(c.mu2, 0) {
+	if !(c.mu2 <= math.MaxFloat64) {
 		return nil, fmt.Errorf("account: noise multipliers: too small for a finite mu")
+	}
+	if len(c.parts) > 0 && c.mu2 > composedCharge {
+		return nil, fmt.Errorf("account: mu^2 = %v of the Gaussian parts: must be at most %v beside other parts", c.mu2, float64(composedCharge))
 	}
 	return c, nil
 }
@@ -150,7 +156,7 @@ func (d direction) curve(l layout) (curve, error) {
 	uppers, lowers := make([]weighted, len(d.laws)), make([]weighted, len(d.laws))
 	var infinite, shift float64
 	for i, w := range d.laws {
-		g, err := discretise(w, l.width, l.tail)
+		g, err := discretise(w, l.width, l.below[i], l.above)
 		if err != nil {
 			return curve{}, err
 		}
@@ -172,7 +178,11 @@ func (d direction) largest() float64 {
 	return sum * (1 + 0x1p-50*float64(len(d.laws)))
 }
 
-const attempts = 4
+const (
+	attempts = 5
+	// coarse is the relative width in delta of a rough look.
+	coarse = .2
+)
 
 // Epsilon brackets the least epsilon >= 0 with which the composition is
 // (epsilon, delta)-DP. delta must be in (0, 1). Where float64 cannot narrow
@@ -187,7 +197,7 @@ func (c *Composition) Epsilon(delta float64) (Bracket, error) {
 	}
 	var out Bracket
 	for _, d := range c.directions() {
-		b, err := d.epsilon(delta, c.goal, out)
+		b, err := d.epsilon(delta, c.goal, out.Upper)
 		if err != nil {
 			return Bracket{}, err
 		}
@@ -197,14 +207,18 @@ func (c *Composition) Epsilon(delta float64) (Bracket, error) {
 }
 
 // epsilon brackets one direction's epsilon to the relative width goal, or
-// until it is known not to exceed what the other direction needs.
-func (d direction) epsilon(delta, goal float64, other Bracket) (Bracket, error) {
+// until it is known not to exceed other, the upper end of the other direction.
+func (d direction) epsilon(delta, goal, other float64) (Bracket, error) {
 	largest := d.largest()
 	best := Bracket{0, largest}
 	tail := d.profile.tail(saddle{logDelta: math.Log(delta)}, goal)
 	d.draw(tail)
 	s := d.profile.forDelta(delta)
-	relative := goal * max(s.epsilon, 1e-12) * (s.theta + 1) * .8
+	full := goal * max(s.epsilon, 1e-12) * (s.theta + 1) * .8
+	relative := full
+	if other > 0 { // perhaps a rough look is enough
+		relative = max(full, coarse)
+	}
 	for range attempts {
 		v, err := d.curve(d.profile.lay(s, min(relative, .3), tail, d.laws))
 		if err != nil {
@@ -212,7 +226,7 @@ func (d direction) epsilon(delta, goal float64, other Bracket) (Bracket, error) 
 		}
 		best.Upper = min(best.Upper, v.upperEpsilon(delta))
 		best.Lower = max(best.Lower, v.lowerEpsilon(delta))
-		if best.Upper <= other.Upper || best.Width() <= goal {
+		if best.Upper <= other || best.Width() <= goal {
 			return best, nil
 		}
 		if best.Upper == largest {
@@ -220,7 +234,7 @@ func (d direction) epsilon(delta, goal float64, other Bracket) (Bracket, error) 
 			relative /= 4
 		} else {
 			s = d.profile.forEpsilon((best.Lower + best.Upper) / 2)
-			relative = min(relative, goal*best.Upper*(s.theta+1)) * min(.5, .8*goal/best.Width())
+			relative = min(full, relative*min(.5, .8*goal/best.Width()))
 		}
 	}
 	if math.IsInf(best.Upper, 1) {
@@ -241,7 +255,7 @@ func (c *Composition) Delta(epsilon float64) (Bracket, error) {
 	}
 	var out Bracket
 	for _, d := range c.directions() {
-		b, err := d.delta(epsilon, c.goal, out)
+		b, err := d.delta(epsilon, c.goal, out.Upper > 0, func(b Bracket) bool { return b.Upper <= out.Upper })
 		if err != nil {
 			return Bracket{}, err
 		}
@@ -250,7 +264,9 @@ func (c *Composition) Delta(epsilon float64) (Bracket, error) {
 	return out, nil
 }
 
-func (d direction) delta(epsilon, goal float64, other Bracket) (Bracket, error) {
+// delta brackets one direction's delta to the relative width goal, or until
+// enough says so; rough has it begin with a quick look.
+func (d direction) delta(epsilon, goal float64, rough bool, enough func(Bracket) bool) (Bracket, error) {
 	if epsilon >= d.largest() {
 		return Bracket{}, nil
 	}
@@ -258,7 +274,11 @@ func (d direction) delta(epsilon, goal float64, other Bracket) (Bracket, error) 
 	tail := d.profile.tail(d.profile.forEpsilon(epsilon), goal)
 	d.draw(tail)
 	s := d.profile.forEpsilon(epsilon)
-	relative := goal * .8
+	full := goal * .8
+	relative := full
+	if rough {
+		relative = max(full, coarse)
+	}
 	for range attempts {
 		v, err := d.curve(d.profile.lay(s, relative, tail, d.laws))
 		if err != nil {
@@ -266,12 +286,32 @@ func (d direction) delta(epsilon, goal float64, other Bracket) (Bracket, error) 
 		}
 		best.Upper = min(best.Upper, v.upperDelta(epsilon))
 		best.Lower = max(best.Lower, v.lowerDelta(epsilon))
-		if best.Upper <= other.Upper || best.Width() <= goal || best.Upper < 1e-280 {
+		if enough(best) || best.Width() <= goal || best.Upper < 1e-280 {
 			break
 		}
-		relative *= min(.5, .8*goal/best.Width())
+		relative = min(full, relative*min(.5, .8*goal/best.Width()))
+		if finer := d.profile.tail(saddle{logDelta: math.Log(best.Upper)}, goal); finer < tail/2 {
+			tail = finer // the estimate of delta was too large
+			d.draw(tail)
+			s = d.profile.forEpsilon(epsilon)
+		}
 	}
 	return best, nil
+}
+
+// within reports whether the composition is certainly (epsilon, delta)-DP, with
+// no more work than that takes.
+func (c *Composition) within(epsilon, delta float64) (bool, error) {
+	if len(c.parts) == 0 {
+		return c.gaussianDelta(epsilon).Upper <= delta, nil
+	}
+	for _, d := range c.directions() {
+		b, err := d.delta(epsilon, c.goal, true, func(b Bracket) bool { return b.Upper <= delta || b.Lower > delta })
+		if err != nil || b.Upper > delta {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 func (c *Composition) gaussianDelta(epsilon float64) Bracket {

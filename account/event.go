@@ -41,11 +41,13 @@ type Event struct {
 	// Sigma is the standard deviation of the noise in each coordinate, in the
 	// unit of Sensitivity.
 	Sigma float64 `json:"sigma"`
-	// Charge is (Sensitivity/Sigma)^2, rounded up.
+	// Charge is (Sensitivity/Sigma)^2, or that of SelectionMu, rounded up.
 	Charge float64 `json:"charge"`
 	// Sampling is the probability with which a record joins a sample; 0 for
 	// other kinds.
 	Sampling float64 `json:"sampling,omitempty"`
+	// Epsilon is the range of a selection; 0 for other kinds.
+	Epsilon float64 `json:"epsilon,omitempty"`
 	// Simulated is true when the noise did not come from secret coins. Such an
 	// event protects nobody.
 	Simulated bool `json:"simulated,omitempty"`
@@ -75,7 +77,12 @@ func SampledEvent(question string, sampling, contribution, sigma float64) (Event
 
 // recharge computes the charge from the law alone.
 func (e Event) recharge() (float64, error) {
+	if e.Kind != Selection && e.Epsilon != 0 {
+		return 0, fmt.Errorf("account: epsilon = %v: must be absent for kind %q", e.Epsilon, e.Kind)
+	}
 	switch e.Kind {
+	case Selection:
+		return e.selectionCharge()
 	case Gaussian:
 		if e.Sampling != 0 {
 			return 0, fmt.Errorf("account: sampling = %v: must be absent for kind %q", e.Sampling, e.Kind)
@@ -88,7 +95,7 @@ func (e Event) recharge() (float64, error) {
 			return 0, fmt.Errorf("account: cohort = %d: must be that of everyone for kind %q", e.Cohort, e.Kind)
 		}
 	default:
-		return 0, fmt.Errorf("account: kind = %q: must be %q or %q", e.Kind, Gaussian, SampledGaussian)
+		return 0, fmt.Errorf("account: kind = %q: must be %q, %q or %q", e.Kind, Gaussian, SampledGaussian, Selection)
 	}
 	if !(e.Sensitivity > 0) || math.IsInf(e.Sensitivity, 0) {
 		return 0, fmt.Errorf("account: sensitivity = %v: must be finite and > 0", e.Sensitivity)
@@ -108,14 +115,14 @@ func (e Event) recharge() (float64, error) {
 }
 
 // Check reports whether the event's charge covers its law: it returns an
-// error when the stated charge is below (Sensitivity/Sigma)^2.
+// error when the stated charge is below what the law requires.
 func (e Event) Check() error {
 	charge, err := e.recharge()
 	if err != nil {
 		return err
 	}
 	if !(e.Charge >= charge) || math.IsInf(e.Charge, 0) {
-		return fmt.Errorf("account: event %d: charge = %v: must be at least (sensitivity/sigma)^2 = %v", e.Index, e.Charge, charge)
+		return fmt.Errorf("account: event %d: charge = %v: must be at least that of its law, %v", e.Index, e.Charge, charge)
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ type gaussianMechanism struct{ multiplier, sensitivity float64 }
 // the noise's standard deviation divided by the sensitivity, which must be
 // that of the relation in use.
 func NewGaussian(multiplier float64) (Mechanism, error) {
-	if err := positive("noise multiplier", multiplier); err != nil {
-		return nil, err
+	if !(multiplier > 0) || math.IsInf(multiplier, 0) {
+		return nil, fmt.Errorf("account: noise multiplier = %v: must be finite and > 0", multiplier)
 	}
 	return gaussianMechanism{multiplier, 1}, nil
 }
@@ -180,6 +180,8 @@ type boundedMechanism struct {
 	epsilon float64
 	law     func(epsilon float64) exponentialLaw
 	order   func(order, epsilon float64) float64
+	// rangeOnly says that epsilon bounds the range of the loss.
+	rangeOnly bool
 }
 
 // NewLaplace returns the Laplace mechanism of the given scale, in units of
@@ -188,7 +190,8 @@ func NewLaplace(scale float64) (Mechanism, error) {
 	if err := positive("scale", scale); err != nil {
 		return nil, err
 	}
-	return newBounded("laplace", 1/scale, laplaceLaw, laplaceRenyi)
+	m, err := newBounded("laplace", 1/scale, laplaceLaw, laplaceRenyi)
+	return m.checked(err)
 }
 
 // NewRandomizedResponse returns the mechanism that tells one bit and lies
@@ -197,12 +200,14 @@ func NewRandomizedResponse(p float64) (Mechanism, error) {
 	if !(p > 0 && p < .5) {
 		return nil, fmt.Errorf("account: p = %v: must be > 0 and < 1/2", p)
 	}
-	return newBounded("randomized response", math.Log1p(-p)-math.Log(p), responseLaw, responseRenyi)
+	m, err := newBounded("randomized response", math.Log1p(-p)-math.Log(p), responseLaw, responseRenyi)
+	return m.checked(err)
 }
 
 // NewPure returns the worst epsilon-DP mechanism: randomized response.
 func NewPure(epsilon float64) (Mechanism, error) {
-	return newBounded("pure", epsilon, responseLaw, responseRenyi)
+	m, err := newBounded("pure", epsilon, responseLaw, responseRenyi)
+	return m.checked(err)
 }
 
 // NewBoundedRange returns the worst epsilon-bounded-range mechanism, e.g. the
@@ -210,17 +215,27 @@ func NewPure(epsilon float64) (Mechanism, error) {
 // scores that move one way only, exp(epsilon score/sensitivity) (Dong,
 // Durfee & Rogers 2020).
 func NewBoundedRange(epsilon float64) (Mechanism, error) {
-	return newBounded("bounded range", epsilon, boundedRangeLaw, boundedRangeRenyi)
+	m, err := newBounded("bounded range", epsilon, boundedRangeLaw, boundedRangeRenyi)
+	m.rangeOnly = true
+	return m.checked(err)
 }
 
-// boundedLimit keeps e^epsilon a float64.
-const boundedLimit = 600
+// Below boundedLeast float64 cannot tell the losses apart; boundedMost keeps
+// e^epsilon a float64.
+const boundedLeast, boundedMost = 1e-7, 600
 
-func newBounded(name string, epsilon float64, l func(float64) exponentialLaw, r func(float64, float64) float64) (Mechanism, error) {
-	if !(epsilon > 0 && epsilon <= boundedLimit) {
-		return nil, fmt.Errorf("account: %s: epsilon = %v: must be > 0 and <= %v", name, epsilon, boundedLimit)
+func newBounded(name string, epsilon float64, l func(float64) exponentialLaw, r func(float64, float64) float64) (boundedMechanism, error) {
+	if !(epsilon >= boundedLeast && epsilon <= boundedMost) {
+		return boundedMechanism{}, fmt.Errorf("account: %s: epsilon = %v: must be within [%v, %v]", name, epsilon, boundedLeast, float64(boundedMost))
 	}
-	return boundedMechanism{name, epsilon, l, r}, nil
+	return boundedMechanism{name: name, epsilon: epsilon, law: l, order: r}, nil
+}
+
+func (m boundedMechanism) checked(err error) (Mechanism, error) {
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 func (m boundedMechanism) String() string { return fmt.Sprintf("%s(epsilon %v)", m.name, m.epsilon) }
@@ -234,12 +249,15 @@ func (m boundedMechanism) renyi(order float64) (float64, error) {
 	return m.order(order, m.epsilon), nil
 }
 
+// Noise outside these limits protects nobody, or hides everything.
+const multiplierFloor, multiplierCeiling = 0.02, 1e7
+
 func positive(name string, x float64) error {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return fmt.Errorf("account: %s = %v: must be finite and > 0", name, x)
 	}
-	if x < 1e-3 || x > 1e9 {
-		return fmt.Errorf("account: %s = %v: must be within [1e-3, 1e9]", name, x)
+	if x < multiplierFloor || x > multiplierCeiling {
+		return fmt.Errorf("account: %s = %v: must be within [%v, %v]", name, x, multiplierFloor, multiplierCeiling)
 	}
 	return nil
 }

@@ -13,21 +13,24 @@ type exponentialLaw struct {
 	c           float64
 }
 
-func (l exponentialLaw) span(float64) (lo, hi float64) { return -l.edge, l.edge }
+func (l exponentialLaw) span(_, _ float64) (lo, hi float64) { return -l.edge, l.edge }
 
 func (l exponentialLaw) largest() float64 { return l.edge * (1 + 0x1p-50) }
 
-func (l exponentialLaw) anchor() (loss, period float64) {
+// anchor and period put both atoms on the lattice.
+func (l exponentialLaw) anchor(float64) float64 {
 	if l.top == 0 {
-		return 0, 0
+		return 0
 	}
-	return l.edge, 2 * l.edge
+	return l.edge
 }
+
+func (l exponentialLaw) period() float64 { return 2 * l.anchor(0) }
 
 // slabs: with s = e^(a/2), w = b-a the density's part is
 //
 //	P = c s (e^(w/2) - 1),  P - e^a Q = c s (e^(w/2) - 2 + e^(-w/2)) = 4 c s sinh^2(w/4).
-func (l exponentialLaw) slabs(dst []slab, on lattice, _ float64) error {
+func (l exponentialLaw) slabs(dst []slab, on lattice, _, _ float64) error {
 	for k := range dst {
 		a, b := on.on(k), on.on(k+1)
 		lo, hi := max(a, -l.edge), min(b, l.edge)
@@ -75,9 +78,6 @@ func (l exponentialLaw) place(dst []slab, on lattice, loss, mass float64) {
 func (l exponentialLaw) sketch(float64) []sketchAtom {
 	const n = 200
 	var out []sketchAtom
-	if l.top > 0 {
-		out = append(out, sketchAtom{l.edge, l.top})
-	}
 	if l.bottom > 0 {
 		out = append(out, sketchAtom{-l.edge, l.bottom})
 	}
@@ -87,6 +87,9 @@ func (l exponentialLaw) sketch(float64) []sketchAtom {
 			a := -l.edge + float64(k)*w
 			out = append(out, sketchAtom{a + w/2, l.c * math.Exp(a/2) * math.Expm1(w/2)})
 		}
+	}
+	if l.top > 0 {
+		out = append(out, sketchAtom{l.edge, l.top})
 	}
 	return out
 }

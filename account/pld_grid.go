@@ -39,18 +39,18 @@ type discretised struct {
 // Between them the two add a variance of at most width^2/4 to the loss. Every
 // rounding error is bounded and added to the upper masses, taken off the
 // lower.
-func discretise(l law, width, tail float64) (discretised, error) {
-	lo, hi := l.span(tail)
+func discretise(l law, width, below, above float64) (discretised, error) {
+	lo, hi := l.span(below, above)
 	on := lattice{width: width}
-	on.offset, _ = l.anchor()
+	on.offset = l.anchor(width)
 	on.first = int(math.Floor((lo-on.offset)/width)) - 1
 	n := int(math.Ceil((hi-on.offset)/width)) + 2 - on.first
 	halves := make([]slab, 2*n)
-	if err := l.slabs(halves, on.halved(), tail); err != nil {
+	if err := l.slabs(halves, on.halved(), below, above); err != nil {
 		return discretised{}, err
 	}
 	cells := mergeHalves(halves, width)
-	out := discretised{infinite: tail, upper: gridLaw{on, make([]float64, n+1)}}
+	out := discretised{infinite: above, upper: gridLaw{on, make([]float64, n+1)}}
 	toHigh, toLow := -1/math.Expm1(-width), 1/math.Expm1(width)
 	upper := out.upper.mass
 	for i, c := range cells {
@@ -62,7 +62,7 @@ func discretise(l law, width, tail float64) (discretised, error) {
 		upper[i+1] += c.excess*toHigh + e
 		out.shift = max(out.shift, c.shift)
 	}
-	upper[2] += tail // the first grid point above lo
+	upper[2] += below // the first grid point above lo
 	out.lower = gridLaw{on, contract(cells, width)}
 	for i := range upper {
 		upper[i] *= 1 + gridRounding
@@ -158,7 +158,14 @@ func contract(cells []cell, width float64) []float64 {
 		add(i-1, (before-dip)*toLow)
 		add(i+1, (after-dip)*toHigh)
 	}
-	return minorant(mass, err, width)
+	// The last cell with mass has its tangent at its end, 0, so that nothing
+	// is put beyond its start.
+	top := n
+	for top > 0 && mass[top] == 0 {
+		top--
+	}
+	minorant(mass[:top+1], err[:top+1], width)
+	return mass
 }
 
 // chooseTangents moves the tangent of a cell to its outer end where the one
@@ -195,23 +202,22 @@ func chooseTangents(cells []cell, width float64) {
 // neighbours, keeping P and Q, which takes the polygon to its largest convex
 // minorant. err bounds the error of each mass; what is returned is below the
 // exact value.
-func minorant(mass, err []float64, width float64) []float64 {
+func minorant(mass, err []float64, width float64) {
 	n := len(mass)
-	out := make([]float64, n)
 	kept := make([]int, 0, n)
 	for i := range n {
 		if mass[i] >= err[i] {
-			out[i] = mass[i] - err[i]
-			if out[i] > 0 {
+			if mass[i] -= err[i]; mass[i] > 0 {
 				kept = append(kept, i)
 			}
 			continue
 		}
 		debt := err[i] - mass[i] // > 0, to be moved
+		mass[i] = 0
 		at := i
 		for debt > 0 {
 			if i == n-1 {
-				forgive(out, &kept, at, debt, width)
+				forgive(mass, &kept, at, debt, width)
 				break
 			}
 			if len(kept) == 0 {
@@ -225,42 +231,36 @@ func minorant(mass, err []float64, width float64) []float64 {
 			mass[i+1] -= debt * toNext
 			err[i+1] += 0x1p-48 * debt
 			debt = debt*toPrev + 0x1p-48*debt
-			if out[prev] > debt {
-				out[prev] -= debt
+			if mass[prev] > debt {
+				mass[prev] -= debt
 				break
 			}
-			debt -= out[prev]
-			out[prev] = 0
+			debt -= mass[prev]
+			mass[prev] = 0
 			kept = kept[:len(kept)-1]
 			at = prev
 		}
 	}
-	return out
 }
 
 // forgive covers a debt at the top of the range by dropping the highest
 // masses until, below what remains, they outweigh it: both sides are linear
 // in u there, so it is enough to compare at 0 and at the next kept loss.
-func forgive(out []float64, kept *[]int, at int, debt, width float64) {
+func forgive(mass []float64, kept *[]int, at int, debt, width float64) {
 	var paid []int
-	for {
-		k := *kept
-		if len(k) == 0 {
-			return
-		}
-		top := k[len(k)-1]
+	covers := func(next int) bool {
 		var total, hockey float64
 		for _, j := range paid {
-			total += out[j]
-			hockey -= out[j] * math.Expm1(-float64(j-top)*width)
+			total += mass[j]
+			hockey -= mass[j] * math.Expm1(-float64(j-next)*width)
 		}
-		if total >= debt && hockey >= -debt*math.Expm1(-float64(at-top)*width)*(1+0x1p-40) {
-			break
-		}
-		paid = append(paid, top)
-		*kept = k[:len(k)-1]
+		return total >= debt && hockey >= -debt*math.Expm1(-float64(at-next)*width)*(1+0x1p-40)
+	}
+	for k := len(*kept) - 1; k >= 0 && !covers((*kept)[k]); k-- {
+		paid = append(paid, (*kept)[k])
+		*kept = (*kept)[:k]
 	}
 	for _, j := range paid {
-		out[j] = 0
+		mass[j] = 0
 	}
 }

@@ -14,18 +14,21 @@ import "math"
 // and dropped from the dominated side.
 type law interface {
 	// span returns the range [lo, hi] of the losses that slabs describes.
-	// What it leaves out has P mass at most tail below lo and at most tail
-	// above hi.
-	span(tail float64) (lo, hi float64)
+	// What it leaves out has P mass at most below under lo and at most above
+	// over hi.
+	span(below, above float64) (lo, hi float64)
 	// slabs describes the law between the consecutive losses on(k), k = 0,
-	// ..., len(dst), which cover span(tail).
-	slabs(dst []slab, on lattice, tail float64) error
-	// anchor is a loss that a lattice should contain, its largest atom, and
-	// period the distance to its lowest; 0 if there are no such wishes.
-	anchor() (loss, period float64)
+	// ..., len(dst), which cover the span.
+	slabs(dst []slab, on lattice, below, above float64) error
+	// anchor is a loss that a lattice of the given width should contain.
+	anchor(width float64) float64
+	// period is a distance that the width of a lattice should divide; 0 if
+	// there is none.
+	period() float64
 	// largest bounds the losses from above, +Inf where there is no bound.
 	largest() float64
-	// sketch returns a rough copy for planning; nothing is proved from it.
+	// sketch returns a rough copy for planning, in order of losses, without
+	// a mass of about tail at either end; nothing is proved from it.
 	sketch(tail float64) []sketchAtom
 }
 

@@ -28,19 +28,20 @@ func compact(bumps []bump) []bump {
 	return out
 }
 
-// reach bounds x: P has at most the given mass below lo and above hi, an
+// reach bounds x: P has at most the given masses below lo and above hi, an
 // equal share for each component, by Phi(-z) <= exp(-z^2/2)/2.
-func (l mixtureLaw) reach(tail float64) (lo, hi float64) {
+func (l mixtureLaw) reach(below, above float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, b := range l.p {
-		z := math.Sqrt(max(0, -2*math.Log(2*tail/(b.weight*float64(len(l.p))))))
-		lo, hi = min(lo, b.mean-z), max(hi, b.mean+z)
+		share := b.weight * float64(len(l.p)) / 2
+		lo = min(lo, b.mean-math.Sqrt(max(0, -2*math.Log(below/share))))
+		hi = max(hi, b.mean+math.Sqrt(max(0, -2*math.Log(above/share))))
 	}
 	return lo, hi
 }
 
-func (l mixtureLaw) span(tail float64) (lo, hi float64) {
-	a, b := l.reach(tail)
+func (l mixtureLaw) span(below, above float64) (lo, hi float64) {
+	a, b := l.reach(below, above)
 	lo, _ = l.loss(a)
 	hi, _ = l.loss(b)
 	return lo, hi
@@ -83,14 +84,24 @@ func ratio(bumps []bump, x float64) (r, exponent float64) {
 
 // logRatio returns the log of density/phi and its derivative in x.
 func logRatio(bumps []bump, x float64) (value, slope float64) {
-	if r, exponent := ratio(bumps, x); exponent < mixtureSafe {
-		for _, b := range bumps {
-			if b.mean != 0 {
-				slope += b.weight * b.mean * math.Exp(b.mean*(x-b.mean/2))
-			}
+	if len(bumps) == 1 {
+		m := bumps[0].mean
+		return m * (x - m/2), m
+	}
+	var r, exponent float64
+	for _, b := range bumps {
+		if b.mean != 0 {
+			y := b.mean * (x - b.mean/2)
+			exponent = max(exponent, math.Abs(y))
+			e := math.Expm1(y)
+			r += b.weight * e
+			slope += b.weight * b.mean * (1 + e)
 		}
+	}
+	if exponent < mixtureSafe {
 		return math.Log1p(r), slope / (1 + r)
 	}
+	slope = 0
 	top := math.Inf(-1)
 	for _, b := range bumps {
 		top = max(top, b.mean*(x-b.mean/2))
@@ -111,39 +122,60 @@ func (l mixtureLaw) loss(x float64) (value, slope float64) {
 	return p - q, dp - dq
 }
 
-// invert finds x in [lo, hi] with L(x) = loss, by Newton's method kept in a
-// bracket; it starts at lo. It returns lo or hi where the loss lies outside.
-func (l mixtureLaw) invert(loss, lo, hi, slack float64) float64 {
-	x := lo
+// invert finds x in [lo, hi] with L(x) = loss up to slack, or to the last bit
+// of x, by Newton's method kept in a bracket and started at x. It also returns
+// L and its derivative there.
+func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope float64) {
 	for range 200 {
-		value, slope := l.loss(x)
-		switch gap := value - loss; {
-		case math.Abs(gap) <= slack:
-			return x
-		case gap < 0:
+		if !(x > lo && x < hi) {
+			x = lo + (hi-lo)/2
+		}
+		value, slope = l.loss(x)
+		gap := value - loss
+		if math.Abs(gap) <= slack || x <= lo || x >= hi {
+			break
+		}
+		if gap < 0 {
 			lo = x
-		default:
+		} else {
 			hi = x
 		}
-		next := x - (value-loss)/slope
-		if !(next > lo && next < hi) {
-			next = lo + (hi-lo)/2
-			if next <= lo || next >= hi {
-				return next
-			}
-		}
-		x = next
+		x -= gap / slope
 	}
-	return x
+	return x, value, slope
 }
 
-func (l mixtureLaw) anchor() (loss, period float64) { return 0, 0 }
+// anchor: where little of the mass is beyond a cell of x = 0, as with rare
+// samples, the rest must be able to stay together. Its barycentre in e^loss is
+// P/Q of x below c, L(c) half a cell above L(0).
+func (l mixtureLaw) anchor(width float64) float64 {
+	middle, _ := l.loss(0)
+	lo, hi := l.reach(1e-30, 1e-30)
+	if lo >= 0 || hi <= 0 {
+		return middle
+	}
+	c, _, _ := l.invert(middle+width/2, 0, hi/2, hi, width/100)
+	var p, q float64
+	for _, b := range l.p {
+		p += b.weight * math.Erfc((b.mean-c)/math.Sqrt2)
+	}
+	for _, b := range l.q {
+		q += b.weight * math.Erfc((b.mean-c)/math.Sqrt2)
+	}
+	if at := math.Log(p / q); math.Abs(at-middle) < width {
+		return at
+	}
+	return middle
+}
 
-func (l mixtureLaw) slabs(dst []slab, on lattice, tail float64) error {
-	lo, hi := l.reach(tail)
-	from, to := l.span(tail)
+func (mixtureLaw) period() float64 { return 0 }
+
+func (l mixtureLaw) slabs(dst []slab, on lattice, below, above float64) error {
+	lo, hi := l.reach(below, above)
+	from, to := l.span(below, above)
 	scale := max(math.Abs(from), math.Abs(to))
 	x := lo
+	value, slope := l.loss(x)
 	var shift float64
 	for k := range dst {
 		a, b := on.on(k), on.on(k+1)
@@ -154,8 +186,7 @@ func (l mixtureLaw) slabs(dst []slab, on lattice, tail float64) error {
 		case b >= to:
 			next = hi
 		default:
-			next = l.invert(b, x, hi, 0x1p-50*scale)
-			value, _ := l.loss(next)
+			next, value, slope = l.invert(b, x, x+(b-value)/slope, hi, 0x1p-50*scale)
 			nextShift = math.Abs(value-b) + 0x1p-46*scale
 			if nextShift > on.width/256 {
 				return fmt.Errorf("account: loss %v: cannot be told from its neighbours in float64", b)
@@ -245,7 +276,7 @@ func (l mixtureLaw) density(x, a, ea float64) (mass, excess, err float64) {
 // sketch is the trapezoidal rule.
 func (l mixtureLaw) sketch(tail float64) []sketchAtom {
 	const n = 400
-	lo, hi := l.reach(tail)
+	lo, hi := l.reach(tail, tail)
 	step := (hi - lo) / n
 	out := make([]sketchAtom, 0, n)
 	for k := range n {

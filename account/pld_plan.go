@@ -95,7 +95,10 @@ type layout struct {
 	width, bottom float64
 	n             int
 	high, low     float64 // exponents of the Chernoff bounds
-	tail          float64
+	// above is the mass that every law may leave out at high losses, below
+	// what each may raise to its lowest loss.
+	above float64
+	below []float64
 }
 
 const (
@@ -118,12 +121,31 @@ func (p profile) tail(s saddle, goal float64) float64 {
 	return min(1e-3, max(1e-290, math.Exp(s.logDelta)*goal*1e-3)) / p.count()
 }
 
+// lift returns the mass at low losses that each law may have raised to the
+// least of its other losses: what counts there is mass times e^(theta loss).
+func (p profile) lift(theta, goal, tail float64) []float64 {
+	limit := goal * 1e-3 / p.count()
+	out := make([]float64, len(p))
+	for i, s := range p {
+		out[i] = tail
+		var mass float64
+		for _, a := range s.atoms {
+			mass += a.mass
+			if mass*math.Exp(theta*a.loss) > limit || mass > .5 {
+				break
+			}
+			out[i] = max(tail, mass)
+		}
+	}
+	return out
+}
+
 // lay chooses a lattice on which the composed law's H is bracketed to about
 // the relative width goal in delta. A variance v added to the loss raises
 // delta by the factor exp(theta (theta+1) v/2); a composition adds width^2/4.
 // The window leaves out e^-windowLeave of the tilted mass by Chernoff bounds.
 func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
-	l := layout{saddle: s, tail: tail}
+	l := layout{saddle: s, above: tail, below: p.lift(s.theta, goal, tail)}
 	k, _, _ := p.cumulant(s.theta)
 	deviation := max(s.deviation, 1e-3/s.theta)
 	highest, lowest := math.Inf(1), math.Inf(-1)
@@ -142,11 +164,10 @@ func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
 	room := .01*(top-bottom) + 1e-300
 	top, bottom = top+room, bottom-room
 	var spanned, periods float64
-	for _, w := range laws {
-		lo, hi := w.span(tail)
+	for i, w := range laws {
+		lo, hi := w.span(l.below[i], l.above)
 		spanned = max(spanned, hi-lo)
-		_, period := w.anchor()
-		periods = max(periods, period)
+		periods = max(periods, w.period())
 	}
 	least := max(spanned/maxCells, 0x1p-40*max(math.Abs(top), math.Abs(bottom)))
 	width := math.Sqrt(8 * goal / (s.theta * (s.theta + 1) * p.count()))
@@ -170,8 +191,7 @@ func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
 func (p profile) align(width float64, laws []law) float64 {
 	var longest float64
 	for _, w := range laws {
-		_, period := w.anchor()
-		longest = max(longest, period)
+		longest = max(longest, w.period())
 	}
 	best, least := width, math.Inf(1)
 	from := math.Ceil(longest / width)
@@ -179,8 +199,7 @@ func (p profile) align(width float64, laws []law) float64 {
 		at := longest / (from + float64(k))
 		var cost float64
 		for i, w := range laws {
-			_, period := w.anchor()
-			rest := period / at
+			rest := w.period() / at
 			if rest -= math.Floor(rest); rest > 1e-9 && rest < 1-1e-9 {
 				cost += p[i].count * (1 - rest) * at
 			}

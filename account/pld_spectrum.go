@@ -98,6 +98,9 @@ func tilt(g gridLaw, theta float64) tilted {
 		}
 	}
 	t := tilted{mass: make([]float64, len(g.mass)), err: 0x1p-50 * (8 + reach)}
+	if math.IsInf(top, -1) { // no mass at all
+		return t
+	}
 	var sum float64
 	for i, m := range g.mass {
 		if m > 0 {
@@ -124,6 +127,9 @@ func (t tilted) logMoment(kappa float64, on lattice) float64 {
 		if m > 0 {
 			sum += m * math.Exp(kappa*on.on(i)-scale)
 		}
+	}
+	if sum == 0 {
+		return 0
 	}
 	return scale + math.Log(sum)
 }

@@ -20,7 +20,7 @@ var (
 	stepsMembers     = []string{"noise_multiplier", "sampling", "count"}
 	eventMembers     = []string{
 		"index", "kind", "question", "cohort", "sensitivity", "sigma", "charge",
-		"sampling", "simulated", // optional
+		"sampling", "epsilon", "simulated", // optional
 	}
 )
 
@@ -123,7 +123,7 @@ func readSteps(o object, s *account.SampledSteps) {
 }
 
 func readEvent(o object, e *account.Event) {
-	o.only(eventMembers, "sampling", "simulated")
+	o.only(eventMembers, "sampling", "epsilon", "simulated")
 	o.decode("index", &e.Index)
 	o.decode("kind", &e.Kind)
 	o.decode("question", &e.Question)
@@ -133,6 +133,9 @@ func readEvent(o object, e *account.Event) {
 	o.decode("charge", &e.Charge)
 	if _, given := o.members["sampling"]; given {
 		o.decode("sampling", &e.Sampling)
+	}
+	if _, given := o.members["epsilon"]; given {
+		o.decode("epsilon", &e.Epsilon)
 	}
 	if _, given := o.members["simulated"]; given {
 		o.decode("simulated", &e.Simulated)

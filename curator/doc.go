@@ -1,6 +1,7 @@
 // Package curator is the wall around the records. Open reads a table behind it
-// and returns a Session; Ask is the only way anything computed from records
-// comes out, always with noise, always charged first.
+// and returns a Session; its Ask and Select and the Add of a prefix sum are the
+// only ways anything computed from records comes out, always by secret coins,
+// always charged first.
 //
 // # What is promised
 //

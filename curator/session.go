@@ -46,6 +46,14 @@ func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	return &PrefixSum{wall: &prefixWall{kernel: k}}, nil
 }
 
+// Select returns the index of one of a selection's candidates, drawn exactly by
+// the exponential mechanism: the lower its score, the likelier. What Ask
+// promises of charges and errors holds here; the charge is that of
+// account.SelectionMu.
+func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
+	return s.wall.kernel.Select(ctx, sel)
+}
+
 // All returns the cohort of all records.
 func (s *Session) All() query.Cohort { return s.wall.kernel.All() }
 

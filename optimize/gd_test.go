@@ -21,8 +21,10 @@ func variants(t *testing.T) []optimizetest.Problem {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Name += " in a ball"
+		p.Name += " in a ball, from outside"
 		p.Public.Set = ball
+		p.Public.Start = make([]float64, p.Public.Dim)
+		p.Public.Start[0] = -2
 		list = append(list, p)
 	}
 	for _, p := range optimizetest.Problems() {

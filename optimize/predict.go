@@ -77,16 +77,13 @@ func (s *STORMPlan) predict(size Size) float64 {
 	for i := range moments {
 		moments[i].err = variance
 	}
-	for t := range s.steps {
+	for range s.steps {
 		var noise float64
 		for i, m := range moments {
 			noise += signal.directions[i].share * d * m.estimate()
 		}
 		sd := min(slope*eta*math.Hypot(signal.norm(), math.Sqrt(noise)), 2*sa)
 		signal.step()
-		if t == s.steps-1 { // no answer follows the last step
-			sd = 0
-		}
 		K := gain(variance, sa, sd, s.rest)
 		fresh := math.Pow(K*sa+(1-K)*sd, 2) / s.rest
 		variance = (1-K)*(1-K)*variance + fresh

@@ -306,18 +306,24 @@ func TestSTORMPrediction(t *testing.T) {
 		runs = 300
 	}
 	for _, c := range []struct {
-		steps int
-		f0    float64
-	}{{1, 2}, {3, 400}, {40, .7}} {
+		steps   int
+		f0, l0  float64
+		records int
+	}{{1, 2, 20, 500}, {3, 400, 20, 500}, {40, .7, 20, 500}, {40, .7, 1, 1000}} {
 		p := optimize.Problem{Dim: 12, RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
-		p.Constants.Range, p.Constants.Lipschitz = c.f0, 20
+		p.Constants.Range, p.Constants.Lipschitz = c.f0, c.l0
 		family := assumedQuadratic(p, 0)
 		p.Start = family.start
 		var squares, want float64
 		for seed := range uint64(runs) {
-			o := optimizetest.New(family.config(budget(t), 500, seed))
+			o := optimizetest.New(family.config(budget(t), c.records, seed))
 			plan, err := optimize.STORM{Steps: c.steps}.Plan(p, o.Size())
 			squares += math.Pow(length(family.gradient(run(t, resolve(t, plan, err), o).W)), 2) / float64(runs)
+			for _, a := range o.Asked {
+				if a.Clipped > 0 {
+					t.Fatal("something was clipped")
+				}
+			}
 			want = math.Pow(plan.Outline().Predicted, 2)
 		}
 		if tolerance := deviation(float64(runs)) + .05; math.Abs(squares/want-1) > tolerance {

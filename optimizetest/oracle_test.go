@@ -60,7 +60,9 @@ func TestAnswersByHand(t *testing.T) {
 			[]float64{-.25 / 3, .125 / 3}, 2},
 		"gradient, weighted": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, o, 1).Weighted(3)} },
 			[]float64{-.5, .25}, 0},
-		"norm": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.NormAt(c, o, 1, []float64{.5 / 3, .75 / 3})} },
+		"norm": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.NormAt(c, o, 1, []float64{.5 / 3, .75 / 3})}
+		},
 			[]float64{1. / 3}, 0},
 		// Row 1 moves by 1, the others by 0 and .5; the faulty third contributes
 		// the centre (1/8)(w - o).

@@ -73,3 +73,24 @@ func minimise(t *testing.T, r *rows, l loss.RankOne) []float64 {
 	t.Fatalf("%s: did not converge", l.Name())
 	return nil
 }
+
+// descend returns what gradient descent without noise reaches from zero in so
+// many steps of the size that a fit takes by default, 4/L1.
+func descend(r *rows, l loss.RankOne, steps int) []float64 {
+	w, slopes := make([]float64, r.dim), make([]float64, r.n())
+	eta := 4 / l.Constants().Curvature.Hi
+	for range steps {
+		l.Slopes(slopes, r.margins(w), r.y)
+		gradient := make([]float64, r.dim)
+		for i, s := range slopes {
+			at, x := r.row(i)
+			for k, j := range at {
+				gradient[j] += s * x[k]
+			}
+		}
+		for j := range w {
+			w[j] -= eta / float64(r.n()) * gradient[j]
+		}
+	}
+	return w
+}

@@ -46,8 +46,8 @@ func TestAdult(t *testing.T) {
 	fmt.Printf("adult: %d rows, %d held out: accuracy %.4f, auc %.4f\n", training.n(), held.n(), accuracy, auc)
 }
 
-// TestFlights is each loss of flights.sh without privacy, beside predictions
-// that are one number.
+// TestFlights is each loss of flights.sh without privacy, at its stationary point
+// and after 1000 plain steps, beside predictions that are one number.
 func TestFlights(t *testing.T) {
 	for _, name := range []string{"flights", "schedule"} {
 		reference(t, name, config(t, "../examples/flights/"+name+".yaml"))
@@ -74,6 +74,8 @@ func reference(t *testing.T, name string, c *train.Config) {
 	for _, loss := range []string{"squared(1)", "squared(0.12)", "huber(0.01)", "welsch(0.02)"} {
 		z := held.margins(minimise(t, training, parse(t, loss)))
 		report(loss, func(i int) float64 { return c.Schema.TargetFromUnit(z[i]) })
+		z = held.margins(descend(training, parse(t, loss), 1000))
+		report("  1000 steps", func(i int) float64 { return c.Schema.TargetFromUnit(z[i]) })
 	}
 }
 

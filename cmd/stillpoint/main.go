@@ -46,6 +46,7 @@ type commands struct {
 	Predict  predictCommand  `cmd:"" help:"Score the rows of a table with a model."`
 	Evaluate evaluateCommand `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute a certificate's guarantee without the data."`
+	Account  accountCommand  `cmd:"" help:"Say what a sequence of releases costs, without data."`
 	Schema   schemaCommand   `cmd:"" help:"Draft a configuration from a table's header alone."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }

@@ -90,6 +90,11 @@ func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	return k, nil
 }
 
+// Select selects as curator.Session.Select does, with simulated coins.
+func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
+	return s.kernel.Select(ctx, sel)
+}
+
 // All returns the cohort of all records.
 func (s *Session) All() query.Cohort { return s.kernel.All() }
 

@@ -79,7 +79,9 @@ func kinds(d int, c loss.Constants) map[string]func(on query.Cohort) []query.Ter
 	return map[string]func(on query.Cohort) []query.Term{
 		"gradient":          func(on query.Cohort) []query.Term { return []query.Term{query.GradientAt(on, w, l0)} },
 		"gradient, clipped": func(on query.Cohort) []query.Term { return []query.Term{query.GradientAt(on, w, l0/7)} },
-		"difference":        func(on query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(on, w, prev, lo, hi)} },
+		"difference": func(on query.Cohort) []query.Term {
+			return []query.Term{query.DifferenceByCurvature(on, w, prev, lo, hi)}
+		},
 		"difference, short interval": func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceByCurvature(on, w, prev, lo/5, hi/5)}
 		},
@@ -286,11 +288,11 @@ func TestRefusals(t *testing.T) {
 	good := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "logistic"), Budget: budget(t, account.ReplaceOne)}
 	for want, change := range map[string]func(c *simulate.Config){
 		"19 targets: must be as many as rows, 20": func(c *simulate.Config) { c.Targets = targets[:19] },
-		"dimension = 0":                           func(c *simulate.Config) { c.Rows, c.Targets = nil, nil },
-		"block rows = -1":                         func(c *simulate.Config) { c.BlockRows = -1 },
-		"workers = -1":                            func(c *simulate.Config) { c.Workers = -1 },
-		"declared records = 20":                   func(c *simulate.Config) { c.Declared = 20 },
-		"relation":                                func(c *simulate.Config) { c.Budget = account.Budget{} },
+		"dimension = 0":         func(c *simulate.Config) { c.Rows, c.Targets = nil, nil },
+		"block rows = -1":       func(c *simulate.Config) { c.BlockRows = -1 },
+		"workers = -1":          func(c *simulate.Config) { c.Workers = -1 },
+		"declared records = 20": func(c *simulate.Config) { c.Declared = 20 },
+		"relation":              func(c *simulate.Config) { c.Budget = account.Budget{} },
 	} {
 		c := good
 		change(&c)

@@ -85,6 +85,9 @@ func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 	if err := ctx.Err(); err != nil {
 		return query.Release{}, err
 	}
+	if q.Cohort().ID() == account.Everyone {
+		return query.Release{}, errors.New("curator: prefix sum: cohort of all records: an item must have a cohort of its own (Draw or DrawEach)")
+	}
 	members, err := p.session.drawn(q.Cohort())
 	if err != nil {
 		return query.Release{}, err
@@ -118,18 +121,23 @@ func (s *Session) drawn(c query.Cohort) ([]int32, error) {
 	if s.closed {
 		return nil, ErrClosed
 	}
-	if c.ID() == account.Everyone {
-		return nil, errors.New("curator: prefix sum: cohort of all records: an item must have a cohort of its own (Draw or DrawEach)")
-	}
 	return s.cohorts.members(c)
+}
+
+// pointed checks that a question's points have one coordinate a feature.
+func (s *Session) pointed(q query.Question) error {
+	if q.PointDim() != s.Dim() {
+		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a feature", q.PointDim(), s.Dim())
+	}
+	return nil
 }
 
 // admit checks an item against what was declared and returns the number of grid
 // steps in a unit of one record's contribution: a prefix mixes cohorts, so
 // contributions are divided by the size of theirs before they are rounded.
 func (p *Prefix) admit(q query.Question) (scale float64, err error) {
-	if d := p.session.Dim(); q.PointDim() != d {
-		return 0, fmt.Errorf("curator: prefix sum: point has %d coordinates: must have %d, one a feature", q.PointDim(), d)
+	if err := p.session.pointed(q); err != nil {
+		return 0, err
 	}
 	for _, t := range q.Terms() {
 		if k := t.Kind(); k == query.Value || k == query.Norm {

@@ -354,7 +354,7 @@ func TestPrefixRoundingIsCharged(t *testing.T) {
 		// As many rows as leave the coarsest grid only.
 		rows := 1.0
 		g, err := newPrefixGrid(spec, m, account.ReplaceOne, d, rows)
-		for ; err == nil && g.bits > minBits; g, err = newPrefixGrid(spec, m, account.ReplaceOne, d, rows) {
+		for ; err == nil && g.bits > minBits && rows < 1e18; g, err = newPrefixGrid(spec, m, account.ReplaceOne, d, rows) {
 			rows *= 2
 		}
 		if err != nil {

@@ -1,0 +1,192 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// Calibration rests on the upper end of Delta alone: what is returned was
+// itself found private, whatever the search took for granted.
+
+const (
+	// calibrationWidth is the width to which delta is bracketed; a noise
+	// multiplier changes by a tenth of that or less.
+	calibrationWidth = 2e-3
+	// calibrationStep is the relative distance at which a search ends.
+	calibrationStep = 2e-6
+	// MultiplierLeast and MultiplierMost bound the search for a noise
+	// multiplier.
+	MultiplierLeast, MultiplierMost = 0.05, 1e6
+)
+
+// private reports whether the events are (epsilon, delta)-DP for certain.
+func private(events []Composed, epsilon, delta float64) (bool, error) {
+	c, err := Compose(events, calibrationWidth)
+	if err != nil {
+		return false, err
+	}
+	return c.within(epsilon, delta)
+}
+
+func checkTarget(epsilon, delta float64) error {
+	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
+		return fmt.Errorf("account: epsilon = %v: must be finite and > 0", epsilon)
+	}
+	return gaussianProbability("delta", delta)
+}
+
+// CalibrateMultiplier returns the smallest noise multiplier in
+// [MultiplierLeast, MultiplierMost], to about 1e-4 relative and above the
+// truth, for which events(multiplier) are (epsilon, delta)-DP. events may
+// scale any number of unlike mechanisms jointly; it must not become less
+// private as the multiplier grows.
+func CalibrateMultiplier(epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
+	if err := checkTarget(epsilon, delta); err != nil {
+		return 0, err
+	}
+	ok := func(multiplier float64) (bool, error) {
+		e, err := events(multiplier)
+		if err != nil {
+			return false, err
+		}
+		return private(e, epsilon, delta)
+	}
+	lo, hi := 1.0, 1.0
+	for {
+		fine, err := ok(hi)
+		if err != nil {
+			return 0, err
+		}
+		if fine {
+			break
+		}
+		if hi >= MultiplierMost {
+			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no noise multiplier up to %v is enough", epsilon, delta, float64(MultiplierMost))
+		}
+		lo, hi = hi, min(MultiplierMost, 2*hi)
+	}
+	for lo == hi {
+		if lo == MultiplierLeast {
+			return lo, nil
+		}
+		lo = max(MultiplierLeast, hi/1.5)
+		fine, err := ok(lo)
+		if err != nil {
+			return 0, err
+		}
+		if fine {
+			hi = lo
+		}
+	}
+	return bisect(lo, hi, ok)
+}
+
+// bisect narrows [no, yes] (in either order) geometrically and returns the
+// last yes.
+func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
+	for math.Abs(yes/no-1) > calibrationStep {
+		mid := math.Sqrt(no * yes)
+		fine, err := ok(mid)
+		if err != nil {
+			return 0, err
+		}
+		if fine {
+			yes = mid
+		} else {
+			no = mid
+		}
+	}
+	return yes, nil
+}
+
+// SampledMultiplier is CalibrateMultiplier for steps uses of one Gaussian
+// mechanism on Poisson samples.
+func SampledMultiplier(epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {
+	if steps < 1 {
+		return 0, fmt.Errorf("account: steps = %d: must be >= 1", steps)
+	}
+	return CalibrateMultiplier(epsilon, delta, func(multiplier float64) ([]Composed, error) {
+		m, err := NewSampledGaussian(multiplier, sampling, r)
+		return []Composed{{m, steps}}, err
+	})
+}
+
+// CalibrateCount returns the largest n in [0, 2^30] for which events(n) are
+// (epsilon, delta)-DP, taking it that they become less private as n grows. 0
+// means that not even events(1) are.
+func CalibrateCount(epsilon, delta float64, events func(n int) ([]Composed, error)) (int, error) {
+	if err := checkTarget(epsilon, delta); err != nil {
+		return 0, err
+	}
+	ok := func(n int) (bool, error) {
+		e, err := events(n)
+		if err != nil {
+			return false, err
+		}
+		return private(e, epsilon, delta)
+	}
+	yes, no := 0, 1
+	for {
+		fine, err := ok(no)
+		if err != nil {
+			return 0, err
+		}
+		if !fine {
+			break
+		}
+		if yes = no; yes == countLimit {
+			return yes, nil
+		}
+		no = min(countLimit, 2*no)
+	}
+	for no-yes > 1 {
+		mid := yes + (no-yes)/2
+		fine, err := ok(mid)
+		if err != nil {
+			return 0, err
+		}
+		if fine {
+			yes = mid
+		} else {
+			no = mid
+		}
+	}
+	return yes, nil
+}
+
+// samplingLeast is the smallest sampling probability considered.
+const samplingLeast = 1e-9
+
+// CalibrateSampling returns the largest sampling probability in (0, 1] for
+// which events(sampling) are (epsilon, delta)-DP, to about 1e-4 relative and
+// below the truth.
+func CalibrateSampling(epsilon, delta float64, events func(sampling float64) ([]Composed, error)) (float64, error) {
+	if err := checkTarget(epsilon, delta); err != nil {
+		return 0, err
+	}
+	ok := func(sampling float64) (bool, error) {
+		e, err := events(sampling)
+		if err != nil {
+			return false, err
+		}
+		return private(e, epsilon, delta)
+	}
+	no, yes := 1.0, 1.0
+	for {
+		fine, err := ok(yes)
+		if err != nil {
+			return 0, err
+		}
+		if fine {
+			break
+		}
+		if yes < samplingLeast {
+			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no sampling probability down to %v is small enough", epsilon, delta, samplingLeast)
+		}
+		no, yes = yes, yes/4
+	}
+	if yes == 1 {
+		return 1, nil
+	}
+	return bisect(no, yes, ok)
+}

@@ -1,0 +1,200 @@
+package account
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// hockeyOf is H(u) of a grid law, shifted by delta, beside a mass of infinite.
+func hockeyOf(g gridLaw, epsilon, shift, infinite float64) float64 {
+	sum := infinite
+	for i, m := range g.mass {
+		if l := g.on(i) + shift; l > epsilon {
+			sum -= m * math.Expm1(epsilon-l)
+		}
+	}
+	return sum
+}
+
+type lawCase struct {
+	name  string
+	law   law
+	truth func(epsilon float64) float64
+	// ends are the interesting losses.
+	lo, hi float64
+}
+
+func randomLaw(r *rand.Rand) lawCase {
+	mix := func(name string, l mixtureLaw) lawCase {
+		lo, hi := l.span(1e-3, 1e-9)
+		return lawCase{name, l, func(e float64) float64 { return refHockey(l, e) }, lo, hi}
+	}
+	switch r.IntN(7) {
+	case 0:
+		return mix("gaussian", gaussianLaw(logUniform(r, .05, 4)).(mixtureLaw))
+	case 1:
+		return mix("remove", refSampled(logUniform(r, .4, 8), logUniform(r, 1e-3, .99), AddOrRemove)[0])
+	case 2:
+		return mix("add", refSampled(logUniform(r, .4, 8), logUniform(r, 1e-3, .99), AddOrRemove)[1])
+	case 3:
+		return mix("replace", refSampled(logUniform(r, .4, 8), logUniform(r, 1e-3, .99), ReplaceOne)[0])
+	case 4:
+		e := logUniform(r, .05, 3)
+		return lawCase{"laplace", laplaceLaw(e), func(x float64) float64 {
+			if x <= -e {
+				return -math.Expm1(x)
+			}
+			return refLaplace(e, x)
+		}, -e, e}
+	case 5:
+		e := logUniform(r, .05, 3)
+		return lawCase{"response", responseLaw(e), func(x float64) float64 {
+			if x <= -e {
+				return -math.Expm1(x)
+			}
+			return refResponses(1, e, x)
+		}, -e, e}
+	default:
+		e := logUniform(r, .05, 3)
+		return lawCase{"bounded range", boundedRangeLaw(e), func(x float64) float64 {
+			if x <= -e {
+				return -math.Expm1(x)
+			}
+			if x >= e {
+				return 0
+			}
+			s := math.Exp(e/2) - math.Exp(x/2)
+			return s * s / math.Expm1(e)
+		}, -e, e}
+	}
+}
+
+// Domination, which is what all else rests on: for every epsilon, also between
+// grid points, the upper law's H is no smaller and the lower law's no larger,
+// and the gap is of second order in the width.
+func TestDiscretiseDominates(t *testing.T) {
+	r := rand.New(rand.NewPCG(42, 1))
+	for range trials(240) {
+		c := randomLaw(r)
+		width := (c.hi - c.lo) * logUniform(r, 1e-3, .2)
+		below, above := logUniform(r, 1e-12, 1e-3), logUniform(r, 1e-15, 1e-5)
+		g, err := discretise(c.law, width, below, above)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mass := range [][]float64{g.upper.mass, g.lower.mass} {
+			for i, m := range mass {
+				if !(m >= 0) {
+					t.Fatalf("%s: mass[%d] = %v", c.name, i, m)
+				}
+			}
+		}
+		for range 60 {
+			epsilon := c.lo + (c.hi-c.lo)*(1.2*r.Float64()-.1)
+			if r.IntN(3) == 0 {
+				epsilon = g.upper.on(r.IntN(len(g.upper.mass)))
+			}
+			want := c.truth(epsilon)
+			const erfc = 1e-14 // of the reference
+			if up := hockeyOf(g.upper, epsilon, g.shift, g.infinite); up < want-erfc {
+				t.Errorf("%s, width %v: upper H(%v) = %v, below %v by %v", c.name, width, epsilon, up, want, want-up)
+			}
+			if low := hockeyOf(g.lower, epsilon, -g.shift, 0); low > want+erfc {
+				t.Errorf("%s, width %v: lower H(%v) = %v, above %v by %v", c.name, width, epsilon, low, want, low-want)
+			}
+		}
+	}
+}
+
+// The variance that both ends add together is at most width^2/4, so that the
+// areas under H in u between them, half the variance of e^L under Q, are close.
+func TestDiscretiseIsTight(t *testing.T) {
+	l := refSampled(1, .2, AddOrRemove)[0]
+	for _, width := range []float64{.03, .01, .003} {
+		g, err := discretise(l, width, 1e-15, 1e-15)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := func(g gridLaw) float64 {
+			var sum float64
+			for i, m := range g.mass {
+				sum += m * g.on(i) * g.on(i)
+			}
+			return sum
+		}
+		if gap := second(g.upper) - second(g.lower); !(gap > 0 && gap < .33*width*width) {
+			t.Errorf("width %v: second moments differ by %v", width, gap)
+		}
+	}
+}
+
+// What the truncation leaves out must be on the upper side and not on the
+// lower one.
+func TestTruncationIsCounted(t *testing.T) {
+	l := gaussianLaw(1).(mixtureLaw)
+	g, err := discretise(l, .01, .01, .02)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lo, hi := l.reach(.01, .02)
+	if p := refNormal(lo - 1); p > .01 || p < .001 {
+		t.Errorf("mass below %v is %v", lo, p)
+	}
+	if p := refNormal(1 - hi); p > .02 || p < .002 {
+		t.Errorf("mass above %v is %v", hi, p)
+	}
+	for _, epsilon := range []float64{-3, -1, 0, 1, 2, 2.5, 3, 4} {
+		want := refHockey(l, epsilon)
+		if up := hockeyOf(g.upper, epsilon, 0, g.infinite); up < want || up > want+.031 {
+			t.Errorf("upper H(%v) = %v, want %v", epsilon, up, want)
+		}
+		if low := hockeyOf(g.lower, epsilon, 0, 0); low > want || low < want-.031 {
+			t.Errorf("lower H(%v) = %v, want %v", epsilon, low, want)
+		}
+	}
+}
+
+// Rounding: at widths where the second-order gap is gone the ends still
+// bracket, by the error terms alone.
+func TestDiscretiseAtTinyWidths(t *testing.T) {
+	l := gaussianLaw(.3).(mixtureLaw)
+	g, err := discretise(l, 2e-5, 1e-9, 1e-13)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, epsilon := range []float64{0, .5, 1} {
+		want := mustGaussian(t, GaussianDelta, .3, epsilon)
+		up, low := hockeyOf(g.upper, epsilon, g.shift, g.infinite), hockeyOf(g.lower, epsilon, -g.shift, 0)
+		if !(low <= want && want <= up) || up-low > 1e-9 {
+			t.Errorf("H(%v) = %v, not in [%v, %v]", epsilon, want, low, up)
+		}
+	}
+}
+
+// The minorant is below the polygon of the signed masses, or 0.
+func TestMinorant(t *testing.T) {
+	r := rand.New(rand.NewPCG(42, 2))
+	for range 200 {
+		n := 3 + r.IntN(30)
+		mass, err := make([]float64, n), make([]float64, n)
+		for i := range mass {
+			mass[i] = r.Float64() - .25
+		}
+		width := logUniform(r, .01, 1)
+		before := gridLaw{lattice{width: width}, append([]float64(nil), mass...)}
+		minorant(mass, err, width)
+		after := gridLaw{before.lattice, mass}
+		for i, m := range mass {
+			if !(m >= 0) {
+				t.Fatalf("mass[%d] = %v", i, m)
+			}
+		}
+		for range 50 {
+			epsilon := width * float64(n) * (1.2*r.Float64() - .1)
+			if a, b := hockeyOf(after, epsilon, 0, 0), hockeyOf(before, epsilon, 0, 0); a > max(0, b)+1e-12 {
+				t.Fatalf("H(%v) rose from %v to %v", epsilon, b, a)
+			}
+		}
+	}
+}

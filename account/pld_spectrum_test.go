@@ -1,0 +1,171 @@
+package account
+
+import (
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// The claimed bound on a transform's error, against a direct sum with exact
+// angles.
+func TestTransformErrorBound(t *testing.T) {
+	r := rand.New(rand.NewPCG(43, 1))
+	for _, n := range []int{512, 2048} {
+		sequence := make([]float64, n)
+		var sum float64
+		for i := range sequence {
+			sequence[i] = math.Exp(-20 * r.Float64())
+			sum += sequence[i]
+		}
+		got := fourier.NewFFT(n).Coefficients(nil, sequence)
+		bound := fftBound * math.Log2(float64(n)) * sum
+		var worst float64
+		for k := range got {
+			var want complex128
+			for i, x := range sequence {
+				want += cmplx.Rect(x, -2*math.Pi*float64(i*k%n)/float64(n))
+			}
+			worst = max(worst, cmplx.Abs(got[k]-want))
+		}
+		if worst > bound {
+			t.Errorf("n = %d: error %v, bound %v", n, worst, bound)
+		}
+	}
+}
+
+func TestPower(t *testing.T) {
+	x := complex(.6, -.7)
+	want := complex(1, 0)
+	for n := range 40 {
+		if got := power(x, n); cmplx.Abs(got-want) > 1e-13 {
+			t.Errorf("power(%v, %d) = %v, want %v", x, n, got, want)
+		}
+		want *= x
+	}
+}
+
+func randomGrid(r *rand.Rand, width float64) gridLaw {
+	g := gridLaw{lattice{r.NormFloat64() * width, width, -r.IntN(20)}, make([]float64, 5+r.IntN(30))}
+	for i := range g.mass {
+		g.mass[i] = r.Float64() / 20
+	}
+	return g
+}
+
+// direct is the convolution of laws by the definition: masses by lattice
+// index.
+func direct(laws []weighted) map[int]float64 {
+	out := map[int]float64{0: 1}
+	for _, w := range laws {
+		for range int(w.count) {
+			next := map[int]float64{}
+			for at, p := range out {
+				for i, m := range w.law.mass {
+					next[at+w.law.first+i] += p * m
+				}
+			}
+			out = next
+		}
+	}
+	return out
+}
+
+// A convolution's entries are within their stated errors also where the window
+// is too small for the sum, and the Chernoff bounds cover what is outside.
+func TestConvolveAgainstDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(43, 2))
+	for range 60 {
+		width := logUniform(r, .01, .3)
+		laws := []weighted{{randomGrid(r, width), float64(1 + r.IntN(4))}, {randomGrid(r, width), float64(1 + r.IntN(3))}}
+		theta := logUniform(r, .1, 5)
+		want := direct(laws)
+		var offset float64
+		for _, w := range laws {
+			offset += w.count * w.law.offset
+		}
+		var middle, total float64
+		for i, p := range want {
+			e := p * math.Exp(theta*(offset+float64(i)*width))
+			middle += e * float64(i)
+			total += e
+		}
+		n := 1 << (4 + r.IntN(5))
+		l := layout{saddle: saddle{theta: theta}, width: width, n: n, high: 1 + 4*r.Float64(), low: 1 + 4*r.Float64()}
+		l.bottom = offset + (middle/total-float64(n)/2)*width
+		c := convolve(laws, l)
+		var beyond, outside float64
+		for i, p := range want {
+			e := p * math.Exp(theta*(offset+float64(i)*width)-c.logScale)
+			if i >= c.first+n {
+				beyond += e
+			}
+			if i < c.first || i >= c.first+n {
+				outside += e
+			}
+		}
+		if beyond > c.beyond*(1+1e-9) || outside > c.outside*(1+1e-9) {
+			t.Errorf("left out: %v above, %v in all; bounds %v, %v", beyond, outside, c.beyond, c.outside)
+		}
+		if c.slack > 1e-11 || c.spread > 1e-10 {
+			t.Errorf("slack %v, spread %v", c.slack, c.spread)
+		}
+		for j, got := range c.mass {
+			p := want[c.first+j] * math.Exp(theta*c.on(j)-c.logScale)
+			if low := p*math.Exp(-c.spread) - c.slack; got < low {
+				t.Fatalf("entry %d = %v, below %v", j, got, low)
+			}
+			if high := p*math.Exp(c.spread) + c.slack + outside; got > high {
+				t.Fatalf("entry %d = %v, above %v", j, got, high)
+			}
+		}
+	}
+}
+
+// A curve's ends on either side of H of the convolution by definition,
+// wherever the window is.
+func TestCurveAgainstDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(43, 3))
+	for range 80 {
+		width := logUniform(r, .01, .3)
+		laws := []weighted{{randomGrid(r, width), float64(1 + r.IntN(4))}, {randomGrid(r, width), 1}}
+		want := direct(laws)
+		var offset, top float64
+		for _, w := range laws {
+			offset += w.count * w.law.offset
+			top += w.count * w.law.on(len(w.law.mass)-1)
+		}
+		truth := func(epsilon float64) float64 {
+			var sum float64
+			for i, p := range want {
+				if s := offset + float64(i)*width; s > epsilon {
+					sum -= p * math.Expm1(epsilon-s)
+				}
+			}
+			return sum
+		}
+		l := layout{saddle: saddle{theta: logUniform(r, .1, 20)}, width: width, n: 1 << (5 + r.IntN(4)), high: 2, low: 2}
+		l.bottom = top * (r.Float64() - .5)
+		const infinite = 1e-3
+		c := newCurve(convolve(laws, l), convolve(laws, l), l.bottom+float64(l.n)*width/3, infinite, 0)
+		for range 40 {
+			epsilon := top * (2*r.Float64() - .7)
+			want := truth(epsilon)
+			if up := c.upperDelta(epsilon); up < min(1, want+infinite) {
+				t.Errorf("upper delta(%v) = %v, truth %v", epsilon, up, want+infinite)
+			}
+			if low := c.lowerDelta(epsilon); low > want*(1+1e-13) {
+				t.Errorf("lower delta(%v) = %v, truth %v", epsilon, low, want)
+			}
+			delta := infinite + want*(1+.1*r.Float64())
+			if e := c.upperEpsilon(delta); e < 50 && truth(e)+infinite > delta*(1+1e-12) {
+				t.Errorf("upper epsilon(%v) = %v, where delta is %v", delta, e, truth(e)+infinite)
+			}
+			if e := c.lowerEpsilon(want); e > 0 && truth(e) < want*(1-1e-12) {
+				t.Errorf("lower epsilon(%v) = %v, where delta is %v", want, e, truth(e))
+			}
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package account
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func mustMechanism(t testing.TB, m Mechanism, err error) Mechanism {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func sampled(t testing.TB, multiplier, q float64, r Relation) Mechanism {
+	t.Helper()
+	m, err := NewSampledGaussian(multiplier, q, r)
+	return mustMechanism(t, m, err)
+}
+
+func compose(t testing.TB, width float64, events ...Composed) *Composition {
+	t.Helper()
+	c, err := Compose(events, width)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// checkBracket wants truth, known to a relative error of tolerance, inside.
+func checkBracket(t *testing.T, name string, b Bracket, truth, tolerance float64) {
+	t.Helper()
+	if !(b.Lower >= 0 && b.Lower <= b.Upper) || math.IsInf(b.Upper, 0) {
+		t.Errorf("%s: [%v, %v] is not a bracket", name, b.Lower, b.Upper)
+	}
+	if truth*(1+tolerance) < b.Lower || truth*(1-tolerance) > b.Upper {
+		t.Errorf("%s: %.12g is outside [%.12g, %.12g]", name, truth, b.Lower, b.Upper)
+	}
+}
+
+// One use, both directions apart, against the closed form.
+func TestOneUse(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 1))
+	for range trials(600) {
+		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
+		multiplier, q := logUniform(r, .3, 20), logUniform(r, 1e-4, .999)
+		laws := refSampled(multiplier, q, relation)
+		c := compose(t, 1e-3, Composed{sampled(t, multiplier, q, relation), 1})
+		epsilon := logUniform(r, 1e-3, 5)
+		for k, d := range c.directions() {
+			want := refHockey(laws[k], epsilon)
+			if want < 1e-9 { // erfc's own cancellation
+				continue
+			}
+			b, err := d.delta(epsilon, 1e-3, false, func(Bracket) bool { return false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := c.parts[0].Mechanism.String()
+			checkBracket(t, name, b, want, 1e-6)
+			if b.Width() > 1e-3 {
+				t.Errorf("%s: epsilon %v: width %v", name, epsilon, b.Width())
+			}
+		}
+	}
+}
+
+func TestTwoUses(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 2))
+	for range trials(16) {
+		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
+		s1, q1 := logUniform(r, .5, 4), logUniform(r, 1e-2, .95)
+		s2, q2 := logUniform(r, .5, 4), logUniform(r, 1e-2, .95)
+		one, two := refSampled(s1, q1, relation), refSampled(s2, q2, relation)
+		c := compose(t, 1e-3, Composed{sampled(t, s1, q1, relation), 1}, Composed{sampled(t, s2, q2, relation), 1})
+		epsilon := logUniform(r, 1e-2, 2)
+		for k, d := range c.directions() {
+			want := refTwo(one[k], two[k], epsilon)
+			if want < 1e-8 {
+				continue
+			}
+			b, err := d.delta(epsilon, 1e-4, false, func(Bracket) bool { return false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkBracket(t, c.parts[0].Mechanism.String(), b, want, 1e-5)
+		}
+	}
+}
+
+// Many uses of unlike mechanisms against the inversion of the moment
+// generating function.
+func TestManyUses(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 3))
+	for range trials(120) {
+		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
+		var events []Composed
+		laws := [2][]mixtureLaw{}
+		var counts []float64
+		for range 1 + r.IntN(2) {
+			s, q, n := logUniform(r, .7, 6), logUniform(r, 3e-3, .5), logUniformInt(r, 8, 5000)
+			n = max(8, min(n, int(20*s*s/(q*q)))) // epsilon stays moderate
+			events = append(events, Composed{sampled(t, s, q, relation), n})
+			l := refSampled(s, q, relation)
+			laws[0], laws[1] = append(laws[0], l[0]), append(laws[1], l[1])
+			counts = append(counts, float64(n))
+		}
+		c := compose(t, 1e-3, events...)
+		for k, d := range c.directions() {
+			s := d.profile.forDelta(logUniform(r, 1e-10, 1e-2))
+			if !(s.epsilon > 1e-3 && s.theta < 60) {
+				continue
+			}
+			b, err := d.delta(s.epsilon, 1e-3, false, func(Bracket) bool { return false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := refMany(laws[k], counts, s.epsilon, s.theta, 14*(1/s.deviation+.3*s.theta), 800)
+			coarse := refMany(laws[k], counts, s.epsilon, s.theta, 10*(1/s.deviation+.3*s.theta), 800)
+			if math.Abs(coarse/want-1) > 1e-5 { // not converged: no reference
+				continue
+			}
+			checkBracket(t, c.parts[0].Mechanism.String(), b, want, 2e-5)
+			if b.Width() > 1e-3 {
+				t.Errorf("%v: width %v", c.parts, b.Width())
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// tradeoffPoints is the number of epsilons at which a trade-off curve rests.
+const tradeoffPoints = 96
+
+// tradeoffLeast is the delta beyond which larger epsilons add nothing.
+const tradeoffLeast = 1e-9
+
+// TradeOff brackets the trade-off function at each alpha in [0, 1]: the least
+// type II error of any test between two neighbouring tables whose type I
+// error is alpha, in whichever order the tables are taken. With delta(epsilon)
+// the larger of the two directions (Dong, Roth & Su 2022, proposition 6),
+//
+//	beta = max over epsilon >= 0 of max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
+//
+// Lower is the one to claim: no attack does better. It is taken at some
+// epsilons only; Upper bounds delta between them from below by the secants of
+// a convex function.
+func (c *Composition) TradeOff(alphas []float64) ([]Bracket, error) {
+	for i, a := range alphas {
+		if !(a >= 0 && a <= 1) {
+			return nil, fmt.Errorf("account: alphas[%d] = %v: must be within [0, 1]", i, a)
+		}
+	}
+	last, err := c.Epsilon(tradeoffLeast)
+	if err != nil {
+		return nil, err
+	}
+	var u []float64
+	var delta []Bracket
+	for k := range tradeoffPoints + 1 {
+		epsilon := last.Upper * float64(k) / tradeoffPoints
+		d, err := c.Delta(epsilon)
+		if err != nil {
+			return nil, err
+		}
+		u, delta = append(u, math.Exp(epsilon)), append(delta, d)
+		if last.Upper == 0 {
+			break
+		}
+	}
+	out := make([]Bracket, len(alphas))
+	for i, a := range alphas {
+		out[i] = tradeOff(u, delta, a)
+	}
+	return out, nil
+}
+
+// tradeOff works in u = e^epsilon, in which delta is convex and
+// nonincreasing.
+func tradeOff(u []float64, delta []Bracket, alpha float64) Bracket {
+	gain := func(u, delta float64) float64 {
+		return max(0, 1-delta-u*alpha, (1-delta-alpha)/u)
+	}
+	var out Bracket
+	last := len(u) - 1
+	for k := range u {
+		out.Lower = max(out.Lower, gain(u[k], delta[k].Upper))
+		out.Upper = max(out.Upper, gain(u[k], delta[k].Lower))
+		if k == last {
+			break
+		}
+		// Lines below delta between u[k] and u[k+1]: the level at its end,
+		// and the secants of the neighbouring cells, extended.
+		lines := []line{{u[k+1], delta[k+1].Lower, 0}}
+		if k > 0 {
+			lines = append(lines, line{u[k], delta[k].Lower, (delta[k].Lower - delta[k-1].Upper) / (u[k] - u[k-1])})
+		}
+		if k+1 < last {
+			lines = append(lines, line{u[k+1], delta[k+1].Lower, (delta[k+2].Upper - delta[k+1].Lower) / (u[k+2] - u[k+1])})
+		}
+		out.Upper = max(out.Upper, highest(lines, u[k], u[k+1], gain))
+	}
+	// Beyond the last point delta is at least 0.
+	out.Upper = max(out.Upper, gain(u[last], 0))
+	return Bracket{max(0, out.Lower-0x1p-50), min(1-alpha, out.Upper+0x1p-50)}
+}
+
+type line struct{ at, value, slope float64 }
+
+func (l line) on(u float64) float64 { return l.value + l.slope*(u-l.at) }
+
+// highest returns the largest gain between a and b where delta is the highest
+// of the lines: gain is monotone along a line, so that is at an end or where
+// two lines meet.
+func highest(lines []line, a, b float64, gain func(u, delta float64) float64) float64 {
+	at := []float64{a, b}
+	for i, l := range lines {
+		for _, m := range lines[:i] {
+			if x := (m.on(a) - l.on(a)) / (l.slope - m.slope); x > 0 && x < b-a {
+				at = append(at, a+x)
+			}
+		}
+	}
+	slices.Sort(at)
+	var most float64
+	for _, x := range at {
+		delta := math.Inf(-1)
+		for _, l := range lines {
+			delta = max(delta, l.on(x))
+		}
+		most = max(most, gain(x, max(0, delta)))
+	}
+	return most
+}

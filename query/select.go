@@ -1,0 +1,65 @@
+package query
+
+import "fmt"
+
+// Selection asks which of several candidates has the lowest score over a
+// cohort: the mean of a clipped value (terms by [ValueAt]), or the norm of the
+// mean of clipped gradients ([NormAt]). The answer is an index, drawn by the
+// exponential mechanism. It is immutable; the zero Selection is invalid.
+type Selection struct {
+	questions []Question
+	epsilon   float64
+}
+
+// maxCandidates bounds the passes over the records.
+const maxCandidates = 1 << 16
+
+// NewSelection makes a selection among candidates, one term each: values or
+// norms over one cohort, all with the same clip, centre and weight 1. epsilon,
+// between 2^-40 and 16, is its guarantee: the answer is epsilon-DP, and more,
+// see account.SelectionMu.
+func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
+	if !(epsilon >= 0x1p-40 && epsilon <= 16) {
+		return Selection{}, fmt.Errorf("query: selection: epsilon = %v: must be between 2^-40 and 16", epsilon)
+	}
+	if len(candidates) < 2 || len(candidates) > maxCandidates {
+		return Selection{}, fmt.Errorf("query: selection: %d candidates: must be between 2 and %d", len(candidates), maxCandidates)
+	}
+	s := Selection{epsilon: epsilon, questions: make([]Question, len(candidates))}
+	first := candidates[0]
+	for i, t := range candidates {
+		q, err := New(1, t)
+		if err != nil {
+			return Selection{}, err
+		}
+		switch {
+		case t.kind != Value && t.kind != Norm || t.kind != first.kind:
+			return Selection{}, fmt.Errorf("query: selection: candidate %d is a %v: must all be values or all norms", i, t.kind)
+		case t.cohort != first.cohort:
+			return Selection{}, fmt.Errorf("query: selection: candidate %d: cohort %d: must be that of the first, %d", i, t.cohort.id, first.cohort.id)
+		case t.weight != 1:
+			return Selection{}, fmt.Errorf("query: selection: candidate %d: weight = %v: must be 1", i, t.weight)
+		case t.ball != first.ball:
+			return Selection{}, fmt.Errorf("query: selection: candidate %d: clip %v: must be that of the first, %v", i, t.ball, first.ball)
+		case len(t.w) != len(first.w):
+			return Selection{}, fmt.Errorf("query: selection: candidate %d: point has %d coordinates: must have as many as the first, %d", i, len(t.w), len(first.w))
+		}
+		s.questions[i] = q
+	}
+	return s, nil
+}
+
+// Questions returns each candidate's score as a question; their charges mean
+// nothing.
+func (s Selection) Questions() []Question { return append([]Question(nil), s.questions...) }
+
+// Epsilon returns the guarantee.
+func (s Selection) Epsilon() float64 { return s.epsilon }
+
+// Name names the selection, e.g. "selection by value".
+func (s Selection) Name() string {
+	if len(s.questions) == 0 {
+		return "selection"
+	}
+	return "selection by " + s.questions[0].Name()
+}
