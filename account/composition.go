@@ -182,6 +182,8 @@ const (
 	attempts = 5
 	// coarse is the relative width in delta of a rough look.
 	coarse = .2
+	// finest is the relative width in delta below which none is asked for.
+	finest = 1e-6
 )
 
 // Epsilon brackets the least epsilon >= 0 with which the composition is
@@ -214,13 +216,16 @@ func (d direction) epsilon(delta, goal, other float64) (Bracket, error) {
 	tail := d.profile.tail(saddle{logDelta: math.Log(delta)}, goal)
 	d.draw(tail)
 	s := d.profile.forDelta(delta)
-	full := goal * max(s.epsilon, 1e-12) * (s.theta + 1) * .8
+	full := min(.3, goal*s.epsilon*(s.theta+1)*.8)
+	if s.epsilon == 0 { // 0 may do, which a rough look can tell
+		full = coarse / 4
+	}
 	relative := full
 	if other > 0 { // perhaps a rough look is enough
 		relative = max(full, coarse)
 	}
 	for range attempts {
-		v, err := d.curve(d.profile.lay(s, min(relative, .3), tail, d.laws))
+		v, err := d.curve(d.profile.lay(s, relative, tail, d.laws))
 		if err != nil {
 			return Bracket{}, err
 		}
@@ -234,7 +239,7 @@ func (d direction) epsilon(delta, goal, other float64) (Bracket, error) {
 			relative /= 4
 		} else {
 			s = d.profile.forEpsilon((best.Lower + best.Upper) / 2)
-			relative = min(full, relative*min(.5, .8*goal/best.Width()))
+			relative = max(finest, min(full, relative*min(.5, .8*goal/best.Width())))
 		}
 	}
 	if math.IsInf(best.Upper, 1) {

@@ -72,7 +72,7 @@ func TestDirectionGoldens(t *testing.T) {
 // exact formula: any count, and far into the tail.
 func TestGridAgainstExactGaussian(t *testing.T) {
 	r := rand.New(rand.NewPCG(44, 1))
-	for range trials(80) {
+	for range trials(16) {
 		mu, n := logUniform(r, .05, 4), float64(logUniformInt(r, 1, 100000))
 		d := direction{laws: []law{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}
 		d.draw(sketchTail)
@@ -185,7 +185,7 @@ func TestMixtureIsSampledGaussian(t *testing.T) {
 // samples, more steps and a smaller delta are worse.
 func TestCompositionOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(44, 3))
-	for range trials(120) {
+	for range trials(24) {
 		z, q := logUniform(r, .4, 50), logUniform(r, 1e-5, 1)
 		n := logUniformInt(r, 1, 20000)
 		delta := logUniform(r, 1e-14, .3)

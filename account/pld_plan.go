@@ -74,9 +74,11 @@ func (p profile) find(enough func(saddle) bool) saddle {
 	return p.at(math.Exp(hi))
 }
 
+// forEpsilon returns the saddle of an epsilon, or of a smaller one at which
+// delta is already next to nothing.
 func (p profile) forEpsilon(epsilon float64) saddle {
 	s := p.find(func(s saddle) bool { return s.epsilon >= epsilon || s.logDelta < -670 })
-	s.epsilon = epsilon
+	s.epsilon = min(s.epsilon, epsilon)
 	return s
 }
 

@@ -43,7 +43,7 @@ func checkBracket(t *testing.T, name string, b Bracket, truth, tolerance float64
 // One use, both directions apart, against the closed form.
 func TestOneUse(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 1))
-	for range trials(600) {
+	for range trials(160) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
 		multiplier, q := logUniform(r, .3, 20), logUniform(r, 1e-4, .999)
 		laws := refSampled(multiplier, q, relation)
@@ -69,7 +69,7 @@ func TestOneUse(t *testing.T) {
 
 func TestTwoUses(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 2))
-	for range trials(16) {
+	for range trials(8) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
 		s1, q1 := logUniform(r, .5, 4), logUniform(r, 1e-2, .95)
 		s2, q2 := logUniform(r, .5, 4), logUniform(r, 1e-2, .95)
@@ -94,7 +94,7 @@ func TestTwoUses(t *testing.T) {
 // generating function.
 func TestManyUses(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 3))
-	for range trials(120) {
+	for range trials(48) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
 		var events []Composed
 		laws := [2][]mixtureLaw{}

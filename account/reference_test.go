@@ -148,13 +148,19 @@ func refLaplace(epsilon0, epsilon float64) float64 {
 }
 
 func refBoundedRange(epsilon0, epsilon float64) float64 {
-	var most float64
-	for k := range 20001 { // over the pairs of two atoms
-		t := epsilon0 * float64(k) / 20000
+	value := func(t float64) float64 { // the pair of two atoms at t and t - epsilon0
 		p := (math.Exp(epsilon0) - math.Exp(t)) / math.Expm1(epsilon0)
-		most = max(most, p*-math.Expm1(epsilon-t))
+		return p * -math.Expm1(epsilon-t)
 	}
-	return most
+	lo, hi := epsilon, epsilon0
+	for range 100 {
+		if a, b := lo+(hi-lo)/3, hi-(hi-lo)/3; value(a) < value(b) {
+			lo = a
+		} else {
+			hi = b
+		}
+	}
+	return value(lo)
 }
 
 func refSampled(multiplier, q float64, r Relation) [2]mixtureLaw {

@@ -119,10 +119,9 @@ func (s *Schedule) Step(i int) (noiseMultiplier, sampling float64) {
 // the upper end is claimed.
 const scheduleWidth = 1e-3
 
-// composedEpsilon returns an upper bound on the epsilon at delta of the steps
-// beside Gaussian releases of mu in sum.
-func composedEpsilon(mu float64, steps []SampledSteps, r Relation, delta float64) (float64, error) {
-	// Equal steps count together, in the order of their first appearance.
+// composed lists the steps, with multipliers scaled by factor, beside Gaussian
+// releases of mu in sum. Equal steps count together.
+func composed(mu float64, steps []SampledSteps, factor float64, r Relation) ([]Composed, error) {
 	var kinds []SampledSteps
 	for _, s := range steps {
 		i := slices.IndexFunc(kinds, func(k SampledSteps) bool {
@@ -136,18 +135,28 @@ func composedEpsilon(mu float64, steps []SampledSteps, r Relation, delta float64
 	}
 	var events []Composed
 	for _, k := range kinds {
-		m, err := NewSampledGaussian(k.NoiseMultiplier, k.Sampling, r)
+		m, err := NewSampledGaussian(k.NoiseMultiplier*factor, k.Sampling, r)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		events = append(events, Composed{m, k.Count})
 	}
 	if mu > 0 {
 		m, err := NewGaussian(1 / mu * (1 - 0x1p-50))
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		events = append(events, Composed{m, 1})
+	}
+	return events, nil
+}
+
+// composedEpsilon returns an upper bound on the epsilon at delta of the steps
+// beside Gaussian releases of mu in sum.
+func composedEpsilon(mu float64, steps []SampledSteps, r Relation, delta float64) (float64, error) {
+	events, err := composed(mu, steps, 1, r)
+	if err != nil {
+		return 0, err
 	}
 	c, err := Compose(events, scheduleWidth)
 	if err != nil {
@@ -158,50 +167,32 @@ func composedEpsilon(mu float64, steps []SampledSteps, r Relation, delta float64
 }
 
 // CalibrateSchedule returns the schedule whose multipliers are those of steps
-// times the smallest common factor (found to one part in a thousand, rounded to
-// the private side) with which the whole is within the budget, beside Gaussian
-// releases of mu in sum.
+// times the smallest common factor with which the whole is within the budget,
+// beside Gaussian releases of mu in sum. It errs by a few parts in a thousand,
+// to the private side.
 func CalibrateSchedule(b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
-	scaled := func(factor float64) []SampledSteps {
-		out := append([]SampledSteps(nil), steps...)
-		for i := range out {
-			out[i].NoiseMultiplier *= factor
-		}
-		return out
-	}
 	for _, s := range steps {
 		if err := s.validate(); err != nil {
 			return nil, err
 		}
 	}
-	within := func(factor float64) (bool, error) {
-		epsilon, err := composedEpsilon(mu, scaled(factor), b.relation, b.delta)
-		return epsilon <= b.epsilon, err
+	factor, err := CalibrateMultiplier(b.epsilon, b.delta, func(factor float64) ([]Composed, error) {
+		return composed(mu, steps, factor, b.relation)
+	})
+	if err != nil {
+		return nil, err
 	}
-	lo, hi := 0.0, 1.0
-	for {
-		ok, err := within(hi)
-		if err != nil {
-			return nil, err
+	scaled := append([]SampledSteps(nil), steps...)
+	for attempt := 0; ; attempt++ {
+		for i := range scaled {
+			scaled[i].NoiseMultiplier = steps[i].NoiseMultiplier * factor
 		}
-		if ok {
-			break
+		s, err := NewSchedule(b, mu, scaled...)
+		if err == nil || attempt == 3 {
+			return s, err
 		}
-		if lo, hi = hi, 2*hi; hi > 0x1p40 {
-			return nil, fmt.Errorf("account: schedule: no multiplier keeps it within epsilon = %v, delta = %v beside mu = %v", b.epsilon, b.delta, mu)
-		}
+		// The two searches bracket differently: epsilon's upper end may lie above
+		// the budget's by its width where delta's did not.
+		factor *= 1 + scheduleWidth
 	}
-	for hi-lo > 1e-3*hi {
-		mid := (lo + hi) / 2
-		ok, err := within(mid)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return NewSchedule(b, mu, scaled(hi)...)
 }

@@ -15,6 +15,7 @@ type accountCommand struct {
 	Steps           int      `help:"Number of releases." default:"1" placeholder:"T"`
 	Relation        string   `help:"Neighbouring tables: replace-one or add-or-remove." placeholder:"RELATION"`
 	Events          string   `help:"Releases from a JSON file instead of the flags above." placeholder:"FILE"`
+	Group           int      `help:"Guarantee for groups of K records changed together, such as one person's rows." default:"1" placeholder:"K"`
 	Delta           *float64 `help:"Bracket epsilon at this delta." placeholder:"D"`
 	Epsilon         *float64 `help:"Bracket delta at this epsilon." placeholder:"E"`
 	Width           float64  `help:"Relative width of the bracket asked for." default:"0.001" placeholder:"W"`
@@ -49,6 +50,11 @@ func (a *accountCommand) Run(c *console) error {
 	}
 	if (a.Delta == nil) == (a.Epsilon == nil) {
 		return errors.New("account: give either --delta or --epsilon")
+	}
+	for i := range events {
+		if events[i].Mechanism, err = account.Group(events[i].Mechanism, a.Group); err != nil {
+			return err
+		}
 	}
 	composition, err := account.Compose(events, a.Width)
 	if err != nil {

@@ -1,0 +1,63 @@
+package account_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// A training run of 2250 steps on samples of 4% of the records. Upper is the
+// epsilon to claim.
+func ExampleCompose() {
+	step, err := account.NewSampledGaussian(1.5, 0.04, account.AddOrRemove)
+	if err != nil {
+		log.Fatal(err)
+	}
+	run, err := account.Compose([]account.Composed{{Mechanism: step, Count: 2250}}, 1e-3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	epsilon, err := run.Epsilon(1e-5)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("epsilon between %.2f and %.2f\n", epsilon.Lower, epsilon.Upper)
+	// Output: epsilon between 6.77 and 6.77
+}
+
+// One multiplier for two unlike phases of a run.
+func ExampleCalibrateMultiplier() {
+	z, err := account.CalibrateMultiplier(1, 1e-6, func(z float64) ([]account.Composed, error) {
+		large, err := account.NewSampledGaussian(z, 0.02, account.AddOrRemove)
+		if err != nil {
+			return nil, err
+		}
+		small, err := account.NewSampledGaussian(z, 0.005, account.AddOrRemove)
+		return []account.Composed{{Mechanism: large, Count: 100}, {Mechanism: small, Count: 1900}}, err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("noise multiplier %.3f\n", z)
+	// Output: noise multiplier 1.508
+}
+
+func ExampleDecodePlan() {
+	plan, err := account.DecodePlan([]byte(`{"relation": "add-or-remove", "events": [
+		{"kind": "sampled-gaussian", "noise_multiplier": 2, "sampling": 0.01, "count": 10000},
+		{"kind": "laplace", "scale": 20, "count": 1}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	run, err := account.Compose(plan.Events, 1e-2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	epsilon, err := run.Epsilon(1e-6)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%v: epsilon %.1f\n", plan.Relation, epsilon.Upper)
+	// Output: add-or-remove: epsilon 2.5
+}

@@ -1,0 +1,127 @@
+package account
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+const planText = `{"relation": "add-or-remove", "events": [
+	{"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250},
+	{"kind": "gaussian", "noise_multiplier": 20, "count": 3},
+	{"kind": "gaussian-mixture", "noise_multiplier": 9, "weights": [0.5, 0.5], "offsets": [0, 1], "count": 1},
+	{"kind": "laplace", "scale": 50, "count": 2},
+	{"kind": "randomized-response", "p": 0.49, "count": 1},
+	{"kind": "pure", "epsilon": 0.01, "count": 1},
+	{"kind": "bounded-range", "epsilon": 0.02, "count": 1}]}`
+
+func TestDecodePlan(t *testing.T) {
+	p, err := DecodePlan([]byte(planText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Relation != AddOrRemove || len(p.Events) != 7 || p.Events[0].Count != 2250 {
+		t.Fatalf("%+v", p)
+	}
+	for i, want := range []string{
+		"sampled gaussian(noise multiplier 1.5, sampling 0.04, add-or-remove)", "gaussian(noise multiplier 20)",
+		"gaussian mixture(noise multiplier 9, weights [0.5 0.5], offsets [0 1])", "laplace(epsilon 0.02)",
+		"randomized response(epsilon 0.040005334613699", "pure(epsilon 0.01)", "bounded range(epsilon 0.02)",
+	} {
+		if got := p.Events[i].Mechanism.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("event %d: %s, want %s", i, got, want)
+		}
+	}
+	b, err := compose(t, 1e-2, p.Events...).Epsilon(1e-5)
+	if err != nil || !(b.Upper > 6.7 && b.Upper < 7.5) {
+		t.Errorf("%v, %v", b, err)
+	}
+}
+
+func TestDecodePlanRefuses(t *testing.T) {
+	one := func(event string) string { return `{"relation": "replace-one", "events": [` + event + `]}` }
+	for text, want := range map[string]string{
+		``:                                "file: EOF",
+		`[]`:                              "file: must be an object",
+		`{"events": []}`:                  "file: relation: missing",
+		`{"relation": "replace-one"}`:     "file: events: missing",
+		`{"relation": "x", "events": []}`: "must be replace-one or add-or-remove",
+		`{"relation": "replace-one", "relation": "replace-one", "events": []}`: "given twice",
+		`{"Relation": "replace-one", "events": []}`:                            "relation: missing",
+		`{"relation": "replace-one", "events": [], "x": 1}`:                    `"x": not a field here`,
+		`{"relation": "replace-one", "events": []} 1`:                          "text after the end",
+		`{"relation": "replace-one", "events": null}`:                          "must not be null",
+		one(`1`):                                                                                               "event 0: must be an object",
+		one(`{"kind": "cauchy", "count": 1}`):                                                                  "not a kind",
+		one(`{"kind": "pure", "count": 1}`):                                                                    "epsilon: missing",
+		one(`{"kind": "pure", "epsilon": 1}`):                                                                  "count: missing",
+		one(`{"kind": "pure", "epsilon": null, "count": 1}`):                                                   "must not be null",
+		one(`{"kind": "pure", "epsilon": "1", "count": 1}`):                                                    "cannot unmarshal",
+		one(`{"kind": "pure", "epsilon": 1, "count": 0}`):                                                      "count = 0",
+		one(`{"kind": "pure", "epsilon": 1, "count": 1.5}`):                                                    "cannot unmarshal",
+		one(`{"kind": "pure", "epsilon": 1, "count": 1, "sampling": 0.1}`):                                     "not a field here",
+		one(`{"kind": "pure", "epsilon": 1, "epsilon": 2, "count": 1}`):                                        "given twice",
+		one(`{"kind": "pure", "epsilon": -1, "count": 1}`):                                                     "epsilon = -1",
+		one(`{"kind": "pure", "epsilon": 1e999, "count": 1}`):                                                  "cannot unmarshal",
+		one(`{"kind": "sampled-gaussian", "noise_multiplier": 1, "sampling": 1.1, "count": 1}`):                "sampling = 1.1",
+		one(`{"kind": "gaussian-mixture", "noise_multiplier": 1, "weights": [1], "offsets": [1], "count": 1}`): "needs add-or-remove",
+		one(`{"kind": "randomized-response", "p": 0.5, "count": 1}`):                                           "p = 0.5",
+		`{"relation": "add-or-remove", "events": [{"kind": "gaussian-mixture", "noise_multiplier": 1, "weights": [0.4], "offsets": [1], "count": 1}]}`: "must sum to 1",
+	} {
+		if _, err := DecodePlan([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// FuzzDecodePlan: no panic, and what is accepted is valid and says so again.
+func FuzzDecodePlan(f *testing.F) {
+	f.Add([]byte(planText))
+	f.Add([]byte(`{"relation":"replace-one","events":[{"kind":"pure","epsilon":1,"count":1}]}`))
+	f.Add([]byte(`{"relation":"replace-one","events":[{"kind":"laplace","scale":1e-1,"count":1073741824}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := DecodePlan(data)
+		if err != nil {
+			return
+		}
+		if !p.Relation.Valid() {
+			t.Fatalf("relation %v", p.Relation)
+		}
+		for i, e := range p.Events {
+			if e.Mechanism == nil || e.Count < 1 {
+				t.Fatalf("event %d: %+v", i, e)
+			}
+			if r := e.Mechanism.relation(); r != 0 && r != p.Relation {
+				t.Fatalf("event %d: under %v in a file under %v", i, r, p.Relation)
+			}
+		}
+		if _, err := Compose(p.Events, 1e-2); err != nil && !strings.Contains(err.Error(), "must be at most") && !strings.Contains(err.Error(), "too small") {
+			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzComposition: any parameters give an error or a bracket.
+func FuzzComposition(f *testing.F) {
+	f.Add(1.0, .1, 10, 1e-5, true)
+	f.Add(.02, 1e-12, 1, 1e-300, false)
+	f.Add(1e7, .999999, 1000000, .999, true)
+	f.Fuzz(func(t *testing.T, z, q float64, n int, delta float64, add bool) {
+		relation := ReplaceOne
+		if add {
+			relation = AddOrRemove
+		}
+		m, err := NewSampledGaussian(z, q, relation)
+		if err != nil {
+			return
+		}
+		c, err := Compose([]Composed{{m, n}}, .1)
+		if err != nil {
+			return
+		}
+		b, err := c.Epsilon(delta)
+		if err == nil && !(b.Lower >= 0 && b.Lower <= b.Upper && !math.IsInf(b.Upper, 0)) {
+			t.Fatalf("z %v, q %v, n %d, delta %v: %v", z, q, n, delta, b)
+		}
+	})
+}

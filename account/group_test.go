@@ -1,0 +1,110 @@
+package account
+
+import (
+	"math"
+	"testing"
+)
+
+func epsilonOf(t *testing.T, m Mechanism, count int, delta float64) Bracket {
+	t.Helper()
+	c, err := Compose([]Composed{{m, count}}, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := c.Epsilon(delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestGroupOfGaussian: k records are k times the sensitivity.
+func TestGroupOfGaussian(t *testing.T) {
+	m, err := NewGaussian(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Group(m, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := GaussianEpsilon(.4, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := epsilonOf(t, g, 1, 1e-6); math.Abs(got.Upper/want-1) > 1e-9 {
+		t.Errorf("epsilon %v, want %v", got, want)
+	}
+}
+
+// TestGroupOfSampledGaussian compares with the divergence computed from its
+// definition by a fine sum: P = sum of binomial weights N(j, z^2), Q = N(0, z^2).
+// Counting k as one, or sampling the group as a whole, fails.
+func TestGroupOfSampledGaussian(t *testing.T) {
+	const z, q, k, epsilon = 2., .3, 3, .4
+	m, err := NewSampledGaussian(z, q, AddOrRemove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Group(m, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compose([]Composed{{g, 1}}, 1e-4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Delta(epsilon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	density := func(x, mean float64) float64 {
+		return math.Exp(-(x-mean)*(x-mean)/(2*z*z)) / (z * math.Sqrt(2*math.Pi))
+	}
+	choose := []float64{1, 3, 3, 1}
+	var removed, added float64
+	const step = 1e-3
+	for x := -20.; x < 30; x += step {
+		var p float64
+		for j := range k + 1 {
+			p += choose[j] * math.Pow(q, float64(j)) * math.Pow(1-q, float64(k-j)) * density(x, float64(j))
+		}
+		u := density(x, 0)
+		removed += max(0, p-math.Exp(epsilon)*u) * step
+		added += max(0, u-math.Exp(epsilon)*p) * step
+	}
+	want := max(removed, added)
+	if got.Upper < want*(1-1e-5) || got.Lower > want*(1+1e-5) || got.Width() > 1e-3 {
+		t.Errorf("delta %v, want %v in it", got, want)
+	}
+	one, err := Group(m, 1)
+	if err != nil || one.String() != m.String() {
+		t.Errorf("a group of one is %v (%v), want %v", one, err, m)
+	}
+}
+
+func TestGroupRules(t *testing.T) {
+	pure, err := NewPure(.25)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Group(pure, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := epsilonOf(t, g, 1, 1e-12); math.Abs(got.Upper-1) > 1e-3 {
+		t.Errorf("four records under 1/4-DP: epsilon %v, want 1", got)
+	}
+	replaced, err := NewSampledGaussian(2, .1, ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Group(replaced, 2); err == nil {
+		t.Error("a group under replace-one was accepted")
+	}
+	for _, k := range []int{0, -1, 65} {
+		if _, err := Group(pure, k); err == nil {
+			t.Errorf("a group of %d was accepted", k)
+		}
+	}
+}
