@@ -54,6 +54,7 @@ func Compose(events []Composed, width float64) (*Composition, error) {
 	}
 	c := &Composition{goal: width}
 	index := make(map[string]int)
+	var charge dd // the sum of mu^2, each rounded up by at most 2^-50
 	for i, e := range events {
 		if e.Mechanism == nil {
 			return nil, fmt.Errorf("account: event %d: has no mechanism", i)
@@ -73,9 +74,7 @@ func Compose(events []Composed, width float64) (*Composition, error) {
 		if g, ok := asGaussian(e.Mechanism); ok {
 			ratio := divUp(g.sensitivity, g.multiplier)
 			square := mulUp(ratio, ratio)
-			c.mu2 = addUp(c.mu2, mulUp(float64(e.Count), square))
-			c.mu2Down += float64(e.Count) * square * (1 - 0x1p-50)
-			c.mu2Down *= 1 - 0x1p-52
+			charge = charge.add(ddProd(float64(e.Count), square))
 			continue
 		}
 		key := fmt.Sprintf("%T %v", e.Mechanism, e.Mechanism)
@@ -87,6 +86,10 @@ func Compose(events []Composed, width float64) (*Composition, error) {
 		}
 		index[key] = len(c.parts)
 		c.parts = append(c.parts, e)
+	}
+	if charge.hi > 0 {
+		c.mu2 = normalRoundUp(charge, 0)
+		c.mu2Down = c.mu2 * (1 - 0x1p-49)
 	}
 	if !(c.mu2 <= math.MaxFloat64) {
 		return nil, fmt.Errorf("account: noise multipliers: too small for a finite mu")
@@ -132,7 +135,7 @@ func (c *Composition) directions() []direction {
 			d.counts = append(d.counts, float64(p.Count))
 		}
 		if c.mu2 > 0 {
-			d.laws = append(d.laws, gaussianLaw(math.Sqrt(c.mu2)))
+			d.laws = append(d.laws, gaussianLaw(up(math.Sqrt(c.mu2))))
 			d.counts = append(d.counts, 1)
 		}
 		d.draw(sketchTail)
@@ -141,7 +144,7 @@ func (c *Composition) directions() []direction {
 }
 
 // sketchTail is what the first planning copies leave out.
-const sketchTail = 1e-40
+const sketchTail = 1e-290
 
 // draw makes the planning copies of the laws.
 func (d *direction) draw(tail float64) {

@@ -12,4 +12,10 @@
 // composition without loss, also when each charge is chosen after seeing the
 // earlier releases (Smith and Thakurta 2022; Koskela, Tobaben and Honkela
 // 2022), so a run that a filter keeps within mu^2 is mu-GDP as a whole.
+//
+// What is not Gaussian, or is amplified by sampling, is composed by
+// privacy-loss distributions: a [Mechanism] is its dominating pair, and a
+// [Composition] brackets the tight epsilon and delta of pairs used together.
+// Its lower end is that of the dominating pairs; a particular mechanism may be
+// better than its pair.
 package account

@@ -96,6 +96,9 @@ func (c *curve) upperDelta(epsilon float64) float64 {
 		return 1
 	}
 	v := value(c.upper, j, weight)*math.Exp(c.logScale) + c.constant
+	if math.IsNaN(v) { // 0 times an overflow: nothing is known
+		return 1
+	}
 	return min(1, max(v*(1+curveRounding), math.SmallestNonzeroFloat64))
 }
 
@@ -105,7 +108,11 @@ func (c *curve) lowerDelta(epsilon float64) float64 {
 		// H decreases: its value at a larger epsilon will do.
 		j, weight = c.from, 0
 	}
-	return min(1, value(c.lower, j, weight)*math.Exp(c.logScale)*(1-curveRounding))
+	v := value(c.lower, j, weight) * math.Exp(c.logScale) * (1 - curveRounding)
+	if !(v >= 0 && v <= 2) {
+		return 0
+	}
+	return min(1, v)
 }
 
 // cross returns where d falls to level, linearly in e^epsilon, and on which
@@ -138,7 +145,7 @@ func (c *curve) upperEpsilon(delta float64) float64 {
 		return math.Inf(1)
 	}
 	epsilon, side := c.cross(c.upper, level)
-	if side > 0 {
+	if side > 0 || math.IsNaN(epsilon) {
 		return math.Inf(1)
 	}
 	return max(0, epsilon+c.shift+0x1p-44*math.Abs(epsilon)+0x1p-44*c.width)
@@ -149,7 +156,7 @@ func (c *curve) upperEpsilon(delta float64) float64 {
 func (c *curve) lowerEpsilon(delta float64) float64 {
 	level := delta * (1 + curveRounding) * math.Exp(-c.logScale)
 	epsilon, side := c.cross(c.lower, level)
-	if side < 0 {
+	if side < 0 || math.IsNaN(epsilon) {
 		return 0
 	}
 	return max(0, epsilon-c.shift-0x1p-44*math.Abs(epsilon)-0x1p-44*c.width)

@@ -22,7 +22,7 @@ type discretised struct {
 	shift        float64
 }
 
-// discretise moves a law to the multiples of width. Both ends keep P's and
+// discretise moves a law to a lattice of the given width. Both ends keep P's and
 // Q's mass, so that H changes to second order in width only.
 //
 // Upper: the mass of a cell between two grid points is split between them,
@@ -71,8 +71,9 @@ func discretise(l law, width, below, above float64) (discretised, error) {
 	return out, nil
 }
 
-// gridRounding bounds the relative errors of a mass.
-const gridRounding = 0x1p-44
+// gridRounding bounds the relative errors of a mass: of exp(-x^2/2) for x up to
+// 37, of the quadrature and of the parameters, taken to 2^-50.
+const gridRounding = 0x1p-42
 
 // cell is a cell of the grid with the two parts of the tangent's distance.
 type cell struct {
@@ -190,8 +191,16 @@ func chooseTangents(cells []cell, width float64) {
 	var below, weight float64
 	for i := range cells {
 		c := &cells[i]
-		if c.left > below || c.leftEmpty {
-			c.left, c.right, c.atStart, c.atEnd = 0, c.short, true, false
+		switch {
+		case c.left > below && c.atEnd:
+			// Nothing above and too little below to balance the cell about
+			// its start: P gives up the surplus.
+			surplus := c.left - below
+			c.mass -= surplus
+			c.short += surplus
+			c.excess, c.left = below, below
+		case c.left > below || c.leftEmpty && !c.atEnd:
+			c.left, c.right, c.atStart = 0, c.short, true
 		}
 		below += grow*weight + c.short
 		weight = weight*(1+grow) + c.mass + c.short

@@ -77,7 +77,7 @@ func TestDiscretiseDominates(t *testing.T) {
 	r := rand.New(rand.NewPCG(42, 1))
 	for range trials(240) {
 		c := randomLaw(r)
-		width := (c.hi - c.lo) * logUniform(r, 1e-3, .2)
+		width := (c.hi - c.lo) * logUniform(r, 1e-3, 4) // narrower and wider than the law
 		below, above := logUniform(r, 1e-12, 1e-3), logUniform(r, 1e-15, 1e-5)
 		g, err := discretise(c.law, width, below, above)
 		if err != nil {
@@ -195,6 +195,58 @@ func TestMinorant(t *testing.T) {
 			if a, b := hockeyOf(after, epsilon, 0, 0), hockeyOf(before, epsilon, 0, 0); a > max(0, b)+1e-12 {
 				t.Fatalf("H(%v) rose from %v to %v", epsilon, b, a)
 			}
+		}
+	}
+}
+
+// A law much narrower than the lattice: the upper end adds at most a variance
+// of a quarter of width times span, the lower keeps all but a trifle of the
+// mass.
+func TestNarrowLaw(t *testing.T) {
+	r := rand.New(rand.NewPCG(42, 3))
+	for range 40 {
+		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
+		for _, l := range refSampled(logUniform(r, 1e3, 1e6), logUniform(r, .01, .5), relation) {
+			lo, hi := l.span(1e-6, 1e-12)
+			width := (hi - lo) * logUniform(r, 3, 1000)
+			g, err := discretise(l, width, 1e-6, 1e-12)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var up, low float64
+			for i := range g.upper.mass {
+				up += g.upper.mass[i]
+				low += g.lower.mass[i]
+			}
+			if up < 1-1e-12 || up > 1+2e-6 || low < 1-1e-5 || low > 1 {
+				t.Errorf("masses %v and %v", up, low)
+			}
+			for range 20 {
+				epsilon := lo + (hi-lo)*r.Float64()
+				want := refHockey(l, epsilon)
+				if low := hockeyOf(g.lower, epsilon, -g.shift, 0); low > want+1e-13 {
+					t.Errorf("lower H(%v) = %v, above %v", epsilon, low, want)
+				}
+			}
+		}
+	}
+}
+
+// What each use of a law may leave out counts once for every use.
+func TestTruncationOfEveryUse(t *testing.T) {
+	const mu, n, epsilon = 2., 400., 12.
+	d := direction{laws: []law{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}
+	d.draw(1e-40)
+	want := mustGaussian(t, GaussianDelta, mu, epsilon)
+	l := d.profile.lay(d.profile.forEpsilon(epsilon), 1e-3, want/1e3, d.laws)
+	for _, above := range []float64{want, want / 10, want / 100} {
+		l.above = above
+		v, err := d.curve(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if up := v.upperDelta(epsilon); up < want+.9*n*above || up > want*1.01+1.01*n*above {
+			t.Errorf("upper delta %v with %v left out of each use, want %v", up, above, want)
 		}
 	}
 }

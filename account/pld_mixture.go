@@ -162,10 +162,11 @@ func (l mixtureLaw) anchor(width float64) float64 {
 	for _, b := range l.q {
 		q += b.weight * math.Erfc((b.mean-c)/math.Sqrt2)
 	}
+	// Slightly low, as the lower law may be lowered to it but not raised.
 	if at := math.Log(p / q); math.Abs(at-middle) < width {
-		return at
+		middle = at
 	}
-	return middle
+	return middle - 0x1p-40*width
 }
 
 func (mixtureLaw) period() float64 { return 0 }
@@ -275,9 +276,9 @@ func (l mixtureLaw) density(x, a, ea float64) (mass, excess, err float64) {
 
 // sketch is the trapezoidal rule.
 func (l mixtureLaw) sketch(tail float64) []sketchAtom {
-	const n = 400
 	lo, hi := l.reach(tail, tail)
-	step := (hi - lo) / n
+	n := min(2000, int(16*(hi-lo)))
+	step := (hi - lo) / float64(n)
 	out := make([]sketchAtom, 0, n)
 	for k := range n {
 		x := lo + (float64(k)+.5)*step

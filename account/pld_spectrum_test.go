@@ -169,3 +169,25 @@ func TestCurveAgainstDefinition(t *testing.T) {
 		}
 	}
 }
+
+// A power multiplies the errors of a transform: a single loss, whose powers are
+// known exactly.
+func TestPowersOfErrors(t *testing.T) {
+	for _, n := range []int{16, 64, 256} {
+		for _, count := range []float64{1, 1000, 99999, 1 << 24} {
+			g := gridLaw{lattice{width: 1, first: 3}, []float64{1}}
+			l := layout{width: 1, n: n, bottom: 3*count - float64(n)/2, high: 1, low: 1}
+			c := convolve([]weighted{{g, count}}, l)
+			var worst float64
+			for j, m := range c.mass {
+				if c.first+j == int(3*count) {
+					m--
+				}
+				worst = max(worst, math.Abs(m))
+			}
+			if worst > c.slack || c.slack > 1e-6 {
+				t.Errorf("n %d, count %v: error %v, bound %v", n, count, worst, c.slack)
+			}
+		}
+	}
+}

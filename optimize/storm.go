@@ -36,9 +36,11 @@ import (
 // FrontLoad, which lowers the mean variance when s_d/s_a stays near k. Noise only
 // is tracked: a clip below the true bound biases and P does not see it.
 //
-// The zero STORM is the default rule: T as for SpiderBoost, halved for as long as
-// that lowers the predicted gradient norm (a step past the need adds noise), the
-// centred ball, the last iterate.
+// The zero STORM is the default rule: T as for SpiderBoost, the centred ball, the
+// last iterate. Under a strongly convex regularizer T is halved for as long as
+// that lowers the predicted gradient norm, since a step past the need adds noise.
+// Under others predictions are too rough for that: how long the start takes to
+// fade then rests on assumed curvature alone.
 type STORM struct {
 	// Steps is T; StepScale is h in eta = h/L1.
 	Steps     int
@@ -120,12 +122,13 @@ func (c STORM) Plan(p Problem, s Size) (*STORMPlan, error) {
 	return plan, nil
 }
 
-// planSteps plans the given number of steps, halved for as long as that lowers
-// the predicted gradient norm.
+// planSteps plans the given number of steps, or half of it and so on where that
+// can be told to be better.
 func (c STORM) planSteps(p Problem, s Size, steps int) (*STORMPlan, error) {
 	c.Steps = steps
 	plan, err := c.Plan(p, s)
-	for err == nil && c.Steps > 1 {
+	trusted := p.Regularizer != nil && p.Regularizer.Convexity() > 0
+	for err == nil && trusted && c.Steps > 1 {
 		c.Steps /= 2
 		var half *STORMPlan
 		if half, err = c.Plan(p, s); err == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -332,9 +333,10 @@ func TestSTORMPrediction(t *testing.T) {
 	}
 }
 
-// TestSTORMStepRule: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000, halved for as long
-// as that lowers the prediction.
+// TestSTORMStepRule: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000, halved under a
+// strongly convex regularizer for as long as that lowers the prediction.
 func TestSTORMStepRule(t *testing.T) {
+	halved := false
 	for _, p := range optimizetest.Problems() {
 		p.Public.Dim = 100
 		c := p.Public.Constants
@@ -351,7 +353,7 @@ func TestSTORMStepRule(t *testing.T) {
 				return resolve(t, plan, err).Outline().Predicted
 			}
 			want := rule
-			for want > 1 && predicted(math.Floor(want/2)) < predicted(want) {
+			for p.Public.Regularizer != nil && want > 1 && predicted(math.Floor(want/2)) < predicted(want) {
 				want = math.Floor(want / 2)
 			}
 			plan, err := optimize.STORM{}.Plan(p.Public, size)
@@ -359,6 +361,22 @@ func TestSTORMStepRule(t *testing.T) {
 			if float64(o.Steps) != want || o.Predicted > predicted(rule) {
 				t.Errorf("%s, N = %v: %d steps: want %v, halved from %v", p.Name, N, o.Steps, want, rule)
 			}
+			halved = halved || want < rule
 		}
+	}
+	if !halved {
+		t.Error("no case was halved")
+	}
+	// A nonconvex regularizer is not enough, though halving lowers the prediction.
+	p := optimizetest.Problems()[3].Public
+	p.Dim = 100
+	size := optimize.Size{Records: 1.5e5, Mu: .2}
+	var err error
+	if p.Regularizer, err = loss.Nonconvex(.05); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := optimize.STORM{}.Plan(p, size)
+	if o := resolve(t, plan, err).Outline(); o.Steps != optimize.MaxSteps {
+		t.Errorf("nonconvex regularizer: %d steps", o.Steps)
 	}
 }
