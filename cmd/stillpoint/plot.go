@@ -38,7 +38,7 @@ func plotCurve(path string, c *account.Composition) error {
 	p.X.Label.Text = "epsilon"
 	p.Y.Label.Text = "delta (upper end)"
 	p.Y.Scale = plot.LogScale{}
-	p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
+	p.Y.Tick.Marker = plot.TickerFunc(decades)
 	p.Y.Min, p.Y.Max = 1e-12, math.Max(curve[0].Y, 1e-11)
 	line, err := plotter.NewLine(curve)
 	if err != nil {
@@ -47,4 +47,20 @@ func plotCurve(path string, c *account.Composition) error {
 	line.Width = vg.Points(1.5)
 	p.Add(plotter.NewGrid(), line)
 	return p.Save(16*vg.Centimeter, 10*vg.Centimeter, path)
+}
+
+// decades marks every power of ten and names every second one.
+func decades(lo, hi float64) []plot.Tick {
+	var ticks []plot.Tick
+	for e := math.Ceil(math.Log10(lo) - 1e-9); e <= math.Log10(hi)+1e-9; e++ {
+		t := plot.Tick{Value: math.Pow(10, e)}
+		if math.Mod(e, 2) == 0 {
+			t.Label = fmt.Sprintf("1e%.0f", e)
+		}
+		if e == 0 {
+			t.Label = "1"
+		}
+		ticks = append(ticks, t)
+	}
+	return ticks
 }
