@@ -9,11 +9,14 @@
 // for neighbouring tables that differ in one row: by replacing it under the
 // relation replace-one, by its presence under add-or-remove. It is counted in
 // Gaussian differential privacy: every answer about records carries Gaussian
-// noise, the charges (sensitivity/sigma)^2 of all answers sum to at most mu^2,
-// and mu is the largest value for which mu-GDP implies (epsilon, delta)-DP. The
-// sum is guarded by a filter that refuses what would pass mu^2 before anything
-// is computed, so the guarantee is settled before the first answer and holds
-// for algorithms that choose their questions adaptively.
+// noise and is charged (sensitivity/sigma)^2, a private selection what makes it
+// as private as such an answer, all charges sum to at most mu^2, and mu is the
+// largest value for which mu-GDP implies (epsilon, delta)-DP. The sum is guarded
+// by a filter that refuses what would pass mu^2 before anything is computed, so
+// the guarantee is settled before the first answer and holds for algorithms that
+// choose their questions adaptively. Releases on Poisson samples have no such
+// filter: they follow a schedule that is fixed before the first of them and
+// composed by privacy-loss distributions.
 //
 // Sensitivity is enforced: each record's contribution is clipped, differences
 // of gradients included, in arithmetic whose rounding is bounded and charged.
