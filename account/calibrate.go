@@ -28,6 +28,17 @@ func private(events []Composed, epsilon, delta float64) (bool, error) {
 	return c.within(epsilon, delta)
 }
 
+// within asks private of the events that an argument gives.
+func within[T any](epsilon, delta float64, events func(T) ([]Composed, error)) func(T) (bool, error) {
+	return func(x T) (bool, error) {
+		e, err := events(x)
+		if err != nil {
+			return false, err
+		}
+		return private(e, epsilon, delta)
+	}
+}
+
 func checkTarget(epsilon, delta float64) error {
 	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
 		return fmt.Errorf("account: epsilon = %v: must be finite and > 0", epsilon)
@@ -44,13 +55,7 @@ func CalibrateMultiplier(epsilon, delta float64, events func(multiplier float64)
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := func(multiplier float64) (bool, error) {
-		e, err := events(multiplier)
-		if err != nil {
-			return false, err
-		}
-		return private(e, epsilon, delta)
-	}
+	ok := within(epsilon, delta, events)
 	lo, hi := 1.0, 1.0
 	for {
 		fine, err := ok(hi)
@@ -118,13 +123,7 @@ func CalibrateCount(epsilon, delta float64, events func(n int) ([]Composed, erro
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := func(n int) (bool, error) {
-		e, err := events(n)
-		if err != nil {
-			return false, err
-		}
-		return private(e, epsilon, delta)
-	}
+	ok := within(epsilon, delta, events)
 	yes, no := 0, 1
 	for {
 		fine, err := ok(no)
@@ -164,13 +163,7 @@ func CalibrateSampling(epsilon, delta float64, events func(sampling float64) ([]
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := func(sampling float64) (bool, error) {
-		e, err := events(sampling)
-		if err != nil {
-			return false, err
-		}
-		return private(e, epsilon, delta)
-	}
+	ok := within(epsilon, delta, events)
 	no, yes := 1.0, 1.0
 	for {
 		fine, err := ok(yes)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -304,19 +303,6 @@ func wide(t testing.TB, n int) (*Model, string) {
 		b.WriteString([]string{"no\n", "yes\n"}[i/5%2])
 	}
 	return m, writeFile(t, strings.TrimSuffix(b.String(), "\n"))
-}
-
-// Far above what it takes, far below what a quadratic step would.
-func TestEvaluateIsQuick(t *testing.T) {
-	if testing.Short() {
-		t.Skip()
-	}
-	m, path := wide(t, 16281)
-	start := time.Now()
-	got := evaluate(t, m, path, "")
-	if took := time.Since(start); got.N != 16281 || took > 3*time.Second {
-		t.Errorf("%d rows took %v", got.N, took)
-	}
 }
 
 func BenchmarkEvaluate(b *testing.B) {
