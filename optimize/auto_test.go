@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -68,7 +67,6 @@ func TestAutoAtExtremes(t *testing.T) {
 			{Records: 1, Mu: 1e-6}, {Records: 1, Mu: 1}, {Records: 1e12, Mu: 5}, {Records: 1e5, Mu: .2, Neighbours: 1},
 		} {
 			for _, l := range []loss.Loss{loss.Logistic(), loss.Tanh()} {
-				start := time.Now()
 				list, err := optimize.Auto(optimize.Problem{Dim: d, RankOne: true, Constants: l.Constants()}, s)
 				if err != nil {
 					t.Fatal(err)
@@ -82,10 +80,6 @@ func TestAutoAtExtremes(t *testing.T) {
 					if o.Steps < 1 || o.Steps > 2*optimize.MaxSteps {
 						t.Errorf("d = %d, %+v: %d steps", d, s, o.Steps)
 					}
-				}
-				// Measured at 20 ms; a cost of steps times dimensions would be 10 s.
-				if took := time.Since(start); took > 2*time.Second {
-					t.Errorf("d = %d: took %v", d, took)
 				}
 			}
 		}
