@@ -8,9 +8,8 @@ import (
 )
 
 // Measure asks how good a released point is: the mean loss there and the norm
-// of the gradient, each one noisy number. Both have sensitivities of one
-// coordinate's order, so a few percent of a budget tell much; nothing else does
-// without accounting.
+// of the gradient. Each is a single number with the noise of a single coordinate,
+// so a few percent of a budget tell much.
 type Measure struct {
 	// Charge is what both answers together are charged.
 	Charge float64
