@@ -209,12 +209,12 @@ func (c *Config) problem() (optimize.Problem, loss.Loss, error) {
 	if err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)
 	}
+	if l.Constants().ZeroMean {
+		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %q: is for generated tables whose rows sum to zero", c.Model.Loss)
+	}
 	target := c.Schema.Target()
 	if (l.Target() == loss.Binary) != (target.Kind == dataset.Category) {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %s: is for a %v target: schema.target %q is declared otherwise", l.Name(), l.Target(), target.Column)
-	}
-	if l.Constants().ZeroMean {
-		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %q: is for generated tables whose rows sum to zero", c.Model.Loss)
 	}
 	_, rankOne := l.(loss.RankOne)
 	p := optimize.Problem{Dim: c.Schema.Dim(), Constants: l.Constants(), RankOne: rankOne}

@@ -83,6 +83,7 @@ func TestRefusals(t *testing.T) {
 		{"steps", func(c *Config) { c.Train.Algorithm, c.Train.Steps = "gd", -1 }, "steps = -1: must be between"},
 		{"step scale", func(c *Config) { c.Train.Algorithm, c.Train.StepScale = "gd", math.Inf(1) }, "step scale = +Inf: must be finite and > 0"},
 		{"multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Multiplier = "gd", -2 }, "multiplier = -2: must be finite and > 0"},
+		{"synthetic loss", func(c *Config) { c.Model.Loss = "slow-tail" }, "generated tables"},
 		{"auto's steps", func(c *Config) { c.Train.Steps = 20 }, "train.steps: auto settles it itself"},
 		{"gd's period", func(c *Config) { c.Train.Algorithm, c.Train.Period = "gd", 5 }, "train.period"},
 		{"storm's multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Multiplier = "storm", 5 }, "train.multiplier"},
