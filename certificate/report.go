@@ -72,10 +72,11 @@ func (r *Report) String() string {
 // roundUp writes x with at most six digits, never below x.
 func roundUp(x float64) string {
 	s := strconv.FormatFloat(x, 'g', 6, 64)
-	if y, err := strconv.ParseFloat(s, 64); err != nil || y >= x {
+	y, err := strconv.ParseFloat(s, 64)
+	if err != nil || y >= x {
 		return s
 	}
-	// One unit of the sixth digit; a seventh shows where that rounds down too.
+	// y was rounded down by half a unit of its sixth digit at most.
 	unit := math.Pow(10, math.Floor(math.Log10(x))-5)
-	return strconv.FormatFloat(x+unit, 'g', 6, 64)
+	return strconv.FormatFloat(y+unit, 'g', 6, 64)
 }
