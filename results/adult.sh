@@ -18,7 +18,7 @@ median() { sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[i
 printf '%-8s %-10s %-10s %-14s %-14s %s\n' epsilon accuracy auc gradient_norm predicted measured/predicted
 for epsilon in 0.1 0.5 1 2; do
   predicted=$("$work/stillpoint" plan "$config" --epsilon "$epsilon" --algorithm "$algorithm" --json |
-    awk -F'[:,]' '/predicted_gradient_norm/ { print $2 + 0 }')
+    awk -F'[:,]' '/predicted_gradient_norm/ && !n++ { print $2 + 0 }')
   for run in $(seq "$runs"); do
     out="$work/$epsilon-$run"
     "$work/stillpoint" fit "$config" --epsilon "$epsilon" --algorithm "$algorithm" --out "$out" >"$work/log" 2>&1
