@@ -21,6 +21,12 @@ func (d *document) check() (epsilon float64, err error) {
 		if len(d.Schedule) > 0 {
 			return 0, unsound("schedule", len(d.Schedule), "must be absent for basis %q", d.Basis)
 		}
+		// A sampled event has no charge of its own: only a schedule counts it.
+		for i, e := range d.Events {
+			if e.Kind == account.SampledGaussian {
+				return 0, unsound(item("events", i)+".kind", strconv.Quote(string(e.Kind)), "must be counted by a schedule, which basis %q has not", d.Basis)
+			}
+		}
 		epsilon, err = d.Claim.check()
 	case BasisSchedule:
 		epsilon, err = d.checkSchedule()

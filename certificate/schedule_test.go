@@ -86,6 +86,11 @@ func TestResealedSchedules(t *testing.T) {
 		{"fewer steps than events", func(r *node) { step(r, 1).set("count", "1") }},
 		{"no schedule", func(r *node) { r.remove("schedule") }},
 		{"basis of a filter", func(r *node) { r.set("basis", `"gaussian-dp-filter"`) }},
+		{"basis of a filter, no schedule", func(r *node) {
+			r.set("basis", `"gaussian-dp-filter"`)
+			r.remove("schedule")
+			r.get("claim").set("mu", "0.3")
+		}},
 		{"sigma of an event halved", func(r *node) { event(r, 2).set("sigma", "2") }},
 		{"sensitivity of an event doubled", func(r *node) { event(r, 2).set("sensitivity", "1") }},
 		{"event sampled more often", func(r *node) { event(r, 0).set("sampling", "0.5") }},
