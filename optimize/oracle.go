@@ -17,3 +17,11 @@ type Oracle interface {
 	// Draw returns a cohort of records that no cohort had before.
 	Draw(size int) (query.Cohort, error)
 }
+
+// SampledOracle is an Oracle that draws Poisson samples by a schedule.
+type SampledOracle interface {
+	Oracle
+	// Sample draws the schedule's next sample, of which one question may be
+	// asked.
+	Sample() (query.Cohort, error)
+}

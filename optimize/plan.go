@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // Plan is an algorithm with everything settled that can be settled without
@@ -15,6 +17,13 @@ type Plan interface {
 	// with released numbers. On an error the result holds what had been reached
 	// by then, which is as releasable as a finished run's.
 	Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error)
+}
+
+// SampledPlan is a plan whose releases are fixed beforehand as a schedule: its
+// oracle must have been opened with it.
+type SampledPlan interface {
+	Plan
+	Schedule() *account.Schedule
 }
 
 // Outline describes a plan to people and to certificates. Norms are in the
