@@ -38,12 +38,14 @@ var layers = map[string]struct {
 	"curator/internal/kernel": {local: kernelMay, barred: randomness},
 	"internal/durable":        {},
 	"internal/table":          {local: []string{"dataset"}},
-	"stationarity":            {local: []string{"loss"}},
-	"experiment":              {local: []string{"account", "loss", "convex", "query", "optimize", "curator/simulate", "stationarity"}},
+	"stationarity":            {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
+	"experiment":              {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"audit":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
+	"report":                  {local: []string{"account", "model", "certificate", "dataset"}, others: []string{"gonum.org/v1/plot"}},
 	"model":                   {local: []string{"loss", "dataset", "internal/table", "internal/durable"}},
 	"certificate":             {local: []string{"account", "internal/durable"}},
 	"train":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "github.com/gofrs/flock"}},
-	"cmd/stillpoint":          {local: []string{"train", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
+	"cmd/stillpoint":          {local: []string{"train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
 }
 
 // kernelMay is what everything below curator may import.

@@ -129,7 +129,7 @@ func (g *GDPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result,
 		p.project(w)
 		charged += answer.Charge
 		if observe != nil {
-			observe(Step{Number: t + 1, Of: len(g.charges), GradientNorm: norm(grad), Charged: charged})
+			observe(Step{Number: t + 1, Of: len(g.charges), GradientNorm: norm(grad), Charged: charged, W: w})
 		}
 	}
 	return out.result(w), nil

@@ -16,6 +16,12 @@ type Oracle interface {
 	All() query.Cohort
 	// Draw returns a cohort of records that no cohort had before.
 	Draw(size int) (query.Cohort, error)
+	// DrawEach returns a cohort that every record not yet in one joins with
+	// probability p: the only way to draw under add-or-remove.
+	DrawEach(p float64) (query.Cohort, error)
+	// Select returns the index of a candidate of low score, by the exponential
+	// mechanism, and charges for it.
+	Select(ctx context.Context, s query.Selection) (int, error)
 }
 
 // SampledOracle is an Oracle that draws Poisson samples by a schedule.

@@ -52,6 +52,9 @@ type Step struct {
 	GradientNorm float64
 	// Charged is the total charged by the run so far.
 	Charged float64
+	// W is the iterate reached, a released point. It must be neither kept nor
+	// changed.
+	W []float64
 }
 
 // Result is a released point.

@@ -160,7 +160,7 @@ func (g *SGDPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result
 		}
 		p.project(w)
 		if observe != nil {
-			observe(Step{Number: t + 1, Of: g.choice.steps, GradientNorm: norm(grad)})
+			observe(Step{Number: t + 1, Of: g.choice.steps, GradientNorm: norm(grad), W: w})
 		}
 	}
 	return out.result(w), nil

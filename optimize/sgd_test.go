@@ -25,6 +25,14 @@ func (s *samples) All() query.Cohort { return query.NewCohort(account.Everyone, 
 
 func (s *samples) Draw(int) (query.Cohort, error) { return query.Cohort{}, errors.New("no draws") }
 
+func (s *samples) DrawEach(float64) (query.Cohort, error) {
+	return query.Cohort{}, errors.New("no draws")
+}
+
+func (s *samples) Select(context.Context, query.Selection) (int, error) {
+	return 0, errors.New("no selections")
+}
+
 func (s *samples) Sample() (query.Cohort, error) {
 	if s.drawn >= s.schedule.Len() {
 		return query.Cohort{}, &account.BudgetError{Want: 1}

@@ -209,7 +209,7 @@ func (b *SpiderBoostPlan) Run(ctx context.Context, o Oracle, observe func(Step))
 		p.project(w)
 		charged += answer.Charge
 		if observe != nil {
-			observe(Step{Number: t + 1, Of: b.steps, GradientNorm: norm(grad), Charged: charged})
+			observe(Step{Number: t + 1, Of: b.steps, GradientNorm: norm(grad), Charged: charged, W: w})
 		}
 	}
 	return out.result(w), nil

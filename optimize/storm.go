@@ -203,7 +203,7 @@ func (s *STORMPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Resu
 		descend(w, grad, s.outline.StepSize)
 		p.project(w)
 		if observe != nil {
-			observe(Step{Number: t + 1, Of: s.steps, GradientNorm: norm(grad), Charged: charged})
+			observe(Step{Number: t + 1, Of: s.steps, GradientNorm: norm(grad), Charged: charged, W: w})
 		}
 	}
 	return out.result(w), nil

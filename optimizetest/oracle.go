@@ -56,8 +56,11 @@ type Oracle struct {
 	ledger *account.Ledger
 	noise  *rand.Rand
 	order  []int
-	// drawn[i] is where cohort i+1 ends in order.
-	drawn []int
+	// drawn[i] is where cohort i+1 ends in order, and declared[i] its size.
+	drawn    []int
+	declared []float64
+	// unjoined is what DrawEach has left of the declared number of records.
+	unjoined float64
 }
 
 var _ optimize.Oracle = (*Oracle)(nil)
@@ -75,6 +78,7 @@ func New(c Config) *Oracle {
 	c.Repeat = max(c.Repeat, 1)
 	o := &Oracle{config: c, ledger: account.NewLedger(c.Budget), noise: rand.New(rand.NewPCG(c.Seed, 0x0dac1e))}
 	o.order = o.noise.Perm(len(c.Rows))
+	o.unjoined = o.All().Size()
 	return o
 }
 
@@ -97,15 +101,76 @@ func (o *Oracle) Charged() float64 { return o.ledger.Charged() }
 
 // Draw returns a cohort of records that no cohort had before.
 func (o *Oracle) Draw(size int) (query.Cohort, error) {
-	start := 0
-	if len(o.drawn) > 0 {
-		start = o.drawn[len(o.drawn)-1]
-	}
+	start := o.used()
 	if o.config.Repeat > 1 || o.config.Budget.Relation() != account.ReplaceOne || size < 1 || start+size > len(o.order) {
 		return query.Cohort{}, fmt.Errorf("optimizetest: draw of %d records after %d", size, start)
 	}
-	o.drawn = append(o.drawn, start+size)
-	return query.NewCohort(uint64(len(o.drawn)), float64(size)), nil
+	return o.add(start+size, float64(size)), nil
+}
+
+// DrawEach returns a cohort that every record not yet in one joins with
+// probability p.
+func (o *Oracle) DrawEach(p float64) (query.Cohort, error) {
+	if o.config.Repeat > 1 || !(p > 0 && p <= 1) || !(o.unjoined > 0) {
+		return query.Cohort{}, fmt.Errorf("optimizetest: draw each with probability %v of the %v records left", p, o.unjoined)
+	}
+	end := o.used()
+	for i := end; i < len(o.order); i++ {
+		if o.noise.Float64() < p {
+			o.order[i], o.order[end] = o.order[end], o.order[i]
+			end++
+		}
+	}
+	size := p * o.unjoined
+	o.unjoined *= 1 - p
+	return o.add(end, size), nil
+}
+
+func (o *Oracle) used() int {
+	if len(o.drawn) == 0 {
+		return 0
+	}
+	return o.drawn[len(o.drawn)-1]
+}
+
+func (o *Oracle) add(end int, size float64) query.Cohort {
+	o.drawn, o.declared = append(o.drawn, end), append(o.declared, size)
+	return query.NewCohort(uint64(len(o.drawn)), size)
+}
+
+// Select draws by the exponential mechanism in floating point; without noise it
+// returns the first of the lowest scores.
+func (o *Oracle) Select(ctx context.Context, s query.Selection) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	questions := s.Questions()
+	rows, err := o.members(questions[0].Cohort())
+	if err != nil {
+		return 0, err
+	}
+	event, err := account.SelectionEvent(s.Name(), questions[0].Cohort().ID(), s.Epsilon())
+	if err != nil {
+		return 0, err
+	}
+	if err := o.ledger.Reserve(event); err != nil {
+		return 0, err
+	}
+	best, least := 0, math.Inf(1)
+	for i, q := range questions {
+		mean, _ := o.mean(q, rows)
+		score := mean[0]
+		if !o.config.Noiseless {
+			// Gumbel's noise draws i with probability proportional to exp(-epsilon
+			// score size/(2 sensitivity)).
+			scale := 2 * o.neighbours() * q.Clip() / q.Cohort().Size() / s.Epsilon()
+			score += scale * math.Log(-math.Log(o.noise.Float64()))
+		}
+		if score < least {
+			best, least = i, score
+		}
+	}
+	return best, nil
 }
 
 // Ask answers the question and remembers it.
@@ -174,7 +239,7 @@ func (o *Oracle) members(c query.Cohort) ([]int, error) {
 	if k > 1 {
 		start = o.drawn[k-2]
 	}
-	if c.Size() != float64(o.drawn[k-1]-start) {
+	if c.Size() != o.declared[k-1] {
 		return nil, fmt.Errorf("optimizetest: cohort %d: size = %v: not drawn here", k, c.Size())
 	}
 	return o.order[start:o.drawn[k-1]], nil

@@ -14,9 +14,10 @@ func Algorithms() []string {
 	return []string{"auto", "gd", "spiderboost", "storm", "dp-sgd", "dp-adam"}
 }
 
-// plan settles the configured algorithm. Under auto it also returns all
-// candidates, the chosen one first.
-func (t Train) plan(p optimize.Problem, s optimize.Size, b account.Budget) (optimize.Plan, []optimize.Candidate, error) {
+// Plan settles the configured algorithm for a problem, a size and a budget that
+// the caller names. Under auto it also returns all candidates, the chosen one
+// first.
+func (t Train) Plan(p optimize.Problem, s optimize.Size, b account.Budget) (optimize.Plan, []optimize.Candidate, error) {
 	output, err := optimize.ParseOutput(t.Output)
 	if err != nil {
 		return nil, nil, fmt.Errorf("train.output: %w", err)

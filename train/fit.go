@@ -110,7 +110,7 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	if budget.Relation() == account.AddOrRemove {
 		size.Neighbours = 1
 	}
-	plan, candidates, err := c.Train.plan(problem, size, budget)
+	plan, candidates, err := c.Train.Plan(problem, size, budget)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}

@@ -26,7 +26,7 @@ type Config struct {
 	Rows    [][]float32
 	Targets []float64
 	// Repeat counts each row that many times over, every copy a record of its
-	// own; zero means once. Repeated rows cannot be drawn.
+	// own; zero means once.
 	Repeat int
 	Loss   loss.Loss
 	Budget account.Budget

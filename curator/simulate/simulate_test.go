@@ -211,7 +211,7 @@ func TestReproduces(t *testing.T) {
 }
 
 // TestRepeatEqualsStoring: rows repeated by number have the answers, noise and
-// charges of rows stored as often, and cannot be drawn.
+// charges of rows stored as often, drawn cohorts included.
 func TestRepeatEqualsStoring(t *testing.T) {
 	const times = 5
 	rows, targets := table(60, 9)
@@ -230,8 +230,24 @@ func TestRepeatEqualsStoring(t *testing.T) {
 					t.Errorf("%s, %s: %+v repeated, %+v stored", name, kind, x, y)
 				}
 			}
-			if _, err := a.Draw(1); err == nil {
-				t.Error("a repeated row was drawn")
+			for range 2 {
+				x, err := a.Draw(70)
+				if err != nil {
+					t.Fatal(err)
+				}
+				y, err := b.Draw(70)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Copies are interchangeable but their order in the table is not, so
+				// the cohorts have one law and not one membership.
+				term := kinds(9, c.Loss.Constants())["gradient"]
+				if x != y || len(ask(t, a, 1e-4, term(x)).Mean) != len(ask(t, b, 1e-4, term(y)).Mean) {
+					t.Errorf("%s: cohorts %v, %v", name, x, y)
+				}
+			}
+			if _, err := a.Draw(60*times - 139); err == nil {
+				t.Error("more copies were drawn than there are")
 			}
 		}
 	}

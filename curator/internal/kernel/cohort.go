@@ -34,19 +34,16 @@ func (s *Session) Draw(size int) (query.Cohort, error) {
 	if s.closed {
 		return query.Cohort{}, ErrClosed
 	}
-	if s.repeat > 1 {
-		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: not possible where rows are repeated", size)
-	}
 	if s.cohorts.declared != nil {
 		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: this session has drawn by coins already", size)
 	}
-	n := s.engine.Table().Len()
+	n := s.records()
 	left := n - s.cohorts.used()
 	if size < 1 || size > left {
 		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: must be between 1 and the %d not yet drawn", size, left)
 	}
 	if s.cohorts.order == nil {
-		s.cohorts.order = identity(n)
+		s.cohorts.order = s.rows()
 	}
 	return s.cohorts.draw(size, s.coins), nil
 }
@@ -64,14 +61,11 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	if s.closed {
 		return query.Cohort{}, ErrClosed
 	}
-	if s.repeat > 1 {
-		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: not possible where rows are repeated", p)
-	}
 	if len(s.cohorts.ends) > 0 && s.cohorts.declared == nil {
 		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: this session has drawn by number already", p)
 	}
 	if s.cohorts.order == nil {
-		s.cohorts.order = identity(s.engine.Table().Len())
+		s.cohorts.order = s.rows()
 		s.cohorts.unjoined = s.declared
 	}
 	if !(s.cohorts.unjoined > 0) {
@@ -132,10 +126,14 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 	return c.order[start:c.ends[i]], nil
 }
 
-func identity(n int) []int32 {
-	v := make([]int32, n)
+// records is how many records there are: every row as often as it is repeated.
+func (s *Session) records() int { return s.engine.Table().Len() * int(s.repeat) }
+
+// rows returns the row of every record.
+func (s *Session) rows() []int32 {
+	v := make([]int32, s.records())
 	for i := range v {
-		v[i] = int32(i)
+		v[i] = int32(i / int(s.repeat))
 	}
 	return v
 }

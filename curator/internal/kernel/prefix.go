@@ -106,11 +106,11 @@ func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 		return query.Release{}, err
 	}
 	p.used[q.Cohort().ID()] = true
-	item, err := p.session.engine.Sum(ctx, q, scale, members)
+	item, err := p.session.sum(ctx, q, scale, members)
 	if err != nil {
 		return query.Release{}, err
 	}
-	return p.release(q, item.Residual, event.Charge), nil
+	return p.release(q, item, event.Charge), nil
 }
 
 // drawn returns the row numbers of a cohort that shares no record with any

@@ -39,18 +39,15 @@ func (s *Session) Sample() (query.Cohort, error) {
 	if s.closed {
 		return query.Cohort{}, ErrClosed
 	}
-	if s.repeat > 1 {
-		return query.Cohort{}, errors.New("curator: sample: not possible where rows are repeated")
-	}
 	if s.sample.drawn >= schedule.Len() {
 		return query.Cohort{}, fmt.Errorf("curator: sample: the schedule has %d: %w", schedule.Len(), &account.BudgetError{Want: 1})
 	}
 	_, p := schedule.Step(s.sample.drawn)
 	s.sample.drawn++
-	s.sample.members = make([]int32, 0, int(p*float64(s.engine.Table().Len())))
-	for i := range s.engine.Table().Len() {
+	s.sample.members = make([]int32, 0, int(p*float64(s.records())))
+	for i := range s.records() {
 		if s.coins.Bernoulli(p) {
-			s.sample.members = append(s.sample.members, int32(i))
+			s.sample.members = append(s.sample.members, int32(i/int(s.repeat)))
 		}
 	}
 	s.sample.asked = false

@@ -55,16 +55,13 @@ func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) 
 	}
 	scores := make([]int64, len(questions))
 	for i, q := range questions {
-		sum, err := s.engine.Sum(ctx, q, g.scale, members)
+		answer, err := s.sum(ctx, q, g.scale, members)
 		if err != nil {
 			return 0, err
 		}
-		for j := range sum.Residual {
-			sum.Residual[j] *= s.repeat
-		}
-		scores[i] = sum.Residual[0]
+		scores[i] = answer[0]
 		if shifts[i] != nil {
-			scores[i] = norm(sum.Residual, shifts[i])
+			scores[i] = norm(answer, shifts[i])
 		}
 	}
 	return s.draw(scores, sel.Epsilon(), g.bits), nil

@@ -127,19 +127,29 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	if err := s.ledger.Reserve(event); err != nil {
 		return query.Release{}, err
 	}
-	sum, err := s.engine.Sum(ctx, q, g.scale, members)
+	answer, err := s.sum(ctx, q, g.scale, members)
 	if err != nil {
 		return query.Release{}, err
 	}
-	for j := range sum.Residual {
-		sum.Residual[j] *= s.repeat
-	}
-	answer := sum.Residual
 	if shift != nil {
 		answer = []int64{norm(answer, shift)}
 	}
 	s.addNoise(answer, g.bits)
 	return s.release(q, g, answer, event.Charge), nil
+}
+
+// sum returns the exact residuals in grid steps; nil members are all records.
+func (s *Session) sum(ctx context.Context, q query.Question, scale float64, members []int32) ([]int64, error) {
+	sum, err := s.engine.Sum(ctx, q, scale, members)
+	if err != nil {
+		return nil, err
+	}
+	if members == nil {
+		for j := range sum.Residual {
+			sum.Residual[j] *= s.repeat
+		}
+	}
+	return sum.Residual, nil
 }
 
 // law returns the grid of a question and the event of its answer.
