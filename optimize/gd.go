@@ -100,8 +100,9 @@ func (c GD) Plan(p Problem, s Size) (*GDPlan, error) {
 		Output:    choice.describe(),
 		Effective: s.Effective(p),
 		Floor:     s.Floor(p),
+		Passes:    float64(steps),
 	}
-	plan.outline.Predicted = plan.predict(s)
+	plan.outline.expect(plan.predict(s))
 	return plan, nil
 }
 

@@ -41,8 +41,19 @@ type Outline struct {
 	// Effective is N, Floor is r (see Size).
 	Effective float64 `json:"effective_size"`
 	Floor     float64 `json:"floor"`
-	// Predicted is the gradient norm to expect at the output.
-	Predicted float64 `json:"predicted_gradient_norm"`
+	// Passes is how often the plan looks at a record, on average over records.
+	Passes float64 `json:"passes"`
+	// Predicted is the gradient norm to expect at the output; Population and
+	// Excess say the same of the population's gradient norm and of the excess
+	// risk (see Forecast).
+	Predicted  float64 `json:"predicted_gradient_norm"`
+	Population float64 `json:"predicted_population_gradient_norm"`
+	Excess     float64 `json:"predicted_excess_risk"`
+}
+
+// expect fills in a forecast.
+func (o *Outline) expect(f Forecast) {
+	o.Predicted, o.Population, o.Excess = f.Gradient, f.Population, f.Excess
 }
 
 // Step is what may be shown of a step: public or released numbers.

@@ -100,20 +100,21 @@ func (c SGD) Plan(p Problem, s Size, b account.Budget) (*SGDPlan, error) {
 		Output:    choice.describe(),
 		Effective: s.Effective(p),
 		Floor:     s.Floor(p),
+		Passes:    float64(c.Steps) * c.Sampling,
 	}
 	if c.Adam {
 		plan.outline.Algorithm = "dp-adam"
 		plan.outline.Citation = "Adam (Kingma and Ba 2015) on the gradients of DP-SGD"
 		plan.outline.StepSize = c.Rate
 	}
-	plan.outline.Predicted = plan.predict(s, z, c.Sampling)
+	plan.outline.expect(plan.predict(s, z, c.Sampling))
 	return plan, nil
 }
 
 // predict takes the batches' noise for that of full batches with the same
 // variance; the sampling's own noise, which vanishes with the gradient, is left
 // out, and Adam is taken for SGD.
-func (g *SGDPlan) predict(s Size, z, sampling float64) float64 {
+func (g *SGDPlan) predict(s Size, z, sampling float64) Forecast {
 	full := &GDPlan{problem: g.problem, outline: g.outline, choice: g.choice, charges: make([]float64, g.choice.steps)}
 	if g.adam {
 		full.outline.StepSize = g.problem.stepSize(g.problem.defaultStepScale())

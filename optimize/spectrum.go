@@ -55,3 +55,13 @@ func (p Problem) assumed() []direction {
 	}
 	return list
 }
+
+// assumedGradient is the length of the gradient that the start is assumed to
+// have.
+func (p Problem) assumedGradient() float64 {
+	var sum float64
+	for _, e := range p.assumed() {
+		sum += e.gradient * e.gradient
+	}
+	return math.Sqrt(sum)
+}

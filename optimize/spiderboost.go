@@ -109,8 +109,9 @@ func (c SpiderBoost) Plan(p Problem, s Size) (*SpiderBoostPlan, error) {
 		Output:    choice.describe(),
 		Effective: s.Effective(p),
 		Floor:     s.Floor(p),
+		Passes:    float64(c.Steps),
 	}
-	plan.outline.Predicted = plan.predict(s)
+	plan.outline.expect(plan.predict(s))
 	return plan, nil
 }
 
@@ -160,6 +161,14 @@ func varianceReducedSteps(g0 float64, p Problem, n, h float64) int {
 	return stepCount(.1 * math.Pow(g0/p.Constants.Lipschitz, 2./3) * math.Pow(n, 4./3) / h)
 }
 
+// charge is that of step t, counted from 0.
+func (b *SpiderBoostPlan) charge(t int) float64 {
+	if t%b.period == 0 {
+		return b.anchor
+	}
+	return b.difference
+}
+
 // Outline describes the plan.
 func (b *SpiderBoostPlan) Outline() Outline { return b.outline }
 
@@ -174,12 +183,9 @@ func (b *SpiderBoostPlan) Run(ctx context.Context, o Oracle, observe func(Step))
 		if err != nil {
 			return out.result(w), stepError("spiderboost", t, err)
 		}
-		term, m := query.GradientAt(batch, w, p.Constants.Lipschitz), b.anchor
-		if t%b.period != 0 {
-			m = b.difference
-			if !slices.Equal(w, prev) {
-				term = b.ball.difference(p, batch, w, prev)
-			}
+		term, m := query.GradientAt(batch, w, p.Constants.Lipschitz), b.charge(t)
+		if t%b.period != 0 && !slices.Equal(w, prev) {
+			term = b.ball.difference(p, batch, w, prev)
 		}
 		answer, err := ask(ctx, o, m, term)
 		if err != nil {

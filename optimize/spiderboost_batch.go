@@ -57,7 +57,9 @@ func (c SpiderBoost) PlanBatches(p Problem, s Size, b account.Budget, batches Ba
 	}
 	plan.outline.Algorithm = "spiderboost-batches"
 	plan.outline.Charges += fmt.Sprintf("; Poisson batches of %.3g (anchors) and %.3g (differences) of the records", batches.Anchor, batches.Difference)
-	plan.outline.Predicted = plan.predict(s)
+	anchors := float64((plan.steps + plan.period - 1) / plan.period)
+	plan.outline.Passes = anchors*batches.Anchor + (float64(plan.steps)-anchors)*batches.Difference
+	plan.outline.expect(plan.predict(s))
 	return plan, nil
 }
 

@@ -117,8 +117,9 @@ func (c STORM) Plan(p Problem, s Size) (*STORMPlan, error) {
 		Output:    choice.describe(),
 		Effective: n,
 		Floor:     s.Floor(p),
+		Passes:    float64(steps),
 	}
-	plan.outline.Predicted = plan.predict(s)
+	plan.outline.expect(plan.predict(s))
 	return plan, nil
 }
 
@@ -144,8 +145,7 @@ func (c STORM) planSteps(p Problem, s Size, steps int) (*STORMPlan, error) {
 // frontLoad returns the ratio s_d/s_a to expect of the second step: the ball's
 // radius after a step of eta times the assumed initial gradient, over L0.
 func (c STORM) frontLoad(p Problem, h float64) float64 {
-	eta := p.stepSize(h)
-	return min(max(c.Ball.slope(p)*eta*newSignal(p, eta).norm()/p.Constants.Lipschitz, .02), 1)
+	return min(max(c.Ball.slope(p)*p.stepSize(h)*p.assumedGradient()/p.Constants.Lipschitz, .02), 1)
 }
 
 // Outline describes the plan.
