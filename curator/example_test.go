@@ -58,7 +58,7 @@ target: {column: ill, classes: ["no", "yes"]}
 
 	problem := optimize.Problem{Dim: session.Dim(), Constants: loss.Logistic().Constants(), RankOne: true}
 	size := optimize.Size{Records: session.All().Size(), Mu: budget.Mu()}
-	plans, err := optimize.Auto(problem, size)
+	plans, err := optimize.Auto(problem, size, optimize.Goal{})
 	if err != nil {
 		log.Fatal(err)
 	}

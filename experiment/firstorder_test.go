@@ -120,7 +120,7 @@ func firstCandidate(t *testing.T) {
 	for _, f := range glms(t) {
 		for _, effective := range []float64{500, 659, 1000, 2044, 3000, 5012, 5783, 10000, 15000, 18197} {
 			s := setting(t, f, effective)
-			list, err := optimize.Auto(s.Family.Problem(), s.Size())
+			list, err := optimize.Auto(s.Family.Problem(), s.Size(), optimize.Goal{})
 			if err != nil {
 				t.Fatal(err)
 			}

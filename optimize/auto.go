@@ -5,48 +5,48 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // Candidate is an algorithm that Auto considered.
 type Candidate struct {
 	Plan    Plan
 	Outline Outline
+	// Predicted is what the outline predicts by the goal's notion of success.
+	Predicted float64
 }
 
-// Auto plans every algorithm of this package with its default rule and returns
-// them by predicted gradient norm, the best first. It uses public quantities
-// only, so that choosing costs nothing.
+// Auto plans every algorithm of this package with its default rule, within the
+// goal's limit, and returns them by what they are predicted to reach, the best
+// first. It uses public quantities only, so that choosing costs nothing.
 //
 // Where the rule for STORM's steps is cut off at 1000 it is also planned with
 // twice as many.
 //
-// Predictions of gd leave out that the gradient at an average of iterates is
-// not the average of their gradients, which STORM's last iterate is free of. On
-// convex data terms this was measured to cost gd up to a third in the gradient
-// norm below N of 1000, so there STORM is put first when it is predicted within
-// 15% of gd.
-func Auto(p Problem, s Size) ([]Candidate, error) {
-	double := STORM{Steps: 2 * maxSteps}
-	planners := []func() (Plan, error){
-		func() (Plan, error) { return GD{}.Plan(p, s) },
-		func() (Plan, error) { return SpiderBoost{}.Plan(p, s) },
-		func() (Plan, error) { return STORM{}.Plan(p, s) },
-		func() (Plan, error) {
-			storm, err := STORM{}.Plan(p, s)
-			if err != nil || storm.steps < maxSteps {
-				return nil, err
-			}
-			return double.Plan(p, s)
-		},
+// Predictions leave out that the gradient at an average of iterates is not the
+// average of their gradients, which STORM's last iterate is free of. On convex
+// data terms this was measured to cost gd up to a third in the gradient norm
+// below N of 1000, and more where early steps weigh as much as late ones, as in
+// dp-sgd; there averages are ranked as if predicted 15% higher, dp-sgd's 50%.
+func Auto(p Problem, s Size, g Goal) ([]Candidate, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := g.validate(p); err != nil {
+		return nil, err
 	}
 	var list []Candidate
 	for _, plan := range planners {
-		c, err := plan()
+		c, err := plan(p, s, g)
 		if err != nil {
 			return nil, err
 		}
-		if c != nil {
-			list = append(list, Candidate{c, c.Outline()})
+		if c == nil {
+			continue
+		}
+		if o := c.Outline(); g.allows(o) {
+			list = append(list, Candidate{c, o, g.of(o)})
 		}
 	}
 	if len(list) == 0 {
@@ -54,27 +54,87 @@ func Auto(p Problem, s Size) ([]Candidate, error) {
 	}
 	lo, _ := p.Curvature()
 	key := func(c Candidate) float64 {
-		if c.Outline.Algorithm == "storm" && lo == 0 {
-			return c.Outline.Predicted / averagingMargin
+		if lo < 0 {
+			return c.Predicted
 		}
-		return c.Outline.Predicted
+		return c.Predicted * caution(c.Outline)
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(key(a), key(b)) })
 	return list, nil
 }
 
-// averagingMargin is by how much gd's prediction may be too low on a convex data
-// term.
+// planners plan one algorithm each; nil where it does not serve.
+var planners = []func(Problem, Size, Goal) (Plan, error){
+	func(p Problem, s Size, g Goal) (Plan, error) {
+		plan, err := GD{}.Plan(p, s)
+		if err != nil || g.allows(plan.outline) {
+			return plan, err
+		}
+		return GD{Steps: g.steps(plan.outline.Steps)}.Plan(p, s)
+	},
+	func(p Problem, s Size, g Goal) (Plan, error) {
+		plan, err := SpiderBoost{}.Plan(p, s)
+		if err != nil || g.allows(plan.outline) {
+			return plan, err
+		}
+		return SpiderBoost{Steps: g.steps(plan.steps)}.Plan(p, s)
+	},
+	func(p Problem, s Size, g Goal) (Plan, error) {
+		plan, err := STORM{}.Plan(p, s)
+		if err != nil || g.allows(plan.outline) {
+			return plan, err
+		}
+		return STORM{Steps: g.steps(plan.steps)}.Plan(p, s)
+	},
+	func(p Problem, s Size, g Goal) (Plan, error) {
+		plan, err := STORM{}.Plan(p, s)
+		if err != nil || plan.steps < maxSteps {
+			return nil, err
+		}
+		return STORM{Steps: 2 * maxSteps}.Plan(p, s)
+	},
+	sampledCandidate,
+}
+
+// sampledCandidate is DP-SGD: on samples of a tenth, or of as much as the limit
+// leaves each of its steps.
+func sampledCandidate(p Problem, s Size, g Goal) (Plan, error) {
+	if g.Budget == (account.Budget{}) {
+		return nil, nil
+	}
+	c := SGD{Sampling: .1}
+	steps := c.rule(p, s)
+	if g.Passes > 0 {
+		c.Sampling = min(g.Passes/float64(steps), 1)
+		c.Steps = min(steps, int(g.Passes/c.Sampling))
+	}
+	plan, err := c.Plan(p, s, g.Budget)
+	if err != nil {
+		return nil, nil // a budget that no noise multiplier in reach serves
+	}
+	return plan, nil
+}
+
+// caution is by how much a prediction may be too low on a convex data term.
+func caution(o Outline) float64 {
+	switch {
+	case o.Output != TailAverage.String():
+		return 1
+	case o.Algorithm == "dp-sgd":
+		return 1.5
+	}
+	return averagingMargin
+}
+
 const averagingMargin = 1.15
 
 // Why says in a few words why the first candidate was chosen.
-func Why(list []Candidate) string {
-	best := list[0].Outline
+func Why(list []Candidate, g Goal) string {
 	for _, c := range list[1:] {
-		if c.Outline.Predicted < best.Predicted {
+		if c.Predicted < list[0].Predicted {
 			return fmt.Sprintf("predicted within %.0f%% of %s, whose prediction leaves out the cost of averaging on a curved loss",
 				100*(averagingMargin-1), c.Outline.Algorithm)
 		}
 	}
-	return "the smallest predicted gradient norm"
+	return "the smallest predicted " + g.Success.Describe()
 }

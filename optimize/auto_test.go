@@ -26,11 +26,11 @@ func TestAuto(t *testing.T) {
 		for _, N := range []float64{.01, 1, 30, 500, 5000, 1e5, 1e8} {
 			for _, neighbours := range []float64{0, 1} {
 				s := optimize.Size{Records: N * math.Sqrt(50) / .3, Mu: .3, Neighbours: neighbours}
-				list, err := optimize.Auto(p.Public, s)
+				list, err := optimize.Auto(p.Public, s, optimize.Goal{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				again, err := optimize.Auto(p.Public, s)
+				again, err := optimize.Auto(p.Public, s, optimize.Goal{})
 				if err != nil || !reflect.DeepEqual(outlines(list), outlines(again)) {
 					t.Errorf("%s: twice: %+v, %+v", p.Name, outlines(list), outlines(again))
 				}
@@ -40,8 +40,8 @@ func TestAuto(t *testing.T) {
 					o := c.Outline
 					names[o.Algorithm]++
 					key := o.Predicted
-					if o.Algorithm == "storm" && p.Public.Constants.Curvature.Lo >= 0 {
-						key /= 1.15
+					if o.Algorithm != "storm" && p.Public.Constants.Curvature.Lo >= 0 {
+						key *= 1.15
 					}
 					if !(key >= last) || math.IsInf(o.Predicted, 0) || o != c.Plan.Outline() {
 						t.Errorf("%s, N = %v: %s predicted %v after %v", p.Name, N, o.Algorithm, o.Predicted, last)
@@ -67,7 +67,7 @@ func TestAutoAtExtremes(t *testing.T) {
 			{Records: 1, Mu: 1e-6}, {Records: 1, Mu: 1}, {Records: 1e12, Mu: 5}, {Records: 1e5, Mu: .2, Neighbours: 1},
 		} {
 			for _, l := range []loss.Loss{loss.Logistic(), loss.Tanh()} {
-				list, err := optimize.Auto(optimize.Problem{Dim: d, RankOne: true, Constants: l.Constants()}, s)
+				list, err := optimize.Auto(optimize.Problem{Dim: d, RankOne: true, Constants: l.Constants()}, s, optimize.Goal{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,14 +90,14 @@ func TestAutoAtExtremes(t *testing.T) {
 func TestWhy(t *testing.T) {
 	with := func(predicted ...float64) (list []optimize.Candidate) {
 		for i, v := range predicted {
-			list = append(list, optimize.Candidate{Outline: optimize.Outline{Algorithm: []string{"storm", "gd", "spiderboost"}[i], Predicted: v}})
+			list = append(list, optimize.Candidate{Outline: optimize.Outline{Algorithm: []string{"storm", "gd", "spiderboost"}[i]}, Predicted: v})
 		}
 		return list
 	}
-	if why := optimize.Why(with(1, 2, 3)); why != "the smallest predicted gradient norm" {
+	if why := optimize.Why(with(1, 2, 3), optimize.Goal{}); why != "the smallest predicted gradient norm" {
 		t.Errorf("smallest: %q", why)
 	}
-	if why := optimize.Why(with(2.2, 2, 3)); !strings.HasPrefix(why, "predicted within 15% of gd, ") {
+	if why := optimize.Why(with(2.2, 2, 3), optimize.Goal{}); !strings.HasPrefix(why, "predicted within 15% of gd, ") {
 		t.Errorf("second smallest: %q", why)
 	}
 }

@@ -268,7 +268,7 @@ func TestInvalidProblems(t *testing.T) {
 				t.Errorf("%s: error %v: want %q", m.name, err, want)
 			}
 		}
-		if _, err := optimize.Auto(p, s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := optimize.Auto(p, s, optimize.Goal{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("auto: error %v: want %q", err, want)
 		}
 	}

@@ -68,7 +68,7 @@ func (c SGD) Plan(p Problem, s Size, b account.Budget) (*SGDPlan, error) {
 		c.StepScale = p.defaultStepScale()
 	}
 	if c.Steps == 0 {
-		c.Steps = stepCount(4 * p.initialGradient() * s.Effective(p) / (2 * p.Constants.Lipschitz * c.StepScale))
+		c.Steps = c.rule(p, s)
 	}
 	switch {
 	case !(c.Sampling > 0 && c.Sampling <= 1):
@@ -111,19 +111,29 @@ func (c SGD) Plan(p Problem, s Size, b account.Budget) (*SGDPlan, error) {
 	return plan, nil
 }
 
-// predict takes the batches' noise for that of full batches with the same
-// variance; the sampling's own noise, which vanishes with the gradient, is left
-// out, and Adam is taken for SGD.
+// rule is GD's rule for the number of steps.
+func (c SGD) rule(p Problem, s Size) int {
+	h := c.StepScale
+	if h == 0 {
+		h = p.defaultStepScale()
+	}
+	return stepCount(4 * p.initialGradient() * s.Effective(p) / (2 * p.Constants.Lipschitz * h))
+}
+
+// predict takes Adam for SGD. Sampling adds to the noise: records' gradients are
+// taken to scatter by L0.
 func (g *SGDPlan) predict(s Size, z, sampling float64) Forecast {
-	full := &GDPlan{problem: g.problem, outline: g.outline, choice: g.choice, charges: make([]float64, g.choice.steps)}
+	p, eta := g.problem, g.outline.StepSize
 	if g.adam {
-		full.outline.StepSize = g.problem.stepSize(g.problem.defaultStepScale())
+		eta = p.stepSize(p.defaultStepScale())
 	}
-	// Noise z C/(q n) a step is that of a charge of (neighbours q/z)^2.
-	for t := range full.charges {
-		full.charges[t] = math.Pow(s.neighbours()*sampling/z, 2)
+	alike := make([]float64, g.choice.steps)
+	for t := range alike {
+		alike[t] = 1
 	}
-	return full.predict(s)
+	batch, l0 := sampling*s.Records, p.Constants.Lipschitz
+	variance := math.Pow(z*l0/batch, 2) + (1-sampling)*l0*l0/(batch*float64(p.Dim))
+	return p.forecast(eta, s.Records, g.choice.weights(alike), func(int, float64) (K, fresh float64) { return 1, variance })
 }
 
 // Outline describes the plan.

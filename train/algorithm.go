@@ -28,7 +28,11 @@ func (t Train) Plan(p optimize.Problem, s optimize.Size, b account.Budget) (opti
 	ball := optimize.Ball{Fraction: t.BallFraction}
 	switch t.Algorithm {
 	case "", "auto":
-		list, err := optimize.Auto(p, s)
+		goal, err := t.goal(b)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, err := optimize.Auto(p, s, goal)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -62,10 +66,24 @@ func (t Train) Plan(p optimize.Problem, s optimize.Size, b account.Budget) (opti
 	return nil, nil, fmt.Errorf("train.algorithm = %q: must be one of %v", t.Algorithm, Algorithms())
 }
 
+// goal is what auto compares plans by. Methods on Poisson samples leave nothing
+// for a measurement.
+func (t Train) goal(b account.Budget) (optimize.Goal, error) {
+	success, err := optimize.ParseSuccess(t.Goal)
+	if err != nil {
+		return optimize.Goal{}, fmt.Errorf("train.goal: %w", err)
+	}
+	g := optimize.Goal{Success: success, Passes: t.Passes}
+	if t.Measure == 0 {
+		g.Budget = b
+	}
+	return g, nil
+}
+
 // check refuses settings that the algorithm would ignore.
 func (t Train) check() error {
 	takes := map[string][]string{
-		"auto":        nil,
+		"auto":        {"goal", "passes"},
 		"gd":          {"steps", "step_scale", "multiplier", "output"},
 		"spiderboost": {"steps", "step_scale", "period", "anchor_share", "ball_fraction", "theorem", "output", "anchor_batch", "difference_batch"},
 		"storm":       {"steps", "step_scale", "front_load", "ball_fraction", "output"},
@@ -84,7 +102,7 @@ func (t Train) check() error {
 		name string
 		set  bool
 	}{
-		{"steps", t.Steps != 0}, {"step_scale", t.StepScale != 0}, {"multiplier", t.Multiplier != 0},
+		{"goal", t.Goal != ""}, {"passes", t.Passes != 0}, {"steps", t.Steps != 0}, {"step_scale", t.StepScale != 0}, {"multiplier", t.Multiplier != 0},
 		{"output", t.Output != ""}, {"period", t.Period != 0}, {"anchor_share", t.AnchorShare != 0},
 		{"ball_fraction", t.BallFraction != 0}, {"front_load", t.FrontLoad != 0}, {"theorem", t.Theorem},
 		{"sampling", t.Sampling != 0}, {"rate", t.Rate != 0}, {"anchor_batch", t.AnchorBatch != 0}, {"difference_batch", t.DifferenceBatch != 0},

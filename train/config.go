@@ -60,7 +60,11 @@ type Privacy struct {
 type Train struct {
 	// Algorithm is one of Algorithms; empty for the first.
 	Algorithm string `yaml:"algorithm"`
-	Steps     int    `yaml:"steps"`
+	// Goal is what auto compares plans by: gradient (the default), population or
+	// excess-risk; Passes, if > 0, the most passes over the table it may plan.
+	Goal   string  `yaml:"goal"`
+	Passes float64 `yaml:"passes"`
+	Steps  int     `yaml:"steps"`
 	// StepScale is h in the step size h/L1.
 	StepScale float64 `yaml:"step_scale"`
 	// Multiplier stretches the default number of steps.

@@ -49,7 +49,8 @@ type Planned struct {
 	// Candidates are all algorithms that auto compared, the chosen one first;
 	// nil when the configuration names its algorithm.
 	Candidates []optimize.Candidate
-	// Why says why auto chose the first.
+	// Goal is what auto compared them by, and Why says why it chose the first.
+	Goal optimize.Goal
 	Why string
 }
 
@@ -125,7 +126,10 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 		Records:    records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates,
 	}
 	if candidates != nil {
-		planned.Why = optimize.Why(candidates)
+		if planned.Goal, err = c.Train.goal(budget); err != nil {
+			return nil, Planned{}, nil, err
+		}
+		planned.Why = optimize.Why(candidates, planned.Goal)
 	}
 	return plan, planned, l, nil
 }
