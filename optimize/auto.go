@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -29,6 +30,8 @@ type Candidate struct {
 // data terms this was measured to cost gd up to a third in the gradient norm
 // below N of 1000, and more where early steps weigh as much as late ones, as in
 // dp-sgd; there averages are ranked as if predicted 15% higher, dp-sgd's 50%.
+//
+// Sampling saves passes, not privacy: without a limit on passes dp-sgd is last.
 func Auto(p Problem, s Size, g Goal) ([]Candidate, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -54,7 +57,10 @@ func Auto(p Problem, s Size, g Goal) ([]Candidate, error) {
 	}
 	lo, _ := p.Curvature()
 	key := func(c Candidate) float64 {
-		if lo < 0 {
+		switch {
+		case c.Outline.Algorithm == "dp-sgd" && g.Passes == 0:
+			return math.Inf(1)
+		case lo < 0:
 			return c.Predicted
 		}
 		return c.Predicted * caution(c.Outline)

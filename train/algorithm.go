@@ -66,15 +66,16 @@ func (t Train) Plan(p optimize.Problem, s optimize.Size, b account.Budget) (opti
 	return nil, nil, fmt.Errorf("train.algorithm = %q: must be one of %v", t.Algorithm, Algorithms())
 }
 
-// goal is what auto compares plans by. Methods on Poisson samples leave nothing
-// for a measurement.
+// goal is what auto compares plans by. Methods on Poisson samples, whose planning
+// takes longest, leave nothing for a measurement, and are not chosen where
+// passes are not limited.
 func (t Train) goal(b account.Budget) (optimize.Goal, error) {
 	success, err := optimize.ParseSuccess(t.Goal)
 	if err != nil {
 		return optimize.Goal{}, fmt.Errorf("train.goal: %w", err)
 	}
 	g := optimize.Goal{Success: success, Passes: t.Passes}
-	if t.Measure == 0 {
+	if t.Measure == 0 && t.Passes > 0 {
 		g.Budget = b
 	}
 	return g, nil

@@ -51,7 +51,7 @@ type Planned struct {
 	Candidates []optimize.Candidate
 	// Goal is what auto compared them by, and Why says why it chose the first.
 	Goal optimize.Goal
-	Why string
+	Why  string
 }
 
 // Fitted is what a fit released and what it cost.
@@ -95,7 +95,27 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 		}
 	}
 	_, planned, _, err := c.settle(budget, float64(n))
+	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
+		return planned, err
+	}
+	// The list also holds what Fit need not plan, since it would not choose it.
+	problem, _, err := c.problem()
+	if err != nil {
+		return Planned{}, err
+	}
+	goal := planned.Goal
+	goal.Budget = budget
+	planned.Candidates, err = optimize.Auto(problem, c.size(budget, float64(n)), goal)
 	return planned, err
+}
+
+// size is what plans may know of the table.
+func (c *Config) size(b account.Budget, records float64) optimize.Size {
+	s := optimize.Size{Records: records, Mu: b.Mu() * math.Sqrt(1-c.Train.Measure), Neighbours: 2}
+	if b.Relation() == account.AddOrRemove {
+		s.Neighbours = 1
+	}
+	return s
 }
 
 // settle makes the plan for a public number of records.
@@ -107,11 +127,7 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {
 		return nil, Planned{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
 	}
-	size := optimize.Size{Records: records, Mu: budget.Mu() * math.Sqrt(1-c.Train.Measure), Neighbours: 2}
-	if budget.Relation() == account.AddOrRemove {
-		size.Neighbours = 1
-	}
-	plan, candidates, err := c.Train.Plan(problem, size, budget)
+	plan, candidates, err := c.Train.Plan(problem, c.size(budget, records), budget)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}

@@ -22,7 +22,7 @@ func outline(p train.Planned) string {
 	line("steps", "%d of size %.4g; clip norm %v", o.Steps, o.StepSize, o.Clip)
 	line("charges", "%s", o.Charges)
 	line("output", "%s", o.Output)
-	line("expect", "gradient norm %.3g; floor r %.3g, effective size N %.0f", o.Predicted, o.Floor, o.Effective)
+	line("expect", "gradient norm %.3g (the population's %.3g); floor r %.3g, effective size N %.0f", o.Predicted, o.Population, o.Floor, o.Effective)
 	line("lower bound", "a constant times %.3g, for any private algorithm on the worst such problem (Arora et al. 2023)", p.LowerBound)
 	if p.Why != "" {
 		line("chosen", "%s", p.Why)
@@ -32,7 +32,12 @@ func outline(p train.Planned) string {
 		if i == 0 {
 			name = "considered"
 		}
-		line(name, "%-12s %5d steps, gradient norm %.3g, %.2f times the floor", c.Outline.Algorithm, c.Outline.Steps, c.Outline.Predicted, c.Outline.Predicted/c.Outline.Floor)
+		floors := ""
+		if c.Predicted == c.Outline.Predicted {
+			floors = fmt.Sprintf(", %.2f times the floor", c.Predicted/c.Outline.Floor)
+		}
+		line(name, "%-14s %4d steps, %5.4g passes, %s %.3g%s", c.Outline.Algorithm, c.Outline.Steps, c.Outline.Passes,
+			p.Goal.Success.Describe(), c.Predicted, floors)
 	}
 	if o.Effective < 30 {
 		line("warning", "N is below 30: at this budget the table is too small for a useful model")
