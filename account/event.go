@@ -21,6 +21,20 @@ const (
 	SampledGaussian Kind = "sampled-gaussian"
 )
 
+// Basis is why the stated sensitivity of an event holds. Bases are added as they
+// are proven; one that is not known is refused.
+type Basis string
+
+const (
+	// Clipped, the zero value: the curator clips what each record contributes,
+	// so that the sensitivity holds for any loss.
+	Clipped Basis = ""
+	// Stability: the release is made by steps that do not take two points
+	// apart, because the loss is convex and as smooth as it declares. Both are
+	// trusted. It is for replace-one.
+	Stability Basis = "stability"
+)
+
 // Event is one release as privacy sees it: the law of its noise, not its
 // value. It is necessary and sufficient for accounting. Events are values;
 // once in a ledger they cannot be changed.
@@ -48,6 +62,11 @@ type Event struct {
 	Sampling float64 `json:"sampling,omitempty"`
 	// Epsilon is the range of a selection; 0 for other kinds.
 	Epsilon float64 `json:"epsilon,omitempty"`
+	// Basis is why Sensitivity holds; absent where clipping enforces it.
+	Basis Basis `json:"basis,omitempty"`
+	// Loss is the name of the loss that a basis of Stability trusts; absent
+	// otherwise.
+	Loss string `json:"loss,omitempty"`
 	// Simulated is true when the noise did not come from secret coins. Such an
 	// event protects nobody.
 	Simulated bool `json:"simulated,omitempty"`
@@ -57,6 +76,19 @@ type Event struct {
 // computed here. sensitivity and sigma must be finite and > 0.
 func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (Event, error) {
 	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma}
+	charge, err := e.recharge()
+	if err != nil {
+		return Event{}, err
+	}
+	e.Charge = charge
+	return e, nil
+}
+
+// StabilityEvent returns the event of a Gaussian release whose sensitivity rests
+// on the convexity and the declared smoothness of the loss that is named. cohort
+// must not be Everyone.
+func StabilityEvent(question, loss string, cohort uint64, sensitivity, sigma float64) (Event, error) {
+	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma, Basis: Stability, Loss: loss}
 	charge, err := e.recharge()
 	if err != nil {
 		return Event{}, err
@@ -79,6 +111,9 @@ func SampledEvent(question string, sampling, contribution, sigma float64) (Event
 func (e Event) recharge() (float64, error) {
 	if e.Kind != Selection && e.Epsilon != 0 {
 		return 0, fmt.Errorf("account: epsilon = %v: must be absent for kind %q", e.Epsilon, e.Kind)
+	}
+	if err := e.checkBasis(); err != nil {
+		return 0, err
 	}
 	switch e.Kind {
 	case Selection:
@@ -112,6 +147,26 @@ func (e Event) recharge() (float64, error) {
 		return 0, nil
 	}
 	return charge, nil
+}
+
+// checkBasis demands of a basis that it is known, and of Stability that it is for
+// a Gaussian release on a drawn cohort and names the loss it trusts.
+func (e Event) checkBasis() error {
+	switch {
+	case e.Basis == Clipped && e.Loss != "":
+		return fmt.Errorf("account: loss = %q: must be absent without basis %q", e.Loss, Stability)
+	case e.Basis == Clipped:
+		return nil
+	case e.Basis != Stability:
+		return fmt.Errorf("account: basis = %q: must be absent or %q", e.Basis, Stability)
+	case e.Kind != Gaussian:
+		return fmt.Errorf("account: basis = %q: must be absent for kind %q", e.Basis, e.Kind)
+	case e.Cohort == Everyone:
+		return fmt.Errorf("account: cohort = %d: must not be that of everyone for basis %q", e.Cohort, e.Basis)
+	case e.Loss == "":
+		return fmt.Errorf("account: loss = \"\": must name the loss that basis %q trusts", e.Basis)
+	}
+	return nil
 }
 
 // Check reports whether the event's charge covers its law: it returns an

@@ -70,6 +70,9 @@ func (l *Ledger) Reserve(e Event) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
+	if r := l.budget.Relation(); e.Basis == Stability && r != ReplaceOne {
+		return fmt.Errorf("account: basis = %q: relation = %v: must be replace-one", e.Basis, r)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.Kind == SampledGaussian {

@@ -42,7 +42,10 @@ func (d *document) check() (epsilon float64, err error) {
 	if err := d.checkTexts(); err != nil {
 		return 0, err
 	}
-	return epsilon, d.checkEvents()
+	if err := d.checkEvents(); err != nil {
+		return 0, err
+	}
+	return epsilon, d.checkStability()
 }
 
 // check recomputes epsilon. It allows no tolerance: a budget's mu is the

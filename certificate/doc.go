@@ -15,6 +15,10 @@
 // any record and that it is within mu^2. A certificate of simulated coins can be
 // written and read but is never verified: such a run protects nobody.
 //
+// The sensitivity of a release is enforced by clipping, unless its event has the
+// basis "stability": then it rests on the convexity and the declared smoothness
+// of the loss that the event names, and the certificate lists that as trusted.
+//
 // A certificate holds no records, no statistic of them and no digest of the
 // table. It holds the SHA-256 of the model file, which is itself a released
 // output.

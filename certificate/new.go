@@ -26,7 +26,8 @@ type Params struct {
 	Complete bool
 	// Coins must agree with the events: all of them are marked simulated, or none.
 	Coins Coins
-	// Trusted lists the assumptions that are trusted rather than enforced.
+	// Trusted lists the assumptions that are trusted rather than enforced, beside
+	// those of releases by stability, which New adds.
 	Trusted []string
 	// ModelSHA256 is of the model file's bytes, in lower-case hexadecimal. It may
 	// be empty for an interrupted run that wrote none.
@@ -61,6 +62,7 @@ func New(p Params) (*Certificate, error) {
 		ModelSHA256: p.ModelSHA256,
 		Events:      append([]account.Event{}, p.Events...),
 	}
+	d.Trusted = append(d.Trusted, d.untold()...)
 	if p.Schedule != nil {
 		d.Basis, d.Claim.Mu, d.Schedule = BasisSchedule, p.Schedule.Mu(), p.Schedule.Steps()
 	}

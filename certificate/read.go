@@ -20,7 +20,7 @@ var (
 	stepsMembers     = []string{"noise_multiplier", "sampling", "count"}
 	eventMembers     = []string{
 		"index", "kind", "question", "cohort", "sensitivity", "sigma", "charge",
-		"sampling", "epsilon", "simulated", // optional
+		"sampling", "epsilon", "basis", "loss", "simulated", // optional
 	}
 )
 
@@ -123,7 +123,7 @@ func readSteps(o object, s *account.SampledSteps) {
 }
 
 func readEvent(o object, e *account.Event) {
-	o.only(eventMembers, "sampling", "epsilon", "simulated")
+	o.only(eventMembers, "sampling", "epsilon", "basis", "loss", "simulated")
 	o.decode("index", &e.Index)
 	o.decode("kind", &e.Kind)
 	o.decode("question", &e.Question)
@@ -136,6 +136,12 @@ func readEvent(o object, e *account.Event) {
 	}
 	if _, given := o.members["epsilon"]; given {
 		o.decode("epsilon", &e.Epsilon)
+	}
+	if _, given := o.members["basis"]; given {
+		o.decode("basis", &e.Basis)
+	}
+	if _, given := o.members["loss"]; given {
+		o.decode("loss", &e.Loss)
 	}
 	if _, given := o.members["simulated"]; given {
 		o.decode("simulated", &e.Simulated)

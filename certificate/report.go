@@ -21,10 +21,13 @@ type Report struct {
 	Mu float64 `json:"mu"`
 	// Charged is the largest total charged to any record; at most Mu^2. It is
 	// informational: the guarantee is Mu.
-	Charged  float64 `json:"charged"`
-	Records  int64   `json:"records"`
-	Events   int     `json:"events"`
-	Complete bool    `json:"complete"`
+	Charged float64 `json:"charged"`
+	Records int64   `json:"records"`
+	Events  int     `json:"events"`
+	// Stable is how many of the events rest on the convexity and the declared
+	// smoothness of a loss, which Trusted then names, beside Basis.
+	Stable   int  `json:"stable,omitempty"`
+	Complete bool `json:"complete"`
 	// Trusted lists assumptions on which the guarantee rests and that the program
 	// does not enforce.
 	Trusted []string `json:"trusted,omitempty"`
@@ -51,6 +54,9 @@ func (r *Report) String() string {
 	}
 	if r.Mu > 0 {
 		line("charged", "%.6g of mu^2 = %.6g, the largest total of a record (informational)", r.Charged, r.Mu*r.Mu)
+	}
+	if r.Stable > 0 {
+		line("stability", "the sensitivity of %d of %d releases is not enforced by clipping alone: it rests on what is trusted of a loss below", r.Stable, r.Events)
 	}
 	line("releases", "%d", r.Events)
 	if r.Complete {

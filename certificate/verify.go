@@ -17,6 +17,7 @@ import (
 //   - the charge of each event, from its sensitivity and noise: at most the
 //     stated one;
 //   - the largest total charged to any record: as stated, and at most mu^2;
+//   - that what releases by stability trust of a loss is listed as trusted;
 //   - that the coins were secret, and that relation, basis, counts and names are
 //     those a guarantee can be stated for.
 //
@@ -44,6 +45,7 @@ func (c *Certificate) Verify() (*Report, error) {
 		Records:  d.Records,
 		Events:   len(d.Events),
 		Complete: d.Complete,
+		Stable:   d.stable(),
 		Trusted:  c.Trusted(),
 	}, nil
 }

@@ -18,6 +18,7 @@ var carriers = map[string]string{
 	"(*Session).Ask":          "the release: noise added, charge reserved first",
 	"(*Session).OpenPrefix":   "a *PrefixSum, opaque; nothing is computed yet",
 	"(*Session).Select":       "an index, drawn by the exponential mechanism, charge reserved first",
+	"(*Session).Stable":       "the release: noise added, charge reserved first",
 	"(*PrefixSum).Add":        "the release: noise added, charge reserved first",
 	"(PrefixSum).String":      "a fixed text",
 	"(PrefixSum).GoString":    "a fixed text",

@@ -44,7 +44,9 @@ type Config struct {
 type Session struct{ kernel *kernel.Session }
 
 // Open returns a simulated session.
-func Open(c Config) (*Session, error) {
+func Open(c Config) (*Session, error) { return open(c, nil) }
+
+func open(c Config, w kernel.Watcher) (*Session, error) {
 	dim := 0
 	if len(c.Rows) > 0 {
 		dim = len(c.Rows[0])
@@ -67,7 +69,7 @@ func Open(c Config) (*Session, error) {
 	binary.LittleEndian.PutUint64(seed[:], c.Seed)
 	k, err := kernel.New(kernel.Config{
 		Table: t, Loss: c.Loss, Budget: c.Budget, Declared: c.Declared, Workers: workers,
-		Coins: coin.Simulated(seed), Noiseless: c.Noiseless, Repeat: c.Repeat,
+		Coins: coin.Simulated(seed), Noiseless: c.Noiseless, Repeat: c.Repeat, Watcher: w,
 	})
 	if err != nil {
 		return nil, err

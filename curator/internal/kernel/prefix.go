@@ -110,7 +110,9 @@ func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 	if err != nil {
 		return query.Release{}, err
 	}
-	return p.release(q, item, event.Charge), nil
+	x := p.session.watch(q, members, event, p.grid)
+	x.item(p.spec, item)
+	return released(x, p.release(q, item, event.Charge))
 }
 
 // drawn returns the row numbers of a cohort that shares no record with any

@@ -64,7 +64,9 @@ func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) 
 			scores[i] = norm(answer, shifts[i])
 		}
 	}
-	return s.draw(scores, sel.Epsilon(), g.bits), nil
+	x := s.watch(sel, members, event, g)
+	x.scores(scores)
+	return released(x, s.draw(scores, sel.Epsilon(), g.bits))
 }
 
 // draw returns i with probability proportional to

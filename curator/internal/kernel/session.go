@@ -42,6 +42,9 @@ type Config struct {
 	// Repeat counts every row that many times over without storing it again;
 	// zero means once. Only simulations repeat rows: each copy is a record.
 	Repeat int
+	// Watcher is shown every exchange; nil for none. Only a session with
+	// simulated coins may have one.
+	Watcher Watcher
 }
 
 // Session answers questions about one table under one budget. It is safe for
@@ -53,6 +56,7 @@ type Session struct {
 	noiseless bool
 	simulated bool
 	repeat    int64
+	watcher   Watcher
 
 	mu      sync.Mutex
 	coins   *coin.Secret
@@ -76,6 +80,9 @@ func New(c Config) (*Session, error) {
 	case relation == account.AddOrRemove && !(c.Declared >= 1 && c.Declared <= math.MaxInt32):
 		return nil, fmt.Errorf("curator: declared records = %v: must be between 1 and 2^31 under add-or-remove", c.Declared)
 	}
+	if c.Watcher != nil && !c.Coins.Simulated() {
+		return nil, errors.New("curator: watcher: secret coins must not be watched")
+	}
 	e, err := engine.New(c.Table, c.Loss, c.Workers)
 	if err != nil {
 		return nil, err
@@ -88,6 +95,7 @@ func New(c Config) (*Session, error) {
 		noiseless: c.Noiseless,
 		simulated: c.Noiseless || c.Coins.Simulated() || c.Repeat > 1,
 		repeat:    int64(max(c.Repeat, 1)),
+		watcher:   c.Watcher,
 	}
 	if relation == account.ReplaceOne {
 		s.declared = float64(c.Table.Len()) * float64(s.repeat)
@@ -131,11 +139,15 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	if err != nil {
 		return query.Release{}, err
 	}
+	x := s.watch(q, members, event, g)
+	x.exact(answer)
 	if shift != nil {
 		answer = []int64{norm(answer, shift)}
+		x.scores(answer)
 	}
 	s.addNoise(answer, g.bits)
-	return s.release(q, g, answer, event.Charge), nil
+	x.noisy(answer)
+	return released(x, s.release(q, g, answer, event.Charge))
 }
 
 // sum returns the exact residuals in grid steps; nil members are all records.

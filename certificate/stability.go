@@ -1,0 +1,52 @@
+package certificate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// StabilityAssumption is what releases with the basis account.Stability trust of
+// the loss that they name. A certificate of such releases lists it as trusted.
+func StabilityAssumption(loss string) string {
+	return fmt.Sprintf("the loss %s is convex and as smooth as it declares (basis %q)", loss, account.Stability)
+}
+
+// stable counts the events that rest on stability.
+func (d *document) stable() int {
+	n := 0
+	for _, e := range d.Events {
+		if e.Basis == account.Stability {
+			n++
+		}
+	}
+	return n
+}
+
+// untold returns the assumptions of the events that are not listed as trusted.
+func (d *document) untold() []string {
+	var list []string
+	for _, e := range d.Events {
+		if e.Basis != account.Stability {
+			continue
+		}
+		if a := StabilityAssumption(e.Loss); !slices.Contains(d.Trusted, a) && !slices.Contains(list, a) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// checkStability demands of releases by stability that what they trust is listed,
+// and that records were replaced: adding one would shift the others.
+func (d *document) checkStability() error {
+	if n := d.stable(); n > 0 && d.Claim.Relation != account.ReplaceOne {
+		return unsound("claim.relation", d.Claim.Relation, "must be replace-one for releases with basis %q", account.Stability)
+	}
+	if list := d.untold(); len(list) > 0 {
+		return unsound("trusted", len(d.Trusted), "must contain %s", strconv.Quote(list[0]))
+	}
+	return nil
+}

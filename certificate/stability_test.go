@@ -1,0 +1,95 @@
+package certificate
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// stableParams are of a run with two releases by stability among others.
+func stableParams(t testing.TB) Params {
+	t.Helper()
+	p := params(t)
+	for _, loss := range []string{"huber(0.5)", "huber(0.5)"} {
+		e, err := account.StabilityEvent("stable sgd", loss, 3, .25, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Index = len(p.Events)
+		p.Events = append(p.Events, e)
+	}
+	return p
+}
+
+// TestStabilityIsToldAsTrusted: the events name their basis and loss, the list of
+// trusted assumptions names them once, and so does what verification reports.
+func TestStabilityIsToldAsTrusted(t *testing.T) {
+	c := mustNew(t, stableParams(t))
+	want := `the loss huber(0.5) is convex and as smooth as it declares (basis "stability")`
+	if got := c.Trusted(); !slices.Equal(got, []string{"smoothness of the loss", "the clock", want}) {
+		t.Errorf("trusted: %q", got)
+	}
+	if !bytes.Contains(c.text, []byte("\"basis\": \"stability\",\n      \"loss\": \"huber(0.5)\"")) {
+		t.Errorf("no basis and loss in\n%s", c.text)
+	}
+	r, err := c.Verify()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stable != 2 || !slices.Contains(r.Trusted, want) {
+		t.Errorf("report: %+v", r)
+	}
+	for _, text := range []string{"2 of 7 releases", "huber(0.5) is convex and as smooth as it declares", "TRUSTED"} {
+		if !strings.Contains(r.String(), text) {
+			t.Errorf("no %q in\n%s", text, r)
+		}
+	}
+	again, err := Parse(c.text)
+	if err != nil || !slices.Equal(again.Events(), c.Events()) {
+		t.Errorf("read back: %+v, %v", again.Events(), err)
+	}
+	if r, err := mustNew(t, params(t)).Verify(); err != nil || r.Stable != 0 || strings.Contains(r.String(), "stability") {
+		t.Errorf("a run without: %+v, %v", r, err)
+	}
+}
+
+// TestUntoldStabilityIsUnsound: a file, resealed, that does not list what it
+// trusts, or has a basis that cannot be.
+func TestUntoldStabilityIsUnsound(t *testing.T) {
+	text := string(mustNew(t, stableParams(t)).text)
+	for name, c := range map[string]struct{ old, new, want string }{
+		"not listed":    {",\n    \"the loss huber(0.5) is convex and as smooth as it declares (basis \\\"stability\\\")\"", "", "trusted = 2: must contain"},
+		"another loss":  {`"loss": "huber(0.5)"`, `"loss": "huber(0.25)"`, "trusted = 3: must contain"},
+		"no loss":       {`"loss": "huber(0.5)"`, `"loss": ""`, "must name the loss"},
+		"unknown basis": {`"basis": "stability"`, `"basis": "luck"`, `basis = "luck"`},
+		"no basis":      {"\"basis\": \"stability\",\n      ", "", "must be absent without basis"},
+		"everyone":      {"\"cohort\": 3", "\"cohort\": 0", "must not be that of everyone"},
+		"add-or-remove": {`"replace-one"`, `"add-or-remove"`, "claim.relation = add-or-remove"},
+	} {
+		altered := strings.ReplaceAll(text, c.old, c.new)
+		if altered == text {
+			t.Fatalf("%s: nothing to alter", name)
+		}
+		_, err := verdict(seal([]byte(altered[:strings.LastIndex(altered, checksumStart)])))
+		if !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v: want an error about %q", name, err, c.want)
+		}
+	}
+}
+
+func TestEveryAlterationOfStabilityIsRefused(t *testing.T) {
+	c := mustNew(t, stableParams(t))
+	root := parseNode(t, c.text)
+	for _, a := range root.alterations("") {
+		a.do()
+		data := root.file(t)
+		a.undo()
+		if _, err := verdict(data); err == nil {
+			t.Errorf("%s: accepted", a.name)
+		}
+	}
+}

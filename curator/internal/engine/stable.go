@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"context"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Loss returns the loss.
+func (e *Engine) Loss() loss.Loss { return e.loss }
+
+// Average takes one pass of projected SGD over the given members, in their
+// order, and returns the average of its iterates less the start, rounded to grid
+// steps of which scale are in a unit. The loss must be rank-one.
+//
+// docs/exactness.md bounds how far two such passes come apart; it counts the
+// roundings below, one by one.
+func (e *Engine) Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, ok := e.loss.(loss.RankOne)
+	if !ok {
+		return nil, ErrLoss
+	}
+	// Whether to go on is asked of the standard library's context, whose errors
+	// stay, rather than of whatever the caller passed.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := newWalk(l, p, e.table.Stride())
+	arrived := make(chan bool)
+	go func() {
+		// Neither a panic, which may carry a record's values, nor the end of the
+		// goroutine tells more than that the loss failed.
+		done := false
+		defer func() {
+			_ = recover()
+			arrived <- done
+		}()
+		done = w.over(ctx, e.table, members)
+	}()
+	if !<-arrived {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return nil, ErrLoss
+	}
+	answer := make([]int64, e.table.Dim())
+	for j := range answer {
+		mean := w.sum[j] / float64(len(members))
+		answer[j] = Round(float64((mean - p.Start[j]) * scale))
+	}
+	return answer, nil
+}
+
+// walk is a pass under way. All vectors are padded to the stride.
+type walk struct {
+	loss   loss.RankOne
+	target loss.Target
+	// A step takes w to keep w + shift - gain clip(slope) x.
+	keep, gain, clip float64
+	shift            []float64
+	radius           float64
+	centre           []float64
+
+	at []float64
+	// sum is that of the iterates up to the last tile, tile that since.
+	sum, tile []float64
+
+	// The rows of a tile.
+	rows    [tileRows][]float32
+	targets [tileRows]float64
+	// read is a sum of what was read, which keeps the compiler from not reading.
+	read float32
+	// One record's, as a loss takes them.
+	slope, margin, y [1]float64
+}
+
+func newWalk(l loss.RankOne, p query.Pass, stride int) *walk {
+	w := &walk{
+		loss: l, target: l.Target(),
+		keep: Keep(p), gain: p.Gain(), clip: p.Clip, shift: make([]float64, stride),
+		radius: p.Radius, centre: make([]float64, stride),
+		at: pad(p.Start, stride), sum: make([]float64, stride), tile: make([]float64, stride),
+	}
+	copy(w.shift, Shift(p))
+	copy(w.centre, p.Centre)
+	return w
+}
+
+// Keep returns the factor by which the regularizer shrinks a point in one step.
+func Keep(p query.Pass) float64 { return 1 - float64(p.Step*p.Lambda) }
+
+// Shift returns what the regularizer's linear part adds in one step.
+func Shift(p query.Pass) []float64 {
+	s := make([]float64, len(p.Start))
+	for j, v := range p.Linear {
+		s[j] = float64(p.Step * v)
+	}
+	return s
+}
+
+// over walks over the members; false if the context ended it. The last record's
+// step would lead to a point that is not averaged, and is not taken.
+func (w *walk) over(ctx context.Context, t *row.Table, members []int32) bool {
+	for len(members) > 0 {
+		if ctx.Err() != nil {
+			return false
+		}
+		n := min(tileRows, len(members))
+		w.fetch(t, members[:n])
+		members = members[n:]
+		steps := n
+		if len(members) == 0 {
+			steps--
+		}
+		for i := range steps {
+			w.step(w.rows[i], w.targets[i])
+		}
+		if len(members) == 0 {
+			add(w.tile, w.at)
+		}
+		add(w.sum, w.tile)
+		clear(w.tile)
+	}
+	return true
+}
+
+// fetch finds the rows of a tile and reads one number of each cache line of
+// theirs, so that the walk, whose steps wait for each other, need not wait for
+// memory too.
+func (w *walk) fetch(t *row.Table, members []int32) {
+	for i, r := range members {
+		w.rows[i], w.targets[i] = t.Row(int(r))
+		for x := w.rows[i]; ; x = x[line:] {
+			w.read += x[0]
+			if len(x) <= line {
+				break
+			}
+		}
+	}
+}
+
+// line is the number of float32s of a cache line.
+const line = 16
+
+// step counts the iterate in and moves on by one record.
+func (w *walk) step(x []float32, y float64) {
+	c := float64(w.gain * w.slopeAt(x, y))
+	if w.radius == 0 {
+		advance(w.at, w.tile, w.shift, x, w.keep, c)
+		return
+	}
+	square := advanceFrom(w.at, w.tile, w.shift, x, w.keep, c, w.centre)
+	if norm := math.Sqrt(square); norm > w.radius {
+		shrink(w.at, w.centre, w.radius/norm)
+	}
+}
+
+// slopeAt returns the record's clipped slope. It is 0 for a faulty record, and
+// for a target that the loss is not made for: with it the slope may rise faster
+// than is declared.
+func (w *walk) slopeAt(x []float32, y float64) float64 {
+	if !meant(w.target, y) {
+		return 0
+	}
+	w.margin[0], w.y[0] = dot(w.at, x), y
+	w.loss.Slopes(w.slope[:], w.margin[:], w.y[:])
+	s := w.slope[0]
+	if s != s {
+		return 0
+	}
+	return min(max(s, -w.clip), w.clip)
+}
+
+// meant reports whether a loss with that target is made for y. NaN, which marks
+// faulty records, is not meant.
+func meant(t loss.Target, y float64) bool {
+	switch t {
+	case loss.Binary:
+		return y == 1 || y == -1
+	case loss.Real:
+		return -1 <= y && y <= 1
+	}
+	return false
+}
+
+// advance adds w to sum and sets it to keep*w + shift - c*x. All have one
+// length, a multiple of row.Lane.
+func advance(w, sum, shift []float64, x []float32, keep, c float64) {
+	sum, shift, x = sum[:len(w)], shift[:len(w)], x[:len(w)]
+	for j := 0; j <= len(w)-half; j += half {
+		p, s := (*[half]float64)(w[j:]), (*[half]float64)(sum[j:])
+		b, r := (*[half]float64)(shift[j:]), (*[half]float32)(x[j:])
+		v0, v1, v2, v3 := p[0], p[1], p[2], p[3]
+		s[0] += v0
+		s[1] += v1
+		s[2] += v2
+		s[3] += v3
+		p[0] = float64(float64(keep*v0)+b[0]) - float64(c*float64(r[0]))
+		p[1] = float64(float64(keep*v1)+b[1]) - float64(c*float64(r[1]))
+		p[2] = float64(float64(keep*v2)+b[2]) - float64(c*float64(r[2]))
+		p[3] = float64(float64(keep*v3)+b[3]) - float64(c*float64(r[3]))
+	}
+}
+
+// half is the number of coordinates taken at a time: with more, values are
+// moved out of registers.
+const half = row.Lane / 2
+
+// advanceFrom is advance, and returns ||w - centre||^2 for the new w.
+func advanceFrom(w, sum, shift []float64, x []float32, keep, c float64, centre []float64) float64 {
+	sum, shift, x, centre = sum[:len(w)], shift[:len(w)], x[:len(w)], centre[:len(w)]
+	var q0, q1, q2, q3 float64
+	for j := 0; j <= len(w)-half; j += half {
+		p, s := (*[half]float64)(w[j:]), (*[half]float64)(sum[j:])
+		b, r := (*[half]float64)(shift[j:]), (*[half]float32)(x[j:])
+		o := (*[half]float64)(centre[j:])
+		v0, v1, v2, v3 := p[0], p[1], p[2], p[3]
+		s[0] += v0
+		s[1] += v1
+		s[2] += v2
+		s[3] += v3
+		v0 = float64(float64(keep*v0)+b[0]) - float64(c*float64(r[0]))
+		v1 = float64(float64(keep*v1)+b[1]) - float64(c*float64(r[1]))
+		v2 = float64(float64(keep*v2)+b[2]) - float64(c*float64(r[2]))
+		v3 = float64(float64(keep*v3)+b[3]) - float64(c*float64(r[3]))
+		p[0], p[1], p[2], p[3] = v0, v1, v2, v3
+		v0, v1, v2, v3 = v0-o[0], v1-o[1], v2-o[2], v3-o[3]
+		q0 += float64(v0 * v0)
+		q1 += float64(v1 * v1)
+		q2 += float64(v2 * v2)
+		q3 += float64(v3 * v3)
+	}
+	return (q0 + q2) + (q1 + q3)
+}
+
+// shrink moves w towards the centre by a factor.
+func shrink(w, centre []float64, factor float64) {
+	centre = centre[:len(w)]
+	for j := 0; j <= len(w)-half; j += half {
+		p, o := (*[half]float64)(w[j:]), (*[half]float64)(centre[j:])
+		p[0] = o[0] + float64((p[0]-o[0])*factor)
+		p[1] = o[1] + float64((p[1]-o[1])*factor)
+		p[2] = o[2] + float64((p[2]-o[2])*factor)
+		p[3] = o[3] + float64((p[3]-o[3])*factor)
+	}
+}
+
+// add adds v to sum.
+func add(sum, v []float64) {
+	for j := range sum {
+		sum[j] += v[j]
+	}
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Bounds says how large things get in a pass over n records, and how wrong, in
+// Euclidean norms: by docs/exactness.md, from public numbers alone. A factor
+// 1 + 2^-19 stands for the terms of second order that are left out and for the
+// roundings in here.
+type Bounds struct {
+	n float64
+	// Jump bounds a record's part of a step, Point an iterate, projected or
+	// not yet, Start the first one.
+	Jump, Point, Start float64
+	// Contraction is the most by which a step without rounding errors multiplies
+	// the distance of two points; Powers is the sum of its powers up to n-2.
+	Contraction, Powers float64
+	// Step bounds the rounding errors of one step, Sum those of adding up the
+	// iterates, Last those of what is done to the sum.
+	Step, Sum, Last float64
+}
+
+// roundoff bounds the relative error of one operation.
+const roundoff = 0x1p-53
+
+// Bound returns the bounds of a pass of Average over n >= 2 records by a loss of
+// the given constants.
+func Bound(p query.Pass, k loss.Constants, n int) Bounds {
+	const more = 1 + 0x1p-19
+	steps, dim := float64(n-1), float64(len(p.Start))
+	keep, gain := Keep(p), p.Gain()
+	shift, centre := length(Shift(p)), length(p.Centre)
+	b := Bounds{n: float64(n), Jump: up(gain*p.Clip) * (1 + 0x1p-22), Start: length(p.Start)}
+
+	rate := up(gain*k.Curvature.Hi) * (1 + 0x1p-21)
+	b.Contraction = max(math.Abs(keep), up(rate-keep))
+	b.Powers = geometric(b.Contraction, n-1)
+
+	if p.Radius > 0 {
+		b.Point = max(b.Start, centre+p.Radius) + (b.Jump + shift)
+	} else {
+		// Powers of keep, of which there are n-1.
+		moves := steps
+		if gap := 1 - math.Abs(keep); gap > 0 {
+			moves = min(moves, 1/gap)
+		}
+		b.Point = b.Start + float64((b.Jump+shift)*moves)
+	}
+	b.Point *= more
+
+	b.Step = float64((float64(rate*(dim/8+6))+3)*b.Point) + float64(4*b.Jump) + float64(2*shift)
+	if p.Radius > 0 {
+		b.Step += float64((dim/2+9)*p.Radius) + centre
+	}
+	b.Step = more * (float64(roundoff*b.Step) + float64(gain*k.Lipschitz*SlopeError))
+
+	tile, tiles := min(b.n, tileRows), math.Ceil(b.n/tileRows)
+	b.Sum = more * roundoff * b.Point * tile * tiles * (tiles + tile + 2) / 2
+	b.Last = more * roundoff * 3 * (b.Point + b.Start)
+	return b
+}
+
+// Moved bounds how far replacing a record moves the average, before it is
+// rounded to the grid: clean is what it would be without rounding errors, dirt
+// is their part.
+func (b Bounds) Moved() (clean, dirt float64) {
+	clean = 2 * b.Jump * b.Powers / b.n
+	dirt = 2 * b.Wrong()
+	return clean * (1 + 0x1p-40), dirt * (1 + 0x1p-40)
+}
+
+// Wrong bounds the distance of the computed average from that of the same pass
+// without rounding errors.
+func (b Bounds) Wrong() float64 {
+	return (float64(b.Powers*(b.n-1)*b.Step)+b.Sum)/b.n + b.Last
+}
+
+// geometric returns 1 + r + ... + r^(m-1) for r >= 0 and m >= 0, rounded up.
+func geometric(r float64, m int) float64 {
+	var sum, power float64 = 0, 1
+	for i := bits.Len(uint(m)) - 1; i >= 0; i-- {
+		sum = up(sum * up(1+power))
+		power = up(power * power)
+		if m>>i&1 == 1 {
+			sum = up(1 + up(r*sum))
+			power = up(power * r)
+		}
+	}
+	return sum
+}
+
+// length bounds the Euclidean norm of v from above but for 2^-500, where squares
+// underflow.
+func length(v []float64) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x * x)
+	}
+	return math.Sqrt(sum) * (1 + 0x1p-20)
+}
+
+func up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }

@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// SlopeError bounds how far a computed slope is from the exact one, relative to
+// the loss's Lipschitz constant, for the losses that Proven admits.
+const SlopeError = 0x1p-50
+
+// provenLosses are the losses whose slopes are what stability needs, by
+// docs/exactness.md and TestProvenSlopes: for the targets the loss is made for,
+// and every finite margin, within SlopeError of a function of the margin that
+// never falls and rises no faster than the declared curvature.
+var provenLosses = []string{"huber", "logistic", "smoothed-hinge", "squared"}
+
+// Proven reports whether Average may trust the loss to be convex, as smooth as
+// it declares, and free of NaN. It must be one of the proven losses itself: what
+// wraps a loss may bear its name.
+func Proven(l loss.Loss) error {
+	if _, ok := l.(loss.RankOne); !ok {
+		return fmt.Errorf("curator: stable sgd: loss = %s: must be a rank-one loss", l.Name())
+	}
+	if c := l.Constants().Curvature; !(c.Lo >= 0 && c.Lo <= c.Hi) || math.IsInf(c.Hi, 0) {
+		return fmt.Errorf("curator: stable sgd: loss = %s: curvature in [%v, %v]: must be >= 0 and finite, or steps take points apart", l.Name(), c.Lo, c.Hi)
+	}
+	base, _, _ := strings.Cut(l.Name(), "(")
+	if slices.Contains(provenLosses, base) {
+		if own, err := loss.Parse(l.Name()); err == nil && own == l {
+			return nil
+		}
+	}
+	return fmt.Errorf("curator: stable sgd: loss = %s: is not proven to be convex, as smooth as declared and free of NaN: must be one of %s", l.Name(), strings.Join(provenLosses, ", "))
+}

@@ -1,0 +1,341 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// walked is a table and a pass over it.
+type walked struct {
+	table   *row.Table
+	targets []float64
+	members []int32
+	pass    query.Pass
+}
+
+func randomWalk(t testing.TB, r *rand.Rand, l loss.RankOne, n, d int, p query.Pass) walked {
+	t.Helper()
+	table, err := row.NewTable(d, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := walked{table: table, pass: p}
+	for i := range n {
+		x := make([]float32, d)
+		v, sum := make([]float64, d), 0.
+		for j := range v {
+			v[j] = r.NormFloat64()
+			sum += v[j] * v[j]
+		}
+		for j := range v {
+			x[j] = float32(v[j] / math.Sqrt(sum))
+		}
+		y := float64(2*r.IntN(2) - 1)
+		if i%7 == 3 {
+			y = []float64{math.NaN(), 1e300, 0, -.25}[r.IntN(4)]
+		}
+		table.Append(x, y, i%11 != 5)
+	}
+	for _, i := range r.Perm(n) {
+		w.members = append(w.members, int32(i))
+	}
+	return w
+}
+
+// passes lists kinds of passes: none of the parts of one is left out in all.
+func passes(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
+	vector := func(size float64) []float64 {
+		v := make([]float64, d)
+		for j := range v {
+			v[j] = size * r.NormFloat64() / math.Sqrt(float64(d))
+		}
+		return v
+	}
+	return map[string]query.Pass{
+		"plain":       {Start: vector(2), Step: .3 / (smoothness + 1), Clip: .8},
+		"clipped":     {Start: vector(2), Step: .3 / (smoothness + 1), Clip: .05},
+		"longest":     {Start: vector(2), Step: 2 / smoothness, Clip: 1},
+		"regularized": {Start: vector(2), Step: 1 / (smoothness + .4), Clip: 1, Lambda: .4, Linear: vector(3)},
+		"overshoot":   {Start: vector(2), Step: 2 / (smoothness + .4), Clip: 1, Lambda: .4, Linear: vector(1)},
+		"ball":        {Start: vector(2), Step: .5 / (smoothness + .2), Clip: 1, Lambda: .2, Radius: .4, Centre: vector(2)},
+	}
+}
+
+// bigStep is one step without rounding errors from w.
+func bigStep(name string, target loss.Target, p query.Pass, w []*big.Float, x []float32, y float64) []*big.Float {
+	s := exact(0)
+	if meant(target, y) {
+		z := exact(0)
+		for j := range w {
+			z = op().Add(z, op().Mul(w[j], exact(float64(x[j]))))
+		}
+		s = bigSlope(name, z, y)
+		if s.Cmp(exact(p.Clip)) > 0 {
+			s = exact(p.Clip)
+		} else if s.Cmp(exact(-p.Clip)) < 0 {
+			s = exact(-p.Clip)
+		}
+	}
+	shift := Shift(p)
+	centre := make([]float64, len(w))
+	copy(centre, p.Centre)
+	out := make([]*big.Float, len(w))
+	square := exact(0)
+	for j := range w {
+		out[j] = op().Add(op().Mul(exact(Keep(p)), w[j]), exact(shift[j]))
+		out[j].Sub(out[j], op().Mul(exact(p.Gain()), op().Mul(s, exact(float64(x[j])))))
+		off := op().Sub(out[j], exact(centre[j]))
+		square.Add(square, op().Mul(off, off))
+	}
+	if norm := op().Sqrt(square); p.Radius > 0 && norm.Cmp(exact(p.Radius)) > 0 {
+		f := op().Quo(exact(p.Radius), norm)
+		for j := range out {
+			out[j] = op().Add(exact(centre[j]), op().Mul(f, op().Sub(out[j], exact(centre[j]))))
+		}
+	}
+	return out
+}
+
+func bigDistance(a []*big.Float, b []float64) float64 {
+	sum := exact(0)
+	for j := range a {
+		d := op().Sub(a[j], exact(b[j]))
+		sum.Add(sum, op().Mul(d, d))
+	}
+	f, _ := op().Sqrt(sum).Float64()
+	return f
+}
+
+// TestWalkAgainstBigFloats takes passes with 300 bits beside the float64 ones:
+// every step, the sum and the average must be off by no more than is added to the
+// sensitivity, and norms must be within their bounds. Nor are the bounds empty:
+// what they bound is a fair share of them.
+func TestWalkAgainstBigFloats(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 9))
+	n := 150
+	if testing.Short() {
+		n = 70
+	}
+	nearStep, nearSum, nearLast, nearPoint := 0., 0., 0., 0.
+	for _, name := range []string{"logistic", "huber(0.3)", "smoothed-hinge(0.5)", "squared(20)"} {
+		l := rankOne(t, name)
+		for _, d := range []int{1, 9} {
+			kinds := passes(r, d, l.Constants().Curvature.Hi)
+			for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+				p := kinds[kind]
+				c := randomWalk(t, r, l, n, d, p)
+				b := Bound(p, l.Constants(), n)
+				w := newWalk(l, p, c.table.Stride())
+				point := bigs(p.Start)
+				average, added := bigs(make([]float64, d)), bigs(make([]float64, d))
+				for i, m := range c.members {
+					x, y := c.table.Row(int(m))
+					for j := range average {
+						average[j].Add(average[j], point[j])
+						added[j].Add(added[j], exact(w.at[j]))
+					}
+					if i == n-1 {
+						break
+					}
+					before := bigs(w.at[:d])
+					w.step(x, y)
+					off := bigDistance(bigStep(name, l.Target(), p, before, x, y), w.at[:d])
+					if off > b.Step {
+						t.Fatalf("%s %s d=%d: step %d is off by %v: bound %v", name, kind, d, i, off, b.Step)
+					}
+					nearStep = max(nearStep, off/b.Step)
+					point = bigStep(name, l.Target(), p, point, x, y)
+					if size := bigDistance(bigs(make([]float64, d)), w.at[:d]); size > b.Point {
+						t.Fatalf("%s %s d=%d: iterate of norm %v: bound %v", name, kind, d, size, b.Point)
+					} else {
+						nearPoint = max(nearPoint, size/b.Point)
+					}
+				}
+				whole := newWalk(l, p, c.table.Stride())
+				if !whole.over(context.Background(), c.table, c.members) {
+					t.Fatal("not over")
+				}
+				if off := bigDistance(added, whole.sum[:d]); off > b.Sum {
+					t.Errorf("%s %s d=%d: the sum of iterates is off by %v: bound %v", name, kind, d, off, b.Sum)
+				} else {
+					nearSum = max(nearSum, off/b.Sum)
+				}
+				for j := range average {
+					average[j].Quo(average[j], exact(float64(n)))
+					average[j].Sub(average[j], exact(p.Start[j]))
+				}
+				e, err := New(c.table, l, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// As fine a grid as fits: what is left of its own rounding is
+				// sqrt(d)/2 steps.
+				scale := math.Ldexp(1, 49-int(math.Ceil(math.Log2(b.Point+b.Start))))
+				got, err := e.Average(context.Background(), p, scale, c.members)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mean := make([]float64, d)
+				for j := range got {
+					mean[j] = float64(got[j]) / scale
+				}
+				rounding := math.Sqrt(float64(d)) / 2 / scale
+				if off := bigDistance(average, mean) - rounding; off > b.Wrong() {
+					t.Errorf("%s %s d=%d: average is off by %v: bound %v", name, kind, d, off, b.Wrong())
+				}
+				for j := range added {
+					added[j] = op().Sub(op().Quo(exact(whole.sum[j]), exact(float64(n))), exact(p.Start[j]))
+				}
+				if off := bigDistance(added, mean) - rounding; off > b.Last {
+					t.Errorf("%s %s d=%d: the average is off by %v of the sum: bound %v", name, kind, d, off, b.Last)
+				} else {
+					nearLast = max(nearLast, off/b.Last)
+				}
+			}
+		}
+	}
+	t.Logf("of the bounds: a step's errors %.3f, those of adding up %.3f, those after %.3f, a norm %.3f", nearStep, nearSum, nearLast, nearPoint)
+	if nearStep < .05 || nearSum < .005 || nearPoint < .5 {
+		t.Error("the bounds are not approached: the test shows nothing")
+	}
+}
+
+// TestGeometricIsRoundedUp compares the sums of powers with exact ones.
+func TestGeometricIsRoundedUp(t *testing.T) {
+	for _, r := range []float64{0, 1e-3, .3, .999, 1 - 0x1p-30, 1 - 0x1p-53, 1, 1 + 0x1p-52} {
+		sum, power := exact(0), exact(1)
+		for m := range 600 {
+			got := exact(geometric(r, m))
+			if got.Cmp(sum) < 0 || got.Cmp(op().Mul(sum, exact(1+1e-12))) > 0 {
+				t.Fatalf("r = %v, m = %d: %v, want %v or a little more", r, m, got, sum)
+			}
+			sum.Add(sum, power)
+			power = op().Mul(power, exact(r))
+		}
+	}
+}
+
+// TestAverageIsOfTheIterates: n = 3 by hand. The start counts, the point after
+// the last record does not.
+func TestAverageIsOfTheIterates(t *testing.T) {
+	table, err := row.NewTable(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		table.Append([]float32{1}, 1, true)
+	}
+	e, err := New(table, rankOne(t, "huber(100)"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// w - (w-1)/4: 5, 4, 3.25.
+	got, err := e.Average(context.Background(), query.Pass{Start: []float64{5}, Step: .25, Clip: 100}, 0x1p40, []int32{0, 2, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mean := 5 + float64(got[0])/0x1p40; math.Abs(mean-(5+4+3.25)/3) > 1e-5 {
+		t.Errorf("average %v, want 4.08333", mean)
+	}
+}
+
+type failing struct {
+	loss.RankOne
+	fail func()
+}
+
+func (f failing) Slopes(dst, z, y []float64) { f.fail() }
+
+// TestFailingPassTellsNothing: a loss that panics or ends its goroutine, and a
+// cancelled context.
+func TestFailingPassTellsNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	l := rankOne(t, "logistic")
+	c := randomWalk(t, r, l, 300, 3, query.Pass{Start: make([]float64, 3), Step: 1, Clip: 1})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for name, f := range map[string]struct {
+		fail func()
+		want error
+	}{
+		"panic":  {func() { panic("row 17 holds 42") }, ErrLoss},
+		"exit":   {runtime.Goexit, ErrLoss},
+		"cancel": {cancel, context.Canceled},
+	} {
+		e, err := New(c.table, failing{l, f.fail}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := e.Average(ctx, c.pass, 1, c.members); got != nil || !errors.Is(err, f.want) {
+			if name != "cancel" && ctx.Err() != nil {
+				continue
+			}
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// TestStepsContract: steps from two points bring them together by the stated
+// factor at least, and by no more than that where the row lies along what
+// separates them.
+func TestStepsContract(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 2))
+	const d = 8
+	for _, name := range []string{"logistic", "huber(3)", "smoothed-hinge(0.5)"} {
+		l := rankOne(t, name)
+		kinds := passes(r, d, l.Constants().Curvature.Hi)
+		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+			p := kinds[kind]
+			b := Bound(p, l.Constants(), 2)
+			worst := 0.
+			for trial := range 3000 {
+				// Two points around the margin where the loss bends most, their
+				// difference along the row, across it, or anywhere.
+				x := make([]float32, d)
+				x[trial%d] = 1
+				bend, size := 0., math.Exp(-10*r.Float64())
+				if name == "smoothed-hinge(0.5)" {
+					bend = .75
+				}
+				one, two := newWalk(l, p, d), newWalk(l, p, d)
+				for j := range d {
+					off := size * r.NormFloat64()
+					switch {
+					case trial%3 == 0 && j != trial%d, trial%3 == 1 && j == trial%d:
+						off = 0
+					}
+					one.at[j] = .1 * r.NormFloat64()
+					if j == trial%d {
+						one.at[j] = bend
+					}
+					two.at[j] = one.at[j] + off
+				}
+				before := bigDistance(bigs(one.at), two.at)
+				if before == 0 {
+					continue
+				}
+				one.step(x, 1)
+				two.step(x, 1)
+				worst = max(worst, (bigDistance(bigs(one.at), two.at)-2*b.Step)/before)
+			}
+			t.Logf("%s %s: %.6f of %.6f", name, kind, worst, b.Contraction)
+			if worst > b.Contraction {
+				t.Errorf("%s %s: distances grow by %v, bound %v", name, kind, worst, b.Contraction)
+			}
+			if kind != "ball" && worst < .99*b.Contraction {
+				t.Errorf("%s %s: distances shrink to %v at least, bound %v", name, kind, worst, b.Contraction)
+			}
+		}
+	}
+}

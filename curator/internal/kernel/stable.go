@@ -1,0 +1,93 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Stable answers with the average of the iterates of one pass of projected SGD.
+// The charge is reserved before the pass and stays reserved whatever happens
+// afterwards.
+//
+// Its sensitivity trusts that the loss is convex and as smooth as it declares,
+// so only losses that are proven to be are taken, and the event names the loss.
+func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
+	if err := ctx.Err(); err != nil {
+		return query.Release{}, err
+	}
+	if err := engine.Proven(s.engine.Loss()); err != nil {
+		return query.Release{}, err
+	}
+	return s.stable(ctx, q)
+}
+
+// stable is Stable for a loss that may be trusted.
+func (s *Session) stable(ctx context.Context, q query.Stable) (query.Release, error) {
+	members, err := s.walkers(q)
+	if err != nil {
+		return query.Release{}, err
+	}
+	l := s.engine.Loss()
+	g, err := newStableGrid(q, l.Constants(), len(members))
+	if err != nil {
+		return query.Release{}, err
+	}
+	event, err := account.StabilityEvent(q.Name(), l.Name(), q.Cohort().ID(), g.sensitivity, g.sigma)
+	if err != nil {
+		return query.Release{}, err
+	}
+	event.Simulated = s.simulated
+	if err := s.ledger.Reserve(event); err != nil {
+		return query.Release{}, err
+	}
+	answer, err := s.engine.Average(ctx, q.Pass(), g.scale, members)
+	if err != nil {
+		return query.Release{}, err
+	}
+	x := s.watch(q, members, event, g)
+	x.exact(answer)
+	s.addNoise(answer, g.bits)
+	mean := q.Pass().Start
+	for j, v := range answer {
+		mean[j] += float64(v) / g.scale
+	}
+	return released(x, query.Release{Mean: mean, Sigma: math.Ldexp(1, g.bits) / g.scale, Charge: event.Charge})
+}
+
+// walkers validates the question against this session and returns the row
+// numbers of its cohort, in the order in which they were drawn: uniformly random
+// and independent of what the rows hold.
+func (s *Session) walkers(q query.Stable) ([]int32, error) {
+	switch r := s.ledger.Budget().Relation(); {
+	case q.Dim() == 0:
+		return nil, errors.New("curator: stable sgd: must be made by query.NewStable")
+	case r != account.ReplaceOne:
+		return nil, fmt.Errorf("curator: stable sgd: relation = %v: must be replace-one: adding or removing a record would shift the others", r)
+	case q.Dim() != s.Dim():
+		return nil, fmt.Errorf("curator: stable sgd: start has %d coordinates: must have %d, one a feature", q.Dim(), s.Dim())
+	}
+	members, err := s.drawn(q.Cohort())
+	if err != nil {
+		return nil, err
+	}
+	// A cohort that records joined by coins has a secret size.
+	if size := q.Cohort().Size(); size != float64(len(members)) || s.byCoins() {
+		return nil, fmt.Errorf("curator: stable sgd: cohort %d: must be drawn by number (Draw), not by coins", q.Cohort().ID())
+	}
+	if len(members) < 2 {
+		return nil, fmt.Errorf("curator: stable sgd: cohort of %d: must have at least 2 records, for a step to be in the average", len(members))
+	}
+	return members, nil
+}
+
+func (s *Session) byCoins() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cohorts.declared != nil
+}

@@ -1,0 +1,161 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Pass is one pass of projected stochastic gradient descent over a cohort of n
+// records, each taken once:
+//
+//	w_1 = Start
+//	w_{t+1} = project(w_t - Step (clip(slope_t) x_t + Lambda w_t - Linear))
+//
+// where slope_t is the derivative of the t-th record's loss in its margin
+// <w_t, x_t>, clipped to [-Clip, Clip]. The order is random, secret and
+// independent of what the records hold. A faulty record has slope 0.
+//
+// The regularizer sum_s (lambda_s/2) ||w - c_s||^2 is Lambda = sum_s lambda_s and
+// Linear = sum_s lambda_s c_s. All fields are public.
+type Pass struct {
+	// Start is w_1, one coordinate a feature.
+	Start []float64
+	// Step is at most 2/(L1 + Lambda), L1 being the upper end of the declared
+	// curvature of the session's loss; sessions refuse a longer one.
+	Step float64
+	// Clip bounds a record's slope, and so the norm of its gradient; usually
+	// the loss's Lipschitz constant.
+	Clip float64
+	// Lambda is the regularizer's curvature, 0 for no regularizer.
+	Lambda float64
+	// Linear is the regularizer's linear part; nil for 0.
+	Linear []float64
+	// Radius is that of the ball on which every iterate is projected; 0 for no
+	// projection.
+	Radius float64
+	// Centre is that of the ball; nil for 0.
+	Centre []float64
+}
+
+// Ranges of a pass: rounding errors are bounded relative to Step*Clip, which
+// must not come near the ends of the float64 range.
+const leastPass, mostPass = 0x1p-100, 0x1p100
+
+// Validate reports the first rule that p breaks.
+func (p Pass) Validate() error {
+	for _, f := range []struct {
+		name     string
+		v        float64
+		optional bool
+	}{{"step", p.Step, false}, {"clip", p.Clip, false}, {"lambda", p.Lambda, true}, {"radius", p.Radius, true}} {
+		if f.optional && f.v == 0 {
+			continue
+		}
+		if !(f.v >= leastPass && f.v <= mostPass) {
+			or := ""
+			if f.optional {
+				or = "0 or "
+			}
+			return fmt.Errorf("query: stable sgd: %s = %v: must be %sbetween 2^-100 and 2^100", f.name, f.v, or)
+		}
+	}
+	if len(p.Start) == 0 {
+		return fmt.Errorf("query: stable sgd: start: must have at least one coordinate")
+	}
+	for _, f := range []struct {
+		name string
+		v    []float64
+	}{{"start", p.Start}, {"linear", p.Linear}, {"centre", p.Centre}} {
+		if f.v != nil && len(f.v) != len(p.Start) {
+			return fmt.Errorf("query: stable sgd: %s has %d coordinates: must have as many as start, %d", f.name, len(f.v), len(p.Start))
+		}
+		for j, x := range f.v {
+			if !(math.Abs(x) <= mostPass) {
+				return fmt.Errorf("query: stable sgd: %s: coordinate %d = %v: must be between -2^100 and 2^100", f.name, j, x)
+			}
+		}
+	}
+	if p.Radius == 0 && p.Centre != nil {
+		return fmt.Errorf("query: stable sgd: centre: must be nil where radius is 0 (no projection)")
+	}
+	return nil
+}
+
+// Gain is what multiplies a clipped gradient: Step less 2^-20 of it. Rows are
+// stored with a norm of up to 1 + 2^-23; by this much shorter a step, no row
+// moves the parameters by more than Step*Clip or bends them by more than Step*L1.
+func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
+
+// Sensitivity predicts, to a relative 2^-5, how far one of n records moves the
+// average of the iterates for a loss of curvature between 0 and smoothness:
+// (2 Step Clip/n)(1 + c + ... + c^(n-2)), where c <= 1 is how much a step brings
+// two runs together: 2 Step Clip (n-1)/n without a regularizer, and at most
+// 2 Clip/(n Lambda) with one where Step <= 2/(smoothness + 2 Lambda). The event has
+// the exact number. It makes sense only for a valid p and n >= 2.
+func (p Pass) Sensitivity(n int, smoothness float64) float64 {
+	keep := 1 - float64(p.Step*p.Lambda)
+	c := max(math.Abs(keep), float64(p.Gain()*smoothness)-keep)
+	steps := float64(n - 1)
+	if gap := 1 - c; gap*steps > 1e-9 {
+		steps = -math.Expm1(steps*math.Log1p(-gap)) / gap
+	}
+	return 2 * p.Step * p.Clip * steps / float64(n)
+}
+
+// Stable asks for the average of the iterates w_1, ..., w_n of one [Pass]: a
+// phase of phased SGD (Feldman, Koren and Talwar 2020). The answer is one vector
+// with one coordinate a feature. It is immutable; the zero Stable is invalid.
+//
+// It is the one question whose sensitivity is not enforced by clipping alone.
+// For a convex loss whose curvature is at most L1, a step of at most
+// 2/(L1 + Lambda) does not take two points apart, so runs that differ in one
+// record differ by at most 2 Step Clip at any time (Hardt, Recht and Singer
+// 2016). Convexity and L1 are what the loss declares, and are trusted: sessions
+// take losses that are proven to have them, under replace-one only, and the
+// event says so.
+type Stable struct {
+	pass   Pass
+	cohort Cohort
+	charge float64
+}
+
+// NewStable makes a question about a cohort that was drawn by number; charge, in
+// units of mu^2, must be finite and > 0. The noise follows from the charge: its
+// standard deviation is the sensitivity, see [Pass.Sensitivity], over
+// sqrt(charge).
+func NewStable(charge float64, c Cohort, p Pass) (Stable, error) {
+	if !(charge > 0) || math.IsInf(charge, 0) {
+		return Stable{}, fmt.Errorf("query: stable sgd: charge = %v: must be finite and > 0", charge)
+	}
+	if !(c.size > 0) {
+		return Stable{}, fmt.Errorf("query: stable sgd: cohort: must come from a session (Draw)")
+	}
+	if c.Everyone() {
+		return Stable{}, fmt.Errorf("query: stable sgd: cohort of all records: must be one that was drawn (Draw)")
+	}
+	if err := p.Validate(); err != nil {
+		return Stable{}, err
+	}
+	return Stable{pass: p.clone(), cohort: c, charge: charge}, nil
+}
+
+func (p Pass) clone() Pass {
+	p.Start, p.Linear, p.Centre = slices.Clone(p.Start), slices.Clone(p.Linear), slices.Clone(p.Centre)
+	return p
+}
+
+// Pass returns a copy of the pass.
+func (q Stable) Pass() Pass { return q.pass.clone() }
+
+// Cohort returns whose records are passed over.
+func (q Stable) Cohort() Cohort { return q.cohort }
+
+// Charge returns the charge offered, in units of mu^2.
+func (q Stable) Charge() float64 { return q.charge }
+
+// Dim returns the number of coordinates of the answer.
+func (q Stable) Dim() int { return len(q.pass.Start) }
+
+// Name is "stable sgd".
+func (q Stable) Name() string { return "stable sgd" }
