@@ -64,6 +64,7 @@ var testLocal = map[string][]string{
 	"curator/simulate": {"optimize", "optimizetest"},
 	"curator":          {"optimize"},
 	"model":            {},
+	"audit":            {"audit/testdata/naive"},
 }
 
 var testOthers = []string{

@@ -207,8 +207,8 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
-// problem makes the minimisation problem.
-func (c *Config) problem() (optimize.Problem, loss.Loss, error) {
+// Problem returns the minimisation problem and its loss.
+func (c *Config) Problem() (optimize.Problem, loss.Loss, error) {
 	l, err := loss.Parse(c.Model.Loss)
 	if err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)

@@ -49,9 +49,19 @@ type Planned struct {
 	// Candidates are all algorithms that auto compared, the chosen one first;
 	// nil when the configuration names its algorithm.
 	Candidates []optimize.Candidate
+	// Plan is what will run.
+	Plan optimize.Plan
 	// Goal is what auto compared them by, and Why says why it chose the first.
 	Goal optimize.Goal
 	Why  string
+}
+
+// Ranked returns the candidates, or the named algorithm's plan alone.
+func (p Planned) Ranked() []optimize.Candidate {
+	if p.Candidates != nil {
+		return p.Candidates
+	}
+	return []optimize.Candidate{{Plan: p.Plan, Outline: p.Outline, Predicted: p.Outline.Predicted}}
 }
 
 // Fitted is what a fit released and what it cost.
@@ -99,7 +109,7 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 		return planned, err
 	}
 	// The list also holds what Fit need not plan, since it would not choose it.
-	problem, _, err := c.problem()
+	problem, _, err := c.Problem()
 	if err != nil {
 		return Planned{}, err
 	}
@@ -120,7 +130,7 @@ func (c *Config) size(b account.Budget, records float64) optimize.Size {
 
 // settle makes the plan for a public number of records.
 func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
-	problem, l, err := c.problem()
+	problem, l, err := c.Problem()
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
@@ -139,7 +149,7 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	}
 	planned := Planned{
 		LowerBound: optimize.LowerBound(problem, records, budget.Epsilon(), budget.Delta()),
-		Records:    records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates,
+		Records:    records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates, Plan: plan,
 	}
 	if candidates != nil {
 		if planned.Goal, err = c.Train.goal(budget); err != nil {
@@ -258,7 +268,7 @@ func identity(path string) (string, error) {
 
 // measure releases the quality of the result from the share kept for it.
 func (c *Config) measure(ctx context.Context, s *curator.Session, f *Fitted, w []float64) error {
-	p, _, err := c.problem()
+	p, _, err := c.Problem()
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -86,14 +87,20 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 
 type planCommand struct {
 	configFlags
-	JSON bool `help:"Print JSON." name:"json"`
+	JSON     bool `help:"Print JSON." name:"json"`
+	Simulate bool `help:"Also run every candidate on generated rows of the same number and width, and compare."`
 }
 
 // Help is printed below the flags.
 func (planCommand) Help() string {
 	return `Shows the algorithm, its steps, how the budget is divided and the gradient norm to
 expect. The table is opened only to count its rows, which are public under
-replace-one; with privacy.records in the configuration it is not opened at all.`
+replace-one; with privacy.records in the configuration it is not opened at all.
+
+Without train.algorithm every algorithm is planned and ranked by what it should
+reach: the gradient norm over the table, or what train.goal says (population,
+excess-risk), within train.passes passes over it. The ranking rests on public
+numbers alone. --simulate tries it on generated rows, never on the table.`
 }
 
 func (f *planCommand) Run(ctx context.Context, c *console) error {
@@ -105,9 +112,15 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if f.JSON {
-		return printJSON(c.out, planJSON(planned))
+	var tried []experiment.Checked
+	if f.Simulate {
+		if tried, err = simulate(ctx, config, planned, c.err); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprint(c.out, outline(planned))
+	if f.JSON {
+		return printJSON(c.out, planJSON(planned, tried))
+	}
+	_, err = fmt.Fprint(c.out, outline(planned), comparison(planned, tried))
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -45,7 +46,7 @@ func outline(p train.Planned) string {
 	return b.String()
 }
 
-func planJSON(p train.Planned) any {
+func planJSON(p train.Planned, tried []experiment.Checked) any {
 	var considered []any
 	for _, c := range p.Candidates {
 		considered = append(considered, c.Outline)
@@ -63,7 +64,9 @@ func planJSON(p train.Planned) any {
 		// Considered are the plans that auto compared, the chosen one first.
 		Considered []any  `json:"considered,omitempty"`
 		Why        string `json:"why,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline, p.LowerBound, considered, p.Why}
+		// Simulated are the medians that the considered reached on generated rows.
+		Simulated []float64 `json:"simulated,omitempty"`
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline, p.LowerBound, considered, p.Why, medians(tried)}
 }
 
 // summary says what a fit released and what it cost.

@@ -1,0 +1,195 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// Statistic runs a mechanism once, with coins settled by seed, on the first or
+// the second of two neighbouring tables, and returns a number computed from
+// what was released. Which number is the attacker's choice: any makes a valid
+// bound, a good one makes a high bound.
+type Statistic func(seed uint64, second bool) (float64, error)
+
+// Runs are statistics of independent runs on two neighbouring tables.
+type Runs struct{ First, Second []float64 }
+
+// Collect runs a statistic the given number of times on each table, never with
+// the same seed twice: seed, seed+1, and so on.
+func Collect(runs int, seed uint64, s Statistic) (Runs, error) {
+	if runs < 1 {
+		return Runs{}, fmt.Errorf("audit: runs = %d: must be >= 1", runs)
+	}
+	r := Runs{First: make([]float64, runs), Second: make([]float64, runs)}
+	for i := range runs {
+		var err error
+		if r.First[i], err = s(seed+uint64(2*i), false); err != nil {
+			return Runs{}, err
+		}
+		if r.Second[i], err = s(seed+uint64(2*i+1), true); err != nil {
+			return Runs{}, err
+		}
+	}
+	return r, nil
+}
+
+// Threshold guesses that a statistic came from the second table: if it is at
+// least At where Above is set, at most At otherwise. NaN is less than every
+// number.
+type Threshold struct {
+	At    float64
+	Above bool
+}
+
+// Second reports the guess.
+func (t Threshold) Second(statistic float64) bool {
+	if t.Above {
+		return cmp.Compare(statistic, t.At) >= 0
+	}
+	return cmp.Compare(statistic, t.At) <= 0
+}
+
+// Lower is a lower bound: with the stated confidence, the mechanism is not
+// (e, Delta)-DP for any e below Epsilon. An Epsilon of 0 says nothing.
+type Lower struct {
+	Epsilon, Delta, Confidence float64
+	// Mu is the bound in Gaussian differential privacy; 0 for a bound that does
+	// not go through it.
+	Mu float64
+	// Threshold was chosen on a quarter of the runs and judged by the others:
+	// Runs on each table.
+	Threshold Threshold
+	Runs      int
+	// FalsePositive and FalseNegative are upper confidence bounds on its error
+	// rates on the first and the second table.
+	FalsePositive, FalseNegative float64
+}
+
+// LowerEpsilon bounds epsilon from below for the given delta, whatever the
+// mechanism. A threshold test is chosen on the first quarter of the runs and
+// judged by the others. An (epsilon, delta)-DP mechanism has, for the test's
+// error rates p and q,
+//
+//	1 - delta <= q + e^epsilon p  and  1 - delta <= p + e^epsilon q
+//
+// (Kairouz, Oh and Viswanath 2015); both rates are replaced by upper bounds, each
+// of which fails with half the probability left by confidence (Nasr, Hayes,
+// Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023).
+func LowerEpsilon(r Runs, delta, confidence float64) (Lower, error) {
+	l, err := lower(r, delta, confidence, func(p, q float64) float64 { return epsilonOfRates(p, q, delta) })
+	if err != nil {
+		return Lower{}, err
+	}
+	l.Epsilon = epsilonOfRates(l.FalsePositive, l.FalseNegative, delta)
+	return l, nil
+}
+
+// LowerGaussian is [LowerEpsilon] for mechanisms known to be as private as some
+// Gaussian mechanism and no more: those whose trade-off function is
+//
+//	Phi(Phi^-1(1-p) - mu)    for some mu.
+//
+// It needs far fewer runs, since one test then tells of all the others (Nasr et
+// al. 2023): mu >= Phi^-1(1-p) - Phi^-1(q) for the error rates p and q of any
+// test. Mu is a valid bound for mu-GDP in any case; Epsilon rests on the
+// assumption, without which a mechanism of the same mu may have a smaller one.
+func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
+	if !(delta > 0) {
+		return Lower{}, fmt.Errorf("audit: delta = %v: must be > 0 for a Gaussian bound", delta)
+	}
+	l, err := lower(r, delta, confidence, muOfRates)
+	if err != nil {
+		return Lower{}, err
+	}
+	if l.Mu = muOfRates(l.FalsePositive, l.FalseNegative); l.Mu > 0 {
+		l.Epsilon, err = account.GaussianEpsilon(l.Mu, delta)
+		l.Epsilon *= 1 - 0x1p-50 // it was rounded up
+	}
+	return l, err
+}
+
+// epsilonOfRates is the least epsilon that allows error rates p, q > 0. 2^-40
+// pays for its roundings.
+func epsilonOfRates(p, q, delta float64) float64 {
+	ratio := max((1-delta-q)/p, (1-delta-p)/q)
+	if !(ratio > 1) {
+		return 0
+	}
+	return max(0, math.Log(ratio)-0x1p-40)
+}
+
+// muOfRates is the least mu that allows error rates p, q > 0.
+func muOfRates(p, q float64) float64 {
+	if !(p+q < 1) {
+		return 0
+	}
+	return max(0, -distuv.UnitNormal.Quantile(p)-distuv.UnitNormal.Quantile(q)-0x1p-40)
+}
+
+// lower chooses the threshold for which gain, a function of its two error rates, will
+// probably be greatest, and bounds its rates.
+func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (Lower, error) {
+	n := min(len(r.First), len(r.Second))
+	switch {
+	case n < 8:
+		return Lower{}, fmt.Errorf("audit: runs = %d: must be >= 8 on each table", n)
+	case !(delta >= 0 && delta < 1):
+		return Lower{}, fmt.Errorf("audit: delta = %v: must be >= 0 and < 1", delta)
+	case !(confidence > 0 && confidence < 1):
+		return Lower{}, fmt.Errorf("audit: confidence = %v: must be > 0 and < 1", confidence)
+	}
+	failure := (1 - confidence) / 2
+	quarter := n / 4
+	l := Lower{Delta: delta, Confidence: confidence, Runs: n - quarter}
+	// The quarter is taken for all there is, and strictly, which keeps from
+	// extremes that only looked good.
+	z := max(5, -distuv.UnitNormal.Quantile(failure))
+	best := math.Inf(-1)
+	for _, t := range thresholds(r.First[:quarter], r.Second[:quarter]) {
+		p := wilson(t.count(r.First[:quarter]), quarter, z)
+		q := wilson(quarter-t.count(r.Second[:quarter]), quarter, z)
+		// Where nothing is gained the smaller sum of errors is preferred.
+		if score := gain(p, q) - 1e-9*(p+q); score > best {
+			best, l.Threshold = score, t
+		}
+	}
+	l.FalsePositive = upperRate(l.Threshold.count(r.First[quarter:n]), l.Runs, failure)
+	l.FalseNegative = upperRate(l.Runs-l.Threshold.count(r.Second[quarter:n]), l.Runs, failure)
+	return l, nil
+}
+
+// wilson approximates [UpperRate] fast (Wilson 1927), for choosing only.
+func wilson(successes, trials int, z float64) float64 {
+	k, n := float64(successes), float64(trials)
+	return (k + z*z/2 + z*math.Sqrt(k*(n-k)/n+z*z/4)) / (n + z*z)
+}
+
+// count counts the guesses of the second table.
+func (t Threshold) count(statistics []float64) (n int) {
+	for _, v := range statistics {
+		if t.Second(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// thresholds returns candidates: both directions at values that are denser
+// towards the ends of the pooled sample, where ratios of rates are large.
+func thresholds(first, second []float64) (list []Threshold) {
+	pool := slices.Concat(first, second)
+	slices.Sort(pool)
+	last := len(pool) - 1
+	for rank := 0; rank <= last; rank += 1 + rank/8 {
+		for _, v := range []float64{pool[rank], pool[last-rank]} {
+			list = append(list, Threshold{v, true}, Threshold{v, false})
+		}
+	}
+	return list
+}

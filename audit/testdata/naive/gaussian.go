@@ -1,0 +1,51 @@
+package naive
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Ziggurat adds NormFloat64 to x. The fault: almost always the sampler returns a
+// 32-bit integer times one of 128 constants, so that x plus few numbers can be
+// answered, and other few for another x.
+func Ziggurat(r *rand.Rand, x, sigma float64) float64 { return x + float64(sigma*r.NormFloat64()) }
+
+// BoxMuller adds a pair of normals to a pair of coordinates (Box and Muller 1958).
+// The fault: a pair comes from two multiples of 2^-53, which can be recovered
+// from it, and x plus most floats cannot be answered.
+func BoxMuller(r *rand.Rand, x [2]float64, sigma float64) [2]float64 {
+	radius := sigma * math.Sqrt(-2*math.Log(1-r.Float64()))
+	sin, cos := math.Sincos(2 * math.Pi * r.Float64())
+	return [2]float64{x[0] + float64(radius*cos), x[1] + float64(radius*sin)}
+}
+
+// Polar adds a pair of normals to a pair of coordinates (Marsaglia and Bray 1964).
+// Its fault is BoxMuller's.
+func Polar(r *rand.Rand, x [2]float64, sigma float64) [2]float64 {
+	for {
+		u, v := 2*r.Float64()-1, 2*r.Float64()-1
+		s := float64(u*u) + float64(v*v)
+		if s >= 1 || s == 0 {
+			continue
+		}
+		factor := sigma * math.Sqrt(-2*math.Log(s)/s)
+		return [2]float64{x[0] + float64(factor*u), x[1] + float64(factor*v)}
+	}
+}
+
+// Calibrated is what is due for a mean of n numbers in [-clip, clip] under
+// replace-one at the given charge.
+func Calibrated(n int, clip, charge float64) (sigma float64) {
+	return 2 * clip / float64(n) / math.Sqrt(charge)
+}
+
+// Halved releases the mean with half the noise that is due. The fault: norms of
+// contributions are taken for the sensitivity, as though a record were removed
+// and not replaced.
+func Halved(r *rand.Rand, x []float64, clip, charge float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += min(max(v, -clip), clip)
+	}
+	return sum/float64(len(x)) + float64(Calibrated(len(x), clip, charge)/2*r.NormFloat64())
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// simulate runs what was planned on generated rows. Where the configuration
+// names its algorithm that is the only candidate.
+func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io.Writer) ([]experiment.Checked, error) {
+	problem, l, err := c.Problem()
+	if err != nil {
+		return nil, err
+	}
+	check := experiment.Check{
+		Problem: problem, Loss: l, Records: p.Records, Budget: p.Budget, Success: p.Goal.Success, Workers: runtime.GOMAXPROCS(0),
+	}
+	return check.Run(ctx, p.Ranked(), func(done int) {
+		fmt.Fprintf(progress, "simulated %d of %d\n", done, len(p.Ranked()))
+	})
+}
+
+func medians(tried []experiment.Checked) (m []float64) {
+	for _, t := range tried {
+		m = append(m, t.Median())
+	}
+	return m
+}
+
+// comparison says what the candidates reached beside what was predicted.
+func comparison(p train.Planned, tried []experiment.Checked) string {
+	if len(tried) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	reached := medians(tried)
+	for i, t := range tried {
+		name := ""
+		if i == 0 {
+			name = "simulated"
+		}
+		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs), predicted %.3g\n", name, p.Ranked()[i].Outline.Algorithm,
+			p.Goal.Success.Describe(), reached[i], slices.Min(t.Reached), slices.Max(t.Reached), len(t.Reached), t.Predicted)
+	}
+	if len(tried) == 1 {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%-13sthe first is at %.2f times the best, on generated rows\n", "", reached[0]/slices.Min(reached))
+	return b.String()
+}
