@@ -1,0 +1,67 @@
+package account
+
+import "testing"
+
+// TestScheduleComesFirst: a ledger that has events cannot follow a schedule, which
+// was composed without them.
+func TestScheduleComesFirst(t *testing.T) {
+	b := mustBudget(t, 1, 1e-6)
+	s, err := NewSchedule(b, 0, SampledSteps{20, .1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLedger(b)
+	if err := l.Reserve(mustEvent(t, 7, .01, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if l.Follow(s) == nil {
+		t.Error("followed after an event")
+	}
+	if l.Schedule() != nil {
+		t.Error("refused, and followed")
+	}
+}
+
+// TestScheduleCountsEveryRun: runs of equal steps count together, wherever they
+// stand, as a single run of as many does.
+func TestScheduleCountsEveryRun(t *testing.T) {
+	b := mustBudget(t, 8, 1e-6)
+	epsilon := func(steps ...SampledSteps) float64 {
+		s, err := NewSchedule(b, 0, steps...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Epsilon()
+	}
+	one := epsilon(SampledSteps{5, .1, 30}, SampledSteps{9, .2, 7})
+	if split := epsilon(SampledSteps{5, .1, 10}, SampledSteps{9, .2, 7}, SampledSteps{5, .1, 20}); split != one {
+		t.Errorf("epsilon %v in runs of 10 and 20, %v in one of 30", split, one)
+	}
+	if less := epsilon(SampledSteps{5, .1, 20}, SampledSteps{9, .2, 7}); !(less < one*.99) {
+		t.Errorf("epsilon %v of 20 steps, %v of 30", less, one)
+	}
+}
+
+// TestScheduleClaimsTheUpperEnd: a schedule's epsilon is above the truth, by its
+// width at most; a bracket 100 times as narrow tells which side it is on.
+func TestScheduleClaimsTheUpperEnd(t *testing.T) {
+	b := mustBudget(t, 8, 1e-6)
+	for _, mu := range []float64{0, .3} {
+		steps := []SampledSteps{{2, .05, 100}, {4, .1, 20}}
+		s, err := NewSchedule(b, mu, steps...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := composed(mu, steps, 1, b.Relation())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fine, err := compose(t, scheduleWidth/100, events...).Epsilon(b.Delta())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(s.Epsilon() >= fine.Lower && s.Epsilon() <= fine.Upper*(1+2*scheduleWidth)) {
+			t.Errorf("mu %v: epsilon %v, the truth is within %v", mu, s.Epsilon(), fine)
+		}
+	}
+}

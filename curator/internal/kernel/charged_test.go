@@ -1,0 +1,149 @@
+package kernel
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// doors are the ways to ask a session about a cohort. Each names the charge it
+// is to make.
+func doors(t testing.TB, s *Session) map[string]func(c query.Cohort) (charge float64, err error) {
+	w := make([]float64, s.Dim())
+	const charge, epsilon = .01, .1
+	mu, err := account.SelectionMu(epsilon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]func(query.Cohort) (float64, error){
+		"ask": func(c query.Cohort) (float64, error) {
+			q, err := query.New(charge, query.GradientAt(c, w, 1))
+			if err == nil {
+				_, err = s.Ask(context.Background(), q)
+			}
+			return charge, err
+		},
+		"select": func(c query.Cohort) (float64, error) {
+			sel, err := query.NewSelection(epsilon, query.NormAt(c, w, 1, nil), query.NormAt(c, w, 1, nil))
+			if err == nil {
+				_, err = s.Select(context.Background(), sel)
+			}
+			return mu * mu, err
+		},
+		"item": func(c query.Cohort) (float64, error) {
+			p, err := s.OpenPrefix(query.Prefix{Mechanism: query.Tree, Items: 4, Sensitivity: 2, Charge: charge})
+			if err != nil {
+				return 0, err
+			}
+			_, err = p.Add(context.Background(), query.GradientAt(c, w, 1))
+			return charge, err
+		},
+	}
+}
+
+// TestChargedToWhomItIsAbout: an answer about a cohort lowers what is left for
+// that cohort and for everyone, and nobody else's; one about everyone lowers what
+// is left for each.
+func TestChargedToWhomItIsAbout(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 1))
+	s := open(t, randomRecords(r, 40, 3), parse(t, "logistic"), budget(t, 8, .01, account.ReplaceOne), nil)
+	const bystander, nobody = 1, 99 // cohort identifiers
+	if _, err := s.Draw(10); err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range doors(t, s) {
+		for _, everyone := range []bool{true, false} {
+			c := s.All()
+			if !everyone {
+				var err error
+				if c, err = s.Draw(5); err != nil {
+					t.Fatal(err)
+				}
+			} else if name == "item" {
+				continue // refused, see TestPrefixRefusals
+			}
+			l := s.Ledger()
+			own, all, other, none := l.Left(c.ID()), l.Left(account.Everyone), l.Left(bystander), l.Left(nobody)
+			charge, err := ask(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events := l.Events()
+			if e := events[len(events)-1]; e.Cohort != c.ID() {
+				t.Errorf("%s: charged to cohort %d, was about %d", name, e.Cohort, c.ID())
+			}
+			lowered := func(who string, before, after float64, by float64) {
+				if math.Abs(before-after-by) > 1e-6*charge {
+					t.Errorf("%s, everyone %v: what is left for %s sinks by %v, want %v", name, everyone, who, before-after, by)
+				}
+			}
+			elsewhere := 0.
+			if everyone {
+				elsewhere = charge
+			}
+			lowered("the cohort", own, l.Left(c.ID()), charge)
+			lowered("another", other, l.Left(bystander), elsewhere)
+			lowered("a cohort to come", none, l.Left(nobody), elsewhere)
+			if most := l.Charged(); all-l.Left(account.Everyone) < 0 || math.Abs(l.Budget().Charge()-most-l.Left(account.Everyone)) > 1e-9 {
+				t.Errorf("%s: %v charged, %v left for everyone", name, most, l.Left(account.Everyone))
+			}
+		}
+	}
+}
+
+// TestFailureStaysCharged: through whatever door, what a panicking loss was asked
+// is charged in full, and nothing comes back.
+func TestFailureStaysCharged(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 2))
+	l := panics{parse(t, "logistic").(loss.RankOne)}
+	for _, door := range []string{"ask", "select", "item"} {
+		s := open(t, randomRecords(r, 40, 3), l, budget(t, 8, .01, account.ReplaceOne), nil)
+		c, err := s.Draw(10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charge, err := doors(t, s)[door](c)
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v: want one that quotes nothing", door, err)
+		}
+		if got := s.Ledger().Charged(); math.Abs(got/charge-1) > 1e-6 {
+			t.Errorf("%s: charged %v after a panic, want %v", door, got, charge)
+		}
+	}
+}
+
+// TestForgedHandles: a handle is refused, uncharged, unless identifier and size
+// are the session's own: another size is another divisor of sums.
+func TestForgedHandles(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 3))
+	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+		s := open(t, randomRecords(r, 40, 3), parse(t, "logistic"), budget(t, 8, .01, relation), nil)
+		draw := func() (query.Cohort, error) { return s.Draw(10) }
+		if relation == account.AddOrRemove {
+			draw = func() (query.Cohort, error) { return s.DrawEach(.25) }
+		}
+		c, err := draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, ask := range doors(t, s) {
+			for _, forged := range []query.Cohort{
+				query.NewCohort(c.ID(), c.Size()/2), query.NewCohort(c.ID(), 2*c.Size()), query.NewCohort(c.ID(), math.Nextafter(c.Size(), 0)),
+				query.NewCohort(c.ID()+1, c.Size()), query.NewCohort(account.Everyone, 39), query.NewCohort(account.Everyone, 41),
+			} {
+				if _, err := ask(forged); err == nil {
+					t.Errorf("%v, %s: cohort %d of size %v was answered", relation, name, forged.ID(), forged.Size())
+				}
+			}
+		}
+		if got := s.Ledger().Charged(); got != 0 {
+			t.Errorf("%v: %v charged for what was refused", relation, got)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package kernel
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// spring is the general loss (y/2) ||w - x||^2, of gradient y (w - x) and so of
+// curvature y. Its gradient is NaN for targets below -1.
+type spring struct{ loss.Loss }
+
+func (spring) Value(w []float64, x []float32, y float64) float64 {
+	var sum float64
+	for j := range w {
+		v := w[j] - float64(x[j])
+		sum += v * v
+	}
+	return y / 2 * sum
+}
+
+func (spring) Gradient(dst, w []float64, x []float32, y float64) {
+	for j := range w {
+		if dst[j] = y * (w[j] - float64(x[j])); y < -1 {
+			dst[j] = math.NaN()
+		}
+	}
+}
+
+// TestGeneralContributionsAgainstBigFloats: for a loss that writes its own
+// gradient, each contribution less its centre is the definition's to half a step,
+// beyond the slack that is charged for, and so is the centre. Half a step is what
+// the sensitivity has room for: a contribution truncated to an integer fails.
+// Differences, of curvature y, are projected to the centred ball: what lies in
+// it is left alone, and beyond it nothing but the centre matters.
+func TestGeneralContributionsAgainstBigFloats(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 1))
+	l := spring{parse(t, "logistic")}
+	all := query.NewCohort(account.Everyone, 1)
+	var worst float64
+	for range 300 {
+		d := 1 + r.IntN(12)
+		records := randomRecords(r, 1, d)
+		y := []float64{r.Float64(), 3 * r.Float64(), -r.Float64()}[r.IntN(3)]
+		records[0].y = y
+		w, prev := point(r, d, 5), point(r, d, 5)
+		clip := .05 + r.Float64()
+		gradient := question(t, .01, query.GradientAt(all, w, clip))
+		centred := question(t, .01, query.DifferenceByCurvature(all, w, prev, 0, 1))
+		for _, c := range []struct {
+			q    query.Question
+			want []*big.Float
+		}{
+			{gradient, bigClip(bigScaled(y, bigMinus(w, records[0].x)), clip)},
+			// The difference y step is in the ball for y in [0, 1] and is
+			// projected to the nearer end of that interval otherwise.
+			{centred, bigScaled(min(max(y, 0), 1), bigVector(centred.Terms()[0].Step()))},
+		} {
+			g, err := newGrid(c.q, account.ReplaceOne, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, centre := residual(t, records, l, c.q, g), engine.Centre(c.q, g.scale)
+			for j, exact := range engine.CentreVector(c.q) {
+				if off := offBy(bigFloat(exact), g.scale, centre[j]); off > .5+math.Abs(exact)*g.scale*0x1p-52 {
+					t.Fatalf("%s d=%d: the centre of coordinate %d is off by %v steps", c.q.Name(), d, j, off)
+				}
+				off := offBy(c.want[j], g.scale, got[j]+centre[j]) - slack(d)*c.q.Clip()*g.scale
+				if worst = max(worst, off); off > .5 {
+					t.Fatalf("%s d=%d y=%v: coordinate %d is off by %v steps, allowed are 0.5", c.q.Name(), d, y, j, off)
+				}
+			}
+		}
+	}
+}
+
+// TestScalarsAreRoundedToNearest: what is added to a sum is off by half a step at
+// most, on both sides of zero, as the sensitivity counts on. Ties go to even.
+func TestScalarsAreRoundedToNearest(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 2))
+	for p, want := range map[float64]int64{.5: 0, 1.5: 2, -.5: 0, -1.5: -2, .75: 1, -.75: -1, 0x1p50 + .75: 1<<50 + 1, -0x1p50 - .75: -1<<50 - 1} {
+		if got := engine.Round(p); got != want {
+			t.Errorf("%v is rounded to %d, want %d", p, got, want)
+		}
+	}
+	for range 10000 {
+		p := math.Ldexp(2*r.Float64()-1, r.IntN(50))
+		if got := engine.Round(p); math.Abs(float64(got)-p) > .5 {
+			t.Fatalf("%v is rounded to %d", p, got)
+		}
+	}
+}
+
+// TestGeneralFaultsContributeTheCentre: a record whose gradient is not finite, or
+// whose target is missing, has a residual of zero in every kind of question, also
+// where an earlier term of the question was sound.
+func TestGeneralFaultsContributeTheCentre(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 3))
+	const d = 5
+	l := spring{parse(t, "logistic")}
+	all := query.NewCohort(account.Everyone, 1)
+	w, prev := point(r, d, 3), point(r, d, 3)
+	centred := query.DifferenceByCurvature(all, w, prev, 0, 1)
+	for name, q := range map[string]query.Question{
+		"centred": question(t, .01, centred),
+		"mix":     question(t, .01, centred.Weighted(.3), query.GradientAt(all, w, 1).Weighted(.7)),
+		"within":  question(t, .01, query.DifferenceWithin(all, w, prev, 1)),
+	} {
+		g, err := newGrid(q, account.ReplaceOne, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for fault, x := range map[string]record{
+			"gradient": {unit(r, d), -2, true}, "target": {unit(r, d), math.NaN(), true}, "row": {unit(r, d), 1, false},
+		} {
+			if got := residual(t, []record{x}, l, q, g); distance(got, make([]int64, d)) != 0 {
+				t.Errorf("%s, faulty %s: residual %v, want zero", name, fault, got)
+			}
+		}
+	}
+}
+
+// offBy returns |want scale - got| in steps.
+func offBy(want *big.Float, scale float64, got int64) float64 {
+	steps := new(big.Float).Mul(want, bigFloat(scale))
+	off, _ := steps.Sub(steps, new(big.Float).SetInt64(got)).Float64()
+	return math.Abs(off)
+}
+
+func bigVector(v []float64) []*big.Float {
+	out := make([]*big.Float, len(v))
+	for j := range v {
+		out[j] = bigFloat(v[j])
+	}
+	return out
+}
+
+func bigMinus(w []float64, x []float32) []*big.Float {
+	out := bigVector(w)
+	for j := range out {
+		out[j].Sub(out[j], bigFloat(float64(x[j])))
+	}
+	return out
+}
+
+func bigScaled(s float64, v []*big.Float) []*big.Float {
+	for j := range v {
+		v[j].Mul(v[j], bigFloat(s))
+	}
+	return v
+}
+
+// bigClip scales v to norm at most radius.
+func bigClip(v []*big.Float, radius float64) []*big.Float {
+	sum := bigFloat(0)
+	for _, x := range v {
+		sum.Add(sum, new(big.Float).Mul(x, x))
+	}
+	norm := sum.Sqrt(sum)
+	if norm.Cmp(bigFloat(radius)) <= 0 {
+		return v
+	}
+	factor := new(big.Float).Quo(bigFloat(radius), norm)
+	for j := range v {
+		v[j].Mul(v[j], factor)
+	}
+	return v
+}

@@ -1,0 +1,186 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// fragile is a loss that strikes at one of its evaluations.
+type fragile struct {
+	loss.RankOne
+	n, at  atomic.Int64
+	strike func()
+}
+
+func (f *fragile) evaluate() {
+	if f.n.Add(1) == f.at.Load() {
+		f.strike()
+	}
+}
+
+func (f *fragile) Slopes(dst, z, y []float64) { f.evaluate(); f.RankOne.Slopes(dst, z, y) }
+func (f *fragile) Values(dst, z, y []float64) { f.evaluate(); f.RankOne.Values(dst, z, y) }
+func (f *fragile) Curvatures(dst, z, y []float64) {
+	f.evaluate()
+	f.RankOne.Curvatures(dst, z, y)
+}
+
+// watched is a session that keeps its own count of what its answers were charged
+// to whom.
+type watched struct {
+	*curator.Session
+	answers int
+	totals  map[uint64]float64
+}
+
+func (w *watched) answered(c query.Cohort, charge float64, err error) {
+	if err == nil {
+		w.answers++
+		w.totals[c.ID()] += charge
+	}
+}
+
+func (w *watched) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	r, err := w.Session.Ask(ctx, q)
+	w.answered(q.Cohort(), r.Charge, err)
+	return r, err
+}
+
+func (w *watched) Select(ctx context.Context, s query.Selection) (int, error) {
+	i, err := w.Session.Select(ctx, s)
+	mu, _ := account.SelectionMu(s.Epsilon())
+	w.answered(s.Questions()[0].Cohort(), mu*mu, err)
+	return i, err
+}
+
+func (w *watched) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
+	sum, err := w.Session.OpenPrefix(p)
+	return watchedSum{sum, w}, err
+}
+
+type watchedSum struct {
+	query.PrefixSum
+	w *watched
+}
+
+func (s watchedSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
+	r, err := s.PrefixSum.Add(ctx, terms...)
+	s.w.answered(terms[0].Cohort(), r.Charge, err)
+	return r, err
+}
+
+// most is the largest total of a record.
+func (w *watched) most() float64 {
+	var most float64
+	for c, total := range w.totals {
+		if c != account.Everyone {
+			most = max(most, total)
+		}
+	}
+	return w.totals[account.Everyone] + most
+}
+
+// TestFaultsOfTheLoss: for every algorithm, a loss panics, ends its goroutine or
+// has the fit cancelled at any of its evaluations. The ledger in memory has at
+// least the charges of the answers that were handed out and the one that was
+// being computed, none comes after it, and the error quotes nothing.
+func TestFaultsOfTheLoss(t *testing.T) {
+	most := 40
+	if testing.Short() {
+		most = 3
+	}
+	for _, algorithm := range Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, algorithm)
+			evaluations := s.suffer(t, 0, func(context.CancelFunc) {})
+			if evaluations == 0 {
+				t.Fatal("no evaluations: the test shows nothing")
+			}
+			for i := range min(most, evaluations) {
+				at := 1 + i*(evaluations-1)/max(1, min(most, evaluations)-1)
+				for name, strike := range map[string]func(context.CancelFunc){
+					"panic":  func(context.CancelFunc) { panic("secret") },
+					"exit":   func(context.CancelFunc) { runtime.Goexit() },
+					"cancel": func(cancel context.CancelFunc) { cancel() },
+				} {
+					s.suffer(t, at, strike)
+					if t.Failed() {
+						t.Fatalf("%s at evaluation %d of %d", name, at, evaluations)
+					}
+				}
+			}
+		})
+	}
+}
+
+// suffer runs the scene's algorithm on a session whose loss strikes at an
+// evaluation, 0 for never, and checks what the session's ledger says of it.
+func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (evaluations int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c, _, err := s.begin(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget, err := c.budget()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, _, l, err := c.settle(budget, 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fragile{RankOne: l.(loss.RankOne), strike: func() { strike(cancel) }}
+	f.at.Store(int64(at))
+	session, err := curator.Open(context.Background(), curator.Config{Path: c.DataPath(), Schema: c.Schema, Loss: f, Budget: budget, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	sampled := false
+	if p, ok := plan.(optimize.SampledPlan); ok && p.Schedule() != nil {
+		sampled = true
+		if err := session.Follow(p.Schedule()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &watched{session, 0, map[uint64]float64{}}
+	_, err = plan.Run(ctx, w, nil)
+	events, charged := session.Ledger().Events(), session.Ledger().Charged()
+	if total, err := account.Total(events); err != nil || total != charged {
+		t.Errorf("events sum to %v, ledger says %v: %v", total, charged, err)
+	}
+	if charged < w.most()*(1-1e-12) || charged > budget.Charge() {
+		t.Errorf("charged %v: answers were charged %v, the budget is %v", charged, w.most(), budget.Charge())
+	}
+	if at == 0 {
+		if err != nil || w.answers == 0 || len(events) != w.answers {
+			t.Errorf("undisturbed: %d events, %d answers, error %v", len(events), w.answers, err)
+		}
+		return int(f.n.Load())
+	}
+	// The answer that was being computed is charged too.
+	if len(events) != w.answers+1 {
+		t.Errorf("%d events, %d answers: must be one event more", len(events), w.answers)
+	}
+	if last := events[len(events)-1]; !sampled && charged < last.Charge*(1-1e-12) || math.IsNaN(charged) {
+		t.Errorf("charged %v, the last event is of %v", charged, last.Charge)
+	}
+	if err == nil || strings.Contains(err.Error(), "secret") || ctx.Err() != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v: must be the fault's and quote nothing", err)
+	}
+	return int(f.n.Load())
+}
