@@ -1,5 +1,3 @@
-// Package experiment measures optimizers on generated problems whose every
-// constant is known.
 package experiment
 
 import (
@@ -19,7 +17,14 @@ type Family struct {
 	Sample      stationarity.Sample
 	Loss        loss.Loss
 	Regularizer loss.Regularizer
+
+	// population draws rows of the distribution that Sample was drawn from.
+	population population
+	seed       uint64
 }
+
+// population draws n rows with their targets.
+type population func(r *rand.Rand, n int) stationarity.Sample
 
 // Problem returns what is public about the family.
 func (f *Family) Problem() optimize.Problem {
@@ -35,11 +40,22 @@ func (f *Family) GradientNorm(w []float64) (float64, error) {
 	return stationarity.Norm(g), err
 }
 
-// glmRows are z ~ N(0, I_d) scaled by j^(-1/2) in coordinate j, rotated at
-// random, on the unit sphere, with signs of a planted direction flipped with
-// probability .1.
-func glmRows(d, rows int, seed uint64) stationarity.Sample {
-	r := rand.New(rand.NewPCG(seed, 0x91a2))
+// Fresh draws n rows of the family's distribution, independent of its own; a
+// seed repeats them.
+func (f *Family) Fresh(n int, seed uint64) (stationarity.Sample, error) {
+	if f.population == nil {
+		return stationarity.Sample{}, fmt.Errorf("experiment: %s: has no distribution to draw fresh rows from", f.Name)
+	}
+	if n < 2 {
+		return stationarity.Sample{}, fmt.Errorf("experiment: %s: fresh rows = %d: must be >= 2", f.Name, n)
+	}
+	return f.population(rand.New(rand.NewPCG(f.seed, seed^0xf7e5)), n), nil
+}
+
+// glm is the population of rows z/||z||, z ~ N(0, I_d) scaled by j^(-1/2) in
+// coordinate j and rotated at random, with signs of a planted direction flipped
+// with probability .1.
+func glm(r *rand.Rand, d int) population {
 	q := rotation(r, d)
 	planted := make([]float64, d)
 	for i := range d {
@@ -48,28 +64,41 @@ func glmRows(d, rows int, seed uint64) stationarity.Sample {
 			planted[j] += q[i][j] * u
 		}
 	}
-	s := stationarity.Sample{Rows: make([][]float32, rows), Targets: make([]float64, rows)}
-	for i := range rows {
-		x := make([]float64, d)
-		for k := range d {
-			u := r.NormFloat64() / math.Sqrt(float64(k+1))
-			for j := range d {
-				x[j] += q[k][j] * u
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := newSample(n)
+		for range n {
+			x := make([]float64, d)
+			for k := range d {
+				u := r.NormFloat64() / math.Sqrt(float64(k+1))
+				for j := range d {
+					x[j] += q[k][j] * u
+				}
 			}
+			var z float64
+			for j := range d {
+				z += x[j] * planted[j]
+			}
+			y := math.Copysign(1, z)
+			if r.Float64() < .1 {
+				y = -y
+			}
+			add(&s, x, stationarity.Norm(x), y)
 		}
-		norm := stationarity.Norm(x)
-		s.Rows[i] = make([]float32, d)
-		var z float64
-		for j := range d {
-			s.Rows[i][j] = float32(x[j] / norm)
-			z += x[j] * planted[j]
-		}
-		s.Targets[i] = math.Copysign(1, z)
-		if r.Float64() < .1 {
-			s.Targets[i] = -s.Targets[i]
-		}
+		return s
 	}
-	return s
+}
+
+func newSample(n int) stationarity.Sample {
+	return stationarity.Sample{Rows: make([][]float32, 0, n), Targets: make([]float64, 0, n)}
+}
+
+// add appends the row x/scale.
+func add(s *stationarity.Sample, x []float64, scale, y float64) {
+	row := make([]float32, len(x))
+	for j := range x {
+		row[j] = float32(x[j] / scale)
+	}
+	s.Rows, s.Targets = append(s.Rows, row), append(s.Targets, y)
 }
 
 // rotation returns an orthogonal matrix, uniform up to signs, by Gram-Schmidt.
@@ -102,44 +131,62 @@ func rotation(r *rand.Rand, d int) [][]float64 {
 
 // Tanh is 1 - tanh(y<w,x>) + (.01/2)||w||^2 on GLM rows.
 func Tanh(d, rows int, seed uint64) (*Family, error) {
-	return newFamily("tanh", glmRows(d, rows, seed), "tanh", "l2(0.01)")
+	return newFamily(glm, 0x91a2, d, rows, seed, "tanh", "tanh", "l2(0.01)")
 }
 
 // LogisticNonconvex is the logistic loss + .01 sum w_j^2/(1+w_j^2) on GLM rows.
 func LogisticNonconvex(d, rows int, seed uint64) (*Family, error) {
-	return newFamily("logistic+nonconvex", glmRows(d, rows, seed), "logistic", "nonconvex(0.01)")
+	return newFamily(glm, 0x91a2, d, rows, seed, "logistic+nonconvex", "logistic", "nonconvex(0.01)")
+}
+
+// Logistic is the logistic loss + (.01/2)||w||^2 on GLM rows: strongly convex.
+func Logistic(d, rows int, seed uint64) (*Family, error) {
+	return newFamily(glm, 0x91a2, d, rows, seed, "logistic", "logistic", "l2(0.01)")
 }
 
 // SlowTail is F(w) + <a_i, w> with F slowly decaying along its first coordinate
 // and a_i of norm .4 in pairs of opposite sign. The loss scales a row by .4.
 func SlowTail(d, rows int, seed uint64) (*Family, error) {
-	r := rand.New(rand.NewPCG(seed, 0x51a1))
-	s := stationarity.Sample{}
-	for range rows / 2 {
-		v := make([]float64, d)
-		for j := range v {
-			v[j] = r.NormFloat64()
-		}
-		norm := stationarity.Norm(v)
-		a, b := make([]float32, d), make([]float32, d)
-		for j := range v {
-			a[j] = float32(v[j] / norm)
-			b[j] = -a[j]
-		}
-		s.Rows = append(s.Rows, a, b)
-		s.Targets = append(s.Targets, 1, 1)
-	}
-	return newFamily("slow-tail", s, "slow-tail", "")
+	return newFamily(opposites, 0x51a1, d, rows, seed, "slow-tail", "slow-tail", "")
 }
 
-func newFamily(name string, s stationarity.Sample, l, r string) (*Family, error) {
-	f := &Family{Name: name, Sample: s}
+// opposites is the population of pairs of opposite unit vectors, so that any
+// even number of rows sums to zero.
+func opposites(_ *rand.Rand, d int) population {
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := newSample(n)
+		for range n / 2 {
+			v := make([]float64, d)
+			for j := range v {
+				v[j] = r.NormFloat64()
+			}
+			norm := stationarity.Norm(v)
+			add(&s, v, norm, 1)
+			add(&s, v, -norm, 1)
+		}
+		return s
+	}
+}
+
+// newFamily draws a population by the seed and then its rows.
+func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows int, seed uint64, name, l, reg string) (*Family, error) {
+	if d < 1 {
+		return nil, fmt.Errorf("experiment: %s: dimension = %d: must be >= 1", name, d)
+	}
+	if rows < 2 {
+		return nil, fmt.Errorf("experiment: %s: rows = %d: must be >= 2", name, rows)
+	}
+	r := rand.New(rand.NewPCG(seed, stream))
+	f := &Family{Name: name, population: p(r, d), seed: seed}
+	if f.Sample = f.population(r, rows); len(f.Sample.Rows) != rows {
+		return nil, fmt.Errorf("experiment: %s: rows = %d: must be even", name, rows)
+	}
 	var err error
 	if f.Loss, err = loss.Parse(l); err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", name, err)
 	}
-	if r != "" {
-		if f.Regularizer, err = loss.ParseRegularizer(r); err != nil {
+	if reg != "" {
+		if f.Regularizer, err = loss.ParseRegularizer(reg); err != nil {
 			return nil, fmt.Errorf("experiment: %s: %w", name, err)
 		}
 	}

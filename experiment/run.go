@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 // Setting is a family at a size and a budget.
@@ -17,40 +19,94 @@ type Setting struct {
 	// Repeat is how many records each distinct row stands for.
 	Repeat int
 	Budget account.Budget
+	// Fresh, if it has rows, is what the gradient is measured on beside the
+	// family's own rows (see Family.Fresh).
+	Fresh stationarity.Sample
 }
 
 // NewSetting chooses the number of records so that the effective size n
-// mu/sqrt(d), at the given epsilon and delta = n^-1.5, is close to effective.
+// mu/sqrt(d), at the given epsilon and delta = n^-1.5 under replace-one, is
+// close to effective.
 func NewSetting(f *Family, effective, epsilon float64) (Setting, error) {
-	rows, d := float64(len(f.Sample.Rows)), float64(len(f.Sample.Rows[0]))
-	repeat := 1.
-	var b account.Budget
+	rows := len(f.Sample.Rows)
+	repeat, b, err := repeatFor(f.Problem().Dim, rows, effective, epsilon, Delta{Power: -1.5}, account.ReplaceOne)
+	return Setting{Family: f, Repeat: repeat, Budget: b}, err
+}
+
+// repeatFor returns how many records each of some distinct rows stands for so
+// that the effective size is close to the given one, and the budget at that size.
+func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.Relation) (repeat int, b account.Budget, err error) {
+	repeat = 1
 	for range 30 {
-		n := rows * repeat
-		var err error
-		if b, err = account.NewBudget(epsilon, math.Pow(n, -1.5), account.ReplaceOne); err != nil {
-			return Setting{}, err
+		n := float64(rows) * float64(repeat)
+		if b, err = account.NewBudget(epsilon, delta.at(n), r); err != nil {
+			return 0, b, err
 		}
-		next := max(math.Round(effective*math.Sqrt(d)/b.Mu()/rows), 1)
-		if next == repeat {
+		next := max(math.Round(effective/sizeOf(n, b).Effective(optimize.Problem{Dim: d})*float64(repeat)), 1)
+		if !(next*float64(rows) <= mostRecords) {
+			return 0, b, fmt.Errorf("experiment: effective size = %v: needs %.3g records: must be at most %d", effective, next*float64(rows), int64(mostRecords))
+		}
+		if int(next) == repeat {
 			break
 		}
-		repeat = next
+		repeat = int(next)
 	}
-	return Setting{Family: f, Repeat: int(repeat), Budget: b}, nil
+	b, err = account.NewBudget(epsilon, delta.at(float64(rows)*float64(repeat)), r)
+	return repeat, b, err
 }
+
+// mostRecords is what a kernel counts up to.
+const mostRecords = math.MaxInt32
+
+// Records is the number of records.
+func (s Setting) Records() int { return len(s.Family.Sample.Rows) * s.Repeat }
 
 // Size returns the public size.
-func (s Setting) Size() optimize.Size {
-	return optimize.Size{Records: float64(len(s.Family.Sample.Rows) * s.Repeat), Mu: s.Budget.Mu()}
+func (s Setting) Size() optimize.Size { return sizeOf(float64(s.Records()), s.Budget) }
+
+func sizeOf(records float64, b account.Budget) optimize.Size {
+	size := optimize.Size{Records: records, Mu: b.Mu(), Neighbours: 2}
+	if b.Relation() == account.AddOrRemove {
+		size.Neighbours = 1
+	}
+	return size
 }
 
-// Outcome is a measured run.
+// Outcome is a measured run. Norms are in the encoded space, where rows have
+// norm at most 1.
 type Outcome struct {
-	// GradientNorm is the true one at the output, Floor is r.
-	GradientNorm, Floor, Predicted float64
-	Steps                          int
+	// GradientNorm is the true one at the output, on all rows; Population that
+	// on fresh rows, 0 where it was not asked for; Loss the objective on all rows.
+	// What passes the largest float64 is that float.
+	GradientNorm float64 `json:"gradient_norm"`
+	Population   float64 `json:"population_gradient_norm,omitempty"`
+	Loss         float64 `json:"loss"`
+	// Effective is N and Floor r (see optimize.Size); LowerBound is
+	// optimize.LowerBound; Predicted is the plan's gradient norm.
+	Effective  float64 `json:"effective_size"`
+	Floor      float64 `json:"floor"`
+	LowerBound float64 `json:"lower_bound"`
+	Predicted  float64 `json:"predicted_gradient_norm"`
+	Steps      int     `json:"steps"`
+	// Passes is how many records were read over how many there are; a question
+	// about two points reads a record once.
+	Passes float64 `json:"passes"`
+	// Charged is the odometer's reading in units of mu^2; 0 for a schedule of
+	// Poisson samples, which is all charged beforehand.
+	Charged float64 `json:"charged"`
+	// Series is the run as it went, thinned.
+	Series []Point `json:"series"`
 }
+
+// Point is what a step released.
+type Point struct {
+	Step         int     `json:"step"`
+	Charged      float64 `json:"charged"`
+	GradientNorm float64 `json:"gradient_norm"`
+}
+
+// mostPoints is the greatest length of a series.
+const mostPoints = 64
 
 // Ratio is the gradient norm in units of the floor.
 func (o Outcome) Ratio() float64 { return o.GradientNorm / o.Floor }
@@ -58,20 +114,99 @@ func (o Outcome) Ratio() float64 { return o.GradientNorm / o.Floor }
 // Run runs a plan with simulated coins of the given seed and measures its
 // output on all rows.
 func (s Setting) Run(ctx context.Context, plan optimize.Plan, seed uint64) (Outcome, error) {
-	session, err := simulate.Open(simulate.Config{
-		Rows: s.Family.Sample.Rows, Targets: s.Family.Sample.Targets, Repeat: s.Repeat,
-		Loss: s.Family.Loss, Budget: s.Budget, Seed: seed, Workers: 1,
+	return s.run(ctx, plan, false, seed)
+}
+
+// run takes, if random, an iterate drawn uniformly by the seed for the plan's
+// output.
+func (s Setting) run(ctx context.Context, plan optimize.Plan, random bool, seed uint64) (Outcome, error) {
+	session, err := s.open(plan, seed)
+	if err != nil {
+		return Outcome{}, err
+	}
+	outline := plan.Outline()
+	stride := max((outline.Steps+mostPoints-1)/mostPoints, 1)
+	var series []Point
+	w := make([]float64, s.Family.Problem().Dim)
+	pick := -1
+	if random {
+		pick = rand.New(rand.NewPCG(seed, 0x0a17)).IntN(max(outline.Steps, 1))
+	}
+	result, err := plan.Run(ctx, session, func(step optimize.Step) {
+		if step.Number%stride == 0 || step.Number == step.Of {
+			if len(series) == mostPoints {
+				series = series[:mostPoints-1]
+			}
+			series = append(series, Point{step.Number, finite(step.Charged), finite(step.GradientNorm)})
+		}
+		// Iterate 0 is the start, iterate t what step t reached.
+		if step.Number == pick {
+			copy(w, step.W)
+		}
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	result, err := plan.Run(ctx, session, nil)
-	if err != nil {
-		return Outcome{}, err
+	if !random {
+		w = result.W
 	}
-	g, err := s.Family.GradientNorm(result.W)
-	o := plan.Outline()
-	return Outcome{GradientNorm: g, Floor: o.Floor, Predicted: o.Predicted, Steps: o.Steps}, err
+	o := Outcome{
+		Effective: outline.Effective, Floor: outline.Floor, Predicted: finite(outline.Predicted),
+		LowerBound: optimize.LowerBound(s.Family.Problem(), float64(s.Records()), s.Budget.Epsilon(), s.Budget.Delta()),
+		Steps:      result.Steps, Passes: session.read / float64(s.Records()), Charged: session.Ledger().Charged(), Series: series,
+	}
+	return o, s.measure(&o, w)
+}
+
+// measure fills in what is computed from rows directly.
+func (s Setting) measure(o *Outcome, w []float64) error {
+	f := s.Family
+	g, err := f.GradientNorm(w)
+	if err != nil {
+		return err
+	}
+	value, err := stationarity.Objective(f.Loss, f.Regularizer, f.Sample, w)
+	if err != nil {
+		return err
+	}
+	o.GradientNorm, o.Loss = finite(g), finite(value)
+	if len(s.Fresh.Rows) > 0 {
+		g, err := stationarity.Gradient(f.Loss, f.Regularizer, s.Fresh, w)
+		if err != nil {
+			return err
+		}
+		o.Population = finite(stationarity.Norm(g))
+	}
+	return nil
+}
+
+// open returns a session for a plan.
+func (s Setting) open(plan optimize.Plan, seed uint64) (*counted, error) {
+	declared := 0.
+	if s.Budget.Relation() == account.AddOrRemove {
+		declared = float64(s.Records())
+	}
+	session, err := simulate.Open(simulate.Config{
+		Rows: s.Family.Sample.Rows, Targets: s.Family.Sample.Targets, Repeat: s.Repeat, Declared: declared,
+		Loss: s.Family.Loss, Budget: s.Budget, Seed: seed, Workers: 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if sampled, ok := plan.(optimize.SampledPlan); ok && sampled.Schedule() != nil {
+		if err := session.Follow(sampled.Schedule()); err != nil {
+			return nil, err
+		}
+	}
+	return &counted{Session: session}, nil
+}
+
+// finite keeps a number that JSON can write.
+func finite(x float64) float64 {
+	if x != x || x > math.MaxFloat64 {
+		return math.MaxFloat64
+	}
+	return max(x, -math.MaxFloat64)
 }
 
 // Median returns the median of at least one number.

@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"context"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -65,7 +66,7 @@ func TestRun(t *testing.T) {
 		return o
 	}
 	a, b, c := run(1), run(1), run(2)
-	if a != b || a == c {
+	if !reflect.DeepEqual(a, b) || reflect.DeepEqual(a, c) {
 		t.Errorf("%+v, %+v, %+v", a, b, c)
 	}
 	o := plan.Outline()

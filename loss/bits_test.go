@@ -24,6 +24,9 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"geman-mcclure(0.3)":  0xe3934fff67d2f137,
 		"tukey(2.3)":          0xb054205ae72b77b6,
 		"slow-tail":           0xe23ad0d202b22c01,
+		"huber-mean":          0x562cebffb9b899a0,
+		"huber-bias":          0x9eb15ef74fd73220,
+		"saddle":              0x9ac2b57297e296d2,
 	} {
 		l := must(Parse(name))
 		h := fnv.New64a()

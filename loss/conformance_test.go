@@ -26,6 +26,9 @@ var conforming = map[string][]string{
 	"geman-mcclure":  {"geman-mcclure(0.01)", "geman-mcclure(0.7)", "geman-mcclure(1)", "geman-mcclure(50)"},
 	"tukey":          {"tukey(0.01)", "tukey(0.7)", "tukey(1)", "tukey(4.685)", "tukey(50)", "tukey(1e+06)"},
 	"slow-tail":      {"slow-tail"},
+	"huber-mean":     {"huber-mean"},
+	"huber-bias":     {"huber-bias"},
+	"saddle":         {"saddle"},
 }
 
 var conformingRegularizers = map[string][]string{

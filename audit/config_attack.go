@@ -1,0 +1,148 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// Attacked is what an attack on a pair of neighbouring tables found.
+type Attacked struct {
+	// Runs is how often each table was run.
+	Runs int `json:"runs"`
+	// Epsilon is a lower bound on that of the run as a whole at the budget's
+	// delta, at 95% confidence; Mu is the bound behind it.
+	Epsilon float64 `json:"epsilon_lower"`
+	Mu      float64 `json:"mu_lower"`
+	// Claimed is the budget's mu.
+	Claimed float64 `json:"mu_claimed"`
+	budget  account.Budget
+	// Why says why there was no attack; empty if there was one.
+	Why string `json:"none,omitempty"`
+}
+
+func (a Attacked) String() string {
+	if a.Why != "" {
+		return "none: " + a.Why
+	}
+	return fmt.Sprintf("%d runs on each of the two worst tables, told apart by likelihood: at 95%% confidence mu is at least %.3g of the %.3g claimed, epsilon at least %.3g of %v (more runs find more)", a.Runs, a.Mu, a.Claimed, a.Epsilon, a.budget.Epsilon())
+}
+
+// noneForAll says why a run without answers over all records is not attacked.
+const noneForAll = "no answer is over all records, and who took part is a secret that an attacker does not have"
+
+// attack runs the subject on the two tables of a pair with fresh coins each time
+// and bounds its privacy from below by how well they can be told apart.
+func (r *Result) attack(ctx context.Context, s Subject, p place, runs int, progress func()) error {
+	p, err := s.target(ctx, p)
+	if err != nil {
+		return err
+	}
+	if p.a.Row == nil {
+		r.Attack = &Attacked{Claimed: s.Budget.Mu(), budget: s.Budget, Why: noneForAll}
+		return nil
+	}
+	out, err := Collect(runs, 1<<32, func(seed uint64, second bool) (float64, error) {
+		progress()
+		progress()
+		return s.likelihood(ctx, p, seed, second)
+	})
+	r.Attack = &Attacked{Runs: runs, Claimed: s.Budget.Mu(), budget: s.Budget}
+	if err != nil {
+		return err
+	}
+	found, err := LowerGaussian(out, s.Budget.Delta(), .95)
+	if err != nil {
+		return err
+	}
+	r.Attack.Epsilon, r.Attack.Mu = found.Epsilon, found.Mu
+	certain, err := LowerGaussian(out, s.Budget.Delta(), 1-1e-6)
+	if err != nil {
+		return err
+	}
+	if certain.Mu > s.Budget.Mu() {
+		r.Violations = append(r.Violations, Violation{Rule: "attack", Detail: fmt.Sprintf("the run has mu of at least %.4g with certainty 1-1e-6, %.4g is claimed", certain.Mu, s.Budget.Mu())})
+	}
+	return nil
+}
+
+// target is the pair to attack: the given one, which is loud in one run, or a row
+// with either of two targets, which is loud in all; under add-or-remove a row
+// and none. A few runs with other coins decide.
+func (s Subject) target(ctx context.Context, p place) (place, error) {
+	if p.a.Row == nil {
+		return p, nil
+	}
+	x := make([]float32, s.Dim())
+	x[len(x)-1] = 1
+	ys := targets(s.Loss)
+	a, b := candidate{Record{x, ys[0]}, "one target"}, candidate{Record{x, ys[len(ys)-1]}, "another target"}
+	if s.relation() == account.AddOrRemove {
+		b = absent(s.Dim())
+	}
+	best, most := p, 0.
+	for _, p := range []place{p, {p.position, a, b}} {
+		var loud float64
+		for seed := range uint64(6) {
+			_, square, err := s.compare(ctx, p, seed, seed%2 == 1)
+			if err != nil {
+				return p, err
+			}
+			loud += square
+		}
+		if loud > most {
+			best, most = p, loud
+		}
+	}
+	return best, nil
+}
+
+// likelihood runs the subject on one of the two tables and returns the logarithm
+// of how much likelier its releases were on the second.
+func (s Subject) likelihood(ctx context.Context, p place, seed uint64, second bool) (float64, error) {
+	sum, _, err := s.compare(ctx, p, seed, second)
+	return sum, err
+}
+
+// compare returns the likelihood ratio and the square of how far the exact
+// answers of the run are apart, in units of the noise. The attacker knows both
+// tables, and so the exact answers to the questions that were asked on either;
+// what the coins were it does not know, so only answers over all records are
+// looked at.
+func (s Subject) compare(ctx context.Context, p place, seed uint64, second bool) (sum, square float64, err error) {
+	s.Seed = seed
+	here, there := p.a.Record, p.b.Record
+	if second {
+		here, there = there, here
+	}
+	lived, err := s.trace(ctx, s.Table.With(p.position, here), nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	other, err := s.trace(ctx, s.Table.With(p.position, there), lived.exchanges)
+	if err != nil {
+		return 0, 0, err
+	}
+	for k, x := range lived.exchanges {
+		if k >= len(other.exchanges) || x.Members != nil || x.Noisy == nil || x.Event.Kind != account.Gaussian {
+			continue
+		}
+		exact, elsewhere := x.Exact, other.exchanges[k].Exact
+		if x.Scores != nil {
+			exact, elsewhere = x.Scores, other.exchanges[k].Scores
+		}
+		// log N(noisy; elsewhere) - log N(noisy; exact), in units of the noise.
+		for j := range exact {
+			z := math.Ldexp(float64(x.Noisy[j]-exact[j]), -x.Bits)
+			d := math.Ldexp(float64(elsewhere[j]-exact[j]), -x.Bits)
+			sum += z*d - d*d/2
+			square += d * d
+		}
+	}
+	if second {
+		sum = -sum
+	}
+	return sum, square, nil
+}

@@ -1,0 +1,60 @@
+package audit
+
+import (
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// drawn draws a table that a schema could have been written for: cells within
+// the public bounds and lists, a few beyond them or missing, through the
+// schema's own row map.
+func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
+	target, columns := s.Target(), s.Columns()
+	header := []string{target.Column}
+	for _, c := range columns {
+		header = append(header, c.Name)
+	}
+	m, err := s.Bind(header)
+	if err != nil {
+		return Table{}, err
+	}
+	r := rand.New(rand.NewPCG(seed, uint64(n)))
+	t := Table{Rows: make([][]float32, n), Targets: make([]float64, n)}
+	for i := range n {
+		cells := []string{outcome(r, target)}
+		for _, c := range columns {
+			cells = append(cells, cell(r, c))
+		}
+		t.Rows[i] = make([]float32, s.Dim())
+		// A row whose target is not valid is a row of zeros with target 0, which
+		// a session takes for a record.
+		t.Targets[i], _ = m.Encode(t.Rows[i], cells)
+	}
+	return t, nil
+}
+
+func outcome(r *rand.Rand, t dataset.Target) string {
+	if t.Kind == dataset.Category {
+		return t.Classes[r.IntN(2)]
+	}
+	return number(r, t.Low, t.High)
+}
+
+func cell(r *rand.Rand, c dataset.Column) string {
+	switch {
+	case c.Kind == dataset.Ignore || r.IntN(20) == 0:
+		return ""
+	case c.Kind == dataset.Category:
+		return c.Categories[r.IntN(len(c.Categories))]
+	case r.IntN(20) == 0:
+		return number(r, c.High, 2*c.High-c.Low)
+	}
+	return number(r, c.Low, c.High)
+}
+
+func number(r *rand.Rand, low, high float64) string {
+	u := r.Float64()
+	return strconv.FormatFloat(low*(1-u)+high*u, 'g', -1, 64)
+}

@@ -1,0 +1,167 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+var errNoSchedule = errors.New("audit: session: cannot follow a schedule")
+
+// call is one exchange as the asker saw it.
+type call struct {
+	method   string
+	asked    any
+	returned any
+	err      string
+	// answered says that an exchange belongs to it.
+	answered bool
+}
+
+// trace is everything that could be seen of a run from outside, and the
+// exchanges behind it.
+type trace struct {
+	calls     []call
+	steps     []optimize.Step
+	result    any
+	err       string
+	events    []account.Event
+	exchanges []simulate.Exchange
+}
+
+// trace runs the subject on a table: recording if frozen is nil, else replaying
+// it. The error is one of opening the session; those of the run are part of the
+// trace.
+func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange) (*trace, error) {
+	session, err := s.open(t, frozen)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %s: %w", s.Name, err)
+	}
+	w := &witness{Session: session, trace: new(trace)}
+	w.run(ctx, s)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w.trace.events = session.Ledger().Events()
+	w.trace.exchanges = session.Exchanges()
+	return w.trace, nil
+}
+
+// witness writes down what passes between an asker and a session.
+type witness struct {
+	Session
+	mu    sync.Mutex
+	trace *trace
+}
+
+func (w *witness) run(ctx context.Context, s Subject) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.trace.err = fmt.Sprintf("panic: %v", p)
+		}
+	}()
+	observe := func(step optimize.Step) {
+		step.W = slices.Clone(step.W)
+		w.trace.steps = append(w.trace.steps, step)
+	}
+	result, err := s.Run(ctx, w, observe)
+	w.trace.result, w.trace.err = result, text(err)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func (w *witness) note(method string, asked, returned any, err error, answer bool) {
+	if r, ok := returned.(query.Release); ok {
+		// The asker may write into it.
+		r.Mean = slices.Clone(r.Mean)
+		returned = r
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trace.calls = append(w.trace.calls, call{method, asked, returned, text(err), answer && err == nil})
+}
+
+func (w *witness) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	r, err := w.Session.Ask(ctx, q)
+	w.note("Ask", q, r, err, true)
+	return r, err
+}
+
+func (w *witness) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
+	r, err := w.Session.Stable(ctx, q)
+	w.note("Stable", q, r, err, true)
+	return r, err
+}
+
+func (w *witness) Select(ctx context.Context, sel query.Selection) (int, error) {
+	i, err := w.Session.Select(ctx, sel)
+	w.note("Select", sel, i, err, true)
+	return i, err
+}
+
+func (w *witness) All() query.Cohort {
+	c := w.Session.All()
+	w.note("All", nil, c, nil, false)
+	return c
+}
+
+func (w *witness) Draw(size int) (query.Cohort, error) {
+	c, err := w.Session.Draw(size)
+	w.note("Draw", size, c, err, false)
+	return c, err
+}
+
+func (w *witness) DrawEach(p float64) (query.Cohort, error) {
+	c, err := w.Session.DrawEach(p)
+	w.note("DrawEach", p, c, err, false)
+	return c, err
+}
+
+func (w *witness) Sample() (query.Cohort, error) {
+	c, err := w.Session.Sample()
+	w.note("Sample", nil, c, err, false)
+	return c, err
+}
+
+func (w *witness) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
+	sum, err := w.Session.OpenPrefix(p)
+	w.note("OpenPrefix", p, nil, err, false)
+	if err != nil {
+		return nil, err
+	}
+	return &prefixWitness{sum, w, p}, nil
+}
+
+type prefixWitness struct {
+	query.PrefixSum
+	witness *witness
+	prefix  query.Prefix
+}
+
+func (p *prefixWitness) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
+	r, err := p.PrefixSum.Add(ctx, terms...)
+	// What is no question was refused.
+	q, bad := query.New(p.prefix.Charge, terms...)
+	p.witness.note("Add", [...]any{p.prefix, q, text(bad)}, r, err, true)
+	return r, err
+}
+
+// question returns what a call asked, as an exchange states it.
+func (c call) question() any {
+	if add, ok := c.asked.([3]any); ok {
+		return add[1]
+	}
+	return c.asked
+}

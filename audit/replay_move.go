@@ -1,0 +1,93 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// movement returns how far the exact answers of two exchanges are apart, as a
+// part of the charged sensitivity.
+//
+// For a Poisson sample under replace-one the charge speaks of the contribution
+// of one record, and the accountant of one that leaves for one that joins: two
+// contributions apart. withoutOne says that one of the tables lacks the record,
+// or holds a faulty one in its place: then it is one.
+func movement(x, y simulate.Exchange, r account.Relation, withoutOne bool) float64 {
+	bound := boundSteps(x)
+	if x.Event.Kind == account.SampledGaussian && r == account.ReplaceOne && !withoutOne {
+		bound *= 2
+	}
+	if x.Event.Kind == account.Selection {
+		return span(x.Scores, y.Scores) / bound
+	}
+	moved := apart(x.Exact, y.Exact)
+	if x.Prefix != (query.Prefix{}) {
+		moved *= column(x.Prefix)
+	}
+	// What is made of the sum (a norm) moves no more than was charged either.
+	return max(moved, span(x.Scores, y.Scores)) / bound
+}
+
+// apart is the Euclidean norm of a - b; vectors of unlike lengths are infinitely
+// apart.
+func apart(a, b []int64) float64 {
+	if len(a) != len(b) {
+		return math.Inf(1)
+	}
+	var squares float64
+	for j := range a {
+		d := float64(a[j] - b[j])
+		squares += d * d
+	}
+	return math.Sqrt(squares)
+}
+
+// span is the largest change of a number.
+func span(a, b []int64) float64 {
+	if len(a) != len(b) {
+		return math.Inf(1)
+	}
+	var most float64
+	for j := range a {
+		most = max(most, math.Abs(float64(a[j]-b[j])))
+	}
+	return most
+}
+
+// kindOf names the kind of question of an exchange, balls and mechanisms told
+// apart.
+func kindOf(x simulate.Exchange) string {
+	prefix := ""
+	if x.Prefix != (query.Prefix{}) {
+		prefix = x.Prefix.Mechanism.String() + " sum: "
+	}
+	if x.Event.Kind == account.SampledGaussian {
+		prefix = "sample: "
+	}
+	switch q := x.Asked.(type) {
+	case query.Question:
+		// A sum of many terms names each kind once.
+		var names []string
+		for _, t := range q.Terms() {
+			name := t.Kind().String()
+			if t.Kind() == query.Difference {
+				name += " around 0"
+				if _, _, centred := t.Curvature(); centred {
+					name = t.Kind().String() + " by curvature"
+				}
+			}
+			if len(names) == 0 || !strings.Contains(strings.Join(names, "+"), name) {
+				names = append(names, name)
+			}
+		}
+		return prefix + strings.Join(names, " + ")
+	case query.Selection:
+		return q.Name()
+	}
+	return prefix + fmt.Sprint(x.Event.Question)
+}

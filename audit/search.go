@@ -1,0 +1,108 @@
+package audit
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// climber improves a vector by trial: a step of Gaussian noise is kept if what
+// it reaches is higher, and steps grow after a success and shrink after a
+// failure so that about one in five succeeds (Rechenberg 1973).
+type climber struct {
+	rand *rand.Rand
+	at   []float64
+	high float64
+	step float64
+}
+
+func (c *climber) try(value func([]float64) (float64, error)) error {
+	next := slices.Clone(c.at)
+	for j := range next {
+		// Few coordinates at a time: ridges are mostly along the axes of the problem.
+		if c.rand.IntN(2) == 0 {
+			next[j] += c.step * c.rand.NormFloat64()
+		}
+	}
+	v, err := value(next)
+	if err != nil {
+		return err
+	}
+	if v > c.high {
+		c.at, c.high = next, v
+		c.step *= 1.5
+	} else {
+		c.step *= 0.903602 // 1.5^(-1/4)
+	}
+	return nil
+}
+
+// climb improves, for each kind of question, on the worst pair of records found:
+// both are moved, or under add-or-remove the one that is there.
+func (q *inquiry) climb(ctx context.Context) error {
+	kinds := make([]string, 0, len(q.best))
+	for k := range q.best {
+		kinds = append(kinds, k)
+	}
+	slices.Sort(kinds)
+	for _, kind := range kinds {
+		if err := q.climbKind(ctx, kind, q.best[kind]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *inquiry) climbKind(ctx context.Context, kind string, p place) error {
+	c := &climber{rand: q.rand, at: slices.Concat(p.a.vector(), p.b.vector()), high: q.worst[kind].Ratio, step: .3}
+	split := len(p.a.vector())
+	for range q.effort.Climbs {
+		if len(q.report.Violations) >= enough {
+			return nil
+		}
+		err := c.try(func(v []float64) (float64, error) {
+			p := place{p.position, recordOf(v[:split], p.a, q.subject.Loss), recordOf(v[split:], p.b, q.subject.Loss)}
+			a, err := q.frozen(ctx, p.position, p.a)
+			if err != nil {
+				return 0, err
+			}
+			b, err := q.frozen(ctx, p.position, p.b)
+			if err != nil {
+				return 0, err
+			}
+			return q.measure(p, a, b)[kind], nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// vector is a record as numbers: features, then the target.
+func (c candidate) vector() []float64 {
+	v := make([]float64, len(c.Row)+1)
+	for j, x := range c.Row {
+		v[j] = float64(x)
+	}
+	v[len(c.Row)] = c.Target
+	return v
+}
+
+// recordOf is the inverse of vector, with what is out of range brought back into
+// it. A faulty record stays as it was: there is nothing to climb on.
+func recordOf(v []float64, was candidate, l loss.Loss) candidate {
+	for _, x := range was.vector() {
+		if math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) > 2 {
+			return was
+		}
+	}
+	y := min(max(v[len(v)-1], -1), 1)
+	if l.Target() == loss.Binary {
+		y = math.Copysign(1, y)
+	}
+	return candidate{Record{narrow(v[:len(v)-1]), y}, was.Why + ", climbed"}
+}

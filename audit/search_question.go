@@ -1,0 +1,147 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Forms names the forms of question that Search knows.
+func Forms() []string {
+	var names []string
+	for _, f := range forms() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func forms() []form { return append(vectors(), numbers()...) }
+
+// searchDim is enough for a row along a step, one across it and a margin to
+// choose.
+const searchDim = 2
+
+// Search looks for points and for two records (under add-or-remove for one) that
+// bring the movement of the exact answer to a question of a form as close to the
+// charged sensitivity as it can, by climbing from several random starts. It
+// stops when it is within 2%. steps is the number of steps of a climb; zero
+// means 300.
+func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, steps int, seed uint64) (Finding, error) {
+	if steps == 0 {
+		steps = 300
+	}
+	for _, f := range forms() {
+		if f.name != name {
+			continue
+		}
+		b, err := account.NewBudget(1, 1e-5, r)
+		if err != nil {
+			return Finding{}, err
+		}
+		h := &hunt{loss: l, budget: b, form: f, rand: rand.New(rand.NewPCG(seed, 77)), found: Finding{Kind: name, Answers: 1}}
+		err = h.search(ctx, steps)
+		return h.found, err
+	}
+	return Finding{}, fmt.Errorf("audit: form = %q: must be one of %q", name, Forms())
+}
+
+// hunt is a search under way.
+type hunt struct {
+	loss   loss.Loss
+	budget account.Budget
+	form   form
+	rand   *rand.Rand
+	found  Finding
+}
+
+const starts, nearly = 16, .98
+
+func (h *hunt) search(ctx context.Context, steps int) error {
+	for range starts {
+		c := &climber{rand: h.rand, step: .5}
+		for range 25 {
+			v := h.start()
+			ratio, err := h.ratio(ctx, v)
+			if err != nil {
+				return err
+			}
+			if c.at == nil || ratio > c.high {
+				c.at, c.high = v, ratio
+			}
+		}
+		for range steps {
+			if c.high >= nearly {
+				break
+			}
+			if err := c.try(func(v []float64) (float64, error) { return h.ratio(ctx, v) }); err != nil {
+				return err
+			}
+		}
+		if h.found.Ratio >= nearly {
+			return nil
+		}
+	}
+	return nil
+}
+
+// start is a vector of: the point, the step, the logarithm of the step's length,
+// and two records.
+func (h *hunt) start() []float64 {
+	v := make([]float64, 2*searchDim+1+2*(searchDim+1))
+	for j := range v {
+		v[j] = h.rand.NormFloat64()
+	}
+	for j := range searchDim {
+		v[j] *= 3
+	}
+	return v
+}
+
+// ratio asks the question on tables with either record.
+func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
+	const d = searchDim
+	w := v[:d]
+	step, length := unit(v[d : 2*d])
+	if length == 0 {
+		return 0, nil
+	}
+	prev := minus(w, scaled(step, math.Pow(10, -1+min(max(v[2*d], -2), 1))))
+	a := recordOf(v[2*d+1:3*d+2], candidate{Record: Record{Row: make([]float32, d)}}, h.loss)
+	b := recordOf(v[3*d+2:], candidate{Record: Record{Row: make([]float32, d)}}, h.loss)
+	if h.budget.Relation() == account.AddOrRemove {
+		b = absent(d)
+	}
+	s := Subject{Name: h.form.name, Loss: h.loss, Budget: h.budget, Seed: 3}
+	s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) {
+		q, err := query.New(h.budget.Charge()/10, h.form.ask(o.All(), w, prev, h.loss.Constants())...)
+		if err != nil {
+			return nil, err
+		}
+		return o.Ask(ctx, q)
+	}
+	still := narrow(scaled(step, .5))
+	s.Table = Table{Rows: [][]float32{still, a.Row}, Targets: []float64{1, a.Target}}
+	first, err := s.trace(ctx, s.Table, nil)
+	if err != nil {
+		return 0, err
+	}
+	second, err := s.trace(ctx, s.Table.With(1, b.Record), first.exchanges)
+	if err != nil {
+		return 0, err
+	}
+	if len(first.exchanges) == 0 || len(second.exchanges) == 0 {
+		return 0, nil // a question that cannot be asked
+	}
+	ratio := movement(first.exchanges[0], second.exchanges[0], h.budget.Relation(), false)
+	if !(ratio <= h.found.Ratio) {
+		h.found.Ratio = ratio
+		h.found.Neighbour = fmt.Sprintf("at %.4g, from %.4g: row %.4g, target %.3g; row %.4g, target %.3g", w, prev, a.Row, a.Target, b.Row, b.Target)
+	}
+	return ratio, nil
+}

@@ -1,0 +1,56 @@
+package audit
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// attainable is what theory lets one record (or two) reach of the charged
+// sensitivity: all of it but where the ball of a difference is too large for the
+// loss. A difference of gradients is at most hi and at least lo times the step,
+// so that two of them are (hi-lo) apart, of the 2 max(|lo|, hi) of the ball
+// around 0.
+func attainable(form string, k loss.Constants, r account.Relation) float64 {
+	if form == "difference around 0" && r == account.ReplaceOne {
+		lo, hi := min(0, k.Curvature.Lo), max(0, k.Curvature.Hi)
+		return (hi - lo) / (2 * max(-lo, hi))
+	}
+	return 1
+}
+
+// TestSearchReachesTheSensitivity: climbing over points and records comes within
+// a tenth of the charged sensitivity wherever the loss can reach it, and never
+// beyond: a factor of two charged too much or too little shows here.
+func TestSearchReachesTheSensitivity(t *testing.T) {
+	names := []string{"logistic", "tanh", "sigmoid", "welsch(0.4)", "geman-mcclure(0.3)", "tukey(0.5)", "huber(0.3)", "squared(0.5)", "smoothed-hinge(0.5)"}
+	forms := []string{"gradient", "difference by curvature", "difference around 0", "difference around 0, part of the radius", "mix", "value, short clip"}
+	if testing.Short() {
+		names, forms = names[:4], forms[:4]
+	}
+	for _, name := range names {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range forms {
+			for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+				f, err := Search(context.Background(), l, r, form, 0, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := .9 * attainable(form, l.Constants(), r)
+				t.Logf("%-20s %-42s %-14v %.4f", name, form, r, f.Ratio)
+				if !(f.Ratio <= 1) || math.IsNaN(f.Ratio) {
+					t.Errorf("%s: %s, %v: %.9f times the charged sensitivity: %s", name, form, r, f.Ratio, f.Neighbour)
+				}
+				if f.Ratio < want {
+					t.Errorf("%s: %s, %v: the search reaches only %.3f of the charged sensitivity, want %.3f", name, form, r, f.Ratio, want)
+				}
+			}
+		}
+	}
+}

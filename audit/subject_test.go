@@ -1,0 +1,194 @@
+package audit
+
+import (
+	"context"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/query"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+var everySubject = sync.OnceValues(Subjects)
+
+func subjects(t *testing.T) []Subject {
+	t.Helper()
+	list, err := everySubject()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// isVariant says that a subject is an algorithm with settings of its own.
+func isVariant(s Subject) bool { return strings.Contains(s.Name, "=") }
+
+// TestNoRecordMovesMoreThanCharged audits everything that is enrolled: no
+// record moves an exact answer by more than was charged, and with the releases
+// frozen nothing else depends on one. For every kind of question the worst
+// records found come within a tenth of the charge, or the audit would be blind to
+// a factor of two.
+func TestNoRecordMovesMoreThanCharged(t *testing.T) {
+	worst := map[string]float64{}
+	var replays, pairs int
+	for _, s := range subjects(t) {
+		effort := Effort{Positions: 2, Records: 44, Climbs: 8, Seed: 1}
+		if isVariant(s) {
+			if testing.Short() {
+				continue
+			}
+			effort = Effort{Positions: 2, Records: 32, Climbs: 4, Seed: 1}
+		}
+		r, err := Run(context.Background(), s, effort)
+		if err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+			continue
+		}
+		replays, pairs = replays+r.Replays, pairs+r.Pairs
+		for _, v := range r.Violations {
+			t.Errorf("%s: %v", s.Name, v)
+		}
+		refused := s.relation() == account.AddOrRemove && strings.Contains(r.Ended, "add-or-remove")
+		if r.Ended != "" && !refused {
+			t.Errorf("%s: ended with: %s", s.Name, r.Ended)
+		}
+		for _, f := range r.Findings {
+			if !(f.Ratio <= 1) {
+				t.Errorf("%s: %s: %v times the charged sensitivity", s.Name, f.Kind, f.Ratio)
+			}
+			key := f.Kind + ", " + r.Relation.String()
+			worst[key] = max(worst[key], f.Ratio)
+		}
+	}
+	t.Logf("%d replays, %d pairs of neighbours", replays, pairs)
+	for _, k := range slices.Sorted(maps.Keys(worst)) {
+		t.Logf("%-72s %.6f", k, worst[k])
+		if worst[k] < .9 {
+			t.Errorf("%s: the worst neighbours reach only %.3f of the charged sensitivity", k, worst[k])
+		}
+	}
+}
+
+// TestEveryAlgorithmIsEnrolled: a new name in package train is audited, or this
+// fails.
+func TestEveryAlgorithmIsEnrolled(t *testing.T) {
+	list := subjects(t)
+	for _, name := range train.Algorithms() {
+		if !slices.ContainsFunc(list, func(s Subject) bool { return strings.HasPrefix(s.Name, name+", ") }) {
+			t.Errorf("%s: is not enrolled", name)
+		}
+	}
+}
+
+// TestEverySettingIsEnrolled: a new setting of package train is tried, or this
+// fails.
+func TestEverySettingIsEnrolled(t *testing.T) {
+	// Steps are set for all subjects; Measure is not part of a plan and has a
+	// script.
+	tried := map[string]bool{"Algorithm": true, "Steps": true, "Measure": true}
+	for _, v := range variants() {
+		value := reflect.ValueOf(v)
+		for i := range value.NumField() {
+			if !value.Field(i).IsZero() {
+				tried[value.Type().Field(i).Name] = true
+			}
+		}
+	}
+	for i := range reflect.TypeFor[train.Train]().NumField() {
+		if name := reflect.TypeFor[train.Train]().Field(i).Name; !tried[name] {
+			t.Errorf("train.Train.%s: no variant sets it", name)
+		}
+	}
+	for _, v := range variants() {
+		if setting := strings.TrimPrefix(title(v, "", account.ReplaceOne), " "); !slices.ContainsFunc(subjects(t), func(s Subject) bool {
+			return strings.Contains(s.Name, strings.TrimSuffix(setting, ", , replace-one"))
+		}) {
+			t.Errorf("%s: no algorithm takes it", setting)
+		}
+	}
+}
+
+// TestEveryKindIsEnrolled: a kind of term, a mechanism of a prefix sum or a type
+// of question that package query exports is asked by some script, under both
+// relations where it can be, or this fails.
+func TestEveryKindIsEnrolled(t *testing.T) {
+	asked := map[string]bool{}
+	for _, s := range subjects(t) {
+		trace, err := s.trace(context.Background(), s.Table, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range trace.exchanges {
+			asked[reflect.TypeOf(x.Asked).Name()+" "+s.relation().String()] = true
+			if x.Prefix != (query.Prefix{}) {
+				asked[x.Prefix.Mechanism.String()+" "+s.relation().String()] = true
+			}
+			for _, term := range s.terms(x) {
+				asked[term.Kind().String()+" "+s.relation().String()] = true
+			}
+		}
+	}
+	kinds, mechanisms, questions := exported(t)
+	if len(kinds) < 4 || len(mechanisms) < 2 || len(questions) < 2 {
+		t.Fatalf("package query has %q, %q, %q: the test looks at the wrong thing", kinds, mechanisms, questions)
+	}
+	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+		for i := range kinds {
+			if name := query.Kind(i + 1).String(); !asked[name+" "+r.String()] {
+				t.Errorf("kind %s (%s), %v: is asked by no subject", kinds[i], name, r)
+			}
+		}
+		for i := range mechanisms {
+			if name := query.Mechanism(i + 1).String(); !asked[name+" "+r.String()] {
+				t.Errorf("mechanism %s (%s), %v: is used by no subject", mechanisms[i], name, r)
+			}
+		}
+		for _, name := range questions {
+			if name == "Stable" && r == account.AddOrRemove {
+				continue // refused there
+			}
+			if !asked[name+" "+r.String()] {
+				t.Errorf("query.%s, %v: is asked by no subject", name, r)
+			}
+		}
+	}
+}
+
+// exported reads package query: the constants of its kinds and mechanisms, and
+// the types that have an epsilon or charge and a name, which are what may be
+// asked.
+func exported(t *testing.T) (kinds, mechanisms, questions []string) {
+	t.Helper()
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps}, reflect.TypeFor[query.Question]().PkgPath())
+	if err != nil || len(loaded) != 1 || loaded[0].Types == nil {
+		t.Fatalf("package query: %v, %v", loaded, err)
+	}
+	return exportedOf(loaded[0].Types)
+}
+
+// TestGeneratedTables: rows are ones that a session takes, so that audits are of
+// records and not of faults.
+func TestGeneratedTables(t *testing.T) {
+	for _, s := range subjects(t)[:1] {
+		for i, row := range s.Table.Rows {
+			var squares float64
+			for _, v := range row {
+				squares += float64(v) * float64(v)
+			}
+			if !(squares <= 1+1e-7) || math.Abs(s.Table.Targets[i]) > 1 {
+				t.Errorf("record %d: squared norm %v, target %v", i, squares, s.Table.Targets[i])
+			}
+		}
+	}
+}
+
+var _ Session = (*simulate.Recording)(nil)

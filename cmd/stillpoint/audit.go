@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/stillpoint-dp/stillpoint/audit"
+)
+
+type auditCommand struct {
+	configFlags
+	Runs int  `help:"Runs of the attack on each of the two worst tables; 0 for none. More find more, and take longer." default:"200" placeholder:"N"`
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+// Help is printed below the flags.
+func (auditCommand) Help() string {
+	return `Looks for what would break the guarantee of this configuration, by trying. The loss,
+budget, algorithm and settings are run on a generated table with the columns of the
+schema; your table is not opened and need not exist.
+
+One run is recorded. It is then replayed on neighbouring tables, in which one record
+is random, the worst that the questions of the run allow, faulty, or climbed to,
+while every released value stays as it was:
+
+  - questions, cohorts, charges, errors and the result must repeat bit by bit:
+    nothing but noisy answers may depend on a record;
+  - the exact answer to each question, before noise, may move by at most the
+    sensitivity that was charged. The largest movement found is printed as a part
+    of it: a figure above 1 is a violation, figures near 1 say that the search
+    looked where the worst is.
+
+Then the two worst tables are run N times each and told apart by what was released: a
+lower bound on epsilon, to set beside the one claimed.
+
+An audit finds faults and cannot prove that there are none. The number of records is
+scaled down to 1000 for speed. Exit code 1 means that a violation was found.`
+}
+
+func (a *auditCommand) Run(ctx context.Context, c *console) error {
+	if a.Runs < 0 || a.Runs > 0 && a.Runs < leastRuns {
+		return fmt.Errorf("audit: --runs = %d: must be 0 or at least %d", a.Runs, leastRuns)
+	}
+	config, err := a.read()
+	if err != nil {
+		return err
+	}
+	p := newProgress(c.err)
+	result, err := audit.Config(ctx, config, audit.Options{Runs: a.Runs, Progress: p.replayed})
+	p.finish()
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		err = printJSON(c.out, result)
+	} else {
+		_, err = fmt.Fprint(c.out, result)
+	}
+	if err != nil {
+		return err
+	}
+	return result.Err()
+}
+
+// leastRuns is the fewest from which a threshold can be chosen and judged.
+const leastRuns = 20
+
+// replayed shows how far an audit is.
+func (p *progress) replayed(done, of int) {
+	if p.terminal {
+		if p.bar == nil {
+			p.bar = progressbar.NewOptions(of, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30), progressbar.OptionSetDescription("replays"),
+				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
+		}
+		p.bar.ChangeMax(of)
+		_ = p.bar.Set(done)
+		return
+	}
+	if now := time.Now(); now.Sub(p.last) >= between {
+		p.last = now
+		fmt.Fprintf(p.w, "run %d of about %d\n", done, of)
+	}
+}

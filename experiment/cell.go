@@ -1,0 +1,109 @@
+package experiment
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// cell is an algorithm at a family, dimension, size and budget.
+type cell struct {
+	// base lacks Settings and Seed.
+	base      Configuration
+	effective float64
+	name      string
+	grid      []json.RawMessage
+}
+
+// cells lists the grid, algorithms innermost, without drawing any family.
+func (s *Spec) cells() ([]cell, error) {
+	relation, err := account.ParseRelation(s.Relation)
+	if err != nil {
+		return nil, err
+	}
+	var list []cell
+	for _, family := range s.Families {
+		for _, d := range s.Dimensions {
+			for _, epsilon := range s.Epsilons {
+				for i := range max(len(s.Records), len(s.Effective)) {
+					c := Configuration{
+						Family: family, FamilySeed: s.FamilySeed, Dim: d, Rows: s.Rows,
+						Epsilon: epsilon, Relation: s.Relation, Population: s.Population,
+					}
+					var b account.Budget
+					if len(s.Effective) > 0 {
+						c.Repeat, b, err = repeatFor(d, s.Rows, s.Effective[i], epsilon, s.Delta, relation)
+					} else {
+						c.Repeat = int(math.Round(float64(s.Records[i]) / float64(s.Rows)))
+						b, err = account.NewBudget(epsilon, s.Delta.at(float64(c.Records())), relation)
+					}
+					if err != nil {
+						return nil, err
+					}
+					c.Delta = b.Delta()
+					effective := sizeOf(float64(c.Records()), b).Effective(optimize.Problem{Dim: d})
+					for _, a := range s.Algorithms {
+						c.Label = a.Label
+						grid, err := a.grid(effective)
+						if err != nil {
+							return nil, err
+						}
+						list = append(list, cell{c, effective, a.Name, grid})
+					}
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// tuning lists the runs that choose a cell's settings: none where there is no
+// choice.
+func (c cell) tuning(seeds int) []Configuration {
+	if len(c.grid) == 1 {
+		return nil
+	}
+	return c.runs(c.grid, firstTuningSeed, seeds)
+}
+
+// measured lists a cell's measured runs.
+func (c cell) measured(settings json.RawMessage, seeds int) []Configuration {
+	return c.runs([]json.RawMessage{settings}, 1, seeds)
+}
+
+func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Configuration {
+	var list []Configuration
+	for _, settings := range grid {
+		for i := range seeds {
+			r := c.base
+			r.Settings, r.Seed = settings, first+uint64(i)
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// choose returns the settings of the least median gradient norm over the tuning
+// seeds, the first of equals; ok is false while runs are missing.
+func (c cell) choose(done map[string]Record, seeds int) (settings json.RawMessage, ok bool) {
+	if len(c.grid) == 1 {
+		return c.grid[0], true
+	}
+	best := math.Inf(1)
+	for _, g := range c.grid {
+		var norms []float64
+		for _, r := range c.runs([]json.RawMessage{g}, firstTuningSeed, seeds) {
+			record, there := done[r.Key()]
+			if !there {
+				return nil, false
+			}
+			norms = append(norms, record.Outcome.GradientNorm)
+		}
+		if m := Median(norms); m < best {
+			best, settings = m, g
+		}
+	}
+	return settings, true
+}

@@ -1,0 +1,178 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/stationarity"
+)
+
+// Check tries plans for a table on generated rows instead: as many records of
+// as many features, under the same loss and budget, on the rows of the GLM
+// families. What it finds says how plans compare on such rows, and how far
+// predictions are to be trusted; of the table it knows what a plan knows.
+type Check struct {
+	Problem optimize.Problem
+	Loss    loss.Loss
+	Records float64
+	Budget  account.Budget
+	Success optimize.Success
+	// Seeds is how often each plan runs; zero means 5.
+	Seeds int
+	// Workers is how many runs go on at once; zero means one.
+	Workers int
+}
+
+// Checked is what a plan reached.
+type Checked struct {
+	// Reached is what Success speaks of, one number a seed.
+	Reached []float64
+	// Predicted is what the candidate promised.
+	Predicted float64
+}
+
+// Median returns the middle of what was reached.
+func (c Checked) Median() float64 { return Median(c.Reached) }
+
+// Run runs every candidate and returns what they reached, in their order. done,
+// if not nil, is told after each candidate how many have been run.
+func (c Check) Run(ctx context.Context, list []optimize.Candidate, done func(int)) ([]Checked, error) {
+	if c.Seeds == 0 {
+		c.Seeds = 5
+	}
+	f, repeat, err := c.family()
+	if err != nil {
+		return nil, err
+	}
+	s := Setting{Family: f, Repeat: repeat, Budget: c.Budget}
+	measure, err := c.measure(f)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Checked, len(list))
+	for i, candidate := range list {
+		out[i] = Checked{Reached: make([]float64, c.Seeds), Predicted: candidate.Predicted}
+		if err := c.repeat(ctx, func(seed int) error {
+			session, err := s.open(candidate.Plan, uint64(seed)+1)
+			if err != nil {
+				return err
+			}
+			result, err := candidate.Plan.Run(ctx, session, nil)
+			if err != nil {
+				return fmt.Errorf("experiment: check: %w", err)
+			}
+			out[i].Reached[seed], err = measure(result.W)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		if done != nil {
+			done(i + 1)
+		}
+	}
+	return out, nil
+}
+
+// repeat calls run for every seed, some at once.
+func (c Check) repeat(ctx context.Context, run func(seed int) error) error {
+	slots := make(chan struct{}, max(c.Workers, 1))
+	errs := make([]error, c.Seeds)
+	var wg sync.WaitGroup
+	for seed := range c.Seeds {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if errs[seed] = ctx.Err(); errs[seed] == nil {
+				errs[seed] = run(seed)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostCells bounds the distinct cells of a check's rows, mostFeatures the random
+// rotation of them.
+const (
+	mostCells    = 1 << 19
+	mostFeatures = 2000
+)
+
+// family draws the rows, and says how many records each stands for: together
+// as many as the table's, or a few more. Where the population counts and rows
+// are repeated, the sampling error is that of the distinct rows.
+func (c Check) family() (*Family, int, error) {
+	d := c.Problem.Dim
+	if d > mostFeatures {
+		return nil, 0, fmt.Errorf("experiment: check: %d features: must be at most %d", d, mostFeatures)
+	}
+	most := float64(max(mostCells/d, 200))
+	repeat := math.Ceil(c.Records / most)
+	if c.Success == optimize.Population {
+		repeat = math.Ceil(c.Records / (64 * most))
+	}
+	rows := max(int(math.Ceil(c.Records/repeat)), 2)
+	target := c.Loss.Target()
+	r := rand.New(rand.NewPCG(1, 0xc4ec))
+	f := &Family{Name: "check", Loss: c.Loss, Regularizer: c.Problem.Regularizer, seed: 1}
+	switch target {
+	case loss.Binary:
+		f.population = glm(r, d)
+	case loss.Real:
+		f.population = linear(glm(r, d), d)
+	default:
+		return nil, 0, fmt.Errorf("experiment: check: loss = %s: has no rows to try it on", c.Loss.Name())
+	}
+	f.Sample = f.population(r, rows)
+	return f, int(repeat), nil
+}
+
+// linear replaces a population's labels by .5 <x, v> + .1 noise, cut to [-1, 1],
+// with v such that <x, v> has about mean square 1.
+func linear(p population, d int) population {
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := p(r, n)
+		v := make([]float64, d)
+		coin := rand.New(rand.NewPCG(7, 7)) // the same direction for every sample
+		for j := range v {
+			v[j] = coin.NormFloat64()
+		}
+		for i, x := range s.Rows {
+			var z float64
+			for j := range x {
+				z += v[j] * float64(x[j])
+			}
+			s.Targets[i] = min(max(.5*z+.1*r.NormFloat64(), -1), 1)
+		}
+		return s
+	}
+}
+
+// measure returns what success is at a point.
+func (c Check) measure(f *Family) (func(w []float64) (float64, error), error) {
+	switch c.Success {
+	case optimize.Population:
+		fresh, err := f.Fresh(max(len(f.Sample.Rows), 20_000), 1)
+		return func(w []float64) (float64, error) {
+			g, err := stationarity.Gradient(f.Loss, f.Regularizer, fresh, w)
+			return stationarity.Norm(g), err
+		}, err
+	case optimize.ExcessRisk:
+		best, err := stationarity.Minimise(f.Loss, f.Regularizer, f.Sample)
+		return func(w []float64) (float64, error) {
+			return stationarity.ExcessRisk(f.Loss, f.Regularizer, f.Sample, w, best)
+		}, err
+	}
+	return f.GradientNorm, nil
+}

@@ -1,0 +1,101 @@
+package experiment_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+func check(t *testing.T, lossName string, d int, records float64, r account.Relation, success optimize.Success) (experiment.Check, []optimize.Candidate) {
+	t.Helper()
+	l, err := loss.Parse(lossName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := loss.ParseRegularizer("l2(0.01)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := account.NewBudget(1, 1e-6, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := experiment.Check{
+		Problem: optimize.Problem{Dim: d, Constants: l.Constants(), RankOne: true, Regularizer: reg},
+		Loss:    l, Records: records, Budget: b, Success: success, Seeds: 3, Workers: 2,
+	}
+	s := optimize.Size{Records: records, Mu: b.Mu(), Neighbours: 2}
+	if r == account.AddOrRemove {
+		s.Neighbours = 1
+	}
+	list, err := optimize.Auto(c.Problem, s, optimize.Goal{Success: success, Passes: 20, Budget: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, list
+}
+
+// TestCheckReachesWhatIsPredicted, within a factor of 4 either way, whatever
+// success is and under both relations; coins are seeded. Fails if the records
+// are miscounted or one measure is taken for another.
+func TestCheckReachesWhatIsPredicted(t *testing.T) {
+	for _, c := range []struct {
+		loss     string
+		relation account.Relation
+		success  optimize.Success
+	}{
+		{"logistic", account.ReplaceOne, optimize.Gradient},
+		{"tanh", account.AddOrRemove, optimize.Gradient},
+		{"huber(0.5)", account.ReplaceOne, optimize.Population},
+		{"logistic", account.ReplaceOne, optimize.ExcessRisk},
+	} {
+		check, list := check(t, c.loss, 20, 8_000, c.relation, c.success)
+		told := 0
+		out, err := check.Run(context.Background(), list, func(done int) { told = done })
+		if err != nil || len(out) != len(list) || told != len(list) {
+			t.Fatalf("%s: %d of %d, told %d, %v", c.loss, len(out), len(list), told, err)
+		}
+		for i, o := range out {
+			if o.Predicted != list[i].Predicted || len(o.Reached) != 3 {
+				t.Errorf("%+v", o)
+			}
+			// Excess risk is a square.
+			within := 4.
+			if c.success == optimize.ExcessRisk {
+				within = 16
+			}
+			if ratio := o.Median() / o.Predicted; !(ratio < within && ratio > 1/within) {
+				t.Errorf("%s, %v, %v: %s reached %v: predicted %v", c.loss, c.relation, c.success, list[i].Outline.Algorithm, o.Reached, o.Predicted)
+			}
+		}
+	}
+}
+
+// TestCheckRefuses what it has no rows for, and ends when told to.
+func TestCheckRefuses(t *testing.T) {
+	c, list := check(t, "logistic", 3, 100, account.ReplaceOne, optimize.Gradient)
+	wide := c
+	wide.Problem.Dim = 1 << 20
+	if _, err := wide.Run(context.Background(), list, nil); err == nil {
+		t.Error("a million features were simulated")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := c.Run(ctx, list, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	out, err := c.Run(context.Background(), list, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Run(context.Background(), list, nil)
+	if err != nil || out[0].Reached[0] != again[0].Reached[0] || math.IsNaN(out[0].Median()) {
+		t.Errorf("two runs: %v, %v, %v", out[0], again[0], err)
+	}
+}

@@ -1,0 +1,43 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maker draws a family of d dimensions and some distinct rows by a seed.
+type maker = func(d, rows int, seed uint64) (*Family, error)
+
+var families = map[string]maker{
+	"tanh":               Tanh,
+	"logistic":           Logistic,
+	"logistic+nonconvex": LogisticNonconvex,
+	"slow-tail":          SlowTail,
+	"huber-mean":         HuberMean,
+	"huber-bias":         HuberBias,
+}
+
+// Families lists the names that NewFamily takes; saddle takes its gap, as in
+// saddle(0.15).
+func Families() []string {
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "saddle(GAP)")))
+}
+
+// NewFamily draws the named family.
+func NewFamily(name string, d, rows int, seed uint64) (*Family, error) {
+	m, ok := families[name]
+	if inside, saddle := strings.CutPrefix(name, "saddle("); saddle && strings.HasSuffix(inside, ")") {
+		gap, err := strconv.ParseFloat(strings.TrimSuffix(inside, ")"), 64)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: family = %q: gap must be a number", name)
+		}
+		m, ok = Saddle(gap), true
+	}
+	if !ok {
+		return nil, fmt.Errorf("experiment: family = %q: must be one of %s", name, strings.Join(Families(), ", "))
+	}
+	return m(d, rows, seed)
+}

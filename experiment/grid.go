@@ -1,0 +1,133 @@
+package experiment
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// counts are the settings that are whole numbers.
+var counts = []string{"steps", "period"}
+
+// check finds settings that are there twice or cannot be.
+func (a Algorithm) check() error {
+	if _, ok := a.Settings["algorithm"]; ok {
+		return errors.New("settings: algorithm: is given by name")
+	}
+	seen := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
+		seen[key] = "settings"
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Tune)) {
+		if in := seen[key]; in != "" || key == "algorithm" {
+			return fmt.Errorf("tune: %s: is given in %s", key, cmp.Or(in, "name"))
+		}
+		seen[key] = "tune"
+		if len(a.Tune[key]) == 0 {
+			return fmt.Errorf("tune: %s: must list at least one value", key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Scale)) {
+		if in := seen[key]; in != "" || key == "algorithm" {
+			return fmt.Errorf("scale: %s: is given in %s", key, cmp.Or(in, "name"))
+		}
+		s := a.Scale[key]
+		if len(s.Factors) == 0 {
+			return fmt.Errorf("scale: %s: must list at least one factor", key)
+		}
+		for _, f := range s.Factors {
+			if !(f > 0) || math.IsInf(f, 0) {
+				return fmt.Errorf("scale: %s: factor %v: must be finite and > 0", key, f)
+			}
+		}
+		if math.IsNaN(s.Power) || math.IsInf(s.Power, 0) || !(s.Most >= 0) {
+			return fmt.Errorf("scale: %s: power = %v, most = %v: must be finite, most >= 0", key, s.Power, s.Most)
+		}
+	}
+	// Any size shows whether the keys and kinds are right.
+	_, err := a.grid(1000)
+	return err
+}
+
+// grid returns all combinations of settings at an effective size, each as the
+// JSON of train.Train's YAML keys, sorted by key. Combinations that come out
+// alike, as values at the most of a scale do, are there once.
+func (a Algorithm) grid(effective float64) ([]json.RawMessage, error) {
+	fixed := maps.Clone(a.Settings)
+	if fixed == nil {
+		fixed = map[string]any{}
+	}
+	fixed["algorithm"] = a.Name
+	list := []map[string]any{fixed}
+	choices := maps.Clone(a.Tune)
+	if choices == nil {
+		choices = map[string][]any{}
+	}
+	for key, s := range a.Scale {
+		choices[key] = s.values(key, effective)
+	}
+	for _, key := range slices.Sorted(maps.Keys(choices)) {
+		var next []map[string]any
+		for _, m := range list {
+			for _, v := range choices[key] {
+				m := maps.Clone(m)
+				m[key] = v
+				next = append(next, m)
+			}
+		}
+		list = next
+	}
+	var out []json.RawMessage
+	for _, m := range list {
+		text, err := json.Marshal(m)
+		if err != nil {
+			return nil, fmt.Errorf("settings: %w", err)
+		}
+		if _, err := decodeSettings(text); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(out, func(other json.RawMessage) bool { return bytes.Equal(other, text) }) {
+			out = append(out, text)
+		}
+	}
+	return out, nil
+}
+
+func (s Scale) values(key string, effective float64) []any {
+	var out []any
+	for _, f := range s.Factors {
+		v := f * math.Pow(effective, s.Power)
+		if s.Most > 0 {
+			v = min(v, s.Most)
+		}
+		if slices.Contains(counts, key) {
+			out = append(out, int(min(max(math.Ceil(v), 1), math.MaxInt32)))
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// decodeSettings reads what grid wrote, which is YAML as well.
+func decodeSettings(text json.RawMessage) (train.Train, error) {
+	var t train.Train
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.CustomUnmarshaler(wholeNumber))
+	if err := d.Decode(&t); err != nil {
+		return t, fmt.Errorf("settings: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
+	}
+	if t.Measure != 0 {
+		return t, errors.New("settings: measure: has no use where gradients are measured directly")
+	}
+	return t, nil
+}

@@ -1,0 +1,119 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/stationarity"
+)
+
+// HuberMean is the estimation of a mean that shows the private lower bound of
+// Arora et al. 2023, Theorem 2: rows in {-b, b}^d with b = 1/(4 sqrt d), so of
+// norm 1/4, each coordinate with a mean of its own between .2 b and .8 b.
+func HuberMean(d, rows int, seed uint64) (*Family, error) {
+	return newFamily(signs, 0x40be, d, rows, seed, "huber-mean", "huber-mean", "")
+}
+
+func signs(r *rand.Rand, d int) population {
+	positive := make([]float64, d)
+	for j := range positive {
+		positive[j] = .5 + (.2+.6*r.Float64())/2
+	}
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := newSample(n)
+		x := make([]float64, d)
+		for range n {
+			for j := range x {
+				x[j] = -1
+				if r.Float64() < positive[j] {
+					x[j] = 1
+				}
+			}
+			add(&s, x, 4*math.Sqrt(float64(d)), 0)
+		}
+		return s
+	}
+}
+
+// HuberBias is the one-dimensional estimation of a coin's bias that shows the
+// lower bound without privacy of Arora et al. 2023, Theorem 7: rows are +1 with
+// probability (1 + v p)/2 and else -1, p = 1/(4 sqrt(rows)), v = +1 or -1. It
+// bounds the population's gradient from so many independent rows, so rows
+// should not be repeated where that is measured.
+func HuberBias(d, rows int, seed uint64) (*Family, error) {
+	if d != 1 {
+		return nil, fmt.Errorf("experiment: huber-bias: dimension = %d: must be 1", d)
+	}
+	coin := func(r *rand.Rand, _ int) population {
+		positive := .5 + (2*float64(r.IntN(2))-1)/(8*math.Sqrt(float64(rows)))
+		return func(r *rand.Rand, n int) stationarity.Sample {
+			s := newSample(n)
+			for range n {
+				x := -1.
+				if r.Float64() < positive {
+					x = 1
+				}
+				add(&s, []float64{x}, 1, 0)
+			}
+			return s
+		}
+	}
+	return newFamily(coin, 0xb1a5, d, rows, seed, "huber-bias", "huber-bias", "")
+}
+
+// spike is the share of a saddle's rows along their common direction.
+const spike = .3
+
+// Saddle is -psi(<w,x>)/2 + (lambda/2)||w||^2, psi(z) = z^2/(1+z^2), on unit
+// rows whose second moments have the eigenvalue .3 along a random direction and
+// are alike along others; lambda = .3 - gap. The start, 0, is a saddle whose
+// Hessian's least eigenvalue is -gap in the population.
+func Saddle(gap float64) func(d, rows int, seed uint64) (*Family, error) {
+	name := fmt.Sprintf("saddle(%g)", gap)
+	return func(d, rows int, seed uint64) (*Family, error) {
+		if d < 4 {
+			return nil, fmt.Errorf("experiment: %s: dimension = %d: must be >= 4, or no direction stands out", name, d)
+		}
+		if !(gap > 0 && gap < spike) {
+			return nil, fmt.Errorf("experiment: %s: gap = %v: must be > 0 and < %v", name, gap, spike)
+		}
+		// Rounded, so that .3 - .05 is named .25.
+		lambda := math.Round((spike-gap)*1e12) / 1e12
+		return newFamily(spiked, 0x5add, d, rows, seed, name, "saddle", fmt.Sprintf("l2(%g)", lambda))
+	}
+}
+
+// spiked rows are sqrt(.3) along a direction, either way, and sqrt(.7) uniform on
+// the sphere orthogonal to it.
+func spiked(r *rand.Rand, d int) population {
+	u := make([]float64, d)
+	for j := range u {
+		u[j] = r.NormFloat64()
+	}
+	norm := stationarity.Norm(u)
+	for j := range u {
+		u[j] /= norm
+	}
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := newSample(n)
+		for range n {
+			v := make([]float64, d)
+			var dot float64
+			for j := range v {
+				v[j] = r.NormFloat64()
+				dot += v[j] * u[j]
+			}
+			for j := range v {
+				v[j] -= dot * u[j]
+			}
+			sign := 2*float64(r.IntN(2)) - 1
+			norm := stationarity.Norm(v)
+			for j := range v {
+				v[j] = math.Sqrt(1-spike)*v[j]/norm + sign*math.Sqrt(spike)*u[j]
+			}
+			add(&s, v, 1, 0)
+		}
+		return s
+	}
+}

@@ -1,0 +1,117 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
+)
+
+// RunsFile is the name of the file of finished runs, one JSON record a line, in
+// a folder of results.
+const RunsFile = "runs.jsonl"
+
+// journal appends records to a file. A line is written at once and is on stable
+// storage before the next; what a crash leaves of a line is dropped when the
+// file is opened again.
+type journal struct {
+	mu   sync.Mutex
+	file *os.File
+	// failed is the error that may have left a part of a line: nothing may
+	// follow it.
+	failed error
+}
+
+// openJournal opens or makes a folder's journal. Only one process may have it
+// open.
+func openJournal(folder string) (*journal, error) {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, RunsFile)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	_, whole, err := readRecords(path)
+	if err == nil {
+		err = file.Truncate(whole)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = durable.SyncFolder(folder)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &journal{file: file}, nil
+}
+
+// append adds a record.
+func (j *journal) append(r Record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("experiment: %v: %w", r.Configuration, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed == nil {
+		_, j.failed = j.file.Write(append(line, '\n'))
+	}
+	if j.failed == nil {
+		j.failed = j.file.Sync()
+	}
+	return j.failed
+}
+
+func (j *journal) close() error { return j.file.Close() }
+
+// ReadRecords reads the finished runs in a folder of results; none if there is
+// no file of them. A last line without its end is left out.
+func ReadRecords(folder string) ([]Record, error) {
+	records, _, err := readRecords(filepath.Join(folder, RunsFile))
+	return records, err
+}
+
+// readRecords also returns how many bytes hold whole lines. A run that is there
+// twice counts once.
+func readRecords(path string) (records []Record, whole int64, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	seen := map[string]bool{}
+	for number := 1; ; number++ {
+		line, rest, ok := bytes.Cut(text, []byte{'\n'})
+		if !ok {
+			return records, whole, nil
+		}
+		var r Record
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&r); err != nil {
+			return nil, 0, fmt.Errorf("experiment: %s: line %d: %w", path, number, err)
+		}
+		if r.Key != r.Configuration.Key() {
+			return nil, 0, fmt.Errorf("experiment: %s: line %d: key %s: must be %s: the line was changed", path, number, r.Key, r.Configuration.Key())
+		}
+		if !seen[r.Key] {
+			seen[r.Key] = true
+			records = append(records, r)
+		}
+		whole += int64(len(line)) + 1
+		text = rest
+	}
+}

@@ -1,0 +1,85 @@
+package experiment
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteMarkdown writes the tables of a summary. Gradient norms are in units of
+// the floor r as well, and quartiles follow a median in brackets.
+func (s Summary) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%d runs", s.Name, s.Done)
+	if s.Missing > 0 {
+		fmt.Fprintf(&b, "; %d are missing", s.Missing)
+	}
+	b.WriteString(".\n")
+	if len(s.Slopes) > 0 {
+		b.WriteString("\n## Slopes\n\nExponents of the median gradient norm in N, with 95% bootstrap intervals over seeds.\n\n")
+		table(&b, "family", "d", "epsilon", "algorithm", "sizes", "slope", "interval")
+		for _, x := range s.Slopes {
+			row[any](&b, x.Family, x.Dim, x.Epsilon, x.Label, x.Sizes, fmt.Sprintf("%.3f", x.Value), fmt.Sprintf("%.3f to %.3f", x.Low, x.High))
+		}
+	}
+	if len(s.Comparisons) > 0 {
+		fmt.Fprintf(&b, "\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with 95%% bootstrap intervals over seeds.\n\n", s.Comparisons[0].Baseline)
+		table(&b, "family", "d", "epsilon", "n", "N", "algorithm", "ratio", "interval")
+		for _, x := range s.Comparisons {
+			row[any](&b, x.Family, x.Dim, x.Epsilon, x.Records, fmt.Sprintf("%.0f", x.Effective), x.Label, fmt.Sprintf("%.3g", x.Value), fmt.Sprintf("%.3g to %.3g", x.Low, x.High))
+		}
+	}
+	fmt.Fprintf(&b, "\n## Runs\n\n%s\n\n", runsCaption)
+	head, rows := s.runs()
+	table(&b, head...)
+	for _, r := range rows {
+		row(&b, r...)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+const runsCaption = "Medians over seeds with quartiles; r = 2 L0/N; passes over the records and seconds are medians."
+
+// runs is the table of cells.
+func (s Summary) runs() (head []string, rows [][]string) {
+	head = []string{
+		"family", "d", "epsilon", "n", "N", "algorithm", "runs", "gradient norm", "/ r", "/ lower bound", "predicted / r",
+		"loss", "steps", "passes", "seconds", "settings", "chosen from",
+	}
+	population := false
+	for _, c := range s.Cells {
+		population = population || c.Population.High > 0
+	}
+	if population {
+		head = append(head, "population gradient norm")
+	}
+	for _, c := range s.Cells {
+		g := c.GradientNorm
+		r := []string{
+			c.Family, fmt.Sprint(c.Dim), fmt.Sprint(c.Epsilon), fmt.Sprint(c.Records), fmt.Sprintf("%.0f", c.Effective),
+			c.Label, fmt.Sprint(c.Runs), g.String(), fmt.Sprintf("%.2f", g.Median/c.Floor), fmt.Sprintf("%.2f", g.Median/c.LowerBound),
+			fmt.Sprintf("%.2f", c.Predicted/c.Floor), fmt.Sprintf("%.4g", c.Loss.Median), fmt.Sprint(c.Steps),
+			fmt.Sprintf("%.4g", c.Passes.Median), fmt.Sprintf("%.2g", c.Seconds.Median), "`" + string(c.Settings) + "`", fmt.Sprint(c.Grid),
+		}
+		if population {
+			r = append(r, c.Population.String())
+		}
+		rows = append(rows, r)
+	}
+	return head, rows
+}
+
+// String is the median with the other quartiles.
+func (q Quartiles) String() string { return fmt.Sprintf("%.3g (%.3g, %.3g)", q.Median, q.Low, q.High) }
+
+func table(b *strings.Builder, head ...string) {
+	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+}
+
+func row[V any](b *strings.Builder, values ...V) {
+	for _, v := range values {
+		fmt.Fprintf(b, "| %v ", v)
+	}
+	b.WriteString("|\n")
+}

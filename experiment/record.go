@@ -1,0 +1,137 @@
+package experiment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Configuration is all that settles the outcome of a run.
+type Configuration struct {
+	Family     string `json:"family"`
+	FamilySeed uint64 `json:"family_seed"`
+	Dim        int    `json:"dimension"`
+	// Rows are distinct; each stands for Repeat records.
+	Rows     int     `json:"rows"`
+	Repeat   int     `json:"repeat"`
+	Epsilon  float64 `json:"epsilon"`
+	Delta    float64 `json:"delta"`
+	Relation string  `json:"relation"`
+	// Population is how many fresh rows the gradient is measured on; 0 for none.
+	Population int    `json:"population"`
+	Label      string `json:"label"`
+	// Settings are train.Train's, by YAML keys.
+	Settings json.RawMessage `json:"settings"`
+	// Seed settles all coins of the run.
+	Seed uint64 `json:"seed"`
+}
+
+// Key identifies a configuration: a digest of it.
+func (c Configuration) Key() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(fmt.Sprintf("experiment: configuration: %v", err)) // settings that no grid made
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Tuning reports whether the run serves the choice of settings only.
+func (c Configuration) Tuning() bool { return c.Seed >= firstTuningSeed }
+
+// Records is the number of records.
+func (c Configuration) Records() int { return c.Rows * c.Repeat }
+
+func (c Configuration) String() string {
+	return fmt.Sprintf("%s on %s, d = %d, n = %d, epsilon = %g, %s", c.Label, c.Family, c.Dim, c.Records(), c.Epsilon, c.Settings)
+}
+
+// Record is a finished run: a line of runs.jsonl.
+type Record struct {
+	Key string `json:"key"`
+	Configuration
+	Outcome Outcome `json:"outcome"`
+	// Seconds is how long it took; unlike all else it differs between runs of
+	// one configuration.
+	Seconds float64 `json:"seconds"`
+}
+
+// Run carries the configured run out.
+func (c Configuration) Run(ctx context.Context) (Record, error) { return newBench().run(ctx, c) }
+
+// run carries out a configured run.
+func (b *bench) run(ctx context.Context, c Configuration) (Record, error) {
+	s, err := b.setting(c)
+	if err != nil {
+		return Record{}, err
+	}
+	p, err := b.plan(c, s)
+	if err != nil {
+		return Record{}, err
+	}
+	start := time.Now()
+	o, err := s.run(ctx, p.plan, p.random, c.Seed)
+	if err != nil {
+		return Record{}, fmt.Errorf("experiment: %v, seed %d: %w", c, c.Seed, err)
+	}
+	return Record{Key: c.Key(), Configuration: c, Outcome: o, Seconds: time.Since(start).Seconds()}, nil
+}
+
+// setting draws what the run is on.
+func (b *bench) setting(c Configuration) (Setting, error) {
+	relation, err := account.ParseRelation(c.Relation)
+	if err != nil {
+		return Setting{}, err
+	}
+	s := Setting{Repeat: c.Repeat}
+	if s.Budget, err = account.NewBudget(c.Epsilon, c.Delta, relation); err != nil {
+		return Setting{}, err
+	}
+	if s.Family, s.Fresh, err = b.family(c); err != nil {
+		return Setting{}, err
+	}
+	return s, nil
+}
+
+// planned is a plan and whether its output is an iterate drawn by the run's
+// seed: a plan's own coin for it does not repeat.
+type planned struct {
+	plan   optimize.Plan
+	random bool
+}
+
+func (b *bench) plan(c Configuration, s Setting) (planned, error) {
+	c.Seed = 0
+	key := c.Key()
+	b.mu.Lock()
+	p, ok := b.plans[key]
+	b.mu.Unlock()
+	if ok {
+		return p, nil
+	}
+	t, err := decodeSettings(c.Settings)
+	if err != nil {
+		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
+	}
+	output, err := optimize.ParseOutput(t.Output)
+	if err == nil && (output == optimize.Random || t.Theorem && output == optimize.TailAverage) {
+		p.random, t.Output = true, optimize.Last.String()
+	}
+	if p.plan, _, err = t.Plan(s.Family.Problem(), s.Size(), s.Budget); err != nil {
+		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
+	}
+	// Schedules of samples take long to calibrate and little to keep; others the
+	// reverse.
+	if sampled, ok := p.plan.(optimize.SampledPlan); ok && sampled.Schedule() != nil {
+		b.mu.Lock()
+		b.plans[key] = p
+		b.mu.Unlock()
+	}
+	return p, nil
+}

@@ -1,0 +1,212 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Options says how a specification is run.
+type Options struct {
+	// Workers, if > 0, is used for the specification's.
+	Workers int
+	// Progress, if not nil, is called after each run, and once before the first,
+	// never twice at a time.
+	Progress func(Progress)
+}
+
+// Progress is how far the runs of a specification are.
+type Progress struct {
+	// Done counts finished runs, those found in the folder among them; Of is how
+	// many there will be.
+	Done, Of int
+	// Left is the time the others are expected to take; 0 while unknown.
+	Left time.Duration
+}
+
+// Run carries out what the folder's runs.jsonl lacks of the specification's
+// runs and returns the summary of all. A run is recorded when it is finished and
+// not before, so that whatever ends the process loses the runs under way alone.
+// Everything is planned before anything is run.
+func (s *Spec) Run(ctx context.Context, folder string, o Options) (Summary, error) {
+	cells, err := s.cells()
+	if err != nil {
+		return Summary{}, err
+	}
+	records, err := ReadRecords(folder)
+	if err != nil {
+		return Summary{}, err
+	}
+	r := &runner{spec: s, options: o, bench: newBench(), done: map[string]Record{}, workers: workers(o.Workers, s.Workers)}
+	for _, record := range records {
+		r.done[record.Key] = record
+	}
+	if err := r.planAll(ctx, cells); err != nil {
+		return Summary{}, err
+	}
+	if r.journal, err = openJournal(folder); err != nil {
+		return Summary{}, err
+	}
+	err = r.all(ctx, cells)
+	if closing := r.journal.close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return Summary{}, err
+	}
+	return s.summarize(cells, r.done)
+}
+
+func workers(wanted ...int) int {
+	for _, n := range wanted {
+		if n > 0 {
+			return n
+		}
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// runner is a specification under way.
+type runner struct {
+	spec    *Spec
+	options Options
+	journal *journal
+	bench   *bench
+	workers int
+
+	mu       sync.Mutex
+	done     map[string]Record
+	progress Progress
+	ran      int           // runs of this process
+	took     time.Duration // by them together
+}
+
+func (r *runner) all(ctx context.Context, cells []cell) error {
+	var tuning []Configuration
+	count := 0
+	for _, c := range cells {
+		t := c.tuning(r.spec.TuningSeeds)
+		tuning = append(tuning, t...)
+		count += len(t) + r.spec.Seeds
+	}
+	r.progress = Progress{Of: count}
+	for _, c := range tuning {
+		if _, ok := r.done[c.Key()]; ok {
+			r.progress.Done++
+		}
+	}
+	// Which measured runs are done is known after tuning.
+	r.report()
+	if err := r.run(ctx, tuning, false); err != nil {
+		return err
+	}
+	var measured []Configuration
+	for _, c := range cells {
+		settings, ok := c.choose(r.done, r.spec.TuningSeeds)
+		if !ok {
+			return fmt.Errorf("experiment: %s: tuning runs are missing", c.base.Label)
+		}
+		measured = append(measured, c.measured(settings, r.spec.Seeds)...)
+	}
+	return r.run(ctx, measured, true)
+}
+
+// planAll makes every plan that is still needed once, so that what cannot be
+// planned is known before anything runs.
+func (r *runner) planAll(ctx context.Context, cells []cell) error {
+	var plans []Configuration
+	for _, c := range cells {
+		grid, runs := c.grid, c.tuning(r.spec.TuningSeeds)
+		if settings, ok := c.choose(r.done, r.spec.TuningSeeds); ok {
+			grid, runs = []json.RawMessage{settings}, c.measured(settings, r.spec.Seeds)
+		}
+		for _, run := range runs {
+			if _, ok := r.done[run.Key()]; !ok {
+				plans = append(plans, c.runs(grid, 0, 1)...)
+				break
+			}
+		}
+	}
+	return each(ctx, r.workers, plans, func(c Configuration) error {
+		s, err := r.bench.setting(c)
+		if err == nil {
+			_, err = r.bench.plan(c, s)
+		}
+		return err
+	})
+}
+
+// run carries out what is not done of a list, in random order, so that the mean
+// time of the runs so far is that of those to come.
+func (r *runner) run(ctx context.Context, list []Configuration, count bool) error {
+	var todo []Configuration
+	for _, c := range list {
+		if _, ok := r.done[c.Key()]; !ok {
+			todo = append(todo, c)
+		} else if count {
+			r.progress.Done++
+		}
+	}
+	if count {
+		r.report()
+	}
+	shuffle := rand.New(rand.NewPCG(uint64(len(list)), 1))
+	shuffle.Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
+	return each(ctx, r.workers, todo, func(c Configuration) error {
+		record, err := r.bench.run(ctx, c)
+		if err != nil {
+			return err
+		}
+		if err := r.journal.append(record); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.done[record.Key] = record
+		r.ran++
+		r.took += time.Duration(record.Seconds * float64(time.Second))
+		r.progress.Done++
+		r.progress.Left = r.took / time.Duration(r.ran) * time.Duration(r.progress.Of-r.progress.Done) / time.Duration(r.workers)
+		r.report()
+		return nil
+	})
+}
+
+func (r *runner) report() {
+	if r.options.Progress != nil {
+		r.options.Progress(r.progress)
+	}
+}
+
+// each calls f on every element by so many workers until one fails or the
+// context ends, and returns the first error.
+func each[T any](ctx context.Context, workers int, list []T, f func(T) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan T)
+	var wg sync.WaitGroup
+	for range min(workers, len(list)) {
+		wg.Go(func() {
+			for x := range next {
+				if err := f(x); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+feed:
+	for _, x := range list {
+		select {
+		case next <- x:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	wg.Wait()
+	return context.Cause(ctx)
+}

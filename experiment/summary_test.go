@@ -1,0 +1,181 @@
+package experiment_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/experiment"
+)
+
+// powerSpec has sizes a factor 4 apart, and no choice of settings but b's.
+const powerSpec = `name: powers
+families: [huber-mean]
+dimensions: [9]
+rows: 10
+records: [1000, 4000, 16000]
+epsilons: [1, 2]
+delta: 1e-6
+seeds: 5
+tuning_seeds: 1
+algorithms:
+  - {name: gd, label: a, settings: {steps: 5}}
+  - {name: gd, label: b, settings: {steps: 5}, tune: {step_scale: [.1, .5]}}
+`
+
+// powers makes records whose gradient norms are times N^exponent, exactly so at
+// the median of the seeds. b's step scale .5 is better when tuned.
+func powers(t *testing.T, s *experiment.Spec) []experiment.Record {
+	t.Helper()
+	var all []experiment.Record
+	for _, c := range experiment.Configurations(s) {
+		n := float64(c.Records()) * c.Epsilon // proportional to N, but for mu
+		o := experiment.Outcome{Effective: n, Floor: 2 / n, LowerBound: 1 / n, Predicted: 4 / n, Steps: 5, Passes: 5, Loss: .3}
+		exponent := map[string]float64{"a": -.5, "b": -2. / 3}[c.Label]
+		spread := []float64{1, .8, 1.3, 1, 1}[c.Seed%5]
+		o.GradientNorm = spread * math.Pow(n, exponent)
+		if c.Tuning() && strings.Contains(string(c.Settings), "0.1") {
+			o.GradientNorm *= 3
+		}
+		all = append(all, experiment.Record{Key: c.Key(), Configuration: c, Outcome: o, Seconds: float64(c.Seed % 5)})
+	}
+	return all
+}
+
+// TestSummary: cells in the specification's order, the better setting, quartiles,
+// slopes and ratios of the medians, and what is missing.
+func TestSummary(t *testing.T) {
+	s := parseSpec(t, powerSpec)
+	records := powers(t, s)
+	// A run of another specification is left out.
+	foreign := records[0]
+	foreign.Label, foreign.Key = "c", "x"
+	summary, err := s.Summarize(append(records, foreign))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(summary.Cells) != 12 || summary.Done != 2*3*(5+2+5) || summary.Missing != 0 {
+		t.Fatalf("%d cells, %d done, %d missing", len(summary.Cells), summary.Done, summary.Missing)
+	}
+	for i, c := range summary.Cells {
+		want := experiment.Group{Family: "huber-mean", Dim: 9, Epsilon: []float64{1, 2}[i/6], Label: []string{"a", "b"}[i%2]}
+		n := []int{1000, 4000, 16000}[i/2%3]
+		if c.Group != want || c.Records != n || c.Delta != 1e-6 || c.Runs != 5 || c.Grid != 1+i%2 {
+			t.Errorf("cell %d: %+v", i, c)
+		}
+		if i%2 == 1 && !strings.Contains(string(c.Settings), `"step_scale":0.5`) {
+			t.Errorf("cell %d: chose %s", i, c.Settings)
+		}
+		x := float64(n) * c.Epsilon
+		median := math.Pow(x, []float64{-.5, -2. / 3}[i%2])
+		if g := c.GradientNorm; math.Abs(g.Median/median-1) > 1e-12 || g.Low != g.Median || g.High != g.Median {
+			t.Errorf("cell %d: %+v: want %v", i, g, median)
+		}
+		if c.Seconds != (experiment.Quartiles{Low: 1, Median: 2, High: 3}) {
+			t.Errorf("cell %d: seconds %+v", i, c.Seconds)
+		}
+	}
+	if len(summary.Slopes) != 4 || len(summary.Comparisons) != 6 {
+		t.Fatalf("%d slopes, %d comparisons", len(summary.Slopes), len(summary.Comparisons))
+	}
+	for _, x := range summary.Slopes {
+		want := map[string]float64{"a": -.5, "b": -2. / 3}[x.Label]
+		if math.Abs(x.Value-want) > 1e-12 || x.Sizes != 3 || !(x.Low <= want && want <= x.High && x.High-x.Low < .3) {
+			t.Errorf("%+v: want %v", x, want)
+		}
+	}
+	for _, x := range summary.Comparisons {
+		want := math.Pow(float64(x.Records)*x.Epsilon, -1./6)
+		if math.Abs(x.Value/want-1) > 1e-12 || x.Baseline != "a" || x.Label != "b" || !(x.Low <= want && want <= x.High) {
+			t.Errorf("%+v: want %v", x, want)
+		}
+	}
+	// Without a tuning run a cell has no setting yet.
+	for i, r := range records {
+		if r.Tuning() {
+			records = append(records[:i:i], records[i+1:]...)
+			break
+		}
+	}
+	less, err := s.Summarize(records[:len(records)-1])
+	if err != nil || len(less.Cells) != 11 || less.Missing != 1+5+1 {
+		t.Errorf("%d cells, %d missing, %v", len(less.Cells), less.Missing, err)
+	}
+}
+
+// TestMarkdown: one row for each entry of the tables, of as many columns as the
+// head.
+func TestMarkdown(t *testing.T) {
+	s := parseSpec(t, powerSpec)
+	summary, err := s.Summarize(powers(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := summary.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	columns, rows := 0, 0
+	for line := range strings.Lines(b.String()) {
+		n := strings.Count(line, "|") - 1
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			columns = 0
+		case columns == 0:
+			columns = n
+		case n != columns:
+			t.Errorf("%d columns, the head has %d: %s", n, columns, line)
+		case !strings.HasPrefix(line, "|---"):
+			rows++
+		}
+	}
+	if rows != 12+4+6 {
+		t.Errorf("%d rows:\n%s", rows, b.String())
+	}
+	for _, want := range []string{
+		"# powers\n", "| huber-mean | 9 | 1 | a | 3 | -0.500 | ", "| huber-mean | 9 | 1 | 1000 | ", "0.0316 (0.0316, 0.0316)", "`{\"algorithm\":\"gd\",\"step_scale\":0.5,\"steps\":5}`",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	text, err := json.Marshal(summary)
+	if err != nil || !strings.Contains(string(text), `"family":"huber-mean"`) || strings.Contains(string(text), "Group") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestDivergedRunsCount: numbers that JSON has not are the largest float.
+func TestDivergedRunsCount(t *testing.T) {
+	for x, want := range map[float64]float64{math.Inf(1): math.MaxFloat64, math.Inf(-1): -math.MaxFloat64, 3: 3} {
+		if got := experiment.Finite(x); got != want {
+			t.Errorf("%v: %v", x, got)
+		}
+	}
+	if got := experiment.Finite(math.NaN()); got != math.MaxFloat64 {
+		t.Errorf("NaN: %v", got)
+	}
+}
+
+func ExampleParseSpec() {
+	s, err := experiment.ParseSpec([]byte(`
+name: GD against STORM
+families: [tanh, saddle(0.15)]
+dimensions: [20]
+rows: 500
+effective: [250, 1000, 4000]
+epsilons: [1]
+seeds: 5
+algorithms:
+  - name: gd
+    settings: {output: last}
+    tune: {step_scale: [1, 4]}
+    scale: {steps: {power: 1, factors: [.5, 2], most: 5000}}
+  - name: storm
+`))
+	fmt.Println(s.Name, s.Delta, s.Relation, len(s.Algorithms), err)
+	// Output:
+	// GD against STORM n^-1.5 replace-one 2 <nil>
+}

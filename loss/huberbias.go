@@ -1,0 +1,52 @@
+package loss
+
+import "math"
+
+type huberBias struct{}
+
+// HuberBias is a synthetic problem whose minimiser tells the mean of the rows, y
+// unused: <w, x>/2 + H(||w||)/2 with H(r) = r^2 for r <= 1/2 and r - 1/4 beyond.
+// In one dimension, with rows -1 and +1 of a slightly biased coin, it is the
+// instance on which no algorithm, private or not, has a population gradient
+// below order 1/sqrt(n) from n records (Arora et al. 2023, Theorem 7; L0 = L1 =
+// 1).
+//
+//	gradient x/2 + w scaled down to length 1/2: the Lipschitz constant is 1
+//	Hessian I inside; outside I/(2||w||) but 0 along w: curvature in [0, 1], with
+//	a jump at ||w|| = 1/2, so there is no bound on the third derivative
+//
+// f(0) = 0 and the least value, -||x||^2/8, is at w = -x/2: Range is 1/8.
+func HuberBias() General { return huberBias{} }
+
+func (huberBias) Name() string   { return "huber-bias" }
+func (huberBias) Target() Target { return Real }
+
+func (huberBias) Constants() Constants {
+	return Constants{Lipschitz: 1, Curvature: Interval{0, 1}, HessianLipschitz: math.Inf(1), Range: .125}
+}
+
+func (huberBias) Value(w []float64, x []float32, y float64) float64 {
+	checkShape(len(w), len(w), len(x))
+	if y != y {
+		return y
+	}
+	r, dot := 0.0, 0.0
+	for j, v := range w {
+		r = math.Hypot(r, v)
+		dot += v * float64(x[j])
+	}
+	return dot/2 + huber{.5}.value(r)
+}
+
+func (huberBias) Gradient(dst, w []float64, x []float32, y float64) {
+	checkShape(len(dst), len(w), len(x))
+	squares := 0.0
+	for j, v := range w {
+		dst[j] = v
+		squares = math.FMA(v, v, squares)
+	}
+	shrink(dst, squares, .5, y)
+	for j := range dst {
+		dst[j] += float64(x[j]) / 2
+	}
+}

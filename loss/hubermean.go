@@ -1,0 +1,62 @@
+package loss
+
+import "math"
+
+type huberMean struct{}
+
+// HuberMean is a synthetic problem whose minimiser is the mean of the rows, y
+// unused: Huber's function with B = 1 of ||w - x||, r^2/2 for r = ||w - x|| <= 1
+// and r - 1/2 beyond. With rows of norm at most 1/4 it is the instance on which
+// no private algorithm beats sqrt(d log(1/delta))/(n epsilon) (Arora et al. 2023,
+// Theorem 2; L0 = L1 = 1).
+//
+//	gradient w - x, scaled down to length 1: the Lipschitz constant is 1
+//	Hessian I inside; outside I/r but 0 along w - x: curvature in [0, 1], with a
+//	jump at r = 1, so there is no bound on the third derivative
+//
+// Values are at least 0, and f(0) = ||x||^2/2, so Range is 1/2.
+func HuberMean() General { return huberMean{} }
+
+func (huberMean) Name() string   { return "huber-mean" }
+func (huberMean) Target() Target { return Real }
+
+func (huberMean) Constants() Constants {
+	return Constants{Lipschitz: 1, Curvature: Interval{0, 1}, HessianLipschitz: math.Inf(1), Range: .5}
+}
+
+func (huberMean) Value(w []float64, x []float32, y float64) float64 {
+	checkShape(len(w), len(w), len(x))
+	if y != y {
+		return y
+	}
+	r := 0.0
+	for j, v := range w {
+		r = math.Hypot(r, v-float64(x[j]))
+	}
+	return huber{1}.value(r)
+}
+
+func (huberMean) Gradient(dst, w []float64, x []float32, y float64) {
+	checkShape(len(dst), len(w), len(x))
+	squares := 0.0
+	for j, v := range w {
+		dst[j] = v - float64(x[j])
+		squares = math.FMA(dst[j], dst[j], squares)
+	}
+	shrink(dst, squares, 1, y)
+}
+
+// shrink scales v, whose sum of squares is given, down to length most at most,
+// and makes it NaN where the target is.
+func shrink(v []float64, squares, most, y float64) {
+	scale := 1.0
+	if squares > most*most {
+		scale = most / math.Sqrt(squares)
+	}
+	if y != y {
+		scale = y
+	}
+	for j := range v {
+		v[j] = float64(scale * v[j])
+	}
+}

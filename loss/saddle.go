@@ -1,0 +1,62 @@
+package loss
+
+import "math"
+
+type saddle struct{}
+
+// Saddle is a synthetic problem with a saddle at w = 0, y unused: -psi(z)/2 with
+// psi(z) = z^2/(1+z^2), to be used with an l2 regularizer. Along w = 0 its
+// Hessian is minus the rows' second moments. Nonconvex.
+//
+// It is Geman and McClure's loss at c = 1 and y = 0 with the opposite sign, and
+// so are its derivatives: of size at most 3 sqrt(3)/16, in [-1, 1/4], and as
+// there for the third. Values lie between 0 (at z = 0) and -1/2: Range is 1/2.
+func Saddle() RankOne { return saddle{} }
+
+func (saddle) Name() string   { return "saddle" }
+func (saddle) Target() Target { return Real }
+
+func (saddle) Constants() Constants {
+	c := gemanMcClure{1}.Constants()
+	return Constants{
+		Lipschitz:        c.Lipschitz,
+		Curvature:        Interval{-c.Curvature.Hi, -c.Curvature.Lo},
+		HessianLipschitz: c.HessianLipschitz,
+		Range:            .5,
+	}
+}
+
+func (saddle) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := saddleMargin(z[i], y[i])
+		dst[i] = float64(t*t) / math.FMA(t, t, 1) / -2
+	}
+}
+
+func (saddle) Slopes(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := saddleMargin(z[i], y[i])
+		v := 1 / math.FMA(t, t, 1)
+		dst[i] = float64(float64(-t*v) * v)
+	}
+}
+
+func (saddle) Curvatures(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		t := saddleMargin(z[i], y[i])
+		v := 1 / math.FMA(t, t, 1)
+		dst[i] = float64(float64(math.FMA(-4, v, 3)*v) * v)
+	}
+}
+
+// saddleMargin is the margin, kept where its square is finite, or not a number
+// where the target is not.
+func saddleMargin(z, y float64) float64 {
+	if y != y {
+		return y
+	}
+	return clamp(z, -gemanMcClureStop, gemanMcClureStop)
+}

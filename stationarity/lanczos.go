@@ -1,0 +1,155 @@
+package stationarity
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Eigenpair is an approximate eigenvalue of a symmetric matrix H with a unit
+// vector.
+type Eigenpair struct {
+	Value  float64
+	Vector []float64
+	// Residual is ||H v - value v||, computed with one product more: some
+	// eigenvalue is this close to Value (for exact products).
+	Residual float64
+	// Products is how many products were taken.
+	Products int
+}
+
+// LambdaMin returns the least eigenvalue of the Hessian at w of the mean loss
+// over the sample plus the regularizer, which may be nil.
+func LambdaMin(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (Eigenpair, error) {
+	return Lanczos(len(w), func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) })
+}
+
+// Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its
+// products (Lanczos 1950), by full reorthogonalisation from a fixed random
+// start, until the residual is below 1e-9 of the matrix's norm or d products are
+// taken. Value is never below the least eigenvalue but for rounding and for
+// errors of the products. That it is not another eigenvalue is as certain as that
+// a random vector is not orthogonal to the eigenspace sought.
+func Lanczos(d int, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
+	if d < 1 {
+		return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: dimension = %d: must be >= 1", d)
+	}
+	const tolerance, often = 1e-9, 5
+	k := new(krylov)
+	next := start(d)
+	for {
+		k.basis = append(k.basis, next)
+		h, err := product(next)
+		if err != nil {
+			return Eigenpair{}, err
+		}
+		if len(h) != d {
+			return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: product has %d coordinates: must have %d", len(h), d)
+		}
+		k.diagonal = append(k.diagonal, dot(next, h))
+		rest := append([]float64(nil), h...)
+		k.orthogonalise(rest)
+		beta := Norm(rest)
+		k.size = max(k.size, Norm(h))
+		m := len(k.basis)
+		// Where beta vanishes the basis spans an invariant subspace, in which a
+		// random start leaves out no eigenvalue.
+		if m == d || m%often == 0 || beta <= tolerance*k.size {
+			value, s, err := k.least()
+			if err != nil {
+				return Eigenpair{}, err
+			}
+			if m == d || beta*math.Abs(s[m-1]) <= tolerance*k.size {
+				return k.pair(value, s, product)
+			}
+		}
+		k.off = append(k.off, beta)
+		for j := range rest {
+			rest[j] /= beta
+		}
+		next = rest
+	}
+}
+
+// krylov is an orthonormal basis in which the matrix is tridiagonal.
+type krylov struct {
+	basis         [][]float64
+	diagonal, off []float64
+	size          float64 // of the largest product seen
+}
+
+// orthogonalise takes out of v what lies in the basis; twice is enough.
+func (k *krylov) orthogonalise(v []float64) {
+	for range 2 {
+		for _, b := range k.basis {
+			c := dot(b, v)
+			for j := range v {
+				v[j] -= c * b[j]
+			}
+		}
+	}
+}
+
+// start is a random unit vector.
+func start(d int) []float64 {
+	r := rand.New(rand.NewPCG(0x1a2c, uint64(d)))
+	v := make([]float64, d)
+	for j := range v {
+		v[j] = r.NormFloat64()
+	}
+	norm := Norm(v)
+	for j := range v {
+		v[j] /= norm
+	}
+	return v
+}
+
+// least returns the least eigenvalue of the tridiagonal matrix and its vector.
+func (k *krylov) least() (float64, []float64, error) {
+	m := len(k.diagonal)
+	t := mat.NewSymDense(m, nil)
+	for i, a := range k.diagonal {
+		t.SetSym(i, i, a)
+		if i > 0 {
+			t.SetSym(i-1, i, k.off[i-1])
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(t, true) {
+		return 0, nil, fmt.Errorf("stationarity: Lanczos: the %d x %d tridiagonal matrix has no eigenvalues: are products finite?", m, m)
+	}
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	return e.Values(nil)[0], mat.Col(nil, 0, &vectors), nil
+}
+
+// pair expands a vector of the basis and measures its residual.
+func (k *krylov) pair(value float64, s []float64, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
+	v := make([]float64, len(k.basis[0]))
+	for i, b := range k.basis {
+		for j := range v {
+			v[j] += s[i] * b[j]
+		}
+	}
+	h, err := product(v)
+	if err != nil {
+		return Eigenpair{}, err
+	}
+	rest := make([]float64, len(v))
+	for j := range rest {
+		rest[j] = h[j] - value*v[j]
+	}
+	return Eigenpair{value, v, Norm(rest), len(k.basis) + 1}, nil
+}
+
+func dot(a, b []float64) float64 {
+	var s float64
+	for j, x := range a {
+		s += x * b[j]
+	}
+	return s
+}

@@ -1,0 +1,122 @@
+package stationarity
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/optimize"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Optimum is a minimiser of a convex objective.
+type Optimum struct {
+	W     []float64
+	Value float64
+	// GradientNorm is what is left; it is at most 1e-10 of that at zero.
+	GradientNorm float64
+}
+
+// Minimise minimises the mean loss over the sample plus the regularizer, which
+// may be nil, to a gradient norm of 1e-10 of that at zero: by L-BFGS (Liu and
+// Nocedal 1989), whose line search ends where differences of values drown in
+// rounding, and Newton's method with conjugate gradients from there. The
+// objective must be convex. Where the infimum is not attained, as for a logistic
+// loss on separable rows, the point is a far one whose gradient is as small.
+func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
+	if l.Constants().Curvature.Lo < 0 || r != nil && r.Convexity() < 0 {
+		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: objective must be convex", l.Name())
+	}
+	if len(s.Rows) == 0 {
+		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: sample must have rows", l.Name())
+	}
+	w := make([]float64, len(s.Rows[0]))
+	g, err := Gradient(l, r, s, w)
+	if err != nil {
+		return Optimum{}, err
+	}
+	goal := 1e-10 * Norm(g)
+	problem := optimize.Problem{
+		Func: func(w []float64) float64 {
+			value, _ := Objective(l, r, s, w) // Gradient has taken the loss
+			return value
+		},
+		Grad: func(dst, w []float64) {
+			g, _ := Gradient(l, r, s, w)
+			copy(dst, g)
+		},
+	}
+	settings := &optimize.Settings{GradientThreshold: goal, MajorIterations: 1000, Converger: optimize.NeverTerminate{}}
+	// A line search that finds no lower value is no failure: what counts is the
+	// gradient, below.
+	if found, _ := optimize.Minimize(problem, w, settings, &optimize.LBFGS{}); found != nil {
+		w = found.X
+	}
+	if w, err = polish(l, r, s, w, goal); err != nil {
+		return Optimum{}, err
+	}
+	if g, err = Gradient(l, r, s, w); err != nil {
+		return Optimum{}, err
+	}
+	if !(Norm(g) <= goal) {
+		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: gradient norm %.3g: must come to %.3g", l.Name(), Norm(g), goal)
+	}
+	value, err := Objective(l, r, s, w)
+	return Optimum{w, value, Norm(g)}, err
+}
+
+// ExcessRisk returns how far the objective at w is above the minimum's value.
+func ExcessRisk(l loss.Loss, r loss.Regularizer, s Sample, w []float64, o Optimum) (float64, error) {
+	value, err := Objective(l, r, s, w)
+	return value - o.Value, err
+}
+
+// polish takes Newton steps for as long as they shorten the gradient.
+func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64) ([]float64, error) {
+	g, err := Gradient(l, r, s, w)
+	for steps := 0; err == nil && Norm(g) > goal && steps < 50; steps++ {
+		var step []float64
+		if step, err = conjugate(g, func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) }); err != nil {
+			break
+		}
+		next := make([]float64, len(w))
+		for j := range w {
+			next[j] = w[j] - step[j]
+		}
+		var at []float64
+		if at, err = Gradient(l, r, s, next); err != nil || !(Norm(at) < Norm(g)) {
+			break
+		}
+		w, g = next, at
+	}
+	return w, err
+}
+
+// conjugate solves H x = g for x by conjugate gradients (Hestenes and Stiefel
+// 1952) to 1e-4 of ||g||: each Newton step gains so much.
+func conjugate(g []float64, product func(v []float64) ([]float64, error)) ([]float64, error) {
+	x, rest := make([]float64, len(g)), append([]float64(nil), g...)
+	along := append([]float64(nil), g...)
+	size := dot(rest, rest)
+	stop := 1e-8 * size
+	// Rounding may keep it from the end it has in theory, after len(g) turns.
+	for turn := 0; size > stop && turn < 2*len(g)+50; turn++ {
+		h, err := product(along)
+		if err != nil {
+			return nil, err
+		}
+		bend := dot(along, h)
+		if !(bend > 0) {
+			break
+		}
+		for j := range x {
+			x[j] += size / bend * along[j]
+			rest[j] -= size / bend * h[j]
+		}
+		next := dot(rest, rest)
+		for j := range along {
+			along[j] = rest[j] + next/size*along[j]
+		}
+		size = next
+	}
+	return x, nil
+}
