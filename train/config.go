@@ -88,6 +88,26 @@ type Train struct {
 	Rate     float64 `yaml:"rate"`
 	// FrontLoad is STORM's.
 	FrontLoad float64 `yaml:"front_load"`
+	// EqualCohorts gives the steps of a one-pass method equally many records.
+	EqualCohorts bool `yaml:"equal_cohorts"`
+	// Rounds are those of tree-spider and recursive. Depth, Decay and Accuracy are
+	// tree-spider's; Accuracy, if > 0, is the gradient norm at which it ends.
+	Rounds   int     `yaml:"rounds"`
+	Depth    int     `yaml:"depth"`
+	Decay    float64 `yaml:"decay"`
+	Accuracy float64 `yaml:"accuracy"`
+	// Inner (noisy-gd or phased-sgd), Cohorts (all or disjoint), Lambda, Growth
+	// and Distance, a bound on how far the minimum is from 0, are recursive's.
+	Inner    string  `yaml:"inner"`
+	Cohorts  string  `yaml:"cohorts"`
+	Lambda   float64 `yaml:"lambda"`
+	Growth   float64 `yaml:"growth"`
+	Distance float64 `yaml:"distance"`
+	// HeldOut is the share of the records, Candidates the number of points and
+	// Score (gradient or value) what is compared, where output is selected.
+	HeldOut    float64 `yaml:"held_out"`
+	Candidates int     `yaml:"candidates"`
+	Score      string  `yaml:"score"`
 	// BallFraction is that of the ball differences are clipped to; zero for the
 	// centred ball.
 	BallFraction float64 `yaml:"ball_fraction"`
@@ -213,8 +233,8 @@ func (c *Config) Problem() (optimize.Problem, loss.Loss, error) {
 	if err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)
 	}
-	if l.Constants().ZeroMean {
-		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %q: is for generated tables whose rows sum to zero", c.Model.Loss)
+	if loss.Synthetic(l) {
+		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %q: is for generated rows", c.Model.Loss)
 	}
 	target := c.Schema.Target()
 	if (l.Target() == loss.Binary) != (target.Kind == dataset.Category) {

@@ -180,8 +180,14 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Settled once for its errors before anything is read.
-	_, _, l, err := c.settle(budget, max(declared, 1))
+	// Settled once for its errors before anything is read, for as many records as
+	// are declared, or for enough of them.
+	const enough = 1 << 20
+	likely := max(declared, float64(c.Privacy.Records))
+	if likely == 0 {
+		likely = enough
+	}
+	_, _, l, err := c.settle(budget, likely)
 	if err != nil {
 		return nil, err
 	}

@@ -41,14 +41,17 @@ Exit codes: 0 done, 1 input or system at fault, 2 wrong usage, 3 over budget,
 4 certificate or model refused, 130 interrupted (what was reached is saved).`
 
 type commands struct {
-	Fit      fitCommand      `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
-	Plan     planCommand     `cmd:"" help:"Show what fit would run and what accuracy to expect, without asking anything about records."`
-	Predict  predictCommand  `cmd:"" help:"Score the rows of a table with a model."`
-	Evaluate evaluateCommand `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
-	Verify   verifyCommand   `cmd:"" help:"Recompute a certificate's guarantee without the data."`
-	Account  accountCommand  `cmd:"" help:"Say what a sequence of releases costs, without data."`
-	Schema   schemaCommand   `cmd:"" help:"Draft a configuration from a table's header alone."`
-	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Fit        fitCommand        `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
+	Plan       planCommand       `cmd:"" help:"Show what fit would run and what accuracy to expect, without asking anything about records."`
+	Predict    predictCommand    `cmd:"" help:"Score the rows of a table with a model."`
+	Evaluate   evaluateCommand   `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
+	Report     reportCommand     `cmd:"" help:"Describe a fit in a page of HTML, from what it released."`
+	Verify     verifyCommand     `cmd:"" help:"Recompute a certificate's guarantee without the data."`
+	Audit      auditCommand      `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
+	Account    accountCommand    `cmd:"" help:"Say what a sequence of releases costs, without data."`
+	Experiment experimentCommand `cmd:"" help:"Compare algorithms on generated problems."`
+	Schema     schemaCommand     `cmd:"" help:"Draft a configuration from a table's header alone."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
 // console is where commands print.

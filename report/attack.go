@@ -1,0 +1,145 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+)
+
+// attack is the best that anybody can do who sees all releases, knows every
+// other row, and has to tell whether one row was in the table.
+type attack struct {
+	// detected is the greatest probability of recognising the row at each
+	// probability of a false alarm.
+	alarms, detected []float64
+	// right is the greatest probability of a right guess from even odds: half of
+	// one more than delta at epsilon 0, the total variation distance.
+	right float64
+	// gaussian says that the curve is that of mu; else it is known at its points
+	// only.
+	gaussian bool
+	mu       float64
+	relation account.Relation
+}
+
+// alarms are where the curve is drawn: denser where alarms are few.
+func alarms() []float64 {
+	list := make([]float64, 101)
+	for i := range list {
+		x := float64(i) / 100
+		list[i] = float64(x * x)
+	}
+	return list
+}
+
+func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+// quantile is the inverse of normal for 0 < p < 1.
+func quantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
+
+// gaussianPower is the trade-off of Gaussian differential privacy (Dong, Roth and
+// Su 2022): the power of the best test of size alarm.
+func gaussianPower(mu, alarm float64) float64 {
+	switch {
+	case alarm <= 0:
+		return 0
+	case alarm >= 1:
+		return 1
+	}
+	return normal(quantile(alarm) + mu)
+}
+
+// pairPower is what (epsilon, delta) alone guarantees.
+func pairPower(epsilon, delta, alarm float64) float64 {
+	gain := 0.0
+	if alarm > 0 { // e^epsilon may be infinite
+		gain = math.Exp(epsilon) * alarm
+	}
+	return 1 - max(0, 1-delta-gain, math.Exp(-epsilon)*(1-delta-alarm))
+}
+
+func (f *Fit) attack() (attack, error) {
+	c := f.Certificate.Claim()
+	a := attack{alarms: alarms(), relation: c.Relation}
+	if f.Certificate.Basis() != certificate.BasisSchedule {
+		a.gaussian, a.mu = true, c.Mu
+		for _, x := range a.alarms {
+			a.detected = append(a.detected, gaussianPower(c.Mu, x))
+		}
+		a.right = normal(c.Mu / 2)
+		return a, nil
+	}
+	parts, err := composeSchedule(f.schedule, c.Mu, c.Relation)
+	if err != nil {
+		return a, err
+	}
+	composition, err := account.Compose(parts, 1e-3)
+	if err != nil {
+		return a, err
+	}
+	curve, err := composition.TradeOff(a.alarms)
+	if err != nil {
+		return a, err
+	}
+	for _, b := range curve {
+		a.detected = append(a.detected, min(1, 1-b.Lower))
+	}
+	zero, err := composition.Delta(0)
+	a.right = min(1, (1+zero.Upper)/2)
+	return a, err
+}
+
+// guess says in a sentence what the guarantee means.
+func (a attack) guess() string {
+	right := percent(a.right, true)
+	if a.relation == account.AddOrRemove {
+		return fmt.Sprintf("Somebody who knows every other row and sees everything that was released guesses whether a given person’s row was in the table at most %s of the time; a coin guesses right 50 %% of the time.", right)
+	}
+	return fmt.Sprintf("Somebody who knows all rows but one, knows that this one belongs to one of two people, and sees everything that was released guesses which of the two at most %s of the time; a coin guesses right 50 %% of the time.", right)
+}
+
+// at is the curve between its points, from above: it is concave, so the next
+// point's value bounds it.
+func (a attack) at(alarm float64) float64 {
+	if a.gaussian {
+		return gaussianPower(a.mu, alarm)
+	}
+	for i, x := range a.alarms {
+		if x >= alarm {
+			return a.detected[i]
+		}
+	}
+	return 1
+}
+
+// plot draws the curve beside what (epsilon, delta) alone would allow.
+func (a attack) plot(epsilon, delta float64) Plot {
+	pair := make([]float64, len(a.alarms))
+	for i, x := range a.alarms {
+		pair[i] = pairPower(epsilon, delta, x)
+	}
+	return Plot{
+		Title:   "What the best attack on one person's row can achieve",
+		Caption: "How often an attack recognises a row that was in the table, against how often it raises a false alarm for one that was not. No attack on these releases lies above the solid curve, whatever it knows besides. The nearer to the diagonal, the less there is to learn about anybody.",
+		X:       Axis{Label: "false alarms (share of rows that were not in the table)", Min: 0, Max: 1},
+		Y:       Axis{Label: "recognised (share of rows that were)", Min: 0, Max: 1},
+		Series: []Series{
+			{Name: "this guarantee", X: a.alarms, Y: a.detected, Style: Line},
+			{Name: "(ε, δ) alone", X: a.alarms, Y: pair, Style: Line},
+		},
+		References: []Reference{{Name: "a coin", X: []float64{0, 1}, Y: []float64{0, 1}}},
+	}
+}
+
+func (a attack) table() Table {
+	t := Table{
+		Title:   "The same in numbers",
+		Columns: []Column{{"False alarms", true}, {"Recognised, at most", true}, {"By a coin", true}},
+	}
+	for _, x := range []float64{.001, .01, .05, .1, .5} {
+		t.Rows = append(t.Rows, Row{Cells: []string{percent(x, false), percent(a.at(x), true), percent(x, false)}})
+	}
+	return t
+}

@@ -1,0 +1,221 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+)
+
+// Bars compares values, one a line.
+type Bars struct {
+	Title   string `json:"title"`
+	Caption string `json:"caption"`
+	X       Axis   `json:"x"`
+	Items   []Bar  `json:"items"`
+	// Dots marks values instead of drawing bars from zero, for scales on which
+	// zero means nothing.
+	Dots bool `json:"dots,omitempty"`
+	// Marks are values to compare with, drawn across all lines.
+	Marks []Mark `json:"marks,omitempty"`
+}
+
+// Bar is a value. Interval, if not zero, is drawn over it. A faint bar is hollow.
+type Bar struct {
+	Name     string   `json:"name"`
+	Value    float64  `json:"value"`
+	Interval Interval `json:"interval,omitzero"`
+	Faint    bool     `json:"faint,omitempty"`
+}
+
+// Interval holds what a value may be.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Mark is a value to compare with.
+type Mark struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// mostBars fit a page.
+const mostBars = 60
+
+func (b Bars) check() error {
+	switch {
+	case b.Title == "":
+		return errors.New("bars: title must be given")
+	case b.X.Label == "":
+		return fmt.Errorf("bars %q: the axis must have a label", b.Title)
+	case len(b.Items) == 0 || len(b.Items) > mostBars:
+		return fmt.Errorf("bars %q: %d items: must be between 1 and %d", b.Title, len(b.Items), mostBars)
+	case b.X.Log && !b.Dots:
+		return fmt.Errorf("bars %q: a logarithmic axis has no zero for bars to start from: use dots", b.Title)
+	case len(b.Marks) > len(referenceDashes):
+		return fmt.Errorf("bars %q: %d marks: must be at most %d", b.Title, len(b.Marks), len(referenceDashes))
+	}
+	for _, v := range b.values() {
+		if !drawable(v, b.X.Log) {
+			return fmt.Errorf("bars %q: %v: must be finite, below 1e200 and, on a logarithmic axis, above 1e-200", b.Title, v)
+		}
+	}
+	for _, i := range b.Items {
+		if i.Interval.Low > i.Interval.High {
+			return fmt.Errorf("bars %q: interval %v of %q: low must be at most high", b.Title, i.Interval, i.Name)
+		}
+	}
+	return nil
+}
+
+func (b Bars) values() []float64 {
+	var all []float64
+	for _, i := range b.Items {
+		all = append(all, i.Value)
+		if i.Interval != (Interval{}) {
+			all = append(all, i.Interval.Low, i.Interval.High)
+		}
+	}
+	for _, m := range b.Marks {
+		all = append(all, m.Value)
+	}
+	return all
+}
+
+func (b Bars) html(id string) (template.HTML, error) {
+	return execute("plot", struct {
+		ID, Title, Caption string
+		SVG                template.HTML
+	}{id, b.Title, b.Caption, b.draw(id)})
+}
+
+const (
+	barHeight = 22.0
+	mostName  = 22.0 // in units of the text's size
+)
+
+func (b Bars) draw(id string) template.HTML {
+	left, right := 0.0, 0.0
+	for _, i := range b.Items {
+		left = max(left, min(wide(i.Name), mostName)*labelSize)
+		right = max(right, wide(b.written(i.Value))*labelSize)
+	}
+	left, right = left+18, plotWidth-right-20
+	top := 6.0
+	if len(b.Marks) > 0 {
+		top = 26
+	}
+	bottom := top + barHeight*float64(len(b.Items)) + 4
+	height := bottom + bottomRoom
+
+	values := b.values()
+	if !b.Dots {
+		values = append(values, 0)
+	}
+	lo, hi := values[0], values[0]
+	for _, v := range values {
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	x := newScale(b.X, lo, hi, left, right)
+	if !b.Dots && b.X.Min >= b.X.Max { // bars start at the edge where none is on the other side
+		if lo == 0 {
+			x.lo = 0
+		}
+		if hi == 0 {
+			x.hi = 0
+		}
+	}
+	s := newSVG(id, plotWidth, height, b.Title, b.description())
+	for _, t := range x.ticks(max(3, int((right-left)/80))) {
+		at := x.at(t.at)
+		if t.label == "" {
+			s.line(at, bottom, at, bottom+3, `class="frame" stroke="`+frame+`"`)
+			continue
+		}
+		s.line(at, top, at, bottom, `class="grid" stroke="`+grid+`"`)
+		s.text(at, bottom+17, middle, "soft", t.label, "")
+	}
+	s.line(left, bottom, right, bottom, `class="frame" stroke="`+frame+`"`)
+	for i, m := range b.Marks {
+		at := x.at(m.Value)
+		s.line(at, top-4, at, bottom, referenceStyle(i))
+		s.text(min(max(at, left+wide(m.Name)*6), right-wide(m.Name)*6), top-9, middle, "ink", m.Name, "")
+	}
+	for i, item := range b.Items {
+		b.item(s, x, item, top+barHeight*(float64(i)+.5)+2)
+	}
+	if !b.Dots {
+		s.line(x.at(0), top, x.at(0), bottom, `class="frame" stroke="`+frame+`"`)
+	}
+	s.text((left+right)/2, height-8, middle, "ink", shorten(b.X.Label, (plotWidth-20)/labelSize), "")
+	return s.end()
+}
+
+func (b Bars) item(s *svg, x scale, item Bar, y float64) {
+	note := item.Name + ": " + Number(item.Value)
+	if item.Interval != (Interval{}) {
+		note += ", interval " + Number(item.Interval.Low) + " to " + Number(item.Interval.High)
+	}
+	s.open("g", `font-size="%s"`, num(labelSize))
+	s.title(note)
+	s.text(x.from-10, y+4, finish, "ink", shorten(oneLine(item.Name), mostName), "")
+	colour := 0
+	if item.Value < 0 {
+		colour = 1
+	}
+	at := x.at(item.Value)
+	if b.Dots {
+		if item.Interval != (Interval{}) {
+			s.interval(x.at(item.Interval.Low), x.at(item.Interval.High), y, strokeStyle(0)+` class="stroke0" stroke-width="1.8"`)
+		}
+		s.marker(0, at, y, "")
+	} else {
+		zero := x.at(0)
+		style := fillStyle(colour) + ` class="fill` + index(colour) + `" fill-opacity=".85"`
+		if item.Faint {
+			style = `fill="none" ` + strokeStyle(colour) + ` class="stroke` + index(colour) + `"`
+		}
+		s.rect(min(zero, at), y-7, math.Abs(at-zero), 14, style)
+		if item.Interval != (Interval{}) {
+			s.interval(x.at(item.Interval.Low), x.at(item.Interval.High), y, `class="frame" stroke="`+ink+`" stroke-width="1.3"`)
+		}
+	}
+	s.text(plotWidth-8, y+4, finish, "soft", b.written(item.Value), "")
+	s.close()
+}
+
+// written is a value with as many decimals as all others, where that is few: so
+// many that the least has two digits.
+func (b Bars) written(v float64) string {
+	least, most := math.Inf(1), 0.0
+	for _, i := range b.Items {
+		if i.Value != 0 {
+			least, most = min(least, math.Abs(i.Value)), max(most, math.Abs(i.Value))
+		}
+	}
+	places := max(0, 1-math.Floor(math.Log10(least)))
+	if most == 0 || most >= 1e5 || places > 5 {
+		return Number(v)
+	}
+	return sign(v) + grouped(strconv.FormatFloat(math.Abs(v), 'f', int(places), 64))
+}
+
+// interval draws a line with ends.
+func (s *svg) interval(low, high, y float64, style string) {
+	s.line(low, y, high, y, style)
+	s.line(low, y-4, low, y+4, style)
+	s.line(high, y-4, high, y+4, style)
+}
+
+func (b Bars) description() string {
+	t := b.X.Label + ":"
+	for i, item := range b.Items {
+		if i > 0 {
+			t += ";"
+		}
+		t += " " + item.Name + " " + Number(item.Value)
+	}
+	return t + ". " + b.Caption
+}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+)
+
+// cite gives the words to publish the model with.
+func (f *Fit) cite() Section {
+	s := Section{Title: "How to cite and recheck the guarantee", Parts: []Part{
+		Code{Name: "For a paper or a data sheet", Text: f.paragraph()},
+	}}
+	command := "stillpoint verify " + certificateFile
+	if f.Model != nil {
+		command += " --model " + modelFile
+	}
+	return Section{Title: s.Title, Parts: append(s.Parts,
+		Code{Name: "BibTeX", Text: f.bibtex()},
+		Code{Name: "Anybody can recheck the certificate, without the data", Text: command},
+		Code{Name: "SHA-256, as sha256sum writes it", Text: f.digests()},
+		Facts{
+			{Name: "Coins", Value: string(f.Certificate.Coins()), Note: "where the noise came from"},
+			{Name: "Software", Value: f.Certificate.Software()},
+		},
+		Text("The certificate was verified when this page was made. Its checksum finds accidents and careless edits; it is not a signature. Publish the digests where they cannot be altered, or sign the files."),
+	)}
+}
+
+func (f *Fit) digests() string {
+	text := f.digest + "  " + certificateFile
+	if d := f.Certificate.ModelSHA256(); d != "" {
+		text += "\n" + d + "  " + modelFile
+	}
+	return text
+}
+
+func (f *Fit) paragraph() string {
+	c := f.Certificate.Claim()
+	what := "The run"
+	if f.Model != nil {
+		what = fmt.Sprintf("The model of %s", f.Model.Schema().Target().Column)
+	}
+	neighbours := "tables that differ in one replaced row (the number of rows, %s, is public)"
+	if c.Relation == account.AddOrRemove {
+		neighbours = "tables that differ by one added or removed row (declared number of rows: %s)"
+	}
+	basis := fmt.Sprintf("All its releases together satisfy %s-Gaussian differential privacy, enforced by a fully adaptive filter fixed before the first release; (epsilon, delta) follows exactly.", Above(c.Mu, 5))
+	kind := "Gaussian"
+	if f.Certificate.Basis() == certificate.BasisSchedule {
+		kind = "subsampled Gaussian"
+		basis = "Its releases follow a schedule of Poisson samples fixed before the first one, composed by privacy-loss distributions."
+	}
+	algorithm := f.Certificate.Algorithm().Name
+	if f.plan.Citation != "" {
+		algorithm += " (" + f.plan.Citation + ")"
+	}
+	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s. %s It was trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is one row. The certificate (SHA-256 %s) can be rechecked without the data.",
+		what, c.Epsilon, c.Delta, fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), basis,
+		algorithm, Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), f.digest)
+}
+
+func (f *Fit) bibtex() string {
+	year := ""
+	if own, ok := f.own(); ok && !own.Time.IsZero() {
+		year = fmt.Sprintf("  year  = {%d},\n", own.Time.UTC().Year())
+	}
+	c := f.Certificate.Claim()
+	return fmt.Sprintf("@misc{stillpoint-%s,\n  title = {%s},\n%s  note  = {(%v, %v)-differentially private under %v; certificate SHA-256 %s; %s}\n}",
+		f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation, f.digest, bibText(f.Certificate.Software()))
+}
+
+// bibText replaces what BibTeX and TeX take for commands.
+func bibText(s string) string {
+	return strings.NewReplacer(`\`, " ", "{", "(", "}", ")", "%", `\%`, "&", `\&`, "$", `\$`, "#", `\#`, "_", `\_`, "~", " ", "^", " ", "\n", " ").Replace(s)
+}

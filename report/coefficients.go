@@ -1,0 +1,195 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// coefficient is one in the user's units.
+type coefficient struct {
+	name string
+	per  string
+	// effect is that of one unit, span that between a number's bounds; sd are the
+	// standard deviations of their noise, 0 where unknown.
+	effect, effectSD float64
+	span, spanSD     float64
+	intercept        bool
+}
+
+// within reports whether noise alone explains the coefficient: less than two
+// standard deviations.
+func (c coefficient) within() bool { return c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
+
+// explain restates the weights and the noise in them in the user's units. Both
+// are linear but for a constant, so the scale of each feature is that of a weight
+// of one.
+func explain(s *dataset.Schema, weights []float64, sd float64) []coefficient {
+	one := make([]float64, len(weights))
+	for j := range one {
+		one[j] = 1
+	}
+	values, scales := s.Explain(weights), s.Explain(one)
+	columns := make(map[string]dataset.Column)
+	for _, c := range s.Columns() {
+		columns[c.Name] = c
+	}
+	list := make([]coefficient, len(values))
+	variance := 0.0 // of the intercept
+	for j, v := range values {
+		k := coefficient{name: v.Feature, per: "this value", effect: v.Value, effectSD: math.Abs(scales[j].Value) * sd}
+		c := columns[v.Column]
+		low, high := bounds(c)
+		switch {
+		case v.Column == "":
+			unit := 1 / s.Scale()
+			if t := s.Target(); t.Kind == dataset.Number {
+				unit *= t.High/2 - t.Low/2
+			}
+			k.name, k.per, k.intercept = "intercept", "", true
+			k.effectSD = math.Sqrt(variance + math.Pow(unit*sd, 2))
+		case c.Kind == dataset.Number:
+			// A number is encoded around its midpoint, whose part goes to the
+			// intercept.
+			variance += math.Pow(k.effectSD*(low+high)/2, 2)
+		}
+		k.span, k.spanSD = k.effect, k.effectSD
+		if c.Kind == dataset.Number {
+			k.per, k.span, k.spanSD = "one unit more", k.effect*(high-low), k.effectSD*(high-low)
+			if c.Transform == dataset.Log1p {
+				k.per, k.effect, k.effectSD = "each doubling of 1 + x", k.effect*math.Ln2, k.effectSD*math.Ln2
+			}
+		}
+		list[j] = k
+	}
+	return list
+}
+
+// bounds are a number's, transformed.
+func bounds(c dataset.Column) (low, high float64) {
+	if c.Transform == dataset.Log1p {
+		return math.Log1p(c.Low), math.Log1p(c.High)
+	}
+	return c.Low, c.High
+}
+
+// score says in what unit coefficients are.
+func (f *Fit) score() (unit string, odds bool) {
+	target := f.Model.Schema().Target()
+	if target.Kind == dataset.Number {
+		return "units of " + target.Column, false
+	}
+	if f.Model.Loss().Name() == "logistic" {
+		return "log-odds of “" + target.Classes[1] + "”", true
+	}
+	return "score for “" + target.Classes[1] + "”", false
+}
+
+// coefficients says what the model says, and how sure the noise lets one be.
+func (f *Fit) coefficients(n runNoise) Section {
+	s := Section{Title: "What the model says"}
+	list := explain(f.Model.Schema(), f.Model.Weights(), n.weight)
+	unit, odds := f.score()
+	s.Parts = append(s.Parts,
+		Text("The prediction is a sum: one term for each number, one for the value of each category, and the intercept, in "+unit+". Coefficients describe the model and its table, not causes. Of the values of one category only differences mean something."),
+		f.certainty(n, list))
+	if b := f.bars(list, n, unit); b.check() == nil { // not so if weights near the end of the float64 range
+		s.Parts = append(s.Parts, b)
+	}
+	s.Parts = append(s.Parts, f.table(list, n, odds))
+	return s
+}
+
+// certainty says how much of the coefficients is noise.
+func (f *Fit) certainty(n runNoise, list []coefficient) Part {
+	if n.why != nil {
+		return Note("How much of each coefficient is noise is not stated here: " + n.why.Error() + ". Small coefficients may be noise alone.")
+	}
+	beyond := 0
+	for _, c := range list {
+		if !c.within() {
+			beyond++
+		}
+	}
+	how := "It is the noise of the certificate’s releases carried through the steps, to first order: exact for features that hardly any row has, less for the others, whose data pull the weights back."
+	if !n.convex {
+		how = "It is the noise of the certificate’s releases carried through the steps, to first order and as if the loss were flat: exact for features that hardly any row has. This loss is not convex, so that for others it may be less or more."
+	}
+	extra := ""
+	if f.Certificate.Algorithm().Name == "dp-sgd" {
+		extra = " The randomness of which rows were sampled comes on top."
+	}
+	return Note(fmt.Sprintf("%d of %d coefficients differ from 0 by more than two standard deviations of the noise; if all were 0, noise alone would show about %s. %s%s It is no confidence interval: that a table holds only some of the people there are comes on top.",
+		beyond, len(list), Number(math.Round(10*.0455*float64(len(list)))/10), how, extra))
+}
+
+// ranked sorts the coefficients, but for the intercept, by their size.
+func ranked(list []coefficient) []coefficient {
+	list = slices.DeleteFunc(slices.Clone(list), func(c coefficient) bool { return c.intercept })
+	slices.SortStableFunc(list, func(a, b coefficient) int { return cmp.Compare(math.Abs(b.span), math.Abs(a.span)) })
+	return list
+}
+
+const mostCoefficients = 20
+
+func (f *Fit) bars(list []coefficient, n runNoise, unit string) Bars {
+	b := Bars{
+		Title:   "The largest coefficients",
+		Caption: "For a number, the difference between its upper and its lower bound; for a value of a category, its own term.",
+		X:       Axis{Label: "effect (" + unit + ")"},
+	}
+	if n.why == nil {
+		b.Caption += " Lines with ends are two standard deviations of the noise either way, at most; hollow bars are within it."
+	}
+	list = ranked(list)
+	if len(list) > mostCoefficients {
+		b.Title = fmt.Sprintf("The %d largest of %s coefficients", mostCoefficients, Number(float64(len(list))))
+		list = list[:mostCoefficients]
+	}
+	for _, c := range list {
+		bar := Bar{Name: c.name, Value: c.span, Faint: c.within()}
+		if c.spanSD > 0 {
+			bar.Interval = Interval{c.span - 2*c.spanSD, c.span + 2*c.spanSD}
+		}
+		b.Items = append(b.Items, bar)
+	}
+	return b
+}
+
+// table lists the coefficients, or the largest of many, in the schema's order.
+func (f *Fit) table(list []coefficient, n runNoise, odds bool) Table {
+	t := Table{
+		Title:   "Coefficients",
+		Columns: []Column{{"Feature", false}, {"Per", false}, {"Effect", true}},
+		Caption: "A number counts within its bounds. Values are in " + modelFile + " to the last bit, for the encoded columns.",
+	}
+	if n.why == nil {
+		t.Columns = append(t.Columns, Column{"Noise (sd)", true}, Column{"|Effect| / noise", true})
+		t.Caption += " Noise is one standard deviation, at most; coefficients within two of them are printed faint."
+	}
+	if odds {
+		t.Columns = append(t.Columns, Column{"Odds ×", true})
+	}
+	least := 0.0
+	if len(list) > mostRows {
+		least = math.Abs(ranked(list)[mostRows-2].span)
+		t.Caption += fmt.Sprintf(" The largest of %s are shown.", Number(float64(len(list))))
+	}
+	for _, c := range list {
+		if !c.intercept && (math.Abs(c.span) < least || len(t.Rows) >= mostRows-1) {
+			continue
+		}
+		row := Row{Cells: []string{c.name, c.per, Number(c.effect)}, Faint: c.within()}
+		if n.why == nil {
+			row.Cells = append(row.Cells, digits(c.effectSD, 2), digits(math.Abs(c.effect)/c.effectSD, 2))
+		}
+		if odds {
+			row.Cells = append(row.Cells, Number(math.Exp(c.effect)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

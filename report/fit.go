@@ -1,0 +1,268 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// Files of a fit's folder.
+const (
+	modelFile       = "model.json"
+	certificateFile = "certificate.json"
+	ledgerFile      = "ledger.jsonl"
+)
+
+// Fit is what a fit released. All of it may be published.
+type Fit struct {
+	Certificate *certificate.Certificate
+	// Model is the certified model; nil if the run wrote none.
+	Model *model.Model
+	// Reservations are those of the folder's ledger; nil if there is none.
+	Reservations []Reservation
+	// GradientNorms are the norms of the noisy gradient estimates, one a step;
+	// nil if they were not kept.
+	GradientNorms []float64
+
+	files    []string
+	verified *certificate.Report
+	digest   string // of the certificate's file
+	schedule []account.SampledSteps
+	plan     plan
+}
+
+// plan is what a certificate's plan may say; what it does not say is zero.
+type plan struct {
+	Citation  string  `json:"citation"`
+	Steps     int     `json:"steps"`
+	StepSize  float64 `json:"step_size"`
+	Clip      float64 `json:"clip"`
+	Charges   string  `json:"charges"`
+	Output    string  `json:"output"`
+	Effective float64 `json:"effective_size"`
+	Floor     float64 `json:"floor"`
+	Passes    float64 `json:"passes"`
+	Predicted float64 `json:"predicted_gradient_norm"`
+}
+
+// ReadFit reads a fit's folder. The certificate must verify, and the model must
+// be the one it speaks of: errors are those of package certificate.
+func ReadFit(dir string) (*Fit, error) {
+	text, err := os.ReadFile(filepath.Join(dir, certificateFile))
+	if err != nil {
+		return nil, err
+	}
+	f := new(Fit)
+	for _, name := range []string{certificateFile, modelFile, ledgerFile} {
+		f.files = append(f.files, filepath.Join(dir, name))
+	}
+	if err := f.certify(text); err != nil {
+		return nil, err
+	}
+	if f.Certificate.ModelSHA256() != "" {
+		path := filepath.Join(dir, modelFile)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(text)
+		if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
+			// Read once, so that what was checked is what is shown; this one is
+			// for its words.
+			return nil, errors.Join(certificate.VerifyModel(f.Certificate, path), fmt.Errorf("report: %s: must be the certified model", path))
+		}
+		if f.Model, err = model.Parse(text); err != nil {
+			return nil, err
+		}
+	}
+	text, err = os.ReadFile(filepath.Join(dir, ledgerFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if f.Reservations, err = ParseLedger(text); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Fit) certify(text []byte) (err error) {
+	if f.Certificate, err = certificate.Parse(text); err != nil {
+		return err
+	}
+	if f.verified, err = f.Certificate.Verify(); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	f.digest = hex.EncodeToString(sum[:])
+	var more struct{ Schedule []account.SampledSteps }
+	if err := json.Unmarshal(text, &more); err != nil {
+		return fmt.Errorf("report: certificate: %w", err)
+	}
+	f.schedule = more.Schedule
+	// The plan is free in form: what does not fit is left out.
+	if err := json.NewDecoder(bytes.NewReader(f.Certificate.Algorithm().Plan)).Decode(&f.plan); err != nil {
+		f.plan = plan{}
+	}
+	return nil
+}
+
+// Files are the paths that were read, for those that must not be written over.
+func (f *Fit) Files() []string { return slices.Clone(f.files) }
+
+// Page makes the page of a fit.
+func (f *Fit) Page() (Page, error) {
+	if f.verified == nil {
+		return Page{}, errors.New("report: fit: must be made by ReadFit")
+	}
+	attack, err := f.attack()
+	if err != nil {
+		return Page{}, fmt.Errorf("report: %w", err)
+	}
+	n := f.noise()
+	claim := f.Certificate.Claim()
+	page := Page{
+		Title: f.title(),
+		Lead: fmt.Sprintf("Trained on %s rows with (ε = %s, δ = %s)-differential privacy. %s",
+			Number(float64(f.Certificate.Records())), exact(claim.Epsilon), exact(claim.Delta), attack.guess()),
+		Sections: []Section{f.asked(), f.cost(attack)},
+		Foot: fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit. Nothing on this page was computed from the table: making or reading it costs no privacy.",
+			f.Certificate.Software()),
+	}
+	page.Sections = append(page.Sections, f.signal(n))
+	if f.Model != nil {
+		page.Sections = append(page.Sections, f.coefficients(n))
+	}
+	page.Sections = append(page.Sections, f.cite())
+	return page, nil
+}
+
+func (f *Fit) title() string {
+	if f.Model == nil {
+		return "A private run without a model"
+	}
+	return "A private model of " + f.Model.Schema().Target().Column
+}
+
+// own is the reservation of this fit: the last one with the certificate's
+// claim. ok is false if the ledger has none.
+func (f *Fit) own() (r Reservation, ok bool) {
+	c := f.Certificate.Claim()
+	for _, o := range f.Reservations {
+		if o.Epsilon == c.Epsilon && o.Delta == c.Delta && o.Relation == c.Relation {
+			r, ok = o, true
+		}
+	}
+	return r, ok
+}
+
+// asked says what was trained and on what.
+func (f *Fit) asked() Section {
+	s := Section{Title: "What was asked"}
+	if f.Model == nil {
+		s.Parts = append(s.Parts, Note("The run was interrupted before there was a model. What it released stays charged."))
+		return s
+	}
+	schema := f.Model.Schema()
+	target := schema.Target()
+	predicted := fmt.Sprintf("number from %s to %s", exact(target.Low), exact(target.High))
+	if target.Kind == dataset.Category {
+		predicted = fmt.Sprintf("“%s” against “%s”", target.Classes[1], target.Classes[0])
+	}
+	facts := Facts{
+		{Name: "To be predicted", Value: target.Column, Note: predicted},
+		{Name: "Loss", Value: f.Model.Loss().Name(), Note: "regularizer: " + f.Model.Regularizer().Name()},
+		{Name: "Algorithm", Value: f.Certificate.Algorithm().Name, Note: f.plan.Citation},
+	}
+	if own, ok := f.own(); ok && own.Data != "" {
+		facts = append(facts, Fact{Name: "Table", Value: baseName(own.Data), Note: filterNote(schema.Filter())})
+	} else if schema.Filter() != "" {
+		facts = append(facts, Fact{Name: "Rows", Value: schema.Filter()})
+	}
+	facts = append(facts, Fact{Name: "Features", Value: Number(float64(schema.Dim())), Note: "after categories are spread out; the intercept included"})
+	if f.plan.Steps > 0 {
+		note := ""
+		if f.plan.StepSize > 0 {
+			note = fmt.Sprintf("of size %s; result: %s", Number(f.plan.StepSize), f.plan.Output)
+		}
+		facts = append(facts, Fact{Name: "Steps planned", Value: Number(float64(f.plan.Steps)), Note: note})
+	}
+	s.Parts = append(s.Parts, facts)
+	if !f.Certificate.Complete() {
+		s.Parts = append(s.Parts, Note("The run was interrupted: this is the model it had reached. The guarantee covers what it released."))
+	}
+	s.Parts = append(s.Parts, f.columns(schema))
+	return s
+}
+
+func filterNote(filter string) string {
+	if filter == "" {
+		return "all rows"
+	}
+	return "rows with " + filter
+}
+
+// mostRows is the most that a page lists.
+const mostRows = 400
+
+// columns lists what was publicly known of the table.
+func (f *Fit) columns(schema *dataset.Schema) Table {
+	t := Table{
+		Title:   "What was publicly known of each column",
+		Columns: []Column{{Name: "Column"}, {Name: "Read as"}, {Name: "Bounds or values"}},
+		Caption: "Bounds, values and scaling were stated beforehand, not read from the table. A number beyond a bound counts as the bound; a value that is not listed counts as “other”.",
+	}
+	ignored := 0
+	for _, c := range schema.Columns() {
+		row := Row{}
+		switch c.Kind {
+		case dataset.Number:
+			kind := "number"
+			if c.Transform == dataset.Log1p {
+				kind = "number, as log(1 + x)"
+			}
+			row.Cells = []string{c.Name, kind, exact(c.Low) + " to " + exact(c.High)}
+		case dataset.Category:
+			row.Cells = []string{c.Name, "category", fmt.Sprintf("%d values: %s", len(c.Categories), listed(c.Categories, 160))}
+		default:
+			ignored++
+			continue
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) > mostRows {
+		t.Caption += fmt.Sprintf(" The first %d of %s are shown; all are in %s.", mostRows, Number(float64(len(t.Rows))), modelFile)
+		t.Rows = t.Rows[:mostRows]
+	}
+	if ignored > 0 {
+		t.Caption += " " + count(ignored, "column was", "columns were") + " left out."
+	}
+	return t
+}
+
+// listed joins names up to a number of characters.
+func listed(names []string, most int) string {
+	text := ""
+	for i, n := range names {
+		next := n
+		if i > 0 {
+			next = ", " + n
+		}
+		if len([]rune(text+next)) > most && i > 0 {
+			return fmt.Sprintf("%s and %d more", text, len(names)-i)
+		}
+		text += shorten(next, 40)
+	}
+	return text
+}

@@ -1,0 +1,268 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+func has(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+// TestFitSaysWhatWasReleased: the page has every section, its numbers, and what
+// the certificate, the model and the ledger say.
+func TestFitSaysWhatWasReleased(t *testing.T) {
+	f := people(t, "p", 50)
+	f.ledger = entries(f.budget, "/home/q7r/secret-project/people.csv")
+	text, nodes := fitPage(t, f.write(t))
+	want := []string{"What was asked", "What it cost", "Noise and signal", "What the model says", "How to cite and recheck the guarantee"}
+	if got := texts(nodes, "h2"); !slices.Equal(got, want) {
+		t.Errorf("sections %q", got)
+	}
+	has(t, text, "A private model of p5", "10,000 rows", "δ = 10⁻⁶", "54.8 %", "μ = 0.23671", "of μ² = 0.056029", "“pd” against “pc”", "people.csv", "rows with p4=pe",
+		"2031-02-01 03:04:05", "settled (this one)", "number, as log(1 + x)", "10 to 90", "0 to 1,000,000", "2 values: pa, pb", "1 column was left out",
+		"stillpoint verify certificate.json --model model.json", "year  = {2031}", "each doubling of 1 + x", "log-odds of “pd”", "every step alike")
+	if strings.Contains(text, "q7r") || strings.Contains(text, "secret-project") {
+		t.Error("the page names the folders of whoever trained")
+	}
+	if n := len(texts(nodes, "svg")); n != 4 {
+		t.Errorf("%d plots: want the attack curve, charges, noise, coefficients", n)
+	}
+}
+
+// TestFitIsInert: with hostile names everywhere, also those that files cannot
+// hold as they are.
+func TestFitIsInert(t *testing.T) {
+	for _, name := range hostile {
+		if name != strings.TrimSpace(name) || strings.ContainsAny(name, "=\xff") || name == "" {
+			continue // no schema takes these; TestTextIsInert does
+		}
+		f := people(t, name, 3)
+		f.software = name
+		f.algorithm.Plan, _ = json.Marshal(map[string]any{"steps": 3, "step_size": 1, "output": "last", "citation": name, "charges": name})
+		data := "/a/" + name
+		f.ledger = entries(f.budget, data)
+		_, nodes := fitPage(t, f.write(t))
+		if got := texts(nodes, "h1"); len(got) != 1 || got[0] != "A private model of "+oneLine(name+"5") {
+			t.Errorf("%.40q: heading %.80q", name, got)
+		}
+	}
+}
+
+// TestPlanIsFreeInForm: a plan that says nothing, or other things, leaves out
+// what follows from it and no more.
+func TestPlanIsFreeInForm(t *testing.T) {
+	for _, plan := range []string{`{}`, `{"steps":"many"}`, `{"steps":-1,"step_size":-4,"floor":-1,"output":7}`, `{"steps":4,"step_size":1e308,"output":"last","floor":1e308}`} {
+		f := people(t, "p", 4)
+		f.algorithm = certificate.Algorithm{Name: "another", Plan: json.RawMessage(plan)}
+		text, _ := fitPage(t, f.write(t))
+		has(t, text, "What the model says", "is not stated here", "how another turns releases into steps is not known here", "Noise multiplier, release by release")
+		f.algorithm.Name = "gd"
+		text, _ = fitPage(t, f.write(t))
+		has(t, text, "is not stated here")
+	}
+}
+
+// TestExtremeWeights: weights that no plot can hold still make a page.
+func TestExtremeWeights(t *testing.T) {
+	f := people(t, "p", 4)
+	f.weights = func(j int) float64 { return []float64{1e307, -1e307, 1e-320, 0}[j%4] }
+	text, _ := fitPage(t, f.write(t))
+	has(t, text, "What the model says", "infinite")
+	f.weights = func(int) float64 { return 0 }
+	fitPage(t, f.write(t))
+}
+
+// TestInterruptedFit: without a model the page says so, and what was charged.
+func TestInterruptedFit(t *testing.T) {
+	f := people(t, "p", 50)
+	f.events, f.complete, f.noModel = f.events[:7], false, true
+	text, _ := fitPage(t, f.write(t))
+	has(t, text, "A private run without a model", "interrupted before there was a model", "does not hold this fit’s reservation")
+	f.noModel = false
+	text, _ = fitPage(t, f.write(t))
+	has(t, text, "this is the model it had reached", "Noise (sd)")
+	f.events = nil
+	text, _ = fitPage(t, f.write(t))
+	has(t, text, "0 releases for 50 steps")
+}
+
+// TestScheduledFit: Poisson samples have a schedule in place of charges, and the
+// curve of their composition.
+func TestScheduledFit(t *testing.T) {
+	f := people(t, "p", 4)
+	steps := account.SampledSteps{NoiseMultiplier: 3, Sampling: .1, Count: 4}
+	f.budget = budget(t, account.AddOrRemove)
+	schedule, err := account.NewSchedule(f.budget, 0, steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.schedule, f.events = schedule, nil
+	for i := range 4 {
+		e, err := account.SampledEvent("gradient", .1, 1, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Index = i
+		f.events = append(f.events, e)
+	}
+	f.algorithm.Name = "dp-sgd"
+	dir := f.write(t)
+	read, err := ReadFit(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := read.attack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := 0.0
+	for i, alarm := range a.alarms {
+		best = max(best, a.detected[i]-alarm)
+	}
+	if got := 2*a.right - 1; math.Abs(got-best) > .01*best {
+		t.Errorf("a guess gains %v, the curve %v", got, best)
+	}
+	text, _ := fitPage(t, dir)
+	has(t, text, "a schedule", "Poisson samples", "Noise multiplier", "whether a given person’s row was in the table", "one row more or less", "subsampled Gaussian releases", "rows were sampled comes on top")
+	if strings.Contains(text, "odometer") {
+		t.Error("a schedule has no odometer")
+	}
+}
+
+// TestEarlierFits: reservations of the same table are summed by composition:
+// two equal Gaussian budgets are one of mu times the root of two. Other tables
+// are left out.
+func TestEarlierFits(t *testing.T) {
+	f := people(t, "p", 50)
+	f.ledger = entries(f.budget, "/d/people.csv", "/d/other.csv", "/d/people.csv")
+	text, _ := fitPage(t, f.write(t))
+	// 1.4549 is the epsilon of mu = 0.2367 sqrt 2 at delta 1e-6, by bisection of
+	// Balle and Wang's (2018) formula.
+	has(t, text, "All 2 fits of this table together cost ε = 1.455", "1 reservation of another table is left out", "2031-02-03 03:04:05")
+	if strings.Contains(text, "2031-02-02") {
+		t.Error("another table's reservation is listed")
+	}
+	f.ledger += strings.Replace(entries(budget(t, account.AddOrRemove), "/d/people.csv"), `"fit":1`, `"fit":9`, 2)
+	text, _ = fitPage(t, f.write(t))
+	has(t, text, "fitted 3 times, under relations that do not compose")
+}
+
+// TestRefusesWhatDoesNotVerify: nothing is shown of an altered certificate, of
+// another model, or of a ledger that is none.
+func TestRefusesWhatDoesNotVerify(t *testing.T) {
+	alter := func(dir, file, before, after string) {
+		path := filepath.Join(dir, file)
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte(before)) {
+			t.Fatalf("%s has no %q", file, before)
+		}
+		writeTo(t, path, bytes.Replace(text, []byte(before), []byte(after), 1))
+	}
+	f := people(t, "p", 5)
+	f.ledger = entries(f.budget, "d")
+	for _, c := range []struct {
+		file, before, after string
+		want                error
+	}{
+		{certificateFile, `"epsilon": 1,`, `"epsilon": 0.5,`, certificate.ErrAltered},
+		{certificateFile, `"sigma"`, `"sigmas"`, certificate.ErrMalformed},
+		{modelFile, `"complete":true`, `"complete":false`, certificate.ErrModel},
+		{ledgerFile, `"reserved"`, `"opened"`, nil},
+		{ledgerFile, `"mu":`, `"mu":-`, nil},
+		{ledgerFile, `{"time"`, `time`, nil},
+	} {
+		dir := f.write(t)
+		alter(dir, c.file, c.before, c.after)
+		if _, err := ReadFit(dir); err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s with %s: %v", c.file, c.after, err)
+		}
+	}
+	for _, file := range []string{certificateFile, modelFile} {
+		dir := f.write(t)
+		if err := os.Remove(filepath.Join(dir, file)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadFit(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("without %s: %v", file, err)
+		}
+	}
+	if _, err := new(Fit).Page(); err == nil {
+		t.Error("the zero Fit has a page")
+	}
+}
+
+// TestUnfinishedLedgerLine: a last line cut short is an entry under which nothing
+// was released.
+func TestUnfinishedLedgerLine(t *testing.T) {
+	text := entries(budget(t, account.ReplaceOne), "d")
+	list, err := ParseLedger([]byte(text + `{"time":"2031-`))
+	if err != nil || len(list) != 1 || list[0].Outcome != "settled" {
+		t.Errorf("%v, %v", list, err)
+	}
+	list, err = ParseLedger([]byte(text[:strings.Index(text, "\n")+1]))
+	if err != nil || len(list) != 1 || list[0].Outcome != "" {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestGradientNormsAreDrawn: where they were kept, beside the noise.
+func TestGradientNormsAreDrawn(t *testing.T) {
+	f, err := ReadFit(people(t, "p", 3).write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.GradientNorms = []float64{.3, .1, .05}
+	page, err := f.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, string(render(t, page)), "released gradient")
+}
+
+// TestLargeFit: a hundred thousand releases and two thousand features make a
+// page of less than a megabyte.
+func TestLargeFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads a certificate of 20 MB")
+	}
+	const steps = 100_000
+	f := people(t, "p", steps)
+	for i := range 40 {
+		c := dataset.Column{Name: strings.Repeat("name", i+1), Kind: dataset.Category}
+		for k := range 50 {
+			c.Categories = append(c.Categories, strings.Repeat(string(rune('a'+k%26)), 10+k))
+		}
+		f.schema.Columns = append(f.schema.Columns, c)
+	}
+	read, err := ReadFit(f.write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := read.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := render(t, page)
+	if len(text) > 1<<20 || len(text) < 50_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+	has(t, inert(t, text)[0].text, "The largest of 2046 are shown", " more")
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// folder is a fit in the making: what is zero is filled in.
+type folder struct {
+	name      string // of a column, a category, a class and the target
+	schema    dataset.Definition
+	algorithm certificate.Algorithm
+	loss      string
+	weights   func(j int) float64
+	events    []account.Event
+	schedule  *account.Schedule
+	budget    account.Budget
+	complete  bool
+	noModel   bool
+	software  string
+	ledger    string
+}
+
+func budget(t testing.TB, r account.Relation) account.Budget {
+	t.Helper()
+	b, err := account.NewBudget(1, 1e-6, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// gradients are equal releases of a gradient that take a share of a budget.
+func gradients(t testing.TB, n int, b account.Budget) []account.Event {
+	t.Helper()
+	list := make([]account.Event, n)
+	for i := range list {
+		e, err := account.GaussianEvent("gradient", account.Everyone, 2, 2*math.Sqrt(float64(n)/b.Charge())*1.0001)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Index = i
+		list[i] = e
+	}
+	return list
+}
+
+func gdPlan(steps int) certificate.Algorithm {
+	return certificate.Algorithm{Name: "gd", Plan: json.RawMessage(fmt.Sprintf(
+		`{"algorithm":"gd","citation":"noisy gradient descent","steps":%d,"step_size":4,"clip":1,"charges":"every step alike","output":"last","effective_size":700,"floor":0.003,"predicted_gradient_norm":0.004}`, steps))}
+}
+
+// people is a folder that holds a little of everything.
+func people(t testing.TB, name string, steps int) folder {
+	t.Helper()
+	b := budget(t, account.ReplaceOne)
+	return folder{
+		name: name, budget: b, events: gradients(t, steps, b), algorithm: gdPlan(steps), complete: true,
+		schema: dataset.Definition{
+			Columns: []dataset.Column{
+				{Name: name + "1", Kind: dataset.Number, Low: 10, High: 90},
+				{Name: name + "2", Kind: dataset.Number, Low: 0, High: 1e6, Transform: dataset.Log1p},
+				{Name: name + "3", Kind: dataset.Category, Categories: []string{name + "a", name + "b"}},
+				{Name: name + "4", Kind: dataset.Ignore},
+			},
+			Target: dataset.Target{Column: name + "5", Kind: dataset.Category, Classes: [2]string{name + "c", name + "d"}},
+			Where:  name + "4=" + name + "e",
+		},
+	}
+}
+
+// write makes the folder's files.
+func (f folder) write(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	if f.software == "" {
+		f.software = "stillpoint v1.0.0"
+	}
+	digest := ""
+	if !f.noModel {
+		text := f.model(t)
+		sum := sha256.Sum256(text)
+		digest = hex.EncodeToString(sum[:])
+		writeTo(t, filepath.Join(dir, modelFile), text)
+	}
+	c, err := certificate.New(certificate.Params{
+		Software: f.software, Budget: f.budget, Records: 10000, Algorithm: f.algorithm, Complete: f.complete,
+		Coins: certificate.Secret, ModelSHA256: digest, Events: f.events, Schedule: f.schedule,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Write(filepath.Join(dir, certificateFile)); err != nil {
+		t.Fatal(err)
+	}
+	if f.ledger != "" {
+		writeTo(t, filepath.Join(dir, ledgerFile), []byte(f.ledger))
+	}
+	return dir
+}
+
+func (f folder) model(t testing.TB) []byte {
+	t.Helper()
+	schema, err := dataset.New(f.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.loss == "" {
+		f.loss = "logistic"
+	}
+	weights := make([]float64, schema.Dim())
+	for j := range weights {
+		weights[j] = float64(j%7) - 3
+		if f.weights != nil {
+			weights[j] = f.weights(j)
+		}
+	}
+	// json.Marshal would sort a map's members, which is as good an order as any.
+	text, err := json.Marshal(map[string]any{
+		"format": "stillpoint model", "version": 1, "software": f.software, "complete": f.complete, "loss": f.loss, "regularizer": "none",
+		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(), "certificate": certificateFile},
+		"schema":  schema, "features": schema.Features(), "weights": weights,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func writeTo(t testing.TB, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// entries writes ledger lines for fits of one table, "reserved" and "settled".
+func entries(b account.Budget, data ...string) string {
+	var s strings.Builder
+	for i, d := range data {
+		name, _ := json.Marshal(d)
+		for _, entry := range []string{"reserved", "settled"} {
+			fmt.Fprintf(&s, `{"time":"2031-02-0%dT03:04:05Z","entry":%q,"fit":%d,"data":%s,"algorithm":"gd","relation":%q,"epsilon":%v,"delta":%v,"mu":%v,"charged":%v}`+"\n",
+				i+1, entry, i+1, name, b.Relation(), b.Epsilon(), b.Delta(), b.Mu(), b.Charge())
+		}
+	}
+	return s.String()
+}
+
+// fitPage reads a folder and renders its page: what it says, and its elements.
+func fitPage(t testing.TB, dir string) (text string, nodes []node) {
+	t.Helper()
+	f, err := ReadFit(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := f.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes = inert(t, render(t, page))
+	return nodes[0].text, nodes
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// Reservation is a fit in a folder's ledger: a budget that was set aside before
+// the first release, and what became of it.
+type Reservation struct {
+	Time      time.Time
+	Fit       int
+	Data      string // the table, a path
+	Algorithm string
+	Relation  account.Relation
+	Epsilon   float64
+	Delta     float64
+	Mu        float64
+	Schedule  []account.SampledSteps
+	// Outcome is "settled", "interrupted", or "" for a run that was killed. The
+	// whole reservation counts in any case.
+	Outcome string
+	Charged float64
+}
+
+// ParseLedger reads the lines of a ledger file. A last line cut short is an
+// unfinished entry under which nothing was released.
+func ParseLedger(text []byte) ([]Reservation, error) {
+	var list []Reservation
+	at := make(map[int]int) // fit: index in list
+	for n := 1; len(text) > 0; n++ {
+		line, rest, whole := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		var e struct {
+			Entry string
+			Reservation
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			if !whole {
+				break
+			}
+			return nil, fmt.Errorf("report: ledger: line %d: must be a JSON entry", n)
+		}
+		i, known := at[e.Fit]
+		switch {
+		case e.Entry == "reserved" && !known:
+			for _, v := range []float64{e.Epsilon, e.Delta, e.Mu} {
+				if !(v >= 0) || math.IsInf(v, 0) {
+					return nil, fmt.Errorf("report: ledger: line %d: budget %v: must be finite and >= 0", n, v)
+				}
+			}
+			at[e.Fit] = len(list)
+			e.Outcome, e.Charged = "", 0
+			list = append(list, e.Reservation)
+		case (e.Entry == "settled" || e.Entry == "interrupted") && known && finite(e.Charged):
+			list[i].Outcome, list[i].Charged = e.Entry, e.Charged
+		default:
+			return nil, fmt.Errorf("report: ledger: line %d: entry %q of fit %d: must be a reservation or the end of one", n, e.Entry, e.Fit)
+		}
+	}
+	return list, nil
+}
+
+// composed is what a reservation is to an accountant.
+func (r Reservation) composed() ([]account.Composed, error) {
+	if len(r.Schedule) == 0 {
+		m, err := account.NewGaussian(1 / r.Mu)
+		return []account.Composed{{Mechanism: m, Count: 1}}, err
+	}
+	return composeSchedule(r.Schedule, r.Mu, r.Relation)
+}
+
+// composeSchedule returns the mechanisms of a schedule and of the Gaussian
+// releases within mu beside it.
+func composeSchedule(schedule []account.SampledSteps, mu float64, r account.Relation) ([]account.Composed, error) {
+	var all []account.Composed
+	for _, s := range schedule {
+		m, err := account.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, account.Composed{Mechanism: m, Count: s.Count})
+	}
+	if mu > 0 {
+		m, err := account.NewGaussian(1 / mu)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, account.Composed{Mechanism: m, Count: 1})
+	}
+	return all, nil
+}
+
+// together returns an epsilon of all reservations at a delta; ok is false where
+// they do not compose, as under different relations.
+func together(list []Reservation, delta float64) (epsilon float64, ok bool) {
+	var all []account.Composed
+	for _, r := range list {
+		parts, err := r.composed()
+		if err != nil || r.Relation != list[0].Relation {
+			return 0, false
+		}
+		all = append(all, parts...)
+	}
+	c, err := account.Compose(all, 1e-3)
+	if err != nil {
+		return 0, false
+	}
+	b, err := c.Epsilon(delta)
+	return b.Upper, err == nil
+}
+
+// baseName is the last part of a path of any system.
+func baseName(path string) string {
+	return path[strings.LastIndexAny(path, `/\`)+1:]
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+// Page is a report.
+type Page struct {
+	Title string
+	// Lead says in a sentence or two what the reader should take away.
+	Lead     string
+	Facts    []Fact
+	Sections []Section
+	// Foot names where the page comes from.
+	Foot string
+}
+
+// Section is a heading and what is below it.
+type Section struct {
+	Title string
+	Parts []Part
+}
+
+// Part is a [Text], [Note], [Facts], [Code], [Table], [Plot] or [Bars].
+type Part interface {
+	// check finds what cannot be shown.
+	check() error
+	// html writes the part; id is unique in the page.
+	html(id string) (template.HTML, error)
+}
+
+// Fact is a name and its value.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Note explains the value; may be empty.
+	Note string `json:"note,omitempty"`
+}
+
+// Text is a paragraph. Note is one that stands out: a caveat or a warning.
+type (
+	Text  string
+	Note  string
+	Facts []Fact
+)
+
+// Code is text to be copied as it is.
+type Code struct {
+	// Name says what it is.
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed style.css
+	styleText string
+
+	templates = template.Must(template.New("page").Funcs(template.FuncMap{
+		"line": oneLine, "text": clean, "style": func() template.CSS { return template.CSS(styleText) },
+	}).Parse(pageText))
+)
+
+func execute(name string, data any) (template.HTML, error) {
+	var b bytes.Buffer
+	err := templates.ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), err
+}
+
+func (Text) check() error  { return nil }
+func (Note) check() error  { return nil }
+func (Facts) check() error { return nil }
+func (Code) check() error  { return nil }
+
+func (t Text) html(string) (template.HTML, error)  { return execute("text", t) }
+func (n Note) html(string) (template.HTML, error)  { return execute("note", n) }
+func (f Facts) html(string) (template.HTML, error) { return execute("facts", f) }
+
+func (c Code) html(id string) (template.HTML, error) {
+	return execute("code", struct {
+		ID string
+		Code
+	}{id, c})
+}
+
+// shownSection is a section ready for the template.
+type shownSection struct {
+	ID, Title string
+	Parts     []template.HTML
+}
+
+// Render writes the page. Nothing is written if a part cannot be shown.
+func (p Page) Render(w io.Writer) error {
+	if p.Title == "" {
+		return errors.New("report: page: title must be given")
+	}
+	var sections []shownSection
+	for i, s := range p.Sections {
+		shown := shownSection{ID: fmt.Sprintf("s%d", i+1), Title: s.Title}
+		for j, part := range s.Parts {
+			if err := part.check(); err != nil {
+				return fmt.Errorf("report: section %q: %w", s.Title, err)
+			}
+			text, err := part.html(fmt.Sprintf("%s-%d", shown.ID, j+1))
+			if err != nil {
+				return fmt.Errorf("report: section %q: %w", s.Title, err)
+			}
+			shown.Parts = append(shown.Parts, text)
+		}
+		sections = append(sections, shown)
+	}
+	var b bytes.Buffer
+	err := templates.ExecuteTemplate(&b, "page", struct {
+		Page
+		Shown []shownSection
+	}{p, sections})
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}

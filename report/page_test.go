@@ -1,0 +1,195 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// hostile are names that break out of where they are put, if they can.
+var hostile = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `</style><script>`, `</title></svg><a href="http://x.example">`,
+	`]]>`, `<!-- `, `<![CDATA[`, `&lt;b&gt;`, `&#x3c;script&#x3e;`, `{{.}}`, `{{template "page"}}`, `javascript:alert(1)`, `url(http://x.example)`,
+	"a\x00b", "a\x1b[31mb", "a\u202eb\u2066c", "a\xffb", "a\r\nb", "\ufffe", "%s%n%!d(MISSING)", strings.Repeat("W", 3000), strings.Repeat("界", 500), "", " ",
+}
+
+// everywhere is a page with the same text in every place that takes one.
+func everywhere(s string) Page {
+	named := s
+	if named == "" {
+		named = "x" // where a name is required
+	}
+	xs := []float64{1, 10, 100}
+	band := Series{Name: named, X: xs, Y: []float64{2, 3, 4}, Low: []float64{1, 2, 3}, High: []float64{3, 4, 5}}
+	study := Study{
+		Title: named, Question: named, Answer: s, Caveats: []string{s}, Settings: []Fact{{s, s, s}},
+		Curves: []Plot{{
+			Title: named, Caption: s, X: Axis{Label: named, Log: true}, Y: Axis{Label: named, Log: true}, Series: []Series{band, band},
+			References: []Reference{Level(named, 3), {Name: named, X: xs, Y: xs}},
+		}},
+		Slopes:      &Slopes{Title: named, Caption: s, Label: named, Items: []Slope{{s, 1, Interval{0, 2}, s, 3}}, Marks: []Mark{{s, 1}}},
+		Comparisons: []Bars{{Title: named, Caption: s, X: Axis{Label: named}, Items: []Bar{{s, 1, Interval{0, 2}, true}, {s, -1, Interval{}, false}}}},
+		Tables:      []Table{{Title: named, Columns: []Column{{s, true}}, Rows: []Row{{[]string{s}, true}}, Caption: s}},
+		Reproduce:   Reproduce{Commands: []string{s}, Facts: []Fact{{s, s, s}}},
+	}
+	page, err := study.Page()
+	if err != nil {
+		panic(err)
+	}
+	page.Facts, page.Foot = []Fact{{s, s, s}}, s
+	page.Sections = append(page.Sections, Section{s, []Part{Facts{{s, s, s}}, Code{s, s}, Note(s), Text(s)}})
+	return page
+}
+
+// TestTextIsInert: whatever a name holds, the page is made of the same elements
+// as with a harmless one, and the text comes out as it went in, but for
+// characters that have no place in a page.
+func TestTextIsInert(t *testing.T) {
+	for _, s := range hostile {
+		nodes := inert(t, render(t, everywhere(s)))
+		want := clean(s)
+		if !slices.Contains(texts(nodes, "code"), want) || !slices.Contains(texts(nodes, "td"), oneLine(s)) {
+			t.Errorf("%.40q is not in the page as it was given", s)
+		}
+		title := oneLine(s)
+		if s == "" {
+			title = "x"
+		}
+		if h := texts(nodes, "h1"); len(h) != 1 || h[0] != title {
+			t.Errorf("%.40q: heading %.60q", s, h)
+		}
+	}
+}
+
+func FuzzTextIsInert(f *testing.F) {
+	for _, s := range hostile {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var b bytes.Buffer
+		if err := everywhere(s).Render(&b); err != nil {
+			t.Fatal(err)
+		}
+		inert(t, b.Bytes())
+		if !utf8.Valid(b.Bytes()) || bytes.ContainsAny(b.Bytes(), "\x00\x1b\u202e\u2066") {
+			t.Errorf("%q: left in the page", s)
+		}
+	})
+}
+
+func study(t *testing.T) Study {
+	t.Helper()
+	text, err := os.ReadFile("testdata/study.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s Study
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestStudy: an experiment's page has a section for all it was given, plots
+// that name every series and reference, and the numbers.
+func TestStudy(t *testing.T) {
+	s := study(t)
+	page, err := s.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := render(t, page)
+	nodes := inert(t, text)
+	want := []string{"Answer", "Error", "Rates", "Charges", "Comparison", "Tables", "Settings", "How to reproduce this"}
+	if got := texts(nodes, "h2"); !slices.Equal(got, want) {
+		t.Errorf("sections %q", got)
+	}
+	var drawn []string
+	for _, n := range nodes {
+		if n.name == "text" {
+			drawn = append(drawn, n.text)
+		}
+	}
+	names := []string{"floor r = 2 L0/N", "lower bound (scale)", "budget μ²", "theory −1"}
+	for _, c := range s.Curves[0].Series {
+		names = append(names, c.Name)
+	}
+	for _, axis := range []Axis{s.Curves[0].X, s.Curves[0].Y, s.Charges[0].X, s.Charges[0].Y} {
+		names = append(names, axis.Label)
+	}
+	for _, name := range names {
+		if !slices.Contains(drawn, name) {
+			t.Errorf("%q is not drawn", name)
+		}
+	}
+	for _, cell := range []string{"−0.931", "−0.981 to −0.871", "25", "seeds 1 to 25", "12800"} {
+		if !slices.Contains(texts(nodes, "td"), cell) {
+			t.Errorf("cell %q is missing", cell)
+		}
+	}
+	if n := strings.Count(string(text), "<svg "); n != 4 {
+		t.Errorf("%d plots", n)
+	}
+	if len(text) > 200_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+}
+
+// TestEmptyStudy: what is empty is left out.
+func TestEmptyStudy(t *testing.T) {
+	page, err := Study{Title: "a", Question: "b"}.Page()
+	if err != nil || len(page.Sections) != 0 {
+		t.Errorf("%v, %v", page, err)
+	}
+	inert(t, render(t, page))
+	for _, s := range []Study{{Title: "a"}, {Question: "a"}} {
+		if _, err := s.Page(); err == nil {
+			t.Errorf("%+v: no error", s)
+		}
+	}
+}
+
+// TestRefused: what cannot be shown is refused by name, and nothing is written.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		part Part
+		want string
+	}{
+		{Table{Columns: []Column{{"a", false}}}, "table: title"},
+		{Table{Title: "t"}, "must have columns"},
+		{Table{Title: "t", Columns: []Column{{"a", false}}, Rows: []Row{{}}}, "row 0 has 0 cells: must have 1"},
+	} {
+		var b bytes.Buffer
+		err := Page{Title: "p", Sections: []Section{{"s", []Part{Text("a"), c.part}}}}.Render(&b)
+		if err == nil || !strings.Contains(err.Error(), c.want) || b.Len() > 0 {
+			t.Errorf("%v: %v, %d bytes", c.part, err, b.Len())
+		}
+	}
+	if err := (Page{}).Render(new(bytes.Buffer)); err == nil {
+		t.Error("a page without a title")
+	}
+}
+
+func ExamplePage_Render() {
+	page := Page{Title: "Two runs", Sections: []Section{{"Error", []Part{Plot{
+		Title:      "Error against size",
+		X:          Axis{Label: "rows", Log: true},
+		Y:          Axis{Label: "error (minutes)", Log: true},
+		Series:     []Series{{Name: "measured", X: []float64{100, 1000, 10000}, Y: []float64{3, 1.1, .4}}},
+		References: []Reference{Level("noise alone", .3)},
+	}}}}}
+	var b bytes.Buffer
+	if err := page.Render(&b); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(strings.Count(b.String(), "<svg"), strings.Contains(b.String(), "noise alone"))
+	// Output: 1 true
+}

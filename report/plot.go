@@ -1,0 +1,174 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"math"
+)
+
+// Plot shows series of points over one pair of axes.
+type Plot struct {
+	Title string `json:"title"`
+	// Caption says what there is to see; it also describes the plot to those who
+	// cannot see it.
+	Caption string   `json:"caption"`
+	X       Axis     `json:"x"`
+	Y       Axis     `json:"y"`
+	Series  []Series `json:"series"`
+	// References are lines that are not data, such as a bound. They are dashed.
+	References []Reference `json:"references,omitempty"`
+}
+
+// Axis is an axis. Min and Max are its ends; with Min >= Max it covers the data.
+type Axis struct {
+	// Label names what is measured and its unit.
+	Label string  `json:"label"`
+	Log   bool    `json:"log,omitempty"`
+	Min   float64 `json:"min,omitempty"`
+	Max   float64 `json:"max,omitempty"`
+}
+
+// Style is how a series is drawn. The zero Style marks and joins its points.
+type Style string
+
+const (
+	Joined Style = ""
+	Line   Style = "line"   // joined without marks
+	Points Style = "points" // marks alone
+	Steps  Style = "steps"  // level from each point to the next
+)
+
+// Series is a named sequence of points, at most 1e7 of them.
+type Series struct {
+	Name string    `json:"name"`
+	X    []float64 `json:"x"`
+	Y    []float64 `json:"y"`
+	// Low and High bound a band around Y, such as its quartiles; nil for none.
+	Low   []float64 `json:"low,omitempty"`
+	High  []float64 `json:"high,omitempty"`
+	Style Style     `json:"style,omitempty"`
+}
+
+// Reference is a line through its points or, with X nil, level at Y[0].
+type Reference struct {
+	Name string    `json:"name"`
+	X    []float64 `json:"x,omitempty"`
+	Y    []float64 `json:"y"`
+}
+
+// Level is a reference that is the same everywhere.
+func Level(name string, y float64) Reference { return Reference{Name: name, Y: []float64{y}} }
+
+// mostSeries is what colours, dashes and marks tell apart.
+const mostSeries = len(colours)
+
+func (p Plot) check() error {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("plot %q: %w", p.Title, fmt.Errorf(format, args...))
+	}
+	switch {
+	case p.Title == "":
+		return errors.New("plot: title must be given")
+	case p.X.Label == "" || p.Y.Label == "":
+		return fail("both axes must have labels")
+	case len(p.Series) == 0:
+		return fail("must have a series")
+	case len(p.Series) > mostSeries:
+		return fail("%d series: must be at most %d, which can be told apart", len(p.Series), mostSeries)
+	case len(p.References) > len(referenceDashes):
+		return fail("%d references: must be at most %d", len(p.References), len(referenceDashes))
+	}
+	for _, a := range []Axis{p.X, p.Y} {
+		if !finite(a.Min) || !finite(a.Max) || (a.Log && a.Min < a.Max && a.Min <= 0) {
+			return fail("axis %q: ends %v, %v: must be finite, and > 0 on a logarithmic axis", a.Label, a.Min, a.Max)
+		}
+	}
+	for _, s := range p.Series {
+		if s.Name == "" || len(s.X) == 0 || len(s.X) > 1e7 {
+			return fail("series %q: must have a name and between 1 and 1e7 points", s.Name)
+		}
+		if err := p.checkPoints(s); err != nil {
+			return fail("series %q: %w", s.Name, err)
+		}
+	}
+	for _, r := range p.References {
+		if r.X == nil && len(r.Y) != 1 {
+			return fail("reference %q: must have one y where it has no x", r.Name)
+		}
+		x := r.X
+		if x == nil {
+			x = p.Series[0].X[:1]
+		}
+		if r.Name == "" {
+			return fail("references must have names")
+		}
+		if err := p.checkPoints(Series{X: x, Y: r.Y}); err != nil {
+			return fail("reference %q: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+func (p Plot) checkPoints(s Series) error {
+	switch s.Style {
+	case Joined, Line, Points, Steps:
+	default:
+		return fmt.Errorf("style = %q: must be line, points, steps or empty", s.Style)
+	}
+	if len(s.Y) != len(s.X) || (s.Low != nil || s.High != nil) && (len(s.Low) != len(s.X) || len(s.High) != len(s.X)) {
+		return fmt.Errorf("%d x, %d y, %d low, %d high: must be as many", len(s.X), len(s.Y), len(s.Low), len(s.High))
+	}
+	for _, of := range []struct {
+		name   string
+		log    bool
+		values []float64
+	}{{"x", p.X.Log, s.X}, {"y", p.Y.Log, s.Y}, {"low", p.Y.Log, s.Low}, {"high", p.Y.Log, s.High}} {
+		for i, v := range of.values {
+			if !drawable(v, of.log) {
+				return fmt.Errorf("%s[%d] = %v: must be finite, below 1e200 and, on a logarithmic axis, above 1e-200", of.name, i, v)
+			}
+		}
+	}
+	for i := range s.Low {
+		if s.Low[i] > s.High[i] {
+			return fmt.Errorf("low[%d] = %v: must be at most high, %v", i, s.Low[i], s.High[i])
+		}
+	}
+	return nil
+}
+
+// drawable keeps sums and quotients along an axis within the range of float64.
+func drawable(x float64, log bool) bool {
+	return finite(x) && math.Abs(x) < 1e200 && (!log || x > 1e-200)
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// span is the range of all that is drawn.
+func (p Plot) span() (x0, x1, y0, y1 float64) {
+	x0, x1, y0, y1 = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	over := func(lo, hi *float64, lists ...[]float64) {
+		for _, list := range lists {
+			for _, v := range list {
+				*lo, *hi = min(*lo, v), max(*hi, v)
+			}
+		}
+	}
+	for _, s := range p.Series {
+		over(&x0, &x1, s.X)
+		over(&y0, &y1, s.Y, s.Low, s.High)
+	}
+	for _, r := range p.References {
+		over(&x0, &x1, r.X)
+		over(&y0, &y1, r.Y)
+	}
+	return x0, x1, y0, y1
+}
+
+func (p Plot) html(id string) (template.HTML, error) {
+	return execute("plot", struct {
+		ID, Title, Caption string
+		SVG                template.HTML
+	}{id, p.Title, p.Caption, p.draw(id)})
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"fmt"
+	"math"
+)
+
+// runNoise is the noise of a fit and, where it is not known, why.
+type runNoise struct {
+	noise
+	why error
+	// convex says that the loss and the regularizer are.
+	convex bool
+}
+
+func (f *Fit) noise() runNoise {
+	c := f.Certificate
+	n, err := derive(c.Algorithm().Name, f.plan, c.Events(), float64(c.Records()), c.Complete())
+	r := runNoise{noise: n, why: err}
+	if f.Model != nil {
+		r.convex = f.Model.Loss().Constants().Curvature.Lo >= 0 && f.Model.Regularizer().Convexity() >= 0
+	}
+	return r
+}
+
+// signal compares the noise with what it hides.
+func (f *Fit) signal(n runNoise) Section {
+	s := Section{Title: "Noise and signal"}
+	var facts Facts
+	add := func(name string, x float64, note string) {
+		if drawable(x, true) {
+			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
+		}
+	}
+	root := 0.0
+	if f.Model != nil {
+		root = math.Sqrt(float64(f.Model.Dim()))
+	}
+	if k := len(n.estimate); k > 0 && root > 0 {
+		add("Noise in the last gradient estimate", root*n.estimate[k-1], fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
+	}
+	add("Gradient norm to expect", f.plan.Predicted, "at the result, as planned before the first release; 0 at a stationary point")
+	add("Floor r", f.plan.Floor, "the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
+	add("Longest gradient of a row", f.plan.Clip, "longer ones are clipped to it: the mean gradient is no longer at any point")
+	add("Effective size N", f.plan.Effective, "rows × μ / √features; below 30 the table is too small for this budget")
+	if len(facts) > 0 {
+		s.Parts = append(s.Parts, facts, Text("Lengths are in the encoded space, in which a row has norm 1 at most. How well a model does on people is for data to say that nobody was trained on (stillpoint evaluate, which is not private)."))
+	}
+	p := f.multiplierPlot()
+	if len(n.estimate) > 0 && root > 0 {
+		p = f.noisePlot(n, root)
+	}
+	if len(p.Series[0].X) > 0 {
+		s.Parts = append(s.Parts, p)
+	}
+	if len(s.Parts) == 0 {
+		s.Parts = append(s.Parts, Text("Nothing was released."))
+	}
+	return s
+}
+
+// noisePlot draws the length of the noise in the gradient estimates.
+func (f *Fit) noisePlot(n runNoise, root float64) Plot {
+	p := Plot{
+		Title:   "Length of the noise in the gradient estimate, step by step",
+		Caption: "Root mean square, computed from the certificate. A step whose true gradient is shorter than its noise moves mostly at random; averaging and small steps make up for it.",
+		X:       Axis{Label: "step"},
+		Y:       Axis{Label: "length in the encoded space", Log: true},
+	}
+	noise := Series{Name: "noise", Style: Line}
+	for t, v := range n.estimate {
+		if drawable(root*v, true) {
+			noise.X, noise.Y = append(noise.X, float64(t+1)), append(noise.Y, root*v)
+		}
+	}
+	p.Series = []Series{noise}
+	if len(f.GradientNorms) == len(n.estimate) {
+		released := Series{Name: "released gradient", Style: Line}
+		for t, v := range f.GradientNorms {
+			if drawable(v, true) {
+				released.X, released.Y = append(released.X, float64(t+1)), append(released.Y, v)
+			}
+		}
+		if len(released.X) > 0 {
+			p.Series = append(p.Series, released)
+			p.Caption += " The released gradient holds the noise: where both lines meet, the gradient is lost in it."
+		}
+	}
+	if drawable(f.plan.Predicted, true) {
+		p.References = append(p.References, Level("expected at the result", f.plan.Predicted))
+	}
+	if drawable(f.plan.Floor, true) {
+		p.References = append(p.References, Level("floor r", f.plan.Floor))
+	}
+	return p
+}
+
+// multiplierPlot draws what is known of any release: noise over sensitivity.
+func (f *Fit) multiplierPlot() Plot {
+	s := Series{Name: "noise / sensitivity", Style: Line}
+	for i, e := range f.Certificate.Events() {
+		if multiplier := e.Sigma / e.Sensitivity; drawable(multiplier, true) {
+			s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, multiplier)
+		}
+	}
+	return Plot{
+		Title:   "Noise multiplier, release by release",
+		Caption: "Standard deviation of the noise over the most that one row moves the answer.",
+		X:       Axis{Label: "release"},
+		Y:       Axis{Label: "noise / sensitivity", Log: true},
+		Series:  []Series{s},
+	}
+}

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Study is an experiment as plain numbers. What is empty is left out.
+type Study struct {
+	Title string `json:"title"`
+	// Question is what was to be found out, Answer what was.
+	Question string   `json:"question"`
+	Answer   string   `json:"answer"`
+	Caveats  []string `json:"caveats,omitempty"`
+
+	Settings []Fact `json:"settings,omitempty"`
+	// Curves are error against N and the like.
+	Curves []Plot  `json:"curves,omitempty"`
+	Slopes *Slopes `json:"slopes,omitempty"`
+	// Charges are what was charged, step by step.
+	Charges []Plot `json:"charges,omitempty"`
+	// Comparisons set methods side by side.
+	Comparisons []Bars  `json:"comparisons,omitempty"`
+	Tables      []Table `json:"tables,omitempty"`
+	// Reproduce says how to get the same numbers.
+	Reproduce Reproduce `json:"reproduce"`
+}
+
+// Slopes are exponents fitted on logarithmic axes.
+type Slopes struct {
+	Title   string `json:"title"`
+	Caption string `json:"caption"`
+	// Label names the exponent: "d log error / d log N".
+	Label string  `json:"label"`
+	Items []Slope `json:"items"`
+	Marks []Mark  `json:"marks,omitempty"`
+}
+
+// Slope is a fitted exponent with an interval, and what theory says; Theory is
+// empty where it says nothing.
+type Slope struct {
+	Name     string   `json:"name"`
+	Value    float64  `json:"value"`
+	Interval Interval `json:"interval"`
+	Theory   string   `json:"theory,omitempty"`
+	// Points is how many were fitted.
+	Points int `json:"points"`
+}
+
+// Reproduce is what it takes to get the same numbers again.
+type Reproduce struct {
+	// Commands are to be run in order.
+	Commands []string `json:"commands"`
+	Facts    []Fact   `json:"facts,omitempty"`
+}
+
+// Page makes the page of a study.
+func (s Study) Page() (Page, error) {
+	if s.Title == "" || s.Question == "" {
+		return Page{}, errors.New("report: study: title and question must be given")
+	}
+	p := Page{Title: s.Title, Lead: s.Question}
+	section := func(title string, parts ...Part) {
+		if len(parts) > 0 {
+			p.Sections = append(p.Sections, Section{title, parts})
+		}
+	}
+	var answer []Part
+	if s.Answer != "" {
+		answer = append(answer, Text(s.Answer))
+	}
+	for _, c := range s.Caveats {
+		answer = append(answer, Note(c))
+	}
+	section("Answer", answer...)
+	section("Error", parts(s.Curves)...)
+	if s.Slopes != nil {
+		section("Rates", s.Slopes.bars(), s.Slopes.table())
+	}
+	section("Charges", parts(s.Charges)...)
+	section("Comparison", parts(s.Comparisons)...)
+	section("Tables", parts(s.Tables)...)
+	if len(s.Settings) > 0 {
+		section("Settings", facts("What was run", s.Settings))
+	}
+	var again []Part
+	for i, c := range s.Reproduce.Commands {
+		name := ""
+		if i == 0 {
+			name = "Commands"
+		}
+		again = append(again, Code{Name: name, Text: c})
+	}
+	if len(s.Reproduce.Facts) > 0 {
+		again = append(again, facts("What they were run with", s.Reproduce.Facts))
+	}
+	section("How to reproduce this", again...)
+	p.Foot = "Runs of experiments are on generated or declared-public rows with simulated coins: they protect nobody, and nobody is in them."
+	return p, nil
+}
+
+func parts[P Part](list []P) []Part {
+	var all []Part
+	for _, p := range list {
+		all = append(all, p)
+	}
+	return all
+}
+
+// facts is a table of names and values.
+func facts(title string, list []Fact) Table {
+	t := Table{Title: title, Columns: []Column{{Name: "Name"}, {Name: "Value"}}}
+	noted := slices.ContainsFunc(list, func(f Fact) bool { return f.Note != "" })
+	if noted {
+		t.Columns = append(t.Columns, Column{Name: "Note"})
+	}
+	for _, f := range list {
+		t.Rows = append(t.Rows, Row{Cells: []string{f.Name, f.Value, f.Note}[:len(t.Columns)]})
+	}
+	return t
+}
+
+func (s Slopes) bars() Bars {
+	b := Bars{Title: s.Title, Caption: s.Caption, X: Axis{Label: s.Label}, Dots: true, Marks: s.Marks}
+	for _, i := range s.Items {
+		b.Items = append(b.Items, Bar{Name: i.Name, Value: i.Value, Interval: i.Interval})
+	}
+	return b
+}
+
+func (s Slopes) table() Table {
+	t := Table{
+		Title:   s.Title + ": numbers",
+		Columns: []Column{{"Method", false}, {"Fitted", true}, {"Interval", true}, {"Theory", true}, {"Points", true}},
+	}
+	for _, i := range s.Items {
+		t.Rows = append(t.Rows, Row{Cells: []string{i.Name, Number(i.Value), fmt.Sprintf("%s to %s", Number(i.Interval.Low), Number(i.Interval.High)), i.Theory, Number(float64(i.Points))}})
+	}
+	return t
+}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+)
+
+// svg writes an SVG element by element. Text goes through escape; attributes are
+// made of numbers and constants, except where escape is called.
+type svg struct {
+	b     strings.Builder
+	stack []string
+}
+
+func newSVG(id string, width, height float64, title, description string) *svg {
+	s := new(svg)
+	s.open("svg", `xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', Arial, sans-serif" font-size="12"`,
+		num(width), num(height), id, id)
+	fmt.Fprintf(&s.b, `<title id="%s-t">%s</title><desc id="%s-d">%s</desc>`+"\n", id, escape(title), id, escape(description))
+	return s
+}
+
+func (s *svg) open(name, attributes string, args ...any) {
+	fmt.Fprintf(&s.b, "<%s %s>", name, fmt.Sprintf(attributes, args...))
+	s.stack = append(s.stack, name)
+}
+
+func (s *svg) close() {
+	last := len(s.stack) - 1
+	s.b.WriteString("</" + s.stack[last] + ">")
+	s.stack = s.stack[:last]
+	if last <= 1 {
+		s.b.WriteByte('\n')
+	}
+}
+
+// end closes what is open and returns the whole.
+func (s *svg) end() template.HTML {
+	for len(s.stack) > 0 {
+		s.close()
+	}
+	return template.HTML(strings.TrimSpace(s.b.String()))
+}
+
+// title is shown where the pointer rests; empty for none.
+func (s *svg) title(t string) {
+	if t != "" {
+		fmt.Fprintf(&s.b, "<title>%s</title>", escape(t))
+	}
+}
+
+func (s *svg) line(x1, y1, x2, y2 float64, style string) {
+	fmt.Fprintf(&s.b, `<line x1="%s" y1="%s" x2="%s" y2="%s" %s/>`, num(x1), num(y1), num(x2), num(y2), style)
+}
+
+func (s *svg) rect(x, y, width, height float64, style string) {
+	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" %s/>`, num(x), num(y), num(width), num(height), style)
+}
+
+func (s *svg) path(d, style string) {
+	fmt.Fprintf(&s.b, `<path d="%s" %s/>`, d, style)
+}
+
+// Where text is held.
+const (
+	start  = "start"
+	middle = "middle"
+	finish = "end"
+)
+
+// text writes a line of text; class is ink or soft.
+func (s *svg) text(x, y float64, anchor, class, text, more string) {
+	colour := ink
+	if class == "soft" {
+		colour = soft
+	}
+	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s" fill="%s"%s>%s</text>`, num(x), num(y), anchor, class, colour, more, escape(text))
+}
+
+// num writes a coordinate, to a hundredth of a unit.
+func num(x float64) string {
+	t := trimZeros(strconv.FormatFloat(x, 'f', 2, 64))
+	if t == "-0" {
+		return "0"
+	}
+	return t
+}
+
+func index(i int) string { return strconv.Itoa(i % len(colours)) }
+
+func strokeStyle(i int) string { return `stroke="` + colours[i%len(colours)] + `"` }
+
+func fillStyle(i int) string { return `fill="` + colours[i%len(colours)] + `"` }
+
+func dashed(pattern string) string {
+	if pattern == "" {
+		return ""
+	}
+	return ` stroke-dasharray="` + pattern + `"`
+}
+
+// polyline and polygon write the path through points x, y, x, y...
+func polyline(points []float64) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(points); i += 2 {
+		if i == 0 {
+			b.WriteByte('M')
+		} else {
+			b.WriteByte('L')
+		}
+		b.WriteString(num(points[i]) + " " + num(points[i+1]))
+	}
+	return b.String()
+}
+
+func polygon(points []float64) string { return polyline(points) + "Z" }

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// clean replaces what has no place in a page: invalid UTF-8, control characters,
+// and characters that turn the direction of the text after them.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == 0xFFFE, r == 0xFFFF:
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// oneLine is clean text without line ends.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", "\uFFFD", "\t", " ").Replace(clean(s))
+}
+
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
+
+// escape makes text fit for an element or a quoted attribute, of HTML and XML.
+func escape(s string) string { return escaper.Replace(oneLine(s)) }
+
+// wide estimates the width of text in units of its size, for the wider of the
+// fonts in use.
+func wide(s string) float64 {
+	w := 0.0
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune(" .,:;'|!()[]ijlftrI/-", r):
+			w += .38
+		case strings.ContainsRune("mwMW@%—=+−×", r):
+			w += .92
+		case r >= 0x1100 && r != '…' && (r < 0x2000 || r > 0x22FF):
+			w += 1
+		case unicode.IsUpper(r):
+			w += .72
+		default:
+			w += .62
+		}
+	}
+	return w
+}
+
+// shorten cuts text to a width in units of its size.
+func shorten(s string, width float64) string {
+	if wide(s) <= width {
+		return s
+	}
+	room := width - wide("…")
+	for i, r := range s {
+		if room -= wide(string(r)); room < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// Number writes a number for people, with three significant digits: 0.00352,
+// 32,561, 4.1×10⁻⁷. Whole numbers below 10^15 keep every digit.
+func Number(x float64) string { return digits(x, 3) }
+
+func digits(x float64, n int) string {
+	switch {
+	case math.IsNaN(x):
+		return "not a number"
+	case math.IsInf(x, 0):
+		return sign(x) + "infinite"
+	case x == math.Trunc(x) && math.Abs(x) < 1e15:
+		return sign(x) + grouped(strconv.FormatFloat(math.Abs(x), 'f', 0, 64))
+	}
+	s := strconv.FormatFloat(math.Abs(x), 'e', n-1, 64)
+	mantissa, power, _ := strings.Cut(s, "e")
+	e, _ := strconv.Atoi(power)
+	if e < -4 || e >= 9 {
+		return sign(x) + trimZeros(mantissa) + "×10" + superscript(e)
+	}
+	rounded, _ := strconv.ParseFloat(s, 64)
+	return sign(x) + grouped(trimZeros(strconv.FormatFloat(rounded, 'f', max(0, n-1-e), 64)))
+}
+
+func sign(x float64) string {
+	if x < 0 {
+		return "−"
+	}
+	return ""
+}
+
+func trimZeros(s string) string {
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// grouped puts commas between the thousands.
+func grouped(s string) string {
+	whole, fraction, has := strings.Cut(s, ".")
+	if len(whole) > 4 {
+		for i := len(whole) - 3; i > 0; i -= 3 {
+			whole = whole[:i] + "," + whole[i:]
+		}
+	}
+	if has {
+		whole += "." + fraction
+	}
+	return whole
+}
+
+var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+
+func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
+
+// Above writes x with n digits and never states less than x; Below never more.
+// Guarantees are stated from above.
+func Above(x float64, n int) string { return toward(x, n, 1) }
+
+// Below is the counterpart of Above.
+func Below(x float64, n int) string { return toward(x, n, -1) }
+
+func toward(x float64, n int, direction float64) string {
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return digits(x, n)
+	}
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', n-1, 64), 64)
+	if (y-x)*direction < 0 {
+		y += direction * math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-float64(n-1))
+		y, _ = strconv.ParseFloat(strconv.FormatFloat(y, 'e', n-1, 64), 64)
+	}
+	return digits(y, n)
+}
+
+// exact writes every digit of a number that people chose, such as 10⁻⁶.
+func exact(x float64) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+		return Number(x)
+	}
+	s := strconv.FormatFloat(math.Abs(x), 'g', -1, 64)
+	mantissa, power, scientific := strings.Cut(s, "e")
+	if !scientific {
+		return sign(x) + grouped(mantissa)
+	}
+	e, _ := strconv.Atoi(power)
+	if mantissa == "1" {
+		return sign(x) + "10" + superscript(e)
+	}
+	return sign(x) + mantissa + "×10" + superscript(e)
+}
+
+// percent writes a share, never less than it is if above is set.
+func percent(x float64, above bool) string {
+	places := 1
+	if x > 0 && (x < .01 || x > .99) {
+		places = 2
+	}
+	unit := math.Pow(10, float64(places))
+	y := math.Round(x * 100 * unit)
+	if above {
+		y = min(math.Ceil(x*100*unit-1e-9), 100*unit)
+	}
+	return trimZeros(strconv.FormatFloat(y/unit, 'f', places, 64)) + " %"
+}
+
+// count writes a number of things.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(float64(n)) + " " + many
+}
