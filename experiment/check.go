@@ -43,13 +43,19 @@ func (c Checked) Median() float64 { return Median(c.Reached) }
 // Run runs every candidate and returns what they reached, in their order. done,
 // if not nil, is told after each candidate how many have been run.
 func (c Check) Run(ctx context.Context, list []optimize.Candidate, done func(int)) ([]Checked, error) {
-	if c.Seeds == 0 {
-		c.Seeds = 5
-	}
-	f, repeat, err := c.family()
+	f, err := c.family()
 	if err != nil {
 		return nil, err
 	}
+	return c.RunOn(ctx, f, list, done)
+}
+
+// RunOn is Run on a family's rows, of the check's loss.
+func (c Check) RunOn(ctx context.Context, f *Family, list []optimize.Candidate, done func(int)) ([]Checked, error) {
+	if c.Seeds == 0 {
+		c.Seeds = 5
+	}
+	repeat := int(math.Ceil(c.Records / float64(len(f.Sample.Rows))))
 	s := Setting{Family: f, Repeat: repeat, Budget: c.Budget}
 	measure, err := c.measure(f)
 	if err != nil {
@@ -109,13 +115,13 @@ const (
 	mostFeatures = 2000
 )
 
-// family draws the rows, and says how many records each stands for: together
-// as many as the table's, or a few more. Where the population counts and rows
+// family draws the rows; repeated, they are as many as the table's, or a few
+// more. Where the population counts and rows
 // are repeated, the sampling error is that of the distinct rows.
-func (c Check) family() (*Family, int, error) {
+func (c Check) family() (*Family, error) {
 	d := c.Problem.Dim
 	if d > mostFeatures {
-		return nil, 0, fmt.Errorf("experiment: check: %d features: must be at most %d", d, mostFeatures)
+		return nil, fmt.Errorf("experiment: check: %d features: must be at most %d", d, mostFeatures)
 	}
 	most := float64(max(mostCells/d, 200))
 	repeat := math.Ceil(c.Records / most)
@@ -132,10 +138,10 @@ func (c Check) family() (*Family, int, error) {
 	case loss.Real:
 		f.population = linear(glm(r, d), d)
 	default:
-		return nil, 0, fmt.Errorf("experiment: check: loss = %s: has no rows to try it on", c.Loss.Name())
+		return nil, fmt.Errorf("experiment: check: loss = %s: has no rows to try it on", c.Loss.Name())
 	}
 	f.Sample = f.population(r, rows)
-	return f, int(repeat), nil
+	return f, nil
 }
 
 // linear replaces a population's labels by .5 <x, v> + .1 noise, cut to [-1, 1],

@@ -23,13 +23,17 @@ type direction struct {
 // Nothing but predictions rests on this.
 func (p Problem) assumed() []direction {
 	f0 := p.Constants.Range / 2
-	if !p.RankOne {
+	l0, top := p.Constants.Lipschitz, p.DataSmoothness()
+	if !p.RankOne && 2*top*p.Constants.Range <= l0*l0 {
 		l := p.Smoothness()
 		return []direction{{l, 1, math.Sqrt(2 * l * f0)}}
 	}
-	var harmonic float64
-	for j := 1; j <= p.Dim; j++ {
-		harmonic += 1 / float64(j)
+	if p.RankOne {
+		var harmonic float64
+		for j := 1; j <= p.Dim; j++ {
+			harmonic += 1 / float64(j)
+		}
+		top /= 2 * harmonic
 	}
 	// A regularizer adds the curvature it has everywhere, if any.
 	var regularizer float64
@@ -43,7 +47,7 @@ func (p Problem) assumed() []direction {
 	for j := 1; j <= p.Dim; {
 		next := max(j+1, min(int(1.1*float64(j)), p.Dim+1)) // eigenvalues within 10%
 		middle := math.Sqrt(float64(j) * float64(next-1))
-		l := p.DataSmoothness()/2/(harmonic*middle) + regularizer
+		l := top/middle + regularizer
 		list = append(list, direction{eigenvalue: l, share: float64(next-j) / float64(p.Dim)})
 		squares += l * math.Sqrt(l) * float64(next-j)
 		j = next

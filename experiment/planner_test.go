@@ -1,0 +1,111 @@
+//go:build results
+
+package experiment_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// TestPlanner has auto choose for random problems, sizes, budgets, goals and
+// limits, runs every candidate, and fails if the first is more than 1.3 times
+// behind the best in hindsight in more than a tenth of the settings. It prints
+// Markdown.
+func TestPlanner(t *testing.T) {
+	const settings, seeds, rows = 60, 7, 1000
+	fmt.Printf("| family | d | n | eps | N | goal | passes | chosen | reached | best | reached | ratio | predicted/reached |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	r := rand.New(rand.NewPCG(20261120, 7))
+	good := 0
+	var ratios, trust []float64
+	for range settings {
+		list, check, f := random(t, r, rows)
+		c := check
+		c.Seeds, c.Workers = seeds, runtime.GOMAXPROCS(0)
+		tried, err := c.RunOn(context.Background(), f, list, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := 0
+		for i := range tried {
+			if tried[i].Median() < tried[best].Median() {
+				best = i
+			}
+		}
+		ratio := tried[0].Median() / tried[best].Median()
+		if ratio <= 1.3 {
+			good++
+		}
+		ratios = append(ratios, ratio)
+		trust = append(trust, tried[0].Predicted/tried[0].Median())
+		passes := "any"
+		if check.Passes > 0 {
+			passes = fmt.Sprint(check.Passes)
+		}
+		o := list[0].Outline
+		fmt.Printf("| %s | %d | %.0f | %.2g | %.0f | %v | %s | %s | %.3g | %s | %.3g | %.2f | %.2f |\n", f.Name, check.Problem.Dim, check.Records, check.Budget.Epsilon(),
+			o.Effective, check.Success, passes, o.Algorithm, tried[0].Median(), list[best].Outline.Algorithm, tried[best].Median(), ratio, trust[len(trust)-1])
+	}
+	slices.Sort(ratios)
+	fmt.Printf("\nWithin 1.3 of the best in hindsight: %d of %d; median ratio %.2f, worst %.2f. Predicted over reached, of the chosen: median %.2f, quartiles %.2f and %.2f.\n",
+		good, settings, experiment.Median(ratios), ratios[len(ratios)-1], experiment.Median(trust), quantile(trust, .25), quantile(trust, .75))
+	if good*10 < settings*9 {
+		t.Errorf("auto is within 1.3 of the best in %d of %d settings: want nine tenths", good, settings)
+	}
+}
+
+func quantile(v []float64, q float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return v[int(q*float64(len(v)-1)+.5)]
+}
+
+// limited is a check with the limit its candidates were planned within.
+type limited struct {
+	experiment.Check
+	Passes float64
+}
+
+// random draws a setting and plans for it.
+func random(t *testing.T, r *rand.Rand, rows int) ([]optimize.Candidate, limited, *experiment.Family) {
+	t.Helper()
+	names := []string{"tanh", "logistic", "logistic+nonconvex", "huber-mean", "slow-tail"}
+	name := names[r.IntN(len(names))]
+	success := []optimize.Success{optimize.Gradient, optimize.Gradient, optimize.Population, optimize.ExcessRisk}[r.IntN(4)]
+	if success == optimize.ExcessRisk && name != "huber-mean" {
+		name = "logistic" // the others are not convex
+	}
+	if success == optimize.Population && name == "slow-tail" {
+		name = "tanh" // its rows come in pairs that cancel
+	}
+	passes := []float64{0, 0, 0, 30, 3, 1}[r.IntN(6)]
+	d := int(math.Exp(uniform(r, math.Log(5), math.Log(150))))
+	effective := math.Exp(uniform(r, math.Log(100), math.Log(15000)))
+	epsilon := []float64{.5, 1, 2, 4}[r.IntN(4)]
+	if success == optimize.Population {
+		d = 5 + r.IntN(25)
+		rows = int(math.Exp(uniform(r, math.Log(500), math.Log(20000)))) // none is repeated
+		effective = 0
+	}
+	f, err := experiment.NewFamily(name, d, rows/2*2, r.Uint64())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := experiment.NewSetting(f, effective, epsilon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := optimize.Auto(f.Problem(), s.Size(), optimize.Goal{Success: success, Passes: passes, Budget: s.Budget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list, limited{experiment.Check{Problem: f.Problem(), Loss: f.Loss, Records: float64(s.Records()), Budget: s.Budget, Success: success}, passes}, f
+}
+
+func uniform(r *rand.Rand, lo, hi float64) float64 { return lo + (hi-lo)*r.Float64() }

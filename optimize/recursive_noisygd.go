@@ -1,0 +1,84 @@
+package optimize
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// noisyGD is noisy gradient descent as a sub-routine on a strongly convex
+// objective (Arora et al. 2023, Algorithm 7): projected steps of one size, each
+// on a noisy mean of clipped gradients, and as output the average
+//
+//	sum_k (1-decay)^(-k) w_k / sum_k (1-decay)^(-k),   k = 1..K.
+type noisyGD struct {
+	steps  int     // K
+	eta    float64 // step size
+	decay  float64 // eta lambda_t, in [0, 1]
+	charge float64 // of each answer
+}
+
+// objective is F + sum_s (lambda_s/2) ||w - wbar_s||^2 over a set, F being the
+// mean loss of some records plus the problem's regularizer.
+type objective struct {
+	problem Problem
+	pull    *pull
+	set     convex.Set
+}
+
+// pull is the gradient of sum_s (lambda_s/2) ||w - wbar_s||^2, which is public
+// and added exactly.
+type pull struct {
+	strength float64   // sum_s lambda_s
+	linear   []float64 // sum_s lambda_s wbar_s
+}
+
+func newPull(dim int) *pull { return &pull{linear: make([]float64, dim)} }
+
+// add adds (lambda/2) ||w - centre||^2 to the objective.
+func (p *pull) add(lambda float64, centre []float64) {
+	p.strength += lambda
+	for j, v := range centre {
+		p.linear[j] += lambda * v
+	}
+}
+
+func (p *pull) addGradient(g, w []float64) {
+	for j := range g {
+		g[j] += p.strength*w[j] - p.linear[j]
+	}
+}
+
+// watcher is told of each step of a sub-routine: the point reached, the norm of
+// the estimate of F's gradient that led there, what the sub-routine has charged
+// the records of that step in total.
+type watcher func(w []float64, gradient, charged float64)
+
+// solve descends from start and returns the average reached, even beside an
+// error; it is start where no step was taken.
+func (s noisyGD) solve(ctx context.Context, o Oracle, records query.Cohort, f objective, start []float64, watch watcher) ([]float64, error) {
+	w, average := slices.Clone(start), slices.Clone(start)
+	var weights float64 // of the points so far, in units of the latest's
+	var charged float64
+	for range s.steps {
+		answer, err := ask(ctx, o, s.charge, query.GradientAt(records, w, f.problem.Constants.Lipschitz))
+		if err != nil {
+			return average, err
+		}
+		grad := answer.Mean
+		f.problem.addRegularizer(grad, w)
+		estimate := norm(grad)
+		f.pull.addGradient(grad, w)
+		descend(w, grad, s.eta)
+		f.set.Project(w)
+		weights = 1 + (1-s.decay)*weights
+		for j := range average {
+			average[j] += (w[j] - average[j]) / weights
+		}
+		charged += answer.Charge
+		watch(w, estimate, charged)
+	}
+	return average, nil
+}

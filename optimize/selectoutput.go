@@ -1,0 +1,254 @@
+package optimize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Selected configures an output rule for any algorithm: some points along its
+// run, and its own result, are scored on records it never saw, and one of low
+// score is drawn by the exponential mechanism (McSherry and Talwar 2007).
+//
+// The held-out records are drawn first and the algorithm has the rest, so each
+// side may charge the whole budget: records of disjoint cohorts compose in
+// parallel.
+//
+// Guarantee: mu-GDP. Among K points one within (4 L0/(n_held epsilon)) log(K/p) of
+// the lowest score is found with probability 1-p (half of it under
+// add-or-remove; McSherry and Talwar 2007, Theorem 6); a score itself is off by
+// about L0/sqrt(n_held), since it is a sample's.
+//
+// It pays where a run is good somewhere but not where its own rule looks: where
+// a theorem speaks of some or of a random iterate, in runs that visit saddles or
+// diverge at the end. The result of a good rule it can only degrade: the
+// algorithm has fewer records, and the scores tell less than the averages of
+// released gradients. Hence it is no default. ByGradient cannot tell a saddle from
+// a minimum; ByValue can.
+//
+// The zero Selected holds out a tenth and scores 8 points by gradient norm.
+type Selected struct {
+	// Share of the records is held out; zero means .1.
+	Share float64
+	// Candidates is how many points are taken from the run, evenly spaced; its
+	// result is one more. Zero means 8.
+	Candidates int
+	// By says what a score is.
+	By Score
+}
+
+// Score is what Selected compares points by.
+type Score uint8
+
+const (
+	// ByGradient is the norm of the mean clipped gradient, the regularizer's
+	// included.
+	ByGradient Score = iota
+	// ByValue is the mean loss, each record's clipped to [0, 2 F0]. A regularizer
+	// cannot be added to it and is refused.
+	ByValue
+)
+
+var scoreNames = [...]string{"gradient", "value"}
+
+func (s Score) String() string { return nameOf(scoreNames[:], "score", uint8(s)) }
+
+// ParseScore reads "gradient" or "value"; the empty name is ByGradient.
+func ParseScore(s string) (Score, error) {
+	i, err := parseName(scoreNames[:], "score", s)
+	return Score(i), err
+}
+
+// SelectedPlan is a settled Selected around another plan.
+type SelectedPlan struct {
+	problem    Problem
+	outline    Outline
+	inner      Plan
+	draws      bool // the inner plan draws cohorts of its own
+	neighbours float64
+	held       float64 // records held out
+	candidates int
+	by         Score
+	epsilon    float64
+}
+
+// mostCandidates bounds the passes over the held-out records.
+const mostCandidates = 10_000
+
+// Plan settles an algorithm for the records that are not held out and Selected
+// around it. The inner algorithm may ask about all its records or draw cohorts,
+// not both; plans on Poisson samples, which are of everybody, are refused.
+func (c Selected) Plan(p Problem, s Size, inner func(Problem, Size) (Plan, error)) (*SelectedPlan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	if c.Share == 0 {
+		c.Share = .1
+	}
+	if c.Candidates == 0 {
+		c.Candidates = 8
+	}
+	switch {
+	case !(c.Share > 0 && c.Share < 1):
+		return nil, fmt.Errorf("optimize: selected: share = %v: must be > 0 and < 1, or 0 for .1", c.Share)
+	case c.Candidates < 1 || c.Candidates > mostCandidates:
+		return nil, fmt.Errorf("optimize: selected: candidates = %d: must be between 1 and %d, or 0 for 8", c.Candidates, mostCandidates)
+	case int(c.By) >= len(scoreNames):
+		return nil, fmt.Errorf("optimize: selected: by = %v: must be one of %v", c.By, scoreNames)
+	case c.By == ByValue && p.Regularizer != nil && p.Regularizer.Smoothness() > 0:
+		return nil, fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be added to the scores", p.Regularizer.Name())
+	}
+	held := c.Share * s.Records
+	if s.neighbours() == 2 {
+		held = max(math.Round(held), 1)
+	}
+	rest := s
+	rest.Records = s.Records - held
+	if !(rest.Records > 0) {
+		return nil, fmt.Errorf("optimize: selected: share = %v: must leave some of the %v records", c.Share, s.Records)
+	}
+	epsilon, err := selectionEpsilon(s.Mu)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := inner(p, rest)
+	if err != nil {
+		return nil, err
+	}
+	if sampled, ok := plan.(SampledPlan); ok && sampled.Schedule() != nil {
+		return nil, fmt.Errorf("optimize: selected: %s samples everybody, the held-out records too: must be an algorithm that asks about given records", plan.Outline().Algorithm)
+	}
+	out := &SelectedPlan{
+		problem: p, outline: plan.Outline(), inner: plan, draws: draws(plan, rest.Records), neighbours: s.neighbours(),
+		held: held, candidates: c.Candidates, by: c.By, epsilon: epsilon,
+	}
+	what, clip := "gradient norms", p.Constants.Lipschitz
+	if c.By == ByValue {
+		what, clip = "mean losses", p.Constants.Range
+	}
+	// The exponential mechanism prefers one of two by Gumbel noise of this scale.
+	scale := 2 * s.neighbours() * clip / held / epsilon
+	out.outline.Charges += fmt.Sprintf("; selection among up to %d points on %.6g records held out, epsilon %.3g: %s that differ by less than %.2g are hardly told apart",
+		c.Candidates+1, held, epsilon, what, scale)
+	out.outline.Output = fmt.Sprintf("selected by %s; of the run itself: %s", c.By, out.outline.Output)
+	out.outline.Effective, out.outline.Floor = s.Effective(p), s.Floor(p)
+	out.outline.Passes = (out.outline.Passes*rest.Records + float64(c.Candidates+1)*held) / s.Records
+	return out, nil
+}
+
+// selectionEpsilon returns nearly the largest epsilon of a selection that is
+// mu-GDP: that with account.SelectionMu(epsilon) = mu is 2 log(Phi(mu/2)/Phi(-mu/2)).
+func selectionEpsilon(mu float64) (float64, error) {
+	most := mu * math.Sqrt(usable)
+	tail := math.Erfc(mu/2/math.Sqrt2) / 2
+	epsilon := min(2*(math.Log1p(-tail)-math.Log(tail)), 16)
+	for range 60 {
+		if !(epsilon >= 0x1p-40) {
+			break
+		}
+		charged, err := account.SelectionMu(epsilon)
+		if err != nil {
+			return 0, err
+		}
+		if charged <= most {
+			return epsilon, nil
+		}
+		epsilon *= 1 - 0x1p-20
+	}
+	return 0, fmt.Errorf("optimize: selected: mu = %v: must allow a selection, of epsilon 2^-40 at least", mu)
+}
+
+// Outline describes the plan.
+func (s *SelectedPlan) Outline() Outline { return s.outline }
+
+// Run carries the plan out. observe sees every step of the inner algorithm.
+func (s *SelectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {
+	w := s.problem.start()
+	records := newDrawer(o, s.neighbours)
+	held, err := records.draw(s.held)
+	if err != nil {
+		return Result{W: w, Output: s.outline.Output}, fmt.Errorf("selected: %w", err)
+	}
+	rest, err := newRest(o, records, s.draws)
+	if err != nil {
+		return Result{W: w, Output: s.outline.Output}, fmt.Errorf("selected: %w", err)
+	}
+	kept := collected{most: s.candidates}
+	result, err := s.inner.Run(ctx, rest, func(step Step) {
+		kept.visit(step)
+		if observe != nil {
+			observe(step)
+		}
+	})
+	if err != nil {
+		return result, err
+	}
+	kept.add(result.W, "the run's own result, "+result.Output)
+	if len(kept.points) < 2 {
+		return result, nil
+	}
+	k, err := s.choose(ctx, o, held, kept.points)
+	if err != nil {
+		result.Complete = false
+		return result, fmt.Errorf("selected: %w", err)
+	}
+	result.W = kept.points[k]
+	result.Output = fmt.Sprintf("selected by %s among %d points: %s", s.by, len(kept.points), kept.names[k])
+	return result, nil
+}
+
+// choose asks which point has the lowest score on the held-out records.
+func (s *SelectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, error) {
+	terms := make([]query.Term, len(points))
+	for i, w := range points {
+		if s.by == ByValue {
+			f0 := s.problem.Constants.Range
+			terms[i] = query.ValueAt(held, w, f0, f0)
+			continue
+		}
+		shift := make([]float64, len(w))
+		s.problem.addRegularizer(shift, w)
+		terms[i] = query.NormAt(held, w, s.problem.Constants.Lipschitz, shift)
+	}
+	q, err := query.NewSelection(s.epsilon, terms...)
+	if err != nil {
+		return 0, err
+	}
+	k, err := o.Select(ctx, q)
+	if err == nil && (k < 0 || k >= len(points)) {
+		err = errors.New("the oracle chose none of the candidates")
+	}
+	return k, err
+}
+
+// collected keeps distinct released points.
+type collected struct {
+	most   int
+	points [][]float64
+	names  []string
+}
+
+// visit keeps the iterate where a further 1/most of the run is complete.
+func (c *collected) visit(s Step) {
+	if s.Of < s.Number { // a run of unknown length has no even spacing
+		return
+	}
+	if s.Number*c.most/s.Of > (s.Number-1)*c.most/s.Of {
+		c.add(s.W, fmt.Sprintf("iterate %d of %d", s.Number, s.Of))
+	}
+}
+
+func (c *collected) add(w []float64, name string) {
+	if slices.ContainsFunc(c.points, func(p []float64) bool { return slices.Equal(p, w) }) {
+		return
+	}
+	c.points, c.names = append(c.points, slices.Clone(w)), append(c.names, name)
+}

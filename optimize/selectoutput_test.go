@@ -1,0 +1,383 @@
+package optimize_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// planted is a plan that shows given points as its iterates and asks one
+// gradient at each, over all records or over cohorts it draws.
+type planted struct {
+	points [][]float64
+	result []float64
+	charge float64
+	coins  bool
+	draws  int // size of a cohort; 0 for all records
+	err    error
+	meet   func(o optimize.Oracle)
+}
+
+func (p planted) Outline() optimize.Outline {
+	return optimize.Outline{Algorithm: "planted", Steps: len(p.points), Output: "as planted", Charges: "alike", Passes: 3}
+}
+
+func (p planted) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	if p.meet != nil {
+		p.meet(o)
+	}
+	r := optimize.Result{W: p.result, Output: "as planted"}
+	left := o.All().Size()
+	for i, w := range p.points {
+		c := o.All()
+		if p.draws > 0 {
+			var err error
+			if p.coins {
+				c, err = o.DrawEach(float64(p.draws) / left)
+			} else {
+				c, err = o.Draw(p.draws)
+			}
+			if err != nil {
+				return r, err
+			}
+			left -= c.Size()
+		}
+		q, err := query.New(p.charge, query.GradientAt(c, w, 1))
+		if err != nil {
+			return r, err
+		}
+		if _, err := o.Ask(ctx, q); err != nil {
+			return r, err
+		}
+		shown := append([]float64(nil), w...)
+		if observe != nil {
+			observe(optimize.Step{Number: i + 1, Of: len(p.points), W: shown})
+		}
+		shown[0] = 99 // an iterate is not to be kept
+		r.Steps++
+	}
+	r.Complete = p.err == nil
+	return r, p.err
+}
+
+// chooser remembers the selections asked of an oracle.
+type chooser struct {
+	*optimizetest.Oracle
+	asked []query.Selection
+	err   error
+}
+
+func (c *chooser) Select(ctx context.Context, s query.Selection) (int, error) {
+	c.asked = append(c.asked, s)
+	if c.err != nil {
+		return 0, c.err
+	}
+	return c.Oracle.Select(ctx, s)
+}
+
+func noiseless(t *testing.T, p optimizetest.Problem, r account.Relation) *chooser {
+	t.Helper()
+	c := p.Config(budgetOf(t, r, 1), 1, 3)
+	c.Noiseless, c.Declared = true, float64(len(p.Rows))
+	return &chooser{Oracle: optimizetest.New(c)}
+}
+
+func around(p planted) func(optimize.Problem, optimize.Size) (optimize.Plan, error) {
+	return func(_ optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+		p.coins = s.Neighbours == 1
+		p.charge = s.Mu * s.Mu / float64(len(p.points)) * (1 - 1e-9)
+		if p.draws > 0 {
+			p.charge = s.Mu * s.Mu * (1 - 1e-9)
+		}
+		return p, nil
+	}
+}
+
+// TestSelectedFindsThePlanted: with no coins in the way the best of the
+// candidates is the result, wherever it is, by either score, under either
+// relation, for an algorithm that asks about all records and one that draws;
+// records held out are drawn first, nobody else's, and each side charges the
+// whole budget. Fails if the regularizer is left out of the scores, the inner
+// algorithm sees everybody, a candidate is not a copy, the candidates are not
+// evenly spaced.
+func TestSelectedFindsThePlanted(t *testing.T) {
+	for _, p := range convexProblems(t) {
+		if p.Public.Set != nil || p.Public.Constants.Lipschitz != 1 { // logistic, without a ball
+			continue
+		}
+		good := p.Minimiser
+		if p.Public.Regularizer != nil {
+			good = []float64{1.05, .5, -.25} // near it, as the gradients below show
+		}
+		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+			for _, by := range []optimize.Score{optimize.ByGradient, optimize.ByValue} {
+				for at := range 4 {
+					for _, draws := range []int{0, 12} {
+						name := fmt.Sprintf("%s, %v, %v, at %d, draws %d", p.Name, relation, by, at, draws)
+						o := noiseless(t, p, relation)
+						c := optimize.Selected{Share: .2, Candidates: 3, By: by}
+						inner := planted{draws: draws, result: []float64{-2, 1, 1}}
+						// Of 10 points the 4th, 7th and 10th are candidates.
+						for i := range 10 {
+							inner.points = append(inner.points, []float64{-3, float64(i), 0})
+						}
+						if at == 3 {
+							inner.result = good
+						} else {
+							inner.points[[]int{3, 6, 9}[at]] = good
+						}
+						inner.points[1], inner.points[8] = good, good // not to be looked at
+						steps := 0
+						plan, err := c.Plan(p.Public, o.Size(), around(inner))
+						if by == optimize.ByValue && p.Public.Regularizer != nil {
+							if err == nil || !strings.Contains(err.Error(), "by = value: regularizer l2(0.05): must be none") {
+								t.Errorf("%s: %v", name, err)
+							}
+							continue
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						r, err := plan.Run(context.Background(), o, func(s optimize.Step) { steps++ })
+						if err != nil {
+							t.Fatalf("%s: %v", name, err)
+						}
+						want := fmt.Sprintf("among 4 points: iterate %d of 10", []int{4, 7, 10, 0}[at])
+						if at == 3 {
+							want = "among 4 points: the run's own result, as planted"
+						}
+						if !same(r.W, good) || !strings.HasSuffix(r.Output, want) || !r.Complete || r.Steps != 10 || steps != 10 {
+							t.Errorf("%s: %+v after %d steps: want %v, %s", name, r, steps, good, want)
+						}
+						if len(o.asked) != 1 {
+							t.Fatalf("%s: %d selections", name, len(o.asked))
+						}
+						held := o.asked[0].Questions()[0].Cohort()
+						mu := o.Size().Mu
+						charged, err := account.SelectionMu(o.asked[0].Epsilon())
+						if err != nil || !(charged <= mu && charged > mu*(1-1e-5)) || held.Everyone() || !close(held.Size(), 48, 1e-12) {
+							t.Errorf("%s: selection of mu %v on %v records: want %v on 48", name, charged, held.Size(), mu)
+						}
+						for i, q := range o.asked[0].Questions() {
+							w, term := inner.result, q.Terms()[0]
+							if i < 3 {
+								w = inner.points[[]int{3, 6, 9}[i]]
+							}
+							if !same(term.Point(), w) || term.Kind() != map[optimize.Score]query.Kind{optimize.ByGradient: query.Norm, optimize.ByValue: query.Value}[by] {
+								t.Errorf("%s: candidate %d is a %v at %v: want %v", name, i, term.Kind(), term.Point(), w)
+							}
+							if by == optimize.ByGradient && p.Public.Regularizer != nil {
+								shift := make([]float64, 3)
+								p.Public.Regularizer.AddGradient(shift, w)
+								if !same(term.Shift(), shift) {
+									t.Errorf("%s: candidate %d is shifted by %v: want %v", name, i, term.Shift(), shift)
+								}
+							}
+						}
+						for _, a := range o.Asked {
+							cohort := a.Question.Cohort()
+							if cohort.Everyone() || cohort.ID() == held.ID() || !close(cohort.Size(), map[int]float64{0: 192, 12: 12}[draws], 1e-9) {
+								t.Errorf("%s: a question about cohort %d of %v, held out is %d", name, cohort.ID(), cohort.Size(), held.ID())
+							}
+						}
+						if got := o.Charged(); !(got <= mu*mu && got > mu*mu*(1-1e-4)) {
+							t.Errorf("%s: charged %v of %v", name, got, mu*mu)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSelectedAroundEveryMethod: the rule wraps what the package has, with the
+// inner algorithm planned for the records left.
+func TestSelectedAroundEveryMethod(t *testing.T) {
+	p := convexProblems(t)[6]
+	list := methods(settings{steps: 6})
+	for _, which := range []optimize.Cohorts{optimize.Disjoint, optimize.AllRecords} {
+		list = append(list, method{"recursive", func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+			return optimize.Recursive{Rounds: 3, Steps: 2, Cohorts: which}.Plan(p, s)
+		}})
+	}
+	for _, m := range list {
+		for relation := range relations(t, p, 1) {
+			o := noiseless(t, p, relation)
+			var inner optimize.Size
+			plan, err := optimize.Selected{Candidates: 3}.Plan(p.Public, o.Size(), func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+				inner = s
+				return m.plan(p, s)
+			})
+			r := run(t, resolve(t, plan, err), o)
+			outline := plan.Outline()
+			if inner.Mu != o.Size().Mu || inner.Neighbours != o.Size().Neighbours || !close(inner.Records, 216, 1e-12) {
+				t.Errorf("%s, %v: planned for %+v: want 216 records", m.name, relation, inner)
+			}
+			if len(o.asked) != 1 || !strings.HasPrefix(r.Output, "selected by gradient among") || !r.Complete || r.Steps != 6 ||
+				!strings.HasPrefix(outline.Output, "selected by gradient; of the run itself: ") || outline.Algorithm != m.name ||
+				!close(outline.Effective, o.Size().Effective(p.Public), 1e-12) {
+				t.Errorf("%s, %v: %+v, %+v, %d selections", m.name, relation, r, outline, len(o.asked))
+			}
+			if mu := o.Size().Mu; !(o.Charged() <= mu*mu && o.Charged() > mu*mu*(1-1e-4)) {
+				t.Errorf("%s, %v: charged %v of %v", m.name, relation, o.Charged(), mu*mu)
+			}
+		}
+	}
+	// PhasedSGD draws, and its passes get through.
+	o := newStableOracle(p, relations(t, p, 1)[account.ReplaceOne])
+	plan, err := optimize.Selected{}.Plan(p.Public, o.Size(), func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+		return optimize.Recursive{Inner: optimize.PhasedSGD, Rounds: 2}.Plan(p, s)
+	})
+	run(t, resolve(t, plan, err), o)
+	if len(o.asked) != plan.Outline().Steps {
+		t.Errorf("phased: %d passes: want %d", len(o.asked), plan.Outline().Steps)
+	}
+}
+
+// TestSelectedScale: what the outline says can hardly be told apart is
+// 2/epsilon sensitivities of a score, and twice as much under replace-one.
+func TestSelectedScale(t *testing.T) {
+	p := convexProblems(t)[6]
+	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 2. / 24, account.AddOrRemove: 1. / 24} {
+		o := noiseless(t, p, relation)
+		plan, err := optimize.Selected{}.Plan(p.Public, o.Size(), around(planted{points: [][]float64{{0, 0, 0}}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("epsilon %.3g: gradient norms that differ by less than %.2g are", plan.Epsilon(), 2*sensitivity/plan.Epsilon())
+		if s := plan.Outline().Charges; !strings.Contains(s, want) || !strings.Contains(s, "up to 9 points on 24 records") {
+			t.Errorf("%v: %q: want %q", relation, s, want)
+		}
+		if want := (3*216 + 9*24) / 240.; !close(plan.Outline().Passes, want, 1e-12) {
+			t.Errorf("%v passes: want %v", plan.Outline().Passes, want)
+		}
+	}
+}
+
+// TestSelectedHandsBack: what ends a run, or the selection, reaches the caller
+// with what there is; one candidate needs no selection; an algorithm that drew
+// cannot ask about everybody, one that asked about all cannot draw.
+func TestSelectedHandsBack(t *testing.T) {
+	p := convexProblems(t)[6]
+	broken := errors.New("broken")
+	zero, one := []float64{0, 0, 0}, []float64{1, 0, 0}
+	start := func(o *chooser, inner planted) (optimize.Result, error) {
+		plan, err := optimize.Selected{}.Plan(p.Public, o.Size(), around(inner))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Run(context.Background(), o, nil)
+	}
+	o := noiseless(t, p, account.ReplaceOne)
+	if r, err := start(o, planted{points: [][]float64{zero}, result: one, err: broken}); !errors.Is(err, broken) || r.Complete || !same(r.W, one) || len(o.asked) != 0 {
+		t.Errorf("inner error: %+v, %v", r, err)
+	}
+	o = noiseless(t, p, account.ReplaceOne)
+	o.err = broken
+	if r, err := start(o, planted{points: [][]float64{zero}, result: one}); !errors.Is(err, broken) || r.Complete || !same(r.W, one) || len(o.asked) != 1 {
+		t.Errorf("failed selection: %+v, %v", r, err)
+	}
+	o = noiseless(t, p, account.ReplaceOne)
+	if r, err := start(o, planted{points: [][]float64{zero, zero}, result: zero}); err != nil || !r.Complete || len(o.asked) != 0 || r.Output != "as planted" {
+		t.Errorf("one candidate: %+v, %v", r, err)
+	}
+	var errs []error
+	mixed := planted{points: [][]float64{zero}, result: one, draws: 5, meet: func(o optimize.Oracle) {
+		q, err := query.New(.001, query.GradientAt(o.All(), zero, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = o.Draw(3); err == nil {
+			_, err = o.Ask(context.Background(), q)
+		}
+		errs = append(errs, err)
+	}}
+	if _, err := start(noiseless(t, p, account.ReplaceOne), mixed); err != nil || len(errs) != 2 || errs[1] == nil || !strings.Contains(errs[1].Error(), "about everybody") {
+		t.Errorf("drew, then asked about all: %v, %v", errs, err)
+	}
+	mixed.draws, errs = 0, nil
+	first := true
+	mixed.meet = func(o optimize.Oracle) {
+		if first { // the plan is tried without records: it asks about all
+			first = false
+			return
+		}
+		_, a := o.Draw(3)
+		_, b := o.DrawEach(.1)
+		errs = append(errs, a, b)
+	}
+	if _, err := start(noiseless(t, p, account.ReplaceOne), mixed); err != nil || len(errs) != 2 || errs[0] == nil || errs[1] == nil || !strings.Contains(errs[0].Error()+errs[1].Error(), "already has all of them") {
+		t.Errorf("asked about all, then drew: %v, %v", errs, err)
+	}
+}
+
+// TestSelectedRefuses names field, value and rule.
+func TestSelectedRefuses(t *testing.T) {
+	p, size := optimizetest.Problems()[2].Public, optimize.Size{Records: 1000, Mu: .5}
+	fine := around(planted{points: [][]float64{{0, 0, 0}}})
+	broken := errors.New("broken")
+	b := budget(t)
+	regularized := p
+	regularized.Regularizer = l2(t, .1)
+	none := p
+	none.Regularizer = loss.None()
+	plan := func(c optimize.Selected, p optimize.Problem, s optimize.Size, inner func(optimize.Problem, optimize.Size) (optimize.Plan, error)) error {
+		out, err := c.Plan(p, s, inner)
+		if err != nil && out != nil {
+			t.Errorf("a plan beside %v", err)
+		}
+		return err
+	}
+	tiny := size
+	tiny.Records = 1
+	weak := size
+	weak.Mu = 1e-14
+	for want, err := range map[string]error{
+		"share = 1: must be > 0 and < 1":             plan(optimize.Selected{Share: 1}, p, size, fine),
+		"share = NaN: must be > 0 and < 1":           plan(optimize.Selected{Share: math.NaN()}, p, size, fine),
+		"candidates = -1: must be between 1 and":     plan(optimize.Selected{Candidates: -1}, p, size, fine),
+		"candidates = 10001: must be between":        plan(optimize.Selected{Candidates: 10001}, p, size, fine),
+		"by = score(2): must be one of":              plan(optimize.Selected{By: 2}, p, size, fine),
+		"by = value: regularizer l2(0.1): must":      plan(optimize.Selected{By: optimize.ByValue}, regularized, size, fine),
+		"share = 0.1: must leave some of the 1 reco": plan(optimize.Selected{}, p, tiny, fine),
+		"mu = 1e-14: must allow a selection":         plan(optimize.Selected{}, p, weak, fine),
+		"records = 0: must be finite":                plan(optimize.Selected{}, p, optimize.Size{Mu: 1}, fine),
+		"dimension = 0: must be >= 1":                plan(optimize.Selected{}, optimize.Problem{}, size, fine),
+		"dp-sgd samples everybody, the held-out": plan(optimize.Selected{}, p, size, func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+			return optimize.SGD{Steps: 5}.Plan(p, s, b)
+		}),
+		"spiderboost-batches samples everybody, the ": plan(optimize.Selected{}, p, size, func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+			return optimize.SpiderBoost{Steps: 5}.PlanBatches(p, s, b, optimize.Batches{Anchor: .5, Difference: .5})
+		}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "optimize: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v: want %q", err, want)
+		}
+	}
+	if err := plan(optimize.Selected{}, p, size, func(optimize.Problem, optimize.Size) (optimize.Plan, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("inner plan: %v", err)
+	}
+	if err := plan(optimize.Selected{By: optimize.ByValue}, none, size, fine); err != nil {
+		t.Errorf("no regularizer: %v", err)
+	}
+	// However large or small the budget, the selection keeps within it.
+	for _, mu := range []float64{1e-9, 1e-3, .3, 2, 9, 60} {
+		out, err := optimize.Selected{}.Plan(p, optimize.Size{Records: 1000, Mu: mu}, fine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charged, err := account.SelectionMu(out.Epsilon())
+		if err != nil || charged > mu || out.Epsilon() < 16 && charged < mu*(1-1e-4) {
+			t.Errorf("mu = %v: epsilon %v is charged %v, %v", mu, out.Epsilon(), charged, err)
+		}
+	}
+}
