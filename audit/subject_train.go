@@ -20,6 +20,9 @@ func variants() []train.Train {
 		{Period: 3}, {AnchorShare: .4}, {Theorem: true},
 		{BallFraction: .5}, {FrontLoad: .5}, {Goal: "population"}, {Passes: 8},
 		{AnchorBatch: .5, DifferenceBatch: .25},
+		{EqualCohorts: true}, {Rounds: 2}, {Depth: 1}, {Decay: 1}, {Accuracy: .05},
+		{Inner: "phased-sgd"}, {Cohorts: "disjoint"}, {Lambda: .05}, {Growth: 4}, {Distance: 2},
+		{Output: "selected"}, {Output: "selected", HeldOut: .3, Candidates: 3, Score: "value"},
 	}
 }
 
@@ -67,8 +70,8 @@ func withSettings(name, l string, b account.Budget, settings []train.Train) ([]S
 	}
 	list := []Subject{plain}
 	for _, v := range settings {
-		if v.Output != "" && b.Relation() == account.AddOrRemove {
-			continue // output rules see no relation
+		if v.Output != "" && v.Output != "selected" && b.Relation() == account.AddOrRemove {
+			continue // rules that ask nothing see no relation
 		}
 		v.Algorithm = name
 		if s, err := trainedAs(v, l, b); err == nil {
@@ -87,6 +90,9 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 	p, err := problem(l, dim)
 	if err != nil {
 		return Subject{}, err
+	}
+	if t.Score == "value" {
+		p.Regularizer = nil // cannot be a part of scores
 	}
 	size := size(records, b, 1)
 	plan, _, err := short(t).Plan(p, size, b)
