@@ -215,6 +215,50 @@ func TestPhasedSGDTheorem5(t *testing.T) {
 	}
 }
 
+// TestPhasedSGDIsResolved: whatever the size, the rule's phases take steps of which
+// rounding in a ball of that radius, d/2 2^-53 of it a step, is less than 1/64 over
+// the phase; the smallest phases are left out, and so are rounds; a number of
+// rounds that cannot be had is an error.
+func TestPhasedSGDIsResolved(t *testing.T) {
+	p := optimizetest.Problems()[2].Public
+	left, cut := 0, 0
+	for _, p.Dim = range []int{3, 1000} {
+		for _, n := range []float64{300, 1e4, 1e6, 1e7, 1e8} {
+			s := optimize.Size{Records: n, Mu: .3}
+			plan, err := optimize.Recursive{Inner: optimize.PhasedSGD, Radius: 10}.Plan(p, s)
+			if err != nil {
+				t.Errorf("%v records, d = %d: %v", n, p.Dim, err)
+				continue
+			}
+			rounds := plan.Rounds()
+			if T := math.Floor(math.Log(n/(5*math.Log(n)))/math.Log(8) + 1e-9); float64(len(rounds)) < max(T, 1) {
+				cut++
+				_, err := optimize.Recursive{Inner: optimize.PhasedSGD, Radius: 10, Rounds: int(T)}.Plan(p, s)
+				if err == nil || !strings.Contains(err.Error(), "phased-sgd: steps of ") {
+					t.Errorf("%v records, d = %d, %v rounds: error %v", n, p.Dim, T, err)
+				}
+			}
+			for i, r := range rounds {
+				ball := r.Set.(convex.Ball)
+				if want := 10 * min(math.Pow(8, float64(i+1)/2), 8); !close(ball.Radius(), want, 1e-12) {
+					t.Errorf("%v records, round %d: radius %v: want %v", n, i+1, ball.Radius(), want)
+				}
+				for j, step := range r.StepSizes {
+					if rounding := float64(p.Dim) / 2 * 0x1p-53 * ball.Radius() * float64(r.Sizes[j]); rounding > step/64 {
+						t.Errorf("%v records, d = %d, phase %d of round %d: rounding %v in steps of %v", n, p.Dim, j+1, i+1, rounding, step)
+					}
+				}
+				if r.Sizes[len(r.Sizes)-1] > 3 {
+					left++
+				}
+			}
+		}
+	}
+	if left == 0 || cut == 0 {
+		t.Errorf("%d rounds left out phases, %d plans left out rounds", left, cut)
+	}
+}
+
 // TestPhasedSGDConverges: without noise the last release is near the minimum; what
 // is left is the steps' own scatter.
 func TestPhasedSGDConverges(t *testing.T) {
