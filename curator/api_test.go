@@ -19,6 +19,7 @@ var carriers = map[string]string{
 	"(*Session).OpenPrefix":   "a *PrefixSum, opaque; nothing is computed yet",
 	"(*Session).Select":       "an index, drawn by the exponential mechanism, charge reserved first",
 	"(*Session).Stable":       "the release: noise added, charge reserved first",
+	"TakesStable":             "reads a loss; no session and no table",
 	"(*PrefixSum).Add":        "the release: noise added, charge reserved first",
 	"(PrefixSum).String":      "a fixed text",
 	"(PrefixSum).GoString":    "a fixed text",

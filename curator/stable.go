@@ -3,6 +3,8 @@ package curator
 import (
 	"context"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -17,3 +19,7 @@ import (
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	return s.wall.kernel.Stable(ctx, q)
 }
+
+// TakesStable says why Stable would refuse a loss, or nil: passes trust a loss's
+// convexity and smoothness, and take those for which both are proven.
+func TakesStable(l loss.Loss) error { return engine.Proven(l) }

@@ -137,6 +137,11 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {
 		return nil, Planned{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
 	}
+	if c.Train.Inner == optimize.PhasedSGD.String() {
+		if err := curator.TakesStable(l); err != nil {
+			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", c.Train.Inner, err)
+		}
+	}
 	plan, candidates, err := c.Train.Plan(problem, c.size(budget, records), budget)
 	if err != nil {
 		return nil, Planned{}, nil, err

@@ -83,6 +83,9 @@ func TestRefusals(t *testing.T) {
 		{"steps", func(c *Config) { c.Train.Algorithm, c.Train.Steps = "gd", -1 }, "steps = -1: must be between"},
 		{"step scale", func(c *Config) { c.Train.Algorithm, c.Train.StepScale = "gd", math.Inf(1) }, "step scale = +Inf: must be finite and > 0"},
 		{"multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Multiplier = "gd", -2 }, "multiplier = -2: must be finite and > 0"},
+		{"loss not proven for phased sgd", func(c *Config) {
+			c.Model.Loss, c.Train.Algorithm, c.Train.Inner = "tanh", "recursive", "phased-sgd"
+		}, "train.inner = phased-sgd: curator: stable sgd: loss = tanh: curvature"},
 		{"synthetic loss", func(c *Config) { c.Model.Loss = "slow-tail" }, "generated rows"},
 		{"auto's steps", func(c *Config) { c.Train.Steps = 20 }, "train.steps: auto settles it itself"},
 		{"gd's period", func(c *Config) { c.Train.Algorithm, c.Train.Period = "gd", 5 }, "train.period"},
