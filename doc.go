@@ -18,6 +18,11 @@
 // filter: they follow a schedule that is fixed before the first of them and
 // composed by privacy-loss distributions.
 //
+// One answer rests on more: phased SGD (Recursive with PhasedSGD inside) is
+// private because stochastic gradient steps on a convex, smooth loss do not take
+// two runs apart. It is given for losses proven so, its rounding is bounded and
+// charged, and its certificate says what is trusted.
+//
 // Sensitivity is enforced: each record's contribution is clipped, differences
 // of gradients included, in arithmetic whose rounding is bounded and charged.
 // Contributions are rounded to integers, summed exactly, and given exactly

@@ -33,7 +33,7 @@ func (s Summary) Study(question string, commands ...string) report.Study {
 		}
 		for _, x := range s.Slopes {
 			study.Slopes.Items = append(study.Slopes.Items, report.Slope{
-				Name: x.Label + ", " + x.problem(), Value: x.Value, Interval: report.Interval{Low: x.Low, High: x.High}, Points: x.Sizes,
+				Name: strings.Join(append([]string{x.Label}, s.telling(x.Group)...), ", "), Value: x.Value, Interval: report.Interval{Low: x.Low, High: x.High}, Points: x.Sizes,
 			})
 		}
 	}
@@ -46,6 +46,28 @@ func (s Summary) Study(question string, commands ...string) report.Study {
 
 func (g Group) problem() string {
 	return fmt.Sprintf("%s, d = %d, epsilon = %g", g.Family, g.Dim, g.Epsilon)
+}
+
+// telling is what tells a group's problem from those of other slopes.
+func (s Summary) telling(g Group) (parts []string) {
+	differs := func(of func(Group) any) bool {
+		for _, x := range s.Slopes {
+			if of(x.Group) != of(g) {
+				return true
+			}
+		}
+		return false
+	}
+	if differs(func(g Group) any { return g.Family }) {
+		parts = append(parts, g.Family)
+	}
+	if differs(func(g Group) any { return g.Dim }) {
+		parts = append(parts, fmt.Sprintf("d %d", g.Dim))
+	}
+	if differs(func(g Group) any { return g.Epsilon }) {
+		parts = append(parts, fmt.Sprintf("eps %g", g.Epsilon))
+	}
+	return parts
 }
 
 // problems lists the cells by problem, and in a problem by algorithm.
@@ -75,10 +97,10 @@ func onLog(x float64) float64 { return min(max(x, 1e-290), 1e290) }
 
 func curves(algorithms [][]Cell) report.Plot {
 	p := report.Plot{
-		Title: algorithms[0][0].problem(), Caption: "Medians over seeds of the gradient norm on all rows, with quartiles.",
+		Title: algorithms[0][0].problem(), Caption: "Medians over seeds of the gradient norm on all rows, with quartiles. The lower bound is that of the worst problem, up to a constant.",
 		X: report.Axis{Label: "effective size N", Log: true}, Y: report.Axis{Label: "gradient norm", Log: true},
 	}
-	floor, bound := report.Reference{Name: "floor r"}, report.Reference{Name: "lower bound, up to a constant"}
+	floor, bound := report.Reference{Name: "floor r"}, report.Reference{Name: "lower bound"}
 	for i, cells := range algorithms {
 		x := report.Series{Name: cells[0].Label}
 		for _, c := range cells {

@@ -41,8 +41,8 @@ type Mark struct {
 	Value float64 `json:"value"`
 }
 
-// mostBars fit a page.
-const mostBars = 60
+// mostBars fit a few pages.
+const mostBars = 200
 
 func (b Bars) check() error {
 	switch {
@@ -93,7 +93,7 @@ func (b Bars) html(id string) (template.HTML, error) {
 
 const (
 	barHeight = 22.0
-	mostName  = 22.0 // in units of the text's size
+	mostName  = 27.0 // in units of the text's size
 )
 
 func (b Bars) draw(id string) template.HTML {

@@ -50,14 +50,14 @@ func TestPlotRefuses(t *testing.T) {
 		}
 	}
 	for want, b := range map[string]Bars{
-		"title must be given":  {},
-		"must have a label":    {Title: "b"},
-		"0 items":              {Title: "b", X: Axis{Label: "x"}},
-		"no zero for bars":     {Title: "b", X: Axis{Label: "x", Log: true}, Items: []Bar{{Value: 1}}},
-		"NaN":                  {Title: "b", X: Axis{Label: "x"}, Items: []Bar{{Value: math.NaN()}}},
-		"low must be at most":  {Title: "b", X: Axis{Label: "x"}, Items: []Bar{{Interval: Interval{2, 1}}}},
-		"4 marks":              {Title: "b", X: Axis{Label: "x"}, Items: []Bar{{}}, Marks: make([]Mark, 4)},
-		"61 items: must be be": {Title: "b", X: Axis{Label: "x"}, Items: make([]Bar, 61)},
+		"title must be given":   {},
+		"must have a label":     {Title: "b"},
+		"0 items":               {Title: "b", X: Axis{Label: "x"}},
+		"no zero for bars":      {Title: "b", X: Axis{Label: "x", Log: true}, Items: []Bar{{Value: 1}}},
+		"NaN":                   {Title: "b", X: Axis{Label: "x"}, Items: []Bar{{Value: math.NaN()}}},
+		"low must be at most":   {Title: "b", X: Axis{Label: "x"}, Items: []Bar{{Interval: Interval{2, 1}}}},
+		"4 marks":               {Title: "b", X: Axis{Label: "x"}, Items: []Bar{{}}, Marks: make([]Mark, 4)},
+		"201 items: must be be": {Title: "b", X: Axis{Label: "x"}, Items: make([]Bar, 201)},
 	} {
 		if err := b.check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)
