@@ -7,7 +7,7 @@ import (
 
 // The saddle is the opposite of Geman and McClure's loss at c = 1, y = 0.
 func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
-	gm := must(GemanMcClure(1)).(RankOne)
+	gm := must(GemanMcClure(1))
 	for z := -40.0; z <= 40; z += .37 {
 		a, b := make([]float64, 1), make([]float64, 1)
 		for i, pair := range [][2]func(dst, z, y []float64){

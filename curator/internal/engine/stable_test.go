@@ -19,7 +19,6 @@ import (
 // walked is a table and a pass over it.
 type walked struct {
 	table   *row.Table
-	targets []float64
 	members []int32
 	pass    query.Pass
 }
