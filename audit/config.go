@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/convex"
-	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
@@ -37,8 +34,11 @@ type Result struct {
 	Mu      float64          `json:"mu"`
 	// Configured is the number of records that the configuration states; zero if
 	// it states none.
-	Configured int    `json:"configured_records,omitempty"`
-	Loss       string `json:"loss"`
+	Configured int `json:"configured_records,omitempty"`
+	// Chosen is the number of records for which auto chose the algorithm; zero
+	// where the configuration names it.
+	Chosen int    `json:"chosen_for,omitempty"`
+	Loss   string `json:"loss"`
 	// Searched are the forms of question, each asked alone, with the worst that
 	// climbing over points and records found for the loss.
 	Searched []Finding `json:"searched"`
@@ -84,6 +84,13 @@ func Config(ctx context.Context, c *train.Config, o Options) (Result, error) {
 	if err == nil && (relation == account.ReplaceOne && c.Privacy.Records == 0 || c.Privacy.Records > most) {
 		small.Privacy.Records = most
 	}
+	chosen, err := choose(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	if chosen != "" {
+		small.Train.Algorithm, small.Train.Goal, small.Train.Passes = chosen, "", 0
+	}
 	// With privacy.records the table is not opened.
 	planned, err := small.Plan(ctx)
 	if err != nil {
@@ -106,6 +113,9 @@ func Config(ctx context.Context, c *train.Config, o Options) (Result, error) {
 	r := Result{
 		Report: report, Outline: planned.Outline, Configured: c.Privacy.Records, Loss: s.Loss.Name(),
 		Epsilon: s.Budget.Epsilon(), Delta: s.Budget.Delta(), Mu: s.Budget.Mu(),
+	}
+	if chosen != "" {
+		r.Chosen = likely(c)
 	}
 	for _, form := range Forms() {
 		if e.Climbs < 0 {
@@ -131,6 +141,26 @@ func Config(ctx context.Context, c *train.Config, o Options) (Result, error) {
 	return r, nil
 }
 
+// choose returns the algorithm that auto would take for a table of the likely
+// size, which a small one need not share; empty where the configuration names it.
+func choose(ctx context.Context, c *train.Config) (string, error) {
+	if c.Train.Algorithm != "" && c.Train.Algorithm != train.Algorithms()[0] {
+		return "", nil
+	}
+	large := *c
+	large.Privacy.Records = likely(c)
+	planned, err := large.Plan(ctx)
+	return planned.Outline.Algorithm, err
+}
+
+// likely is the number of records configured, or what a table may well have.
+func likely(c *train.Config) int {
+	if c.Privacy.Records > 0 {
+		return c.Privacy.Records
+	}
+	return 30_000
+}
+
 // counter counts runs.
 type counter struct {
 	done, of int
@@ -146,24 +176,7 @@ func (c *counter) next() {
 
 // configured makes the subject that a configuration describes.
 func configured(c *train.Config, planned train.Planned) (Subject, error) {
-	l, err := loss.Parse(c.Model.Loss)
-	if err != nil {
-		return Subject{}, fmt.Errorf("model.loss: %w", err)
-	}
-	_, rankOne := l.(loss.RankOne)
-	p := optimize.Problem{Dim: planned.Dim, Constants: l.Constants(), RankOne: rankOne}
-	if c.Model.Regularizer != "" {
-		if p.Regularizer, err = loss.ParseRegularizer(c.Model.Regularizer); err != nil {
-			return Subject{}, fmt.Errorf("model.regularizer: %w", err)
-		}
-	}
-	if c.Model.Radius != 0 {
-		if p.Set, err = convex.NewBall(make([]float64, p.Dim), c.Model.Radius); err != nil {
-			return Subject{}, fmt.Errorf("model.radius: %w", err)
-		}
-	}
-	measure := c.Train.Measure
-	plan, _, err := c.Train.Plan(p, size(int(planned.Records), planned.Budget, math.Sqrt(1-measure)), planned.Budget)
+	p, l, err := c.Problem()
 	if err != nil {
 		return Subject{}, err
 	}
@@ -171,8 +184,8 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	if err != nil {
 		return Subject{}, err
 	}
-	s := OfPlan(c.Name(), l, planned.Budget, table, plan)
-	if measure > 0 {
+	s := OfPlan(c.Name(), l, planned.Budget, table, planned.Plan)
+	if measure := c.Train.Measure; measure > 0 {
 		if s.Schedule != nil {
 			return Subject{}, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's", planned.Outline.Algorithm)
 		}
