@@ -47,7 +47,7 @@ func TestRoundTrip(t *testing.T) {
 		Epsilon: report.Epsilon, Delta: 1e-6, Relation: account.ReplaceOne,
 		Basis: BasisGaussianFilter, Mu: p.Budget.Mu(),
 		// 1/16 + 1/64 on everyone, 2/64 on cohort 1.
-		Charged: 7.0 / 64, Records: 32561, Events: 5, Complete: true, Trusted: p.Trusted,
+		Charged: 7.0 / 64, Records: 32561, Events: 5, Cohorts: 2, Complete: true, Trusted: p.Trusted,
 	}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Error(diff)

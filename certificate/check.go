@@ -151,6 +151,17 @@ func (d *document) checkEvents() error {
 	return nil
 }
 
+// cohorts counts the drawn cohorts that events speak of.
+func (d *document) cohorts() int {
+	seen := make(map[uint64]bool)
+	for _, e := range d.Events {
+		if e.Cohort != account.Everyone {
+			seen[e.Cohort] = true
+		}
+	}
+	return len(seen)
+}
+
 // exactSquare returns x^2, which fits in 106 bits.
 func exactSquare(x float64) *big.Float {
 	b := new(big.Float).SetPrec(106).SetFloat64(x)

@@ -24,6 +24,9 @@ type Report struct {
 	Charged float64 `json:"charged"`
 	Records int64   `json:"records"`
 	Events  int     `json:"events"`
+	// Cohorts is how many drawn cohorts the events speak of. They are disjoint by
+	// construction, which a certificate cannot show: their charges are not added.
+	Cohorts int `json:"cohorts,omitempty"`
 	// Stable is how many of the events rest on the convexity and the declared
 	// smoothness of a loss, which Trusted then names, beside Basis.
 	Stable   int  `json:"stable,omitempty"`
@@ -54,6 +57,9 @@ func (r *Report) String() string {
 	}
 	if r.Mu > 0 {
 		line("charged", "%.6g of mu^2 = %.6g, the largest total of a record (informational)", r.Charged, r.Mu*r.Mu)
+	}
+	if r.Cohorts > 1 {
+		line("cohorts", "%d, disjoint: a row is in one at most, so their charges are not added up", r.Cohorts)
 	}
 	if r.Stable > 0 {
 		line("stability", "the sensitivity of %d of %d releases is not enforced by clipping alone: it rests on what is trusted of a loss below", r.Stable, r.Events)

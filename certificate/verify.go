@@ -45,6 +45,7 @@ func (c *Certificate) Verify() (*Report, error) {
 		Records:  d.Records,
 		Events:   len(d.Events),
 		Complete: d.Complete,
+		Cohorts:  d.cohorts(),
 		Stable:   d.stable(),
 		Trusted:  c.Trusted(),
 	}, nil

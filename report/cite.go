@@ -53,6 +53,9 @@ func (f *Fit) paragraph() string {
 		kind = "subsampled Gaussian"
 		basis = "Its releases follow a schedule of Poisson samples fixed before the first one, composed by privacy-loss distributions."
 	}
+	if trusted := f.verified.Trusted; len(trusted) > 0 {
+		basis += " The program does not enforce, and this guarantee trusts, that " + strings.Join(trusted, "; that ") + "."
+	}
 	algorithm := f.Certificate.Algorithm().Name
 	if f.plan.Citation != "" {
 		algorithm += " (" + f.plan.Citation + ")"
@@ -68,8 +71,12 @@ func (f *Fit) bibtex() string {
 		year = fmt.Sprintf("  year  = {%d},\n", own.Time.UTC().Year())
 	}
 	c := f.Certificate.Claim()
-	return fmt.Sprintf("@misc{stillpoint-%s,\n  title = {%s},\n%s  note  = {(%v, %v)-differentially private under %v; certificate SHA-256 %s; %s}\n}",
-		f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation, f.digest, bibText(f.Certificate.Software()))
+	trusting := ""
+	if trusted := f.verified.Trusted; len(trusted) > 0 {
+		trusting = ", trusting that " + bibText(strings.Join(trusted, "; that "))
+	}
+	return fmt.Sprintf("@misc{stillpoint-%s,\n  title = {%s},\n%s  note  = {(%v, %v)-differentially private under %v%s; certificate SHA-256 %s; %s}\n}",
+		f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation, trusting, f.digest, bibText(f.Certificate.Software()))
 }
 
 // bibText replaces what BibTeX and TeX take for commands.

@@ -73,7 +73,8 @@ func (r Reservation) composed() ([]account.Composed, error) {
 		m, err := account.NewGaussian(1 / r.Mu)
 		return []account.Composed{{Mechanism: m, Count: 1}}, err
 	}
-	return composeSchedule(r.Schedule, r.Mu, r.Relation)
+	// The budget of mu went into the schedule.
+	return composeSchedule(r.Schedule, 0, r.Relation)
 }
 
 // composeSchedule returns the mechanisms of a schedule and of the Gaussian

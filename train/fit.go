@@ -75,6 +75,9 @@ type Fitted struct {
 	// Charged is the odometer's reading in units of mu^2; the cost is the
 	// budget.
 	Charged float64
+	// Trusted lists the assumptions that the guarantee rests on and the program
+	// does not enforce, as the certificate does.
+	Trusted []string
 	// Folder holds the files.
 	Folder, ModelPath, CertificatePath string
 	// Earlier are the reservations already made for the same table that the
@@ -330,6 +333,7 @@ func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *a
 	if err != nil {
 		return err
 	}
+	f.Trusted = cert.Trusted()
 	return cert.Write(f.CertificatePath)
 }
 

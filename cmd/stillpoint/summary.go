@@ -81,6 +81,9 @@ func summary(c *train.Config, f *train.Fitted) string {
 	line("model", "%s", f.ModelPath)
 	line("certificate", "%s", f.CertificatePath)
 	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation())
+	for _, t := range f.Trusted {
+		line("TRUSTED", "%s", t)
+	}
 	if f.Charged > 0 {
 		line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
 	} else {

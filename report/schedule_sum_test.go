@@ -1,0 +1,53 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// TestSampledFitsCostTheirSchedules: what fits on Poisson samples cost together is
+// the composition of their schedules, which their budgets went into. To count the
+// budgets' mu beside them states each fit twice.
+func TestSampledFitsCostTheirSchedules(t *testing.T) {
+	const multiplier, sampling, steps, delta = 3., .1, 40, 1e-6
+	line := `{"entry":"reserved","fit":N,"data":"/d/people.csv","relation":"add-or-remove","epsilon":1,"delta":1e-6,"mu":0.2367,"schedule":[{"noise_multiplier":3,"sampling":0.1,"count":40}]}` + "\n"
+	list, err := ParseLedger([]byte(strings.Replace(line, "N", "1", 1) + strings.Replace(line, "N", "2", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := account.NewSampledGaussian(multiplier, sampling, account.AddOrRemove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := account.Compose([]account.Composed{{Mechanism: m, Count: 2 * steps}}, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := c.Epsilon(delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := together(list, delta)
+	if !ok || !(got >= want.Lower && got <= want.Upper*1.002) {
+		t.Errorf("together: epsilon %v (%v): want %v to %v", got, ok, want.Lower, want.Upper)
+	}
+}
+
+// TestTrustIsCited: the words to publish a guarantee with name what it trusts.
+func TestTrustIsCited(t *testing.T) {
+	f := people(t, "p", 1)
+	e, err := account.StabilityEvent("stable sgd", "logistic", 1, 1, 1.0001/f.budget.Mu())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.events = []account.Event{e}
+	read, err := ReadFit(f.write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{read.paragraph(), read.bibtex()} {
+		has(t, text, "the loss logistic is convex and as smooth as it declares")
+	}
+}
