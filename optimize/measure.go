@@ -19,12 +19,14 @@ type Measure struct {
 type Measured struct {
 	// Loss is the mean loss of the data term with each record's loss clipped to
 	// [0, 2 F0], plus the regularizer; LossSigma is the noise in it.
-	Loss, LossSigma float64
+	Loss      float64 `json:"loss"`
+	LossSigma float64 `json:"loss_sigma"`
 	// LossClip is 2 F0, where each record's loss was clipped.
-	LossClip float64
+	LossClip float64 `json:"loss_clip"`
 	// GradientNorm is the norm of the mean clipped gradient plus the
 	// regularizer's gradient, at least 0; GradientSigma is the noise in it.
-	GradientNorm, GradientSigma float64
+	GradientNorm  float64 `json:"gradient_norm"`
+	GradientSigma float64 `json:"gradient_sigma"`
 }
 
 // Ask asks both questions at w, over all records.

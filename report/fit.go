@@ -55,6 +55,17 @@ type plan struct {
 	Floor     float64 `json:"floor"`
 	Passes    float64 `json:"passes"`
 	Predicted float64 `json:"predicted_gradient_norm"`
+	// GradientNorms and Measured were released by the run.
+	GradientNorms []float64 `json:"gradient_norms"`
+	Measured      *measured `json:"measured"`
+}
+
+// measured is the quality of the result as it was released.
+type measured struct {
+	Loss          float64 `json:"loss"`
+	LossSigma     float64 `json:"loss_sigma"`
+	GradientNorm  float64 `json:"gradient_norm"`
+	GradientSigma float64 `json:"gradient_sigma"`
 }
 
 // ReadFit reads a fit's folder. The certificate must verify, and the model must
@@ -114,6 +125,9 @@ func (f *Fit) certify(text []byte) (err error) {
 	// The plan is free in form: what does not fit is left out.
 	if err := json.NewDecoder(bytes.NewReader(f.Certificate.Algorithm().Plan)).Decode(&f.plan); err != nil {
 		f.plan = plan{}
+	}
+	if f.GradientNorms == nil {
+		f.GradientNorms = f.plan.GradientNorms
 	}
 	return nil
 }

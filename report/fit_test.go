@@ -226,16 +226,18 @@ func TestUnfinishedLedgerLine(t *testing.T) {
 
 // TestGradientNormsAreDrawn: where they were kept, beside the noise.
 func TestGradientNormsAreDrawn(t *testing.T) {
-	f, err := ReadFit(people(t, "p", 3).write(t))
+	kept := people(t, "p", 3)
+	kept.algorithm.Plan = bytes.Replace(kept.algorithm.Plan, []byte("{"),
+		[]byte(`{"gradient_norms":[0.3,0.1,0.05],"measured":{"loss":0.4321,"loss_sigma":0.01,"gradient_norm":0.0123,"gradient_sigma":0.002},`), 1)
+	f, err := ReadFit(kept.write(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.GradientNorms = []float64{.3, .1, .05}
 	page, err := f.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
-	has(t, string(render(t, page)), "released gradient")
+	has(t, string(render(t, page)), "released gradient", "Gradient norm measured", "0.0123", "0.432")
 }
 
 // TestLargeFit: a hundred thousand releases and two thousand features make a

@@ -40,6 +40,10 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Noise in the last gradient estimate", root*n.estimate[k-1], fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
 	}
 	add("Gradient norm to expect", f.plan.Predicted, "at the result, as planned before the first release; 0 at a stationary point")
+	if m := f.plan.Measured; m != nil {
+		add("Gradient norm measured", m.GradientNorm, fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
+		add("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
+	}
 	add("Floor r", f.plan.Floor, "the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
 	add("Longest gradient of a row", f.plan.Clip, "longer ones are clipped to it: the mean gradient is no longer at any point")
 	add("Effective size N", f.plan.Effective, "rows × μ / √features; below 30 the table is too small for this budget")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
@@ -85,6 +86,7 @@ type Fitted struct {
 	Earlier []Entry
 
 	entry Entry
+	norms []float64
 }
 
 // Plan settles what Fit would run, without asking anything about records. The
@@ -248,7 +250,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, runErr := plan.Run(ctx, session, o.Step)
+	result, runErr := plan.Run(ctx, session, fitted.watch(o.Step))
 	if runErr == nil && c.Train.Measure > 0 {
 		runErr = c.measure(ctx, session, fitted, result.W)
 	}
@@ -321,7 +323,7 @@ func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *a
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(f.Outline)
+	text, err := json.Marshal(conduct{f.Outline, f.norms, f.Measured})
 	if err != nil {
 		return err
 	}
@@ -335,6 +337,32 @@ func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *a
 	}
 	f.Trusted = cert.Trusted()
 	return cert.Write(f.CertificatePath)
+}
+
+// conduct is what a certificate keeps of a run beside its charges, for people and
+// reports: the plan, and released numbers.
+type conduct struct {
+	optimize.Outline
+	// GradientNorms are the norms of the noisy gradient estimates, one a step.
+	GradientNorms []float64          `json:"gradient_norms,omitempty"`
+	Measured      *optimize.Measured `json:"measured,omitempty"`
+}
+
+// mostNorms is how many steps' norms a certificate keeps: none of a longer run.
+const mostNorms = 20_000
+
+// watch keeps the norms of the steps that it passes on.
+func (f *Fitted) watch(next func(Step)) func(Step) {
+	return func(s Step) {
+		// Five digits are more than the noise leaves.
+		norm, err := strconv.ParseFloat(strconv.FormatFloat(s.GradientNorm, 'g', 5, 64), 64)
+		if s.Of <= mostNorms && err == nil && !math.IsNaN(norm) && !math.IsInf(norm, 0) {
+			f.norms = append(f.norms, norm)
+		}
+		if next != nil {
+			next(s)
+		}
+	}
 }
 
 // Sum returns an epsilon of this fit and the earlier ones together, at this
