@@ -99,12 +99,17 @@ func passWords(sizes []float64) string {
 //	1 - <g, last>/||last||^2,
 //
 // which is eta times the curvature that the secant shows along the last step,
-// so that this step would have ended where it found no slope. It looks at
+// so that this step would have ended where it found no slope; but never below
+// 1/L1, which no curvature asks for: what turns an estimate round then is noise,
+// as it often does in few dimensions. A least of 0 sets no such end. It looks at
 // released vectors only.
 type pace struct {
-	eta  float64
-	last []float64
+	eta, least float64
+	last       []float64
 }
+
+// newPace starts with steps of eta.
+func newPace(p Problem, eta float64) pace { return pace{eta: eta, least: min(eta, 1/p.Smoothness())} }
 
 // next returns the step size to use with the estimate g, which it keeps.
 func (p *pace) next(g []float64) float64 {
@@ -113,7 +118,7 @@ func (p *pace) next(g []float64) float64 {
 		product += v * g[j]
 	}
 	if length := norm(p.last); product < -length*norm(g)/2 {
-		p.eta /= 1 - product/(length*length)
+		p.eta = max(p.eta/(1-product/(length*length)), p.least)
 	}
 	p.last = g
 	return p.eta

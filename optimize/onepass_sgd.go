@@ -107,7 +107,7 @@ func (g *OnePassSGDPlan) Run(ctx context.Context, o Oracle, observe func(Step)) 
 	p, out := g.problem, g.choice.begin()
 	records := newDrawer(o, g.scatter.neighbours)
 	w := p.start()
-	pace := pace{eta: g.outline.StepSize}
+	pace := newPace(p, g.outline.StepSize)
 	var charged float64
 	for t, size := range g.sizes {
 		cohort, err := records.draw(size)

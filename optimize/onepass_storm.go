@@ -135,7 +135,7 @@ func (s *OnePassSTORMPlan) Run(ctx context.Context, o Oracle, observe func(Step)
 	records := newDrawer(o, s.scatter.neighbours)
 	l0 := p.Constants.Lipschitz
 	w := p.start()
-	pace := pace{eta: s.outline.StepSize}
+	pace := newPace(p, s.outline.StepSize)
 	var prev, estimate []float64
 	var P, charged float64
 	for t, size := range s.sizes {

@@ -58,8 +58,14 @@ func usesEachRecordOnce(t *testing.T, name string, o *optimizetest.Oracle, sizes
 // estimates, and the curvature along the last step.
 type paced struct {
 	eta   float64
+	least float64 // what the declared smoothness allows
 	last  []float64
 	turns int
+}
+
+func newPaced(p optimize.Problem, scale float64) paced {
+	eta := stepSize(p, scale)
+	return paced{eta: eta, least: math.Min(eta, 1/p.Smoothness())}
 }
 
 func (p *paced) step(g []float64) float64 {
@@ -71,7 +77,11 @@ func (p *paced) step(g []float64) float64 {
 		if math.Acos(product/length(g)/length(p.last)) > 2*math.Pi/3 {
 			// The step was -eta last, the gradient changed by g - last.
 			moved, changed := length(p.last)*length(p.last), product-length(p.last)*length(p.last)
-			p.eta = 1 / (-changed / moved / p.eta)
+			if eta := 1 / (-changed / moved / p.eta); eta > p.least {
+				p.eta = eta
+			} else {
+				p.eta = p.least
+			}
 			p.turns++
 		}
 	}
@@ -115,7 +125,7 @@ func TestOnePassSGDAsksAsItsPageSays(t *testing.T) {
 			}
 			result := run(t, plan, o)
 			usesEachRecordOnce(t, name, o, plan.Sizes())
-			w, pace := start(p.Public), paced{eta: stepSize(p.Public, c.StepScale)}
+			w, pace := start(p.Public), newPaced(p.Public, c.StepScale)
 			mean, weight := make([]float64, len(w)), 0.
 			for k, a := range o.Asked {
 				term := a.Question.Terms()[0]
@@ -161,7 +171,7 @@ func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 			result := run(t, plan, o)
 			usesEachRecordOnce(t, name, o, plan.Sizes())
 			size, l0 := o.Size(), p.Public.Constants.Lipschitz
-			w, pace := start(p.Public), paced{eta: stepSize(p.Public, c.StepScale)}
+			w, pace := start(p.Public), newPaced(p.Public, c.StepScale)
 			prev, estimate, P := w, make([]float64, len(w)), 0.
 			for k, a := range o.Asked {
 				b := a.Question.Cohort().Size()

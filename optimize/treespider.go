@@ -261,6 +261,8 @@ func (t *TreeSpiderPlan) Run(ctx context.Context, o Oracle, observe func(Step)) 
 	p, out := t.problem, t.choice.begin()
 	records := newDrawer(o, t.scatter.neighbours)
 	w := p.start()
+	// No least step: differences over small cohorts may carry more noise than the
+	// distance they are over, which shorter steps alone end.
 	pace := pace{eta: t.outline.StepSize}
 	points, estimates := make([][]float64, t.depth+1), make([][]float64, t.depth+1) // by depth
 	var charged float64
