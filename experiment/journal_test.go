@@ -1,0 +1,75 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// journaled returns a record of its own for every seed.
+func journaled(seed uint64) Record {
+	c := Configuration{Family: "tanh", Dim: 3, Rows: 10, Repeat: 1, Epsilon: 1, Delta: 1e-6, Label: "gd", Settings: json.RawMessage(`{}`), Seed: seed}
+	return Record{Key: c.Key(), Configuration: c, Seconds: float64(seed)}
+}
+
+// TestNothingFollowsAFailedLine: once a line may have reached the file in part,
+// every later one is refused with the same error.
+func TestNothingFollowsAFailedLine(t *testing.T) {
+	folder := t.TempDir()
+	j, err := openJournal(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.append(journaled(1)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, RunsFile)
+	whole := j.file
+	if j.file, err = os.Open(path); err != nil { // cannot be written to
+		t.Fatal(err)
+	}
+	defer j.file.Close()
+	failed := j.append(journaled(2))
+	if failed == nil {
+		t.Fatal("a line was written to a file that is open for reading")
+	}
+	j.file.Close()
+	j.file = whole
+	if err := j.append(journaled(3)); err != failed {
+		t.Errorf("after %v: %v", failed, err)
+	}
+	records, err := ReadRecords(folder)
+	if err != nil || len(records) != 1 || records[0].Seed != 1 {
+		t.Errorf("%d records, %v: want the first alone", len(records), err)
+	}
+}
+
+// TestDoubledLineCountsOnce: two processes on one folder may each finish a run.
+func TestDoubledLineCountsOnce(t *testing.T) {
+	folder := t.TempDir()
+	j, err := openJournal(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seed := range []uint64{1, 2, 1, 1, 3} {
+		if err := j.append(journaled(seed)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, RunsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(text, []byte{'\n'}); lines != 5 {
+		t.Errorf("%d lines: want 5", lines)
+	}
+	records, err := ReadRecords(folder)
+	if err != nil || len(records) != 3 {
+		t.Errorf("%d records, %v: want 3", len(records), err)
+	}
+}

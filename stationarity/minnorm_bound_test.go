@@ -1,0 +1,24 @@
+package stationarity
+
+import (
+	"math"
+	"testing"
+)
+
+// TestLowerHoldsBeforeTheEnd: between (3, 0) and (0, 4) the least norm is 12/5,
+// and at every point on the way the norm and the lower bound enclose it.
+func TestLowerHoldsBeforeTheEnd(t *testing.T) {
+	points := [][]float64{{3, 0}, {0, 4}}
+	for _, a := range []float64{0, .2, .5, .63, .64, .65, .9, 1} {
+		c := &corral{points: points, members: []int{0, 1}, weights: []float64{a, 1 - a}}
+		c.keep()
+		r := c.result(c.sum())
+		if !(r.Lower <= 2.4+1e-12 && 2.4 <= r.Norm+1e-12) {
+			t.Errorf("weight %v: the least norm is said to be between %v and %v: want 2.4", a, r.Lower, r.Norm)
+		}
+		// (x, x - p) bounds how far x is from the least one.
+		if off := math.Sqrt(max(r.Norm*r.Norm-2.4*2.4, 0)); off > math.Sqrt(r.Gap)+1e-12 {
+			t.Errorf("weight %v: off by %v: the gap's root is %v", a, off, math.Sqrt(r.Gap))
+		}
+	}
+}
