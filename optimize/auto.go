@@ -162,8 +162,7 @@ const averagingMargin = 1.15
 func Why(list []Candidate, g Goal) string {
 	for _, c := range list[1:] {
 		if c.Predicted < list[0].Predicted {
-			return fmt.Sprintf("predicted within %.0f%% of %s, whose prediction leaves out the cost of averaging on a curved loss",
-				100*(averagingMargin-1), c.Outline.Algorithm)
+			return fmt.Sprintf("%s is predicted lower, but by less than such predictions were measured to be too low", c.Outline.Algorithm)
 		}
 	}
 	return "the smallest predicted " + g.Success.Describe()
