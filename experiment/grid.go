@@ -17,7 +17,7 @@ import (
 )
 
 // counts are the settings that are whole numbers.
-var counts = []string{"steps", "period"}
+var counts = []string{"steps", "period", "rounds", "depth", "candidates"}
 
 // check finds settings that are there twice or cannot be.
 func (a Algorithm) check() error {

@@ -120,7 +120,9 @@ func (b *bench) plan(c Configuration, s Setting) (planned, error) {
 		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
 	}
 	output, err := optimize.ParseOutput(t.Output)
-	if err == nil && (output == optimize.Random || t.Theorem && output == optimize.TailAverage) {
+	// With theorem set, spiderboost's rule is a random iterate.
+	theorems := t.Theorem && t.Algorithm == "spiderboost" && output == optimize.TailAverage
+	if err == nil && (output == optimize.Random || theorems) {
 		p.random, t.Output = true, optimize.Last.String()
 	}
 	if p.plan, _, err = t.Plan(s.Family.Problem(), s.Size(), s.Budget); err != nil {
