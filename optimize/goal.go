@@ -22,25 +22,13 @@ const (
 
 var successNames = [...]string{"gradient", "population", "excess-risk"}
 
-func (s Success) String() string {
-	if int(s) < len(successNames) {
-		return successNames[s]
-	}
-	return fmt.Sprintf("success(%d)", uint8(s))
-}
+func (s Success) String() string { return nameOf(successNames[:], "success", uint8(s)) }
 
 // ParseSuccess reads the name of a notion of success; the empty name is
 // Gradient.
 func ParseSuccess(s string) (Success, error) {
-	if s == "" {
-		return Gradient, nil
-	}
-	for i, name := range successNames {
-		if name == s {
-			return Success(i), nil
-		}
-	}
-	return 0, fmt.Errorf("optimize: goal = %q: must be one of %v", s, successNames)
+	i, err := parseName(successNames[:], "goal", s)
+	return Success(i), err
 }
 
 // Describe says in words what is compared.

@@ -26,24 +26,12 @@ const (
 
 var outputNames = [...]string{"tail-average", "last", "smallest", "random"}
 
-func (o Output) String() string {
-	if int(o) < len(outputNames) {
-		return outputNames[o]
-	}
-	return fmt.Sprintf("output(%d)", uint8(o))
-}
+func (o Output) String() string { return nameOf(outputNames[:], "output", uint8(o)) }
 
 // ParseOutput reads the name of an output rule; the empty name is TailAverage.
 func ParseOutput(s string) (Output, error) {
-	if s == "" {
-		return TailAverage, nil
-	}
-	for i, name := range outputNames {
-		if name == s {
-			return Output(i), nil
-		}
-	}
-	return 0, fmt.Errorf("optimize: output = %q: must be one of %v", s, outputNames)
+	i, err := parseName(outputNames[:], "output", s)
+	return Output(i), err
 }
 
 // choice is an output rule settled for a number of steps.

@@ -2,7 +2,6 @@ package optimize
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/convex"
@@ -116,29 +115,6 @@ func (c Cohorts) String() string { return nameOf(cohortNames[:], "cohorts", uint
 func ParseCohorts(s string) (Cohorts, error) {
 	i, err := parseName(cohortNames[:], "cohorts", s)
 	return Cohorts(i), err
-}
-
-func nameOf(names []string, field string, i uint8) string {
-	if int(i) < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("%s(%d)", field, i)
-}
-
-func parseName(names []string, field, s string) (int, error) {
-	var list []string
-	for i, name := range names {
-		if name == s {
-			return i, nil
-		}
-		if name != "" {
-			list = append(list, name)
-		}
-	}
-	if s == "" {
-		return 0, nil
-	}
-	return 0, fmt.Errorf("optimize: %s = %q: must be one of %v", field, s, list)
 }
 
 // RecursivePlan is a settled Recursive.

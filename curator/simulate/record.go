@@ -6,39 +6,14 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Exchange is what passed in one release, the exact answer included: what an
-// audit compares between neighbouring tables.
-type Exchange struct {
-	// Asked is the query.Question, query.Selection or other value of package
-	// query that was asked.
-	Asked any
-	// Prefix is the prefix sum that a question is an item of; otherwise zero.
-	Prefix query.Prefix
-	// Members are the row numbers that took part; nil for all.
-	Members []int32
-	// Event is what was charged.
-	Event account.Event
-	// Scale is the number of grid steps in a unit of Event.Sensitivity, and the
-	// noise's standard deviation is 2^Bits steps. For a selection 2^Bits is the
-	// sensitivity of a score.
-	Scale float64
-	Bits  int
-	// Exact is the sum of the residuals in grid steps, without noise; nil for a
-	// selection. Scores are what is made of it before noise is added: a norm, or
-	// one score for each candidate.
-	Exact, Scores []int64
-	// Noisy is the answer to a question with its noise, before the public centre
-	// is added; nil for an item of a prefix sum and for a selection.
-	Noisy []int64
-	// Released is what came back: a query.Release, or the index that a selection
-	// chose.
-	Released any
-}
+// audit compares between neighbouring tables. Its fields are Asked, Prefix,
+// Members, Event, Scale, Bits, Exact, Scores, Noisy and Released.
+type Exchange = kernel.Exchange
 
 // ErrDiverged reports that a replayed session was asked for another kind of
 // answer than the recorded one, or for more answers.
@@ -89,7 +64,7 @@ func (r *Recording) Exchanges() []Exchange {
 	return slices.Clone(r.exchanges)
 }
 
-func (r *Recording) watch(x kernel.Exchange) (any, error) {
+func (r *Recording) watch(e Exchange) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.frozen != nil {
@@ -97,16 +72,16 @@ func (r *Recording) watch(x kernel.Exchange) (any, error) {
 		if k >= len(r.frozen) {
 			return nil, fmt.Errorf("%w: answer %d was not recorded", ErrDiverged, k)
 		}
-		if !alike(x.Released, r.frozen[k].Released) {
+		if !alike(e.Released, r.frozen[k].Released) {
 			return nil, fmt.Errorf("%w: answer %d is of another kind", ErrDiverged, k)
 		}
-		x.Released = r.frozen[k].Released
+		e.Released = r.frozen[k].Released
 	}
 	// An asker may write into what it is given.
-	e := Exchange(x)
-	e.Released = keep(x.Released)
+	given := keep(e.Released)
+	e.Released = keep(e.Released)
 	r.exchanges = append(r.exchanges, e)
-	return keep(x.Released), nil
+	return given, nil
 }
 
 // alike reports whether two answers are of one type and, if vectors, of one
