@@ -22,7 +22,7 @@ import (
 func TestPlanner(t *testing.T) {
 	const settings, seeds, rows = 60, 7, 1000
 	fmt.Printf("| family | d | n | eps | N | goal | passes | chosen | reached | best | reached | ratio | predicted/reached |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	r := rand.New(rand.NewPCG(20261120, 8))
+	r := rand.New(rand.NewPCG(20261120, 10))
 	good := 0
 	var ratios, trust []float64
 	for range settings {
