@@ -31,12 +31,12 @@ type Candidate struct {
 // regularized convex data terms this was measured to cost gd up to a third in the
 // gradient norm below N of 1000; there averages are ranked as if predicted 15%
 // higher. The risk at an average, on the other hand, is below the average risk: by
-// that goal it is the others that are ranked higher, by 32% since risks are
-// squares, but for passes of few steps. Without a regularizer no such difference
-// shows, on generated rows or on tables. recursive is ranked as if predicted 30%
-// higher: it was behind gd by as much at equal predictions
-// (docs/papers/recursive-regularization.md). So are passes of fewer than 8 steps,
-// whose forecasts have them at their best length from the start.
+// that goal it is the others that are ranked 15% higher, but for single passes.
+// Without a regularizer no such difference shows, on generated rows or on tables.
+// recursive is ranked as if predicted 30% higher: it was behind gd by as much at
+// equal predictions (docs/papers/recursive-regularization.md). So are passes of
+// fewer than 8 steps, whose forecasts have them at their best length from the
+// start.
 //
 // Sampling saves passes, not privacy: without a limit on passes dp-sgd is last.
 func Auto(p Problem, s Size, g Goal) ([]Candidate, error) {
@@ -154,8 +154,6 @@ func (g Goal) caution(p Problem, o Outline) float64 {
 		return .95
 	case lo < 0, p.Regularizer == nil, g.Success == ExcessRisk && (averaged || o.Passes <= 1), g.Success != ExcessRisk && !averaged:
 		return 1
-	case g.Success == ExcessRisk:
-		return averagingMargin * averagingMargin
 	}
 	return averagingMargin
 }
