@@ -161,13 +161,14 @@ func (g Goal) caution(p Problem, o Outline) float64 {
 // fewSteps are too few for a forecast of a pass.
 const fewSteps = 8
 
+// averagingMargin is what averages on a curved loss cost beyond their forecast.
 const averagingMargin = 1.15
 
 // Why says in a few words why the first candidate was chosen.
 func Why(list []Candidate, g Goal) string {
 	for _, c := range list[1:] {
 		if c.Predicted < list[0].Predicted {
-			return fmt.Sprintf("%s is predicted lower, but by less than such predictions were measured to be too low", c.Outline.Algorithm)
+			return fmt.Sprintf("%s is predicted lower, but by less than predictions were measured to leave out", c.Outline.Algorithm)
 		}
 	}
 	return "the smallest predicted " + g.Success.Describe()
