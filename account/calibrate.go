@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -20,22 +21,22 @@ const (
 )
 
 // private reports whether the events are (epsilon, delta)-DP for certain.
-func private(events []Composed, epsilon, delta float64) (bool, error) {
-	c, err := Compose(events, calibrationWidth)
+func private(ctx context.Context, events []Composed, epsilon, delta float64) (bool, error) {
+	c, err := Compose(ctx, events, calibrationWidth)
 	if err != nil {
 		return false, err
 	}
-	return c.within(epsilon, delta)
+	return c.within(ctx, epsilon, delta)
 }
 
 // within asks private of the events that an argument gives.
-func within[T any](epsilon, delta float64, events func(T) ([]Composed, error)) func(T) (bool, error) {
+func within[T any](ctx context.Context, epsilon, delta float64, events func(T) ([]Composed, error)) func(T) (bool, error) {
 	return func(x T) (bool, error) {
 		e, err := events(x)
 		if err != nil {
 			return false, err
 		}
-		return private(e, epsilon, delta)
+		return private(ctx, e, epsilon, delta)
 	}
 }
 
@@ -51,11 +52,11 @@ func checkTarget(epsilon, delta float64) error {
 // truth, for which events(multiplier) are (epsilon, delta)-DP. events may
 // scale any number of unlike mechanisms jointly; it must not become less
 // private as the multiplier grows.
-func CalibrateMultiplier(epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
+func CalibrateMultiplier(ctx context.Context, epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := within(epsilon, delta, events)
+	ok := within(ctx, epsilon, delta, events)
 	lo, hi := 1.0, 1.0
 	for {
 		fine, err := ok(hi)
@@ -106,11 +107,11 @@ func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 
 // SampledMultiplier is CalibrateMultiplier for steps uses of one Gaussian
 // mechanism on Poisson samples.
-func SampledMultiplier(epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {
+func SampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {
 	if steps < 1 {
 		return 0, fmt.Errorf("account: steps = %d: must be >= 1", steps)
 	}
-	return CalibrateMultiplier(epsilon, delta, func(multiplier float64) ([]Composed, error) {
+	return CalibrateMultiplier(ctx, epsilon, delta, func(multiplier float64) ([]Composed, error) {
 		m, err := NewSampledGaussian(multiplier, sampling, r)
 		return []Composed{{m, steps}}, err
 	})
@@ -119,11 +120,11 @@ func SampledMultiplier(epsilon, delta, sampling float64, steps int, r Relation) 
 // CalibrateCount returns the largest n in [0, 2^30] for which events(n) are
 // (epsilon, delta)-DP, taking it that they become less private as n grows. 0
 // means that not even events(1) are.
-func CalibrateCount(epsilon, delta float64, events func(n int) ([]Composed, error)) (int, error) {
+func CalibrateCount(ctx context.Context, epsilon, delta float64, events func(n int) ([]Composed, error)) (int, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := within(epsilon, delta, events)
+	ok := within(ctx, epsilon, delta, events)
 	yes, no := 0, 1
 	for {
 		fine, err := ok(no)
@@ -159,11 +160,11 @@ const samplingLeast = 1e-9
 // CalibrateSampling returns the largest sampling probability in (0, 1] for
 // which events(sampling) are (epsilon, delta)-DP, to about 1e-4 relative and
 // below the truth.
-func CalibrateSampling(epsilon, delta float64, events func(sampling float64) ([]Composed, error)) (float64, error) {
+func CalibrateSampling(ctx context.Context, epsilon, delta float64, events func(sampling float64) ([]Composed, error)) (float64, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := within(epsilon, delta, events)
+	ok := within(ctx, epsilon, delta, events)
 	no, yes := 1.0, 1.0
 	for {
 		fine, err := ok(yes)

@@ -7,7 +7,7 @@ import (
 
 func TestCalibrateGoldens(t *testing.T) {
 	// dp_accounting's accountant test; rounded to the private side here.
-	z, err := SampledMultiplier(1, 1e-5, .01, 1, AddOrRemove)
+	z, err := SampledMultiplier(t.Context(), 1, 1e-5, .01, 1, AddOrRemove)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestCalibrateGoldens(t *testing.T) {
 		events := func(z float64) ([]Composed, error) {
 			return []Composed{{sampled(t, z, .02, AddOrRemove), 100}, {sampled(t, z, .005, AddOrRemove), 1900}}, nil
 		}
-		z, err := CalibrateMultiplier(c.epsilon, 1e-6, events)
+		z, err := CalibrateMultiplier(t.Context(), c.epsilon, 1e-6, events)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestCalibrateGoldens(t *testing.T) {
 			t.Errorf("epsilon %v: multiplier %v, want %v", c.epsilon, z, c.want)
 		}
 		private, _ := events(z)
-		if b, err := compose(t, 1e-3, private...).Delta(c.epsilon); err != nil || b.Lower > 1e-6 {
+		if b, err := compose(t, 1e-3, private...).Delta(t.Context(), c.epsilon); err != nil || b.Lower > 1e-6 {
 			t.Errorf("epsilon %v: delta %v, %v", c.epsilon, b, err)
 		}
 	}
@@ -49,13 +49,13 @@ func TestCalibrateGaussian(t *testing.T) {
 			if r == ReplaceOne {
 				want *= 2
 			}
-			z, err := SampledMultiplier(.8, 1e-7, 1, steps, r)
+			z, err := SampledMultiplier(t.Context(), .8, 1e-7, 1, steps, r)
 			if err != nil || z < want*(1-1e-12) || z > want*(1+1e-5) {
 				t.Errorf("%d steps, %v: multiplier %v, %v; want %v", steps, r, z, err, want)
 			}
 		}
 	}
-	n, err := CalibrateCount(1, 1e-6, func(n int) ([]Composed, error) {
+	n, err := CalibrateCount(t.Context(), 1, 1e-6, func(n int) ([]Composed, error) {
 		m, err := NewGaussian(100)
 		return []Composed{{m, n}}, err
 	})
@@ -68,18 +68,18 @@ func TestCalibrateGaussian(t *testing.T) {
 func TestCalibrateCountAndSampling(t *testing.T) {
 	const epsilon, delta = 2, 1e-5
 	steps := func(n int) ([]Composed, error) { return []Composed{{sampled(t, 1.2, .02, AddOrRemove), n}}, nil }
-	n, err := CalibrateCount(epsilon, delta, steps)
+	n, err := CalibrateCount(t.Context(), epsilon, delta, steps)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k, want := range []bool{true, false} {
 		e, _ := steps(n + k*(1+n/200))
-		b, err := compose(t, 1e-3, e...).Delta(epsilon)
+		b, err := compose(t, 1e-3, e...).Delta(t.Context(), epsilon)
 		if err != nil || (b.Lower <= delta) != want {
 			t.Errorf("%d steps and %d: delta %v, %v", n, k, b, err)
 		}
 	}
-	q, err := CalibrateSampling(epsilon, delta, func(q float64) ([]Composed, error) {
+	q, err := CalibrateSampling(t.Context(), epsilon, delta, func(q float64) ([]Composed, error) {
 		return []Composed{{sampled(t, 1.2, q, AddOrRemove), n}}, nil
 	})
 	if err != nil || math.Abs(q/.02-1) > 5e-3 {
@@ -89,26 +89,26 @@ func TestCalibrateCountAndSampling(t *testing.T) {
 
 func TestCalibrateExtremes(t *testing.T) {
 	// Loose: the smallest multiplier considered is enough.
-	if z, err := SampledMultiplier(1e6, .5, .001, 1, AddOrRemove); err != nil || z != MultiplierLeast {
+	if z, err := SampledMultiplier(t.Context(), 1e6, .5, .001, 1, AddOrRemove); err != nil || z != MultiplierLeast {
 		t.Errorf("multiplier %v, %v", z, err)
 	}
 	// Out of reach: an error, no multiplier.
 	pure, _ := NewPure(1)
-	if z, err := CalibrateMultiplier(.5, 1e-9, func(float64) ([]Composed, error) { return []Composed{{pure, 1}}, nil }); err == nil {
+	if z, err := CalibrateMultiplier(t.Context(), .5, 1e-9, func(float64) ([]Composed, error) { return []Composed{{pure, 1}}, nil }); err == nil {
 		t.Errorf("multiplier %v", z)
 	}
-	if n, err := CalibrateCount(.5, 1e-9, func(n int) ([]Composed, error) { return []Composed{{pure, n}}, nil }); n != 0 || err != nil {
+	if n, err := CalibrateCount(t.Context(), .5, 1e-9, func(n int) ([]Composed, error) { return []Composed{{pure, n}}, nil }); n != 0 || err != nil {
 		t.Errorf("count %d, %v", n, err)
 	}
 	for _, c := range [][2]float64{{0, 1e-5}, {math.NaN(), 1e-5}, {1, 0}, {1, 1}, {math.Inf(1), .1}} {
-		if _, err := SampledMultiplier(c[0], c[1], .1, 1, AddOrRemove); err == nil {
+		if _, err := SampledMultiplier(t.Context(), c[0], c[1], .1, 1, AddOrRemove); err == nil {
 			t.Errorf("epsilon %v, delta %v: no error", c[0], c[1])
 		}
 	}
-	if _, err := SampledMultiplier(1, 1e-5, .1, 0, AddOrRemove); err == nil {
+	if _, err := SampledMultiplier(t.Context(), 1, 1e-5, .1, 0, AddOrRemove); err == nil {
 		t.Error("no steps: no error")
 	}
-	if _, err := SampledMultiplier(1, 1e-5, 2, 1, AddOrRemove); err == nil {
+	if _, err := SampledMultiplier(t.Context(), 1, 1e-5, 2, 1, AddOrRemove); err == nil {
 		t.Error("sampling 2: no error")
 	}
 }

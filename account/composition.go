@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -48,7 +49,10 @@ const countLimit = 1 << 30
 //
 // Gaussian parts are combined exactly: their mu add in squares. Mechanisms
 // bound to different relations are refused.
-func Compose(events []Composed, width float64) (*Composition, error) {
+//
+// The context of Compose, Delta, Epsilon and TradeOff ends their work; what
+// they return then is its error.
+func Compose(ctx context.Context, events []Composed, width float64) (*Composition, error) {
 	if !(width >= 1e-6 && width <= .1) {
 		return nil, fmt.Errorf("account: width = %v: must be within [1e-6, 0.1]", width)
 	}
@@ -193,7 +197,7 @@ const (
 // (epsilon, delta)-DP. delta must be in (0, 1). Where float64 cannot narrow
 // the bracket to the width asked for it is wider; it fails only if no finite
 // epsilon is found.
-func (c *Composition) Epsilon(delta float64) (Bracket, error) {
+func (c *Composition) Epsilon(ctx context.Context, delta float64) (Bracket, error) {
 	if err := gaussianProbability("delta", delta); err != nil {
 		return Bracket{}, err
 	}
@@ -202,7 +206,7 @@ func (c *Composition) Epsilon(delta float64) (Bracket, error) {
 	}
 	var out Bracket
 	for _, d := range c.directions() {
-		b, err := d.epsilon(delta, c.goal, out.Upper)
+		b, err := d.epsilon(ctx, delta, c.goal, out.Upper)
 		if err != nil {
 			return Bracket{}, err
 		}
@@ -213,7 +217,7 @@ func (c *Composition) Epsilon(delta float64) (Bracket, error) {
 
 // epsilon brackets one direction's epsilon to the relative width goal, or
 // until it is known not to exceed other, the upper end of the other direction.
-func (d direction) epsilon(delta, goal, other float64) (Bracket, error) {
+func (d direction) epsilon(ctx context.Context, delta, goal, other float64) (Bracket, error) {
 	largest := d.largest()
 	best := Bracket{0, largest}
 	tail := d.profile.tail(saddle{logDelta: math.Log(delta)}, goal)
@@ -228,6 +232,9 @@ func (d direction) epsilon(delta, goal, other float64) (Bracket, error) {
 		relative = max(full, coarse)
 	}
 	for range attempts {
+		if err := ctx.Err(); err != nil {
+			return Bracket{}, err
+		}
 		v, err := d.curve(d.profile.lay(s, relative, tail, d.laws))
 		if err != nil {
 			return Bracket{}, err
@@ -254,7 +261,7 @@ func (d direction) epsilon(delta, goal, other float64) (Bracket, error) {
 // Delta brackets the least delta with which the composition is
 // (epsilon, delta)-DP, for finite epsilon >= 0. Below 1e-280 the bracket
 // may be wide.
-func (c *Composition) Delta(epsilon float64) (Bracket, error) {
+func (c *Composition) Delta(ctx context.Context, epsilon float64) (Bracket, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
 		return Bracket{}, err
 	}
@@ -263,7 +270,7 @@ func (c *Composition) Delta(epsilon float64) (Bracket, error) {
 	}
 	var out Bracket
 	for _, d := range c.directions() {
-		b, err := d.delta(epsilon, c.goal, out.Upper > 0, func(b Bracket) bool { return b.Upper <= out.Upper })
+		b, err := d.delta(ctx, epsilon, c.goal, out.Upper > 0, func(b Bracket) bool { return b.Upper <= out.Upper })
 		if err != nil {
 			return Bracket{}, err
 		}
@@ -274,7 +281,7 @@ func (c *Composition) Delta(epsilon float64) (Bracket, error) {
 
 // delta brackets one direction's delta to the relative width goal, or until
 // enough says so; rough has it begin with a quick look.
-func (d direction) delta(epsilon, goal float64, rough bool, enough func(Bracket) bool) (Bracket, error) {
+func (d direction) delta(ctx context.Context, epsilon, goal float64, rough bool, enough func(Bracket) bool) (Bracket, error) {
 	if epsilon >= d.largest() {
 		return Bracket{}, nil
 	}
@@ -288,6 +295,9 @@ func (d direction) delta(epsilon, goal float64, rough bool, enough func(Bracket)
 		relative = max(full, coarse)
 	}
 	for range attempts {
+		if err := ctx.Err(); err != nil {
+			return Bracket{}, err
+		}
 		v, err := d.curve(d.profile.lay(s, relative, tail, d.laws))
 		if err != nil {
 			return Bracket{}, err
@@ -309,12 +319,12 @@ func (d direction) delta(epsilon, goal float64, rough bool, enough func(Bracket)
 
 // within reports whether the composition is certainly (epsilon, delta)-DP, with
 // no more work than that takes.
-func (c *Composition) within(epsilon, delta float64) (bool, error) {
+func (c *Composition) within(ctx context.Context, epsilon, delta float64) (bool, error) {
 	if len(c.parts) == 0 {
 		return c.gaussianDelta(epsilon).Upper <= delta, nil
 	}
 	for _, d := range c.directions() {
-		b, err := d.delta(epsilon, c.goal, true, func(b Bracket) bool { return b.Upper <= delta || b.Lower > delta })
+		b, err := d.delta(ctx, epsilon, c.goal, true, func(b Bracket) bool { return b.Upper <= delta || b.Lower > delta })
 		if err != nil || b.Upper > delta {
 			return false, err
 		}

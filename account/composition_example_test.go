@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -14,11 +15,11 @@ func ExampleCompose() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	run, err := account.Compose([]account.Composed{{Mechanism: step, Count: 2250}}, 1e-3)
+	run, err := account.Compose(context.Background(), []account.Composed{{Mechanism: step, Count: 2250}}, 1e-3)
 	if err != nil {
 		log.Fatal(err)
 	}
-	epsilon, err := run.Epsilon(1e-5)
+	epsilon, err := run.Epsilon(context.Background(), 1e-5)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func ExampleCompose() {
 
 // One multiplier for two unlike phases of a run.
 func ExampleCalibrateMultiplier() {
-	z, err := account.CalibrateMultiplier(1, 1e-6, func(z float64) ([]account.Composed, error) {
+	z, err := account.CalibrateMultiplier(context.Background(), 1, 1e-6, func(z float64) ([]account.Composed, error) {
 		large, err := account.NewSampledGaussian(z, 0.02, account.AddOrRemove)
 		if err != nil {
 			return nil, err
@@ -50,11 +51,11 @@ func ExampleDecodePlan() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	run, err := account.Compose(plan.Events, 1e-2)
+	run, err := account.Compose(context.Background(), plan.Events, 1e-2)
 	if err != nil {
 		log.Fatal(err)
 	}
-	epsilon, err := run.Epsilon(1e-6)
+	epsilon, err := run.Epsilon(context.Background(), 1e-6)
 	if err != nil {
 		log.Fatal(err)
 	}

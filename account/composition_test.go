@@ -42,9 +42,9 @@ func TestCompositionGoldens(t *testing.T) {
 		var b Bracket
 		var err error
 		if c.delta {
-			b, err = comp.Delta(c.at)
+			b, err = comp.Delta(t.Context(), c.at)
 		} else {
-			b, err = comp.Epsilon(c.at)
+			b, err = comp.Epsilon(t.Context(), c.at)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestCompositionGoldens(t *testing.T) {
 func TestDirectionGoldens(t *testing.T) {
 	d := compose(t, 1e-4, Composed{sampled(t, 1, .8, AddOrRemove), 1}).directions()
 	for k, want := range []float64{.0816951786585355, .0231362104090899} {
-		b, err := d[k].delta(1, 1e-4, false, func(Bracket) bool { return false })
+		b, err := d[k].delta(t.Context(), 1, 1e-4, false, func(Bracket) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestGridAgainstExactGaussian(t *testing.T) {
 			delta = logUniform(r, 1e-12, .01)
 		}
 		want := mustGaussian(t, GaussianEpsilon, mu, delta)
-		b, err := d.epsilon(delta, 1e-3, 0)
+		b, err := d.epsilon(t.Context(), delta, 1e-3, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestGridAgainstExactGaussian(t *testing.T) {
 			t.Errorf("mu %v, n %v, delta %v: width %v", mu, n, delta, b.Width())
 		}
 		epsilon := want
-		bd, err := d.delta(epsilon, 1e-3, false, func(Bracket) bool { return false })
+		bd, err := d.delta(t.Context(), epsilon, 1e-3, false, func(Bracket) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestBoundedAgainstClosedForms(t *testing.T) {
 			if want < 1e-12 {
 				return
 			}
-			b, err := compose(t, 1e-3, Composed{mustMechanism(t, m, err), n}).Delta(epsilon)
+			b, err := compose(t, 1e-3, Composed{mustMechanism(t, m, err), n}).Delta(t.Context(), epsilon)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestGaussianPartsAreExact(t *testing.T) {
 	g1, _ := NewGaussian(3)
 	g2, _ := NewGaussian(4)
 	g, _ := NewGaussian(2.4) // 1/9 + 1/16 = 1/2.4^2
-	a, err := compose(t, 1e-3, Composed{g1, 1}, Composed{g2, 1}).Epsilon(1e-6)
+	a, err := compose(t, 1e-3, Composed{g1, 1}, Composed{g2, 1}).Epsilon(t.Context(), 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,11 +145,11 @@ func TestGaussianPartsAreExact(t *testing.T) {
 		t.Errorf("width %v", a.Width())
 	}
 	s := Composed{sampled(t, 1.2, .03, AddOrRemove), 300}
-	x, err := compose(t, 1e-3, s, Composed{g1, 1}, Composed{g2, 1}).Epsilon(1e-6)
+	x, err := compose(t, 1e-3, s, Composed{g1, 1}, Composed{g2, 1}).Epsilon(t.Context(), 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := compose(t, 1e-3, s, Composed{g, 1}).Epsilon(1e-6)
+	y, err := compose(t, 1e-3, s, Composed{g, 1}).Epsilon(t.Context(), 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,12 +157,12 @@ func TestGaussianPartsAreExact(t *testing.T) {
 		t.Errorf("%v and %v do not meet", x, y)
 	}
 	// A record that is always sampled: the factor 2 of replace-one.
-	one, err := compose(t, 1e-3, Composed{sampled(t, 4, 1, ReplaceOne), 9}).Epsilon(1e-6)
+	one, err := compose(t, 1e-3, Composed{sampled(t, 4, 1, ReplaceOne), 9}).Epsilon(t.Context(), 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkBracket(t, "q = 1, replace-one", one, mustGaussian(t, GaussianEpsilon, 2*3/4., 1e-6), 1e-14)
-	all, err := compose(t, 1e-3, Composed{sampled(t, 4, 1-1e-9, ReplaceOne), 9}).Epsilon(1e-6)
+	all, err := compose(t, 1e-3, Composed{sampled(t, 4, 1-1e-9, ReplaceOne), 9}).Epsilon(t.Context(), 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +172,8 @@ func TestGaussianPartsAreExact(t *testing.T) {
 // A mixture of one offset is a sampled Gaussian.
 func TestMixtureIsSampledGaussian(t *testing.T) {
 	m, err := NewGaussianMixture(3, []float64{.9, .1}, []float64{0, 2})
-	a, err2 := compose(t, 1e-3, Composed{mustMechanism(t, m, err), 50}).Epsilon(1e-5)
-	b, err3 := compose(t, 1e-3, Composed{sampled(t, 1.5, .1, AddOrRemove), 50}).Epsilon(1e-5)
+	a, err2 := compose(t, 1e-3, Composed{mustMechanism(t, m, err), 50}).Epsilon(t.Context(), 1e-5)
+	b, err3 := compose(t, 1e-3, Composed{sampled(t, 1.5, .1, AddOrRemove), 50}).Epsilon(t.Context(), 1e-5)
 	if err2 != nil || err3 != nil {
 		t.Fatal(err2, err3)
 	}
@@ -192,7 +192,7 @@ func TestCompositionOrder(t *testing.T) {
 		delta := logUniform(r, 1e-14, .3)
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
 		epsilon := func(z, q float64, n int, delta float64) Bracket {
-			b, err := compose(t, 1e-2, Composed{sampled(t, z, q, relation), n}).Epsilon(delta)
+			b, err := compose(t, 1e-2, Composed{sampled(t, z, q, relation), n}).Epsilon(t.Context(), delta)
 			if err != nil {
 				t.Fatalf("z %v, q %v, n %d, delta %v: %v", z, q, n, delta, err)
 			}
@@ -220,7 +220,7 @@ func TestManyUnlikeEvents(t *testing.T) {
 	for k := range kinds {
 		events = append(events, Composed{sampled(t, 1+float64(k)/kinds, .001+.0001*float64(k), AddOrRemove), 100000 / kinds})
 	}
-	b, err := compose(t, 1e-3, events...).Epsilon(1e-6)
+	b, err := compose(t, 1e-3, events...).Epsilon(t.Context(), 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,25 +241,25 @@ func TestComposeRefuses(t *testing.T) {
 		"count":     {[]Composed{{add, -1}}, .01, "account: event 0: count = -1: must be within [0, 2^30]"},
 		"relations": {[]Composed{{add, 1}, {replace, 1}}, .01, "account: event 1: relation = replace-one: others are under add-or-remove"},
 	} {
-		if _, err := Compose(c.events, c.width); err == nil || err.Error() != c.want {
+		if _, err := Compose(t.Context(), c.events, c.width); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 	empty := compose(t, .01)
-	if b, err := empty.Epsilon(1e-6); b != (Bracket{}) || err != nil {
+	if b, err := empty.Epsilon(t.Context(), 1e-6); b != (Bracket{}) || err != nil {
 		t.Errorf("nothing composed: %v, %v", b, err)
 	}
-	if b, err := empty.Delta(1); b != (Bracket{}) || err != nil {
+	if b, err := empty.Delta(t.Context(), 1); b != (Bracket{}) || err != nil {
 		t.Errorf("nothing composed: %v, %v", b, err)
 	}
 	c := compose(t, .01, Composed{add, 3})
 	for _, x := range []float64{0, 1, -1, math.NaN()} {
-		if _, err := c.Epsilon(x); err == nil {
+		if _, err := c.Epsilon(t.Context(), x); err == nil {
 			t.Errorf("Epsilon(%v): no error", x)
 		}
 	}
 	for _, x := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := c.Delta(x); err == nil {
+		if _, err := c.Delta(t.Context(), x); err == nil {
 			t.Errorf("Delta(%v): no error", x)
 		}
 	}
@@ -269,7 +269,7 @@ func BenchmarkEpsilonTenThousand(b *testing.B) {
 	b.ReportAllocs()
 	m := sampled(b, 2, .01, AddOrRemove)
 	for b.Loop() {
-		if e, err := compose(b, 1e-3, Composed{m, 10000}).Epsilon(1e-6); err != nil || e.Width() > 1e-3 {
+		if e, err := compose(b, 1e-3, Composed{m, 10000}).Epsilon(b.Context(), 1e-6); err != nil || e.Width() > 1e-3 {
 			b.Fatal(e, err)
 		}
 	}

@@ -32,7 +32,7 @@ func TestDecodePlan(t *testing.T) {
 			t.Errorf("event %d: %s, want %s", i, got, want)
 		}
 	}
-	b, err := compose(t, 1e-2, p.Events...).Epsilon(1e-5)
+	b, err := compose(t, 1e-2, p.Events...).Epsilon(t.Context(), 1e-5)
 	if err != nil || !(b.Upper > 6.7 && b.Upper < 7.5) {
 		t.Errorf("%v, %v", b, err)
 	}
@@ -95,7 +95,7 @@ func FuzzDecodePlan(f *testing.F) {
 				t.Fatalf("event %d: under %v in a file under %v", i, r, p.Relation)
 			}
 		}
-		if _, err := Compose(p.Events, 1e-2); err != nil && !strings.Contains(err.Error(), "must be at most") && !strings.Contains(err.Error(), "too small") {
+		if _, err := Compose(t.Context(), p.Events, 1e-2); err != nil && !strings.Contains(err.Error(), "must be at most") && !strings.Contains(err.Error(), "too small") {
 			t.Fatal(err)
 		}
 	})
@@ -115,11 +115,11 @@ func FuzzComposition(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c, err := Compose([]Composed{{m, n}}, .1)
+		c, err := Compose(t.Context(), []Composed{{m, n}}, .1)
 		if err != nil {
 			return
 		}
-		b, err := c.Epsilon(delta)
+		b, err := c.Epsilon(t.Context(), delta)
 		if err == nil && !(b.Lower >= 0 && b.Lower <= b.Upper && !math.IsInf(b.Upper, 0)) {
 			t.Fatalf("z %v, q %v, n %d, delta %v: %v", z, q, n, delta, b)
 		}

@@ -7,11 +7,11 @@ import (
 
 func epsilonOf(t *testing.T, m Mechanism, count int, delta float64) Bracket {
 	t.Helper()
-	c, err := Compose([]Composed{{m, count}}, 1e-3)
+	c, err := Compose(t.Context(), []Composed{{m, count}}, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := c.Epsilon(delta)
+	b, err := c.Epsilon(t.Context(), delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +50,11 @@ func TestGroupOfSampledGaussian(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Compose([]Composed{{g, 1}}, 1e-4)
+	c, err := Compose(t.Context(), []Composed{{g, 1}}, 1e-4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.Delta(epsilon)
+	got, err := c.Delta(t.Context(), epsilon)
 	if err != nil {
 		t.Fatal(err)
 	}

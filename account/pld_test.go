@@ -22,7 +22,7 @@ func sampled(t testing.TB, multiplier, q float64, r Relation) Mechanism {
 
 func compose(t testing.TB, width float64, events ...Composed) *Composition {
 	t.Helper()
-	c, err := Compose(events, width)
+	c, err := Compose(t.Context(), events, width)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestOneUse(t *testing.T) {
 			if want < 1e-9 { // erfc's own cancellation
 				continue
 			}
-			b, err := d.delta(epsilon, 1e-3, false, func(Bracket) bool { return false })
+			b, err := d.delta(t.Context(), epsilon, 1e-3, false, func(Bracket) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestTwoUses(t *testing.T) {
 			if want < 1e-8 {
 				continue
 			}
-			b, err := d.delta(epsilon, 1e-4, false, func(Bracket) bool { return false })
+			b, err := d.delta(t.Context(), epsilon, 1e-4, false, func(Bracket) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func TestManyUses(t *testing.T) {
 			if !(s.epsilon > 1e-3 && s.theta < 60) {
 				continue
 			}
-			b, err := d.delta(s.epsilon, 1e-3, false, func(Bracket) bool { return false })
+			b, err := d.delta(t.Context(), s.epsilon, 1e-3, false, func(Bracket) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}

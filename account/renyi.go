@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -17,8 +18,8 @@ type Renyi struct{ parts []Composed }
 // which no valid bound is known are refused: the sampled Gaussian under
 // replace-one, whose divergence is not that of add-or-remove, and mixtures.
 // Unlike relations are refused.
-func ComposeRenyi(events []Composed) (*Renyi, error) {
-	if _, err := Compose(events, 1e-3); err != nil { // for its checks
+func ComposeRenyi(ctx context.Context, events []Composed) (*Renyi, error) {
+	if _, err := Compose(ctx, events, 1e-3); err != nil { // for its checks
 		return nil, err
 	}
 	var a Renyi
@@ -35,7 +36,7 @@ func ComposeRenyi(events []Composed) (*Renyi, error) {
 
 // At returns the Renyi divergence of the given finite order > 1, rounded up;
 // +Inf only if it passes the float64 range.
-func (a *Renyi) At(order float64) (float64, error) {
+func (a *Renyi) At(ctx context.Context, order float64) (float64, error) {
 	if !(order > 1) || math.IsInf(order, 0) {
 		return 0, fmt.Errorf("account: order = %v: must be finite and > 1", order)
 	}
@@ -54,11 +55,11 @@ func (a *Renyi) At(order float64) (float64, error) {
 // the least over orders a of (Canonne, Kamath & Steinke 2020, proposition 12)
 //
 //	R(a) + ln((a-1)/a) - (ln delta + ln a)/(a-1).
-func (a *Renyi) Epsilon(delta float64) (float64, error) {
+func (a *Renyi) Epsilon(ctx context.Context, delta float64) (float64, error) {
 	if err := gaussianProbability("delta", delta); err != nil {
 		return 0, err
 	}
-	least := a.minimise(func(order, r float64) float64 {
+	least := a.minimise(ctx, func(order, r float64) float64 {
 		return r + math.Log1p(-1/order) - (math.Log(delta)+math.Log(order))/(order-1)
 	})
 	return max(0, least+renyiSlack*(1+math.Abs(least))), nil
@@ -66,14 +67,14 @@ func (a *Renyi) Epsilon(delta float64) (float64, error) {
 
 // Delta returns a delta with which the composition is (epsilon, delta)-DP: the
 // least over orders a of exp((a-1)(R(a) - epsilon))/(a-1) (1-1/a)^a.
-func (a *Renyi) Delta(epsilon float64) (float64, error) {
+func (a *Renyi) Delta(ctx context.Context, epsilon float64) (float64, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
 		return 0, err
 	}
 	if len(a.parts) == 0 {
 		return 0, nil
 	}
-	least := a.minimise(func(order, r float64) float64 {
+	least := a.minimise(ctx, func(order, r float64) float64 {
 		return (order-1)*(r-epsilon) - math.Log(order-1) + order*math.Log1p(-1/order)
 	})
 	return min(1, max(math.SmallestNonzeroFloat64, math.Exp(least+renyiSlack*(1+math.Abs(least))))), nil
@@ -81,11 +82,11 @@ func (a *Renyi) Delta(epsilon float64) (float64, error) {
 
 // minimise searches orders 1 + e^t: a grid, then a golden section around its
 // best point. Every order gives a valid bound.
-func (a *Renyi) minimise(bound func(order, r float64) float64) float64 {
+func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float64) float64 {
 	least := math.Inf(1)
 	try := func(t float64) float64 {
 		order := 1 + math.Exp(t)
-		r, err := a.At(order)
+		r, err := a.At(ctx, order)
 		if err != nil || math.IsInf(r, 1) {
 			return math.Inf(1)
 		}
@@ -126,8 +127,8 @@ func (a *Renyi) minimise(bound func(order, r float64) float64) float64 {
 // Gaussian, epsilon^2/2 for pure DP, epsilon^2/8 for bounded range (Bun &
 // Steinke 2016; Cesar & Rogers 2021), rounded up. Sampled Gaussians have no
 // finite rho of use and are refused.
-func ZCDP(events []Composed) (float64, error) {
-	if _, err := Compose(events, 1e-3); err != nil { // for its checks
+func ZCDP(ctx context.Context, events []Composed) (float64, error) {
+	if _, err := Compose(ctx, events, 1e-3); err != nil { // for its checks
 		return 0, err
 	}
 	var sum float64

@@ -9,11 +9,11 @@ import (
 
 func renyiAt(t testing.TB, order float64, events ...Composed) float64 {
 	t.Helper()
-	a, err := ComposeRenyi(events)
+	a, err := ComposeRenyi(t.Context(), events)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := a.At(order)
+	v, err := a.At(t.Context(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +39,12 @@ func TestRenyiGoldens(t *testing.T) {
 			t.Errorf("%v, order %v: %v, want %v (%s)", c.event, c.order, got, c.want, c.origin)
 		}
 	}
-	a, err := ComposeRenyi([]Composed{{sampled(t, .7, .01, AddOrRemove), 120}})
+	a, err := ComposeRenyi(t.Context(), []Composed{{sampled(t, .7, .01, AddOrRemove), 120}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// TensorFlow Privacy has 3.2392676 from a list of orders.
-	if e, err := a.Epsilon(1e-5); err != nil || e > 3.2392676 || e < 3.23 {
+	if e, err := a.Epsilon(t.Context(), 1e-5); err != nil || e > 3.2392676 || e < 3.23 {
 		t.Errorf("epsilon %v, %v", e, err)
 	}
 }
@@ -178,22 +178,22 @@ func TestRenyiCoversComposition(t *testing.T) {
 		gaussian, _ := NewGaussian(logUniform(r, 1, 20))
 		events := []Composed{{sampled(t, z, q, AddOrRemove), n}, {laplace, 3}, {gaussian, 2}}
 		delta := logUniform(r, 1e-9, 1e-2)
-		a, err := ComposeRenyi(events)
+		a, err := ComposeRenyi(t.Context(), events)
 		if err != nil {
 			t.Fatal(err)
 		}
-		claimed, err := a.Epsilon(delta)
+		claimed, err := a.Epsilon(t.Context(), delta)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := compose(t, 1e-2, events...).Epsilon(delta)
+		b, err := compose(t, 1e-2, events...).Epsilon(t.Context(), delta)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if claimed < b.Lower || claimed > 3*b.Upper+.5 {
 			t.Errorf("%v, delta %v: Renyi %v, bracket %v", events, delta, claimed, b)
 		}
-		if d, err := a.Delta(claimed); err != nil || d > delta*(1+1e-6) {
+		if d, err := a.Delta(t.Context(), claimed); err != nil || d > delta*(1+1e-6) {
 			t.Errorf("%v: delta(%v) = %v, %v; want %v", events, claimed, d, err, delta)
 		}
 	}
@@ -202,19 +202,19 @@ func TestRenyiCoversComposition(t *testing.T) {
 func TestRenyiRefuses(t *testing.T) {
 	m, _ := NewGaussianMixture(1, []float64{1}, []float64{1})
 	for _, e := range []Composed{{sampled(t, 1, .1, ReplaceOne), 1}, {m, 1}} {
-		if _, err := ComposeRenyi([]Composed{e}); err == nil || !strings.Contains(err.Error(), "no Renyi bound") {
+		if _, err := ComposeRenyi(t.Context(), []Composed{e}); err == nil || !strings.Contains(err.Error(), "no Renyi bound") {
 			t.Errorf("%v: %v", e, err)
 		}
-		if _, err := ZCDP([]Composed{e}); err == nil {
+		if _, err := ZCDP(t.Context(), []Composed{e}); err == nil {
 			t.Errorf("%v: no error from ZCDP", e)
 		}
 	}
-	a, err := ComposeRenyi([]Composed{{sampled(t, 1, .1, AddOrRemove), 1}})
+	a, err := ComposeRenyi(t.Context(), []Composed{{sampled(t, 1, .1, AddOrRemove), 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, order := range []float64{1, .5, math.Inf(1), math.NaN()} {
-		if _, err := a.At(order); err == nil {
+		if _, err := a.At(t.Context(), order); err == nil {
 			t.Errorf("order %v: no error", order)
 		}
 	}
@@ -224,7 +224,7 @@ func TestZCDPOfEvents(t *testing.T) {
 	g, _ := NewGaussian(2)
 	p, _ := NewPure(.5)
 	b, _ := NewBoundedRange(.5)
-	rho, err := ZCDP([]Composed{{g, 4}, {p, 2}, {b, 8}, {sampled(t, 4, 1, ReplaceOne), 2}})
+	rho, err := ZCDP(t.Context(), []Composed{{g, 4}, {p, 2}, {b, 8}, {sampled(t, 4, 1, ReplaceOne), 2}})
 	if want := 4./8 + 2*.125 + 8*.03125 + 2./8; err != nil || math.Abs(rho-want) > 1e-14 || rho < want {
 		t.Errorf("rho = %v, %v; want %v", rho, err, want)
 	}

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -46,7 +47,7 @@ type Schedule struct {
 // NewSchedule checks that all steps, together with Gaussian releases of mu in
 // sum (0 for none), are within the budget by their privacy-loss distributions,
 // and returns them as a schedule.
-func NewSchedule(b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
+func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	if !(mu >= 0) || math.IsInf(mu, 0) {
 		return nil, fmt.Errorf("account: schedule: mu = %v: must be finite and >= 0", mu)
 	}
@@ -60,7 +61,7 @@ func NewSchedule(b Budget, mu float64, steps ...SampledSteps) (*Schedule, error)
 	if s.total == 0 {
 		return nil, fmt.Errorf("account: schedule: must have at least one step")
 	}
-	epsilon, err := composedEpsilon(mu, s.steps, b.relation, b.delta)
+	epsilon, err := composedEpsilon(ctx, mu, s.steps, b.relation, b.delta)
 	if err != nil {
 		return nil, err
 	}
@@ -153,16 +154,16 @@ func composed(mu float64, steps []SampledSteps, factor float64, r Relation) ([]C
 
 // composedEpsilon returns an upper bound on the epsilon at delta of the steps
 // beside Gaussian releases of mu in sum.
-func composedEpsilon(mu float64, steps []SampledSteps, r Relation, delta float64) (float64, error) {
+func composedEpsilon(ctx context.Context, mu float64, steps []SampledSteps, r Relation, delta float64) (float64, error) {
 	events, err := composed(mu, steps, 1, r)
 	if err != nil {
 		return 0, err
 	}
-	c, err := Compose(events, scheduleWidth)
+	c, err := Compose(ctx, events, scheduleWidth)
 	if err != nil {
 		return 0, err
 	}
-	b, err := c.Epsilon(delta)
+	b, err := c.Epsilon(ctx, delta)
 	return b.Upper, err
 }
 
@@ -170,13 +171,13 @@ func composedEpsilon(mu float64, steps []SampledSteps, r Relation, delta float64
 // times the smallest common factor with which the whole is within the budget,
 // beside Gaussian releases of mu in sum. It errs by a few parts in a thousand,
 // to the private side.
-func CalibrateSchedule(b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
+func CalibrateSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	for _, s := range steps {
 		if err := s.validate(); err != nil {
 			return nil, err
 		}
 	}
-	factor, err := CalibrateMultiplier(b.epsilon, b.delta, func(factor float64) ([]Composed, error) {
+	factor, err := CalibrateMultiplier(ctx, b.epsilon, b.delta, func(factor float64) ([]Composed, error) {
 		return composed(mu, steps, factor, b.relation)
 	})
 	if err != nil {
@@ -187,7 +188,7 @@ func CalibrateSchedule(b Budget, mu float64, steps ...SampledSteps) (*Schedule, 
 		for i := range scaled {
 			scaled[i].NoiseMultiplier = steps[i].NoiseMultiplier * factor
 		}
-		s, err := NewSchedule(b, mu, scaled...)
+		s, err := NewSchedule(ctx, b, mu, scaled...)
 		if err == nil || attempt == 3 {
 			return s, err
 		}

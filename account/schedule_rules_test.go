@@ -6,7 +6,7 @@ import "testing"
 // was composed without them.
 func TestScheduleComesFirst(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
-	s, err := NewSchedule(b, 0, SampledSteps{20, .1, 2})
+	s, err := NewSchedule(t.Context(), b, 0, SampledSteps{20, .1, 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestScheduleComesFirst(t *testing.T) {
 func TestScheduleCountsEveryRun(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	epsilon := func(steps ...SampledSteps) float64 {
-		s, err := NewSchedule(b, 0, steps...)
+		s, err := NewSchedule(t.Context(), b, 0, steps...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestScheduleClaimsTheUpperEnd(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	for _, mu := range []float64{0, .3} {
 		steps := []SampledSteps{{2, .05, 100}, {4, .1, 20}}
-		s, err := NewSchedule(b, mu, steps...)
+		s, err := NewSchedule(t.Context(), b, mu, steps...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestScheduleClaimsTheUpperEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fine, err := compose(t, scheduleWidth/100, events...).Epsilon(b.Delta())
+		fine, err := compose(t, scheduleWidth/100, events...).Epsilon(t.Context(), b.Delta())
 		if err != nil {
 			t.Fatal(err)
 		}

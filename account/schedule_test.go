@@ -9,7 +9,7 @@ import (
 func TestScheduleCountsAndCovers(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	steps := []SampledSteps{{20, .1, 2}, {30, .2, 1}}
-	s, err := NewSchedule(b, .05, steps...)
+	s, err := NewSchedule(t.Context(), b, .05, steps...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestScheduleIsWithinItsBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, mu := range []float64{0, b.Mu() / 2} {
-			s, err := CalibrateSchedule(b, mu, SampledSteps{1, .1, 50}, SampledSteps{2, .3, 20})
+			s, err := CalibrateSchedule(t.Context(), b, mu, SampledSteps{1, .1, 50}, SampledSteps{2, .3, 20})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,18 +89,18 @@ func TestScheduleIsWithinItsBudget(t *testing.T) {
 			for i := range steps {
 				steps[i].NoiseMultiplier *= .98
 			}
-			if _, err := NewSchedule(b, mu, steps...); err == nil {
+			if _, err := NewSchedule(t.Context(), b, mu, steps...); err == nil {
 				t.Errorf("%v mu %v: two percent less noise was accepted", relation, mu)
 			}
 		}
 	}
 	b := mustBudget(t, 1, 1e-6)
-	if _, err := CalibrateSchedule(b, b.Mu()*1.01, SampledSteps{1, .1, 5}); err == nil {
+	if _, err := CalibrateSchedule(t.Context(), b, b.Mu()*1.01, SampledSteps{1, .1, 5}); err == nil {
 		t.Error("a schedule beside more than the whole budget")
 	}
 	// Sampling everybody is the Gaussian mechanism: twice the contribution under
 	// replace-one.
-	s, err := CalibrateSchedule(b, 0, SampledSteps{1, 1, 4})
+	s, err := CalibrateSchedule(t.Context(), b, 0, SampledSteps{1, 1, 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +108,10 @@ func TestScheduleIsWithinItsBudget(t *testing.T) {
 		t.Errorf("multiplier %v for full batches, want 2 sqrt(4)/mu = %v", z, 2*2/b.Mu())
 	}
 	for _, bad := range []SampledSteps{{}, {1, 0, 1}, {1, 2, 1}, {math.NaN(), .1, 1}, {1, .1, 0}} {
-		if _, err := NewSchedule(b, 0, bad); err == nil {
+		if _, err := NewSchedule(t.Context(), b, 0, bad); err == nil {
 			t.Errorf("%+v accepted", bad)
 		}
-		if _, err := CalibrateSchedule(b, 0, bad); err == nil {
+		if _, err := CalibrateSchedule(t.Context(), b, 0, bad); err == nil {
 			t.Errorf("%+v calibrated", bad)
 		}
 	}

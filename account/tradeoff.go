@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -22,13 +23,13 @@ const tradeoffLeast = 1e-9
 // Lower is the one to claim: no attack does better. It is taken at some
 // epsilons only; Upper bounds delta between them from below by the secants of
 // a convex function.
-func (c *Composition) TradeOff(alphas []float64) ([]Bracket, error) {
+func (c *Composition) TradeOff(ctx context.Context, alphas []float64) ([]Bracket, error) {
 	for i, a := range alphas {
 		if !(a >= 0 && a <= 1) {
 			return nil, fmt.Errorf("account: alphas[%d] = %v: must be within [0, 1]", i, a)
 		}
 	}
-	last, err := c.Epsilon(tradeoffLeast)
+	last, err := c.Epsilon(ctx, tradeoffLeast)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (c *Composition) TradeOff(alphas []float64) ([]Bracket, error) {
 	var delta []Bracket
 	for k := range tradeoffPoints + 1 {
 		epsilon := last.Upper * float64(k) / tradeoffPoints
-		d, err := c.Delta(epsilon)
+		d, err := c.Delta(ctx, epsilon)
 		if err != nil {
 			return nil, err
 		}

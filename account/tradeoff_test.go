@@ -8,7 +8,7 @@ import (
 func TestTradeOffOfGaussian(t *testing.T) {
 	g, _ := NewGaussian(1)
 	alphas := []float64{0, 1e-4, .01, .05, .2, .5, .8, .99, 1}
-	got, err := compose(t, 1e-3, Composed{g, 1}).TradeOff(alphas)
+	got, err := compose(t, 1e-3, Composed{g, 1}).TradeOff(t.Context(), alphas)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestTradeOffOfResponse(t *testing.T) {
 	const e = .7
 	m, _ := NewPure(e)
 	alphas := []float64{.1, .3, .5, .9}
-	got, err := compose(t, 1e-2, Composed{m, 1}).TradeOff(alphas)
+	got, err := compose(t, 1e-2, Composed{m, 1}).TradeOff(t.Context(), alphas)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestTradeOffOfResponse(t *testing.T) {
 			t.Errorf("alpha %v: %v, want %v", alpha, b, want)
 		}
 	}
-	if _, err := compose(t, 1e-3, Composed{m, 1}).TradeOff([]float64{1.1}); err == nil {
+	if _, err := compose(t, 1e-3, Composed{m, 1}).TradeOff(t.Context(), []float64{1.1}); err == nil {
 		t.Error("alpha 1.1: no error")
 	}
 }

@@ -212,7 +212,7 @@ func TestLowerBoundOfSamples(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, sampling := range []float64{.5, 1} {
 			b := auditBudget(t, epsilon, relation)
-			schedule, err := account.CalibrateSchedule(b, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: sampling, Count: 1})
+			schedule, err := account.CalibrateSchedule(t.Context(), b, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: sampling, Count: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

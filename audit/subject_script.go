@@ -310,7 +310,7 @@ func (s *script) passes(ctx context.Context, o Oracle) (any, error) {
 // sampled asks Poisson samples.
 func (s *script) sampled(base Subject, name string) (Subject, error) {
 	forms := append(vectors(), numbers()...)
-	schedule, err := account.CalibrateSchedule(base.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
+	schedule, err := account.CalibrateSchedule(context.Background(), base.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
 	if err != nil {
 		return base, err
 	}

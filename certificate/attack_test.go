@@ -110,7 +110,7 @@ func TestSimulatedIsNeverVerified(t *testing.T) {
 	p := params(t)
 	p.Coins, p.Events = Simulated, events(t, true)
 	c := mustNew(t, p)
-	if _, err := c.Verify(); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "protects nobody") {
+	if _, err := c.Verify(t.Context()); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "protects nobody") {
 		t.Errorf("simulated coins: %v", err)
 	}
 	// All but the word changed, then the word alone.

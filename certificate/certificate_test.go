@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 	if got.Claim() != claim {
 		t.Errorf("claim %+v", got.Claim())
 	}
-	report, err := got.Verify()
+	report, err := got.Verify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestNewVerifies(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		report, err := c.Verify()
+		report, err := c.Verify(t.Context())
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -182,14 +182,14 @@ func TestImmutable(t *testing.T) {
 	if diff := cmp.Diff(again, c, cmp.AllowUnexported(Certificate{}, document{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := c.Verify(); err != nil {
+	if _, err := c.Verify(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestZeroCertificate(t *testing.T) {
 	var c Certificate
-	if _, err := c.Verify(); !errors.Is(err, ErrAltered) {
+	if _, err := c.Verify(t.Context()); !errors.Is(err, ErrAltered) {
 		t.Errorf("verifies: %v", err)
 	}
 	if err := c.Write(filepath.Join(t.TempDir(), "c")); err == nil {

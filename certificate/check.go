@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -15,7 +16,7 @@ const maxRecords = 1 << 53
 
 // check reports whether the claim follows from what is recorded, whatever the
 // coins. It returns epsilon recomputed from mu and delta.
-func (d *document) check() (epsilon float64, err error) {
+func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	switch d.Basis {
 	case BasisGaussianFilter:
 		if len(d.Schedule) > 0 {
@@ -29,7 +30,7 @@ func (d *document) check() (epsilon float64, err error) {
 		}
 		epsilon, err = d.Claim.check()
 	case BasisSchedule:
-		epsilon, err = d.checkSchedule()
+		epsilon, err = d.checkSchedule(ctx)
 	default:
 		return 0, unsound("basis", strconv.Quote(d.Basis), "must be %q or %q", BasisGaussianFilter, BasisSchedule)
 	}
@@ -74,13 +75,16 @@ func (c Claim) check() (epsilon float64, err error) {
 
 // checkSchedule recomputes epsilon from the schedule and has a ledger that
 // follows it admit the events again.
-func (d *document) checkSchedule() (epsilon float64, err error) {
+func (d *document) checkSchedule(ctx context.Context) (epsilon float64, err error) {
 	c := d.Claim
 	budget, err := account.NewBudget(c.Epsilon, c.Delta, c.Relation)
 	if err != nil {
 		return 0, fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
 	}
-	schedule, err := account.NewSchedule(budget, c.Mu, d.Schedule...)
+	schedule, err := account.NewSchedule(ctx, budget, c.Mu, d.Schedule...)
+	if err != nil && ctx.Err() != nil {
+		return 0, ctx.Err() // nothing is known of the certificate
+	}
 	if err != nil {
 		return 0, fmt.Errorf("certificate: schedule: %w: %w", ErrUnsound, err)
 	}

@@ -1,6 +1,7 @@
 package certificate_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	report, err := read.Verify()
+	report, err := read.Verify(context.Background())
 	switch {
 	case errors.Is(err, certificate.ErrAltered), errors.Is(err, certificate.ErrUnsound):
 		log.Fatal("do not rely on it: ", err)

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -70,7 +71,7 @@ func verdict(data []byte) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Verify()
+	return c.Verify(context.Background())
 }
 
 // kindOf names the sentinel of an error; every failure must have exactly one.

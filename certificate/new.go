@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -77,7 +78,7 @@ func New(p Params) (*Certificate, error) {
 		return nil, fmt.Errorf("certificate: events: %w: %w", ErrUnsound, err)
 	}
 	d.Charged = total
-	if _, err := d.check(); err != nil {
+	if _, err := d.check(context.Background()); err != nil {
 		return nil, err
 	}
 	text, err := d.encode()

@@ -99,10 +99,10 @@ func FuzzVerify(f *testing.F) {
 			return
 		}
 		// Behind the checksum, which random changes do not get past.
-		if _, err := c.doc.check(); err != nil && kindOf(t, err) != ErrUnsound {
+		if _, err := c.doc.check(t.Context()); err != nil && kindOf(t, err) != ErrUnsound {
 			t.Fatal(err)
 		}
-		report, err := c.Verify()
+		report, err := c.Verify(t.Context())
 		if err != nil {
 			kindOf(t, err)
 			return

@@ -13,7 +13,7 @@ import (
 func scheduled(t testing.TB) *Certificate {
 	t.Helper()
 	p := params(t)
-	schedule, err := account.NewSchedule(p.Budget, .05,
+	schedule, err := account.NewSchedule(t.Context(), p.Budget, .05,
 		account.SampledSteps{NoiseMultiplier: 4, Sampling: .25, Count: 2},
 		account.SampledSteps{NoiseMultiplier: 8, Sampling: .5, Count: 3})
 	if err != nil {
@@ -38,7 +38,7 @@ func scheduled(t testing.TB) *Certificate {
 }
 
 func TestScheduleVerifies(t *testing.T) {
-	r, err := scheduled(t).Verify()
+	r, err := scheduled(t).Verify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestStabilityIsToldAsTrusted(t *testing.T) {
 	if !bytes.Contains(c.text, []byte("\"basis\": \"stability\",\n      \"loss\": \"huber(0.5)\"")) {
 		t.Errorf("no basis and loss in\n%s", c.text)
 	}
-	r, err := c.Verify()
+	r, err := c.Verify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestStabilityIsToldAsTrusted(t *testing.T) {
 	if err != nil || !slices.Equal(again.Events(), c.Events()) {
 		t.Errorf("read back: %+v, %v", again.Events(), err)
 	}
-	if r, err := mustNew(t, params(t)).Verify(); err != nil || r.Stable != 0 || strings.Contains(r.String(), "stability") {
+	if r, err := mustNew(t, params(t)).Verify(t.Context()); err != nil || r.Stable != 0 || strings.Contains(r.String(), "stability") {
 		t.Errorf("a run without: %+v, %v", r, err)
 	}
 }

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -21,14 +22,14 @@ import (
 //   - that the coins were secret, and that relation, basis, counts and names are
 //     those a guarantee can be stated for.
 //
-// Any failure but the first is [ErrUnsound]. See the package comment for what a
+// Any failure but the first is [ErrUnsound]; a cancelled context is its own error. See the package comment for what a
 // verified certificate does not prove.
-func (c *Certificate) Verify() (*Report, error) {
+func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 	if err := c.checkSeal(); err != nil {
 		return nil, err
 	}
 	d := &c.doc
-	epsilon, err := d.check()
+	epsilon, err := d.check(ctx)
 	if err != nil {
 		return nil, err
 	}

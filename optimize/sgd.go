@@ -84,7 +84,7 @@ func (c SGD) Plan(p Problem, s Size, b account.Budget) (*SGDPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	schedule, err := account.CalibrateSchedule(b, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: c.Sampling, Count: c.Steps})
+	schedule, err := account.CalibrateSchedule(context.Background(), b, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: c.Sampling, Count: c.Steps})
 	if err != nil {
 		return nil, err
 	}

@@ -210,7 +210,7 @@ func TestSampledRules(t *testing.T) {
 		t.Error("ran on an oracle that draws no samples")
 	}
 	// A schedule that ends early ends the run with what was reached.
-	short, err := account.NewSchedule(b, 0, account.SampledSteps{NoiseMultiplier: 50, Sampling: .1, Count: 1})
+	short, err := account.NewSchedule(t.Context(), b, 0, account.SampledSteps{NoiseMultiplier: 50, Sampling: .1, Count: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -44,7 +45,7 @@ func (c SpiderBoost) PlanBatches(p Problem, s Size, b account.Budget, batches Ba
 			})
 		}
 	}
-	if plan.schedule, err = account.CalibrateSchedule(b, 0, steps...); err != nil {
+	if plan.schedule, err = account.CalibrateSchedule(context.Background(), b, 0, steps...); err != nil {
 		return nil, err
 	}
 	equivalent := func(i int) float64 {

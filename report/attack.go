@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -60,7 +61,7 @@ func pairPower(epsilon, delta, alarm float64) float64 {
 	return 1 - max(0, 1-delta-gain, math.Exp(-epsilon)*(1-delta-alarm))
 }
 
-func (f *Fit) attack() (attack, error) {
+func (f *Fit) attack(ctx context.Context) (attack, error) {
 	c := f.Certificate.Claim()
 	a := attack{alarms: alarms(), relation: c.Relation}
 	if f.Certificate.Basis() != certificate.BasisSchedule {
@@ -75,18 +76,18 @@ func (f *Fit) attack() (attack, error) {
 	if err != nil {
 		return a, err
 	}
-	composition, err := account.Compose(parts, 1e-3)
+	composition, err := account.Compose(ctx, parts, 1e-3)
 	if err != nil {
 		return a, err
 	}
-	curve, err := composition.TradeOff(a.alarms)
+	curve, err := composition.TradeOff(ctx, a.alarms)
 	if err != nil {
 		return a, err
 	}
 	for _, b := range curve {
 		a.detected = append(a.detected, min(1, 1-b.Lower))
 	}
-	zero, err := composition.Delta(0)
+	zero, err := composition.Delta(ctx, 0)
 	a.right = min(1, (1+zero.Upper)/2)
 	return a, err
 }

@@ -58,12 +58,12 @@ func TestScheduledAttackIsNoKinder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := account.Compose([]account.Composed{{Mechanism: m, Count: 1}}, 1e-3)
+	c, err := account.Compose(t.Context(), []account.Composed{{Mechanism: m, Count: 1}}, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := attack{alarms: alarms()}
-	curve, err := c.TradeOff(a.alarms)
+	curve, err := c.TradeOff(t.Context(), a.alarms)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,11 +48,11 @@ func TestBrowserShowsPages(t *testing.T) {
 		}
 		return string(out)
 	}
-	fit, err := ReadFit(people(t, `<script>document.write(1)</script>`, 30).write(t))
+	fit, err := ReadFit(t.Context(), people(t, `<script>document.write(1)</script>`, 30).write(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitted, err := fit.Page()
+	fitted, err := fit.Page(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

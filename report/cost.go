@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -8,7 +9,7 @@ import (
 )
 
 // cost says what the run cost and what that means.
-func (f *Fit) cost(a attack) Section {
+func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
 	neighbours := "a table with one row replaced by any other; the number of rows is public"
 	if c.Relation == account.AddOrRemove {
@@ -41,7 +42,7 @@ func (f *Fit) cost(a attack) Section {
 	} else if len(f.Certificate.Events()) > 0 {
 		s.Parts = append(s.Parts, f.chargePlot())
 	}
-	s.Parts = append(s.Parts, f.ledger()...)
+	s.Parts = append(s.Parts, f.ledger(ctx)...)
 	return s
 }
 
@@ -92,7 +93,7 @@ func (f *Fit) scheduleTable() Table {
 
 // ledger says what this table has been charged besides, as far as the folder
 // knows.
-func (f *Fit) ledger() []Part {
+func (f *Fit) ledger(ctx context.Context) []Part {
 	own, ok := f.own()
 	if !ok {
 		return []Part{Note("The folder’s ledger does not hold this fit’s reservation: what other fits of the same table cost is not known here. Every fit costs a budget of its own.")}
@@ -127,7 +128,7 @@ func (f *Fit) ledger() []Part {
 	parts := []Part{t}
 	if len(same) > 1 {
 		c := f.Certificate.Claim()
-		if epsilon, ok := together(same, c.Delta); ok {
+		if epsilon, ok := together(ctx, same, c.Delta); ok {
 			parts = append(parts, Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: that is what a person in it has been charged.", len(same), Above(epsilon, 4), exact(c.Delta))))
 		} else {
 			parts = append(parts, Note(fmt.Sprintf("This table has been fitted %d times, under relations that do not compose: the guarantees add up.", len(same))))

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -70,7 +71,7 @@ type measured struct {
 
 // ReadFit reads a fit's folder. The certificate must verify, and the model must
 // be the one it speaks of: errors are those of package certificate.
-func ReadFit(dir string) (*Fit, error) {
+func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	text, err := os.ReadFile(filepath.Join(dir, certificateFile))
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func ReadFit(dir string) (*Fit, error) {
 	for _, name := range []string{certificateFile, modelFile, ledgerFile} {
 		f.files = append(f.files, filepath.Join(dir, name))
 	}
-	if err := f.certify(text); err != nil {
+	if err := f.certify(ctx, text); err != nil {
 		return nil, err
 	}
 	if f.Certificate.ModelSHA256() != "" {
@@ -108,11 +109,11 @@ func ReadFit(dir string) (*Fit, error) {
 	return f, nil
 }
 
-func (f *Fit) certify(text []byte) (err error) {
+func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 	if f.Certificate, err = certificate.Parse(text); err != nil {
 		return err
 	}
-	if f.verified, err = f.Certificate.Verify(); err != nil {
+	if f.verified, err = f.Certificate.Verify(ctx); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(text)
@@ -136,11 +137,11 @@ func (f *Fit) certify(text []byte) (err error) {
 func (f *Fit) Files() []string { return slices.Clone(f.files) }
 
 // Page makes the page of a fit.
-func (f *Fit) Page() (Page, error) {
+func (f *Fit) Page(ctx context.Context) (Page, error) {
 	if f.verified == nil {
 		return Page{}, errors.New("report: fit: must be made by ReadFit")
 	}
-	attack, err := f.attack()
+	attack, err := f.attack(ctx)
 	if err != nil {
 		return Page{}, fmt.Errorf("report: %w", err)
 	}
@@ -150,7 +151,7 @@ func (f *Fit) Page() (Page, error) {
 		Title: f.title(),
 		Lead: fmt.Sprintf("Trained on %s rows with (ε = %s, δ = %s)-differential privacy. %s",
 			Number(float64(f.Certificate.Records())), exact(claim.Epsilon), exact(claim.Delta), attack.guess()),
-		Sections: []Section{f.asked(), f.cost(attack)},
+		Sections: []Section{f.asked(), f.cost(ctx, attack)},
 		Foot: fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit. Nothing on this page was computed from the table: making or reading it costs no privacy.",
 			f.Certificate.Software()),
 	}

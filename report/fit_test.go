@@ -111,7 +111,7 @@ func TestScheduledFit(t *testing.T) {
 	f := people(t, "p", 4)
 	steps := account.SampledSteps{NoiseMultiplier: 3, Sampling: .1, Count: 4}
 	f.budget = budget(t, account.AddOrRemove)
-	schedule, err := account.NewSchedule(f.budget, 0, steps)
+	schedule, err := account.NewSchedule(t.Context(), f.budget, 0, steps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,11 +126,11 @@ func TestScheduledFit(t *testing.T) {
 	}
 	f.algorithm.Name = "dp-sgd"
 	dir := f.write(t)
-	read, err := ReadFit(dir)
+	read, err := ReadFit(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := read.attack()
+	a, err := read.attack(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestRefusesWhatDoesNotVerify(t *testing.T) {
 	} {
 		dir := f.write(t)
 		alter(dir, c.file, c.before, c.after)
-		if _, err := ReadFit(dir); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if _, err := ReadFit(t.Context(), dir); err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s with %s: %v", c.file, c.after, err)
 		}
 	}
@@ -201,11 +201,11 @@ func TestRefusesWhatDoesNotVerify(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadFit(dir); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := ReadFit(t.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("without %s: %v", file, err)
 		}
 	}
-	if _, err := new(Fit).Page(); err == nil {
+	if _, err := new(Fit).Page(t.Context()); err == nil {
 		t.Error("the zero Fit has a page")
 	}
 }
@@ -229,11 +229,11 @@ func TestGradientNormsAreDrawn(t *testing.T) {
 	kept := people(t, "p", 3)
 	kept.algorithm.Plan = bytes.Replace(kept.algorithm.Plan, []byte("{"),
 		[]byte(`{"gradient_norms":[0.3,0.1,0.05],"measured":{"loss":0.4321,"loss_sigma":0.01,"gradient_norm":0.0123,"gradient_sigma":0.002},`), 1)
-	f, err := ReadFit(kept.write(t))
+	f, err := ReadFit(t.Context(), kept.write(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := f.Page()
+	page, err := f.Page(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,11 +255,11 @@ func TestLargeFit(t *testing.T) {
 		}
 		f.schema.Columns = append(f.schema.Columns, c)
 	}
-	read, err := ReadFit(f.write(t))
+	read, err := ReadFit(t.Context(), f.write(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := read.Page()
+	page, err := read.Page(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,11 +161,11 @@ func entries(b account.Budget, data ...string) string {
 // fitPage reads a folder and renders its page: what it says, and its elements.
 func fitPage(t testing.TB, dir string) (text string, nodes []node) {
 	t.Helper()
-	f, err := ReadFit(dir)
+	f, err := ReadFit(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := f.Page()
+	page, err := f.Page(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -100,7 +101,7 @@ func composeSchedule(schedule []account.SampledSteps, mu float64, r account.Rela
 
 // together returns an epsilon of all reservations at a delta; ok is false where
 // they do not compose, as under different relations.
-func together(list []Reservation, delta float64) (epsilon float64, ok bool) {
+func together(ctx context.Context, list []Reservation, delta float64) (epsilon float64, ok bool) {
 	var all []account.Composed
 	for _, r := range list {
 		parts, err := r.composed()
@@ -109,11 +110,11 @@ func together(list []Reservation, delta float64) (epsilon float64, ok bool) {
 		}
 		all = append(all, parts...)
 	}
-	c, err := account.Compose(all, 1e-3)
+	c, err := account.Compose(ctx, all, 1e-3)
 	if err != nil {
 		return 0, false
 	}
-	b, err := c.Epsilon(delta)
+	b, err := c.Epsilon(ctx, delta)
 	return b.Upper, err == nil
 }
 

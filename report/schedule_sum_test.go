@@ -21,15 +21,15 @@ func TestSampledFitsCostTheirSchedules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := account.Compose([]account.Composed{{Mechanism: m, Count: 2 * steps}}, 1e-3)
+	c, err := account.Compose(t.Context(), []account.Composed{{Mechanism: m, Count: 2 * steps}}, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := c.Epsilon(delta)
+	want, err := c.Epsilon(t.Context(), delta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, ok := together(list, delta)
+	got, ok := together(t.Context(), list, delta)
 	if !ok || !(got >= want.Lower && got <= want.Upper*1.002) {
 		t.Errorf("together: epsilon %v (%v): want %v to %v", got, ok, want.Lower, want.Upper)
 	}
@@ -43,7 +43,7 @@ func TestTrustIsCited(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.events = []account.Event{e}
-	read, err := ReadFit(f.write(t))
+	read, err := ReadFit(t.Context(), f.write(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func (s scene) wholeFiles(t *testing.T, before, after state) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Verify(); err != nil {
+	if _, err := c.Verify(t.Context()); err != nil {
 		t.Errorf("certificate: %v", err)
 	}
 	// Between the new model and its certificate the old certificate must not

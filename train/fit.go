@@ -368,7 +368,7 @@ func (f *Fitted) watch(next func(Step)) func(Step) {
 // Sum returns an epsilon of this fit and the earlier ones together, at this
 // fit's delta: Gaussian budgets and schedules are composed by their privacy-loss
 // distributions. ok is false when they do not share a relation.
-func (f *Fitted) Sum() (epsilon float64, ok bool) {
+func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	var all []account.Composed
 	for _, e := range append([]Entry{f.entry}, f.Earlier...) {
 		if e.Relation != f.Budget.Relation() {
@@ -380,11 +380,11 @@ func (f *Fitted) Sum() (epsilon float64, ok bool) {
 		}
 		all = append(all, parts...)
 	}
-	c, err := account.Compose(all, 1e-3)
+	c, err := account.Compose(ctx, all, 1e-3)
 	if err != nil {
 		return 0, false
 	}
-	b, err := c.Epsilon(f.Budget.Delta())
+	b, err := c.Epsilon(ctx, f.Budget.Delta())
 	return b.Upper, err == nil
 }
 

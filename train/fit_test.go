@@ -20,7 +20,7 @@ func verified(t *testing.T, f *Fitted) *certificate.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := cert.Verify()
+	report, err := cert.Verify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestSum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := f.Sum(); !ok || math.Abs(got-want) > 1e-9*want || len(f.Earlier) != k-1 {
+		if got, ok := f.Sum(t.Context()); !ok || math.Abs(got-want) > 1e-9*want || len(f.Earlier) != k-1 {
 			t.Errorf("fit %d: epsilon %v, %v, %d earlier: must be %v", k, got, ok, len(f.Earlier), want)
 		}
 	}
@@ -284,7 +284,7 @@ func TestSum(t *testing.T) {
 		t.Errorf("folder %s", f.Folder)
 	}
 	f.Earlier[0].Relation = account.AddOrRemove
-	if _, ok := f.Sum(); ok {
+	if _, ok := f.Sum(t.Context()); ok {
 		t.Error("a sum over two relations")
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -43,7 +44,7 @@ contribution, under both relations: replacing a record moves a sum by up to 2C,
 and that is accounted for here.`
 }
 
-func (a *accountCommand) Run(c *console) error {
+func (a *accountCommand) Run(ctx context.Context, c *console) error {
 	relation, events, err := a.events()
 	if err != nil {
 		return err
@@ -56,16 +57,16 @@ func (a *accountCommand) Run(c *console) error {
 			return err
 		}
 	}
-	composition, err := account.Compose(events, a.Width)
+	composition, err := account.Compose(ctx, events, a.Width)
 	if err != nil {
 		return err
 	}
-	rows, err := a.accountants(composition, events)
+	rows, err := a.accountants(ctx, composition, events)
 	if err != nil {
 		return err
 	}
 	if a.Plot != "" {
-		if err := plotCurve(a.Plot, composition); err != nil {
+		if err := plotCurve(ctx, a.Plot, composition); err != nil {
 			return err
 		}
 	}
@@ -117,28 +118,28 @@ type accounted struct {
 
 // accountants asks them all, the exact one first. What an accountant cannot say
 // is said beside it.
-func (a *accountCommand) accountants(c *account.Composition, events []account.Composed) ([]accounted, error) {
+func (a *accountCommand) accountants(ctx context.Context, c *account.Composition, events []account.Composed) ([]accounted, error) {
 	unknown := account.Bracket{Lower: math.NaN(), Upper: math.NaN()}
 	exact := accounted{name: "pld", remark: "privacy-loss distributions; both ends certified"}
 	renyi := accounted{name: "rdp", remark: "Renyi orders; an upper bound", bracket: unknown}
 	zcdp := accounted{name: "zcdp", remark: "zero-concentrated; an upper bound", bracket: unknown}
 	var rho float64
-	rho, zcdp.err = account.ZCDP(events)
-	orders, err := account.ComposeRenyi(events)
+	rho, zcdp.err = account.ZCDP(ctx, events)
+	orders, err := account.ComposeRenyi(ctx, events)
 	if renyi.err = err; err == nil {
 		if a.Delta != nil {
-			renyi.bracket.Upper, renyi.err = orders.Epsilon(*a.Delta)
+			renyi.bracket.Upper, renyi.err = orders.Epsilon(ctx, *a.Delta)
 		} else {
-			renyi.bracket.Upper, renyi.err = orders.Delta(*a.Epsilon)
+			renyi.bracket.Upper, renyi.err = orders.Delta(ctx, *a.Epsilon)
 		}
 	}
 	if a.Delta != nil {
-		exact.bracket, err = c.Epsilon(*a.Delta)
+		exact.bracket, err = c.Epsilon(ctx, *a.Delta)
 		if zcdp.err == nil {
 			zcdp.bracket.Upper, zcdp.err = account.ZCDPEpsilon(rho, *a.Delta)
 		}
 	} else {
-		exact.bracket, err = c.Delta(*a.Epsilon)
+		exact.bracket, err = c.Delta(ctx, *a.Epsilon)
 		if zcdp.err == nil {
 			zcdp.bracket.Upper, zcdp.err = account.ZCDPDelta(rho, *a.Epsilon)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -13,8 +14,8 @@ import (
 
 // plotCurve draws the upper end of delta over epsilon, delta on a logarithmic
 // scale, from epsilon 0 to where delta is 1e-12.
-func plotCurve(path string, c *account.Composition) error {
-	last, err := c.Epsilon(1e-12)
+func plotCurve(ctx context.Context, path string, c *account.Composition) error {
+	last, err := c.Epsilon(ctx, 1e-12)
 	if err != nil {
 		return err
 	}
@@ -22,7 +23,7 @@ func plotCurve(path string, c *account.Composition) error {
 	var curve plotter.XYs
 	for i := range points + 1 {
 		epsilon := last.Upper * float64(i) / points
-		b, err := c.Delta(epsilon)
+		b, err := c.Delta(ctx, epsilon)
 		if err != nil {
 			return err
 		}

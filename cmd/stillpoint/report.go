@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -24,12 +25,12 @@ is not opened, so the page costs no privacy and may be published. A certificate
 that does not verify, or a model it does not speak of, is refused (exit code 4).`
 }
 
-func (r *reportCommand) Run(c *console) error {
-	fit, err := report.ReadFit(r.Dir)
+func (r *reportCommand) Run(ctx context.Context, c *console) error {
+	fit, err := report.ReadFit(ctx, r.Dir)
 	if err != nil {
 		return err
 	}
-	page, err := fit.Page()
+	page, err := fit.Page(ctx)
 	if err != nil {
 		return err
 	}

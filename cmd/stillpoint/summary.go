@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -70,7 +71,7 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 }
 
 // summary says what a fit released and what it cost.
-func summary(c *train.Config, f *train.Fitted) string {
+func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
@@ -94,19 +95,19 @@ func summary(c *train.Config, f *train.Fitted) string {
 	}
 	line("recheck", "stillpoint verify %s", f.CertificatePath)
 	if n := len(f.Earlier); n > 0 {
-		line("together", "%s", together(f, n))
+		line("together", "%s", together(ctx, f, n))
 	} else {
 		line("note", "fitting %s again costs a second budget", c.Data)
 	}
 	return b.String()
 }
 
-func together(f *train.Fitted, n int) string {
+func together(ctx context.Context, f *train.Fitted, n int) string {
 	fits := "1 earlier fit"
 	if n > 1 {
 		fits = fmt.Sprintf("%d earlier fits", n)
 	}
-	epsilon, ok := f.Sum()
+	epsilon, ok := f.Sum(ctx)
 	if !ok {
 		return fmt.Sprintf("with %s of this table under another relation: add the guarantees", fits)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/certificate"
@@ -21,12 +22,12 @@ edit the file can also recompute it, so get the certificate from somebody you
 trust. Exit code 4 means refused.`
 }
 
-func (v *verifyCommand) Run(c *console) error {
+func (v *verifyCommand) Run(ctx context.Context, c *console) error {
 	cert, err := certificate.Read(v.Certificate)
 	if err != nil {
 		return err
 	}
-	report, err := cert.Verify()
+	report, err := cert.Verify(ctx)
 	if err != nil {
 		return err
 	}

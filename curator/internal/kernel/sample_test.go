@@ -15,7 +15,7 @@ import (
 
 func schedule(t testing.TB, b account.Budget, steps ...account.SampledSteps) *account.Schedule {
 	t.Helper()
-	s, err := account.NewSchedule(b, 0, steps...)
+	s, err := account.NewSchedule(t.Context(), b, 0, steps...)
 	if err != nil {
 		t.Fatal(err)
 	}
