@@ -37,6 +37,7 @@ var layers = map[string]struct {
 	"curator/internal/noise":  {local: kernelMay, barred: randomness},
 	"curator/internal/kernel": {local: kernelMay, barred: randomness},
 	"internal/durable":        {},
+	"silence":                 {others: []string{"golang.org/x/sys"}},
 	"internal/table":          {local: []string{"dataset"}},
 	"stationarity":            {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
 	"experiment":              {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
@@ -45,7 +46,7 @@ var layers = map[string]struct {
 	"model":                   {local: []string{"loss", "dataset", "internal/table", "internal/durable"}},
 	"certificate":             {local: []string{"account", "internal/durable"}},
 	"train":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "github.com/gofrs/flock"}},
-	"cmd/stillpoint":          {local: []string{"train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
+	"cmd/stillpoint":          {local: []string{"silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
 }
 
 // kernelMay is what everything below curator may import.
@@ -69,7 +70,7 @@ var testLocal = map[string][]string{
 
 var testOthers = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "gonum.org/v1/gonum",
-	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "github.com/goccy/go-yaml",
+	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
 }
 
 type listed struct {

@@ -63,15 +63,20 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() {
-		fmt.Fprintln(c.err, "stopping; what was reached will be saved, unless a second Ctrl-C ends this at once")
-	})()
+	stopping := func() bool { return true }
+	defer func() { stopping() }()
 	p := newProgress(c.err)
 	fmt.Fprintf(c.err, "reading %s\n", config.DataPath())
 	fitted, err := config.Fit(ctx, train.Options{
 		Out: f.Out, Overwrite: f.Overwrite, Software: software(),
-		Planned: func(planned train.Planned) { p.planned(c.err, planned) },
-		Step:    p.step,
+		Planned: func(planned train.Planned) {
+			p.planned(c.err, planned)
+			c.saving()
+			stopping = context.AfterFunc(ctx, func() {
+				fmt.Fprintln(c.err, "stopping; what was reached will be saved, unless a second Ctrl-C ends this at once")
+			})
+		},
+		Step: p.step,
 	})
 	p.finish()
 	if fitted == nil {

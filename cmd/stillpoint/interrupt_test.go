@@ -39,6 +39,12 @@ func startSlow(t *testing.T) *running {
 		"slow.yaml":   peopleYAML + "train: {algorithm: gd, steps: 1000000}\n",
 	})
 	r.cmd = exec.Command("stillpoint", "fit", "slow.yaml", "--out", "out")
+	r.start(t)
+	return r
+}
+
+func (r *running) start(t *testing.T) {
+	t.Helper()
 	r.cmd.Dir, r.cmd.Stdout = r.dir, &r.stdout
 	pipe, err := r.cmd.StderrPipe()
 	if err != nil {
@@ -55,7 +61,6 @@ func startSlow(t *testing.T) *running {
 			r.mu.Unlock()
 		}
 	})
-	return r
 }
 
 func (r *running) messages() string {
@@ -87,6 +92,11 @@ func (r *running) end(t *testing.T, s os.Signal) *os.ProcessState {
 	if err := r.cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
+	return r.finish()
+}
+
+// finish waits for the process.
+func (r *running) finish() *os.ProcessState {
 	timer := time.AfterFunc(patience, func() { r.cmd.Process.Kill() })
 	defer timer.Stop()
 	r.read.Wait()
@@ -169,4 +179,64 @@ func TestKilled(t *testing.T) {
 		t.Errorf("ledger %+v", entries)
 	}
 	succeeds(t, r.dir, "verify", "out/certificate.json", "--model", "out/model.json")
+}
+
+// A signal that is ignored when the process starts, as nohup and a shell's
+// background jobs have it, stays ignored; one that is not is heeded.
+func TestIgnoredSignalsStayIgnored(t *testing.T) {
+	const background = "INT QUIT"
+	for _, test := range []struct {
+		ignored string
+		sent    syscall.Signal
+		want    string
+	}{
+		{"HUP", syscall.SIGHUP, "terminated"},
+		{background, syscall.SIGINT, "terminated"},
+		{background, syscall.SIGQUIT, "terminated"},
+		{"HUP", syscall.SIGINT, "interrupt"},
+		{background, syscall.SIGHUP, "hangup"},
+		{"HUP", syscall.SIGQUIT, "ended by a signal: quit"},
+	} {
+		r := &running{dir: t.TempDir(), cmd: exec.Command("sh", "-c", "trap '' "+test.ignored+"; exec obedient")}
+		r.start(t)
+		r.until(t, "start", func() bool { return strings.Contains(r.messages(), "running") })
+		if err := r.cmd.Process.Signal(test.sent); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond) // for the first to be the first
+		_ = r.cmd.Process.Signal(syscall.SIGTERM)
+		r.finish()
+		if !strings.Contains(r.messages(), test.want) {
+			t.Errorf("%s ignored, %v sent, then SIGTERM: %q: must be ended by %q", test.ignored, test.sent, r.messages(), test.want)
+		}
+	}
+}
+
+// What heeds no context is ended by one interrupt, after the grace; what saves
+// what it reached by the second alone.
+func TestOneInterruptEndsAnything(t *testing.T) {
+	for _, saves := range []bool{false, true} {
+		t.Run(map[bool]string{false: "saves nothing", true: "saves"}[saves], func(t *testing.T) {
+			t.Parallel()
+			r := &running{dir: t.TempDir(), cmd: exec.Command("stubborn")}
+			if saves {
+				r.cmd.Args = append(r.cmd.Args, "saves")
+			}
+			r.start(t)
+			r.until(t, "start", func() bool { return strings.Contains(r.messages(), "running") })
+			if !saves {
+				if state := r.end(t, syscall.SIGINT); state.ExitCode() != exitInterrupted || !strings.Contains(r.messages(), "stillpoint: interrupted") {
+					t.Errorf("%v: %s", state, r.messages())
+				}
+				return
+			}
+			if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(grace + grace/2)
+			if state := r.end(t, syscall.SIGINT); state.Exited() || state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+				t.Errorf("%v: must end by the second signal: %s", state, r.messages())
+			}
+		})
+	}
 }

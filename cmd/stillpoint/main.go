@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
 // Exit codes, documented in the help and the README.
@@ -24,6 +23,7 @@ const (
 	exitOverBudget  = 3   // the budget does not cover what was asked
 	exitRefused     = 4   // a certificate or model does not verify
 	exitInterrupted = 130 // Ctrl-C; what was reached is saved
+	exitFault       = 134 // a fault in the program, as when it is aborted
 )
 
 const description = `Train models on sensitive tables under differential privacy.
@@ -38,7 +38,8 @@ certificate that anybody can recheck, and an honest summary come out.
   stillpoint predict people-fit/model.json new.csv
 
 Exit codes: 0 done, 1 input or system at fault, 2 wrong usage, 3 over budget,
-4 certificate or model refused, 130 interrupted (what was reached is saved).`
+4 certificate or model refused, 130 interrupted (what was reached is saved),
+134 a fault in the program, which says nothing more since it may hold records.`
 
 type commands struct {
 	Fit        fitCommand        `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
@@ -57,13 +58,20 @@ type commands struct {
 // console is where commands print.
 type console struct {
 	out, err io.Writer
+	// saving is called by a command that will save what it reached when it is
+	// interrupted, however long that takes.
+	saving func()
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A second Ctrl-C ends the process at once.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], &console{os.Stdout, os.Stderr}))
+	stderr, err := silence.Crashes()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "stillpoint:", err)
+		os.Exit(exitFailed)
+	}
+	os.Exit(govern(stderr, func(ctx context.Context, saving func()) int {
+		return run(ctx, os.Args[1:], &console{os.Stdout, stderr, saving})
+	}))
 }
 
 // run carries out a command line and returns the exit code.

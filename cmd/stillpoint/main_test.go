@@ -8,17 +8,57 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
 // The test binary is also the command: testscript puts a copy of it named
-// stillpoint on the path.
+// stillpoint on the path. Beside it stand programs that differ from it in one
+// thing each.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"stillpoint": main})
+	testscript.Main(m, map[string]func(){"stillpoint": main, "loud": loud, "faulty": faulty, "stubborn": stubborn, "obedient": obedient})
+}
+
+// loud is the command without what keeps its crashes silent.
+func loud() {
+	os.Exit(run(context.Background(), os.Args[1:], &console{os.Stdout, os.Stderr, func() {}}))
+}
+
+// faulty panics with what a record holds.
+func faulty() {
+	stderr, err := silence.Crashes()
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(govern(stderr, func(context.Context, func()) int { panic(errors.New(secretWord)) }))
+}
+
+// obedient ends with its context and says why.
+func obedient() {
+	os.Exit(govern(os.Stderr, func(ctx context.Context, _ func()) int {
+		fmt.Fprintln(os.Stderr, "running")
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, context.Cause(ctx))
+		return exitInterrupted
+	}))
+}
+
+// stubborn heeds no context. With an argument it says that it will save what it
+// reached.
+func stubborn() {
+	os.Exit(govern(os.Stderr, func(_ context.Context, saving func()) int {
+		if len(os.Args) > 1 {
+			saving()
+		}
+		fmt.Fprintln(os.Stderr, "running")
+		time.Sleep(time.Hour)
+		return 0
+	}))
 }
 
 func TestScripts(t *testing.T) {
@@ -70,7 +110,7 @@ func TestExitCodes(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range []string{"0 done", "1 input or system", "2 wrong usage", "3 over budget", "4 certificate or model refused", "130 interrupted"} {
+	for _, code := range []string{"0 done", "1 input or system", "2 wrong usage", "3 over budget", "4 certificate or model refused", "130 interrupted", "134 a fault"} {
 		if !strings.Contains(strings.ReplaceAll(description, "\n", " "), code) {
 			t.Errorf("the help does not say %q", code)
 		}

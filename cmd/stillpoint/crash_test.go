@@ -1,0 +1,134 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// plainLines are all that a fit's messages may be made of.
+var plainLines = regexp.MustCompile(`^(reading \S+|[a-z ]+  +.+|step \d+ of \d+: .+|stillpoint: ended by a signal: .+)$`)
+
+// A fit that is crashed by a signal, while it reads or trains, ends with one line
+// that names the signal and shows nothing of its rows, whatever the environment
+// asks for.
+func TestSignalsShowNothing(t *testing.T) {
+	signals := []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS}
+	for i, s := range signals {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			for j, after := range []string{"reading ", "lower bound "} {
+				dir := t.TempDir()
+				traceback := []string{"crash", "system", "all"}[(i+j)%3]
+				o := signalled(t, dir, "stillpoint", traceback, after, time.Duration(i)*5*time.Millisecond, s)
+				if o.code != 128+int(s) {
+					t.Errorf("%s: exit code %d: must be %d: %s", after, o.code, 128+int(s), o.stderr)
+				}
+				if !strings.HasSuffix(o.stderr, fmt.Sprintf("stillpoint: ended by a signal: %v\n", s)) {
+					t.Errorf("%s: the messages do not end with the signal's name: %.2000s", after, o.stderr)
+				}
+				for line := range strings.Lines(o.stdout + o.stderr) {
+					if !plainLines.MatchString(strings.TrimSuffix(line, "\n")) || shows(line) {
+						t.Errorf("%s: wrote %.1000q", after, line)
+					}
+				}
+				for _, path := range files(t, dir) {
+					name := filepath.Base(path)
+					if name != "people.csv" && (shows(readFile(t, path)) || strings.HasPrefix(name, "core")) {
+						t.Errorf("%s: %s was left, and shows cells or memory", after, path)
+					}
+				}
+			}
+		})
+	}
+	// The same command without its silence shows what the test looks for.
+	o := signalled(t, t.TempDir(), "loud", "all", "lower bound ", 0, syscall.SIGQUIT)
+	if !strings.Contains(o.stderr, "goroutine ") || plainLines.MatchString("goroutine 1 [running]:") {
+		t.Errorf("without silence there is no traceback that the test could see: %s", o.stderr)
+	}
+}
+
+// files lists all files below a folder.
+func files(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// signalled runs a fit of millions of steps on a table full of one number and
+// one word, and sends it a signal some time after a message.
+func signalled(t *testing.T, dir, program, traceback, message string, after time.Duration, s syscall.Signal) outcome {
+	t.Helper()
+	writeFiles(t, dir, map[string]string{
+		"people.csv":  "age,sex,pressure,note,sick\n" + strings.Repeat(secretNumber+","+secretWord+","+secretNumber+","+secretWord+",yes\n", 40_000),
+		"people.yaml": peopleYAML + "train: {algorithm: gd, steps: 1000000}\n",
+	})
+	var stdout bytes.Buffer
+	stderr := &started{at: []byte(message), seen: make(chan struct{})}
+	c := exec.Command(program, "fit", "people.yaml")
+	c.Dir, c.Stdout, c.Stderr = dir, &stdout, stderr
+	c.Env = append(os.Environ(), "GOTRACEBACK="+traceback)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-stderr.seen:
+	case <-time.After(patience):
+		t.Errorf("%s does not come to %q", program, message)
+	}
+	time.Sleep(after)
+	if err := c.Process.Signal(s); err != nil {
+		t.Error(err)
+	}
+	timer := time.AfterFunc(patience, func() { c.Process.Kill() })
+	defer timer.Stop()
+	c.Wait()
+	return outcome{c.ProcessState.ExitCode(), stdout.String(), stderr.text.String()}
+}
+
+// started keeps what is written and tells when a text first occurs in it.
+type started struct {
+	at   []byte
+	seen chan struct{}
+	done bool
+	text bytes.Buffer
+}
+
+func (s *started) Write(p []byte) (int, error) {
+	s.text.Write(p)
+	if !s.done && bytes.Contains(s.text.Bytes(), s.at) {
+		s.done = true
+		close(s.seen)
+	}
+	return len(p), nil
+}
+
+// A panic ends the command with a word that there was one and none of its own.
+func TestPanicsShowNothing(t *testing.T) {
+	c := exec.Command("faulty")
+	out, err := c.CombinedOutput()
+	if c.ProcessState.ExitCode() != exitFault || shows(string(out)) || bytes.Contains(out, []byte("goroutine")) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if want := "stillpoint: a fault in the program ended it"; !strings.HasPrefix(string(out), want) {
+		t.Errorf("wrote %q: must start with %q", out, want)
+	}
+}

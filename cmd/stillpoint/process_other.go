@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "io"
+
+// watchFatal has no signals to watch here.
+func watchFatal(io.Writer) {}

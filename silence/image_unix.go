@@ -1,0 +1,10 @@
+//go:build unix && !linux
+
+package silence
+
+import "golang.org/x/sys/unix"
+
+// noImage bars images of the memory by the limit on core files.
+func noImage() error {
+	return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+}

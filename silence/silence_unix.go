@@ -1,0 +1,35 @@
+//go:build unix
+
+package silence
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// divert puts the null device, device, in the place of file descriptor 2 and
+// returns a copy of what was there.
+func divert(device string) (*os.File, error) {
+	null, err := os.OpenFile(device, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	// A regular file of that name, as careless containers have, would keep all
+	// that it must swallow.
+	if info, err := null.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil, errors.Join(errors.New(device+": must be a character device"), err)
+	}
+	private, err := unix.Dup(2)
+	if err != nil {
+		return nil, err
+	}
+	unix.CloseOnExec(private)
+	if err := unix.Dup2(int(null.Fd()), 2); err != nil {
+		unix.Close(private)
+		return nil, err
+	}
+	return os.NewFile(uintptr(private), "/dev/stderr"), nil
+}

@@ -1,0 +1,156 @@
+//go:build unix
+
+package silence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The test binary is also what crashes: with these variables set it fails as
+// the first says, after Crashes if the second is set.
+const (
+	wayVariable    = "SILENCE_TEST_WAY"
+	silentVariable = "SILENCE_TEST_SILENT"
+)
+
+func TestMain(m *testing.M) {
+	way := os.Getenv(wayVariable)
+	if way == "" {
+		os.Exit(m.Run())
+	}
+	// A program may have asked for tracebacks in a file, too.
+	output, err := os.Create(outputFile)
+	if err == nil {
+		err = debug.SetCrashOutput(output, debug.CrashOptions{})
+	}
+	if err != nil {
+		panic(err)
+	}
+	// So may its surroundings have asked for an image of the memory, if they may.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
+	if os.Getenv(silentVariable) != "" {
+		stderr, err := Crashes()
+		if err != nil || stderr != os.Stderr {
+			panic(fmt.Sprint("not silent: ", err))
+		}
+	}
+	var core unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &core); err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stderr, "core files up to", core.Cur, core.Max)
+	fail(way, secretNumber, secretWord)
+	os.Exit(0)
+}
+
+// ready is all that a silent process writes.
+const (
+	ready      = "core files up to 0 0\n"
+	outputFile = "crash.txt"
+)
+
+// other lists what else the test binary does than crash.
+var other = map[string]func(number uint64, word string){}
+
+//go:noinline
+func fail(way string, number uint64, word string) {
+	if f, ok := other[way]; ok {
+		f(number, word)
+	}
+	crashing[way](number, word)
+}
+
+// crash runs the test binary and returns what it wrote and how it ended.
+func crash(t *testing.T, dir, way, traceback string, silent bool) (string, *os.ProcessState) {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Dir = dir
+	c.Env = append(os.Environ(), wayVariable+"="+way, "GOTRACEBACK="+traceback, "GODEBUG=tracebackancestors=10,inittrace=0")
+	if silent {
+		c.Env = append(c.Env, silentVariable+"=1")
+	}
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return out.String(), c.ProcessState
+}
+
+// shows reports whether a text shows the record.
+func shows(text string) bool {
+	for _, secret := range []string{fmt.Sprintf("%x", secretNumber), fmt.Sprint(secretNumber), fmt.Sprint(int64(secretNumber)), secretWord} {
+		if strings.Contains(text, secret) {
+			return true
+		}
+	}
+	return false
+}
+
+// A crash of a silent process leaves nothing to read, whatever the environment
+// asks for, and is still told from success. The same crash of a process that is
+// not silent shows the record, or a traceback where one may do without it.
+func TestCrashesAreSilent(t *testing.T) {
+	shown := 0
+	for _, way := range slices.Sorted(maps.Keys(crashing)) {
+		t.Run(way, func(t *testing.T) {
+			for _, traceback := range []string{"single", "system", "crash"} {
+				dir := t.TempDir()
+				out, state := crash(t, dir, way, traceback, true)
+				if out != ready {
+					t.Errorf("GOTRACEBACK=%s: a silent process wrote %.2000q", traceback, out)
+				}
+				if state.Success() {
+					t.Errorf("GOTRACEBACK=%s: a crash counts as success", traceback)
+				}
+				files, err := os.ReadDir(dir)
+				if err != nil || len(files) != 1 || files[0].Name() != outputFile {
+					t.Errorf("GOTRACEBACK=%s: it left %v (%v)", traceback, files, err)
+				}
+				if text, err := os.ReadFile(filepath.Join(dir, outputFile)); err != nil || len(text) > 0 {
+					t.Errorf("GOTRACEBACK=%s: it wrote %.2000q to a file (%v)", traceback, text, err)
+				}
+			}
+			out, _ := crash(t, t.TempDir(), way, "system", false)
+			if shows(out) {
+				shown++
+			} else if !strings.Contains(out, "goroutine ") {
+				t.Errorf("without silence it shows nothing that the test could see: %.2000q", out)
+			}
+		})
+	}
+	// A register may have been overwritten in a few of them.
+	if shown < len(crashing)*2/3 {
+		t.Errorf("without silence %d of %d show the record: must be two thirds of them", shown, len(crashing))
+	}
+}
+
+// A file that would keep what it must swallow is refused, and standard error
+// left as it was.
+func TestNullDeviceMustBeOne(t *testing.T) {
+	for _, path := range []string{filepath.Join(t.TempDir(), "null"), t.TempDir()} {
+		os.WriteFile(path, nil, 0o600)
+		var before, after unix.Stat_t
+		if err := unix.Fstat(2, &before); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := divert(path); err == nil {
+			t.Errorf("%s is taken for the null device", path)
+		}
+		if err := unix.Fstat(2, &after); err != nil || after.Ino != before.Ino || after.Dev != before.Dev {
+			t.Errorf("standard error was replaced (%v)", err)
+		}
+	}
+}
