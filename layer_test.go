@@ -1,11 +1,14 @@
 package stillpoint_test
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
-	"os/exec"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -17,7 +20,7 @@ const module = "github.com/stillpoint-dp/stillpoint"
 // by a decision recorded in docs/adr, never to mend a build.
 var layers = map[string]struct {
 	local, others []string
-	// barred lists standard packages kept out.
+	// barred lists standard packages kept out, those below them included.
 	barred []string
 }{
 	"":                        {},
@@ -27,7 +30,7 @@ var layers = map[string]struct {
 	"query":                   {local: []string{"account"}},
 	"dataset":                 {others: []string{"github.com/goccy/go-yaml"}},
 	"losstest":                {local: []string{"loss"}},
-	"optimize":                {local: []string{"account", "loss", "convex", "query"}, barred: []string{"os", "net", "crypto/rand", "unsafe", "reflect", "math/rand"}},
+	"optimize":                {local: []string{"account", "loss", "convex", "query"}, barred: []string{"os", "net", "crypto/rand"}},
 	"optimizetest":            {local: []string{"optimize", "loss", "query", "account"}},
 	"curator":                 {local: kernelMay, barred: randomness},
 	"curator/simulate":        {local: kernelMay, barred: randomness},
@@ -37,16 +40,20 @@ var layers = map[string]struct {
 	"curator/internal/noise":  {local: kernelMay, barred: randomness},
 	"curator/internal/kernel": {local: kernelMay, barred: randomness},
 	"internal/durable":        {},
+	"internal/regular":        {},
+	"internal/shallow":        {others: []string{"github.com/goccy/go-yaml"}},
 	"silence":                 {others: []string{"golang.org/x/sys"}},
-	"internal/table":          {local: []string{"dataset"}},
+	"internal/table":          {local: []string{"internal/regular", "dataset"}},
 	"stationarity":            {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
-	"experiment":              {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"experiment":              {local: []string{"internal/regular", "internal/shallow", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
-	"report":                  {local: []string{"account", "model", "certificate", "dataset"}, others: []string{"gonum.org/v1/plot"}},
-	"model":                   {local: []string{"loss", "dataset", "internal/table", "internal/durable"}},
-	"certificate":             {local: []string{"account", "internal/durable"}},
-	"train":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "github.com/gofrs/flock"}},
-	"cmd/stillpoint":          {local: []string{"silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
+	"report":                  {local: []string{"internal/regular", "account", "model", "certificate", "dataset"}, others: []string{"gonum.org/v1/plot"}},
+	"model":                   {local: []string{"internal/regular", "loss", "dataset", "internal/table", "internal/durable"}},
+	"certificate":             {local: []string{"internal/regular", "account", "internal/durable"}},
+	"train":                   {local: []string{"internal/regular", "internal/shallow", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "github.com/gofrs/flock"}},
+	"results":                 {local: []string{"dataset", "internal/table", "loss", "train"}},
+	"audit/mutants":           {},
+	"cmd/stillpoint":          {local: []string{"internal/regular", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
 }
 
 // kernelMay is what everything below curator may import.
@@ -73,64 +80,177 @@ var testOthers = []string{
 	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
 }
 
-type listed struct {
-	ImportPath   string
-	Imports      []string
-	TestImports  []string
-	XTestImports []string
+// pure lists the standard packages that reach nothing beyond what they are given:
+// no file, network, process, clock or randomness, and no other goroutine's stack.
+var pure = []string{
+	"bytes", "cmp", "container/heap", "context", "encoding/binary", "encoding/json", "errors", "fmt", "io", "iter",
+	"maps", "math", "math/big", "math/bits", "math/cmplx", "slices", "sort", "strconv", "strings", "sync", "sync/atomic",
+	"unicode", "unicode/utf8",
 }
 
-func list(t *testing.T) []listed {
+// confined lists packages, those below them included, that import pure ones and
+// these alone: what others write runs there, on rows (losses) or beside them
+// (optimizers), and from a goroutine's own code all stacks can be read.
+var confined = map[string][]string{
+	"account": nil, "loss": nil, "convex": nil, "query": nil,
+	"optimize": {"math/rand/v2"},
+}
+
+// inspecting lists standard packages, those below them included, through which
+// code sees stacks and memory that are not its own, or the signals that print
+// them. Only inspectors import them.
+var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe", "reflect", "C", "golang.org/x/sys", "net/http/pprof", "expvar"}
+
+// inspectors says what for.
+var inspectors = map[string][]string{
+	"silence":          {"runtime/debug", "golang.org/x/sys"}, // takes tracebacks away
+	"cmd/stillpoint":   {"os/signal", "syscall", "runtime", "runtime/debug"},
+	"curator":          {"runtime"}, // number of processors
+	"curator/simulate": {"runtime"},
+	"experiment":       {"runtime"},
+	"audit":            {"reflect"}, // simulated sessions only
+	"internal/durable": {"runtime", "syscall"},
+	"internal/regular": {"syscall"}, // a flag
+}
+
+// source is what a package's files import. Files count whatever systems and
+// tags they are for.
+type source struct {
+	imports, testImports []string
+	foreign              []string // files that are source and not Go
+}
+
+// sources reads the module's packages. It reads the files itself, since the go
+// command reruns a test only when files that the test has opened have changed.
+func sources(t *testing.T) map[string]*source {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	var all []listed
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p listed
-		err := d.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
+	all := map[string]*source{}
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		all = append(all, p)
+		if e.IsDir() {
+			if name := e.Name(); path != "." && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), ".")
+		switch filepath.Ext(path) {
+		case ".s", ".S", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".m", ".f", ".F", ".swig", ".swigcxx", ".syso":
+			p := at(all, name)
+			p.foreign = append(p.foreign, path)
+		case ".go":
+			imports, err := imported(path)
+			if err != nil {
+				return err
+			}
+			if p := at(all, name); strings.HasSuffix(path, "_test.go") {
+				p.testImports = append(p.testImports, imports...)
+			} else {
+				p.imports = append(p.imports, imports...)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return all
+}
+
+func at(all map[string]*source, name string) *source {
+	if all[name] == nil {
+		all[name] = new(source)
+	}
+	return all[name]
+}
+
+// imported returns what a file imports.
+func imported(path string) (paths []string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range file.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, p)
+	}
+	return paths, nil
 }
 
 func TestLayers(t *testing.T) {
-	seen := map[string]bool{}
-	for _, p := range list(t) {
-		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-		seen[name] = true
-		row, known := layers[name]
-		if !known {
-			t.Errorf("package %q is not in the table", name)
-			continue
-		}
-		for _, i := range p.Imports {
-			if !allowed(i, row.local, row.others) {
-				t.Errorf("%s imports %s: not in its row", name, i)
-			}
-			if slices.Contains(row.barred, i) {
-				t.Errorf("%s imports %s: barred", name, i)
-			}
-		}
-		local := append(append([]string{name}, row.local...), testLocal[name]...)
-		others := append(append([]string(nil), row.others...), testOthers...)
-		for _, i := range append(p.TestImports, p.XTestImports...) {
-			if !allowed(i, local, others) {
-				t.Errorf("%s's tests import %s: not in their row", name, i)
-			}
+	all := sources(t)
+	for name, p := range all {
+		for _, complaint := range judge(name, p) {
+			t.Error(complaint)
 		}
 	}
 	for name := range layers {
-		if !seen[name] {
+		if all[name] == nil {
 			t.Errorf("the table lists %q, which is no package", name)
 		}
 	}
+}
+
+// judge returns what is forbidden of a package.
+func judge(name string, p *source) (complaints []string) {
+	row, known := layers[name]
+	if !known {
+		return []string{fmt.Sprintf("package %q is not in the table", name)}
+	}
+	for _, f := range p.foreign {
+		complaints = append(complaints, fmt.Sprintf("%s holds %s: not Go", name, f))
+	}
+	for _, i := range p.imports {
+		switch {
+		case !allowed(i, row.local, row.others):
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: not in its row", name, i))
+		case slices.Contains(row.barred, i), i != "math/rand/v2" && below(i, row.barred): // which is a package beside math/rand
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: barred", name, i))
+		case below(i, inspecting) && !slices.Contains(inspectors[name], i) && !(strings.Contains(i, ".") && below(i, inspectors[name])):
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: shows what is not its own", name, i))
+		case standard(i) && !confinedMay(name, i):
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: reaches beyond what it is given", name, i))
+		}
+	}
+	local := append(append([]string{name}, row.local...), testLocal[name]...)
+	others := append(append([]string(nil), row.others...), testOthers...)
+	for _, i := range p.testImports {
+		if !allowed(i, local, others) {
+			complaints = append(complaints, fmt.Sprintf("%s's tests import %s: not in their row", name, i))
+		}
+	}
+	return complaints
+}
+
+// confinedMay reports whether a package, if it is confined, may import a
+// standard one.
+func confinedMay(name, path string) bool {
+	for c, more := range confined {
+		if below(name, []string{c}) && !slices.Contains(pure, path) && !slices.Contains(more, path) {
+			return false
+		}
+	}
+	return true
+}
+
+// below reports whether a path is one of these or below one of them.
+func below(path string, these []string) bool {
+	return slices.ContainsFunc(these, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+}
+
+// standard reports whether an import is of the standard library, or C.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
 }
 
 // allowed reports whether an import is standard, in local (packages of the
@@ -139,25 +259,43 @@ func allowed(path string, local, others []string) bool {
 	if rest, ok := strings.CutPrefix(path, module); ok {
 		return slices.Contains(local, strings.TrimPrefix(rest, "/"))
 	}
-	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
-		return true
-	}
-	for _, o := range others {
-		if path == o || strings.HasPrefix(path, o+"/") {
-			return true
+	return standard(path) || below(path, others)
+}
+
+// The judge is not fooled: each of these imports is refused in code that runs on
+// rows or beside them.
+func TestLayersRefuse(t *testing.T) {
+	for _, name := range []string{"optimize", "loss", "convex", "query", "account"} {
+		for _, path := range []string{
+			"runtime", "runtime/debug", "runtime/pprof", "runtime/trace", "runtime/metrics", "os/signal", "syscall", "plugin", "unsafe", "reflect", "C",
+			"os", "os/exec", "os/user", "net", "net/http", "net/http/pprof", "crypto/rand", "math/rand", "log", "log/slog", "testing", "io/ioutil",
+			"internal/abi", "time", "expvar", "syscall/js", "golang.org/x/sys/unix", "github.com/any/other", "embed", "flag", "path/filepath",
+			module + "/curator", module + "/curator/simulate", module + "/dataset", module + "/silence", module + "/train", module + "x",
+		} {
+			if judge(name, &source{imports: []string{path}}) == nil {
+				t.Errorf("%s may import %s", name, path)
+			}
 		}
 	}
-	return false
+	for name := range layers {
+		for _, path := range []string{"plugin", "unsafe", "C", "runtime/pprof", "net/http/pprof", "github.com/any/other"} {
+			if judge(name, &source{imports: []string{path}}) == nil {
+				t.Errorf("%s may import %s", name, path)
+			}
+		}
+		if judge(name, &source{foreign: []string{"x.s"}}) == nil {
+			t.Errorf("%s may hold assembly", name)
+		}
+	}
+	if judge("optimize/new", new(source)) == nil {
+		t.Error("a package may be left out of the table")
+	}
 }
 
 // Only audit, experiment and tests may reach simulated sessions.
 func TestSimulationStaysOut(t *testing.T) {
-	for _, p := range list(t) {
-		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		if name == "audit" || name == "experiment" {
-			continue
-		}
-		if slices.Contains(p.Imports, module+"/curator/simulate") {
+	for name, p := range sources(t) {
+		if name != "audit" && name != "experiment" && slices.Contains(p.imports, module+"/curator/simulate") {
 			t.Errorf("%s imports curator/simulate", name)
 		}
 	}

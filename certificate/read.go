@@ -3,10 +3,10 @@ package certificate
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 var (
@@ -24,9 +24,12 @@ var (
 	}
 )
 
+// mostBytes is the largest certificate: two million releases.
+const mostBytes = 512 << 20
+
 // Read reads a certificate file; see [Parse].
 func Read(path string) (*Certificate, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, mostBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 // Verify recomputes everything that the certificate states and can be
@@ -59,16 +59,12 @@ func VerifyModel(c *Certificate, path string) error {
 	if c.doc.ModelSHA256 == "" {
 		return &fault{ErrModel, "model_sha256", `""`, "the run wrote no model"}
 	}
-	file, err := os.Open(path)
+	text, err := regular.Read(path, regular.Document)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return err
-	}
-	if sum := hex.EncodeToString(h.Sum(nil)); sum != c.doc.ModelSHA256 {
+	digest := sha256.Sum256(text)
+	if sum := hex.EncodeToString(digest[:]); sum != c.doc.ModelSHA256 {
 		return &fault{ErrModel, "model_sha256", c.doc.ModelSHA256, fmt.Sprintf("%s has %s: it is not the certified model, or was altered", path, sum)}
 	}
 	return nil

@@ -11,11 +11,16 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 // RunsFile is the name of the file of finished runs, one JSON record a line, in
 // a folder of results.
 const RunsFile = "runs.jsonl"
+
+// mostBytes is the largest size of that file, in bytes: more runs than anybody
+// has time for.
+const mostBytes = 1 << 30
 
 // journal appends records to a file. A line is written at once and is on stable
 // storage before the next; what a crash leaves of a line is dropped when the
@@ -85,7 +90,7 @@ func ReadRecords(folder string) ([]Record, error) {
 // readRecords also returns how many bytes hold whole lines. A run that is there
 // twice counts once.
 func readRecords(path string) (records []Record, whole int64, err error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}

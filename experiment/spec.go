@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/shallow"
 )
 
 // Spec is a grid of runs as its YAML file describes it: every algorithm on
@@ -83,7 +84,7 @@ const mostSeeds = 1 << 20
 // ReadSpec reads a specification file and checks it as far as it can be
 // without drawing a family.
 func ReadSpec(path string) (*Spec, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, shallow.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("specification: %w", err)
 	}
@@ -96,6 +97,9 @@ func ReadSpec(path string) (*Spec, error) {
 
 // ParseSpec is ReadSpec of a file's text.
 func ParseSpec(text []byte) (*Spec, error) {
+	if err := shallow.YAML(text); err != nil {
+		return nil, err
+	}
 	s := new(Spec)
 	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.CustomUnmarshaler(wholeNumber))
 	if err := d.Decode(s); errors.Is(err, io.EOF) {

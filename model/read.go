@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -35,7 +35,7 @@ type document struct {
 // is written as the package comment says. Errors about its content name the
 // file, field, value and rule.
 func Read(path string) (*Model, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, regular.Document)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

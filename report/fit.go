@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -72,7 +72,7 @@ type measured struct {
 // ReadFit reads a fit's folder. The certificate must verify, and the model must
 // be the one it speaks of: errors are those of package certificate.
 func ReadFit(ctx context.Context, dir string) (*Fit, error) {
-	text, err := os.ReadFile(filepath.Join(dir, certificateFile))
+	text, err := regular.Read(filepath.Join(dir, certificateFile), 8*regular.Document)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	}
 	if f.Certificate.ModelSHA256() != "" {
 		path := filepath.Join(dir, modelFile)
-		text, err := os.ReadFile(path)
+		text, err := regular.Read(path, regular.Document)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 			return nil, err
 		}
 	}
-	text, err = os.ReadFile(filepath.Join(dir, ledgerFile))
+	text, err = regular.Read(filepath.Join(dir, ledgerFile), regular.Document)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -16,6 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/shallow"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -115,7 +116,7 @@ type Train struct {
 
 // ReadConfig reads a configuration file.
 func ReadConfig(path string) (*Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, shallow.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -138,6 +139,9 @@ var aKey = regexp.MustCompile(`(?m)^[\s{"'-]*(data|schema|model|privacy|train)["
 // fault, and so come only after a look at whether it is a configuration at all:
 // a table in its place must not be quoted.
 func (c *Config) decode(text []byte) error {
+	if err := shallow.YAML(text); err != nil {
+		return err
+	}
 	if !aKey.Match(text) {
 		if len(bytes.TrimSpace(text)) == 0 {
 			return errors.New("is empty")

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 type accountCommand struct {
@@ -82,7 +82,7 @@ func (a *accountCommand) events() (account.Relation, []account.Composed, error) 
 		if a.NoiseMultiplier != 0 || a.Relation != "" {
 			return 0, nil, errors.New("account: --events stands instead of --noise-multiplier and --relation")
 		}
-		text, err := os.ReadFile(a.Events)
+		text, err := regular.Read(a.Events, regular.Document)
 		if err != nil {
 			return 0, nil, err
 		}

@@ -73,13 +73,13 @@ func files(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// signalled runs a fit of millions of steps on a table full of one number and
+// signalled runs a long fit on a table full of one number and
 // one word, and sends it a signal some time after a message.
 func signalled(t *testing.T, dir, program, traceback, message string, after time.Duration, s syscall.Signal) outcome {
 	t.Helper()
 	writeFiles(t, dir, map[string]string{
 		"people.csv":  "age,sex,pressure,note,sick\n" + strings.Repeat(secretNumber+","+secretWord+","+secretNumber+","+secretWord+",yes\n", 40_000),
-		"people.yaml": peopleYAML + "train: {algorithm: gd, steps: 1000000}\n",
+		"people.yaml": peopleYAML + "train: {algorithm: gd, steps: 20000}\n",
 	})
 	var stdout bytes.Buffer
 	stderr := &started{at: []byte(message), seen: make(chan struct{})}

@@ -2,8 +2,7 @@ package table
 
 import (
 	"bufio"
-	"encoding/csv"
-	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,39 +14,39 @@ const byteOrderMark = "\uFEFF"
 type csvReader struct {
 	path   string
 	file   io.Closer
-	rows   *csv.Reader
+	watch  watch
+	rows   records
 	header []string
 	err    error // sticky; io.EOF at the end of the table
 }
 
-func newCSV(path string, file io.Closer, src *bufio.Reader) (*csvReader, error) {
+func newCSV(path string, file io.Closer, w watch, src *bufio.Reader) (*csvReader, error) {
 	if start, _ := peek(src, len(byteOrderMark)); string(start) == byteOrderMark {
 		src.Discard(len(byteOrderMark))
 	}
-	rows := csv.NewReader(src)
-	rows.FieldsPerRecord = -1
-	rows.ReuseRecord = true
-	rows.TrimLeadingSpace = true
-	r := &csvReader{path: path, file: file, rows: rows}
-
-	cells, ok, err := r.Next()
-	if err != nil {
-		return nil, err
+	r := &csvReader{path: path, file: file, watch: w, rows: records{src: src, most: mostHeader, cells: mostHeader}}
+	header, err := r.rows.next()
+	if err != nil && err != io.EOF && err != errQuote && err != errLong {
+		return nil, r.fault(err)
 	}
-	if rule := headerRule(cells, ok); rule != "" {
+	if rule := headerRule(header, err); rule != "" {
 		return nil, &Error{path, rule, nil}
 	}
-	r.header = slices.Clone(cells)
+	r.header = slices.Clone(header)
+	// One cell more than the header has tells a row that has too many.
+	r.rows.most, r.rows.cells, r.rows.skip = mostRecord, len(header)+1, true
 	return r, nil
 }
 
 // headerRule returns the rule that a header row breaks, or "".
-func headerRule(cells []string, ok bool) string {
+func headerRule(cells []string, err error) string {
 	switch {
-	case !ok:
+	case err == io.EOF:
 		return "is empty: a table starts with a header row"
-	case cells == nil:
+	case err == errQuote:
 		return "the header row is not valid CSV"
+	case err == errLong:
+		return fmt.Sprintf("the header row, up to its newline, is longer than %d bytes", mostHeader)
 	case slices.ContainsFunc(cells, func(s string) bool { return !utf8.ValidString(s) }):
 		return "the header row is not UTF-8: " + supported
 	case len(cells) == 1 && strings.ContainsAny(cells[0], ";\t|"):
@@ -60,22 +59,31 @@ func (r *csvReader) Header() []string { return slices.Clone(r.header) }
 
 func (r *csvReader) Next() (cells []string, ok bool, err error) {
 	if r.err == nil {
-		cells, r.err = r.rows.Read()
+		cells, err = r.rows.next()
+		switch err {
+		case nil:
+			return cells, true, nil
+		case errQuote, errLong:
+			return nil, true, nil
+		}
+		r.err = r.fault(err)
 	}
-	var malformed *csv.ParseError
-	switch {
-	case r.err == nil:
-		return cells, true, nil
-	case r.err == io.EOF:
+	if r.err == io.EOF {
 		return nil, false, nil
-	case errors.As(r.err, &malformed):
-		r.err = nil
-		return nil, true, nil
-	}
-	if _, known := r.err.(*Error); !known {
-		r.err = fault(r.path, r.err)
 	}
 	return nil, false, r.err
+}
+
+// fault words what ended the reading. The end itself is a fault if the file is
+// no longer what it was.
+func (r *csvReader) fault(err error) error {
+	switch {
+	case r.watch.changed():
+		return &Error{r.path, "changed while it was read: leave it as it is and start again", nil}
+	case err == io.EOF:
+		return err
+	}
+	return fault(r.path, err)
 }
 
 func (r *csvReader) Close() error { return r.file.Close() }

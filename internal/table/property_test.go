@@ -136,7 +136,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func readAll(content []byte) error {
-	r, err := read("t", io.NopCloser(bytes.NewReader(content)))
+	r, err := read("t", io.NopCloser(bytes.NewReader(content)), watch{})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,8 @@ package table
 import (
 	"bufio"
 	"io"
-	"os"
+
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 // Reader reads a table row by row. It is not safe for concurrent use.
@@ -22,17 +23,19 @@ type Reader interface {
 
 const bufferSize = 1 << 16
 
-// Open opens the table at path and reads its header.
+// Open opens the table at path and reads its header. The table must be a regular
+// file and stay as it is until its end was read.
 func Open(path string) (Reader, error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil, fault(path, err)
 	}
-	if info, err := file.Stat(); err == nil && info.IsDir() {
+	w, err := newWatch(path, file)
+	if err != nil {
 		file.Close()
-		return nil, &Error{path, "is a directory, not a table", nil}
+		return nil, fault(path, err)
 	}
-	r, err := read(path, file)
+	r, err := read(path, file, w)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -41,7 +44,7 @@ func Open(path string) (Reader, error) {
 }
 
 // read starts reading a table; path is for errors only.
-func read(path string, file io.ReadCloser) (*csvReader, error) {
+func read(path string, file io.ReadCloser, w watch) (*csvReader, error) {
 	src, err := decompress(bufio.NewReaderSize(&sticky{r: file}, bufferSize))
 	if err != nil {
 		return nil, fault(path, err)
@@ -49,7 +52,7 @@ func read(path string, file io.ReadCloser) (*csvReader, error) {
 	if rule := refused(src); rule != "" {
 		return nil, &Error{path, rule, nil}
 	}
-	return newCSV(path, file, src)
+	return newCSV(path, file, w, src)
 }
 
 // sticky repeats the first error of r, so that nothing is read past it.

@@ -188,7 +188,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("error %v\nwant %s", err, want)
 	}
 	dir := t.TempDir()
-	if _, err := Open(dir); err == nil || err.Error() != "table: "+dir+": is a directory, not a table" {
+	if _, err := Open(dir); err == nil || err.Error() != "table: "+dir+": is a directory, not a file" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -246,7 +246,7 @@ func (f *failing) Close() error { return nil }
 func TestErrorsStick(t *testing.T) {
 	for _, tail := range []string{"", "3,", "\"3", "3,x\"y"} {
 		source := &failing{parts: []any{"a,b\n1,2\n" + tail, &fs.PathError{Op: "read", Path: "x", Err: errors.New("input/output error")}, "5,6\n"}}
-		r, err := read("t.csv", source)
+		r, err := read("t.csv", source, watch{})
 		if err != nil {
 			t.Fatal(err)
 		}

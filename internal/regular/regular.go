@@ -1,0 +1,71 @@
+// Package regular opens files that are regular ones and reads small files whole.
+//
+// What stands in the place of a file may be a device that never ends, a pipe
+// that nobody writes to or a folder, and a file may be larger than memory. All
+// of these are errors here, before anything is read of them.
+package regular
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Document is the largest size, in bytes, of files that are read whole:
+// configurations, certificates, models. The largest that Stillpoint writes, a
+// model of 10^5 columns with their names, stays below a fourth of it.
+const Document = 64 << 20
+
+// Open opens a regular file. Errors are [fs.PathError].
+func Open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(path, info); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	// Once more: another may have taken its place.
+	if info, err = file.Stat(); err == nil {
+		err = check(path, info)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func check(path string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return &fs.PathError{Op: "open", Path: path, Err: errors.New("is a directory, not a file")}
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: errors.New("is a device, pipe or socket: must be a regular file")}
+}
+
+// Read reads a regular file of at most most bytes.
+func Read(path string, most int64) ([]byte, error) {
+	file, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	// One byte more tells a file that is too large, also one that still grows.
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > most {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is larger than %d bytes", most)}
+	}
+	return text, nil
+}

@@ -1,0 +1,142 @@
+package table
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// bufferOf is small, so that lines do not fit it.
+const bufferOf = 16
+
+func split(text string, most, cells int) (all [][]string) {
+	r := records{src: bufio.NewReaderSize(&sticky{r: strings.NewReader(text)}, bufferOf), most: most, cells: cells, skip: true}
+	for {
+		switch c, err := r.next(); err {
+		case nil:
+			all = append(all, append([]string{}, c...))
+		case errQuote, errLong:
+			all = append(all, nil)
+		default:
+			return all
+		}
+	}
+}
+
+// reference is package encoding/csv, with a malformed record as a nil one.
+func reference(t interface{ Fatal(...any) }, text string) (all [][]string) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true
+	for {
+		c, err := r.Read()
+		switch {
+		case err == io.EOF:
+			return all
+		case errors.As(err, new(*csv.ParseError)):
+			c = nil
+		case err != nil:
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+}
+
+// Records are those of package encoding/csv, whatever the text.
+func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"a", "bc", "seventeen letters", "\"", "\"\"", ",", "\n", "\r\n", "\r", " ", "\t", "\u00a0", "\xff", "é", "\x00"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, "text"), "")
+		if diff := cmp.Diff(reference(t, text), split(text, 1<<20, 1<<20)); diff != "" {
+			t.Fatalf("%q (-csv +records):\n%s", text, diff)
+		}
+	})
+}
+
+// Whether a record is too long is settled by its own bytes alone: those before
+// it move nothing, and the lines after it are read as if it were not there.
+func TestLongRecords(t *testing.T) {
+	const most = 60
+	for size := most - 2; size <= most+2; size++ {
+		for shift := range 3 * bufferOf {
+			for name, record := range map[string]string{
+				"plain":   strings.Repeat("x", size-3) + ",y\n",
+				"quoted":  `"` + strings.Repeat("x", size-3) + "\"\n",
+				"lines":   `"` + strings.Repeat("x", size-43) + "\n" + strings.Repeat("x", 39) + "\"\n",
+				"cells":   strings.Repeat(",", size-1) + "\n",
+				"returns": strings.Repeat("x", size-2) + "\r\n",
+			} {
+				text := strings.Repeat("s", shift) + "\n\n" + record + "1,2\n"
+				want := reference(t, text)
+				if size > most {
+					want[len(want)-2] = nil
+				}
+				if diff := cmp.Diff(want, split(text, most, 1<<20)); diff != "" {
+					t.Fatalf("%s of %d bytes after %d (-want +got):\n%s", name, size, shift, diff)
+				}
+			}
+		}
+	}
+}
+
+// repeated is a text that is made while it is read.
+type repeated struct {
+	unit string
+	left int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.unit)
+	r.left--
+	return n, nil
+}
+
+// Texts of 128 MiB without an end of line, of a record or of a cell are read
+// in the memory of one record, and what follows them is found.
+func TestMemoryIsThatOfOneRecord(t *testing.T) {
+	const most = 1 << 20
+	for name, start := range map[string]string{"a line": "", "a quote": `"`, "cells": "a,b,"} {
+		unit := strings.Repeat("z", 1<<16)
+		if name == "cells" {
+			unit = strings.Repeat(",", 1<<16)
+		}
+		text := io.MultiReader(strings.NewReader(start), &repeated{unit, 1 << 11}, strings.NewReader("\n1,2\n"))
+		r := records{src: bufio.NewReaderSize(text, bufferSize), most: most, cells: 3, skip: true}
+		if _, err := r.next(); err != errLong {
+			t.Errorf("%s: error %v: must be %v", name, err, errLong)
+		}
+		if c, err := r.next(); err != nil || len(c) != 2 || c[1] != "2" {
+			t.Errorf("%s: then %q, %v", name, c, err)
+		}
+		if held := cap(r.line) + cap(r.text); held > 4*most {
+			t.Errorf("%s: %d bytes are held: must be below %d", name, held, 4*most)
+		}
+	}
+}
+
+// A header that does not end is an error that names the rule.
+func TestLongHeader(t *testing.T) {
+	for _, start := range []string{"", `"`, "a,b\r"} {
+		text := start + strings.Repeat("x,", mostHeader)
+		for _, gz := range []bool{false, true} {
+			content := []byte(text + "\n1,2\n")
+			if gz {
+				content = zipped(t, text)
+			}
+			path := write(t, "t.csv", content)
+			_, err := Open(path)
+			if want := fmt.Sprintf("table: %s: the header row, up to its newline, is longer than %d bytes", path, mostHeader); err == nil || err.Error() != want {
+				t.Errorf("%q: error %.200v", start, err)
+			}
+		}
+	}
+}
