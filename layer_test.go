@@ -28,7 +28,7 @@ var layers = map[string]struct {
 	"loss":                    {},
 	"convex":                  {},
 	"query":                   {local: []string{"account"}},
-	"dataset":                 {others: []string{"github.com/goccy/go-yaml"}},
+	"dataset":                 {local: []string{"internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
 	"losstest":                {local: []string{"loss"}},
 	"optimize":                {local: []string{"account", "loss", "convex", "query"}, barred: []string{"os", "net", "crypto/rand"}},
 	"optimizetest":            {local: []string{"optimize", "loss", "query", "account"}},
@@ -40,20 +40,21 @@ var layers = map[string]struct {
 	"curator/internal/noise":  {local: kernelMay, barred: randomness},
 	"curator/internal/kernel": {local: kernelMay, barred: randomness},
 	"internal/durable":        {},
-	"internal/regular":        {},
-	"internal/shallow":        {others: []string{"github.com/goccy/go-yaml"}},
-	"silence":                 {others: []string{"golang.org/x/sys"}},
+	"internal/printable":      {},
+	"internal/strictyaml":     {others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table":          {local: []string{"internal/regular", "dataset"}},
 	"stationarity":            {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
-	"experiment":              {local: []string{"internal/regular", "internal/shallow", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"experiment":              {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
 	"report":                  {local: []string{"internal/regular", "account", "model", "certificate", "dataset"}, others: []string{"gonum.org/v1/plot"}},
-	"model":                   {local: []string{"internal/regular", "loss", "dataset", "internal/table", "internal/durable"}},
-	"certificate":             {local: []string{"internal/regular", "account", "internal/durable"}},
-	"train":                   {local: []string{"internal/regular", "internal/shallow", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable"}, others: []string{"github.com/goccy/go-yaml", "github.com/gofrs/flock"}},
+	"model":                   {local: []string{"internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
+	"certificate":             {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
+	"train":                   {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml"}, others: []string{"github.com/gofrs/flock"}},
+	"cmd/stillpoint":          {local: []string{"internal/regular", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
+	"internal/regular":        {},
+	"silence":                 {others: []string{"golang.org/x/sys"}},
 	"results":                 {local: []string{"dataset", "internal/table", "loss", "train"}},
 	"audit/mutants":           {},
-	"cmd/stillpoint":          {local: []string{"internal/regular", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
 }
 
 // kernelMay is what everything below curator may import.
@@ -103,14 +104,15 @@ var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe",
 
 // inspectors says what for.
 var inspectors = map[string][]string{
-	"silence":          {"runtime/debug", "golang.org/x/sys"}, // takes tracebacks away
-	"cmd/stillpoint":   {"os/signal", "syscall", "runtime", "runtime/debug"},
-	"curator":          {"runtime"}, // number of processors
-	"curator/simulate": {"runtime"},
-	"experiment":       {"runtime"},
-	"audit":            {"reflect"}, // simulated sessions only
-	"internal/durable": {"runtime", "syscall"},
-	"internal/regular": {"syscall"}, // a flag
+	"silence":             {"runtime/debug", "golang.org/x/sys"}, // takes tracebacks away
+	"cmd/stillpoint":      {"os/signal", "syscall", "runtime", "runtime/debug"},
+	"curator":             {"runtime"}, // number of processors
+	"curator/simulate":    {"runtime"},
+	"experiment":          {"runtime"},
+	"audit":               {"reflect"}, // simulated sessions only
+	"internal/durable":    {"runtime", "syscall"},
+	"internal/regular":    {"syscall"}, // a flag
+	"internal/strictyaml": {"reflect"}, // the fields of what is decoded into
 }
 
 // source is what a package's files import. Files count whatever systems and

@@ -44,7 +44,7 @@ func outcome(r *rand.Rand, t dataset.Target) string {
 
 func cell(r *rand.Rand, c dataset.Column) string {
 	switch {
-	case c.Kind == dataset.Ignore || r.IntN(20) == 0:
+	case c.Kind == dataset.Ignore || c.Kind == dataset.Public || r.IntN(20) == 0:
 		return ""
 	case c.Kind == dataset.Category:
 		return c.Categories[r.IntN(len(c.Categories))]

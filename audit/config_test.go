@@ -25,8 +25,9 @@ schema:
     income: {number: [0, 1e6], transform: log1p}
     sex: {category: [f, m]}
     note: ignore
+    site: {public: [a, b]}
   target: {column: sick, classes: ["no", "yes"]}
-  where: sex=f
+  where: site=a
 model: {loss: logistic, regularizer: l2(0.01), radius: 5}
 privacy: {epsilon: 2, delta: 1e-6, relation: replace-one, records: 400}
 train: {algorithm: gd, steps: 6}

@@ -55,12 +55,14 @@ type Algorithm struct {
 // document is the file without its checksum; the order of the fields is that of
 // the file's members.
 type document struct {
-	Format      string    `json:"format"`
-	Version     int       `json:"version"`
-	Software    string    `json:"software"`
-	Claim       Claim     `json:"claim"`
-	Basis       string    `json:"basis"`
-	Records     int64     `json:"records"`
+	Format   string `json:"format"`
+	Version  int    `json:"version"`
+	Software string `json:"software"`
+	Claim    Claim  `json:"claim"`
+	Basis    string `json:"basis"`
+	Records  int64  `json:"records"`
+	// Filter is given exactly if there was one.
+	Filter      *Filter   `json:"filter,omitempty"`
 	PrivacyUnit string    `json:"privacy_unit"`
 	Algorithm   Algorithm `json:"algorithm"`
 	Complete    bool      `json:"complete"`
@@ -94,6 +96,14 @@ func (c *Certificate) Software() string { return c.doc.Software }
 // Records returns the number of records: the public count under replace-one, the
 // declared count under add-or-remove.
 func (c *Certificate) Records() int64 { return c.doc.Records }
+
+// Filter returns which rows were records; the zero Filter for all of them.
+func (c *Certificate) Filter() Filter {
+	if c.doc.Filter == nil {
+		return Filter{}
+	}
+	return *c.doc.Filter
+}
 
 // Algorithm returns what was run.
 func (c *Certificate) Algorithm() Algorithm {

@@ -47,7 +47,7 @@ func TestRoundTrip(t *testing.T) {
 		Epsilon: report.Epsilon, Delta: 1e-6, Relation: account.ReplaceOne,
 		Basis: BasisGaussianFilter, Mu: p.Budget.Mu(),
 		// 1/16 + 1/64 on everyone, 2/64 on cohort 1.
-		Charged: 7.0 / 64, Records: 32561, Events: 5, Cohorts: 2, Complete: true, Trusted: p.Trusted,
+		Charged: 7.0 / 64, Records: 32561, Neighbour: "a table with one row replaced by any other", Events: 5, Cohorts: 2, Complete: true, Trusted: p.Trusted,
 	}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Error(diff)
@@ -83,7 +83,7 @@ func TestFileLayout(t *testing.T) {
 			got = append(got, key)
 		}
 	}
-	want := slices.DeleteFunc(slices.Clone(fileMembers), func(key string) bool { return key == "schedule" })
+	want := slices.DeleteFunc(slices.Clone(fileMembers), func(key string) bool { return key == "schedule" || key == "filter" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -103,7 +103,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no records", func(p *Params) { p.Records = 0 }, "records = 0: must be between 1 and 2^53"},
 		{"no algorithm", func(p *Params) { p.Algorithm.Name = "" }, "algorithm.name"},
 		{"plan not JSON", func(p *Params) { p.Algorithm.Plan = json.RawMessage("{") }, "algorithm.plan"},
-		{"plan not an object", func(p *Params) { p.Algorithm.Plan = json.RawMessage("[1]") }, "algorithm.plan = [\n"},
+		{"plan not an object", func(p *Params) { p.Algorithm.Plan = json.RawMessage("[1]") }, `algorithm.plan = [\n`},
 		{"plan with a key twice", func(p *Params) { p.Algorithm.Plan = json.RawMessage(`{"a":{"b":1,"b":2}}`) }, "algorithm.plan.a.b: is given twice"},
 		{"no coins", func(p *Params) { p.Coins = "" }, "coins"},
 		{"simulated event under secret coins", func(p *Params) { p.Events[1].Simulated = true }, "events[1].simulated"},

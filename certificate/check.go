@@ -40,6 +40,9 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	if d.Records < 1 || d.Records > maxRecords {
 		return 0, unsound("records", d.Records, "must be between 1 and 2^53")
 	}
+	if err := d.Filter.check(); err != nil {
+		return 0, err
+	}
 	if err := d.checkTexts(); err != nil {
 		return 0, err
 	}

@@ -19,6 +19,10 @@
 // basis "stability": then it rests on the convexity and the declared smoothness
 // of the loss that the event names, and the certificate lists that as trusted.
 //
+// Its neighbouring tables differ in one row; if a row filter chose the records,
+// in one row that passes it in both tables, and the member filter says which
+// rows those are. A certificate without that member had no filter.
+//
 // A certificate holds no records, no statistic of them and no digest of the
 // table. It holds the SHA-256 of the model file, which is itself a released
 // output.

@@ -3,6 +3,8 @@ package certificate
 import (
 	"errors"
 	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
 // The kinds of failure, for [errors.Is]. Failures of the file system are
@@ -29,10 +31,10 @@ type fault struct {
 func (e *fault) Error() string {
 	where := "certificate"
 	if e.field != "" {
-		where += ": " + e.field
+		where += ": " + printable.Text(e.field)
 	}
 	if e.value != "" {
-		where += " = " + shorten(e.value)
+		where += " = " + printable.Text(shorten(e.value))
 	}
 	return where + ": " + e.rule
 }

@@ -21,6 +21,8 @@ type Params struct {
 	// Records is the public number of records or, under add-or-remove, the
 	// declared one.
 	Records int64
+	// Filter says which rows were records; the zero Filter for all of them.
+	Filter Filter
 	// Algorithm is what was run; a nil Plan is written as {}.
 	Algorithm Algorithm
 	// Complete is false for a run that was interrupted.
@@ -64,6 +66,9 @@ func New(p Params) (*Certificate, error) {
 		Events:      append([]account.Event{}, p.Events...),
 	}
 	d.Trusted = append(d.Trusted, d.untold()...)
+	if p.Filter != (Filter{}) {
+		d.Filter = &p.Filter
+	}
 	if p.Schedule != nil {
 		d.Basis, d.Claim.Mu, d.Schedule = BasisSchedule, p.Schedule.Mu(), p.Schedule.Steps()
 	}

@@ -11,11 +11,12 @@ import (
 
 var (
 	fileMembers = []string{
-		"format", "version", "software", "claim", "basis", "records",
+		"format", "version", "software", "claim", "basis", "records", "filter",
 		"privacy_unit", "algorithm", "complete", "coins", "charged", "trusted",
-		"model_sha256", "schedule", "events", "checksum", // schedule is optional
+		"model_sha256", "schedule", "events", "checksum", // filter and schedule are optional
 	}
 	claimMembers     = []string{"epsilon", "delta", "mu", "relation"}
+	filterMembers    = []string{"column", "value"}
 	algorithmMembers = []string{"name", "plan"}
 	stepsMembers     = []string{"noise_multiplier", "sampling", "count"}
 	eventMembers     = []string{
@@ -55,11 +56,15 @@ func (c *Certificate) read() (err error) {
 	o := newObject("", c.text, &err)
 	d := &c.doc
 	readHead(o, d)
-	o.only(fileMembers, "schedule")
+	o.only(fileMembers, "filter", "schedule")
 	o.decode("software", &d.Software)
 	readClaim(o.object("claim"), &d.Claim)
 	o.decode("basis", &d.Basis)
 	o.decode("records", &d.Records)
+	if _, given := o.members["filter"]; given {
+		d.Filter = new(Filter)
+		readFilter(o.object("filter"), d.Filter)
+	}
 	o.decode("privacy_unit", &d.PrivacyUnit)
 	readAlgorithm(o.object("algorithm"), &d.Algorithm)
 	o.decode("complete", &d.Complete)
@@ -109,6 +114,12 @@ func readClaim(o object, c *Claim) {
 	o.decode("delta", &c.Delta)
 	o.decode("mu", &c.Mu)
 	o.decode("relation", &c.Relation)
+}
+
+func readFilter(o object, f *Filter) {
+	o.only(filterMembers)
+	o.decode("column", &f.Column)
+	o.decode("value", &f.Value)
 }
 
 func readAlgorithm(o object, a *Algorithm) {

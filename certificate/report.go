@@ -23,7 +23,11 @@ type Report struct {
 	// informational: the guarantee is Mu.
 	Charged float64 `json:"charged"`
 	Records int64   `json:"records"`
-	Events  int     `json:"events"`
+	// Neighbour says what a neighbouring table is, the filter with it.
+	Neighbour string `json:"neighbour"`
+	// Filter says which rows were records; nil for all of them.
+	Filter *Filter `json:"filter,omitempty"`
+	Events int     `json:"events"`
 	// Cohorts is how many drawn cohorts the events speak of. They are disjoint by
 	// construction, which a certificate cannot show: their charges are not added.
 	Cohorts int `json:"cohorts,omitempty"`
@@ -43,12 +47,19 @@ func (r *Report) String() string {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s  %s\n", name, fmt.Sprintf(format, args...))
 	}
+	with := ""
+	if r.Filter != nil {
+		with = fmt.Sprintf(" with %v; their number is public", *r.Filter)
+	}
 	if r.Relation == account.AddOrRemove {
-		line("neighbour", "a table with one row more or less; the number of rows is secret")
+		line("neighbour", "%s; the number of rows is secret", r.Neighbour)
 		line("records", "%d declared", r.Records)
 	} else {
-		line("neighbour", "a table with one row replaced by any other")
-		line("records", "%d", r.Records)
+		line("neighbour", "%s", r.Neighbour)
+		line("records", "%d%s", r.Records, with)
+	}
+	if r.Filter != nil {
+		line("filter", "%v: %s", *r.Filter, r.Filter.Note())
 	}
 	if r.Basis == BasisSchedule {
 		line("basis", "%s: all samples were drawn by a schedule fixed before the first release", r.Basis)

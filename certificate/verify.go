@@ -37,18 +37,20 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 		return nil, unsound("coins", strconv.Quote(string(d.Coins)), "must be %q: noise from other coins protects nobody", Secret)
 	}
 	return &Report{
-		Epsilon:  epsilon,
-		Delta:    d.Claim.Delta,
-		Relation: d.Claim.Relation,
-		Basis:    d.Basis,
-		Mu:       d.Claim.Mu,
-		Charged:  d.Charged,
-		Records:  d.Records,
-		Events:   len(d.Events),
-		Complete: d.Complete,
-		Cohorts:  d.cohorts(),
-		Stable:   d.stable(),
-		Trusted:  c.Trusted(),
+		Epsilon:   epsilon,
+		Delta:     d.Claim.Delta,
+		Relation:  d.Claim.Relation,
+		Basis:     d.Basis,
+		Mu:        d.Claim.Mu,
+		Charged:   d.Charged,
+		Records:   d.Records,
+		Neighbour: c.Filter().Neighbour(d.Claim.Relation),
+		Filter:    d.Filter,
+		Events:    len(d.Events),
+		Complete:  d.Complete,
+		Cohorts:   d.cohorts(),
+		Stable:    d.stable(),
+		Trusted:   c.Trusted(),
 	}, nil
 }
 

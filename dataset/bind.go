@@ -31,9 +31,10 @@ type input struct {
 // Bind resolves the columns of a table by its header. The header must name
 // every column of the schema and its target, nothing else, and nothing twice.
 //
-// Columns of the schema are looked up first, and an error names a column of the
-// table only when all of them were found: a table without a header row, whose
-// first record stands in its place, is refused without quoting it.
+// Columns of the schema are looked up first, and an error speaks of a column of
+// the table only when all of them were found, by its name only if that looks
+// like one ([LooksLikeNames]): a table without a header row, whose first record
+// stands in its place, is refused without quoting it.
 func (s *Schema) Bind(header []string) (*Map, error) { return s.bind(header, true) }
 
 // BindUnlabelled resolves the columns of a table to be predicted. It needs the
@@ -51,8 +52,8 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		return nil, err
 	}
 	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.Scale(), target: -1, where: -1}
-	if s.whereColumn != "" {
-		m.where = at[s.whereColumn]
+	if s.filter != (Filter{}) {
+		m.where = at[s.filter.Column]
 	}
 	if labelled {
 		m.target = at[s.target.Column]
@@ -62,7 +63,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 	for _, c := range s.columns {
 		in := input{cell: at[c.Name], at: next}
 		switch c.Kind {
-		case Ignore:
+		case Ignore, Public:
 			continue
 		case Number:
 			in.interval = newInterval(c)
@@ -82,11 +83,11 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 // resolve finds each needed column in the header.
 func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error) {
 	at := make(map[string]int, len(header))
-	var repeated []string
+	var repeated []int
 	for i, name := range header {
 		name = strings.TrimSpace(name)
 		if _, found := at[name]; found {
-			repeated = append(repeated, name)
+			repeated = append(repeated, i)
 		}
 		at[name] = i
 	}
@@ -96,9 +97,9 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 			return nil, fmt.Errorf("dataset: column %q of the schema is not in the table's header (its first row)", name)
 		}
 	}
-	for _, name := range repeated {
-		if labelled || slices.Contains(need, name) {
-			return nil, fmt.Errorf("dataset: column %q appears twice in the table's header", name)
+	for _, i := range repeated {
+		if labelled || slices.Contains(need, strings.TrimSpace(header[i])) {
+			return nil, fmt.Errorf("dataset: %s appears twice in the table's header", place(header, i))
 		}
 	}
 	if !labelled {
@@ -112,7 +113,7 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 		if name == "" {
 			return nil, fmt.Errorf(`dataset: column %d of the table has no name: name it, or add it to the schema's columns as "": ignore`, i+1)
 		}
-		return nil, fmt.Errorf("dataset: column %q of the table is not in the schema: add it to columns, or mark it %q", name, name+": ignore")
+		return nil, fmt.Errorf(`dataset: %s of the table is not in the schema: add it to columns, or mark it "NAME: ignore" there`, place(header, i))
 	}
 	return at, nil
 }
@@ -120,7 +121,7 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 func (s *Schema) needed(labelled bool) []string {
 	var need []string
 	for _, c := range s.columns {
-		if labelled || c.Kind != Ignore || c.Name == s.whereColumn && s.where != "" {
+		if labelled || c.width() > 0 || s.filter != (Filter{}) && c.Name == s.filter.Column {
 			need = append(need, c.Name)
 		}
 	}
@@ -133,12 +134,12 @@ func (s *Schema) needed(labelled bool) []string {
 // Dim returns the number of features that Encode writes.
 func (m *Map) Dim() int { return m.dim }
 
-// Keep reports whether the public filter keeps a row: no filter is set, or the
-// filter's cell, trimmed, equals its value. A row with the wrong number of
-// cells is always kept.
+// Keep reports whether a row is a record: no filter is set, the cell of the
+// filter's public column, trimmed, equals its value, or the row is malformed.
+// See [Filter] for why.
 func (m *Map) Keep(cells []string) bool {
 	if m.schema == nil || m.where < 0 || len(cells) != m.cells {
 		return true
 	}
-	return strings.TrimSpace(cells[m.where]) == m.schema.whereValue
+	return strings.TrimSpace(cells[m.where]) == m.schema.filter.Value
 }

@@ -17,7 +17,7 @@ func TestBindErrors(t *testing.T) {
 		{"a column is missing", "weight,work,gain,y,split", `dataset: column "age" of the schema is not in the table's header (its first row)`},
 		{"an ignored column is missing", "work,gain,age,y,split", `dataset: column "weight" of the schema`},
 		{"the target is missing", "weight,work,gain,age,split", `dataset: column "y" of the schema`},
-		{"an unknown column", "weight,work,gain,age,y,split,zip", `dataset: column "zip" of the table is not in the schema: add it to columns, or mark it "zip: ignore"`},
+		{"an unknown column", "weight,work,gain,age,y,split,zip", `dataset: column "zip" of the table is not in the schema: add it to columns, or mark it "NAME: ignore" there`},
 		{"a nameless column", "weight,work,gain,,age,y,split", `dataset: column 4 of the table has no name: name it, or add it to the schema's columns as "": ignore`},
 		{"a column twice", "weight,work,gain,age,y,split, age", `dataset: column "age" appears twice in the table's header`},
 		{"the target twice", "weight,work,gain,age,y,split,y", `dataset: column "y" appears twice in the table's header`},

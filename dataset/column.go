@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ const (
 	Number   Kind = iota + 1 // a number within public bounds
 	Category                 // one of a public list of values; for a target, of two classes
 	Ignore                   // not a feature
+	Public                   // known of every row to everybody; not a feature
 )
 
 func (k Kind) String() string {
@@ -25,6 +27,8 @@ func (k Kind) String() string {
 		return "category"
 	case Ignore:
 		return "ignore"
+	case Public:
+		return "public"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
@@ -55,6 +59,7 @@ type Column struct {
 	Low, High  float64   // Number: public bounds, in the column's units
 	Transform  Transform // Number
 	Categories []string  // Category: the public list, without "other"
+	Values     []string  // Public: the list of its values
 }
 
 // other names the feature for missing cells and for values outside the list.
@@ -81,10 +86,12 @@ func (c Column) validate(missing []string) error {
 		return c.validateNumber(field)
 	case Category:
 		return c.validateCategories(field+".category", missing)
+	case Public:
+		return c.validateValues(field+".public", missing)
 	case Ignore:
 		return nil
 	}
-	return &fieldError{field, c.Kind.String(), "must be number, category or ignore"}
+	return &fieldError{field, c.Kind.String(), "must be number, category, public or ignore"}
 }
 
 func (c Column) validateNumber(field string) error {
@@ -121,6 +128,22 @@ func (c Column) validateCategories(field string, missing []string) error {
 			return &fieldError{itemField(field, i), strconv.Quote(v), rule}
 		}
 		seen[v] = true
+	}
+	return nil
+}
+
+func (c Column) validateValues(field string, missing []string) error {
+	if len(c.Values) == 0 {
+		return &fieldError{field, "[]", "must list all public values of the column"}
+	}
+	for i, v := range c.Values {
+		rule := valueRule(v, missing)
+		if rule == "" && slices.Contains(c.Values[:i], v) {
+			rule = "is listed twice"
+		}
+		if rule != "" {
+			return &fieldError{itemField(field, i), strconv.Quote(v), rule}
+		}
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import "strings"
 // Draft returns a commented schema: section for a table with the given header,
 // to be completed by hand. Until every ??? is replaced, loading it fails with an
 // error that names the field and what to write there. The header is all it
-// looks at, and is quoted as it is: of a table without a header row it would
-// show the first record.
+// looks at, and is quoted: of a table without a header row it would show the
+// first record, which [LooksLikeNames] is there to prevent.
 func Draft(header []string) string {
 	var b strings.Builder
 	b.WriteString(draftTop)
@@ -35,6 +35,8 @@ const draftTop = `# What is publicly known about each column. Replace every ??? 
 #   income: {number: [0, 1000000], transform: log1p}   a skewed amount
 #   sex:    {category: [female, male]}                 any other value is "other"
 #   name:   ignore                                     not used
+#   split:  {public: [train, test]}                    known of every row to everybody, such as
+#                                                      a division drawn beforehand; not a feature
 schema:
   columns:
 `
@@ -42,7 +44,8 @@ schema:
 const draftEnd = `  # What to predict. Delete its line under columns. Either two classes, the
   # negative one first, or for a quantity its public bounds: number: [low, high].
   target: {column: ???, classes: [???, ???]}
-  # Use only rows with this cell; the column must be listed above.
+  # Use only rows with this cell. The column must be listed above as public: who
+  # passes, and how many do, is then no secret. Never filter on a fact about people.
   # where: split=train
   # Cells that mean missing. Default: only the empty cell.
   # missing: ["", NA, "?"]

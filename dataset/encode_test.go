@@ -147,7 +147,7 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 	var x []float64
 	terms := 1.0
 	for _, c := range s.Columns() {
-		if c.Kind == Ignore {
+		if c.Kind == Ignore || c.Kind == Public {
 			continue
 		}
 		terms++

@@ -1,6 +1,10 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+)
 
 // fieldError is a fault of a schema. Field is a path such as
 // columns.age.number, the same for YAML, JSON and Go.
@@ -11,10 +15,11 @@ type fieldError struct {
 }
 
 func (e *fieldError) Error() string {
+	field := printable.Text(e.field) // it may hold a column's name
 	if e.value == "" {
-		return fmt.Sprintf("dataset: %s: %s", e.field, e.rule)
+		return fmt.Sprintf("dataset: %s: %s", field, e.rule)
 	}
-	return fmt.Sprintf("dataset: %s = %s: %s", e.field, e.value, e.rule)
+	return fmt.Sprintf("dataset: %s = %s: %s", field, e.value, e.rule)
 }
 
 func columnField(name string) string { return "columns." + name }

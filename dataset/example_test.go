@@ -60,7 +60,7 @@ func ExampleSchema_Bind() {
 	_, err = schema().Bind([]string{"Ada", "75", "B", "99", "yes"}) // no header row
 	fmt.Println(err)
 	// Output:
-	// dataset: column "postcode" of the table is not in the schema: add it to columns, or mark it "postcode: ignore"
+	// dataset: column "postcode" of the table is not in the schema: add it to columns, or mark it "NAME: ignore" there
 	// dataset: column "age" of the schema is not in the table's header (its first row)
 }
 

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"strings"
-
 	"pgregory.net/rapid"
 )
 
@@ -21,7 +19,7 @@ func anySchema() *rapid.Generator[*Schema] {
 		def := Definition{}
 		for _, name := range names[1:] {
 			c := Column{Name: name, Kind: Ignore}
-			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
 			case 1:
 				c.Kind = Number
 				c.Low, c.High = anyBounds(t, -1e300)
@@ -31,6 +29,9 @@ func anySchema() *rapid.Generator[*Schema] {
 			case 3:
 				c.Kind = Category
 				c.Categories = rapid.SliceOfNDistinct(anyText(), 1, 5, rapid.ID[string]).Draw(t, "values")
+			case 4:
+				c.Kind = Public
+				c.Values = rapid.SliceOfNDistinct(anyText(), 1, 5, rapid.ID[string]).Draw(t, "values")
 			}
 			def.Columns = append(def.Columns, c)
 		}
@@ -40,8 +41,10 @@ func anySchema() *rapid.Generator[*Schema] {
 			pair := rapid.SliceOfNDistinct(anyText(), 2, 2, rapid.ID[string]).Draw(t, "pair")
 			def.Target = Target{Column: names[0], Kind: Category, Classes: [2]string(pair)}
 		}
-		if rapid.Bool().Draw(t, "where") && !strings.Contains(names[1], "=") {
-			def.Where = names[1] + "=" + anyText().Draw(t, "wanted")
+		for _, c := range def.Columns {
+			if c.Kind == Public {
+				def.Where = Filter{c.Name, rapid.SampledFrom(c.Values).Draw(t, "wanted")}.String()
+			}
 		}
 		if rapid.Bool().Draw(t, "missing") {
 			def.Missing = rapid.SampledFrom([][]string{{}, {""}, {"", "NA-NA"}, {"-999.25"}}).Draw(t, "markers")

@@ -31,6 +31,10 @@ func mustBind(t testing.TB, s *Schema, header ...string) *Map {
 	return m
 }
 
+func public(name string, values ...string) Column {
+	return Column{Name: name, Kind: Public, Values: values}
+}
+
 // people has S = sqrt(2 numbers + 1 category + 1) = 2.
 const people = `
 schema:
@@ -39,7 +43,7 @@ schema:
     gain:   {number: [0, 3], transform: log1p}
     work:   {category: [private, state]}
     weight: ignore
-    split:  ignore
+    split:  {public: [train, test]}
   target: {column: y, classes: [0, 1]}
   where: split=train
   missing: ["", "?", -1]

@@ -1,6 +1,9 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // rawColumn and rawTarget are what the YAML and JSON forms share: each key as
 // it was given, before the rules on their combination.
@@ -10,6 +13,7 @@ type rawColumn struct {
 	Number    []float64 `json:"number,omitempty"`
 	Transform string    `json:"transform,omitempty"`
 	Category  []string  `json:"category,omitempty"`
+	Public    []string  `json:"public,omitempty"`
 }
 
 type rawTarget struct {
@@ -45,13 +49,13 @@ func (r rawSchema) schema() (*Schema, error) {
 func (r rawColumn) column() (Column, error) {
 	field := columnField(r.Name)
 	given := 0
-	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil} {
+	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil, r.Public != nil} {
 		if set {
 			given++
 		}
 	}
 	if given != 1 {
-		return Column{}, &fieldError{field, "", "needs exactly one of number, category and ignore"}
+		return Column{}, &fieldError{field, "", "needs exactly one of number, category, public and ignore"}
 	}
 	c := Column{Name: r.Name, Kind: Ignore}
 	switch {
@@ -64,13 +68,15 @@ func (r rawColumn) column() (Column, error) {
 		c.Low, c.High = low, high
 	case r.Category != nil:
 		c.Kind, c.Categories = Category, r.Category
+	case r.Public != nil:
+		c.Kind, c.Values = Public, r.Public
 	}
 	switch {
 	case r.Transform == "":
 	case c.Kind != Number:
-		return Column{}, &fieldError{field + ".transform", r.Transform, "only a number has a transform"}
+		return Column{}, &fieldError{field + ".transform", strconv.Quote(r.Transform), "only a number has a transform"}
 	case r.Transform != Log1p.String():
-		return Column{}, &fieldError{field + ".transform", r.Transform, "must be log1p or absent"}
+		return Column{}, &fieldError{field + ".transform", strconv.Quote(r.Transform), "must be log1p or absent"}
 	default:
 		c.Transform = Log1p
 	}
@@ -110,7 +116,7 @@ func (s *Schema) raw() (rawSchema, error) {
 	if s == nil || s.terms == 0 {
 		return rawSchema{}, errZero
 	}
-	r := rawSchema{Where: s.where, Missing: s.missing}
+	r := rawSchema{Where: s.filter.String(), Missing: s.missing}
 	for _, c := range s.columns {
 		rc := rawColumn{Name: c.Name}
 		switch c.Kind {
@@ -121,6 +127,8 @@ func (s *Schema) raw() (rawSchema, error) {
 			}
 		case Category:
 			rc.Category = c.Categories
+		case Public:
+			rc.Public = c.Values
 		default:
 			rc.Ignore = true
 		}

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 )
 
 // NormBound bounds the Euclidean norm of every row that [Map.Encode] writes.
@@ -21,7 +19,7 @@ const intercept = "(intercept)"
 type Definition struct {
 	Columns []Column // all columns but the target; their order is the order of the features
 	Target  Target
-	Where   string   // row filter column=value; empty: every row
+	Where   string   // row filter column=value, on a public column; empty: every row
 	Missing []string // cells that mean missing; nil: only the empty cell
 }
 
@@ -33,24 +31,23 @@ type Schema struct {
 	columns []Column
 	target  Target
 	missing []string
-	where   string
+	filter  Filter
 
-	whereColumn, whereValue string // parts of where
-	features                []string
-	terms                   int // #numbers + #categories + 1; 0 in the zero Schema
+	features []string
+	terms    int // #numbers + #categories + 1; 0 in the zero Schema
 }
 
 // New checks a definition. Names, categories, classes and missing markers must
 // be distinct and free of surrounding white space; bounds finite with low <
 // high; a category is neither empty, nor a missing marker, nor "other", which
-// is the feature of whatever is not listed; the target is not among the columns
-// and the filter's column is. At least one column must be a feature.
+// is the feature of whatever is not listed; the target is not among the columns;
+// the filter's column is declared public and lists its value. At least one
+// column must be a feature.
 func New(def Definition) (*Schema, error) {
 	s := &Schema{
 		columns: cloneColumns(def.Columns),
 		target:  def.Target,
 		missing: slices.Clone(def.Missing),
-		where:   def.Where,
 	}
 	if def.Missing == nil {
 		s.missing = []string{""}
@@ -58,7 +55,7 @@ func New(def Definition) (*Schema, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s.Where(def.Where)
 }
 
 func (s *Schema) validate() error {
@@ -79,7 +76,7 @@ func (s *Schema) validate() error {
 	if _, listed := s.column(s.target.Column); listed {
 		return &fieldError{"target.column", strconv.Quote(s.target.Column), "is also listed under columns; remove it there"}
 	}
-	return s.setWhere(s.where)
+	return nil
 }
 
 func (s *Schema) validateColumns() error {
@@ -101,7 +98,7 @@ func (s *Schema) validateColumns() error {
 			features[f] = true
 			s.features = append(s.features, f)
 		}
-		if c.Kind != Ignore {
+		if c.width() > 0 {
 			s.terms++
 		}
 	}
@@ -129,41 +126,12 @@ func featureNames(c Column) []string {
 	return nil
 }
 
-// setWhere parses a filter: the column's name ends at the first "=".
-func (s *Schema) setWhere(filter string) error {
-	s.where, s.whereColumn, s.whereValue = filter, "", ""
-	if filter == "" {
-		return nil
-	}
-	fail := func(rule string) error { return &fieldError{"where", strconv.Quote(filter), rule} }
-	column, value, found := strings.Cut(filter, "=")
-	column, value = strings.TrimSpace(column), strings.TrimSpace(value)
-	if !found || column == "" || value == "" || !utf8.ValidString(value) {
-		return fail("must be column=value")
-	}
-	if _, listed := s.column(column); !listed {
-		return fail("the column is not listed under columns; list it, as ignore if it is no feature")
-	}
-	s.whereColumn, s.whereValue = column, value
-	return nil
-}
-
 func (s *Schema) column(name string) (Column, bool) {
 	i := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == name })
 	if i < 0 {
 		return Column{}, false
 	}
 	return s.columns[i], true
-}
-
-// Where returns a copy of the schema with another row filter, such as
-// "split=test"; "" keeps every row.
-func (s *Schema) Where(filter string) (*Schema, error) {
-	t := *s
-	if err := t.setWhere(filter); err != nil {
-		return nil, err
-	}
-	return &t, nil
 }
 
 // Dim returns the number of features, the intercept included.
@@ -179,8 +147,8 @@ func (s *Schema) Columns() []Column { return cloneColumns(s.columns) }
 // Target returns the target.
 func (s *Schema) Target() Target { return s.target }
 
-// Filter returns the row filter, column=value, or "".
-func (s *Schema) Filter() string { return s.where }
+// Filter returns the row filter; the zero Filter if there is none.
+func (s *Schema) Filter() Filter { return s.filter }
 
 // Missing returns the cells that mean missing.
 func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
@@ -202,6 +170,7 @@ func cloneColumns(columns []Column) []Column {
 	clone := slices.Clone(columns)
 	for i := range clone {
 		clone[i].Categories = slices.Clone(clone[i].Categories)
+		clone[i].Values = slices.Clone(clone[i].Values)
 	}
 	return clone
 }

@@ -17,7 +17,7 @@ func TestSchemaAccessors(t *testing.T) {
 	if diff := cmp.Diff(features, s.Features()); diff != "" {
 		t.Errorf("Features (-want +got):\n%s", diff)
 	}
-	if s.Dim() != 6 || s.Scale() != 2 || s.Filter() != "split=train" {
+	if s.Dim() != 6 || s.Scale() != 2 || s.Filter().String() != "split=train" {
 		t.Errorf("Dim %d, Scale %v, Filter %q", s.Dim(), s.Scale(), s.Filter())
 	}
 	columns := []Column{
@@ -25,7 +25,7 @@ func TestSchemaAccessors(t *testing.T) {
 		{Name: "gain", Kind: Number, High: 3, Transform: Log1p},
 		{Name: "work", Kind: Category, Categories: []string{"private", "state"}},
 		{Name: "weight", Kind: Ignore},
-		{Name: "split", Kind: Ignore},
+		{Name: "split", Kind: Public, Values: []string{"train", "test"}},
 	}
 	if diff := cmp.Diff(columns, s.Columns()); diff != "" {
 		t.Errorf("Columns (-want +got):\n%s", diff)
@@ -82,11 +82,11 @@ func TestNewRules(t *testing.T) {
 		{with(Column{Name: "a", Kind: Number, Low: -1, High: 1, Transform: Log1p}), "columns.a.number = [-1, 1]: transform log1p needs"},
 		{with(Column{Name: "a", Kind: Number, Low: 1e300, High: math.Nextafter(1e300, 2e300), Transform: Log1p}), "columns.a.number = [1e+300, 1.0000000000000002e+300]: the bounds coincide"},
 		{with(Column{Name: "a", Kind: Number, High: 1, Transform: 7}), "columns.a.transform = Transform(7): must be log1p"},
-		{with(Column{Name: "a"}), "columns.a = Kind(0): must be number, category or ignore"},
+		{with(Column{Name: "a"}), "columns.a = Kind(0): must be number, category, public or ignore"},
 		{with(Column{Name: "x", Kind: Ignore}), "columns.x: is listed twice"},
 		{with(Column{Name: "", Kind: Number, High: 1}), `columns. = "": a column without a name`},
 		{with(Column{Name: " a", Kind: Ignore}), `columns. a = " a": a column's name must not begin`},
-		{with(Column{Name: "a\xff", Kind: Ignore}), `columns.a` + "\xff" + ` = "a\xff": a column's name must be UTF-8`},
+		{with(Column{Name: "a\xff", Kind: Ignore}), `columns.a\xff = "a\xff": a column's name must be UTF-8`},
 		{list(), "columns.a.category = []: must list at least one"},
 		{list("b", "b"), `columns.a.category[1] = "b": is listed twice`},
 		{list("b", ""), `columns.a.category[1] = "": must not be empty`},
@@ -110,8 +110,18 @@ func TestNewRules(t *testing.T) {
 		{Definition{Columns: []Column{number}, Target: target, Missing: []string{" "}}, `missing[0] = " ": must not begin or end`},
 		{Definition{Columns: []Column{number}, Target: target, Where: "x"}, `where = "x": must be column=value`},
 		{Definition{Columns: []Column{number}, Target: target, Where: "x="}, `where = "x=": must be column=value`},
-		{Definition{Columns: []Column{number}, Target: target, Where: "z=1"}, `where = "z=1": the column is not listed`},
-		{Definition{Columns: []Column{number}, Target: target, Where: "y=1"}, `where = "y=1": the column is not listed`},
+		{Definition{Columns: []Column{number}, Target: target, Where: "z=1"}, `where = "z=1": the column is not listed under columns; if it is known of every row to everybody, list it there with all its values, as z: {public: ["1", ...]}`},
+		{Definition{Columns: []Column{number}, Target: target, Where: "x=1"}, `where = "x=1": is on a column declared number, and how many rows pass would be published; only if it is known of every row to everybody, declare it x: {public: ["1", ...]}`},
+		{Definition{Columns: []Column{number, {Name: "z", Kind: Category, Categories: []string{"1"}}}, Target: target, Where: "z=1"}, `where = "z=1": is on a column declared category`},
+		{Definition{Columns: []Column{number, {Name: "z", Kind: Ignore}}, Target: target, Where: "z=1"}, `where = "z=1": is on a column declared ignore`},
+		{Definition{Columns: []Column{number, public("z", "0", "2")}, Target: target, Where: "z=1"}, `where = "z=1": the value is not among the column's public values ["0", "2"]`},
+		{Definition{Columns: []Column{number, public("z")}, Target: target}, `columns.z.public = []: must list all`},
+		{Definition{Columns: []Column{number, public("z", "1", "1")}, Target: target}, `columns.z.public[1] = "1": is listed twice`},
+		{Definition{Columns: []Column{number, public("z", "")}, Target: target}, `columns.z.public[0] = "": must not be empty`},
+		{Definition{Columns: []Column{number, public("z", "NA")}, Target: target, Missing: []string{"NA"}}, `columns.z.public[0] = "NA": is listed under missing`},
+		{Definition{Columns: []Column{number, public("z", "b=c"), public("z=b", "c")}, Target: target, Where: "z=b=c"}, `where = "z=b=c": fits two columns`},
+		{Definition{Columns: []Column{public("z", "1")}, Target: target}, `columns: must list at least one number or category`},
+		{Definition{Columns: []Column{number}, Target: target, Where: "y=1"}, `where = "y=1": is on the target`},
 	} {
 		_, err := New(test.def)
 		if err == nil || !strings.HasPrefix(err.Error(), "dataset: "+test.want) {
@@ -193,7 +203,7 @@ func TestJSONRules(t *testing.T) {
 		`{"columns":[{"name":"x","number":[0]}],"target":{"column":"y","number":[0,1]}}`:                         "columns.x.number = 1 values",
 		`{"columns":[{"name":"x"}],"target":{"column":"y","number":[0,1]}}`:                                      "columns.x: needs exactly one",
 		`{"columns":[{"name":"x","number":[0,1],"ignore":true}],"target":{"column":"y","number":[0,1]}}`:         "columns.x: needs exactly one",
-		`{"columns":[{"name":"x","category":["a"],"transform":"log1p"}],"target":{"column":"y","number":[0,1]}}`: "columns.x.transform = log1p: only a number",
+		`{"columns":[{"name":"x","category":["a"],"transform":"log1p"}],"target":{"column":"y","number":[0,1]}}`: "columns.x.transform = \"log1p\": only a number",
 		`{"columns":[{"name":"x","number":[0,1]}],"target":{"column":"y","number":[0,1],"classes":["a","b"]}}`:   "target: needs either",
 		`{"columns":[{"name":"x","number":[0,1]}],"target":{"column":"y","classes":["a"]}}`:                      "target.classes = 1 values",
 		`{"columns":[{"name":"x","number":[1,0]}],"target":{"column":"y","number":[0,1]}}`:                       "columns.x.number = [1, 0]",

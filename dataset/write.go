@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
 // MarshalYAML writes the schema as the value of a schema: section, one column a
@@ -39,6 +41,8 @@ func (r rawColumn) yaml() string {
 		return "{number: " + yamlNumbers(r.Number) + "}"
 	case r.Category != nil:
 		return "{category: " + yamlTexts(r.Category) + "}"
+	case r.Public != nil:
+		return "{public: " + yamlTexts(r.Public) + "}"
 	}
 	return Ignore.String()
 }
@@ -63,6 +67,18 @@ func yamlNumbers(values []float64) string {
 // words for null and truth are excluded below.
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
+// QuoteYAML writes a text as a YAML scalar in double quotes.
+func QuoteYAML(s string) string {
+	// A JSON string is a YAML double-quoted one.
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		panic(err) // strings always encode
+	}
+	return string(printable.JSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
+}
+
 func yamlText(s string) string {
 	if plain.MatchString(s) {
 		switch strings.ToLower(s) {
@@ -71,12 +87,5 @@ func yamlText(s string) string {
 			return s
 		}
 	}
-	// A JSON string is a YAML double-quoted one.
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		panic(err) // strings always encode
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return QuoteYAML(s)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
 // placeholder marks what a draft leaves to its reader; see [Draft].
@@ -17,6 +19,10 @@ const placeholder = "???"
 // and checks every rule of [New]. Unknown and repeated keys, anchors and
 // aliases are errors. Errors are [yaml.Error] and carry the position. On error
 // s is unchanged.
+//
+// What has not the form of a schema may be a table, or hold one: errors about
+// the form say where and which rule, and quote nothing. Names and values are
+// quoted in errors about a schema that has the form of one.
 func (s *Schema) UnmarshalYAML(node ast.Node) error {
 	d := yamlDecoder{at: make(map[string]*token.Token)}
 	decoded, err := d.schema(node)
@@ -25,6 +31,31 @@ func (s *Schema) UnmarshalYAML(node ast.Node) error {
 	}
 	*s = *decoded
 	return nil
+}
+
+// formError says that a node has not the form of a schema.
+func formError(node ast.Node, field, rule string) error {
+	section := "schema"
+	for _, s := range []string{"columns", "target"} {
+		if strings.HasPrefix(field, s) {
+			section = s
+		}
+	}
+	var at *token.Token
+	if node != nil {
+		at = node.GetToken()
+	}
+	return located("dataset: "+section+": "+rule, at)
+}
+
+// located makes an error at a token's position. It holds no other part of the
+// token, whose neighbours are the text around it, which yaml's errors quote.
+func located(message string, at *token.Token) error {
+	place := new(token.Token)
+	if at != nil {
+		place.Position = at.Position
+	}
+	return &yaml.SyntaxError{Message: message, Token: place}
 }
 
 // yamlDecoder remembers where each field was written.
@@ -40,11 +71,11 @@ func (d *yamlDecoder) locate(err error, root ast.Node) error {
 	}
 	for field := fault.field; ; {
 		if tk, known := d.at[field]; known {
-			return &yaml.SyntaxError{Message: err.Error(), Token: tk}
+			return located(err.Error(), tk)
 		}
 		cut := strings.LastIndexAny(field, ".[")
 		if cut < 0 {
-			return &yaml.SyntaxError{Message: err.Error(), Token: root.GetToken()}
+			return located(err.Error(), root.GetToken())
 		}
 		field = field[:cut]
 	}
@@ -52,8 +83,8 @@ func (d *yamlDecoder) locate(err error, root ast.Node) error {
 
 func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 	var raw rawSchema
-	err := d.mapping("schema", "", node, func(key, field string, value ast.Node) (err error) {
-		switch key {
+	err := d.mapping("schema", "", node, func(name, field string, key, value ast.Node) (err error) {
+		switch name {
 		case "columns":
 			raw.Columns, err = d.columns(value)
 		case "target":
@@ -63,7 +94,7 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 		case "missing":
 			raw.Missing, err = d.texts(field, value, "")
 		default:
-			err = unknownKey(field, "columns, target, where, missing")
+			err = unknownKey(key, field, "columns, target, where, missing")
 		}
 		return err
 	})
@@ -74,7 +105,7 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 }
 
 func (d *yamlDecoder) columns(node ast.Node) (columns []rawColumn, err error) {
-	err = d.mapping("columns", "columns.", node, func(name, field string, value ast.Node) error {
+	err = d.mapping("columns", "columns.", node, func(name, field string, _, value ast.Node) error {
 		column, err := d.column(name, field, value)
 		columns = append(columns, column)
 		return err
@@ -85,26 +116,28 @@ func (d *yamlDecoder) columns(node ast.Node) (columns []rawColumn, err error) {
 func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, error) {
 	raw := rawColumn{Name: name}
 	if _, isMap := node.(ast.MapNode); !isMap {
-		word, err := d.text(field, node, "write {number: [low, high]}, {category: [values]} or ignore")
+		word, err := d.text(field, node, "write {number: [low, high]}, {category: [values]}, {public: [values]} or ignore")
 		if err != nil {
 			return raw, err
 		}
 		if word != Ignore.String() {
-			return raw, &fieldError{field, strconv.Quote(word), "must be {number: [low, high]}, {category: [values]} or ignore"}
+			return raw, formError(node, field, "must be {number: [low, high]}, {category: [values]}, {public: [values]} or ignore")
 		}
 		raw.Ignore = true
 		return raw, nil
 	}
-	err := d.mapping(field, field+".", node, func(key, field string, value ast.Node) (err error) {
-		switch key {
+	err := d.mapping(field, field+".", node, func(setting, field string, key, value ast.Node) (err error) {
+		switch setting {
 		case "number":
-			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of "+name)
+			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of "+printable.Text(name))
 		case "transform":
 			raw.Transform, err = d.text(field, value, "write log1p or leave it out")
 		case "category":
-			raw.Category, err = d.texts(field, value, "write the publicly known values of "+name)
+			raw.Category, err = d.texts(field, value, "write the publicly known values of "+printable.Text(name))
+		case "public":
+			raw.Public, err = d.texts(field, value, "write all values of "+printable.Text(name)+", which is known of every row to everybody")
 		default:
-			err = unknownKey(field, "number, transform, category")
+			err = unknownKey(key, field, "number, transform, category, public")
 		}
 		return err
 	})
@@ -112,8 +145,8 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 }
 
 func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
-	err = d.mapping("target", "target.", node, func(key, field string, value ast.Node) (err error) {
-		switch key {
+	err = d.mapping("target", "target.", node, func(name, field string, key, value ast.Node) (err error) {
+		switch name {
 		case "column":
 			raw.Column, err = d.text(field, value, "write the name of the column to be predicted")
 		case "classes":
@@ -121,7 +154,7 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 		case "number":
 			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of the target")
 		default:
-			err = unknownKey(field, "column, classes, number")
+			err = unknownKey(key, field, "column, classes, number")
 		}
 		return err
 	})
@@ -129,24 +162,22 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 }
 
 // mapping calls visit for each key of a mapping, in order.
-func (d *yamlDecoder) mapping(field, prefix string, node ast.Node, visit func(key, field string, value ast.Node) error) error {
+func (d *yamlDecoder) mapping(field, prefix string, node ast.Node, visit func(name, field string, key, value ast.Node) error) error {
 	m, isMap := node.(ast.MapNode)
 	if !isMap {
-		return &fieldError{field, describe(node), "must be a mapping"}
+		return formError(node, field, "must be a mapping, not "+describe(node))
 	}
 	for entries := m.MapRange(); entries.Next(); {
 		key, isScalar := scalar(entries.Key())
 		if !isScalar {
-			d.at[field] = entries.Key().GetToken()
-			return &fieldError{field, describe(entries.Key()), "a key must be a plain name"}
+			return formError(entries.Key(), field, "a key must be a plain name, not "+describe(entries.Key()))
 		}
 		child := prefix + key
 		if _, repeated := d.at[child]; repeated {
-			d.at[child] = entries.Key().GetToken()
-			return &fieldError{child, "", "is given twice"}
+			return formError(entries.Key(), field, "a key is given twice")
 		}
 		d.at[child] = entries.Key().GetToken()
-		if err := visit(key, child, entries.Value()); err != nil {
+		if err := visit(key, child, entries.Key(), entries.Value()); err != nil {
 			return err
 		}
 	}
@@ -157,7 +188,7 @@ func (d *yamlDecoder) mapping(field, prefix string, node ast.Node, visit func(ke
 func (d *yamlDecoder) sequence(field string, node ast.Node, visit func(field string, value ast.Node) error) error {
 	list, isList := node.(*ast.SequenceNode)
 	if !isList {
-		return &fieldError{field, describe(node), "must be a list, such as [a, b]"}
+		return formError(node, field, "must be a list, such as [a, b], not "+describe(node))
 	}
 	for i, item := range list.Values {
 		child := itemField(field, i)
@@ -182,7 +213,7 @@ func (d *yamlDecoder) texts(field string, node ast.Node, todo string) ([]string,
 func (d *yamlDecoder) text(field string, node ast.Node, todo string) (string, error) {
 	text, isScalar := scalar(node)
 	if !isScalar {
-		return "", &fieldError{field, describe(node), "must be a text or a number"}
+		return "", formError(node, field, "must be a text or a number, not "+describe(node))
 	}
 	return text, unfilled(field, text, todo)
 }
@@ -221,7 +252,7 @@ func number(field string, node ast.Node, todo string) (float64, error) {
 			return x, nil
 		}
 	}
-	return 0, &fieldError{field, describe(node), "must be a finite number"}
+	return 0, formError(node, field, "must be a finite number")
 }
 
 // scalar returns a scalar as it is written: 007, 1.0 and yes stay themselves.
@@ -242,21 +273,29 @@ func unfilled(field, text, todo string) error {
 	return &fieldError{field, text, "is still a placeholder; " + todo}
 }
 
-func unknownKey(field, known string) error {
-	return &fieldError{field, "", "unknown key; the keys here are " + known}
+func unknownKey(key ast.Node, field, known string) error {
+	return formError(key, field, "unknown key; the keys here are "+known)
 }
 
+// describe says of what kind a node is, and nothing of what it holds.
 func describe(node ast.Node) string {
-	if text, isScalar := scalar(node); isScalar {
-		return strconv.Quote(text)
-	}
-	switch node.(type) {
-	case nil:
+	switch n := node.(type) {
+	case nil, *ast.NullNode:
 		return "nothing"
 	case *ast.AnchorNode, *ast.AliasNode:
-		return "anchor or alias (not allowed in a schema)"
+		return "an anchor or alias"
+	case ast.MapNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return "a number"
+	case *ast.StringNode:
+		if n.GetToken().Type != token.StringType {
+			return "a text in quotes"
+		}
 	}
-	return strings.ToLower(node.Type().String())
+	return "a text"
 }
 
 var errZero = errors.New("dataset: the zero Schema describes no table")

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -45,8 +46,10 @@ func (d Delta) String() string {
 	return strconv.FormatFloat(d.Value, 'g', -1, 64)
 }
 
-// UnmarshalYAML reads the text of a scalar.
+// UnmarshalYAML reads the text of a scalar. Its errors do not quote it.
 func (d *Delta) UnmarshalYAML(text []byte) (err error) {
-	*d, err = ParseDelta(strings.Trim(strings.TrimSpace(string(text)), `"'`))
-	return err
+	if *d, err = ParseDelta(strings.Trim(strings.TrimSpace(string(text)), `"'`)); err != nil {
+		return errors.New("delta: must be > 0 and < 1, or n^ with an exponent < 0")
+	}
+	return nil
 }

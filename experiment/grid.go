@@ -9,10 +9,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/goccy/go-yaml"
-
+	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -122,9 +120,12 @@ func (s Scale) values(key string, effective float64) []any {
 // decodeSettings reads what grid wrote, which is YAML as well.
 func decodeSettings(text json.RawMessage) (train.Train, error) {
 	var t train.Train
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.CustomUnmarshaler(wholeNumber))
-	if err := d.Decode(&t); err != nil {
-		return t, fmt.Errorf("settings: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
+	if fault := (*strictyaml.Error)(nil); len(text) == 0 || string(text) == "{}" {
+		return t, nil
+	} else if err := strictyaml.Decode(text, &t); errors.As(err, &fault) {
+		return t, fmt.Errorf("settings: %s", fault.Rule) // the place is not one of the file
+	} else if err != nil {
+		return t, err
 	}
 	if t.Measure != 0 {
 		return t, errors.New("settings: measure: has no use where gradients are measured directly")

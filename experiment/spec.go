@@ -1,18 +1,12 @@
 package experiment
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
-	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
-	"github.com/stillpoint-dp/stillpoint/internal/shallow"
+	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 )
 
 // Spec is a grid of runs as its YAML file describes it: every algorithm on
@@ -84,7 +78,7 @@ const mostSeeds = 1 << 20
 // ReadSpec reads a specification file and checks it as far as it can be
 // without drawing a family.
 func ReadSpec(path string) (*Spec, error) {
-	text, err := regular.Read(path, shallow.Largest)
+	text, err := regular.Read(path, strictyaml.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("specification: %w", err)
 	}
@@ -97,18 +91,9 @@ func ReadSpec(path string) (*Spec, error) {
 
 // ParseSpec is ReadSpec of a file's text.
 func ParseSpec(text []byte) (*Spec, error) {
-	if err := shallow.YAML(text); err != nil {
-		return nil, err
-	}
 	s := new(Spec)
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.CustomUnmarshaler(wholeNumber))
-	if err := d.Decode(s); errors.Is(err, io.EOF) {
-		return nil, errors.New("is empty")
-	} else if err != nil {
-		return nil, errors.New(strings.TrimSpace(yaml.FormatError(err, false, true)))
-	}
-	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("must be one YAML document")
+	if err := strictyaml.Decode(text, s); err != nil {
+		return nil, err
 	}
 	if s.Question == "" {
 		s.Question = "Which algorithm reaches the smallest gradient norm at the same budget, and how does it fall with the size?"
@@ -128,14 +113,6 @@ func ParseSpec(text []byte) (*Spec, error) {
 		}
 	}
 	return s, s.check()
-}
-
-// wholeNumber refuses what would be rounded on its way to an int.
-func wholeNumber(n *int, text []byte) (err error) {
-	if *n, err = strconv.Atoi(string(bytes.TrimSpace(text))); err != nil {
-		return fmt.Errorf("%s: must be a whole number", bytes.TrimSpace(text))
-	}
-	return nil
 }
 
 // check finds what is missing or twice; values are checked by what uses them.

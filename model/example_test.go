@@ -29,7 +29,7 @@ func Example() {
 	m, err := model.New(model.Params{
 		Software:    "stillpoint v1.0.0",
 		Complete:    true,
-		Privacy:     model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Certificate: "certificate.json"},
+		Privacy:     model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table with one row replaced by any other", Certificate: "certificate.json"},
 		Loss:        loss.Tanh(),
 		Regularizer: loss.None(),
 		Schema:      schema,

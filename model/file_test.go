@@ -66,7 +66,7 @@ func TestReadKeepsEverything(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, m)
 	}
 	if got.Software() != "stillpoint v1.2.3" || !got.Complete() || got.Privacy() != privacy || got.Dim() != 4 ||
-		got.Loss().Name() != "huber(0.25)" || got.Regularizer().Name() != "l2(0.5)" || got.Schema().Filter() != "split=train" {
+		got.Loss().Name() != "huber(0.25)" || got.Regularizer().Name() != "l2(0.5)" || got.Schema().Filter().String() != "split=train" {
 		t.Errorf("got %+v", got)
 	}
 	got.Weights()[0] = 7

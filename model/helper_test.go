@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-var privacy = Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Certificate: "certificate.json"}
+var privacy = Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table with one row replaced by any other, both with split = train", Certificate: "certificate.json"}
 
 // schema has three numbers within [-1, 1], so that the divisor of a row is 2 and
 // its features are a/2, b/2, c/2, 1/2 without rounding for dyadic cells.
@@ -20,7 +20,7 @@ func schema(t testing.TB, target dataset.Target) *dataset.Schema {
 		return dataset.Column{Name: name, Kind: dataset.Number, Low: -1, High: 1}
 	}
 	s, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{number("a"), number("b"), number("c"), {Name: "split", Kind: dataset.Ignore}},
+		Columns: []dataset.Column{number("a"), number("b"), number("c"), {Name: "split", Kind: dataset.Public, Values: []string{"train", "test"}}},
 		Target:  target,
 		Where:   "split=train",
 		Missing: []string{"", "NA"},

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
 // checkJSON checks that data is one JSON value in UTF-8, nothing after it, with
@@ -48,7 +50,7 @@ func checkValue(field string, decoder *json.Decoder) error {
 				return fmt.Errorf("%s: must be JSON: %w", field, err)
 			}
 			key := token.(string) // the decoder takes nothing else for a key
-			child := strings.TrimPrefix(field+"."+key, ".")
+			child := strings.TrimPrefix(field+"."+printable.Text(key), ".")
 			if seen[fold(key)] {
 				return fmt.Errorf("%s: is given twice", child)
 			}

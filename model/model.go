@@ -17,6 +17,8 @@ type Privacy struct {
 	Epsilon  float64 `json:"epsilon"`
 	Delta    float64 `json:"delta"`
 	Relation string  `json:"relation"` // replace-one or add-or-remove
+	// Neighbour says what a neighbouring table is, the row filter with it.
+	Neighbour string `json:"neighbour"`
 	// Certificate is the name of the certificate's file, without directories.
 	Certificate string `json:"certificate"`
 }
@@ -99,6 +101,8 @@ func (p Privacy) check() error {
 		return fmt.Errorf("model: privacy.delta = %v: must be > 0 and < 1", p.Delta)
 	case p.Relation != "replace-one" && p.Relation != "add-or-remove":
 		return fmt.Errorf("model: privacy.relation = %q: must be replace-one or add-or-remove", p.Relation)
+	case p.Neighbour == "":
+		return errors.New(`model: privacy.neighbour = "": must say what a neighbouring table is`)
 	case p.Certificate == "" || p.Certificate != path.Base(p.Certificate) || strings.ContainsAny(p.Certificate, `/\`) || strings.Trim(p.Certificate, ".") == "":
 		return fmt.Errorf("model: privacy.certificate = %q: must be the name of a file, without directories", p.Certificate)
 	}

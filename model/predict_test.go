@@ -92,7 +92,7 @@ func TestPredictStaysAligned(t *testing.T) {
 		makeModel(t, classes, "tanh", "none", 2, 0, 0, 0),
 		makeModel(t, delay, "squared(1)", "none", 2, 0, 0, 0),
 	} {
-		for _, where := range []string{"", "split=test", "split=train", "split=none"} {
+		for _, where := range []string{"", "split=test", "split=train"} {
 			rows, err := csv.NewReader(strings.NewReader(predict(t, m, path, where))).ReadAll()
 			if err != nil || len(rows) != len(lines)+1 {
 				t.Fatalf("%d rows, %v", len(rows), err)

@@ -96,7 +96,7 @@ func decode(data []byte) (d document, err error) {
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return d, err
 	}
-	if err := checkMembers("privacy", parts.Privacy, "epsilon", "delta", "relation", "certificate"); err != nil {
+	if err := checkMembers("privacy", parts.Privacy, "epsilon", "delta", "relation", "neighbour", "certificate"); err != nil {
 		return d, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))

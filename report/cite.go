@@ -43,9 +43,12 @@ func (f *Fit) paragraph() string {
 	if f.Model != nil {
 		what = fmt.Sprintf("The model of %s", f.Model.Schema().Target().Column)
 	}
-	neighbours := "tables that differ in one replaced row (the number of rows, %s, is public)"
+	neighbours, with := "tables that differ in one replaced row (the number of rows, %s, is public)", ""
 	if c.Relation == account.AddOrRemove {
 		neighbours = "tables that differ by one added or removed row (declared number of rows: %s)"
+	}
+	if filter := f.Certificate.Filter(); filter != (certificate.Filter{}) {
+		with = fmt.Sprintf(" Rows are those with %v, which is public for every row; a malformed row counts as one of them.", filter)
 	}
 	basis := fmt.Sprintf("All its releases together satisfy %s-Gaussian differential privacy, enforced by a fully adaptive filter fixed before the first release; (epsilon, delta) follows exactly.", Above(c.Mu, 5))
 	kind := "Gaussian"
@@ -60,8 +63,8 @@ func (f *Fit) paragraph() string {
 	if f.plan.Citation != "" {
 		algorithm += " (" + f.plan.Citation + ")"
 	}
-	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s. %s It was trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is one row. The certificate (SHA-256 %s) can be rechecked without the data.",
-		what, c.Epsilon, c.Delta, fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), basis,
+	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s.%s %s It was trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is one row. The certificate (SHA-256 %s) can be rechecked without the data.",
+		what, c.Epsilon, c.Delta, fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), with, basis,
 		algorithm, Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), f.digest)
 }
 

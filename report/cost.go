@@ -11,9 +11,12 @@ import (
 // cost says what the run cost and what that means.
 func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
-	neighbours := "a table with one row replaced by any other; the number of rows is public"
+	filter := f.Certificate.Filter()
+	neighbours := filter.Neighbour(c.Relation) + "; the number of rows is public"
 	if c.Relation == account.AddOrRemove {
-		neighbours = "a table with one row more or less; the number of rows is secret, and was declared"
+		neighbours = filter.Neighbour(c.Relation) + "; the number of rows is secret, and was declared"
+	} else if filter != (certificate.Filter{}) {
+		neighbours = filter.Neighbour(c.Relation) + "; the number of such rows is public"
 	}
 	s := Section{Title: "What it cost"}
 	facts := Facts{
@@ -21,6 +24,9 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 		{Name: "Neighbouring tables", Value: c.Relation.String(), Note: neighbours},
 		{Name: "Privacy unit", Value: "one row", Note: "several rows of one person are protected less"},
 		{Name: "Releases", Value: Number(float64(v.Events)), Note: "noisy answers; everything else follows from them"},
+	}
+	if filter != (certificate.Filter{}) {
+		facts = append(facts, Fact{Name: "Row filter", Value: filter.String(), Note: filter.Note()})
 	}
 	sampled := f.Certificate.Basis() == certificate.BasisSchedule
 	if sampled {

@@ -98,6 +98,9 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 		if f.Model, err = model.Parse(text); err != nil {
 			return nil, err
 		}
+		if m, c := f.Model.Schema().Filter(), f.Certificate.Filter(); m != dataset.Filter(c) {
+			return nil, fmt.Errorf("report: %s: schema.where = %q: must be %q, the certificate's filter", path, m, c)
+		}
 	}
 	text, err = regular.Read(filepath.Join(dir, ledgerFile), regular.Document)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -201,9 +204,9 @@ func (f *Fit) asked() Section {
 		{Name: "Algorithm", Value: f.Certificate.Algorithm().Name, Note: f.plan.Citation},
 	}
 	if own, ok := f.own(); ok && own.Data != "" {
-		facts = append(facts, Fact{Name: "Table", Value: baseName(own.Data), Note: filterNote(schema.Filter())})
-	} else if schema.Filter() != "" {
-		facts = append(facts, Fact{Name: "Rows", Value: schema.Filter()})
+		facts = append(facts, Fact{Name: "Table", Value: baseName(own.Data), Note: filterNote(f.Certificate.Filter())})
+	} else if filter := f.Certificate.Filter(); filter != (certificate.Filter{}) {
+		facts = append(facts, Fact{Name: "Rows", Value: filterNote(filter)})
 	}
 	facts = append(facts, Fact{Name: "Features", Value: Number(float64(schema.Dim())), Note: "after categories are spread out; the intercept included"})
 	if f.plan.Steps > 0 {
@@ -221,11 +224,11 @@ func (f *Fit) asked() Section {
 	return s
 }
 
-func filterNote(filter string) string {
-	if filter == "" {
+func filterNote(f certificate.Filter) string {
+	if f == (certificate.Filter{}) {
 		return "all rows"
 	}
-	return "rows with " + filter
+	return "rows with " + f.String()
 }
 
 // mostRows is the most that a page lists.
@@ -250,6 +253,8 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 			row.Cells = []string{c.Name, kind, exact(c.Low) + " to " + exact(c.High)}
 		case dataset.Category:
 			row.Cells = []string{c.Name, "category", fmt.Sprintf("%d values: %s", len(c.Categories), listed(c.Categories, 160))}
+		case dataset.Public:
+			row.Cells = []string{c.Name, "public for every row, no feature", fmt.Sprintf("%d values: %s", len(c.Values), listed(c.Values, 160))}
 		default:
 			ignored++
 			continue

@@ -37,8 +37,8 @@ func TestFitSaysWhatWasReleased(t *testing.T) {
 	if got := texts(nodes, "h2"); !slices.Equal(got, want) {
 		t.Errorf("sections %q", got)
 	}
-	has(t, text, "A private model of p5", "10,000 rows", "δ = 10⁻⁶", "54.8 %", "μ = 0.23671", "of μ² = 0.056029", "“pd” against “pc”", "people.csv", "rows with p4=pe",
-		"2031-02-01 03:04:05", "settled (this one)", "number, as log(1 + x)", "10 to 90", "0 to 1,000,000", "2 values: pa, pb", "1 column was left out",
+	has(t, text, "A private model of p5", "10,000 rows", "δ = 10⁻⁶", "54.8 %", "μ = 0.23671", "of μ² = 0.056029", "“pd” against “pc”", "people.csv", "rows with p4 = pe",
+		"2031-02-01 03:04:05", "settled (this one)", "number, as log(1 + x)", "10 to 90", "0 to 1,000,000", "2 values: pa, pb", "public for every row, no feature",
 		"stillpoint verify certificate.json --model model.json", "year  = {2031}", "each doubling of 1 + x", "log-odds of “pd”", "every step alike")
 	if strings.Contains(text, "q7r") || strings.Contains(text, "secret-project") {
 		t.Error("the page names the folders of whoever trained")
@@ -142,7 +142,7 @@ func TestScheduledFit(t *testing.T) {
 		t.Errorf("a guess gains %v, the curve %v", got, best)
 	}
 	text, _ := fitPage(t, dir)
-	has(t, text, "a schedule", "Poisson samples", "Noise multiplier", "whether a given person’s row was in the table", "one row more or less", "subsampled Gaussian releases", "rows were sampled comes on top")
+	has(t, text, "a schedule", "Poisson samples", "Noise multiplier", "whether a given person’s row was in the table", "more or less; the number of rows is secret", "subsampled Gaussian releases", "rows were sampled comes on top")
 	if strings.Contains(text, "odometer") {
 		t.Error("a schedule has no odometer")
 	}

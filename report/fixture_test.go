@@ -72,12 +72,22 @@ func people(t testing.TB, name string, steps int) folder {
 				{Name: name + "1", Kind: dataset.Number, Low: 10, High: 90},
 				{Name: name + "2", Kind: dataset.Number, Low: 0, High: 1e6, Transform: dataset.Log1p},
 				{Name: name + "3", Kind: dataset.Category, Categories: []string{name + "a", name + "b"}},
-				{Name: name + "4", Kind: dataset.Ignore},
+				{Name: name + "4", Kind: dataset.Public, Values: []string{name + "e"}},
 			},
 			Target: dataset.Target{Column: name + "5", Kind: dataset.Category, Classes: [2]string{name + "c", name + "d"}},
 			Where:  name + "4=" + name + "e",
 		},
 	}
+}
+
+// filter is the schema's.
+func (f folder) filter(t testing.TB) dataset.Filter {
+	t.Helper()
+	s, err := dataset.New(f.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Filter()
 }
 
 // write makes the folder's files.
@@ -95,7 +105,7 @@ func (f folder) write(t testing.TB) string {
 		writeTo(t, filepath.Join(dir, modelFile), text)
 	}
 	c, err := certificate.New(certificate.Params{
-		Software: f.software, Budget: f.budget, Records: 10000, Algorithm: f.algorithm, Complete: f.complete,
+		Software: f.software, Budget: f.budget, Records: 10000, Filter: certificate.Filter(f.filter(t)), Algorithm: f.algorithm, Complete: f.complete,
 		Coins: certificate.Secret, ModelSHA256: digest, Events: f.events, Schedule: f.schedule,
 	})
 	if err != nil {
@@ -129,7 +139,7 @@ func (f folder) model(t testing.TB) []byte {
 	// json.Marshal would sort a map's members, which is as good an order as any.
 	text, err := json.Marshal(map[string]any{
 		"format": "stillpoint model", "version": 1, "software": f.software, "complete": f.complete, "loss": f.loss, "regularizer": "none",
-		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(), "certificate": certificateFile},
+		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(), "neighbour": certificate.Filter(schema.Filter()).Neighbour(f.budget.Relation()), "certificate": certificateFile},
 		"schema":  schema, "features": schema.Features(), "weights": weights,
 	})
 	if err != nil {

@@ -1,22 +1,16 @@
 package train
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
-	"github.com/stillpoint-dp/stillpoint/internal/shallow"
+	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -116,7 +110,7 @@ type Train struct {
 
 // ReadConfig reads a configuration file.
 func ReadConfig(path string) (*Config, error) {
-	text, err := regular.Read(path, shallow.Largest)
+	text, err := regular.Read(path, strictyaml.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -132,38 +126,14 @@ func ReadConfig(path string) (*Config, error) {
 	return c, nil
 }
 
-// aKey finds a line that a configuration has and a table has not.
-var aKey = regexp.MustCompile(`(?m)^[\s{"'-]*(data|schema|model|privacy|train)["']?\s*:`)
-
-// decode reads the text of a configuration. Its errors quote the text around a
-// fault, and so come only after a look at whether it is a configuration at all:
-// a table in its place must not be quoted.
+// decode reads the text of a configuration. Its errors quote nothing of it: it may
+// be a table given in its place.
 func (c *Config) decode(text []byte) error {
-	if err := shallow.YAML(text); err != nil {
-		return err
+	err := strictyaml.Decode(text, c)
+	if errors.Is(err, strictyaml.ErrOther) {
+		return fmt.Errorf("%w (stillpoint schema DATA drafts a configuration)", err)
 	}
-	if !aKey.Match(text) {
-		if len(bytes.TrimSpace(text)) == 0 {
-			return errors.New("is empty")
-		}
-		return errors.New("must be YAML with the keys data, schema, model, privacy: none of them is in it (stillpoint schema DATA drafts one)")
-	}
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.CustomUnmarshaler(wholeNumber))
-	if err := d.Decode(c); err != nil {
-		return errors.New(strings.TrimSpace(yaml.FormatError(err, false, true)))
-	}
-	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return errors.New("must be one YAML document")
-	}
-	return nil
-}
-
-// wholeNumber refuses what would be rounded on its way to an int.
-func wholeNumber(n *int, text []byte) (err error) {
-	if *n, err = strconv.Atoi(string(bytes.TrimSpace(text))); err != nil {
-		return fmt.Errorf("%s: must be a whole number", bytes.TrimSpace(text))
-	}
-	return nil
+	return err
 }
 
 // check finds what is missing; values are checked by what uses them.

@@ -43,6 +43,8 @@ type Planned struct {
 	Records float64
 	Dim     int
 	Budget  account.Budget
+	// Filter says which rows are records; the zero Filter for all of them.
+	Filter  certificate.Filter
 	Outline optimize.Outline
 	// LowerBound is the scale below which no private algorithm can promise to
 	// come on every such problem (optimize.LowerBound).
@@ -160,6 +162,7 @@ func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, 
 	planned := Planned{
 		LowerBound: optimize.LowerBound(problem, records, budget.Epsilon(), budget.Delta()),
 		Records:    records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates, Plan: plan,
+		Filter: certificate.Filter(c.Schema.Filter()),
 	}
 	if candidates != nil {
 		if planned.Goal, err = c.Train.goal(budget); err != nil {
@@ -313,7 +316,8 @@ func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *a
 		Software: o.Software, Complete: f.Result.Complete, Loss: l, Regularizer: regularizer,
 		Schema: c.Schema, Weights: f.Result.W,
 		Privacy: model.Privacy{
-			Epsilon: budget.Epsilon(), Delta: budget.Delta(), Relation: budget.Relation().String(), Certificate: CertificateFile,
+			Epsilon: budget.Epsilon(), Delta: budget.Delta(), Relation: budget.Relation().String(),
+			Neighbour: f.Filter.Neighbour(budget.Relation()), Certificate: CertificateFile,
 		},
 	})
 	if err != nil {
@@ -328,7 +332,7 @@ func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *a
 		return err
 	}
 	cert, err := certificate.New(certificate.Params{
-		Software: o.Software, Budget: budget, Records: int64(f.Records), Complete: f.Result.Complete,
+		Software: o.Software, Budget: budget, Records: int64(f.Records), Filter: f.Filter, Complete: f.Result.Complete,
 		Algorithm: certificate.Algorithm{Name: f.Outline.Algorithm, Plan: text},
 		Coins:     certificate.Secret, ModelSHA256: digest, Events: ledger.Events(), Schedule: ledger.Schedule(),
 	})

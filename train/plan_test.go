@@ -49,7 +49,7 @@ func TestPlanWithoutTable(t *testing.T) {
 }
 
 func TestPlanCountsWhatTheFilterKeeps(t *testing.T) {
-	c := config(t, 300, "classes: [\"0\", \"1\"]}", "classes: [\"0\", \"1\"]}\n  where: sex=f")
+	c := config(t, 300, "classes: [\"0\", \"1\"]}", "classes: [\"0\", \"1\"]}\n  where: sex=f", "sex: {category: [f, m]}", "sex: {public: [f, m]}")
 	p, err := c.Plan(context.Background())
 	if err != nil || p.Records < 100 || p.Records > 200 {
 		t.Errorf("records %v, %v: must be about half of 300", p.Records, err)

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
 )
@@ -127,8 +125,8 @@ type runProgress struct {
 }
 
 func newRunProgress(w io.Writer) *runProgress {
-	f, ok := w.(*os.File)
-	return &runProgress{w: w, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	w, is := terminal(w)
+	return &runProgress{w: w, terminal: is}
 }
 
 func (p *runProgress) show(x experiment.Progress) {

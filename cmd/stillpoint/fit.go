@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -66,7 +67,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	stopping := func() bool { return true }
 	defer func() { stopping() }()
 	p := newProgress(c.err)
-	fmt.Fprintf(c.err, "reading %s\n", config.DataPath())
+	fmt.Fprintf(c.err, "reading %s\n", printable.Text(config.DataPath()))
 	fitted, err := config.Fit(ctx, train.Options{
 		Out: f.Out, Overwrite: f.Overwrite, Software: software(),
 		Planned: func(planned train.Planned) {

@@ -10,9 +10,11 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
@@ -55,12 +57,22 @@ type commands struct {
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
-// console is where commands print.
+// console is where commands print. What holds words from files goes through
+// printable.Writer, which run puts before both.
 type console struct {
 	out, err io.Writer
 	// saving is called by a command that will save what it reached when it is
 	// interrupted, however long that takes.
 	saving func()
+}
+
+// terminal returns the terminal that is written to, if it is one.
+func terminal(w io.Writer) (io.Writer, bool) {
+	if escaped, ok := w.(*printable.Writer); ok {
+		w = escaped.Unwrap()
+	}
+	f, ok := w.(*os.File)
+	return w, ok && term.IsTerminal(int(f.Fd()))
 }
 
 func main() {
@@ -75,7 +87,11 @@ func main() {
 }
 
 // run carries out a command line and returns the exit code.
-func run(ctx context.Context, args []string, c *console) int {
+func run(ctx context.Context, args []string, plain *console) int {
+	out, failures := printable.NewWriter(plain.out), printable.NewWriter(plain.err)
+	defer out.Flush()
+	defer failures.Flush()
+	c := &console{out, failures, plain.saving}
 	var cmd commands
 	exit := -1
 	parser, err := kong.New(&cmd,

@@ -30,6 +30,11 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 		return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where})
 	}
 	if p.Out == "" {
+		// The names of classes hold no control characters (package dataset), and
+		// what reads predictions from a pipe gets them to the letter.
+		if w, is := terminal(c.out); !is {
+			return predict(w)
+		}
 		return predict(c.out)
 	}
 	return writeFile(p.Out, []string{p.Model, p.Data}, predict)

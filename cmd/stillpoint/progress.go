@@ -3,17 +3,16 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // progress shows a bar on a terminal and a few lines elsewhere. It shows
-// released and public numbers only.
+// released and public numbers only, no words from files: a bar is drawn with
+// control characters.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -25,8 +24,8 @@ type progress struct {
 const between = 2 * time.Second
 
 func newProgress(w io.Writer) *progress {
-	f, ok := w.(*os.File)
-	return &progress{w: w, terminal: ok && term.IsTerminal(int(f.Fd())), last: time.Now()}
+	w, is := terminal(w)
+	return &progress{w: w, terminal: is, last: time.Now()}
 }
 
 func (p *progress) planned(w io.Writer, planned train.Planned) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/report"
 )
 
@@ -41,6 +42,6 @@ func (r *reportCommand) Run(ctx context.Context, c *console) error {
 	if err := writeFile(out, fit.Files(), page.Render); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "report  %s\n", out)
+	_, err = fmt.Fprintf(c.out, "report  %s\n", printable.Text(out))
 	return err
 }

@@ -60,7 +60,7 @@ func TestNothingShowsCells(t *testing.T) {
 		"more.yaml":      strings.Replace(peopleYAML, "note: ignore", "note: ignore\n    weight: ignore", 1),
 		"loss.yaml":      strings.Replace(peopleYAML, "logistic", "huber(0.1)", 1),
 		"records.yaml":   peopleYAML + "  records: 3\n",
-		"filter.yaml":    strings.Replace(peopleYAML, "\nmodel:", "\n  where: sex=f\nmodel:", 1),
+		"filter.yaml":    strings.NewReplacer("\nmodel:", "\n  where: sex=f\nmodel:", "sex: {category: [f, m]}", "sex: {public: [f, m]}").Replace(peopleYAML),
 		"malformed.csv":  "age,sex,pressure,note,sick\n" + last,
 		"malformed.yaml": strings.Replace(peopleYAML, "people.csv", "malformed.csv", 1),
 	}
@@ -97,7 +97,7 @@ func TestNothingShowsCells(t *testing.T) {
 		{0, "schema people.csv"},
 		{0, "schema cut.csv.gz"},
 		{0, "predict people-fit/model.json people.csv"},
-		{0, "predict people-fit/model.json people.csv --where sex=f"},
+		{0, "predict filter-fit/model.json people.csv --where sex=f"},
 		{0, "predict pressure-fit/model.json people.csv --out scores.csv"},
 		{1, "predict people-fit/model.json headless.csv"},
 		{1, "predict people-fit/model.json cut.csv.gz"},

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -19,6 +22,10 @@ func outline(p train.Planned) string {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("records", "%.0f (public), %d features", p.Records, p.Dim)
+	line("neighbour", "%s", p.Filter.Neighbour(p.Budget.Relation()))
+	if note := p.Filter.Note(); note != "" {
+		line("filter", "%v: %s", p.Filter, note)
+	}
 	line("budget", "epsilon %v, delta %v, %v (mu %.5g)", p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Relation(), p.Budget.Mu())
 	line("algorithm", "%s: %s", o.Algorithm, o.Citation)
 	line("steps", "%d of size %.4g; clip norm %v", o.Steps, o.StepSize, o.Clip)
@@ -52,6 +59,10 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 	for _, c := range p.Candidates {
 		considered = append(considered, c.Outline)
 	}
+	var filter *certificate.Filter
+	if p.Filter != (certificate.Filter{}) {
+		filter = &p.Filter
+	}
 	return struct {
 		Records  float64 `json:"records"`
 		Dim      int     `json:"dim"`
@@ -59,7 +70,11 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Delta    float64 `json:"delta"`
 		Mu       float64 `json:"mu"`
 		Relation string  `json:"relation"`
-		Plan     any     `json:"plan"`
+		// Neighbour says what a neighbouring table is, Filter which rows are
+		// records if not all of them.
+		Neighbour string              `json:"neighbour"`
+		Filter    *certificate.Filter `json:"filter,omitempty"`
+		Plan      any                 `json:"plan"`
 		// LowerBound is up to a constant.
 		LowerBound float64 `json:"lower_bound"`
 		// Considered are the plans that auto compared, the chosen one first.
@@ -67,7 +82,7 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Why        string `json:"why,omitempty"`
 		// Simulated are the medians that the considered reached on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Outline, p.LowerBound, considered, p.Why, medians(tried)}
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Filter.Neighbour(p.Budget.Relation()), filter, p.Outline, p.LowerBound, considered, p.Why, medians(tried)}
 }
 
 // summary says what a fit released and what it cost.
@@ -79,11 +94,12 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if !f.Result.Complete {
 		line("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Outline.Steps)
 	}
-	line("model", "%s", f.ModelPath)
-	line("certificate", "%s", f.CertificatePath)
+	line("model", "%s", printable.Text(f.ModelPath))
+	line("certificate", "%s", printable.Text(f.CertificatePath))
 	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation())
+	line("neighbour", "%s", f.Filter.Neighbour(f.Budget.Relation()))
 	for _, t := range f.Trusted {
-		line("TRUSTED", "%s", t)
+		line("TRUSTED", "%s", printable.Text(t))
 	}
 	if f.Charged > 0 {
 		line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
@@ -93,11 +109,11 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
 	}
-	line("recheck", "stillpoint verify %s", f.CertificatePath)
+	line("recheck", "stillpoint verify %s", printable.Text(f.CertificatePath))
 	if n := len(f.Earlier); n > 0 {
 		line("together", "%s", together(ctx, f, n))
 	} else {
-		line("note", "fitting %s again costs a second budget", c.Data)
+		line("note", "fitting %s again costs a second budget", printable.Text(c.Data))
 	}
 	return b.String()
 }
@@ -122,7 +138,12 @@ func roundUp(x float64) float64 {
 }
 
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(printable.JSON(b.Bytes()))
+	return err
 }

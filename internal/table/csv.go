@@ -49,6 +49,8 @@ func headerRule(cells []string, err error) string {
 		return fmt.Sprintf("the header row, up to its newline, is longer than %d bytes", mostHeader)
 	case slices.ContainsFunc(cells, func(s string) bool { return !utf8.ValidString(s) }):
 		return "the header row is not UTF-8: " + supported
+	case slices.ContainsFunc(cells, func(s string) bool { return strings.ContainsRune(s, '\r') }):
+		return "lines must end in LF or CRLF: those of the header row end in CR alone"
 	case len(cells) == 1 && strings.ContainsAny(cells[0], ";\t|"):
 		return "the fields of the header row are not separated by commas: " + supported
 	}

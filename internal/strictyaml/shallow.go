@@ -1,6 +1,4 @@
-// Package shallow refuses YAML that would cost its reader much more than its
-// size: nested deeply, of very many parts, or by aliases grown beyond it.
-package shallow
+package strictyaml
 
 import (
 	"errors"
@@ -22,9 +20,10 @@ const (
 	deepest = 24
 )
 
-// YAML checks the size of a text, its depth and that it has no anchors and
-// aliases, before it is parsed. Errors give line and rule and quote nothing.
-func YAML(text []byte) error {
+// shallow refuses, before it is parsed, a text that would cost its reader much
+// more than its size: nested deeply, of very many parts, or by aliases grown
+// beyond it. Errors give line and rule and quote nothing.
+func shallow(text []byte) error {
 	if len(text) > Largest {
 		return fmt.Errorf("is larger than %d bytes", Largest)
 	}

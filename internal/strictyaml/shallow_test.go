@@ -1,4 +1,4 @@
-package shallow
+package strictyaml
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func nested(depth int) map[string]string {
 func TestDepth(t *testing.T) {
 	for depth, refused := range map[int]bool{deepest: false, deepest + 2: true, 20 * deepest: true} {
 		for name, text := range nested(depth) {
-			if err := YAML([]byte(text)); (err != nil) != refused {
+			if err := shallow([]byte(text)); (err != nil) != refused {
 				t.Errorf("%s to depth %d: error %v", name, depth, err)
 			} else if err != nil && !strings.HasSuffix(err.Error(), ": lists and mappings are nested more than 24 deep") {
 				t.Errorf("%s: error %v", name, err)
@@ -50,26 +50,26 @@ func TestAliases(t *testing.T) {
 	for _, text := range []string{
 		"a: &x 1", "a: &x [1]\nb: *x", "a: *x", "<<: {a: 1}", "- &a [&b [1], *b]",
 	} {
-		if err := YAML([]byte(text)); err == nil || err.Error() != fmt.Sprintf("line %d: anchors and aliases are not allowed", 1) {
+		if err := shallow([]byte(text)); err == nil || err.Error() != fmt.Sprintf("line %d: anchors and aliases are not allowed", 1) {
 			t.Errorf("%q: error %v", text, err)
 		}
 	}
 	for _, text := range []string{"", "a: 'x & y'", "a: \"*x\"", "a: b&c*d", "# &x\na: 1", "a: |\n  &x *y [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n"} {
-		if err := YAML([]byte(text)); err != nil {
+		if err := shallow([]byte(text)); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
 func TestSize(t *testing.T) {
-	if err := YAML(make([]byte, Largest+1)); err == nil || !strings.Contains(err.Error(), "is larger than") {
+	if err := shallow(make([]byte, Largest+1)); err == nil || !strings.Contains(err.Error(), "is larger than") {
 		t.Errorf("error %v", err)
 	}
-	if err := YAML([]byte("a: [" + strings.Repeat("1,", mostTokens) + "]")); err == nil || !strings.Contains(err.Error(), "has more than") {
+	if err := shallow([]byte("a: [" + strings.Repeat("1,", mostTokens) + "]")); err == nil || !strings.Contains(err.Error(), "has more than") {
 		t.Errorf("error %v", err)
 	}
 	columns := "schema:\n  columns:\n" + strings.Repeat("    c: {category: [a, b, c]}\n", 10_000)
-	if err := YAML([]byte(columns)); err != nil {
+	if err := shallow([]byte(columns)); err != nil {
 		t.Errorf("10,000 columns: %v", err)
 	}
 }
@@ -86,7 +86,7 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := YAML(text); err != nil {
+			if err := shallow(text); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
 		}

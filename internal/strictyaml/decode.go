@@ -1,0 +1,292 @@
+// Package strictyaml reads the YAML files that people write for Stillpoint, and
+// never quotes them in its errors. A file given by mistake may be the table
+// itself, and errors are printed, logged and pasted: what is not yet known to be
+// a file of the right kind must not be shown. An error says where, and which rule
+// is broken.
+package strictyaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// ErrOther reports, by errors.Is, a file of quite another kind.
+var ErrOther = errors.New("another kind of file")
+
+// Error is a fault of a file. It holds nothing of the file's text, but for
+// faults that a type's own UnmarshalYAML words.
+type Error struct {
+	// Line and Column count from 1; zero if the place is not known.
+	Line, Column int
+	Rule         string
+
+	other bool
+}
+
+// Is tells a file of quite another kind.
+func (e *Error) Is(target error) bool { return e.other && target == ErrOther }
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Rule
+	}
+	return fmt.Sprintf("[%d:%d] %s", e.Line, e.Column, e.Rule)
+}
+
+func fault(at *token.Token, rule string, args ...any) error {
+	e := &Error{Rule: fmt.Sprintf(rule, args...)}
+	if at != nil && at.Position != nil {
+		e.Line, e.Column = at.Position.Line, at.Position.Column
+	}
+	return e
+}
+
+func other(rule string, args ...any) error {
+	return &Error{Rule: fmt.Sprintf(rule, args...), other: true}
+}
+
+// Decode reads one YAML document into a pointer to a struct. Every key must be
+// one of a field's, named by its tag; values must have the field's type, whole
+// numbers stay whole. An empty file and one that is obviously none of its kind
+// are told apart from a faulty one.
+//
+// A type with an UnmarshalYAML of its own words its own errors, and must quote
+// nothing that may be a table.
+func Decode(text []byte, into any) error {
+	shape := reflect.TypeOf(into).Elem()
+	if rule := notText(text); rule != "" {
+		return other("%s: must be YAML with the keys %s", rule, strings.Join(keys(shape), ", "))
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return fault(nil, "is empty")
+	}
+	if !mentions(text, keys(shape)) {
+		return other("must be YAML with the keys %s: none of them is in it", strings.Join(keys(shape), ", "))
+	}
+	if err := shallow(text); err != nil {
+		return err
+	}
+	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		var positioned yaml.Error
+		if errors.As(err, &positioned) {
+			return fault(positioned.GetToken(), "is not YAML as it stands here: look at indentation, brackets, quotes and colons")
+		}
+		return fault(nil, "is not YAML")
+	}
+	var root ast.Node
+	for _, d := range file.Docs {
+		switch {
+		case d.Body == nil:
+		case root != nil:
+			return fault(d.Body.GetToken(), "must be one YAML document")
+		default:
+			root = d.Body
+		}
+	}
+	if root == nil {
+		return fault(nil, "is empty")
+	}
+	if err := conform(root, shape); err != nil {
+		return err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		// What conform does not look for, worded by nobody who knows what may be
+		// shown.
+		var positioned yaml.Error
+		if errors.As(err, &positioned) {
+			return fault(positioned.GetToken(), "has not the form of what belongs here")
+		}
+		return fault(nil, "has not the form of such a file")
+	}
+	return nil
+}
+
+// notText names what is no text at all.
+func notText(text []byte) string {
+	start := text[:min(len(text), 4)]
+	for _, f := range []struct{ magic, name string }{
+		{"\x1f\x8b", "is gzipped"}, {"PK\x03\x04", "is a zip archive or a spreadsheet"}, {"PAR1", "is a Parquet file"},
+		{"\xff\xfe", "is UTF-16 text"}, {"\xfe\xff", "is UTF-16 text"},
+	} {
+		if bytes.HasPrefix(start, []byte(f.magic)) {
+			return f.name
+		}
+	}
+	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
+		return "is not text in UTF-8"
+	}
+	return ""
+}
+
+// mentions reports whether a line starts with one of the keys, as some line of
+// such a file does and none of a table.
+func mentions(text []byte, keys []string) bool {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimLeft(line, " \t{\"'-\ufeff")
+		for _, key := range keys {
+			rest, found := bytes.CutPrefix(line, []byte(key))
+			if found && bytes.HasPrefix(bytes.TrimLeft(rest, "\"' \t"), []byte(":")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keys lists the fields of a struct as files write them.
+func keys(shape reflect.Type) []string {
+	var list []string
+	for i := range shape.NumField() {
+		if key, _, _ := strings.Cut(shape.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// conform checks that a node has the form of a type.
+func conform(node ast.Node, shape reflect.Type) error {
+	if _, none := node.(*ast.NullNode); none || node == nil {
+		return nil // leaves the zero value
+	}
+	switch n := node.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
+		return fault(n.GetToken(), "anchors, aliases and tags are not taken")
+	}
+	if own, err := ownWords(node, shape); own {
+		return err
+	}
+	switch shape.Kind() {
+	case reflect.Pointer:
+		return conform(node, shape.Elem())
+	case reflect.Struct:
+		return conformStruct(node, shape)
+	case reflect.Slice:
+		list, ok := node.(*ast.SequenceNode)
+		if !ok {
+			return fault(node.GetToken(), "must be a list, such as [a, b]")
+		}
+		for _, v := range list.Values {
+			if err := conform(v, shape.Elem()); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.Map:
+		return each(node, func(_ string, _ *token.Token, value ast.Node) error { return conform(value, shape.Elem()) })
+	}
+	return conformScalar(node, shape.Kind())
+}
+
+func conformStruct(node ast.Node, shape reflect.Type) error {
+	return each(node, func(key string, at *token.Token, value ast.Node) error {
+		for i := range shape.NumField() {
+			if name, _, _ := strings.Cut(shape.Field(i).Tag.Get("yaml"), ","); name == key && name != "-" {
+				return conform(value, shape.Field(i).Type)
+			}
+		}
+		return fault(at, "unknown key; the keys here are %s", strings.Join(keys(shape), ", "))
+	})
+}
+
+// each visits the entries of a mapping.
+func each(node ast.Node, visit func(key string, at *token.Token, value ast.Node) error) error {
+	m, ok := node.(ast.MapNode)
+	if !ok {
+		return fault(node.GetToken(), "must be a mapping of keys to values")
+	}
+	var seen []string
+	for entries := m.MapRange(); entries.Next(); {
+		key, ok := entries.Key().(*ast.StringNode)
+		at := entries.Key().GetToken()
+		if !ok {
+			return fault(at, "a key must be a plain name")
+		}
+		if slices.Contains(seen, key.Value) {
+			return fault(at, "a key is given twice")
+		}
+		seen = append(seen, key.Value)
+		if err := visit(key.Value, at, entries.Value()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func conformScalar(node ast.Node, kind reflect.Kind) error {
+	at := node.GetToken()
+	text := ""
+	switch n := node.(type) {
+	case *ast.StringNode:
+		text = n.Value
+	case *ast.LiteralNode:
+		text = n.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		text = at.Value
+	default:
+		if kind == reflect.Interface {
+			return nil
+		}
+		return fault(at, "must be a single value")
+	}
+	switch kind {
+	case reflect.Int, reflect.Int64:
+		if _, err := strconv.Atoi(text); err != nil {
+			return fault(at, "must be a whole number")
+		}
+	case reflect.Uint64:
+		if _, err := strconv.ParseUint(text, 10, 64); err != nil {
+			return fault(at, "must be a whole number >= 0")
+		}
+	case reflect.Float64:
+		switch node.(type) {
+		case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+			return nil
+		}
+		if _, err := strconv.ParseFloat(text, 64); err != nil {
+			return fault(at, "must be a number")
+		}
+	case reflect.Bool:
+		if _, ok := node.(*ast.BoolNode); !ok {
+			return fault(at, "must be true or false")
+		}
+	}
+	return nil
+}
+
+// ownWords has a type that reads itself try to. own is false for other types.
+func ownWords(node ast.Node, shape reflect.Type) (own bool, err error) {
+	if shape.Kind() == reflect.Pointer {
+		return false, nil // its element is looked at next
+	}
+	switch reader := reflect.New(shape).Interface().(type) {
+	case interface{ UnmarshalYAML(ast.Node) error }:
+		err = reader.UnmarshalYAML(node)
+	case interface{ UnmarshalYAML([]byte) error }:
+		err = reader.UnmarshalYAML([]byte(node.GetToken().Value))
+	default:
+		return false, nil
+	}
+	var positioned yaml.Error
+	if errors.As(err, &positioned) {
+		return true, fault(positioned.GetToken(), "%s", positioned.GetMessage())
+	}
+	if err != nil {
+		return true, fault(node.GetToken(), "%v", err)
+	}
+	return true, nil
+}
