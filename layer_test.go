@@ -44,7 +44,7 @@ var layers = map[string]struct {
 	"internal/strictyaml":     {others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table":          {local: []string{"internal/regular", "dataset"}},
 	"stationarity":            {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
-	"experiment":              {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"experiment":              {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
 	"report":                  {local: []string{"internal/regular", "account", "model", "certificate", "dataset"}, others: []string{"gonum.org/v1/plot"}},
 	"model":                   {local: []string{"internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},

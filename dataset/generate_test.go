@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"pgregory.net/rapid"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
 // anyText draws names and values that a schema accepts, awkward ones included.
@@ -38,7 +40,7 @@ func anySchema() *rapid.Generator[*Schema] {
 		def.Target = Target{Column: names[0], Kind: Number}
 		def.Target.Low, def.Target.High = anyBounds(t, -1e300)
 		if rapid.Bool().Draw(t, "classes") {
-			pair := rapid.SliceOfNDistinct(anyText(), 2, 2, rapid.ID[string]).Draw(t, "pair")
+			pair := rapid.SliceOfNDistinct(anyText().Filter(func(s string) bool { return printable.Text(s) == s }), 2, 2, rapid.ID[string]).Draw(t, "pair")
 			def.Target = Target{Column: names[0], Kind: Category, Classes: [2]string(pair)}
 		}
 		for _, c := range def.Columns {

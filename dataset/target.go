@@ -1,6 +1,10 @@
 package dataset
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
 
 // Target describes the column to be predicted.
 type Target struct {
@@ -21,7 +25,11 @@ func (t Target) validate(missing []string) error {
 		return validateBounds("target.number", t.Low, t.High)
 	case Category:
 		for i, c := range t.Classes {
-			if rule := valueRule(c, missing); rule != "" {
+			rule := valueRule(c, missing)
+			if rule == "" && strings.ContainsFunc(c, unseen) {
+				rule = "must not hold control or invisible characters: predictions are written with it"
+			}
+			if rule != "" {
 				return &fieldError{itemField("target.classes", i), strconv.Quote(c), rule}
 			}
 		}
@@ -32,6 +40,10 @@ func (t Target) validate(missing []string) error {
 	}
 	return &fieldError{"target", "", "needs classes (two values, negative first) or number (two bounds)"}
 }
+
+// unseen reports a character that does not show, but for the joiners and
+// non-joiners of Persian and Indic words.
+func unseen(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }
 
 // half and mid map [-1, 1] to [Low, High] without overflow.
 func (t Target) half() float64 { return t.High/2 - t.Low/2 }

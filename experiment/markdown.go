@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
 // WriteMarkdown writes the tables of a summary. Gradient norms are in units of
 // the floor r as well, and quartiles follow a median in brackets.
 func (s Summary) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%d runs", s.Name, s.Done)
+	fmt.Fprintf(&b, "# %s\n\n%d runs", printable.Text(s.Name), s.Done)
 	if s.Missing > 0 {
 		fmt.Fprintf(&b, "; %d are missing", s.Missing)
 	}
@@ -23,7 +25,7 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	if len(s.Comparisons) > 0 {
-		fmt.Fprintf(&b, "\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with 95%% bootstrap intervals over seeds.\n\n", s.Comparisons[0].Baseline)
+		fmt.Fprintf(&b, "\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with 95%% bootstrap intervals over seeds.\n\n", printable.Text(s.Comparisons[0].Baseline))
 		table(&b, "family", "d", "epsilon", "n", "N", "algorithm", "ratio", "interval")
 		for _, x := range s.Comparisons {
 			row[any](&b, x.Family, x.Dim, x.Epsilon, x.Records, fmt.Sprintf("%.0f", x.Effective), x.Label, fmt.Sprintf("%.3g", x.Value), fmt.Sprintf("%.3g to %.3g", x.Low, x.High))
@@ -79,7 +81,7 @@ func table(b *strings.Builder, head ...string) {
 
 func row[V any](b *strings.Builder, values ...V) {
 	for _, v := range values {
-		fmt.Fprintf(b, "| %v ", v)
+		fmt.Fprintf(b, "| %s ", printable.Text(fmt.Sprint(v)))
 	}
 	b.WriteString("|\n")
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -93,7 +94,7 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 		if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
 			// Read once, so that what was checked is what is shown; this one is
 			// for its words.
-			return nil, errors.Join(certificate.VerifyModel(f.Certificate, path), fmt.Errorf("report: %s: must be the certified model", path))
+			return nil, fmt.Errorf("report: %s: must be the certified model: %w", path, cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
 		}
 		if f.Model, err = model.Parse(text); err != nil {
 			return nil, err

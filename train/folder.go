@@ -201,7 +201,7 @@ func (f *folder) settle(charged float64, complete bool) error {
 
 // charged says of an error after the reservation what it cost.
 func (f *folder) charged(err error) error {
-	return fmt.Errorf("%w\nthe whole budget stays charged in %s", err, f.ledger())
+	return fmt.Errorf("%w; the whole budget stays charged in %s", err, f.ledger())
 }
 
 // append writes a line and waits for it to be on stable storage.

@@ -112,11 +112,12 @@ func run(ctx context.Context, args []string, plain *console) int {
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(c.err, "stillpoint: %v\nstillpoint --help shows how it is used.\n", err)
+		fmt.Fprintf(c.err, "stillpoint: %s\nstillpoint --help shows how it is used.\n", printable.Text(err.Error()))
 		return exitUsage
 	}
 	if err := k.Run(); err != nil {
-		fmt.Fprintln(c.err, "stillpoint:", err)
+		// One line: a name with a line end in it must not begin a line of its own.
+		fmt.Fprintln(c.err, "stillpoint:", printable.Text(err.Error()))
 		return exitCode(err)
 	}
 	return 0

@@ -30,8 +30,8 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 		return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where})
 	}
 	if p.Out == "" {
-		// The names of classes hold no control characters (package dataset), and
-		// what reads predictions from a pipe gets them to the letter.
+		// The names of classes hold no control or invisible characters (package
+		// dataset), and what reads predictions from a pipe gets them to the letter.
 		if w, is := terminal(c.out); !is {
 			return predict(w)
 		}

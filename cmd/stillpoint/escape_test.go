@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// forged follows every hostile character: no line may begin with it.
+const forged = "FORGED"
+
+// hostiles are the classes of what a terminal obeys, or shows as something else:
+// C0, DEL, C1, escape sequences, line ends of Unicode, invisible and
+// bidirectional formatting.
+func hostiles() map[string]string {
+	join := func(from, to rune) string {
+		var b strings.Builder
+		for r := from; r <= to; r++ {
+			b.WriteString(string(r) + forged)
+		}
+		return b.String()
+	}
+	return map[string]string{
+		"C0":        join(1, 0x1f),
+		"DEL":       "\x7f" + forged,
+		"C1":        join(0x80, 0x9f),
+		"sequences": "\x1b[2J\x1b]0;" + forged + "\a\x1b[31m" + forged + "\u009b2J" + forged,
+		"line ends": "\n" + forged + "\r\n" + forged + "\u0085" + forged + "\u2028" + forged + "\u2029" + forged,
+		"bidi":      "\u061c" + forged + join(0x200b, 0x200f) + join(0x202a, 0x202e) + join(0x2066, 0x2069),
+		"unseen":    "\u00ad" + forged + "\ufeff" + forged + "\U000e0041" + forged + "\ue000" + forged,
+	}
+}
+
+// obeyed returns what in a text a terminal would obey, or "".
+func obeyed(s string) string {
+	for i, r := range s {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if r != '\n' && (!unicode.IsGraphic(r) || r == utf8.RuneError && size == 1) {
+			return fmt.Sprintf("%+q", s[i:min(len(s), i+12)])
+		}
+	}
+	if regexp.MustCompile(`(?m)^\s*` + forged).MatchString(s) {
+		return "a line of its own"
+	}
+	return ""
+}
+
+func quoted(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// reseals replaces text in a certificate and mends its checksum.
+func reseals(t *testing.T, path, from, to string) string {
+	t.Helper()
+	text := strings.Replace(readFile(t, path), from, to, 1)
+	if text == readFile(t, path) {
+		t.Fatalf("%s: has no %s", path, from)
+	}
+	i := strings.LastIndex(text, `  "checksum": "sha256:`)
+	sum := sha256.Sum256([]byte(text[:i] + "}\n"))
+	return text[:i] + `  "checksum": "sha256:` + hex.EncodeToString(sum[:]) + "\"\n}\n"
+}
+
+// Whatever stands in a header, a configuration, a specification, a certificate, a
+// model, a ledger or a file's name, and whichever command reads it: a terminal is
+// given graphic characters and the program's own line ends.
+func TestControlCharactersStayIn(t *testing.T) {
+	table := people(40, 3)
+	quick := peopleYAML + "train: {algorithm: gd, steps: 2}\n"
+	for class, h := range hostiles() {
+		if testing.Short() && class != "sequences" && class != "line ends" {
+			continue
+		}
+		t.Run(class, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Chdir(dir)
+			name := "n" + strings.ReplaceAll(h, "/", "")
+			file := name
+			for len(file) > 150 {
+				_, size := utf8.DecodeLastRuneInString(file)
+				file = file[:len(file)-size]
+			}
+			column := strings.NewReplacer("\r", "").Replace(name) // the reader drops those of CRLF
+			cell := `"` + column + `"`
+			hostile := strings.NewReplacer("note: ignore", quoted(column)+": ignore", "people.csv", "h.csv").Replace(quick)
+			filter := strings.NewReplacer("note: ignore", quoted(column)+": {public: ["+quoted(name)+"]}", "people.csv", "h.csv", "\nmodel:", "\n  where: "+quoted(column+"="+name)+"\nmodel:").Replace(quick)
+			files := map[string]string{
+				"people.csv":     table,
+				"people.yaml":    quick,
+				"h.csv":          strings.ReplaceAll(strings.Replace(table, ",note,", ","+cell+",", 1), ",x,", `,"`+name+`",`),
+				"h.yaml":         hostile,
+				"filter.yaml":    filter,
+				"data.yaml":      strings.Replace(quick, "people.csv", quoted(file+".csv"), 1),
+				file + ".csv":    table,
+				file + ".yaml":   quick,
+				"key.yaml":       peopleYAML + quoted(name) + ": 1\n",
+				"raw.yaml":       peopleYAML + name + ": 1\n",
+				"word.yaml":      strings.Replace(peopleYAML, "note: ignore", "note: "+quoted(name), 1),
+				"column.yaml":    strings.Replace(peopleYAML, "note: ignore", quoted(name)+": {number: [2, 1]}", 1),
+				"gone.yaml":      strings.Replace(quick, "note: ignore", quoted(name)+": ignore", 1),
+				"bare.yaml":      strings.Replace(peopleYAML, "note: ignore", quoted(name)+": {number: [???, 1]}", 1),
+				"loss.yaml":      strings.Replace(peopleYAML, "logistic", quoted(name), 1),
+				"relation.yaml":  strings.Replace(peopleYAML, "replace-one", quoted(name), 1),
+				"algorithm.yaml": peopleYAML + "train: {algorithm: " + quoted(name) + "}\n",
+				"class.yaml":     strings.Replace(quick, `"yes"`, quoted(name), 1),
+				"where.yaml":     strings.Replace(peopleYAML, "\nmodel:", "\n  where: "+quoted(name)+"\nmodel:", 1),
+				"spec.yaml":      "name: " + quoted(name) + "\nfamilies: [tanh]\ndimensions: [4]\nrows: 20\nrecords: [200]\nepsilons: [1]\nseeds: 1\nalgorithms: [{name: gd, label: " + quoted(name) + ", settings: {steps: 2}}]\n",
+				"family.yaml":    "name: x\nfamilies: [" + quoted(name) + "]\ndimensions: [4]\nrows: 20\nrecords: [200]\nepsilons: [1]\nseeds: 1\nalgorithms: [{name: gd, settings: {" + quoted(name) + ": 2}}]\n",
+				"events.json":    `{"relation": ` + quoted(name) + `, "events": [{"kind": ` + quoted(name) + `}]}`,
+				"kind.json":      `{"relation": "replace-one", "events": [{"kind": ` + quoted(name) + `, ` + quoted(name) + `: 1}]}`,
+			}
+			for n := range files {
+				if strings.ContainsRune(n, 0) {
+					delete(files, n)
+				}
+			}
+			writeFiles(t, dir, files)
+			ran := 0
+			run := func(args ...string) int {
+				var stdout, stderr bytes.Buffer
+				code := run(t.Context(), args, &console{out: &stdout, err: &stderr})
+				ran++
+				for _, text := range []string{stdout.String(), stderr.String()} {
+					if found := obeyed(text); found != "" {
+						t.Errorf("stillpoint %q: %s in\n%q", args, found, text)
+					}
+				}
+				return code
+			}
+			must := func(want int, args ...string) {
+				if got := run(args...); got != want {
+					t.Errorf("stillpoint %q: exit code %d, want %d", args, got, want)
+				}
+			}
+			must(0, "fit", "people.yaml")
+			must(0, "fit", file+".yaml")
+			must(0, "fit", "data.yaml", "--out", file+"-out")
+			must(0, "fit", "data.yaml")
+			run("fit", "h.yaml")      // a header with bytes that no text has is refused
+			run("fit", "filter.yaml") // white space at an end is refused
+			must(0, "schema", file+".csv")
+			run("schema", "h.csv")
+			run("schema", "h.csv", "--header")
+			run("schema", "h.csv", "--no-header")
+			for _, config := range []string{"key", "raw", "word", "column", "gone", "bare", "loss", "relation", "algorithm", "class", "where"} {
+				run("plan", config+".yaml")
+				run("audit", config+".yaml", "--runs", "0")
+			}
+			run("plan", "filter.yaml")
+			run("plan", "filter.yaml", "--json")
+			must(1, "plan", "key.yaml")
+			must(1, "plan", "loss.yaml")
+			must(1, "plan", "h.csv")
+			must(1, "fit", file)
+			must(1, "fit", "people.yaml", "--out", file+".csv")
+			must(2, name)
+			must(2, "fit", "people.yaml", "--"+name)
+			must(0, "experiment", "run", "spec.yaml")
+			must(0, "experiment", "run", "spec.yaml", "--json")
+			must(1, "experiment", "run", "family.yaml")
+			must(1, "experiment", "run", file)
+			must(1, "account", "--events", "events.json", "--delta", "1e-6")
+			must(1, "account", "--events", "kind.json", "--delta", "1e-6")
+			must(1, "account", "--events", file, "--delta", "1e-6")
+
+			// What a stranger's certificate and model say.
+			certificate, fitted := filepath.Join("people-fit", "certificate.json"), filepath.Join("people-fit", "model.json")
+			must(0, "report", "people-fit", "--out", file+".html")
+			for i, change := range [][2]string{
+				{`"software": "`, `"software": ` + quoted(name)[:len(quoted(name))-1]},
+				{`"name": "`, `"name": ` + quoted(name)[:len(quoted(name))-1]},
+				{`"trusted": []`, `"trusted": [` + quoted(name) + `]`},
+				{`"privacy_unit": "row"`, `"privacy_unit": ` + quoted(name)},
+				{`"basis": "gaussian-dp-filter"`, `"basis": ` + quoted(name)},
+				{`"privacy_unit"`, `"filter": {"column": ` + quoted(name) + `, "value": ` + quoted(name) + "},\n  \"privacy_unit\""},
+				{`"privacy_unit"`, quoted(name) + `: 1, "privacy_unit"`},
+				{`"privacy_unit"`, quoted(name) + `: 1, ` + quoted(name) + `: 2, "privacy_unit"`},
+				{`"kind": "`, `"kind": ` + quoted(name)[:len(quoted(name))-1]},
+				{`"question": "`, `"question": ` + quoted(name)[:len(quoted(name))-1]},
+				{`"relation": "replace-one"`, `"relation": ` + quoted(name)},
+				{`"complete": true`, `"complete": ` + quoted(name)},
+			} {
+				dir := fmt.Sprintf("certificate-%d", i)
+				if err := os.CopyFS(dir, os.DirFS("people-fit")); err != nil {
+					t.Fatal(err)
+				}
+				writeFiles(t, dir, map[string]string{"certificate.json": reseals(t, certificate, change[0], change[1])})
+				run("verify", filepath.Join(dir, "certificate.json"))
+				run("verify", filepath.Join(dir, "certificate.json"), "--json")
+				run("report", dir)
+			}
+			for i, change := range [][2]string{
+				{`"software": "`, `"software": ` + quoted(name)[:len(quoted(name))-1]},
+				{`"logistic"`, quoted(name)},
+				{`"format"`, quoted(name) + `: null, "format"`},
+				{`"format"`, quoted(name) + `: 1, "format"`},
+				{`"replace-one"`, quoted(name)},
+				{`"certificate.json"`, quoted(name)},
+				{`"yes"`, quoted(name)},
+				{`"name": "note"`, `"name": ` + quoted(name)},
+				{`"name": "age"`, `"name": ` + quoted(name)},
+				{`"privacy": {`, `"privacy": {` + quoted(name) + `: 1,`},
+			} {
+				text := strings.Replace(readFile(t, fitted), change[0], change[1], 1)
+				model := fmt.Sprintf("model-%d.json", i)
+				writeFiles(t, ".", map[string]string{model: text})
+				run("predict", model, "people.csv")
+				run("evaluate", model, "people.csv")
+				run("evaluate", model, "people.csv", "--where", name)
+				run("verify", certificate, "--model", model)
+			}
+			must(4, "verify", "h.csv")
+			must(1, "predict", "h.csv", "h.csv")
+			must(1, "predict", "people-fit/model.json", file)
+			must(1, "verify", file)
+			must(1, "report", file)
+			if ran < 100 {
+				t.Errorf("only %d commands were run", ran)
+			}
+		})
+	}
+}
