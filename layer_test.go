@@ -23,38 +23,40 @@ var layers = map[string]struct {
 	// barred lists standard packages kept out, those below them included.
 	barred []string
 }{
-	"":                        {},
-	"account":                 {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
-	"loss":                    {},
-	"convex":                  {},
-	"query":                   {local: []string{"account"}},
-	"dataset":                 {local: []string{"internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
-	"losstest":                {local: []string{"loss"}},
-	"optimize":                {local: []string{"account", "loss", "convex", "query"}, barred: []string{"os", "net", "crypto/rand"}},
-	"optimizetest":            {local: []string{"optimize", "loss", "query", "account"}},
-	"curator":                 {local: kernelMay, barred: randomness},
-	"curator/simulate":        {local: kernelMay, barred: randomness},
-	"curator/internal/row":    {local: kernelMay, barred: randomness},
-	"curator/internal/engine": {local: kernelMay, barred: randomness},
-	"curator/internal/coin":   {local: kernelMay, barred: []string{"math/rand"}},
-	"curator/internal/noise":  {local: kernelMay, barred: randomness},
-	"curator/internal/kernel": {local: kernelMay, barred: randomness},
-	"internal/durable":        {},
-	"internal/printable":      {},
-	"internal/strictyaml":     {others: []string{"github.com/goccy/go-yaml"}},
-	"internal/table":          {local: []string{"internal/regular", "dataset"}},
-	"stationarity":            {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
-	"experiment":              {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
-	"audit":                   {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
-	"report":                  {local: []string{"internal/regular", "account", "model", "certificate", "dataset"}, others: []string{"gonum.org/v1/plot"}},
-	"model":                   {local: []string{"internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
-	"certificate":             {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
-	"train":                   {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml"}, others: []string{"github.com/gofrs/flock"}},
-	"cmd/stillpoint":          {local: []string{"internal/regular", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
-	"internal/regular":        {},
-	"silence":                 {others: []string{"golang.org/x/sys"}},
-	"results":                 {local: []string{"dataset", "internal/table", "loss", "train"}},
-	"audit/mutants":           {},
+	"":                             {},
+	"account":                      {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
+	"loss":                         {},
+	"convex":                       {},
+	"query":                        {local: []string{"account"}},
+	"dataset":                      {local: []string{"internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
+	"losstest":                     {local: []string{"loss"}},
+	"optimize":                     {local: []string{"account", "loss", "convex", "query"}, barred: []string{"os", "net", "crypto/rand"}},
+	"optimizetest":                 {local: []string{"optimize", "loss", "query", "account"}},
+	"curator":                      {local: kernelMay, barred: randomness},
+	"curator/simulate":             {local: kernelMay, barred: randomness},
+	"curator/internal/row":         {local: kernelMay, barred: randomness},
+	"curator/internal/engine":      {local: kernelMay, barred: randomness},
+	"curator/internal/coin":        {local: kernelMay, barred: []string{"math/rand"}},
+	"curator/internal/noise":       {local: kernelMay, barred: randomness},
+	"curator/internal/kernel":      {local: kernelMay, barred: randomness},
+	"internal/durable":             {},
+	"internal/printable":           {},
+	"internal/strictyaml":          {others: []string{"github.com/goccy/go-yaml"}},
+	"internal/table":               {local: []string{"internal/regular", "dataset"}},
+	"stationarity":                 {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
+	"experiment":                   {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"audit":                        {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
+	"report":                       {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "internal/ledgerfile"}, others: []string{"gonum.org/v1/plot"}},
+	"model":                        {local: []string{"internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
+	"certificate":                  {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
+	"train":                        {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile"}, others: []string{"github.com/gofrs/flock"}},
+	"cmd/stillpoint":               {local: []string{"internal/regular", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
+	"internal/regular":             {},
+	"silence":                      {others: []string{"golang.org/x/sys"}},
+	"results":                      {local: []string{"dataset", "internal/table", "loss", "train"}},
+	"audit/mutants":                {},
+	"internal/durable/durabletest": {local: []string{"internal/durable"}},
+	"internal/ledgerfile":          {local: []string{"account"}},
 }
 
 // kernelMay is what everything below curator may import.
@@ -73,6 +75,7 @@ var testLocal = map[string][]string{
 	"curator/simulate": {"optimize", "optimizetest"},
 	"curator":          {"optimize"},
 	"model":            {},
+	"train":            {"internal/durable/durabletest"},
 	"audit":            {"audit/testdata/naive"},
 }
 
@@ -104,15 +107,16 @@ var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe",
 
 // inspectors says what for.
 var inspectors = map[string][]string{
-	"silence":             {"runtime/debug", "golang.org/x/sys"}, // takes tracebacks away
-	"cmd/stillpoint":      {"os/signal", "syscall", "runtime", "runtime/debug"},
-	"curator":             {"runtime"}, // number of processors
-	"curator/simulate":    {"runtime"},
-	"experiment":          {"runtime"},
-	"audit":               {"reflect"}, // simulated sessions only
-	"internal/durable":    {"runtime", "syscall"},
-	"internal/regular":    {"syscall"}, // a flag
-	"internal/strictyaml": {"reflect"}, // the fields of what is decoded into
+	"silence":                      {"runtime/debug", "golang.org/x/sys"}, // takes tracebacks away
+	"cmd/stillpoint":               {"os/signal", "syscall", "runtime", "runtime/debug"},
+	"curator":                      {"runtime"}, // number of processors
+	"curator/simulate":             {"runtime"},
+	"experiment":                   {"runtime"},
+	"audit":                        {"reflect"}, // simulated sessions only
+	"internal/durable":             {"runtime", "syscall"},
+	"internal/durable/durabletest": {"syscall"}, // errors of a disk
+	"internal/regular":             {"syscall"}, // a flag
+	"internal/strictyaml":          {"reflect"}, // the fields of what is decoded into
 }
 
 // source is what a package's files import. Files count whatever systems and

@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 				r.Fatalf("weight %v read as %v", weights[j], w)
 			}
 		}
-		again, err := got.encode()
+		again, err := got.Bytes()
 		if err != nil || string(again) != string(data) {
 			r.Fatalf("written again as %s, %v", again, err)
 		}
@@ -83,7 +83,7 @@ func TestReadKeepsEverything(t *testing.T) {
 
 // One model has one file: the names of loss and regularizer have one spelling.
 func TestReadRefusesOtherSpellings(t *testing.T) {
-	data, err := makeModel(t, delay, "huber(0.25)", "none", 1, 2, 3, 4).encode()
+	data, err := makeModel(t, delay, "huber(0.25)", "none", 1, 2, 3, 4).Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestReadRefusesOtherSpellings(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	data, err := makeModel(t, classes, "logistic", "l2(0.5)", 1, 2, 3, 0.1).encode()
+	data, err := makeModel(t, classes, "logistic", "l2(0.5)", 1, 2, 3, 0.1).Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestWriteReplacesAndLeavesNothing(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	data, err := makeModel(f, classes, "logistic", "l2(0.5)", 1, 2, 3, 0.1).encode()
+	data, err := makeModel(f, classes, "logistic", "l2(0.5)", 1, 2, 3, 0.1).Bytes()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := m.encode()
+		again, err := m.Bytes()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 // the SHA-256 of the file in lower-case hexadecimal. The file appears under its
 // name whole or not at all.
 func (m *Model) Write(path string) (digest string, err error) {
-	data, err := m.encode()
+	data, err := m.Bytes()
 	if err != nil {
 		return "", err
 	}
@@ -26,7 +26,8 @@ func (m *Model) Write(path string) (digest string, err error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-func (m *Model) encode() ([]byte, error) {
+// Bytes returns what Write writes.
+func (m *Model) Bytes() ([]byte, error) {
 	if m.schema == nil {
 		return nil, errors.New("model: the zero Model has no file")
 	}

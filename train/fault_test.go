@@ -12,6 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -95,11 +96,12 @@ func (s scene) state(t *testing.T) state {
 //
 //   - if it gave any, its whole budget is reserved;
 //   - what the ledger said before, it says;
-//   - model and certificate are there whole, the earlier or the later ones, and
-//     only behind a reservation; the certificate verifies;
-//   - no other file is left, unless the process ended at once;
-//   - the next fit sees all reservations, and is not hindered.
-func (s scene) keeps(t *testing.T, before state, answers int, killed bool) {
+//   - model and certificate are there whole, and a model only with the
+//     certificate that speaks of it; the certificate verifies;
+//   - what the fit released can be recovered, all of it;
+//   - the next fit sees all reservations, is not hindered, and leaves no other
+//     file.
+func (s scene) keeps(t *testing.T, before state, answers int) {
 	t.Helper()
 	after := s.state(t)
 	if !bytes.HasPrefix(after.ledger, before.ledger) {
@@ -119,15 +121,44 @@ func (s scene) keeps(t *testing.T, before state, answers int, killed bool) {
 			t.Errorf("reserved %+v: must be the whole budget, mu = %v", e, mu)
 		}
 	}
-	s.wholeFiles(t, before, after)
-	if !killed {
-		s.nothingElse(t)
+	wholeFiles(t, after)
+	if len(whole) > len(earlier) {
+		s.recovers(t, answers)
 	}
 	if later := s.fit(t); len(later.Earlier) != len(whole) {
 		t.Errorf("the next fit sees %d earlier reservations: must see %d", len(later.Earlier), len(whole))
 	} else {
 		verified(t, later)
 	}
+	s.nothingElse(t)
+}
+
+// recovers demands that the last fit, which gave a number of answers, is
+// recovered unless it has ended with its files.
+func (s scene) recovers(t *testing.T, answers int) {
+	t.Helper()
+	journals, err := filepath.Glob(s.file("journal-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Recover(context.Background(), s.out, true)
+	if len(journals) == 0 {
+		wantError(t, err, "nothing to recover")
+		return
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	after := s.state(t)
+	wholeFiles(t, after)
+	if after.certificate == nil || r.Releases < answers || (after.model == nil) != (r.ModelPath == "") || after.model == nil && answers > 0 {
+		t.Errorf("recovered %+v of %d answers", r, answers)
+	}
+	if entries, err := ledgerfile.Parse(after.ledger); err != nil || entries[len(entries)-1].Entry == ledgerfile.Reserved || !bytes.HasSuffix(after.ledger, newline) {
+		t.Errorf("recovered, and not settled: %v", err)
+	}
+	s.nothingElse(t)
 }
 
 // reservations are the whole entries of a ledger's text that reserve a budget
@@ -141,33 +172,30 @@ func reservations(t *testing.T, text []byte) []Entry {
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Entry != "reserved" || filepath.Base(e.Data) != "people.csv" })
 }
 
-func (s scene) wholeFiles(t *testing.T, before, after state) {
+// wholeFiles demands of what is to be seen that it is whole and belongs together.
+func wholeFiles(t *testing.T, s state) {
 	t.Helper()
-	if after.model != nil {
-		if _, err := model.Read(s.file(ModelFile)); err != nil {
-			t.Errorf("model: %v", err)
-		}
-	} else if before.model != nil {
-		t.Error("the earlier model is gone")
-	}
-	if after.certificate == nil {
-		if before.certificate != nil {
-			t.Error("the earlier certificate is gone")
+	if s.certificate == nil {
+		if s.model != nil {
+			t.Error("a model without a certificate")
 		}
 		return
 	}
-	c, err := certificate.Read(s.file(CertificateFile))
+	c, err := certificate.Parse(s.certificate)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Verify(t.Context()); err != nil {
 		t.Errorf("certificate: %v", err)
 	}
-	// Between the new model and its certificate the old certificate must not
-	// pass for the new model's.
-	between := before.certificate != nil && bytes.Equal(before.certificate, after.certificate) && !bytes.Equal(before.model, after.model)
-	if err := certificate.VerifyModel(c, s.file(ModelFile)); between != errors.Is(err, certificate.ErrModel) || !between && err != nil {
-		t.Errorf("model of the certificate: %v", err)
+	if s.model == nil {
+		return
+	}
+	if _, err := model.Parse(s.model); err != nil {
+		t.Errorf("model: %v", err)
+	}
+	if c.ModelSHA256() != sha(s.model) {
+		t.Error("the model is not the certificate's")
 	}
 }
 
@@ -252,7 +280,7 @@ func TestFaultsWithinAProcess(t *testing.T) {
 					}
 					before := s.state(t)
 					answers := s.struck(t, at, strike)
-					s.keeps(t, before, answers, false)
+					s.keeps(t, before, answers)
 					if t.Failed() {
 						t.Fatalf("%s at look %d", name, at)
 					}

@@ -2,18 +2,12 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
-	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -32,40 +26,13 @@ type Options struct {
 	Planned func(Planned)
 	// Step, if not nil, is called after each step with released numbers.
 	Step func(Step)
+
+	// disk is where the folder is; nil for the machine's.
+	disk place
 }
 
 // Step is what may be shown of a step.
 type Step = optimize.Step
-
-// Planned is what will run, before any record has been asked about.
-type Planned struct {
-	// Records is the public number of records; Dim the number of features.
-	Records float64
-	Dim     int
-	Budget  account.Budget
-	// Filter says which rows are records; the zero Filter for all of them.
-	Filter  certificate.Filter
-	Outline optimize.Outline
-	// LowerBound is the scale below which no private algorithm can promise to
-	// come on every such problem (optimize.LowerBound).
-	LowerBound float64
-	// Candidates are all algorithms that auto compared, the chosen one first;
-	// nil when the configuration names its algorithm.
-	Candidates []optimize.Candidate
-	// Plan is what will run.
-	Plan optimize.Plan
-	// Goal is what auto compared them by, and Why says why it chose the first.
-	Goal optimize.Goal
-	Why  string
-}
-
-// Ranked returns the candidates, or the named algorithm's plan alone.
-func (p Planned) Ranked() []optimize.Candidate {
-	if p.Candidates != nil {
-		return p.Candidates
-	}
-	return []optimize.Candidate{{Plan: p.Plan, Outline: p.Outline, Predicted: p.Outline.Predicted}}
-}
 
 // Fitted is what a fit released and what it cost.
 type Fitted struct {
@@ -83,103 +50,26 @@ type Fitted struct {
 	Trusted []string
 	// Folder holds the files.
 	Folder, ModelPath, CertificatePath string
-	// Earlier are the reservations already made for the same table that the
-	// output folders know of.
+	// Earlier are the other reservations for the same table that the output
+	// folders know of: those made before this one, and some of those made at the
+	// same time.
 	Earlier []Entry
 
 	entry Entry
 	norms []float64
 }
 
-// Plan settles what Fit would run, without asking anything about records. The
-// table is opened only to count its rows, and not even that when the
-// configuration states privacy.records.
-func (c *Config) Plan(ctx context.Context) (Planned, error) {
-	budget, err := c.budget()
-	if err != nil {
-		return Planned{}, err
-	}
-	n := c.Privacy.Records
-	if n == 0 {
-		if _, err := c.declared(budget.Relation()); err != nil {
-			return Planned{}, err
-		}
-		if n, err = curator.Count(ctx, c.DataPath(), c.Schema); err != nil {
-			return Planned{}, err
-		}
-		if n == 0 {
-			return Planned{}, fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
-		}
-	}
-	_, planned, _, err := c.settle(budget, float64(n))
-	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
-		return planned, err
-	}
-	// The list also holds what Fit need not plan, since it would not choose it.
-	problem, _, err := c.Problem()
-	if err != nil {
-		return Planned{}, err
-	}
-	goal := planned.Goal
-	goal.Budget = budget
-	planned.Candidates, err = optimize.Auto(problem, c.size(budget, float64(n)), goal)
-	return planned, err
-}
-
-// size is what plans may know of the table.
-func (c *Config) size(b account.Budget, records float64) optimize.Size {
-	s := optimize.Size{Records: records, Mu: b.Mu() * math.Sqrt(1-c.Train.Measure), Neighbours: 2}
-	if b.Relation() == account.AddOrRemove {
-		s.Neighbours = 1
-	}
-	return s
-}
-
-// settle makes the plan for a public number of records.
-func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
-	problem, l, err := c.Problem()
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	if m := c.Train.Measure; !(m >= 0 && m < 1) {
-		return nil, Planned{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
-	}
-	if c.Train.Inner == optimize.PhasedSGD.String() {
-		if err := curator.TakesStable(l); err != nil {
-			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", c.Train.Inner, err)
-		}
-	}
-	plan, candidates, err := c.Train.Plan(problem, c.size(budget, records), budget)
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	o := plan.Outline()
-	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
-		}
-	}
-	planned := Planned{
-		LowerBound: optimize.LowerBound(problem, records, budget.Epsilon(), budget.Delta()),
-		Records:    records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates, Plan: plan,
-		Filter: certificate.Filter(c.Schema.Filter()),
-	}
-	if candidates != nil {
-		if planned.Goal, err = c.Train.goal(budget); err != nil {
-			return nil, Planned{}, nil, err
-		}
-		planned.Why = optimize.Why(candidates, planned.Goal)
-	}
-	return plan, planned, l, nil
-}
-
 // Fit reads the table, reserves the budget, runs the plan and writes the model
 // and its certificate. The whole budget is on stable storage before the first
 // answer, and stays there whatever happens.
 //
-// When the context is cancelled on the way, what has been reached is written
-// and certified as incomplete, and Fit returns it together with the context's
-// error: the answers so far have been paid for.
+// Room for both files is made on the disk before that, and what the run releases
+// goes to a journal in the folder while it lasts, from which Recover makes them
+// if the process is killed.
+//
+// When the context is cancelled on the way, or the journal cannot be written any
+// more, what has been reached is written and certified as incomplete, and Fit
+// returns it together with the error: the answers so far have been paid for.
 func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	budget, err := c.budget()
 	if err != nil {
@@ -189,7 +79,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := newFolder(o.Out, c.name, o.Overwrite)
+	out, err := newFolder(o.disk, o.Out, c.name, o.Overwrite)
 	if err != nil {
 		return nil, err
 	}
@@ -241,38 +131,107 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
 	}
 	fitted := &Fitted{Planned: planned}
-	defer out.release()
 	fitted.entry = Entry{
 		Data: data, Algorithm: planned.Outline.Algorithm, Relation: budget.Relation(),
 		Epsilon: budget.Epsilon(), Delta: budget.Delta(), Mu: budget.Mu(),
 	}
-	if s := session.Ledger().Schedule(); s != nil {
-		fitted.entry.Schedule = s.Steps()
+	schedule := session.Ledger().Schedule()
+	if schedule != nil {
+		fitted.entry.Schedule = schedule.Steps()
 	}
+	defer out.release()
+	if err := out.claim(data); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	h, err := c.head(o.Software, out.fit, planned, l, schedule)
+	if err != nil {
+		return nil, err
+	}
+	r := run{schedule: schedule, conduct: conduct{Outline: planned.Outline}}
+	files, journal, err := out.begin(h, r)
+	if err != nil {
+		return nil, fmt.Errorf("output: %w: nothing was charged", err)
+	}
+	defer journal.close()
+	defer files.close()
 	fitted.Earlier, err = out.reserve(fitted.entry)
 	if err != nil {
 		return nil, err
 	}
-	result, runErr := plan.Run(ctx, session, fitted.watch(o.Step))
+	oracle := &recorder{session: session, journal: journal, pair: files}
+	result, runErr := plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
 	if runErr == nil && c.Train.Measure > 0 {
-		runErr = c.measure(ctx, session, fitted, result.W)
+		runErr = c.measure(ctx, oracle, fitted, result.W)
 	}
-	fitted.Result, fitted.Charged = result, session.Ledger().Charged()
-	fitted.Releases = len(session.Ledger().Events())
-	if runErr != nil && (ctx.Err() == nil || result.Steps == 0) {
-		// The charge stays; there is nothing to write a model from.
-		return nil, out.charged(errors.Join(runErr, out.settle(fitted.Charged, false)))
+	r.events = session.Ledger().Events()
+	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), len(r.events)
+	stopped := ctx.Err() != nil || oracle.failed != nil
+	if runErr != nil && (!stopped || result.Steps == 0) {
+		// The charge stays; there is nothing to write a model from but what is in
+		// the journal.
+		files.discard()
+		return nil, out.charged(errors.Join(runErr, oracle.finish(), out.settle(fitted.Charged, false)))
 	}
-	if err := c.write(out, o, fitted, l, session.Ledger()); err != nil {
+	r.complete, r.weights = result.Complete, result.W
+	r.conduct.GradientNorms, r.conduct.Measured = fitted.norms, fitted.Measured
+	if err := fitted.publish(out, files, journal, h, r); err != nil {
 		return nil, out.charged(err)
 	}
-	if err := out.settle(fitted.Charged, result.Complete); err != nil {
-		return nil, out.charged(err)
-	}
-	if runErr != nil {
+	switch {
+	case runErr == nil:
+		return fitted, nil
+	case ctx.Err() != nil:
 		return fitted, ctx.Err()
 	}
-	return fitted, nil
+	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w", result.Steps, planned.Outline.Steps, runErr)
+}
+
+// begin makes room for the files of a run and begins its journal. Nothing is
+// left of them if that fails.
+func (f *folder) begin(h head, r run) (*pair, *journal, error) {
+	files, err := f.newPair(h, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := f.newJournal(h)
+	if err != nil {
+		files.discard()
+		_ = f.removeIfThere(f.journalFile())
+		return nil, nil, err
+	}
+	return files, j, nil
+}
+
+// publish writes the files of a run, makes them seen, and settles its
+// reservation.
+func (f *Fitted) publish(out *folder, files *pair, j *journal, h head, r run) error {
+	text, cert, err := h.files(r)
+	if err != nil {
+		return err
+	}
+	certText, err := cert.Bytes()
+	if err != nil {
+		return err
+	}
+	done, err := files.fill(text, certText)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	done.Charged, done.Complete = cert.Charged(), r.complete
+	if err := j.ready(done); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	if err := out.show(done); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	f.Trusted, f.Folder, f.CertificatePath = cert.Trusted(), out.path, out.file(CertificateFile)
+	if text != nil {
+		f.ModelPath = out.file(ModelFile)
+	}
+	if err := out.settle(done.Charged, done.Complete); err != nil {
+		return err
+	}
+	return out.sweep()
 }
 
 // identity is the name by which earlier fits of a table are found: its absolute
@@ -286,83 +245,27 @@ func identity(path string) (string, error) {
 }
 
 // measure releases the quality of the result from the share kept for it.
-func (c *Config) measure(ctx context.Context, s *curator.Session, f *Fitted, w []float64) error {
+func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
 	p, _, err := c.Problem()
 	if err != nil {
 		return err
 	}
-	m, err := optimize.Measure{Charge: f.Budget.Charge() * c.Train.Measure}.Ask(ctx, s, p, w)
+	m, err := optimize.Measure{Charge: f.Budget.Charge() * c.Train.Measure}.Ask(ctx, r, p, w)
 	if err != nil {
 		return err
 	}
 	f.Measured = &m
-	return nil
+	return r.measured(m)
 }
 
-// write writes the model and its certificate.
-func (c *Config) write(out *folder, o Options, f *Fitted, l loss.Loss, ledger *account.Ledger) error {
-	f.Folder = out.path
-	f.ModelPath = filepath.Join(out.path, ModelFile)
-	f.CertificatePath = filepath.Join(out.path, CertificateFile)
-	budget := f.Budget
-	regularizer := loss.None()
-	if c.Model.Regularizer != "" {
-		var err error
-		if regularizer, err = loss.ParseRegularizer(c.Model.Regularizer); err != nil {
-			return err
-		}
-	}
-	m, err := model.New(model.Params{
-		Software: o.Software, Complete: f.Result.Complete, Loss: l, Regularizer: regularizer,
-		Schema: c.Schema, Weights: f.Result.W,
-		Privacy: model.Privacy{
-			Epsilon: budget.Epsilon(), Delta: budget.Delta(), Relation: budget.Relation().String(),
-			Neighbour: f.Filter.Neighbour(budget.Relation()), Certificate: CertificateFile,
-		},
-	})
-	if err != nil {
-		return err
-	}
-	digest, err := m.Write(f.ModelPath)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(conduct{f.Outline, f.norms, f.Measured})
-	if err != nil {
-		return err
-	}
-	cert, err := certificate.New(certificate.Params{
-		Software: o.Software, Budget: budget, Records: int64(f.Records), Filter: f.Filter, Complete: f.Result.Complete,
-		Algorithm: certificate.Algorithm{Name: f.Outline.Algorithm, Plan: text},
-		Coins:     certificate.Secret, ModelSHA256: digest, Events: ledger.Events(), Schedule: ledger.Schedule(),
-	})
-	if err != nil {
-		return err
-	}
-	f.Trusted = cert.Trusted()
-	return cert.Write(f.CertificatePath)
-}
-
-// conduct is what a certificate keeps of a run beside its charges, for people and
-// reports: the plan, and released numbers.
-type conduct struct {
-	optimize.Outline
-	// GradientNorms are the norms of the noisy gradient estimates, one a step.
-	GradientNorms []float64          `json:"gradient_norms,omitempty"`
-	Measured      *optimize.Measured `json:"measured,omitempty"`
-}
-
-// mostNorms is how many steps' norms a certificate keeps: none of a longer run.
-const mostNorms = 20_000
-
-// watch keeps the norms of the steps that it passes on.
-func (f *Fitted) watch(next func(Step)) func(Step) {
+// watch keeps the norms of the steps that it passes on, and what they released in
+// the journal.
+func (f *Fitted) watch(r *recorder, next func(Step)) func(Step) {
 	return func(s Step) {
-		// Five digits are more than the noise leaves.
-		norm, err := strconv.ParseFloat(strconv.FormatFloat(s.GradientNorm, 'g', 5, 64), 64)
-		if s.Of <= mostNorms && err == nil && !math.IsNaN(norm) && !math.IsInf(norm, 0) {
+		if norm, ok := keptNorm(s); ok {
 			f.norms = append(f.norms, norm)
 		}
+		r.step(s)
 		if next != nil {
 			next(s)
 		}
@@ -378,7 +281,7 @@ func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 		if e.Relation != f.Budget.Relation() {
 			return 0, false
 		}
-		parts, err := e.composed()
+		parts, err := e.Composed()
 		if err != nil {
 			return 0, false
 		}
@@ -390,21 +293,4 @@ func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	}
 	b, err := c.Epsilon(ctx, f.Budget.Delta())
 	return b.Upper, err == nil
-}
-
-// composed returns what an entry's reservation is to an accountant.
-func (e Entry) composed() ([]account.Composed, error) {
-	if len(e.Schedule) == 0 {
-		m, err := account.NewGaussian(1 / e.Mu)
-		return []account.Composed{{Mechanism: m, Count: 1}}, err
-	}
-	var all []account.Composed
-	for _, s := range e.Schedule {
-		m, err := account.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, e.Relation)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, account.Composed{Mechanism: m, Count: s.Count})
-	}
-	return all, nil
 }

@@ -10,16 +10,16 @@ import (
 )
 
 func reservation(data string) Entry {
-	return Entry{Data: data, Algorithm: "gd", Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: 0.25}
+	return Entry{Data: data, Algorithm: "gd", Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: 0.2367043806634357}
 }
 
 func reserve(t *testing.T, out, base string) (*folder, []Entry) {
 	t.Helper()
-	f, err := newFolder(out, base, true)
+	f, err := newFolder(nil, out, base, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	prior, err := f.reserve(reservation("/people.csv"))
+	prior, err := claimAndReserve(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,14 @@ func reserve(t *testing.T, out, base string) (*folder, []Entry) {
 	return f, prior
 }
 
-const wholeLine = `{"time":"2026-01-02T03:04:05Z","entry":"reserved","fit":1,"data":"/people.csv","algorithm":"gd","relation":"replace-one","epsilon":1,"delta":0.000001,"mu":0.25}`
+func claimAndReserve(f *folder) ([]Entry, error) {
+	if err := f.claim("/people.csv"); err != nil {
+		return nil, err
+	}
+	return f.reserve(reservation("/people.csv"))
+}
+
+const wholeLine = `{"time":"2026-01-02T03:04:05Z","entry":"reserved","fit":1,"data":"/people.csv","algorithm":"gd","relation":"replace-one","epsilon":1,"delta":0.000001,"mu":0.2367043806634357}`
 
 // Wherever a crash cuts the last line, earlier entries count and the next is
 // written whole.
@@ -67,11 +74,11 @@ func TestDamagedLedger(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, line := range []string{"{", "", "[]", `{"relation":"other"}`} {
 		path := write(t, filepath.Join("out", LedgerFile), wholeLine+"\n"+line+"\n"+wholeLine+"\n")
-		f, err := newFolder("out", "", true)
+		f, err := newFolder(nil, "out", "", true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = f.reserve(reservation("/people.csv"))
+		_, err = claimAndReserve(f)
 		wantError(t, err, path+": line 2: not an entry")
 	}
 }
@@ -80,8 +87,8 @@ func TestDamagedLedger(t *testing.T) {
 func TestDamagedSibling(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, filepath.Join("people-fit", LedgerFile), "{\n")
-	f, _ := newFolder("", "people", false)
-	_, err := f.reserve(reservation("/people.csv"))
+	f, _ := newFolder(nil, "", "people", false)
+	_, err := claimAndReserve(f)
 	wantError(t, err, filepath.Join("people-fit", LedgerFile)+": line 1: not an entry")
 	if _, err := os.Stat("people-fit-2"); err == nil {
 		t.Error("people-fit-2 left behind")
@@ -100,7 +107,7 @@ func TestNumberedFolders(t *testing.T) {
 	// Folders of other names do not count; missing numbers hide nothing.
 	write(t, filepath.Join("people-fit-old", LedgerFile), wholeLine+"\n")
 	write(t, filepath.Join("people-fitting", LedgerFile), wholeLine+"\n")
-	write(t, filepath.Join("people-fit-77", LedgerFile), wholeLine+"\n"+strings.Replace(wholeLine, "/people.csv", "/other.csv", 1)+"\n")
+	write(t, filepath.Join("people-fit-77", LedgerFile), wholeLine+"\n"+strings.NewReplacer("/people.csv", "/other.csv", `"fit":1`, `"fit":2`).Replace(wholeLine)+"\n")
 	os.RemoveAll("people-fit")
 	os.RemoveAll("people-fit-2")
 	f, prior := reserve(t, "", "people")
@@ -113,14 +120,14 @@ func TestOutIsAFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "out", "precious")
 	for _, overwrite := range []bool{false, true} {
-		_, err := newFolder("out", "", overwrite)
+		_, err := newFolder(nil, "out", "", overwrite)
 		wantError(t, err, "output out: is a file: must be a folder")
 	}
-	f, err := newFolder(filepath.Join("out", "below"), "", true)
+	f, err := newFolder(nil, filepath.Join("out", "below"), "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.reserve(reservation("/people.csv"))
+	_, err = claimAndReserve(f)
 	wantError(t, err, "not a directory")
 	if read(t, "out") != "precious" {
 		t.Error("the file was touched")
@@ -145,11 +152,11 @@ func TestLedgerMustBeRegular(t *testing.T) {
 	if err := os.Symlink("/dev/zero", filepath.Join("out", LedgerFile)); err != nil {
 		t.Skip(err)
 	}
-	f, err := newFolder("out", "", true)
+	f, err := newFolder(nil, "out", "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.reserve(reservation("/people.csv"))
+	_, err = claimAndReserve(f)
 	wantError(t, err, "must be a regular file")
 }
 
@@ -157,23 +164,22 @@ func TestLedgerMustBeRegular(t *testing.T) {
 // nothing is reserved for it.
 func TestOneFitAFolder(t *testing.T) {
 	dir := t.TempDir()
-	first, err := newFolder(filepath.Join(dir, "out"), "x", true)
+	first, err := newFolder(nil, filepath.Join(dir, "out"), "x", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := Entry{Data: "table", Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: .1}
-	if _, err := first.reserve(e); err != nil {
+	if _, err := claimAndReserve(first); err != nil {
 		t.Fatal(err)
 	}
-	second, err := newFolder(filepath.Join(dir, "out"), "x", true)
+	second, err := newFolder(nil, filepath.Join(dir, "out"), "x", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.reserve(e); err == nil || !strings.Contains(err.Error(), "another fit") {
+	if _, err := claimAndReserve(second); err == nil || !strings.Contains(err.Error(), "another fit") {
 		t.Errorf("a second fit in the folder: %v", err)
 	}
 	first.release()
-	prior, err := second.reserve(e)
+	prior, err := claimAndReserve(second)
 	if err != nil || len(prior) != 1 || second.fit != 2 {
 		t.Errorf("after the first: %d earlier, fit %d (%v): want 1 and 2", len(prior), second.fit, err)
 	}

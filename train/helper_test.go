@@ -1,12 +1,15 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
 const peopleYAML = `data: people.csv
@@ -86,4 +89,13 @@ func wantError(t *testing.T, err error, want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v: must contain %q", err, want)
 	}
+}
+
+// readLedger reads a ledger file; one that does not exist is empty.
+func readLedger(path string) ([]Entry, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return ledgerfile.Parse(text)
 }

@@ -56,7 +56,9 @@ epsilon 1 are not one fit at epsilon 1. The summary says what the fits in the
 output folders cost together.
 
 Ctrl-C ends the fit after the current step; the model reached by then is saved
-and certified as incomplete. What was reserved stays reserved.`
+and certified as incomplete. A fit that is killed leaves a journal of what it
+released in DIR, from which stillpoint recover makes both files. What was reserved
+stays reserved.`
 }
 
 func (f *fitCommand) Run(ctx context.Context, c *console) error {

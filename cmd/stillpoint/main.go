@@ -45,6 +45,7 @@ Exit codes: 0 done, 1 input or system at fault, 2 wrong usage, 3 over budget,
 
 type commands struct {
 	Fit        fitCommand        `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
+	Recover    recoverCommand    `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
 	Plan       planCommand       `cmd:"" help:"Show what fit would run and what accuracy to expect, without asking anything about records."`
 	Predict    predictCommand    `cmd:"" help:"Score the rows of a table with a model."`
 	Evaluate   evaluateCommand   `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
@@ -92,6 +93,9 @@ func run(ctx context.Context, args []string, plain *console) int {
 	defer out.Flush()
 	defer failures.Flush()
 	c := &console{out, failures, plain.saving}
+	if c.saving == nil {
+		c.saving = func() {}
+	}
 	var cmd commands
 	exit := -1
 	parser, err := kong.New(&cmd,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/certificate"
@@ -124,8 +125,11 @@ func together(ctx context.Context, f *train.Fitted, n int) string {
 		fits = fmt.Sprintf("%d earlier fits", n)
 	}
 	epsilon, ok := f.Sum(ctx)
+	if !ok && slices.ContainsFunc(f.Earlier, func(e train.Entry) bool { return e.Relation != f.Budget.Relation() }) {
+		return fmt.Sprintf("with %s of this table, some under another relation: add the guarantees", fits)
+	}
 	if !ok {
-		return fmt.Sprintf("with %s of this table under another relation: add the guarantees", fits)
+		return fmt.Sprintf("with %s of this table: no common epsilon could be computed: add the guarantees", fits)
 	}
 	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits, roundUp(epsilon), f.Budget.Delta())
 }

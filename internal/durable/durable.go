@@ -3,51 +3,59 @@ package durable
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
-	"os"
+	"math/rand/v2"
 	"path/filepath"
-	"runtime"
-	"syscall"
 )
 
 // WriteFile writes data to path, replacing a file that is there. The file
 // appears under its name whole or not at all, and is on stable storage when
 // WriteFile returns. It is readable by everybody: what is written here is
 // public.
-func WriteFile(path string, data []byte) (err error) {
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
+func WriteFile(path string, data []byte) error { return writeFile(System{}, path, data) }
+
+func writeFile(d Disk, path string, data []byte) (err error) {
+	file, name, err := createBeside(d, path)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	if _, err := file.Write(data); err != nil {
+	err = Fill(file, data)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = d.Rename(name, path)
+	}
+	if err != nil {
+		_ = d.Remove(name)
 		return err
 	}
-	if err := file.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return SyncFolder(dir)
+	return d.SyncFolder(filepath.Dir(path))
 }
 
-// Append adds a line to path, creating it, and returns when it is on stable
-// storage.
-func Append(path string, line []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+// createBeside makes a file of a name of its own in the folder of path.
+func createBeside(d Disk, path string) (f File, name string, err error) {
+	for range 1000 {
+		name = filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s-%08x", filepath.Base(path), rand.Uint32()))
+		if f, err = d.Create(name, Public); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, name, err
+}
+
+// SyncFolder is that of [System].
+func SyncFolder(path string) error { return System{}.SyncFolder(path) }
+
+// Append adds a line to a shared file, creating it, and returns when it is on
+// stable storage.
+func Append(d Disk, path string, line []byte) error {
+	file, err := d.Append(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		file, err = d.Create(path, Shared)
+	}
 	if err != nil {
 		return err
 	}
@@ -61,24 +69,53 @@ func Append(path string, line []byte) error {
 	if err != nil {
 		return err
 	}
-	return SyncFolder(filepath.Dir(path))
+	return d.SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder puts the names in a folder on stable storage where the system can:
-// some cannot sync a folder, and one that may be written to need not be
-// readable.
-func SyncFolder(path string) error {
-	d, err := os.Open(path)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	if err != nil {
+// Fill gives an open file its whole content, in the room it has reserved, and
+// returns when it is on stable storage.
+func Fill(f File, data []byte) error {
+	if _, err := f.WriteAt(data, 0); err != nil {
 		return err
 	}
-	defer d.Close()
-	err = d.Sync()
-	if runtime.GOOS == "windows" || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
-		return nil
+	if err := f.Truncate(int64(len(data))); err != nil {
+		return err
 	}
-	return err
+	return f.Sync()
+}
+
+// ReadAll reads a regular file of at most so many bytes.
+func ReadAll(d Disk, path string, most int64) ([]byte, error) {
+	f, err := d.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("%s: must be of at most %d bytes", path, most)
+	}
+	return text, nil
+}
+
+// MakeFolder makes a folder and those above it that are missing, and waits for
+// their names to be on stable storage.
+func MakeFolder(d Disk, path string) error {
+	path = filepath.Clean(path)
+	if _, err := d.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if parent != path {
+		if err := MakeFolder(d, parent); err != nil {
+			return err
+		}
+	}
+	if err := d.Mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return d.SyncFolder(parent)
 }

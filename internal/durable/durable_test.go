@@ -34,14 +34,14 @@ func TestWriteFileReplacesWholeOrNotAtAll(t *testing.T) {
 func TestAppend(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.jsonl")
 	for range 2 {
-		if err := Append(path, []byte("line")); err != nil {
+		if err := Append(System{}, path, []byte("line")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, _ := os.ReadFile(path); string(got) != "line\nline\n" {
 		t.Errorf("read %q", got)
 	}
-	if Append(filepath.Join(path, "x"), []byte("line")) == nil {
+	if Append(System{}, filepath.Join(path, "x"), []byte("line")) == nil {
 		t.Error("appended below a file")
 	}
 }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+type recoverCommand struct {
+	Dir       string `arg:"" help:"Output folder of the fit that did not end." placeholder:"DIR"`
+	Overwrite bool   `help:"Replace the files of an earlier fit in DIR by those of the one that did not end."`
+}
+
+// Help is printed below the flags.
+func (recoverCommand) Help() string {
+	return `Makes model.json and certificate.json of a fit that was killed, whose machine
+stopped or whose disk was full, from the journal it kept in DIR. If it had made
+both, they are put in their places; else the model is the last iterate that the
+journal holds, certified as incomplete.
+
+The table is not opened and nothing is charged. The certificate's claim is the
+whole budget, as it was reserved before the first release; what the journal proves
+was charged is in it for information, and may lack the releases of the last
+second before a machine stopped. What was reserved stays reserved.`
+}
+
+func (r *recoverCommand) Run(ctx context.Context, c *console) error {
+	saved, err := train.Recover(ctx, r.Dir, r.Overwrite)
+	if err != nil {
+		return err
+	}
+	return describe(c.out, saved)
+}
+
+// describe says what was saved.
+func describe(w io.Writer, r *train.Recovered) (err error) {
+	line := func(name, format string, args ...any) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+		}
+	}
+	switch {
+	case r.Complete:
+		line("recovered", "fit %d of %s: it had ended, and its files were not in their places", r.Fit, r.Folder)
+	case r.Step > 0:
+		line("incomplete", "fit %d of %s: the model is that of step %d of %d", r.Fit, r.Folder, r.Step, r.Steps)
+	default:
+		line("incomplete", "fit %d of %s", r.Fit, r.Folder)
+	}
+	if r.ModelPath != "" {
+		line("model", "%s", r.ModelPath)
+	} else {
+		line("model", "none: no iterate had been released")
+	}
+	line("certificate", "%s", r.CertificatePath)
+	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", r.Budget.Epsilon(), r.Budget.Delta(), r.Budget.Relation())
+	line("charged", "at least %.6g of %.6g (units of mu^2), %d releases in the journal; the whole budget stays reserved", r.Charged, r.Budget.Charge(), r.Releases)
+	line("recheck", "stillpoint verify %s", r.CertificatePath)
+	return err
+}

@@ -1,0 +1,25 @@
+package durable
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// allocate reserves blocks without writing them. done is false where the file
+// system cannot.
+func allocate(f *os.File, size int64) (done bool, err error) {
+	for {
+		err = syscall.Fallocate(int(f.Fd()), 0, 0, size)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	if err != nil {
+		return true, &os.PathError{Op: "reserve space in", Path: f.Name(), Err: err}
+	}
+	return true, nil
+}

@@ -1,0 +1,303 @@
+// Package durabletest has a file system in memory that remembers every
+// operation, and can be asked what a crash after any of them would have left.
+package durabletest
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
+)
+
+// Disk is a file system in memory. Paths are relative to its root. It is safe
+// for concurrent use.
+type Disk struct {
+	// Fail, if not nil, is asked before every operation that changes or syncs
+	// something; what it returns is the operation's error. A write that fails has
+	// written half.
+	Fail func(Op) error
+
+	mu   sync.Mutex
+	base *tree // what was there before the first operation
+	now  *tree
+	ops  []Op
+	held map[string]bool
+}
+
+var _ durable.Disk = (*Disk)(nil)
+
+// New returns an empty disk.
+func New() *Disk { return from(newTree()) }
+
+func from(t *tree) *Disk { return &Disk{base: t, now: t.clone(), held: map[string]bool{}} }
+
+// Op is an operation that changes or syncs something.
+type Op struct {
+	// Kind is mkdir, create, write, truncate, reserve, sync, rename, remove or
+	// sync-folder.
+	Kind string
+	// Path is what it was asked of; To is a rename's other name.
+	Path, To string
+
+	node, dir int
+	at        int64
+	data      []byte
+}
+
+func (o Op) String() string { return strings.TrimSpace(o.Kind + " " + o.Path + " " + o.To) }
+
+// Ops returns the operations so far.
+func (d *Disk) Ops() []Op {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.ops)
+}
+
+// Crash returns what a crash after the first n operations may leave, as a disk of
+// its own.
+func (d *Disk) Crash(n int, f Fate) *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.base.clone()
+	for _, o := range d.ops[:n] {
+		t.apply(o)
+	}
+	return from(t.crash(f))
+}
+
+// do carries out an operation.
+func (d *Disk) do(o Op) error {
+	if d.Fail != nil {
+		if err := d.Fail(o); err != nil {
+			if half := len(o.data) / 2; o.Kind == "write" && half > 0 {
+				o.data = o.data[:half]
+				d.ops = append(d.ops, o)
+				d.now.apply(o)
+			}
+			return &fs.PathError{Op: o.Kind, Path: o.Path, Err: err}
+		}
+	}
+	o.data = slices.Clone(o.data)
+	d.ops = append(d.ops, o)
+	d.now.apply(o)
+	return nil
+}
+
+func missing(op, path string) error {
+	return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist}
+}
+
+// parent finds the folder that holds a path's last name.
+func (d *Disk) parent(op, path string) (dir int, name string, err error) {
+	dir, ok := d.now.find(filepath.Dir(path))
+	if !ok {
+		return 0, "", missing(op, path)
+	}
+	if !d.now.nodes[dir].folder() {
+		return 0, "", &fs.PathError{Op: op, Path: path, Err: syscall.ENOTDIR}
+	}
+	return dir, filepath.Base(path), nil
+}
+
+func (d *Disk) add(kind, path string) (id int, err error) {
+	dir, name, err := d.parent(kind, path)
+	if err != nil {
+		return 0, err
+	}
+	if _, taken := d.now.nodes[dir].names[name]; taken {
+		return 0, &fs.PathError{Op: kind, Path: path, Err: fs.ErrExist}
+	}
+	id = d.now.next
+	return id, d.do(Op{Kind: kind, Path: path, dir: dir, node: id})
+}
+
+// Mkdir implements durable.Disk.
+func (d *Disk) Mkdir(path string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, err := d.add("mkdir", path)
+	return err
+}
+
+// Create implements durable.Disk.
+func (d *Disk) Create(path string, _ durable.Access) (durable.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id, err := d.add("create", path)
+	if err != nil {
+		return nil, err
+	}
+	return &file{disk: d, path: path, id: id}, nil
+}
+
+func (d *Disk) open(path string) (*file, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id, ok := d.now.find(path)
+	if !ok {
+		return nil, missing("open", path)
+	}
+	if d.now.nodes[id].folder() {
+		return nil, fmt.Errorf("%s: %w", path, durable.ErrIrregular)
+	}
+	return &file{disk: d, path: path, id: id}, nil
+}
+
+// Open implements durable.Disk.
+func (d *Disk) Open(path string) (durable.File, error) {
+	f, err := d.open(path)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Append implements durable.Disk.
+func (d *Disk) Append(path string) (durable.File, error) {
+	f, err := d.open(path)
+	if err != nil {
+		return nil, err
+	}
+	f.append = true
+	return f, nil
+}
+
+// Stat implements durable.Disk.
+func (d *Disk) Stat(path string) (fs.FileInfo, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id, ok := d.now.find(path)
+	if !ok {
+		return nil, missing("stat", path)
+	}
+	return d.now.info(id, filepath.Base(path)), nil
+}
+
+// Lstat implements durable.Disk; there are no links.
+func (d *Disk) Lstat(path string) (fs.FileInfo, error) { return d.Stat(path) }
+
+// ReadDir implements durable.Disk.
+func (d *Disk) ReadDir(path string) ([]fs.DirEntry, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id, ok := d.now.find(path)
+	if !ok {
+		return nil, missing("open", path)
+	}
+	var list []fs.DirEntry
+	for name, child := range d.now.nodes[id].names {
+		list = append(list, fs.FileInfoToDirEntry(d.now.info(child, name)))
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, nil
+}
+
+// MayReplace implements durable.Disk.
+func (d *Disk) MayReplace(path string) error {
+	if info, err := d.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: %w", path, durable.ErrIrregular)
+	}
+	return nil
+}
+
+// Rename implements durable.Disk.
+func (d *Disk) Rename(from, to string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id, ok := d.now.find(from)
+	if !ok {
+		return missing("rename", from)
+	}
+	dir, _, err := d.parent("rename", to)
+	if err != nil {
+		return err
+	}
+	if there, taken := d.now.find(to); taken && d.now.nodes[there].folder() {
+		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
+	}
+	return d.do(Op{Kind: "rename", Path: from, To: to, dir: dir, node: id})
+}
+
+// Remove implements durable.Disk.
+func (d *Disk) Remove(path string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	dir, _, err := d.parent("remove", path)
+	if err != nil {
+		return err
+	}
+	if _, ok := d.now.find(path); !ok {
+		return missing("remove", path)
+	}
+	return d.do(Op{Kind: "remove", Path: path, dir: dir})
+}
+
+// SyncFolder implements durable.Disk.
+func (d *Disk) SyncFolder(path string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id, ok := d.now.find(path)
+	if !ok {
+		return missing("sync-folder", path)
+	}
+	return d.do(Op{Kind: "sync-folder", Path: path, dir: id})
+}
+
+// Lock holds a name until unlock.
+func (d *Disk) Lock(path string) (unlock func(), held bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held[path] {
+		return nil, true, nil
+	}
+	d.held[path] = true
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.held, path)
+	}, false, nil
+}
+
+// Put makes a file with a text, and the folders above it, as if it had always
+// been there.
+func (d *Disk) Put(path, text string) {
+	if err := durable.MakeFolder(d, filepath.Dir(path)); err != nil {
+		panic(err)
+	}
+	_ = d.Remove(path)
+	f, err := d.Create(path, durable.Public)
+	if err != nil {
+		panic(err)
+	}
+	if err := durable.Fill(f, []byte(text)); err != nil {
+		panic(err)
+	}
+	if err := d.SyncFolder(filepath.Dir(path)); err != nil {
+		panic(err)
+	}
+	d.Settle()
+}
+
+// Settle makes all that is there stable, and forgets the operations.
+func (d *Disk) Settle() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.base = d.now.crash(Kept{})
+	d.now, d.ops = d.base.clone(), nil
+}
+
+// Text returns what is in a file; ok is false if there is none.
+func (d *Disk) Text(path string) (text string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id, ok := d.now.find(path)
+	if !ok || d.now.nodes[id].folder() {
+		return "", false
+	}
+	return string(d.now.nodes[id].data), true
+}

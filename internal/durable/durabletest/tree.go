@@ -1,0 +1,213 @@
+package durabletest
+
+import (
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tree is the state of a disk.
+type tree struct {
+	nodes map[int]*node
+	next  int
+}
+
+const root = 0
+
+// node is a file or a folder: what is seen of it, what is on stable storage, and
+// the operations between the two.
+type node struct {
+	names       map[string]int // nil for a file
+	stableNames map[string]int
+	data        []byte
+	stableData  []byte
+	pending     []Op
+}
+
+func (n *node) folder() bool { return n.names != nil }
+
+func newTree() *tree {
+	return &tree{map[int]*node{root: {names: map[string]int{}, stableNames: map[string]int{}}}, root + 1}
+}
+
+func (t *tree) clone() *tree {
+	c := &tree{map[int]*node{}, t.next}
+	for id, n := range t.nodes {
+		c.nodes[id] = &node{maps.Clone(n.names), maps.Clone(n.stableNames), slices.Clone(n.data), slices.Clone(n.stableData), slices.Clone(n.pending)}
+	}
+	return c
+}
+
+func (t *tree) find(path string) (id int, ok bool) {
+	for name := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(path)), "/") {
+		if name == "." || name == "" {
+			continue
+		}
+		n := t.nodes[id]
+		if !n.folder() {
+			return 0, false
+		}
+		if id, ok = n.names[name]; !ok {
+			return 0, false
+		}
+	}
+	return id, true
+}
+
+func (t *tree) apply(o Op) {
+	switch o.Kind {
+	case "mkdir":
+		t.nodes[o.node] = &node{names: map[string]int{}, stableNames: map[string]int{}}
+	case "create":
+		t.nodes[o.node] = &node{}
+	}
+	switch o.Kind {
+	case "mkdir", "create":
+		t.next = max(t.next, o.node+1)
+		fallthrough
+	case "rename", "remove":
+		n := t.nodes[o.dir]
+		o.rename(n.names)
+		n.pending = append(n.pending, o)
+	case "write", "truncate", "reserve":
+		n := t.nodes[o.node]
+		n.data = o.edit(n.data)
+		n.pending = append(n.pending, o)
+	case "sync":
+		n := t.nodes[o.node]
+		n.stableData, n.pending = slices.Clone(n.data), nil
+	case "sync-folder":
+		n := t.nodes[o.dir]
+		n.stableNames, n.pending = maps.Clone(n.names), nil
+	}
+}
+
+// rename carries out an operation on names.
+func (o Op) rename(names map[string]int) {
+	switch o.Kind {
+	case "mkdir", "create":
+		names[filepath.Base(o.Path)] = o.node
+	case "rename":
+		delete(names, filepath.Base(o.Path))
+		names[filepath.Base(o.To)] = o.node
+	case "remove":
+		delete(names, filepath.Base(o.Path))
+	}
+}
+
+// edit carries out an operation on a file's content.
+func (o Op) edit(data []byte) []byte {
+	data = slices.Clone(data)
+	size := int(o.at) + len(o.data)
+	if size > len(data) {
+		data = append(data, make([]byte, size-len(data))...)
+	}
+	copy(data[o.at:], o.data)
+	if o.Kind == "truncate" {
+		data = data[:o.at]
+	}
+	return data
+}
+
+// Fate decides what a crash leaves of what was not synced.
+type Fate interface {
+	// name says whether an operation on names is kept; data how much of a file's
+	// operations, and of the last one.
+	name(Op) bool
+	data(pending []Op) (kept []Op, zeros bool)
+}
+
+// Kept keeps everything, as when only the process ends.
+type Kept struct{}
+
+func (Kept) name(Op) bool                   { return true }
+func (Kept) data(pending []Op) ([]Op, bool) { return pending, false }
+
+// Lost loses all that was not synced.
+type Lost struct{}
+
+func (Lost) name(Op) bool           { return false }
+func (Lost) data([]Op) ([]Op, bool) { return nil, false }
+
+// Names keeps the names and loses the content of files or, with Zeros, all of it
+// but the length.
+type Names struct{ Zeros bool }
+
+func (Names) name(Op) bool { return true }
+func (f Names) data(pending []Op) ([]Op, bool) {
+	if f.Zeros {
+		return pending, true
+	}
+	return nil, false
+}
+
+// Some keeps any of the operations on names, and of the content of each file as
+// much as was written up to some byte.
+type Some struct{ Coin *rand.Rand }
+
+func (f Some) name(Op) bool { return f.Coin.IntN(2) == 0 }
+func (f Some) data(pending []Op) ([]Op, bool) {
+	kept := slices.Clone(pending[:f.Coin.IntN(len(pending)+1)])
+	if n := len(kept); n > 0 {
+		if last := &kept[n-1]; len(last.data) > 0 {
+			last.data = last.data[:f.Coin.IntN(len(last.data)+1)]
+		}
+	}
+	return kept, false
+}
+
+// crash returns what is left.
+func (t *tree) crash(f Fate) *tree {
+	left := &tree{map[int]*node{}, t.next}
+	for _, id := range slices.Sorted(maps.Keys(t.nodes)) {
+		n := t.nodes[id]
+		if n.folder() {
+			names := maps.Clone(n.stableNames)
+			for _, o := range n.pending {
+				if f.name(o) {
+					o.rename(names)
+				}
+			}
+			left.nodes[id] = &node{names: names, stableNames: maps.Clone(names)}
+			continue
+		}
+		data := slices.Clone(n.stableData)
+		kept, zeros := f.data(n.pending)
+		for _, o := range kept {
+			if zeros {
+				o.data = make([]byte, len(o.data))
+			}
+			data = o.edit(data)
+		}
+		left.nodes[id] = &node{data: data, stableData: slices.Clone(data)}
+	}
+	return left
+}
+
+// info is what Stat tells.
+func (t *tree) info(id int, name string) fs.FileInfo {
+	n := t.nodes[id]
+	return info{name, int64(len(n.data)), n.folder()}
+}
+
+type info struct {
+	name   string
+	size   int64
+	folder bool
+}
+
+func (i info) Name() string       { return i.name }
+func (i info) Size() int64        { return i.size }
+func (i info) ModTime() time.Time { return time.Time{} }
+func (i info) IsDir() bool        { return i.folder }
+func (i info) Sys() any           { return nil }
+func (i info) Mode() fs.FileMode {
+	if i.folder {
+		return fs.ModeDir | 0o777
+	}
+	return 0o666
+}

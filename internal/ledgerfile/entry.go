@@ -1,0 +1,153 @@
+package ledgerfile
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// Entry is a line of a ledger file.
+type Entry struct {
+	Time time.Time `json:"time"`
+	// Entry is Reserved, Settled or Interrupted. A reservation without either of
+	// the others belongs to a run that was killed: it counts in full, as every
+	// reservation does.
+	Entry string `json:"entry"`
+	// Fit numbers the fits of a folder from 1.
+	Fit int `json:"fit"`
+	// Data is the table's absolute path.
+	Data string `json:"data,omitempty"`
+
+	Algorithm string           `json:"algorithm,omitempty"`
+	Relation  account.Relation `json:"relation"`
+	Epsilon   float64          `json:"epsilon"`
+	Delta     float64          `json:"delta"`
+	// Mu is the whole budget, reserved before the first release.
+	Mu float64 `json:"mu"`
+	// Schedule, where a fit samples, is what its budget went into instead of mu.
+	Schedule []account.SampledSteps `json:"schedule,omitempty"`
+	// Charged is the odometer's reading in units of mu^2 at the end.
+	Charged float64 `json:"charged,omitempty"`
+}
+
+// Kinds of entries.
+const (
+	Reserved    = "reserved"
+	Settled     = "settled"
+	Interrupted = "interrupted"
+)
+
+// Composed returns what a reservation is to an accountant.
+func (e Entry) Composed() ([]account.Composed, error) {
+	if len(e.Schedule) == 0 {
+		m, err := account.NewGaussian(1 / e.Mu)
+		return []account.Composed{{Mechanism: m, Count: 1}}, err
+	}
+	var all []account.Composed
+	for _, s := range e.Schedule {
+		m, err := account.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, e.Relation)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, account.Composed{Mechanism: m, Count: s.Count})
+	}
+	return all, nil
+}
+
+// rule says what a value of a line must be.
+func rule(field string, value any, must string) error {
+	return fmt.Errorf("%s = %v: must be %s", field, value, must)
+}
+
+// mostSteps bounds a schedule's releases, far above what any plan has.
+const mostSteps = 1 << 40
+
+// muWidth is how far a mu may lie from that of its epsilon and delta, relatively:
+// far more than versions of the program round it apart, far less than matters.
+const muWidth = 1e-6
+
+// check checks an entry by itself.
+func (e *Entry) check() error {
+	switch {
+	case e.Entry != Reserved && e.Entry != Settled && e.Entry != Interrupted:
+		return rule("entry", fmt.Sprintf("%q", e.Entry), "reserved, settled or interrupted")
+	case e.Time.IsZero():
+		return rule("time", e.Time, "given")
+	case e.Fit < 1:
+		return rule("fit", e.Fit, ">= 1")
+	case e.Data == "":
+		return rule("data", `""`, "the path of the table")
+	case e.Algorithm == "":
+		return rule("algorithm", `""`, "a name")
+	case !e.Relation.Valid():
+		return rule("relation", `""`, "replace-one or add-or-remove")
+	case !(e.Epsilon > 0) || math.IsInf(e.Epsilon, 0):
+		return rule("epsilon", e.Epsilon, "finite and > 0")
+	case !(e.Delta > 0 && e.Delta < 1):
+		return rule("delta", e.Delta, "> 0 and < 1")
+	case !(e.Charged >= 0) || math.IsInf(e.Charged, 0):
+		return rule("charged", e.Charged, "finite and >= 0")
+	case e.Entry == Reserved && e.Charged != 0:
+		return rule("charged", e.Charged, "absent from a reservation")
+	}
+	if err := e.checkMu(); err != nil {
+		return err
+	}
+	return e.checkSchedule()
+}
+
+// checkMu demands the mu of the entry's epsilon and delta, since others are
+// summed by it, and a charge within it.
+func (e *Entry) checkMu() error {
+	if !(e.Mu > 0) || math.IsInf(e.Mu, 0) {
+		return rule("mu", e.Mu, "finite and > 0")
+	}
+	low, err := account.GaussianDelta(e.Mu*(1-muWidth), e.Epsilon)
+	if err != nil {
+		return err
+	}
+	high, err := account.GaussianDelta(e.Mu*(1+muWidth), e.Epsilon)
+	if err != nil {
+		return err
+	}
+	if !(low <= e.Delta && e.Delta <= high) {
+		return rule("mu", e.Mu, fmt.Sprintf("that of epsilon = %v and delta = %v", e.Epsilon, e.Delta))
+	}
+	if square := e.Mu * e.Mu; e.Charged > square*(1+muWidth) {
+		return rule("charged", e.Charged, fmt.Sprintf("at most mu^2 = %v", square))
+	}
+	return nil
+}
+
+func (e *Entry) checkSchedule() error {
+	if e.Schedule != nil && len(e.Schedule) == 0 {
+		return rule("schedule", "[]", "absent or have steps")
+	}
+	total := 0
+	for i, s := range e.Schedule {
+		field := fmt.Sprintf("schedule[%d].", i)
+		switch {
+		case !(s.NoiseMultiplier > 0) || math.IsInf(s.NoiseMultiplier, 0):
+			return rule(field+"noise_multiplier", s.NoiseMultiplier, "finite and > 0")
+		case !(s.Sampling > 0 && s.Sampling <= 1):
+			return rule(field+"sampling", s.Sampling, "> 0 and <= 1")
+		case s.Count < 1 || s.Count > mostSteps-total:
+			return rule(field+"count", s.Count, fmt.Sprintf(">= 1, and all of them at most %d", mostSteps))
+		}
+		total += s.Count
+	}
+	return nil
+}
+
+// ends checks that an entry is the end of the fit that a reservation began.
+func (e *Entry) ends(r Entry) error {
+	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Relation == r.Relation &&
+		e.Epsilon == r.Epsilon && e.Delta == r.Delta && e.Mu == r.Mu && slices.Equal(e.Schedule, r.Schedule)
+	if !same {
+		return fmt.Errorf("entry = %q: must state the table, algorithm and budget that fit %d reserved", e.Entry, e.Fit)
+	}
+	return nil
+}

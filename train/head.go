@@ -1,0 +1,183 @@
+package train
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// journalVersion is that of the journals this program writes and reads.
+const journalVersion = 1
+
+// head is all of a fit that is settled before its first release. What the fit
+// releases, and a head, are its model and its certificate: the same two files
+// whether the fit makes them or they are recovered from its journal.
+type head struct {
+	Journal  int    `json:"journal"`
+	Software string `json:"software"`
+	// Fit and the budget are those of the reservation.
+	Fit      int              `json:"fit"`
+	Relation account.Relation `json:"relation"`
+	Epsilon  float64          `json:"epsilon"`
+	Delta    float64          `json:"delta"`
+	Records  int64            `json:"records"`
+	// Schedule is that of a fit that samples, beside Gaussian releases of Mu.
+	Schedule []account.SampledSteps `json:"schedule,omitempty"`
+	Mu       float64                `json:"schedule_mu,omitempty"`
+
+	Loss        string           `json:"loss"`
+	Regularizer string           `json:"regularizer"`
+	Schema      *dataset.Schema  `json:"schema"`
+	Plan        optimize.Outline `json:"plan"`
+}
+
+// head returns the head of a fit.
+func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *account.Schedule) (head, error) {
+	regularizer := loss.None()
+	if c.Model.Regularizer != "" {
+		var err error
+		if regularizer, err = loss.ParseRegularizer(c.Model.Regularizer); err != nil {
+			return head{}, err
+		}
+	}
+	h := head{
+		Journal: journalVersion, Software: software, Fit: fit,
+		Relation: p.Budget.Relation(), Epsilon: p.Budget.Epsilon(), Delta: p.Budget.Delta(), Records: int64(p.Records),
+		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Outline,
+	}
+	if s != nil {
+		h.Schedule, h.Mu = s.Steps(), s.Mu()
+	}
+	return h, nil
+}
+
+// run is what a fit released.
+type run struct {
+	complete bool
+	// weights are those of the result; nil if there is none.
+	weights  []float64
+	events   []account.Event
+	schedule *account.Schedule
+	conduct  conduct
+}
+
+// conduct is what a certificate keeps of a run beside its charges, for people and
+// reports: the plan, and released numbers.
+type conduct struct {
+	optimize.Outline
+	// GradientNorms are the norms of the noisy gradient estimates, one a step.
+	GradientNorms []float64          `json:"gradient_norms,omitempty"`
+	Measured      *optimize.Measured `json:"measured,omitempty"`
+	Recovered     *recovered         `json:"recovered,omitempty"`
+}
+
+// files makes the two files of a run. The model's text is nil if there is none.
+func (h head) files(r run) (modelText []byte, cert *certificate.Certificate, err error) {
+	budget, err := account.NewBudget(h.Epsilon, h.Delta, h.Relation)
+	if err != nil {
+		return nil, nil, err
+	}
+	digest := ""
+	if r.weights != nil {
+		m, err := h.model(r.weights, r.complete)
+		if err != nil {
+			return nil, nil, err
+		}
+		if modelText, err = m.Bytes(); err != nil {
+			return nil, nil, err
+		}
+		digest = sha(modelText)
+	}
+	plan, err := json.Marshal(r.conduct)
+	if err != nil {
+		return nil, nil, err
+	}
+	cert, err = certificate.New(certificate.Params{
+		Software: h.Software, Budget: budget, Records: h.Records, Filter: h.filter(), Complete: r.complete,
+		Algorithm: certificate.Algorithm{Name: h.Plan.Algorithm, Plan: plan},
+		Coins:     certificate.Secret, ModelSHA256: digest, Events: r.events, Schedule: r.schedule,
+	})
+	return modelText, cert, err
+}
+
+// filter says which rows are records.
+func (h head) filter() certificate.Filter { return certificate.Filter(h.Schema.Filter()) }
+
+func (h head) model(weights []float64, complete bool) (*model.Model, error) {
+	l, err := loss.Parse(h.Loss)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	regularizer, err := loss.ParseRegularizer(h.Regularizer)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return model.New(model.Params{
+		Software: h.Software, Complete: complete, Loss: l, Regularizer: regularizer,
+		Schema: h.Schema, Weights: weights,
+		Privacy: model.Privacy{
+			Epsilon: h.Epsilon, Delta: h.Delta, Relation: h.Relation.String(),
+			Neighbour: h.filter().Neighbour(h.Relation), Certificate: CertificateFile,
+		},
+	})
+}
+
+// room returns how many bytes the files of a run can take at most before its
+// first event, and perEvent for each. Making files of nothing shows, before
+// anything is charged, that they can be made.
+func (h head) room(r run) (modelSize, certificateSize int64, err error) {
+	const (
+		aNumber = 26  // a float64 in decimal, its comma and its sign
+		aNorm   = 32  // one, indented
+		aStep   = 160 // of a schedule
+		rest    = 4096
+	)
+	r.complete, r.events, r.schedule = false, nil, nil
+	r.weights = make([]float64, h.Schema.Dim())
+	text, cert, err := h.files(r)
+	if err != nil {
+		return 0, 0, err
+	}
+	certText, err := cert.Bytes()
+	if err != nil {
+		return 0, 0, err
+	}
+	return int64(len(text) + aNumber*h.Schema.Dim()),
+		int64(len(certText) + aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + rest), nil
+}
+
+// perEvent is the most bytes of an event in a certificate.
+const perEvent = 640
+
+func sha(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// mostNorms is how many steps' norms a certificate keeps: none of a longer run.
+const mostNorms = 20_000
+
+// keptNorm returns the norm of a step's gradient as certificates keep it: five
+// digits are more than the noise leaves.
+func keptNorm(s Step) (norm float64, ok bool) {
+	norm, err := strconv.ParseFloat(strconv.FormatFloat(s.GradientNorm, 'g', 5, 64), 64)
+	return norm, s.Of <= mostNorms && err == nil && !math.IsNaN(norm) && !math.IsInf(norm, 0)
+}
+
+func finite(w []float64) bool {
+	var sum float64
+	for _, x := range w {
+		sum += math.Abs(x)
+	}
+	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
+}

@@ -1,0 +1,179 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// A journal keeps of a fit, while it runs, what its files are made of at the
+// end: a line for what was settled before the first release, for every event
+// before its answer is handed out, for every step, and for the files once they
+// are written. It holds charges and released values, and nothing else.
+//
+// Lines are written as they happen, so that a killed process loses none. They
+// are put on stable storage now and then, so that a machine that stops loses the
+// last second; what the fit may cost is in the ledger before its first answer,
+// and does not rest on the journal.
+
+// record is a line of a journal: one of its members.
+type record struct {
+	Head     *head              `json:"head,omitempty"`
+	Event    *account.Event     `json:"event,omitempty"`
+	Step     *reached           `json:"step,omitempty"`
+	Measured *optimize.Measured `json:"measured,omitempty"`
+	Ready    *ready             `json:"ready,omitempty"`
+}
+
+// reached is what a step released.
+type reached struct {
+	Number int `json:"number"`
+	// Norm is that of the noisy gradient; nil if it is not kept.
+	Norm *float64 `json:"norm,omitempty"`
+	// W is the iterate, at some of the steps.
+	W []float64 `json:"w,omitempty"`
+}
+
+// ready says that the files of a fit are on stable storage under the names that
+// they have before they are seen.
+type ready struct {
+	// Model and Certificate are their SHA-256; Model is empty if there is none.
+	Model       string `json:"model,omitempty"`
+	Certificate string `json:"certificate"`
+	// Charged and Complete are for the ledger.
+	Charged  float64 `json:"charged"`
+	Complete bool    `json:"complete"`
+}
+
+func (f *folder) journalFile() string { return f.file(fmt.Sprintf("journal-%d.jsonl", f.fit)) }
+
+// syncEvery is how long a line may wait to be put on stable storage.
+const syncEvery = time.Second
+
+// journal writes one.
+type journal struct {
+	file durable.File
+	now  func() time.Time
+	// size is that of the whole lines; torn says that part of one follows.
+	size   int64
+	torn   bool
+	events int
+	synced time.Time
+	// checkpoint is the step, and the time, of the last iterate.
+	checkpoint int
+	checked    time.Time
+	began      time.Time
+}
+
+// newJournal begins a fit's journal: its head is on stable storage when
+// newJournal returns.
+func (f *folder) newJournal(h head) (*journal, error) {
+	if err := f.removeIfThere(f.journalFile()); err != nil {
+		return nil, err
+	}
+	file, err := f.disk.Create(f.journalFile(), durable.Shared)
+	if err == nil {
+		err = file.Close()
+	}
+	if err == nil {
+		file, err = f.disk.Append(f.journalFile())
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{file: file, now: time.Now}
+	j.began = j.now()
+	j.checked = j.began
+	err = j.add(record{Head: &h})
+	if err == nil {
+		err = j.sync()
+	}
+	if err == nil {
+		err = f.disk.SyncFolder(f.path)
+	}
+	if err != nil {
+		j.close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// add writes a line. One that fails leaves those before it whole.
+func (j *journal) add(r record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if j.torn {
+		if err := j.file.Truncate(j.size); err != nil {
+			return err
+		}
+		j.torn = false
+	}
+	line = append(line, '\n')
+	if _, err := j.file.Write(line); err != nil {
+		j.torn = true
+		return err
+	}
+	j.size += int64(len(line))
+	return nil
+}
+
+// note writes the events that are new.
+func (j *journal) note(events []account.Event) error {
+	for ; j.events < len(events); j.events++ {
+		if err := j.add(record{Event: &events[j.events]}); err != nil {
+			return err
+		}
+	}
+	if j.now().Sub(j.synced) < syncEvery {
+		return nil
+	}
+	return j.sync()
+}
+
+// step writes what a step released.
+func (j *journal) step(s Step) error {
+	r := reached{Number: s.Number}
+	if norm, ok := keptNorm(s); ok {
+		r.Norm = &norm
+	}
+	if j.due(s.Number) && finite(s.W) {
+		r.W = s.W
+		j.checkpoint, j.checked = s.Number, j.now()
+	}
+	if r.Norm == nil && r.W == nil {
+		return nil
+	}
+	return j.add(record{Step: &r})
+}
+
+// due reports whether a step's iterate is to be kept: so often that a crash loses
+// a step in sixty, or a second or a hundredth of the time, whichever is less, and
+// so seldom that writing them is no work beside making them.
+func (j *journal) due(step int) bool {
+	if step >= j.checkpoint+1+j.checkpoint/64 {
+		return true
+	}
+	now := j.now()
+	return now.Sub(j.checked) >= max(syncEvery, now.Sub(j.began)/100)
+}
+
+// ready writes that the files are.
+func (j *journal) ready(r ready) error {
+	if err := j.add(record{Ready: &r}); err != nil {
+		return err
+	}
+	return j.sync()
+}
+
+func (j *journal) sync() error {
+	j.synced = j.now()
+	return j.file.Sync()
+}
+
+func (j *journal) close() { _ = j.file.Close() }
