@@ -4,12 +4,24 @@
 // should catch each and writes down which did.
 //
 //	go run -tags mutants ./audit/mutants [-run REGEXP] [-resume] [-check]
+//	go run -tags mutants ./audit/mutants -sample N [-minutes M] [-seed S]
 //
 // is run in the module's root. mutants.txt lists the defects and says how one is
 // added. caught.tsv keeps what the latest run of each found, and docs/mutants.md
 // is written from the two. The source itself is never touched: the go command
 // is given the changed file as an overlay.
 //
-// It exits with status 1 if a mutant survives, does not compile or no longer
-// fits the source, or if the tests fail without it.
+// A defect is caught by a test that fails with it, fails with it again when run
+// alone, and passes without it. Not caught is what no test notices, what a test
+// notices once and not twice (flaky), and what only runs out of time. A defect
+// that does not compile or no longer fits the source is an error, as are tests
+// that fail without it.
+//
+// The test that caught a defect the last time is run first. That decides the
+// order only: if it passes, all the tests that the table names are run.
+//
+// A sample is drawn by a seed, which is printed, and writes no files: it is for
+// continuous integration.
+//
+// It exits with status 1 if a mutant is not caught or there was an error.
 package main

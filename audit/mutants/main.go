@@ -6,8 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"regexp"
+	"runtime"
 	"time"
 )
 
@@ -21,10 +23,17 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("mutants: ")
 	pattern := flag.String("run", "", "only mutants whose name matches `REGEXP`")
-	resume := flag.Bool("resume", false, "skip mutants that caught.tsv has as caught, unchanged since")
+	resume := flag.Bool("resume", false, "skip mutants that caught.tsv has as caught, if neither they nor the tests' sources have changed since")
 	check := flag.Bool("check", false, "only check that the table fits the source and that mutants compile")
 	limit := flag.Duration("timeout", 3*time.Minute, "limit for the tests of one mutant")
+	sample := flag.Int("sample", 0, "run only `N` mutants, drawn at random, and write nothing")
+	minutes := flag.Float64("minutes", 0, "start no mutant after `M` minutes; the order is random, and nothing is written")
+	seed := flag.Uint64("seed", 0, "seed of the random order; by default another one each time")
+	workers := flag.Int("p", runtime.NumCPU(), "mutants at a time")
 	flag.Parse()
+	if *sample < 0 || !(*minutes >= 0) || *workers < 1 || flag.NArg() > 0 {
+		log.Fatalf("sample = %d, minutes = %v, p = %d, arguments %q: must be >= 0, >= 0, >= 1 and absent", *sample, *minutes, *workers, flag.Args())
+	}
 	wanted, err := regexp.Compile(*pattern)
 	if err != nil {
 		log.Fatal(err)
@@ -33,7 +42,15 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	unfit := unfitting(table)
+	for _, err := range unfit {
+		fmt.Println("ERROR:", err)
+	}
 	found, err := readCaught(caughtPath)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sources, err := readSources()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,10 +58,32 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	bad := work(table, found, wanted, *resume, *check, runner{scratch: scratch, limit: *limit, sound: map[string]error{}})
+	chosen := choose(table, func(m mutant) bool {
+		return wanted.MatchString(m.name) && !(*resume && found[m.name].caught(m, sources))
+	})
+	b := batch{
+		runner: newRunner(scratch, *limit), workers: *workers, check: *check,
+		sources: sources, total: len(chosen),
+	}
+	partial := *sample > 0 || *minutes > 0
+	if partial {
+		if *seed == 0 {
+			*seed = rand.Uint64()
+		}
+		chosen = shuffled(chosen, *sample, *seed)
+		b.until = deadline(*minutes)
+		fmt.Printf("at most %d of %d mutants, -seed %d\n", len(chosen), b.total, *seed)
+	}
+	if !partial && !*check {
+		b.keep = func(name string, v verdict) error {
+			found[name] = v
+			return found.write(caughtPath, table)
+		}
+	}
+	bad := b.run(chosen) + len(unfit)
 	os.RemoveAll(scratch)
-	if !*check {
-		if err := writePage(pagePath, table, found); err != nil {
+	if !partial && !*check {
+		if err := writePage(pagePath, table, found, sources); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -53,32 +92,25 @@ func main() {
 	}
 }
 
-// work runs the wanted mutants and returns how many were not caught.
-func work(table []mutant, found results, wanted *regexp.Regexp, resume, check bool, r runner) (bad int) {
-	for i, m := range table {
-		if !wanted.MatchString(m.name) || resume && found.caught(m) {
-			continue
+// deadline is that many minutes from now; the zero time for none.
+func deadline(minutes float64) time.Time {
+	if minutes == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(minutes * float64(time.Minute)))
+}
+
+// unfitting returns an error for each mutant whose old text the source has not
+// exactly once.
+func unfitting(table []mutant) (list []error) {
+	for _, m := range table {
+		text, err := os.ReadFile(m.file)
+		if err == nil {
+			_, err = m.apply(string(text))
 		}
-		start := time.Now()
-		v, err := r.run(m, check)
-		took := time.Since(start).Round(100 * time.Millisecond)
-		switch {
-		case err != nil:
-			bad++
-			fmt.Printf("%d/%d %s: ERROR: %v\n", i+1, len(table), m.name, err)
-			continue
-		case check:
-			continue
-		case v.test == "":
-			bad++
-			fmt.Printf("%d/%d %s: SURVIVED (%v)\n", i+1, len(table), m.name, took)
-		default:
-			fmt.Printf("%d/%d %s: %s %s (%v)\n", i+1, len(table), m.name, v.pkg, v.test, took)
-		}
-		found[m.name] = v
-		if err := found.write(caughtPath, table); err != nil {
-			log.Fatal(err)
+		if err != nil {
+			list = append(list, fmt.Errorf("%s: %w", m.name, err))
 		}
 	}
-	return bad
+	return list
 }

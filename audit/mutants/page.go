@@ -13,10 +13,10 @@ import (
 // results are the latest verdicts by a mutant's name.
 type results map[string]verdict
 
-// caught reports whether the mutant as it is now was caught.
-func (r results) caught(m mutant) bool {
-	v, ok := r[m.name]
-	return ok && v.key == m.key() && v.test != ""
+// caught reports whether the mutant as it is now was caught by the tests as they
+// are now.
+func (v verdict) caught(m mutant, s sources) bool {
+	return v.outcome == caught && v.key == m.key() && v.sources == s.key(m)
 }
 
 func readCaught(path string) (results, error) {
@@ -30,10 +30,10 @@ func readCaught(path string) (results, error) {
 	r := results{}
 	for line := range strings.Lines(string(text)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) != 4 {
-			return nil, fmt.Errorf("%s: %q: must have four fields", path, line)
+		if len(f) != 6 {
+			return nil, fmt.Errorf("%s: %q: must have six fields", path, line)
 		}
-		r[f[0]] = verdict{f[1], f[2], f[3]}
+		r[f[0]] = verdict{key: f[1], sources: f[2], outcome: outcome(f[3]), pkg: f[4], test: f[5]}
 	}
 	return r, nil
 }
@@ -43,7 +43,7 @@ func (r results) write(path string, table []mutant) error {
 	var b strings.Builder
 	for _, m := range table {
 		if v, ok := r[m.name]; ok {
-			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", m.name, v.key, v.pkg, v.test)
+			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\t%s\n", m.name, v.key, v.sources, v.outcome, v.pkg, v.test)
 		}
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o666)
@@ -52,24 +52,34 @@ func (r results) write(path string, table []mutant) error {
 const preface = `# Seeded defects
 
 A test that cannot fail proves nothing. Each row below is a defect that was put
-into the source on purpose, alone, and the first test that failed because of it.
+into the source on purpose, alone, and a test that failed because of it.
 %d defects, %d caught, %d not caught, %d not run since they were last changed.
+%d of those run were run on an earlier state of the source than this page's.
 
     go run -tags mutants ./audit/mutants              # all of them, and this page
     go run -tags mutants ./audit/mutants -run clip    # those whose name matches
-    go run -tags mutants ./audit/mutants -resume      # those not caught yet, or new
+    go run -tags mutants ./audit/mutants -resume      # those not caught yet, new, or touched by a change
     go run -tags mutants ./audit/mutants -check       # only: do they fit and compile?
+    go run -tags mutants ./audit/mutants -sample 40 -minutes 4 -seed 7
 
 The defects are in [audit/mutants/mutants.txt](../audit/mutants/mutants.txt),
-whose head says how one is added. A defect that does not compile, whose text is
-not found exactly once, or whose tests fail without it is an error and no catch.
-Tests are run in their default mode, and of a package only those that the table
-names. This page is written by the program and not edited by hand.
+whose head says how one is added. A defect is caught if a test fails with it,
+fails with it again when it is run alone, and passes without it. A test that
+fails once and then passes (flaky), or a run that only exceeds its time limit, is
+no catch and is listed here as what it is. A defect that does not compile, whose
+text is not found exactly once, or whose tests fail without it is an error. Tests
+are run in their default mode, and of a package only those that the table names.
+
+-resume runs a defect again when the defect, the tests' own files, or the
+module's code that they depend on has changed. Continuous integration runs a
+random sample (the last line above, by another seed each time, which it prints)
+and fails if one of them is not caught; that writes no file. This page is written
+by the program and not edited by hand.
 `
 
 // writePage writes the table for readers.
-func writePage(path string, table []mutant, found results) error {
-	var caught, survived, pending int
+func writePage(path string, table []mutant, found results, s sources) error {
+	var count, missed, pending, stale int
 	var b strings.Builder
 	section := ""
 	for _, m := range table {
@@ -83,18 +93,26 @@ func writePage(path string, table []mutant, found results) error {
 		case !ok || v.key != m.key():
 			pending++
 			by = "not run"
-		case v.test == "":
-			survived++
-			by = "**nothing**"
+		case v.outcome == caught:
+			count++
+			by = v.where(m)
 		default:
-			caught++
-			by = v.test
-			if !strings.HasPrefix(m.file, v.pkg+"/") {
-				by = v.pkg + " " + by
-			}
+			missed++
+			by = strings.TrimSpace("**nothing: " + string(v.outcome) + "** " + v.where(m))
+		}
+		if by != "not run" && v.sources != s.key(m) {
+			stale++
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", m.name, m.file, m.breaks, by)
 	}
-	text := fmt.Sprintf(preface, len(table), caught, survived, pending) + b.String()
+	text := fmt.Sprintf(preface, len(table), count, missed, pending, stale) + b.String()
 	return os.WriteFile(path, []byte(text), 0o666)
+}
+
+// where names the test, and its package if that is not the defect's.
+func (v verdict) where(m mutant) string {
+	if v.test == "" || strings.HasPrefix(m.file, v.pkg+"/") {
+		return v.test
+	}
+	return v.pkg + " " + v.test
 }

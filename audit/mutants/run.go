@@ -7,55 +7,204 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
-// verdict says which test caught a mutant; test is empty if none did.
-type verdict struct{ key, pkg, test string }
+// outcome is what the tests made of a mutant.
+type outcome string
 
-// runner runs mutants.
+const (
+	caught   outcome = "caught"    // a test fails with it, twice, and passes without it
+	survived outcome = "survived"  // every test passes
+	timedOut outcome = "timed out" // no test fails, and one does not end
+	flaky    outcome = "flaky"     // a test failed once and then passed
+)
+
+// verdict says what the tests made of a mutant and which test spoke.
+type verdict struct {
+	key, sources string // of the mutant, and of what its tests are built from
+	outcome      outcome
+	pkg, test    string
+	none         bool // no test was selected
+}
+
+// runner runs mutants. It is safe for concurrent use.
 type runner struct {
 	scratch string
 	limit   time.Duration
-	// sound remembers which tests pass on the source as it is.
-	sound map[string]error
+
+	mu sync.Mutex
+	// hints are tests that are likely to catch a mutant.
+	hints map[string]verdict
+	sound map[string]func() error
+	built map[string]func() (string, error)
 }
 
-// run builds a mutant and, unless check is set, tests it.
-func (r runner) run(m mutant, check bool) (verdict, error) {
+func newRunner(scratch string, limit time.Duration) *runner {
+	hints, _ := readCaught(caughtPath)
+	return &runner{
+		scratch: scratch, limit: limit, hints: hints,
+		sound: map[string]func() error{}, built: map[string]func() (string, error){},
+	}
+}
+
+// compiles demands that the package of a mutant can be built.
+func (r *runner) compiles(m mutant) error {
+	overlay, err := r.overlay(m)
+	if err != nil {
+		return err
+	}
+	if out, err := command("build", "-overlay", overlay, "./"+filepath.Dir(m.file)); err != nil {
+		return fmt.Errorf("does not compile: %w: %s", err, out)
+	}
+	return nil
+}
+
+// run tests a mutant in its packages, in that of its hint first.
+func (r *runner) run(m mutant) (verdict, error) {
 	overlay, err := r.overlay(m)
 	if err != nil {
 		return verdict{}, err
 	}
-	if out, err := run("build", "-overlay", overlay, "./"+filepath.Dir(m.file)); err != nil {
-		return verdict{}, fmt.Errorf("does not compile: %s", out)
-	}
-	if check {
-		return verdict{}, nil
-	}
-	if err := r.baseline(m); err != nil {
+	packages, err := expand(m.packages)
+	if err != nil {
 		return verdict{}, err
 	}
-	out, err := run(append([]string{"test", "-overlay", overlay}, r.arguments(m)...)...)
+	hint := r.hints[m.name]
+	final := verdict{outcome: survived}
+	ran := false
+	for _, pkg := range ordered(packages, hint.pkg) {
+		v, err := r.test(m, overlay, pkg, hint)
+		if err != nil || v.outcome == caught {
+			return v, err
+		}
+		if v.outcome != survived {
+			final = v
+		}
+		ran = ran || !v.none
+	}
+	if !ran {
+		return verdict{}, fmt.Errorf("no test of %q matches %q", m.packages, m.tests)
+	}
+	return final, nil
+}
+
+// test runs a mutant's tests in one package.
+func (r *runner) test(m mutant, overlay, pkg string, hint verdict) (verdict, error) {
+	binary := filepath.Join(r.scratch, m.name+strings.ReplaceAll(pkg, "/", "_")+".test")
+	defer os.Remove(binary)
+	if out, err := command("test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, "./"+pkg); err != nil {
+		return verdict{}, fmt.Errorf("does not compile: %w: %s", err, out)
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return verdict{}, fmt.Errorf("package %s has no tests", pkg)
+	}
+	final := verdict{outcome: survived}
+	if hint.pkg == pkg && hint.outcome == caught && named(hint.test).matches(m.tests) {
+		v, err := r.confirmed(execute(binary, pkg, exactly(hint.test), "", r.limit), binary, pkg)
+		if err != nil || v.outcome == caught {
+			return v, err
+		}
+		final = v
+	}
+	var skip []string
+	for {
+		x := execute(binary, pkg, m.tests, strings.Join(skip, "|"), r.limit)
+		v, err := r.confirmed(x, binary, pkg)
+		if err != nil || v.outcome == caught {
+			return v, err
+		}
+		if v.outcome == survived {
+			final.none = v.none && final.outcome == survived
+			return final, nil
+		}
+		final = v
+		if v.test == "" || len(skip) == maxSkip {
+			return final, nil
+		}
+		// What does not end or is flaky keeps the other tests from running.
+		skip = append(skip, exactly(v.test))
+	}
+}
+
+// maxSkip bounds how many such tests are left out for the others.
+const maxSkip = 3
+
+// confirmed turns a run into a verdict: a failure must repeat with the mutant and
+// not occur without it.
+func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
+	v := verdict{pkg: pkg, test: x.test}
 	switch {
-	case err == nil:
-		return verdict{key: m.key()}, nil
-	case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
-		return verdict{}, fmt.Errorf("tests do not compile: %s", out)
+	case x.passed:
+		return verdict{outcome: survived, none: x.none}, nil
+	case x.late:
+		v.outcome = timedOut
+		return v, nil
+	case x.test == "":
+		return verdict{}, fmt.Errorf("no test is named by: %.2000s", x.out)
 	}
-	pkg, test := catcher(out)
-	if test == "" {
-		return verdict{}, fmt.Errorf("no test is named by: %.2000s", out)
+	switch again := execute(binary, pkg, exactly(x.test), "", r.limit); {
+	case again.passed:
+		v.outcome = flaky
+		return v, nil
+	case again.late:
+		v.outcome = timedOut
+		return v, nil
 	}
-	return verdict{m.key(), pkg, test}, nil
+	if err := r.baseline(pkg, exactly(x.test)); err != nil {
+		return verdict{}, err
+	}
+	v.outcome = caught
+	return v, nil
+}
+
+// baseline demands that a test passes without the mutant.
+func (r *runner) baseline(pkg, tests string) error {
+	r.mu.Lock()
+	key := pkg + " " + tests
+	if r.sound[key] == nil {
+		r.sound[key] = sync.OnceValue(func() error { return r.passes(pkg, tests) })
+	}
+	once := r.sound[key]
+	r.mu.Unlock()
+	return once()
+}
+
+func (r *runner) passes(pkg, tests string) error {
+	binary, err := r.unchanged(pkg)
+	if err != nil {
+		return err
+	}
+	if x := execute(binary, pkg, tests, "", r.limit); !x.passed || x.none {
+		return fmt.Errorf("fails without the mutant: %.2000s", x.out)
+	}
+	return nil
+}
+
+// unchanged builds a package's tests as they are, once.
+func (r *runner) unchanged(pkg string) (string, error) {
+	r.mu.Lock()
+	if r.built[pkg] == nil {
+		r.built[pkg] = sync.OnceValues(func() (string, error) {
+			binary := filepath.Join(r.scratch, strings.ReplaceAll(pkg, "/", "_")+".test")
+			out, err := command("test", "-c", "-vet=off", "-ldflags=-w", "-o", binary, "./"+pkg)
+			if err != nil {
+				err = fmt.Errorf("the tests of %s do not compile: %w: %s", pkg, err, out)
+			}
+			return binary, err
+		})
+	}
+	once := r.built[pkg]
+	r.mu.Unlock()
+	return once()
 }
 
 // overlay writes the changed file and what tells the go command of it.
-func (r runner) overlay(m mutant) (path string, err error) {
+func (r *runner) overlay(m mutant) (path string, err error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
 		return "", err
@@ -80,64 +229,59 @@ func (r runner) overlay(m mutant) (path string, err error) {
 	return path, os.WriteFile(path, listing, 0o666)
 }
 
-// baseline demands that the mutant's tests pass without it. The go command
-// keeps the results of tests that pass.
-func (r runner) baseline(m mutant) error {
-	arguments := r.arguments(m)
-	key := fmt.Sprint(arguments)
-	err, known := r.sound[key]
-	if !known {
-		out, failed := run(append([]string{"test"}, arguments...)...)
-		switch {
-		case failed != nil:
-			err = fmt.Errorf("fails without the mutant: %s", out)
-		case strings.Contains(out, "[no tests to run]") && !strings.Contains(m.packages[0], "..."):
-			err = fmt.Errorf("no test matches %q", m.tests)
+// named is the name of a test, perhaps with a note behind it.
+type named string
+
+// matches reports whether the test is among those that a pattern selects.
+func (n named) matches(pattern string) bool {
+	if n == "" {
+		return false
+	}
+	re, err := regexp.Compile(pattern)
+	return err == nil && re.MatchString(string(n))
+}
+
+// exactly is the pattern of one test.
+func exactly(test string) string { return "^" + regexp.QuoteMeta(test) + "$" }
+
+// ordered puts the first package first.
+func ordered(packages []string, first string) (list []string) {
+	for _, pkg := range packages {
+		if pkg == first {
+			list = append([]string{pkg}, list...)
+		} else {
+			list = append(list, pkg)
 		}
-		r.sound[key] = err
 	}
-	return err
+	return list
 }
 
-func (r runner) arguments(m mutant) []string {
-	a := []string{"-vet=off", "-failfast", "-timeout", r.limit.String()}
-	if m.tests != "" {
-		a = append(a, "-run", m.tests)
+// expand turns patterns of packages into their folders in the module.
+func expand(patterns []string) ([]string, error) {
+	var list []string
+	for _, pattern := range patterns {
+		if !strings.Contains(pattern, "...") {
+			list = append(list, strings.TrimPrefix(pattern, "./"))
+			continue
+		}
+		out, err := command("list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}", pattern)
+		if err != nil {
+			return nil, errors.New(out)
+		}
+		root, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		for dir := range strings.Lines(out) {
+			if dir = strings.TrimSpace(dir); dir == "" {
+				continue
+			}
+			rel, err := filepath.Rel(root, dir)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, filepath.ToSlash(rel))
+		}
 	}
-	return append(a, m.packages...)
-}
-
-// run runs the go command; its error comes without output.
-func run(arguments ...string) (string, error) {
-	c := exec.Command("go", arguments...)
-	out, err := c.CombinedOutput()
-	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
-		return "", err
-	}
-	return string(out), err
-}
-
-var (
-	failedTest    = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
-	timedOut      = regexp.MustCompile(`(?s)panic: test timed out.*?running tests:\s+(\S+)`)
-	inTest        = regexp.MustCompile(`(?m)\.((?:Test|Example|Fuzz)\w+)[(.]`)
-	failedPackage = regexp.MustCompile(`(?m)^FAIL\t(\S+)`)
-)
-
-// catcher finds the first failing test in the output of go test.
-func catcher(out string) (pkg, test string) {
-	if m := failedPackage.FindStringSubmatch(out); m != nil {
-		pkg = strings.TrimPrefix(m[1], "github.com/stillpoint-dp/stillpoint/")
-	}
-	if m := failedTest.FindStringSubmatch(out); m != nil {
-		return pkg, m[1]
-	}
-	if m := timedOut.FindStringSubmatch(out); m != nil {
-		return pkg, m[1] + " (time limit)"
-	}
-	// A panic outside the test's goroutine, or a crash.
-	if m := inTest.FindStringSubmatch(out); pkg != "" && m != nil {
-		return pkg, m[1] + " (crash)"
-	}
-	return "", ""
+	return list, nil
 }

@@ -1,0 +1,109 @@
+//go:build mutants
+
+package main
+
+import (
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+func choose(table []mutant, wanted func(mutant) bool) (list []mutant) {
+	for _, m := range table {
+		if wanted(m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// shuffled returns n mutants, all if n is 0 or more than there are, in an order
+// that the seed decides.
+func shuffled(list []mutant, n int, seed uint64) []mutant {
+	list = append([]mutant(nil), list...)
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if n > 0 && n < len(list) {
+		list = list[:n]
+	}
+	return list
+}
+
+// batch runs mutants, several at a time.
+type batch struct {
+	runner  *runner
+	workers int
+	check   bool      // only compile
+	until   time.Time // no mutant starts later; zero for no limit
+	sources sources
+	total   int
+	keep    func(name string, v verdict) error // nil to keep nothing
+}
+
+// run returns how many mutants were not caught. It prints every verdict.
+func (b batch) run(list []mutant) (bad int) {
+	var mu sync.Mutex
+	var done, skipped int
+	var group sync.WaitGroup
+	queue := make(chan mutant)
+	for range b.workers {
+		group.Go(func() {
+			for m := range queue {
+				if !b.until.IsZero() && time.Now().After(b.until) {
+					mu.Lock()
+					skipped++
+					mu.Unlock()
+					continue
+				}
+				start := time.Now()
+				v, err := b.one(m)
+				took := time.Since(start).Round(100 * time.Millisecond)
+				mu.Lock()
+				done++
+				if err != nil || !b.check && v.outcome != caught {
+					bad++
+				}
+				b.report(done, len(list), m, v, err, took)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, m := range list {
+		queue <- m
+	}
+	close(queue)
+	group.Wait()
+	if !b.check {
+		fmt.Printf("%d run, %d not caught, %d left out by the time limit\n", done, bad, skipped)
+	}
+	return bad
+}
+
+func (b batch) one(m mutant) (verdict, error) {
+	if b.check {
+		return verdict{}, b.runner.compiles(m)
+	}
+	v, err := b.runner.run(m)
+	v.key, v.sources = m.key(), b.sources.key(m)
+	return v, err
+}
+
+func (b batch) report(done, of int, m mutant, v verdict, err error, took time.Duration) {
+	switch {
+	case err != nil:
+		fmt.Printf("%d/%d %s: ERROR: %v\n", done, of, m.name, err)
+		return
+	case b.check:
+		return
+	case v.outcome == caught:
+		fmt.Printf("%d/%d %s: %s %s (%v)\n", done, of, m.name, v.pkg, v.test, took)
+	default:
+		fmt.Printf("%d/%d %s: NOT CAUGHT: %s %s %s (%v)\n", done, of, m.name, v.outcome, v.pkg, v.test, took)
+	}
+	if b.keep != nil {
+		if err := b.keep(m.name, v); err != nil {
+			log.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+//go:build mutants
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// execution is what a test binary did.
+type execution struct {
+	passed bool
+	late   bool   // ran into the time limit
+	none   bool   // there was nothing to run
+	test   string // the first that failed, or ran when the time was over
+	out    string
+}
+
+// execute runs tests of a package's binary in the package's folder, as go test
+// does. tests and skip are patterns; empty for all and for none.
+func execute(binary, pkg, tests, skip string, limit time.Duration) execution {
+	// The binary ends itself; the context is for one that cannot.
+	ctx, stop := context.WithTimeout(context.Background(), limit+30*time.Second)
+	defer stop()
+	a := []string{binary, "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(), "-test.run", tests}
+	if skip != "" {
+		a = append(a, "-test.skip", skip)
+	}
+	c := polite(ctx, a)
+	c.Dir = pkg
+	c.WaitDelay = 5 * time.Second
+	out, err := c.CombinedOutput()
+	x := execution{passed: err == nil, out: string(out)}
+	x.none = strings.Contains(x.out, "testing: warning: no tests to run")
+	if !x.passed {
+		x.test, x.late = catcher(x.out)
+		x.late = x.late || ctx.Err() != nil
+	}
+	return x
+}
+
+var (
+	failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	outOfTime  = regexp.MustCompile(`(?s)panic: test timed out.*?running tests:\s+(\w+)`)
+	inTest     = regexp.MustCompile(`(?m)\.((?:Test|Example|Fuzz)\w+)[(.]`)
+)
+
+// catcher finds the first failing test in the output of a test binary, and
+// whether it failed by not ending.
+func catcher(out string) (test string, late bool) {
+	if m := failedTest.FindStringSubmatch(out); m != nil {
+		return m[1], false
+	}
+	if m := outOfTime.FindStringSubmatch(out); m != nil {
+		return m[1], true
+	}
+	if strings.Contains(out, "panic: test timed out") {
+		return "", true
+	}
+	// A panic outside the test's goroutine, or a crash.
+	if m := inTest.FindStringSubmatch(out); m != nil {
+		return m[1], false
+	}
+	return "", false
+}
+
+// command runs the go command and returns what it printed.
+func command(arguments ...string) (string, error) {
+	var out bytes.Buffer
+	c := polite(context.Background(), append([]string{"go"}, arguments...))
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	return out.String(), err
+}
+
+// polite leaves the machine to others where the system has nice, and lets tests
+// find the go command that built them.
+func polite(ctx context.Context, arguments []string) *exec.Cmd {
+	if path, err := exec.LookPath("nice"); err == nil && runtime.GOOS != "windows" {
+		arguments = append([]string{path}, arguments...)
+	}
+	c := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
+	if path, err := exec.LookPath("go"); err == nil {
+		c.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
+	return c
+}

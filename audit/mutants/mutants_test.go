@@ -1,0 +1,229 @@
+//go:build mutants
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCatcher(t *testing.T) {
+	for _, c := range []struct {
+		out, test string
+		late      bool
+	}{
+		{"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\nFAIL\n", "TestA", false},
+		{"ok\n--- FAIL: ExampleX (0.00s)\n", "ExampleX", false},
+		{"panic: test timed out after 1s\n\trunning tests:\n\t\tTestSlow (1s)\n\ngoroutine 1", "TestSlow", true},
+		{"panic: test timed out after 1s\n\ngoroutine 1 [running]\nx.TestOther(0x1)", "", true},
+		{"panic: boom\n\ngoroutine 7 [running]:\nm/p.f()\nm/p.TestB.func1()\n", "TestB", false},
+		{"FAIL\n", "", false},
+	} {
+		if test, late := catcher(c.out); test != c.test || late != c.late {
+			t.Errorf("%q: %q, %v", c.out, test, late)
+		}
+	}
+}
+
+// module is a small module with tests of every fate, in the current folder.
+func module(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"go.mod":          "module m\n\ngo 1.24\n",
+		"base/base.go":    "package base\n\nconst One = 1\n",
+		"p/p.go":          "package p\n\nimport \"m/base\"\n\nfunc F() int { return base.One }\n\nfunc G() int { return 2 }\n\nfunc H() int { return 3 }\n",
+		"p/testdata/x":    "1",
+		"p/p_test.go":     "package p\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) {\n\tif F() != 1 {\n\t\tt.Error()\n\t}\n}\n",
+		"p/slow_test.go":  "package p\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestG(t *testing.T) {\n\tfor G() != 2 {\n\t\ttime.Sleep(1)\n\t}\n}\n",
+		"p/flaky_test.go": "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestH(t *testing.T) {\n\tif _, err := os.Stat(\"../seen\"); err != nil && H() != 3 {\n\t\tos.WriteFile(\"../seen\", nil, 0o666)\n\t\tt.Error()\n\t}\n}\n",
+		"q/q.go":          "package q\n\nfunc Q() int { return 1 }\n",
+		"q/q_test.go":     "package q\n\nimport \"testing\"\n\nfunc TestQ(t *testing.T) { t.Error(\"always\") }\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func defect(name, file, tests, old, new string) mutant {
+	return mutant{name: name, file: file, packages: []string{"./" + filepath.Dir(file)}, tests: tests, breaks: "x", edits: []edit{{old, new}}}
+}
+
+func TestVerdicts(t *testing.T) {
+	module(t)
+	r := newRunner(t.TempDir(), 2*time.Second)
+	f := defect("f", "p/p.go", "", "base.One", "base.One + 1")
+	for _, c := range []struct {
+		m         mutant
+		want      outcome
+		pkg, test string
+	}{
+		{f, caught, "p", "TestF"},
+		{defect("elsewhere", "p/p.go", "TestG|TestH", "base.One", "base.One + 1"), survived, "", ""},
+		{defect("g", "p/p.go", "", "return 2", "return 4"), timedOut, "p", "TestG"},
+		{defect("h", "p/p.go", "", "return 3", "return 4"), flaky, "p", "TestH"},
+		{mutant{name: "all", file: "p/p.go", packages: []string{"./p/..."}, edits: f.edits}, caught, "p", "TestF"},
+		{mutant{name: "below", file: "base/base.go", packages: []string{"./p"}, edits: []edit{{"= 1", "= 2"}}}, caught, "p", "TestF"},
+	} {
+		v, err := r.run(c.m)
+		if err != nil || v.outcome != c.want || v.pkg != c.pkg || v.test != c.test {
+			t.Errorf("%s: %+v, %v: want %s %s %s", c.m.name, v, err, c.want, c.pkg, c.test)
+		}
+	}
+	// A test that does not end or is flaky hides no other that catches.
+	os.Remove("seen")
+	for name, edits := range map[string][]edit{
+		"slow too":  {{"base.One", "base.One + 1"}, {"return 2", "return 4"}},
+		"flaky too": {{"base.One", "base.One + 1"}, {"return 3", "return 4"}},
+	} {
+		m := mutant{name: name, file: "p/p.go", packages: []string{"./p"}, edits: edits}
+		if v, err := r.run(m); err != nil || v.outcome != caught || v.test != "TestF" {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		m    mutant
+		want string
+	}{
+		"does not compile":         {defect("c", "p/p.go", "", "base.One", "\"\""), "does not compile"},
+		"fails without it":         {defect("q", "q/q.go", "", "return 1", "return 2"), "fails without the mutant"},
+		"no such test":             {defect("n", "p/p.go", "TestNone", "base.One", "base.One + 1"), "no test of"},
+		"old text is not there":    {defect("o", "p/p.go", "", "return 9", "7"), "occurs 0 times"},
+		"a package without a test": {mutant{name: "b", file: "base/base.go", packages: []string{"./base"}, edits: []edit{{"= 1", "= 2"}}}, "has no tests"},
+	} {
+		if v, err := r.run(c.m); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
+}
+
+// TestSourcesKey: whatever a package's tests are made of changes the key, and
+// nothing else does.
+func TestSourcesKey(t *testing.T) {
+	module(t)
+	key := func(packages ...string) string {
+		s, err := readSources()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.key(mutant{packages: packages})
+	}
+	of := []string{"./p"}
+	for _, c := range []struct {
+		file    string
+		changes bool
+	}{
+		{"p/p_test.go", true}, {"p/p.go", true}, {"base/base.go", true},
+		{"p/testdata/x", true}, {"go.mod", true}, {"q/q.go", false}, {"q/q_test.go", false},
+	} {
+		before, all := key(of...), key("./...")
+		text, err := os.ReadFile(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(c.file, append(text, "\n// x\n"...), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if changed := key(of...) != before; changed != c.changes {
+			t.Errorf("%s: changes the key: %v", c.file, changed)
+		}
+		if key("./...") == all {
+			t.Errorf("%s: the key of all packages is the same", c.file)
+		}
+	}
+}
+
+// TestResume: only what was caught, unchanged, by tests that are unchanged is
+// left out.
+func TestResume(t *testing.T) {
+	m := defect("f", "p/p.go", "", "a", "b")
+	s := sources{"p": "1"}
+	good := verdict{key: m.key(), sources: s.key(m), outcome: caught, pkg: "p", test: "TestF"}
+	if !good.caught(m, s) {
+		t.Error("caught is not")
+	}
+	for _, o := range []outcome{survived, timedOut, flaky, ""} {
+		v := good
+		if v.outcome = o; v.caught(m, s) {
+			t.Errorf("%s: left out", o)
+		}
+	}
+	if good.caught(m, sources{"p": "2"}) || good.caught(defect("f", "p/p.go", "", "a", "c"), s) {
+		t.Error("a change is left out")
+	}
+}
+
+func TestShuffled(t *testing.T) {
+	var list []mutant
+	for i := range 100 {
+		list = append(list, mutant{name: string(rune('A' + i))})
+	}
+	names := func(list []mutant) (s string) {
+		for _, m := range list {
+			s += m.name
+		}
+		return s
+	}
+	a, b := names(shuffled(list, 10, 1)), names(shuffled(list, 10, 1))
+	if a != b || a == names(shuffled(list, 10, 2)) || len([]rune(a)) != 10 {
+		t.Errorf("%q, %q", a, b)
+	}
+	all := []rune(names(shuffled(list, 0, 3)))
+	slices.Sort(all)
+	if string(all) != names(list) || names(list) == names(shuffled(list, 500, 3)) {
+		t.Errorf("%q", string(all))
+	}
+}
+
+// TestPageHidesNothing: every fate but a catch is told as what it is.
+func TestPageHidesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := sources{"p": "1"}
+	var table []mutant
+	found := results{}
+	for _, o := range []outcome{caught, survived, timedOut, flaky} {
+		m := defect(string(o), "p/p.go", "", "a", "b")
+		table = append(table, m)
+		v := verdict{key: m.key(), sources: s.key(m), outcome: o}
+		if o != survived {
+			v.pkg, v.test = "p", "TestF"
+		}
+		found[m.name] = v
+	}
+	table = append(table, defect("new", "p/p.go", "", "a", "b"), defect("changed", "p/p.go", "", "a", "b"))
+	found["changed"] = verdict{key: "old", outcome: caught}
+	path := filepath.Join(dir, "caught.tsv")
+	if err := found.write(path, table); err != nil {
+		t.Fatal(err)
+	}
+	again, err := readCaught(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(dir, "page.md")
+	if err := writePage(page, table, again, sources{"p": "2"}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"6 defects, 1 caught, 3 not caught, 2 not run", "4 of those run",
+		"| caught | p/p.go | x | TestF |", "| survived | p/p.go | x | **nothing: survived** |",
+		"| timed out | p/p.go | x | **nothing: timed out** TestF |", "| flaky | p/p.go | x | **nothing: flaky** TestF |",
+		"| new | p/p.go | x | not run |", "| changed | p/p.go | x | not run |",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
