@@ -48,6 +48,9 @@ type Event struct {
 	// Cohort is the identifier of the records that took part. Cohorts other
 	// than Everyone are disjoint from each other.
 	Cohort uint64 `json:"cohort"`
+	// Relation is the one under which Sensitivity, or Epsilon, holds; set by the
+	// ledger where it is not given.
+	Relation Relation `json:"relation,omitempty"`
 	// Sensitivity bounds in Euclidean norm how far the un-noised vector moves
 	// between neighbouring tables; for a sampled sum, how long the contribution
 	// of one record is. Unit: that of the sum.

@@ -70,8 +70,15 @@ func (l *Ledger) Reserve(e Event) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	if r := l.budget.Relation(); e.Basis == Stability && r != ReplaceOne {
+	r := l.budget.Relation()
+	if e.Basis == Stability && r != ReplaceOne {
 		return fmt.Errorf("account: basis = %q: relation = %v: must be replace-one", e.Basis, r)
+	}
+	if e.Relation == 0 {
+		e.Relation = r
+	}
+	if e.Relation != r {
+		return fmt.Errorf("account: event: relation = %v: must be the budget's %v", e.Relation, r)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -51,11 +52,12 @@ func (c canary) run(b account.Budget, follow *account.Schedule) audit.Statistic 
 			which = 1
 		}
 		config := simulate.Config{
-			Rows: [][]float32{make([]float32, 2)}, Targets: []float64{1}, // its gradient is 0
+			// Their gradient is 0; there are as many records as any test draws cohorts.
+			Rows: slices.Repeat([][]float32{make([]float32, 2)}, 4), Targets: []float64{1, 1, 1, 1},
 			Loss: c.loss, Budget: b, Seed: seed, Workers: 1, BlockRows: 2,
 		}
 		if b.Relation() == account.AddOrRemove {
-			config.Declared = 2
+			config.Declared = 5
 		}
 		if c.row[which] != nil {
 			config.Rows, config.Targets = append(config.Rows, c.row[which]), append(config.Targets, c.target[which])

@@ -47,7 +47,23 @@ func TestResealedAttacks(t *testing.T) {
 		{"zero delta", func(r *node) { r.get("claim").set("delta", "0") }, "claim.delta = 0: must be > 0 and < 1"},
 		{"delta 1", func(r *node) { r.get("claim").set("delta", "1") }, "claim.delta"},
 		{"mu an ulp larger", func(r *node) { r.get("claim").set("mu", show(math.Nextafter(claim.Mu, 1))) }, "claim.epsilon"},
-		{"mu below the charges", func(r *node) { r.get("claim").set("mu", "0.3") }, "must be at most mu^2"},
+		{"mu below the charges, epsilon to match", func(r *node) { claimed(t, r, 1) }, "must be at most mu^2"},
+		{"mu lowered towards the charges", func(r *node) { r.get("claim").set("mu", "0.4") }, "claim.mu = 0.4: must be at least"},
+		{"larger epsilon for the same mu", func(r *node) { r.get("claim").set("epsilon", "2.5") }, "claim.mu"},
+		{"other relation", func(r *node) { r.get("claim").set("relation", `"add-or-remove"`) }, "events[0].relation = replace-one"},
+		{"other relation of an event", func(r *node) { event(r, 3).set("relation", `"add-or-remove"`) }, "events[3].relation = add-or-remove"},
+		{"cohort beyond the records", func(r *node) { event(r, 2).set("cohort", "32562") }, "events[2].cohort = 32562"},
+		{"cohort of a sample", func(r *node) { event(r, 2).set("cohort", "9223372036854775809") }, "events[2].cohort"},
+		{"fewer records than cohorts", func(r *node) { r.set("records", "1") }, "events[2].cohort = 2: must be at most the number of records, 1"},
+		{"no question", func(r *node) { event(r, 2).set("question", `""`) }, "events[2].question"},
+		{"an empty schedule", func(r *node) { r.insert(r.at("events"), "schedule", &node{array: true}) }, "schedule"},
+		{"a sampling of a gaussian event", func(r *node) { event(r, 1).insert(0, "sampling", &node{leaf: "0.5"}) }, "sampling"},
+		{"an epsilon of a gaussian event", func(r *node) { event(r, 1).insert(0, "epsilon", &node{leaf: "0.5"}) }, "epsilon"},
+		{"a sampled event", func(r *node) {
+			event(r, 2).set("kind", `"sampled-gaussian"`)
+			event(r, 2).set("cohort", "0")
+			event(r, 2).insert(0, "sampling", &node{leaf: "0.5"})
+		}, "events[2].kind"},
 		{"mu zero", func(r *node) { r.get("claim").set("mu", "0") }, "claim.mu"},
 		{"mu negative", func(r *node) { r.get("claim").set("mu", show(-claim.Mu)) }, "claim.mu"},
 		{"unknown basis", func(r *node) { r.set("basis", `"realised-charge"`) }, "basis"},
@@ -92,6 +108,17 @@ func TestResealedAttacks(t *testing.T) {
 	}
 }
 
+// claimed gives the claim another epsilon and the mu of its budget.
+func claimed(t *testing.T, root *node, epsilon float64) {
+	t.Helper()
+	mu, err := account.GaussianMu(epsilon, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root.get("claim").set("epsilon", show(epsilon))
+	root.get("claim").set("mu", show(mu))
+}
+
 // The attacks above fail for what they change, not for how they are sealed.
 func TestResealedUnchanged(t *testing.T) {
 	c := mustNew(t, params(t))
@@ -100,7 +127,7 @@ func TestResealedUnchanged(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", data, c.text)
 	}
 	weaker := parseNode(t, c.text)
-	weaker.get("claim").set("epsilon", "2.5")
+	claimed(t, weaker, 2.5)
 	if _, err := verdict(weaker.sealed(t)); err != nil {
 		t.Errorf("a weaker claim: %v", err)
 	}

@@ -19,7 +19,7 @@ const maxRecords = 1 << 53
 func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	switch d.Basis {
 	case BasisGaussianFilter:
-		if len(d.Schedule) > 0 {
+		if d.Schedule != nil {
 			return 0, unsound("schedule", len(d.Schedule), "must be absent for basis %q", d.Basis)
 		}
 		// A sampled event has no charge of its own: only a schedule counts it.
@@ -29,6 +29,9 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 			}
 		}
 		epsilon, err = d.Claim.check()
+		if err == nil {
+			err = d.Claim.checkGreatest()
+		}
 	case BasisSchedule:
 		epsilon, err = d.checkSchedule(ctx)
 	default:
@@ -74,6 +77,20 @@ func (c Claim) check() (epsilon float64, err error) {
 		return 0, unsound("claim.epsilon", c.Epsilon, "must be at least %v, which mu = %v gives at delta = %v", epsilon, c.Mu, c.Delta)
 	}
 	return epsilon, nil
+}
+
+// checkGreatest demands the mu of a budget of this epsilon and delta: a smaller one
+// may cover what was charged in the end, but the filter did not hold a run to it.
+func (c Claim) checkGreatest() error {
+	mu, err := account.GaussianMu(c.Epsilon, c.Delta)
+	if err != nil {
+		return fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
+	}
+	// A later version may round differently.
+	if least := mu * (1 - 0x1p-40); !(c.Mu >= least) {
+		return unsound("claim.mu", c.Mu, "must be at least %v: the greatest that epsilon = %v gives at delta = %v was the filter's", least, c.Epsilon, c.Delta)
+	}
+	return nil
 }
 
 // checkSchedule recomputes epsilon from the schedule and has a ledger that
@@ -141,8 +158,8 @@ func checkDigest(field, digest string) error {
 // whether it stays within mu^2.
 func (d *document) checkEvents() error {
 	for i, e := range d.Events {
-		if e.Simulated != (d.Coins == Simulated) {
-			return unsound(item("events", i)+".simulated", e.Simulated, "coins are %q", d.Coins)
+		if err := d.checkEvent(item("events", i), e); err != nil {
+			return err
 		}
 	}
 	total, err := account.Total(d.Events)
@@ -154,6 +171,22 @@ func (d *document) checkEvents() error {
 	}
 	if square := exactSquare(d.Claim.Mu); big.NewFloat(total).Cmp(square) > 0 {
 		return unsound("charged", total, "must be at most mu^2 = %v", square.Text('g', 17))
+	}
+	return nil
+}
+
+// checkEvent checks what one event shares with the certificate. Cohorts are
+// numbered as they are drawn, and no more are drawn than there are records.
+func (d *document) checkEvent(field string, e account.Event) error {
+	switch {
+	case e.Simulated != (d.Coins == Simulated):
+		return unsound(field+".simulated", e.Simulated, "coins are %q", d.Coins)
+	case e.Relation != d.Claim.Relation:
+		return unsound(field+".relation", e.Relation, "must be the claim's %v, under which its law is counted", d.Claim.Relation)
+	case e.Cohort > uint64(d.Records):
+		return unsound(field+".cohort", e.Cohort, "must be at most the number of records, %d: cohorts are disjoint", d.Records)
+	case e.Question == "":
+		return unsound(field+".question", `""`, "must name what was asked")
 	}
 	return nil
 }

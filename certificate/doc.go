@@ -10,9 +10,12 @@
 // claimed (epsilon, delta) follows from mu. What was charged in the end is an
 // odometer reading, recorded for information; it is not the guarantee.
 //
-// [Certificate.Verify] recomputes all of it: epsilon from mu and delta, each
-// event's charge from its sensitivity and noise, the largest total charged to
-// any record and that it is within mu^2. A certificate of simulated coins can be
+// [Certificate.Verify] recomputes all of it: epsilon from mu and delta, that mu is
+// the greatest for them, each event's charge from its sensitivity and noise, the
+// largest total charged to any record and that it is within mu^2. Each event states
+// the relation under which its sensitivity holds, which must be the claim's. What
+// is trusted beyond the stability of a loss is the writer's statement; nothing in
+// the file shows it. A certificate of simulated coins can be
 // written and read but is never verified: such a run protects nobody.
 //
 // The sensitivity of a release is enforced by clipping, unless its event has the

@@ -31,12 +31,12 @@ type fault struct {
 func (e *fault) Error() string {
 	where := "certificate"
 	if e.field != "" {
-		where += ": " + printable.Text(e.field)
+		where += ": " + shorten(printable.Text(e.field))
 	}
 	if e.value != "" {
-		where += " = " + printable.Text(shorten(e.value))
+		where += " = " + shorten(printable.Text(e.value))
 	}
-	return where + ": " + e.rule
+	return where + ": " + printable.Text(e.rule)
 }
 
 func (e *fault) Unwrap() error { return e.kind }

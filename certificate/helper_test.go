@@ -31,7 +31,7 @@ func events(t testing.TB, simulated bool) []account.Event {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event.Index, event.Simulated = len(list), simulated
+		event.Index, event.Simulated, event.Relation = len(list), simulated, account.ReplaceOne
 		list = append(list, event)
 	}
 	return list

@@ -37,7 +37,7 @@ type Params struct {
 	ModelSHA256 string
 	// Schedule is what the run's samples were drawn by; nil for none.
 	Schedule *account.Schedule
-	// Events are the ledger's.
+	// Events are the ledger's. One without a relation has that of Budget.
 	Events []account.Event
 }
 
@@ -64,6 +64,11 @@ func New(p Params) (*Certificate, error) {
 		Trusted:     append([]string{}, p.Trusted...),
 		ModelSHA256: p.ModelSHA256,
 		Events:      append([]account.Event{}, p.Events...),
+	}
+	for i := range d.Events {
+		if e := &d.Events[i]; e.Relation == 0 {
+			e.Relation = d.Claim.Relation
+		}
 	}
 	d.Trusted = append(d.Trusted, d.untold()...)
 	if p.Filter != (Filter{}) {

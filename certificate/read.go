@@ -3,6 +3,7 @@ package certificate
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -20,7 +21,7 @@ var (
 	algorithmMembers = []string{"name", "plan"}
 	stepsMembers     = []string{"noise_multiplier", "sampling", "count"}
 	eventMembers     = []string{
-		"index", "kind", "question", "cohort", "sensitivity", "sigma", "charge",
+		"index", "kind", "question", "cohort", "relation", "sensitivity", "sigma", "charge",
 		"sampling", "epsilon", "basis", "loss", "simulated", // optional
 	}
 )
@@ -28,13 +29,29 @@ var (
 // mostBytes is the largest certificate: two million releases.
 const mostBytes = 512 << 20
 
-// Read reads a certificate file; see [Parse].
+// Read reads a certificate file; see [Parse]. What cannot be read is an error of
+// the file system. A file that does not begin as a certificate is refused by its
+// first bytes.
 func Read(path string) (*Certificate, error) {
-	data, err := regular.Read(path, mostBytes)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(data)
+	defer file.Close()
+	var text bytes.Buffer
+	if _, err := io.CopyN(&text, file, 4096); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if head := bytes.TrimLeft(text.Bytes(), " \t\r\n"); len(head) > 0 && head[0] != '{' {
+		return nil, malformed("", "", "must be a JSON object: it begins with "+strconv.QuoteToASCII(string(head[:1])))
+	}
+	if _, err := io.Copy(&text, io.LimitReader(file, mostBytes)); err != nil {
+		return nil, err
+	}
+	if text.Len() > mostBytes {
+		return nil, malformed("", "", "must be at most "+strconv.Itoa(mostBytes)+" bytes")
+	}
+	return Parse(text.Bytes())
 }
 
 // Parse reads the bytes of a certificate file. It checks that the file is
@@ -142,23 +159,27 @@ func readEvent(o object, e *account.Event) {
 	o.decode("kind", &e.Kind)
 	o.decode("question", &e.Question)
 	o.decode("cohort", &e.Cohort)
+	o.decode("relation", &e.Relation)
 	o.decode("sensitivity", &e.Sensitivity)
 	o.decode("sigma", &e.Sigma)
 	o.decode("charge", &e.Charge)
-	if _, given := o.members["sampling"]; given {
-		o.decode("sampling", &e.Sampling)
+	decodeOptional(o, "sampling", &e.Sampling)
+	decodeOptional(o, "epsilon", &e.Epsilon)
+	decodeOptional(o, "basis", &e.Basis)
+	decodeOptional(o, "loss", &e.Loss)
+	decodeOptional(o, "simulated", &e.Simulated)
+}
+
+// decodeOptional reads a member that is absent where it would be zero: a fact has
+// one way of being written.
+func decodeOptional[T comparable](o object, key string, into *T) {
+	raw, given := o.members[key]
+	if !given {
+		return
 	}
-	if _, given := o.members["epsilon"]; given {
-		o.decode("epsilon", &e.Epsilon)
-	}
-	if _, given := o.members["basis"]; given {
-		o.decode("basis", &e.Basis)
-	}
-	if _, given := o.members["loss"]; given {
-		o.decode("loss", &e.Loss)
-	}
-	if _, given := o.members["simulated"]; given {
-		o.decode("simulated", &e.Simulated)
+	o.decode(key, into)
+	if zero := *new(T); *o.err == nil && *into == zero {
+		*o.err = malformed(join(o.field, key), string(raw), "must be absent instead")
 	}
 }
 

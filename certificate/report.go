@@ -11,12 +11,14 @@ import (
 
 // Report is what verification established.
 type Report struct {
-	// Epsilon is recomputed from Mu for the claim's Delta; the claimed epsilon is
-	// this or larger.
-	Epsilon  float64          `json:"epsilon"`
-	Delta    float64          `json:"delta"`
-	Relation account.Relation `json:"relation"`
-	Basis    string           `json:"basis"`
+	// Epsilon and Delta are the claim's: what the run was held to.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Recomputed is the epsilon at Delta that follows from Mu, or from the
+	// schedule; at most Epsilon.
+	Recomputed float64          `json:"epsilon_recomputed"`
+	Relation   account.Relation `json:"relation"`
+	Basis      string           `json:"basis"`
 	// Mu is the filter's, in Gaussian differential privacy.
 	Mu float64 `json:"mu"`
 	// Charged is the largest total charged to any record; at most Mu^2. It is

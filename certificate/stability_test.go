@@ -64,11 +64,11 @@ func TestUntoldStabilityIsUnsound(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"not listed":    {",\n    \"the loss huber(0.5) is convex and as smooth as it declares (basis \\\"stability\\\")\"", "", "trusted = 2: must contain"},
 		"another loss":  {`"loss": "huber(0.5)"`, `"loss": "huber(0.25)"`, "trusted = 3: must contain"},
-		"no loss":       {`"loss": "huber(0.5)"`, `"loss": ""`, "must name the loss"},
 		"unknown basis": {`"basis": "stability"`, `"basis": "luck"`, `basis = "luck"`},
 		"no basis":      {"\"basis\": \"stability\",\n      ", "", "must be absent without basis"},
+		"no loss given": {",\n      \"loss\": \"huber(0.5)\"", "", "must name the loss"},
 		"everyone":      {"\"cohort\": 3", "\"cohort\": 0", "must not be that of everyone"},
-		"add-or-remove": {`"replace-one"`, `"add-or-remove"`, "claim.relation = add-or-remove"},
+		"add-or-remove": {`"replace-one"`, `"add-or-remove"`, "relation = add-or-remove"},
 	} {
 		altered := strings.ReplaceAll(text, c.old, c.new)
 		if altered == text {

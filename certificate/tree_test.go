@@ -69,7 +69,8 @@ func (n *node) text(b *bytes.Buffer) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			b.WriteString(strconv.Quote(n.keys[i]) + ":")
+			key, _ := json.Marshal(n.keys[i]) // of a string: no error
+			b.Write(append(key, ':'))
 			item.text(b)
 		}
 		b.WriteByte('}')
@@ -102,8 +103,9 @@ func (n *node) file(t testing.TB) []byte {
 // sealed is file with the checksum recomputed, as anybody can.
 func (n *node) sealed(t testing.TB) []byte {
 	t.Helper()
-	n.remove("checksum")
-	head := bytes.TrimSuffix(n.file(t), []byte("\n}\n"))
+	bare := *n
+	bare.remove("checksum")
+	head := bytes.TrimSuffix(bare.file(t), []byte("\n}\n"))
 	return seal(append(head, ",\n"...))
 }
 
@@ -214,7 +216,8 @@ func memberName(n *node, path string, i int) string {
 
 // otherLeaves lists values to put in place of n, none equal to it.
 func otherLeaves(n *node) []string {
-	candidates := []string{"null", "true", "false", "0", "1", "-1", "1e999", `""`, `"x"`, `"NaN"`, "[]", "{}"}
+	candidates := []string{"null", "true", "false", "0", "1", "-1", "1e999", `""`, `"x"`, `"NaN"`, "[]", "{}",
+		"1e308", "-1e-300", "5e-324", "9007199254740993", "9223372036854775809"}
 	if x, err := strconv.ParseFloat(n.leaf, 64); err == nil {
 		for _, factor := range []float64{0.5, 0.999999, 1.000001, 2, -1} {
 			candidates = append(candidates, strconv.FormatFloat(x*factor, 'g', -1, 64))

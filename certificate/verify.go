@@ -14,10 +14,13 @@ import (
 // recomputed without the data:
 //
 //   - the checksum ([ErrAltered] if it differs; it is not a signature);
-//   - epsilon, from mu and delta: at most the claimed one;
+//   - epsilon, from mu and delta or from the schedule: at most the claimed one;
+//   - that mu is a filter's for the claimed epsilon and delta, no smaller one;
 //   - the charge of each event, from its sensitivity and noise: at most the
 //     stated one;
 //   - the largest total charged to any record: as stated, and at most mu^2;
+//   - that events state the claim's relation, are of kinds that the basis counts,
+//     and speak of no more cohorts than there are records;
 //   - that what releases by stability trust of a loss is listed as trusted;
 //   - that the coins were secret, and that relation, basis, counts and names are
 //     those a guarantee can be stated for.
@@ -37,20 +40,21 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 		return nil, unsound("coins", strconv.Quote(string(d.Coins)), "must be %q: noise from other coins protects nobody", Secret)
 	}
 	return &Report{
-		Epsilon:   epsilon,
-		Delta:     d.Claim.Delta,
-		Relation:  d.Claim.Relation,
-		Basis:     d.Basis,
-		Mu:        d.Claim.Mu,
-		Charged:   d.Charged,
-		Records:   d.Records,
-		Neighbour: c.Filter().Neighbour(d.Claim.Relation),
-		Filter:    d.Filter,
-		Events:    len(d.Events),
-		Complete:  d.Complete,
-		Cohorts:   d.cohorts(),
-		Stable:    d.stable(),
-		Trusted:   c.Trusted(),
+		Epsilon:    d.Claim.Epsilon,
+		Delta:      d.Claim.Delta,
+		Recomputed: epsilon,
+		Relation:   d.Claim.Relation,
+		Basis:      d.Basis,
+		Mu:         d.Claim.Mu,
+		Charged:    d.Charged,
+		Records:    d.Records,
+		Neighbour:  c.Filter().Neighbour(d.Claim.Relation),
+		Filter:     d.Filter,
+		Events:     len(d.Events),
+		Complete:   d.Complete,
+		Cohorts:    d.cohorts(),
+		Stable:     d.stable(),
+		Trusted:    c.Trusted(),
 	}, nil
 }
 

@@ -20,7 +20,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	}
 	s := Section{Title: "What it cost"}
 	facts := Facts{
-		{Name: "Guarantee", Value: fmt.Sprintf("ε = %s, δ = %s", exact(c.Epsilon), exact(c.Delta)), Note: fmt.Sprintf("recomputed here from the certificate: ε = %s", Above(v.Epsilon, 6))},
+		{Name: "Guarantee", Value: fmt.Sprintf("ε = %s, δ = %s", exact(c.Epsilon), exact(c.Delta)), Note: fmt.Sprintf("recomputed here from the certificate: ε = %s", Above(v.Recomputed, 6))},
 		{Name: "Neighbouring tables", Value: c.Relation.String(), Note: neighbours},
 		{Name: "Privacy unit", Value: "one row", Note: "several rows of one person are protected less"},
 		{Name: "Releases", Value: Number(float64(v.Events)), Note: "noisy answers; everything else follows from them"},

@@ -130,13 +130,15 @@ func run(ctx context.Context, args []string, plain *console) int {
 func exitCode(err error) int {
 	over := (*account.BudgetError)(nil)
 	switch {
+	// First: what is wrong with a certificate may be that its events are over
+	// its budget.
+	case errors.Is(err, certificate.ErrMalformed), errors.Is(err, certificate.ErrAltered),
+		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel):
+		return exitRefused
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &over):
 		return exitOverBudget
-	case errors.Is(err, certificate.ErrMalformed), errors.Is(err, certificate.ErrAltered),
-		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel):
-		return exitRefused
 	}
 	return exitFailed
 }

@@ -100,6 +100,9 @@ func TestExitCodes(t *testing.T) {
 		{certificate.ErrAltered, 4},
 		{certificate.ErrUnsound, 4},
 		{certificate.ErrModel, 4},
+		// Refused for being over budget, or for a cause of any other kind.
+		{fmt.Errorf("%w: %w", certificate.ErrUnsound, &account.BudgetError{Want: 2, Have: 1}), 4},
+		{fmt.Errorf("%w: %w", context.Canceled, certificate.ErrAltered), 4},
 		{context.Canceled, 130},
 		{errors.Join(context.Canceled, errors.New("and more")), 130},
 	}

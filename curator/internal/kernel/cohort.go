@@ -68,6 +68,10 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 		s.cohorts.order = s.rows()
 		s.cohorts.unjoined = s.declared
 	}
+	// A certificate of more cohorts than records could not be believed.
+	if n := len(s.cohorts.ends); float64(n) >= s.declared {
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: %d cohorts are drawn: must be at most one for each of %v declared records", p, n, s.declared)
+	}
 	if !(s.cohorts.unjoined > 0) {
 		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: every record is in a cohort already", p)
 	}
