@@ -64,3 +64,12 @@ func writeFile(t testing.TB, lines ...string) string {
 	}
 	return path
 }
+
+func readText(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
