@@ -28,12 +28,14 @@ func (e *BudgetError) Error() string {
 // such total. This holds under replace-one also for cohorts drawn adaptively,
 // since a drawn cohort consists of records no other cohort has.
 //
-// A Ledger is safe for concurrent use. The zero Ledger admits nothing.
+// A Ledger is safe for concurrent use. The zero Ledger admits nothing. Whoever
+// holds a pointer to one can assign another over it, so what guards records is
+// shown to others as a [View] only.
 type Ledger struct {
 	mu     sync.Mutex
 	budget Budget
 	// schedule counts the sampled events, limit guards the others.
-	schedule *Schedule
+	schedule *fixed
 	sampled  int
 	limit    float64
 	events   []Event
@@ -47,12 +49,14 @@ func NewLedger(b Budget) *Ledger {
 
 // Follow has an empty ledger admit the sampled events of a schedule, each once
 // and in order, and Gaussian events only within the schedule's own share for
-// them. The schedule must have been made for the ledger's budget.
-func (l *Ledger) Follow(s *Schedule) error {
+// them. The schedule must have been made for the ledger's budget. The ledger keeps
+// what the schedule is now: what is assigned to *s later changes nothing.
+func (l *Ledger) Follow(schedule *Schedule) error {
+	s := schedule.content()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case s == nil || s.total == 0:
+	case s.total == 0:
 		return errors.New("account: follow: the schedule has no steps")
 	case s.budget != l.budget:
 		return fmt.Errorf("account: follow: the schedule is for %v: must be for the ledger's %v", s.budget, l.budget)
@@ -113,11 +117,15 @@ func (l *Ledger) Charged() float64 {
 	return l.filter.largest()
 }
 
-// Schedule returns the schedule of sampled events; nil if there is none.
+// Schedule returns the schedule of sampled events; nil if there is none. It is a
+// copy, through which the ledger's own cannot be reached.
 func (l *Ledger) Schedule() *Schedule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.schedule
+	if l.schedule == nil {
+		return nil
+	}
+	return &Schedule{fixed: l.schedule}
 }
 
 // Left returns what may still be charged to a record of the cohort, rounded

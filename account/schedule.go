@@ -35,8 +35,15 @@ func (s SampledSteps) validate() error {
 // samples from the schedule and its ledger admits events by the same schedule,
 // so that sampler and accountant cannot disagree.
 //
-// A Schedule is immutable; the zero Schedule has no steps.
+// A Schedule is one pointer to what never changes, so that whoever is given one
+// keeps what it was by copying it, whatever is assigned to the original
+// afterwards or meanwhile. The zero Schedule has no steps.
 type Schedule struct {
+	fixed *fixed
+}
+
+// fixed is what a schedule is.
+type fixed struct {
 	budget  Budget
 	steps   []SampledSteps
 	mu      float64
@@ -51,7 +58,7 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 	if !(mu >= 0) || math.IsInf(mu, 0) {
 		return nil, fmt.Errorf("account: schedule: mu = %v: must be finite and >= 0", mu)
 	}
-	s := &Schedule{budget: b, steps: append([]SampledSteps(nil), steps...), mu: mu}
+	s := &fixed{budget: b, steps: append([]SampledSteps(nil), steps...), mu: mu}
 	for _, x := range s.steps {
 		if err := x.validate(); err != nil {
 			return nil, err
@@ -69,32 +76,40 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 		return nil, fmt.Errorf("account: schedule: epsilon = %v at delta = %v: must be at most the budget's %v", epsilon, b.delta, b.epsilon)
 	}
 	s.epsilon = epsilon
-	return s, nil
+	return &Schedule{fixed: s}, nil
+}
+
+// content is what the schedule is; of the zero Schedule, nothing.
+func (s *Schedule) content() *fixed {
+	if s == nil || s.fixed == nil {
+		return new(fixed)
+	}
+	return s.fixed
 }
 
 // Steps returns a copy of the steps.
-func (s *Schedule) Steps() []SampledSteps { return append([]SampledSteps(nil), s.steps...) }
+func (s *Schedule) Steps() []SampledSteps { return append([]SampledSteps(nil), s.content().steps...) }
 
 // Len returns the number of releases.
-func (s *Schedule) Len() int { return s.total }
+func (s *Schedule) Len() int { return s.content().total }
 
 // Epsilon returns an upper bound on the epsilon of the whole schedule at its
 // budget's delta.
-func (s *Schedule) Epsilon() float64 { return s.epsilon }
+func (s *Schedule) Epsilon() float64 { return s.content().epsilon }
 
 // Mu returns the share kept for Gaussian releases.
-func (s *Schedule) Mu() float64 { return s.mu }
+func (s *Schedule) Mu() float64 { return s.content().mu }
 
 // covers reports whether sampled event number i is at most what the schedule
 // counted.
-func (s *Schedule) covers(i int, e Event) error {
+func (s *fixed) covers(i int, e Event) error {
 	if s == nil {
 		return fmt.Errorf("account: kind = %q: needs a schedule", e.Kind)
 	}
 	if i >= s.total {
 		return &BudgetError{Want: 1, Have: 0}
 	}
-	z, q := s.Step(i)
+	z, q := s.step(i)
 	if e.Sampling != q {
 		return fmt.Errorf("account: sampling = %v: must be the schedule's %v", e.Sampling, q)
 	}
@@ -106,7 +121,9 @@ func (s *Schedule) covers(i int, e Event) error {
 
 // Step returns the multiplier and the sampling probability of release i,
 // counted from 0.
-func (s *Schedule) Step(i int) (noiseMultiplier, sampling float64) {
+func (s *Schedule) Step(i int) (noiseMultiplier, sampling float64) { return s.content().step(i) }
+
+func (s *fixed) step(i int) (noiseMultiplier, sampling float64) {
 	for _, x := range s.steps {
 		if i < x.Count {
 			return x.NoiseMultiplier, x.Sampling

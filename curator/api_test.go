@@ -41,7 +41,6 @@ var carriers = map[string]string{
 	"Open":                    "a session, opaque; errors name file and rule",
 	"Count":                   "the number of rows the public filter keeps, public under replace-one",
 	"ErrClosed":               "a fixed error",
-	"ErrLoss":                 "a fixed error",
 }
 
 // TestNothingElseCanCarryRecords walks the package's exported surface by type.

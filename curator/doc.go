@@ -1,26 +1,42 @@
 // Package curator is the wall around the records. Open reads a table behind it
-// and returns a Session; its Ask and Select and the Add of a prefix sum are the
-// only ways anything computed from records comes out, always by secret coins,
-// always charged first.
+// and returns a Session. What is computed from records comes out by four exits
+// only, always by secret coins, always charged first:
+//
+//   - [Session.Ask]: a sum of clipped contributions, or the norm of one, with
+//     Gaussian noise. It trusts nothing a loss declares.
+//   - [Session.Select]: the index of a candidate, by the exponential mechanism.
+//     It trusts nothing a loss declares.
+//   - [PrefixSum.Add]: the sum of the items so far, with Gaussian noise that
+//     answers share. It trusts nothing a loss declares.
+//   - [Session.Stable]: the average of the iterates of a pass of SGD, with
+//     Gaussian noise. It trusts that the loss is convex and as smooth as it
+//     declares, and takes only losses for which that is proven ([TakesStable]).
 //
 // # What is promised
 //
 // Whatever an optimizer asks, in whatever order and number, adaptively and from
 // any number of goroutines, all answers of a session together are mu-GDP for
 // the mu of its budget, hence (epsilon, delta)-DP, for neighbouring tables that
-// differ in one row. The promise does not rest on the constants a loss
-// declares: they are enforced by clipping each record's contribution. It is
-// exact in floating point: contributions are rounded to a grid, summed in
-// integers and given exactly rounded normal noise. docs/exactness.md has the
-// derivation.
+// differ in one row; a session that follows a schedule of Poisson samples is
+// (epsilon, delta)-DP by that schedule. But for Stable the promise does not rest
+// on the constants a loss declares: they are enforced by clipping each record's
+// contribution. It is exact in floating point: contributions are rounded to a
+// grid, summed in integers and given exactly rounded normal noise.
+// docs/exactness.md has the derivation.
+//
+// Nothing that another package can assign, or whose pointer it holds, decides an
+// answer: a Session shows its ledger as an [account.View], keeps a schedule as it
+// was when it was given, and copies what it takes. A Session and a PrefixSum are
+// handles: assigning one over another makes a variable the name of the other, with
+// the other's records, budget and ledger, and changes neither.
 //
 // # What is not
 //
-// A loss runs on rows and is trusted code. Timing is not protected beyond this:
-// the number of questions, their kinds and their sizes do not depend on
-// records. Errors about a data file name the file and the rule it breaks, never
-// a line, a cell or a count; a faulty record (malformed, not a number, without
-// a target) is silent and contributes the public centre of its clip ball, which
-// is zero for a gradient. The number of rows is public under
-// replace-one.
+// A loss runs on rows and is trusted code; a record on which it panics or writes
+// no finite answer is faulty. Timing is not protected beyond this: the number of
+// questions, their kinds and their sizes do not depend on records. Errors about a
+// data file name the file and the rule it breaks, never a line, a cell or a count;
+// a faulty record (malformed, not a number, without a target) is silent and
+// contributes zero, whatever is asked. The number of rows is public under
+// replace-one. No table may have more than 2^31 - 1 rows.
 package curator

@@ -42,6 +42,9 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if c.Schema == nil {
 		return nil, errors.New("curator: schema: must be given")
 	}
+	// What is assigned to the caller's schema from here on changes nothing.
+	schema := *c.Schema
+	c.Schema = &schema
 	if err := matches(c.Loss, c.Schema.Target()); err != nil {
 		return nil, err
 	}

@@ -28,8 +28,9 @@ type wall struct {
 
 // Ask answers a question with exactly rounded Gaussian noise. The charge is
 // reserved in the ledger before anything is computed and is never given back:
-// not after an error, a panic in the loss or a cancelled context. Over budget
-// it returns an *account.BudgetError and computes nothing.
+// not after an error or a cancelled context. Over budget it returns an
+// *account.BudgetError and computes nothing. A record on which the loss panics is
+// faulty, like a malformed one.
 //
 // Errors speak of the question, never of records.
 func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
@@ -78,9 +79,10 @@ func (s *Session) Sample() (query.Cohort, error) { return s.wall.kernel.Sample()
 // Dim returns the number of features of a row, which the schema fixes.
 func (s *Session) Dim() int { return s.wall.kernel.Dim() }
 
-// Ledger returns the session's ledger: what was charged, never what was
-// answered.
-func (s *Session) Ledger() *account.Ledger { return s.wall.kernel.Ledger() }
+// Ledger returns a view of the session's ledger: what was charged, never what was
+// answered. Nothing that is assigned to the view changes what the session may
+// charge.
+func (s *Session) Ledger() account.View { return s.wall.kernel.Ledger() }
 
 // Close refuses all further questions. The ledger remains readable.
 func (s *Session) Close() error { return s.wall.kernel.Close() }

@@ -1,0 +1,153 @@
+package curator_test
+
+import (
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+const module = "github.com/stillpoint-dp/stillpoint/"
+
+// reached lists every type of value that the package's exported surface takes or
+// gives and that could be assigned over, written into or kept, with the reason
+// why that decides no answer. What another package could do with those of
+// attacks is done in TestWhatOthersHoldDecidesNothing.
+var reached = map[string]string{
+	"*curator.Session":  "a handle: attacks",
+	"curator.Session":   "a handle: one pointer to the wall, which nothing outside can name; attacks",
+	"curator.PrefixSum": "a handle, as a session is; attacks",
+	"query.PrefixSum":   "a *PrefixSum; attacks",
+	"curator.Config":    "read once, when the session is opened; attacks",
+	"*dataset.Schema":   "copied when the session is opened; nothing of it is kept; attacks",
+	"loss.Loss":         "trusted code; its constants decide no clip and no charge but of proven losses, which are values; attacks",
+	"*account.Schedule": "copied when it is followed, and whenever it is shown; attacks",
+	"account.Schedule":  "one pointer to what never changes; attacks",
+	"account.View":      "one pointer to a ledger, without a method that writes; attacks",
+	"[]account.Event":   "a copy of the ledger's; attacks",
+	"query.Question":    "immutable, and taken by value; attacks",
+	"query.Selection":   "immutable, and taken by value; attacks",
+	"query.Stable":      "immutable, and taken by value; attacks",
+	"query.Term":        "immutable, and taken by value; attacks",
+	"query.Prefix":      "a value without pointers, taken by value",
+	"query.Pass":        "copied whenever it is taken or given; attacks",
+	"query.Release":     "of no further use to the session once given; attacks",
+	"query.Cohort":      "a value without pointers; forged ones are refused, see TestForgedHandles",
+	"[]float64":         "copied whenever taken or given; attacks",
+	"[]query.Term":      "copied whenever taken or given; attacks",
+	"[]query.Question":  "copied whenever given; attacks",
+	"var ErrClosed":     "compared with by callers, never by the session; attacks",
+	"error":             "made for its receiver, or fixed and compared with by callers only",
+
+	"account.Budget":         "a value without pointers",
+	"account.Event":          "a value without pointers",
+	"account.SampledSteps":   "a value without pointers",
+	"[]account.SampledSteps": "a copy of the schedule's",
+	"query.Ball":             "a value without pointers",
+	"loss.Constants":         "a value without pointers, given by the loss",
+	"loss.Interval":          "a value without pointers",
+	"context.Context":        "the caller's; decides only whether to go on; goroutines that hold records ask the standard library's own",
+	"fmt.State":              "the caller's; given a fixed text",
+	"log/slog.Value":         "a fixed text",
+	"[]byte":                 "a fixed text",
+
+	// What a schema's own methods take and give.
+	"dataset.Schema":                    "as *dataset.Schema",
+	"*dataset.Map":                      "bound to columns by the schema's caller; the session binds its own while it opens",
+	"dataset.Map":                       "as *dataset.Map",
+	"dataset.Column":                    "a schema copies what it gives",
+	"[]dataset.Column":                  "a schema copies what it gives",
+	"dataset.Coefficient":               "a value",
+	"[]dataset.Coefficient":             "a schema copies what it gives",
+	"dataset.Target":                    "a schema copies what it gives",
+	"[2]string":                         "a value",
+	"[]string":                          "a schema copies what it gives",
+	"[]float32":                         "the caller's row, which a map writes",
+	"github.com/goccy/go-yaml/ast.Node": "the caller's; a schema is read from it",
+}
+
+// TestEverythingReachableIsListed walks the exported surface by type: what
+// functions, methods and exported fields take and give, and so on from there.
+func TestEverythingReachableIsListed(t *testing.T) {
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedTypes | packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile}, module+"curator")
+	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
+		t.Fatalf("load: %v %v", err, pkgs)
+	}
+	w := walker{found: map[string]bool{}}
+	scope := pkgs[0].Types.Scope()
+	for _, name := range scope.Names() {
+		if o := scope.Lookup(name); o.Exported() {
+			w.walk(o.Type())
+			if _, ok := o.(*types.Var); ok {
+				w.found["var "+name] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.found)) {
+		if reached[name] == "" {
+			t.Errorf("%s can be reached from a session and is not listed with a reason", name)
+		}
+	}
+	for name, why := range reached {
+		if !w.found[name] {
+			t.Errorf("%s is listed and cannot be reached", name)
+		}
+		if strings.HasSuffix(why, "attacks") != (attacks[name] != nil) {
+			t.Errorf("%s: %q, attacked %t", name, why, attacks[name] != nil)
+		}
+	}
+	for name := range attacks {
+		if reached[name] == "" {
+			t.Errorf("%s is attacked and not listed", name)
+		}
+	}
+}
+
+// walker collects the types of what can be assigned over, written into or kept
+// by whoever is given a value, or has given it.
+type walker struct{ found map[string]bool }
+
+func (w *walker) walk(t types.Type) {
+	name := types.TypeString(t, func(p *types.Package) string { return strings.TrimPrefix(p.Path(), module) })
+	if w.found[name] {
+		return
+	}
+	if u, ok := t.(*types.Signature); ok {
+		for _, list := range []*types.Tuple{u.Params(), u.Results()} {
+			for v := range list.Variables() {
+				w.walk(v.Type())
+			}
+		}
+		return
+	}
+	if _, ok := t.Underlying().(*types.Basic); !ok {
+		w.found[name] = true
+	}
+	if u, ok := t.(*types.Named); ok && (u.Obj().Pkg() == nil || !strings.HasPrefix(u.Obj().Pkg().Path()+"/", module)) {
+		return
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		w.walk(u.Elem())
+	case *types.Slice:
+		w.walk(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if f.Exported() {
+				w.walk(f.Type())
+			}
+		}
+	}
+	set := types.NewMethodSet(types.NewPointer(t))
+	if types.IsInterface(t) {
+		set = types.NewMethodSet(t)
+	}
+	for i := range set.Len() {
+		if m := set.At(i).Obj(); m.Exported() {
+			w.walk(m.Type())
+		}
+	}
+}
