@@ -15,7 +15,7 @@ type Public struct {
 	stream *stream
 }
 
-// NewPublic returns a Public with a fresh key from crypto/rand.
+// NewPublic returns a Public with a fresh key from the operating system.
 func NewPublic() (*Public, error) {
 	key, err := freshKey()
 	if err != nil {

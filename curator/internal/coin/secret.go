@@ -1,7 +1,7 @@
 package coin
 
 import (
-	"crypto/rand"
+	"crypto/mlkem"
 	"encoding/binary"
 	"fmt"
 )
@@ -33,7 +33,7 @@ func newSecret(key [32]byte, simulated bool) *Secret {
 	return &Secret{open: func() *stream { return s }, simulated: simulated}
 }
 
-// NewSecret returns a Secret with a fresh 256-bit key from crypto/rand.
+// NewSecret returns a Secret with a fresh 256-bit key from the operating system.
 func NewSecret() (*Secret, error) {
 	key, err := freshKey()
 	if err != nil {
@@ -83,12 +83,17 @@ func (s *Secret) Perm(n int) []int { return s.open().perm(n) }
 // independent coin. It panics unless 0 <= p <= 1.
 func (s *Secret) Bernoulli(p float64) bool { return s.open().bernoulli(p) }
 
-// freshKey draws a key. As of Go 1.24 crypto/rand ends the process where it
-// used to return an error; either way no key is made without entropy.
+// freshKey draws a key from the operating system. crypto/rand would draw it from
+// rand.Reader, which any package of the program can replace. The seed of a key
+// pair of ML-KEM, of which nothing else is used, is 64 bytes from where the
+// original rand.Reader has its own, and takes no reader; its two halves are drawn
+// independently (FIPS 203, algorithm 19), and the first is the key.
 func freshKey() (key [32]byte, err error) {
-	if _, err := rand.Read(key[:]); err != nil {
-		return [32]byte{}, fmt.Errorf("coin: key from crypto/rand: %w", err)
+	pair, err := mlkem.GenerateKey768()
+	if err != nil {
+		return [32]byte{}, fmt.Errorf("coin: key from the operating system: %w", err)
 	}
+	copy(key[:], pair.Bytes())
 	return key, nil
 }
 

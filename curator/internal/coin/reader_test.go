@@ -1,0 +1,64 @@
+package coin
+
+import (
+	"crypto/rand"
+	"io"
+	"testing"
+)
+
+// constant is a reader that knows one byte.
+type constant byte
+
+func (c constant) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(c)
+	}
+	return len(b), nil
+}
+
+// TestKeysDoNotComeFromRandReader: a program that replaces rand.Reader knows no
+// key. Two keys of fair bits agree, or one has eight equal bytes in a row, with a
+// probability below 2^-50.
+func TestKeysDoNotComeFromRandReader(t *testing.T) {
+	old := rand.Reader
+	defer func() { rand.Reader = old }()
+	seen := map[uint64]bool{}
+	for _, r := range []io.Reader{old, constant(0), constant(0), constant(255), constant(255), nil} {
+		rand.Reader = r
+		s, err := NewSecret()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPublic()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range []uint64{s.Uint64(), p.Uint64(), s.Fork().Uint64()} {
+			if seen[v] {
+				t.Errorf("reader %v: a key was drawn before", r)
+			}
+			seen[v] = true
+		}
+	}
+}
+
+// TestKeysAreWhole: every bit of 400 keys takes both values; one that does not
+// has probability 2^-399 each.
+func TestKeysAreWhole(t *testing.T) {
+	var ones, zeros [32]byte
+	for range 400 {
+		key, err := freshKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range key {
+			ones[i] |= b
+			zeros[i] |= ^b
+		}
+	}
+	for i := range ones {
+		if ones[i] != 255 || zeros[i] != 255 {
+			t.Errorf("byte %d: some bits are fixed: %08b, %08b", i, ones[i], zeros[i])
+		}
+	}
+}
