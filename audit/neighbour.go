@@ -16,12 +16,11 @@ type candidate struct {
 	Why string
 }
 
-// absent stands for no record. Given who takes part, a removed record is the
-// same as one whose residual is zero: a sum over records is that of the others
-// plus its residual if its coin has it join, and nothing else. The public centre
-// is added times the declared number, not times the secret one, and the coins of
-// the others do not depend on whether there is such a record. A record with a
-// missing target has residual zero, and is in the table where its coins are.
+// absent stands for no record: a place in the table that takes its coins and is
+// left out of every sum. Given who takes part, that is what a removed record
+// leaves behind: the public centre is added times the declared number, not times
+// the secret one, and the coins of the others do not depend on whether there is
+// such a record.
 func absent(dim int) candidate {
 	return candidate{Record{make([]float32, dim), math.NaN()}, "without the record"}
 }

@@ -319,7 +319,7 @@ func (q *inquiry) resize(ctx context.Context) error {
 		table Table
 	}{
 		{"a record less, the first", q.subject.Table.Without(0)}, {"a record less, the last", q.subject.Table.Without(n - 1)},
-		{"a record more", q.subject.Table.And(extra.Record)}, {"a faulty record more", q.subject.Table.And(absent(q.subject.Dim()).Record)},
+		{"a record more", q.subject.Table.And(extra.Record)}, {"a faulty record more", q.subject.Table.And(Record{extra.Row, math.Inf(1)})},
 	} {
 		q.report.Replays++
 		q.effort.Progress()

@@ -15,8 +15,8 @@ import (
 //
 // For a Poisson sample under replace-one the charge speaks of the contribution
 // of one record, and the accountant of one that leaves for one that joins: two
-// contributions apart. withoutOne says that one of the tables lacks the record,
-// or holds a faulty one in its place: then it is one.
+// contributions apart. withoutOne says that one of the tables lacks the record:
+// then it is one.
 func movement(x, y simulate.Exchange, r account.Relation, withoutOne bool) float64 {
 	bound := boundSteps(x)
 	if x.Event.Kind == account.SampledGaussian && r == account.ReplaceOne && !withoutOne {

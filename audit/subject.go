@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -12,7 +13,8 @@ import (
 )
 
 // Record is a row of the encoded space and its target. One whose row is longer
-// than 1 or not finite, or whose target is not finite, is faulty.
+// than 1 or not finite, or whose target is infinite, is faulty. A target of NaN
+// says that there is no record in this place.
 type Record struct {
 	Row    []float32
 	Target float64
@@ -55,7 +57,7 @@ type Oracle interface {
 type Session interface {
 	Oracle
 	Exchanges() []simulate.Exchange
-	Ledger() *account.Ledger
+	Ledger() account.View
 }
 
 // Subject is what is audited: a run of questions on a table.
@@ -89,6 +91,11 @@ func (s Subject) open(t Table, frozen []simulate.Exchange) (Session, error) {
 	c := simulate.Config{
 		Rows: t.Rows, Targets: t.Targets, Loss: s.Loss, Budget: s.Budget, Seed: s.Seed,
 		Workers: 1, BlockRows: min(len(t.Rows), 1024),
+	}
+	for i, y := range t.Targets {
+		if math.IsNaN(y) {
+			c.Absent = append(c.Absent, i)
+		}
 	}
 	if s.relation() == account.AddOrRemove {
 		c.Declared = float64(len(s.Table.Rows))

@@ -9,8 +9,8 @@ import (
 
 // mean returns the question's answer without noise, and how many rows a clip
 // changed. A record's contribution is the weighted sum of its clipped terms; a
-// faulty record contributes the public centre alone, and the centre counts for
-// the declared number of records rather than for those present.
+// faulty record contributes zero, clipped like any other, and the centre counts
+// for the declared number of records rather than for those present.
 func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int) {
 	terms := q.Terms()
 	dim := q.PointDim()
@@ -25,7 +25,7 @@ func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int
 	for _, i := range rows {
 		c, cut, ok := o.contribution(terms, o.config.Rows[i], o.config.Targets[i])
 		if !ok {
-			continue
+			c, cut = nothing(terms, dim), false
 		}
 		if cut {
 			clipped++
@@ -41,6 +41,18 @@ func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int
 		return []float64{length(mean)}, clipped
 	}
 	return mean, clipped
+}
+
+// nothing is what a faulty record contributes: zero, which lies in the ball of
+// every vector; a value's interval may lie elsewhere, and zero is moved into it.
+func nothing(terms []query.Term, dim int) []float64 {
+	sum := make([]float64, dim)
+	for _, t := range terms {
+		if b := t.Ball(); t.Kind() == query.Value {
+			sum[0] += t.Weight() * min(max(0, b.Centre-b.Radius), b.Centre+b.Radius)
+		}
+	}
+	return sum
 }
 
 // centreOf is the public centre of the ball a term is clipped to.

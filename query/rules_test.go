@@ -195,3 +195,31 @@ func TestDistanceIsRoundedUp(t *testing.T) {
 		}
 	}
 }
+
+// TestBallsHoldZero: zero lies in every ball a difference is clipped to, whatever
+// the rounding, and a term whose ball does not hold it is no question.
+func TestBallsHoldZero(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 17))
+	for range 20000 {
+		lo, hi := -math.Exp(40*r.Float64()-30), math.Exp(40*r.Float64()-30)
+		switch r.IntN(4) {
+		case 0:
+			lo = 0
+		case 1:
+			hi = 0
+		}
+		w, prev := at(r.NormFloat64(), r.NormFloat64()), at(r.NormFloat64(), r.NormFloat64())
+		term := DifferenceByCurvature(some, w, prev, lo, hi)
+		b := term.Ball()
+		if !(math.Abs(b.Centre)*term.Distance() <= b.Radius) {
+			t.Fatalf("[%v, %v]: the ball of radius %v around %v steps does not hold zero", lo, hi, b.Radius, b.Centre)
+		}
+		if _, err := New(1, term); err != nil {
+			t.Fatal(err)
+		}
+		term.ball.Radius *= math.Abs(b.Centre) * term.Distance() / b.Radius * (1 - 1e-9)
+		if _, err := New(1, term); err == nil && b.Centre != 0 {
+			t.Fatalf("centre %v, radius %v at distance %v: taken", b.Centre, term.ball.Radius, term.Distance())
+		}
+	}
+}

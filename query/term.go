@@ -40,7 +40,8 @@ const least, most = 0x1p-200, 0x1p200
 
 // Ball is where a record's contribution is clipped to: the ball of the given
 // radius around Centre times the displacement W - Prev (around zero when
-// Centre is 0, as it must be for all but differences).
+// Centre is 0, as it must be for all but differences and values). A vector's
+// ball holds zero, which is what a faulty record contributes.
 type Ball struct {
 	Radius float64
 	Centre float64
@@ -203,6 +204,10 @@ func (t Term) validate() error {
 	}
 	if !finite(t.ball.Centre) {
 		return fmt.Errorf("query: %v: clip centre = %v: must be finite", t.kind, t.ball.Centre)
+	}
+	// With lo <= 0 <= hi, |lo + hi| <= hi - lo, and rounding keeps that order.
+	if t.kind != Value && t.ball.Centre != 0 && !(math.Abs(t.ball.Centre)*t.Distance() <= t.ball.Radius) {
+		return fmt.Errorf("query: %v: clip ball: centre %v at radius %v: must hold zero, which a faulty record contributes", t.kind, t.ball.Centre, t.ball.Radius)
 	}
 	return nil
 }

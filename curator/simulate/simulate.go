@@ -25,6 +25,10 @@ type Config struct {
 	// A longer row or a target that is not finite makes a faulty record.
 	Rows    [][]float32
 	Targets []float64
+	// Absent are rows that take their coins and hold no record: what is summed
+	// lacks them. So the answers on two tables of which one has a record less can
+	// be compared on the same coins.
+	Absent []int
 	// Repeat counts each row that many times over, every copy a record of its
 	// own; zero means once.
 	Repeat int
@@ -69,7 +73,7 @@ func open(c Config, w kernel.Watcher) (*Session, error) {
 	binary.LittleEndian.PutUint64(seed[:], c.Seed)
 	k, err := kernel.New(kernel.Config{
 		Table: t, Loss: c.Loss, Budget: c.Budget, Declared: c.Declared, Workers: workers,
-		Coins: coin.Simulated(seed), Noiseless: c.Noiseless, Repeat: c.Repeat, Watcher: w,
+		Coins: coin.Simulated(seed), Noiseless: c.Noiseless, Repeat: c.Repeat, Absent: c.Absent, Watcher: w,
 	})
 	if err != nil {
 		return nil, err
@@ -115,5 +119,5 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.kernel.Dr
 // Dim returns the number of features.
 func (s *Session) Dim() int { return s.kernel.Dim() }
 
-// Ledger returns the session's ledger; its events are marked as simulated.
-func (s *Session) Ledger() *account.Ledger { return s.kernel.Ledger() }
+// Ledger returns a view of the session's ledger; its events are marked as simulated.
+func (s *Session) Ledger() account.View { return s.kernel.Ledger() }

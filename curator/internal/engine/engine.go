@@ -21,9 +21,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// ErrLoss reports that the loss panicked or is of no supported kind. It says
-// nothing about the records it was given.
-var ErrLoss = errors.New("engine: the loss failed")
+// ErrIncomplete reports that some record was not looked at, which nothing is
+// known to cause. What was summed is dropped.
+var ErrIncomplete = errors.New("engine: not every record was looked at")
 
 // Sum is the exact answer to a question in grid steps.
 type Sum struct {
@@ -66,57 +66,40 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 	// than whatever the caller passed.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	terms := q.Terms()
 	centre := Centre(q, scale)
 	tiles := e.tiles(members)
-	var next, done atomic.Int64
-	var failed atomic.Bool
-	partials := make([]pass, e.workers)
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	for i := range partials {
+	shares := make([]share, e.workers)
+	for i := range shares {
+		s := &shares[i]
+		s.tiles, s.next, s.ended = tiles, &next, &wg
+		s.prepare(e.loss, q.Terms(), scale, e.table.Dim(), e.table.Stride(), len(centre))
 		wg.Add(1)
-		go func(p *pass) {
-			defer wg.Done()
-			// A panic may carry a record's values: it is dropped, not reported.
-			defer func() {
-				if recover() != nil {
-					failed.Store(true)
-				}
-			}()
-			p.prepare(e.loss, terms, scale, e.table.Dim(), e.table.Stride(), len(centre))
-			for ctx.Err() == nil && !failed.Load() {
-				t := int(next.Add(1)) - 1
-				if t >= tiles.len() {
-					return
-				}
-				x, y := tiles.at(t, p)
-				p.run(x, y)
-				done.Add(1)
-			}
-		}(&partials[i])
+		go s.work(ctx)
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
 		return Sum{}, err
 	}
-	// A loss may also end its goroutine. Nothing leaves unless every row was
-	// looked at.
-	if failed.Load() || done.Load() != int64(tiles.len()) {
-		return Sum{}, ErrLoss
-	}
 	sum := Sum{Residual: make([]int64, len(centre))}
-	for i := range partials {
-		p := &partials[i]
+	var seen int64
+	for i := range shares {
+		s := &shares[i]
+		seen += s.seen
 		for j := range sum.Residual {
-			// A faulty record's residual is zero: it contributes the centre.
-			sum.Residual[j] += p.acc[j] - p.sound*centre[j]
+			sum.Residual[j] += s.acc[j] - s.seen*centre[j]
 		}
+	}
+	if seen != int64(tiles.records()) {
+		return Sum{}, ErrIncomplete
 	}
 	return sum, nil
 }
 
-// Centre returns what is subtracted from a record's rounded contribution: its
-// public centre in rounded grid steps. A value's centre is subtracted before it
+// Centre returns what is subtracted from a record's rounded contribution, that
+// of a faulty record included: its public centre in rounded grid steps. A value's
+// centre is subtracted before it
 // is clipped, since it may be large beside the radius, and is zero here.
 func Centre(q query.Question, scale float64) []int64 {
 	c := make([]int64, q.SumDim())

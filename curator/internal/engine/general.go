@@ -11,55 +11,69 @@ import (
 type generalPass struct {
 	loss               loss.General
 	sum, grad, another []float64
+	// What the loss is given: copies, so that what it writes there is lost.
+	w []float64
+	x []float32
 }
 
 func newGeneralPass(l loss.General, dim int) *generalPass {
-	return &generalPass{loss: l, sum: make([]float64, dim), grad: make([]float64, dim), another: make([]float64, dim)}
+	return &generalPass{
+		loss: l, sum: make([]float64, dim), grad: make([]float64, dim), another: make([]float64, dim),
+		w: make([]float64, dim), x: make([]float32, dim),
+	}
 }
 
-func (g *generalPass) tile(p *pass, x []float32, y []float64) {
-	dim := len(g.sum)
-	for i := range y {
-		r := x[i*p.stride : i*p.stride+dim]
-		value, ok := g.contribution(p.terms, r, y[i])
-		if !ok {
-			continue
-		}
-		p.sound++
-		if value {
-			p.acc[0] += Round(float64(g.sum[0] * p.scale))
-			continue
-		}
+// add adds one record's contribution.
+func (g *generalPass) add(p *pass, x []float32, y float64) {
+	ok := g.contribution(p.terms, x, y)
+	switch {
+	case p.value && !ok:
+		p.acc[0] += Round(float64(p.absent * p.scale))
+	case p.value:
+		p.acc[0] += Round(float64(g.sum[0] * p.scale))
+	case ok:
 		for j, v := range g.sum {
 			p.acc[j] += Round(float64(v * p.scale))
 		}
 	}
 }
 
+// gradient has the loss write its gradient to dst. What it leaves unwritten is
+// NaN.
+func (g *generalPass) gradient(dst, w []float64, x []float32, y float64) {
+	copy(g.w, w)
+	copy(g.x, x)
+	forget(dst)
+	g.loss.Gradient(dst, g.w, g.x, y)
+}
+
+func (g *generalPass) value(w []float64, x []float32, y float64) float64 {
+	copy(g.w, w)
+	copy(g.x, x)
+	return g.loss.Value(g.w, g.x, y)
+}
+
 // contribution sets g.sum to the weighted sum of the record's clipped terms. ok
-// is false when the record is faulty or a term is not finite. value says that
-// the answer is the scalar g.sum[0].
-func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) (value, ok bool) {
-	dim := len(g.sum)
+// is false when the record is faulty or a term is not finite. A value's is the
+// scalar g.sum[0].
+func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) (ok bool) {
 	clear(g.sum)
 	if y != y {
-		return false, false
+		return false
 	}
 	for _, t := range terms {
 		ball := t.Ball()
-		w := t.point[:dim]
 		if t.Kind() == query.Value {
-			v := g.loss.Value(w, x, y) - ball.Centre
+			v := g.value(t.point, x, y) - ball.Centre
 			if !sound(v) {
-				return true, false
+				return false
 			}
 			g.sum[0] += float64(t.Weight() * min(max(v, -ball.Radius), ball.Radius))
-			value = true
 			continue
 		}
-		g.loss.Gradient(g.grad, w, x, y)
+		g.gradient(g.grad, t.point, x, y)
 		if t.Kind() == query.Difference {
-			g.loss.Gradient(g.another, t.prev[:dim], x, y)
+			g.gradient(g.another, t.prev, x, y)
 			for j := range g.grad {
 				g.grad[j] -= g.another[j]
 				if ball.Centre != 0 {
@@ -68,7 +82,7 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 			}
 		}
 		if !clip(g.grad, ball.Radius) {
-			return value, false
+			return false
 		}
 		for j, v := range g.grad {
 			if t.Kind() == query.Difference && ball.Centre != 0 {
@@ -77,7 +91,7 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 			g.sum[j] += float64(t.Weight() * v)
 		}
 	}
-	return value, true
+	return true
 }
 
 // clip scales v to norm at most radius; it reports false when v is not finite.

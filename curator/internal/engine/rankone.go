@@ -7,20 +7,32 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// pass is one goroutine's share of a sum: its accumulator and its scratch.
+// pass is an accumulator and its scratch.
 type pass struct {
-	acc   []int64
-	sound int64
+	acc []int64
+	// seen counts the records that were added, faulty ones included.
+	seen int64
+	// The rows at hand and their targets; how many of them are being tried, and
+	// how many of them are to be tried one by one.
+	x             []float32
+	y             []float64
+	trying, alone int
 
-	stride  int
-	scale   float64
-	terms   []pointedTerm
+	stride int
+	scale  float64
+	terms  []pointedTerm
+	// value says that the terms are values, absent what a faulty record
+	// contributes to them before scaling: a loss of zero, clipped like any other.
+	value   bool
+	absent  float64
 	general *generalPass
 	rankOne loss.RankOne
 
 	// Per tile: the records' coefficients, margins and slopes.
 	coef, margin, move, slope, other []float64
 	faulty                           []bool
+	// What a loss is given: copies, so that what it writes there is lost.
+	z, target []float64
 	// Gathered rows of a cohort.
 	rows    []float32
 	targets []float64
@@ -41,10 +53,14 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, dim, stri
 		pt := pointedTerm{Term: t, point: pad(t.Point(), stride), prev: pad(t.Previous(), stride), step: pad(t.Step(), stride)}
 		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
 		p.terms = append(p.terms, pt)
+		if t.Kind() == query.Value {
+			p.value = true
+			p.absent += float64(t.Weight() * min(max(-t.Ball().Centre, -t.Ball().Radius), t.Ball().Radius))
+		}
 	}
 	if r, ok := l.(loss.RankOne); ok {
 		p.rankOne = r
-		for _, s := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other} {
+		for _, s := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z, &p.target} {
 			*s = make([]float64, tileRows)
 		}
 		p.faulty = make([]bool, tileRows)
@@ -53,16 +69,21 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, dim, stri
 	p.general = newGeneralPass(l.(loss.General), dim)
 }
 
-// run adds the rows x with targets y.
-func (p *pass) run(x []float32, y []float64) {
-	for len(y) > 0 {
-		m := min(tileRows, len(y))
-		if p.general != nil {
-			p.general.tile(p, x[:m*p.stride], y[:m])
-		} else {
-			p.tile(x[:m*p.stride], y[:m])
-		}
-		x, y = x[m*p.stride:], y[m:]
+// call has the loss write what it computes from margins z and targets y to dst.
+// The loss is given copies, and what it leaves unwritten is NaN. dst may be z.
+func (p *pass) call(f func(dst, z, y []float64), dst, z, y []float64) {
+	n := len(y)
+	copy(p.z, z)
+	copy(p.target, y)
+	forget(dst)
+	f(dst[:n:n], p.z[:n:n], p.target[:n:n])
+}
+
+// forget fills v with NaN: what is left of another record's must not be taken
+// for this one's.
+func forget(v []float64) {
+	for i := range v {
+		v[i] = math.NaN()
 	}
 }
 
@@ -76,32 +97,30 @@ func (p *pass) tile(x []float32, y []float64) {
 		coef[i] = 0
 		faulty[i] = y[i] != y[i]
 	}
-	value := false
 	for _, t := range p.terms {
 		if !t.reuse {
 			dots(margin, t.point, x)
 		}
 		switch t.Kind() {
 		case query.Value:
-			value = true
-			p.rankOne.Values(slope, margin, y)
+			p.call(p.rankOne.Values, slope, margin, y)
 			for i := range slope {
 				slope[i] -= t.Ball().Centre
 			}
 			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
 		case query.Gradient, query.Norm:
-			p.rankOne.Slopes(slope, margin, y)
+			p.call(p.rankOne.Slopes, slope, margin, y)
 			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
 		case query.Difference:
 			// The margin at prev is taken as <w,x> - <step,x>, so that a
 			// difference depends on the step through one dot product whose
 			// error is relative to the step.
 			dots(move, t.step, x)
-			p.rankOne.Slopes(slope, margin, y)
+			p.call(p.rankOne.Slopes, slope, margin, y)
 			for i := range other {
 				other[i] = margin[i] - move[i]
 			}
-			p.rankOne.Slopes(other, other, y)
+			p.call(p.rankOne.Slopes, other, other, y)
 			for i := range slope {
 				slope[i] -= other[i]
 			}
@@ -114,13 +133,11 @@ func (p *pass) tile(x []float32, y []float64) {
 	}
 	for i := range coef {
 		if faulty[i] {
-			coef[i] = 0
-			continue
+			coef[i] = p.absent
 		}
-		p.sound++
 		coef[i] = float64(coef[i] * p.scale)
 	}
-	if value {
+	if p.value {
 		for _, c := range coef {
 			p.acc[0] += Round(c)
 		}

@@ -24,29 +24,20 @@ func (e *Engine) Average(ctx context.Context, p query.Pass, scale float64, membe
 	}
 	l, ok := e.loss.(loss.RankOne)
 	if !ok {
-		return nil, ErrLoss
+		return nil, Proven(e.loss)
 	}
 	// Whether to go on is asked of the standard library's context, whose errors
 	// stay, rather than of whatever the caller passed.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := newWalk(l, p, e.table.Stride())
-	arrived := make(chan bool)
-	go func() {
-		// Neither a panic, which may carry a record's values, nor the end of the
-		// goroutine tells more than that the loss failed.
-		done := false
-		defer func() {
-			_ = recover()
-			arrived <- done
-		}()
-		done = w.over(ctx, e.table, members)
-	}()
-	if !<-arrived {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		return nil, ErrLoss
+	w := newWalk(l, p, e.table, members)
+	go w.work(ctx)
+	<-w.ended
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(w.left) > 0 {
+		return nil, ErrIncomplete
 	}
 	answer := make([]int64, e.table.Dim())
 	for j := range answer {
@@ -56,8 +47,17 @@ func (e *Engine) Average(ctx context.Context, p query.Pass, scale float64, membe
 	return answer, nil
 }
 
-// walk is a pass under way. All vectors are padded to the stride.
+// walk is a pass under way. All vectors are padded to the stride. Like a share of
+// a sum it outlives its goroutine.
 type walk struct {
+	table *row.Table
+	// left are the members from the present tile on, of which fetched are in the
+	// tile and taken have been passed.
+	left           []int32
+	fetched, taken int
+	ended          chan struct{}
+	done           bool
+
 	loss   loss.RankOne
 	target loss.Target
 	// A step takes w to keep w + shift - gain clip(slope) x.
@@ -79,8 +79,10 @@ type walk struct {
 	slope, margin, y [1]float64
 }
 
-func newWalk(l loss.RankOne, p query.Pass, stride int) *walk {
+func newWalk(l loss.RankOne, p query.Pass, t *row.Table, members []int32) *walk {
+	stride := t.Stride()
 	w := &walk{
+		table: t, left: members, ended: make(chan struct{}),
 		loss: l, target: l.Target(),
 		keep: Keep(p), gain: p.Gain(), clip: p.Clip, shift: make([]float64, stride),
 		radius: p.Radius, centre: make([]float64, stride),
@@ -103,38 +105,62 @@ func Shift(p query.Pass) []float64 {
 	return s
 }
 
-// over walks over the members; false if the context ended it. The last record's
-// step would lead to a point that is not averaged, and is not taken.
-func (w *walk) over(ctx context.Context, t *row.Table, members []int32) bool {
-	for len(members) > 0 {
-		if ctx.Err() != nil {
-			return false
+// work walks to the end.
+func (w *walk) work(ctx context.Context) {
+	defer w.survive(ctx)
+	w.over(ctx)
+	w.done = true
+}
+
+// survive is called when work returns, and when the loss stopped it: the record
+// it stopped at is faulty.
+func (w *walk) survive(ctx context.Context) {
+	if w.done {
+		close(w.ended)
+		return
+	}
+	// What a loss panics with may carry a record's values: it is dropped.
+	_ = recover()
+	w.step(w.rows[w.taken], 0)
+	w.taken++
+	go w.work(ctx)
+}
+
+// over walks over the members, or until the context ends. The last record's step
+// would lead to a point that is not averaged, and is not taken.
+func (w *walk) over(ctx context.Context) {
+	for len(w.left) > 0 {
+		if w.fetched == 0 {
+			if ctx.Err() != nil {
+				return
+			}
+			w.fetch()
 		}
-		n := min(tileRows, len(members))
-		w.fetch(t, members[:n])
-		members = members[n:]
-		steps := n
-		if len(members) == 0 {
+		last := len(w.left) == w.fetched
+		steps := w.fetched
+		if last {
 			steps--
 		}
-		for i := range steps {
-			w.step(w.rows[i], w.targets[i])
+		for ; w.taken < steps; w.taken++ {
+			w.step(w.rows[w.taken], w.slopeAt(w.rows[w.taken], w.targets[w.taken]))
 		}
-		if len(members) == 0 {
+		if last {
 			add(w.tile, w.at)
 		}
 		add(w.sum, w.tile)
 		clear(w.tile)
+		w.left = w.left[w.fetched:]
+		w.fetched, w.taken = 0, 0
 	}
-	return true
 }
 
-// fetch finds the rows of a tile and reads one number of each cache line of
-// theirs, so that the walk, whose steps wait for each other, need not wait for
+// fetch finds the rows of the next tile and reads one number of each cache line
+// of theirs, so that the walk, whose steps wait for each other, need not wait for
 // memory too.
-func (w *walk) fetch(t *row.Table, members []int32) {
-	for i, r := range members {
-		w.rows[i], w.targets[i] = t.Row(int(r))
+func (w *walk) fetch() {
+	w.fetched = min(tileRows, len(w.left))
+	for i, r := range w.left[:w.fetched] {
+		w.rows[i], w.targets[i] = w.table.Row(int(r))
 		for x := w.rows[i]; ; x = x[line:] {
 			w.read += x[0]
 			if len(x) <= line {
@@ -147,9 +173,9 @@ func (w *walk) fetch(t *row.Table, members []int32) {
 // line is the number of float32s of a cache line.
 const line = 16
 
-// step counts the iterate in and moves on by one record.
-func (w *walk) step(x []float32, y float64) {
-	c := float64(w.gain * w.slopeAt(x, y))
+// step counts the iterate in and moves on by one record of that slope.
+func (w *walk) step(x []float32, slope float64) {
+	c := float64(w.gain * slope)
 	if w.radius == 0 {
 		advance(w.at, w.tile, w.shift, x, w.keep, c)
 		return
@@ -167,7 +193,7 @@ func (w *walk) slopeAt(x []float32, y float64) float64 {
 	if !meant(w.target, y) {
 		return 0
 	}
-	w.margin[0], w.y[0] = dot(w.at, x), y
+	w.margin[0], w.y[0], w.slope[0] = dot(w.at, x), y, math.NaN()
 	w.loss.Slopes(w.slope[:], w.margin[:], w.y[:])
 	s := w.slope[0]
 	if s != s {

@@ -36,13 +36,13 @@ func TestPointBoundsEveryIterate(t *testing.T) {
 		"no ball":         {Start: far, Step: .1, Clip: .5},
 	} {
 		c := randomWalk(t, rand.New(rand.NewPCG(5, 1)), l, n, d, p)
-		w, most := newWalk(l, p, c.table.Stride()), Bound(p, l.Constants(), n).Point
+		w, most := newWalk(l, p, c.table, c.members), Bound(p, l.Constants(), n).Point
 		for i, m := range c.members {
 			if size := math.Sqrt(dotted(w.at)); size > most {
 				t.Errorf("%s: iterate %d has norm %v: bound %v", name, i, size, most)
 			}
 			x, y := c.table.Row(int(m))
-			w.step(x, y)
+			w.step(x, w.slopeAt(x, y))
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestWalkAgainstBigFloats(t *testing.T) {
 				p := kinds[kind]
 				c := randomWalk(t, r, l, n, d, p)
 				b := Bound(p, l.Constants(), n)
-				w := newWalk(l, p, c.table.Stride())
+				w := newWalk(l, p, c.table, c.members)
 				point := bigs(p.Start)
 				average, added := bigs(make([]float64, d)), bigs(make([]float64, d))
 				for i, m := range c.members {
@@ -148,7 +148,7 @@ func TestWalkAgainstBigFloats(t *testing.T) {
 						break
 					}
 					before := bigs(w.at[:d])
-					w.step(x, y)
+					w.step(x, w.slopeAt(x, y))
 					off := bigDistance(bigStep(name, l.Target(), p, before, x, y), w.at[:d])
 					if off > b.Step {
 						t.Fatalf("%s %s d=%d: step %d is off by %v: bound %v", name, kind, d, i, off, b.Step)
@@ -161,8 +161,8 @@ func TestWalkAgainstBigFloats(t *testing.T) {
 						nearPoint = max(nearPoint, size/b.Point)
 					}
 				}
-				whole := newWalk(l, p, c.table.Stride())
-				if !whole.over(context.Background(), c.table, c.members) {
+				whole := newWalk(l, p, c.table, c.members)
+				if whole.over(context.Background()); len(whole.left) > 0 {
 					t.Fatal("not over")
 				}
 				if off := bigDistance(added, whole.sum[:d]); off > b.Sum {
@@ -249,39 +249,76 @@ func TestAverageIsOfTheIterates(t *testing.T) {
 	}
 }
 
+// failing fails on records of a target, or on all if it is 0.
 type failing struct {
 	loss.RankOne
+	at   float64
 	fail func()
 }
 
-func (f failing) Slopes(dst, z, y []float64) { f.fail() }
+func (f failing) Slopes(dst, z, y []float64) {
+	if f.at == 0 || slices.Contains(y, f.at) {
+		f.fail()
+	}
+	f.RankOne.Slopes(dst, z, y)
+}
 
-// TestFailingPassTellsNothing: a loss that panics or ends its goroutine, and a
-// cancelled context.
+// TestFailingPassTellsNothing: a record on which the loss panics or ends its
+// goroutine is faulty, and nothing else is changed, wherever it is in the pass; a
+// cancelled context ends it.
 func TestFailingPassTellsNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	l := rankOne(t, "logistic")
-	c := randomWalk(t, r, l, 300, 3, query.Pass{Start: make([]float64, 3), Step: 1, Clip: 1})
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	for name, f := range map[string]struct {
-		fail func()
-		want error
-	}{
-		"panic":  {func() { panic("row 17 holds 42") }, ErrLoss},
-		"exit":   {runtime.Goexit, ErrLoss},
-		"cancel": {cancel, context.Canceled},
-	} {
-		e, err := New(c.table, failing{l, f.fail}, 2)
+	l := rankOne(t, "huber(0.5)")
+	p := query.Pass{Start: make([]float64, 3), Step: 1, Clip: 1, Radius: 2}
+	const n = 3*tileRows + 7
+	rows := make([][]float32, n)
+	for i := range rows {
+		rows[i] = []float32{float32(r.Float64() - .5), float32(r.Float64() - .5), .5}
+	}
+	average := func(l loss.Loss, bad []int, target float64) []int64 {
+		table, err := row.NewTable(3, 50)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := e.Average(ctx, c.pass, 1, c.members); got != nil || !errors.Is(err, f.want) {
-			if name != "cancel" && ctx.Err() != nil {
-				continue
+		members := make([]int32, n)
+		for i, x := range rows {
+			y := .1
+			if slices.Contains(bad, i) {
+				y = target
 			}
-			t.Errorf("%s: %v, %v", name, got, err)
+			table.Append(x, y, true)
+			members[i] = int32(i)
 		}
+		e, err := New(table, l, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := e.Average(context.Background(), p, 0x1p40, members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	every := make([]int, n)
+	for i := range every {
+		every[i] = i
+	}
+	for _, bad := range [][]int{{0}, {n - 1}, {n - 2}, {tileRows - 1}, {tileRows}, {3, 4, 5, 100}, every} {
+		want := average(l, bad, math.NaN())
+		for name, fail := range map[string]func(){"panic": func() { panic("row 17 holds 42") }, "exit": runtime.Goexit} {
+			if got := average(failing{l, .75, fail}, bad, .75); !slices.Equal(got, want) {
+				t.Errorf("%s on %v: average %v, want %v", name, bad, got, want)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := randomWalk(t, r, l, 300, 3, p)
+	e, err := New(c.table, failing{l, 0, cancel}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := e.Average(ctx, c.pass, 1, c.members); got != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v, %v", got, err)
 	}
 }
 
@@ -291,6 +328,10 @@ func TestFailingPassTellsNothing(t *testing.T) {
 func TestStepsContract(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	const d = 8
+	table, err := row.NewTable(d, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"logistic", "huber(3)", "smoothed-hinge(0.5)"} {
 		l := rankOne(t, name)
 		kinds := passes(r, d, l.Constants().Curvature.Hi)
@@ -307,7 +348,7 @@ func TestStepsContract(t *testing.T) {
 				if name == "smoothed-hinge(0.5)" {
 					bend = .75
 				}
-				one, two := newWalk(l, p, d), newWalk(l, p, d)
+				one, two := newWalk(l, p, table, nil), newWalk(l, p, table, nil)
 				for j := range d {
 					off := size * r.NormFloat64()
 					switch {
@@ -324,8 +365,8 @@ func TestStepsContract(t *testing.T) {
 				if before == 0 {
 					continue
 				}
-				one.step(x, 1)
-				two.step(x, 1)
+				one.step(x, one.slopeAt(x, 1))
+				two.step(x, two.slopeAt(x, 1))
 				worst = max(worst, (bigDistance(bigs(one.at), two.at)-2*b.Step)/before)
 			}
 			t.Logf("%s %s: %.6f of %.6f", name, kind, worst, b.Contraction)

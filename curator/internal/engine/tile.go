@@ -22,6 +22,14 @@ func (t tiling) len() int {
 	return (len(t.members) + tileRows - 1) / tileRows
 }
 
+// records returns how many records the pieces hold.
+func (t tiling) records() int {
+	if t.members == nil {
+		return t.table.Len()
+	}
+	return len(t.members)
+}
+
 // at returns the rows and targets of a piece: a block of the table itself, or a
 // gathered copy of member rows in the goroutine's scratch.
 func (t tiling) at(i int, p *pass) ([]float32, []float64) {

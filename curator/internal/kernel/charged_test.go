@@ -2,9 +2,9 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -15,6 +15,10 @@ import (
 // doors are the ways to ask a session about a cohort. Each names the charge it
 // is to make.
 func doors(t testing.TB, s *Session) map[string]func(c query.Cohort) (charge float64, err error) {
+	return doorsUnder(context.Background(), t, s)
+}
+
+func doorsUnder(ctx context.Context, t testing.TB, s *Session) map[string]func(c query.Cohort) (charge float64, err error) {
 	w := make([]float64, s.Dim())
 	const charge, epsilon = .01, .1
 	mu, err := account.SelectionMu(epsilon)
@@ -25,14 +29,14 @@ func doors(t testing.TB, s *Session) map[string]func(c query.Cohort) (charge flo
 		"ask": func(c query.Cohort) (float64, error) {
 			q, err := query.New(charge, query.GradientAt(c, w, 1))
 			if err == nil {
-				_, err = s.Ask(context.Background(), q)
+				_, err = s.Ask(ctx, q)
 			}
 			return charge, err
 		},
 		"select": func(c query.Cohort) (float64, error) {
 			sel, err := query.NewSelection(epsilon, query.NormAt(c, w, 1, nil), query.NormAt(c, w, 1, nil))
 			if err == nil {
-				_, err = s.Select(context.Background(), sel)
+				_, err = s.Select(ctx, sel)
 			}
 			return mu * mu, err
 		},
@@ -41,7 +45,14 @@ func doors(t testing.TB, s *Session) map[string]func(c query.Cohort) (charge flo
 			if err != nil {
 				return 0, err
 			}
-			_, err = p.Add(context.Background(), query.GradientAt(c, w, 1))
+			_, err = p.Add(ctx, query.GradientAt(c, w, 1))
+			return charge, err
+		},
+		"stable": func(c query.Cohort) (float64, error) {
+			q, err := query.NewStable(charge, c, query.Pass{Start: w, Step: .1, Clip: 1})
+			if err == nil {
+				_, err = s.Stable(ctx, q)
+			}
 			return charge, err
 		},
 	}
@@ -65,8 +76,8 @@ func TestChargedToWhomItIsAbout(t *testing.T) {
 				if c, err = s.Draw(5); err != nil {
 					t.Fatal(err)
 				}
-			} else if name == "item" {
-				continue // refused, see TestPrefixRefusals
+			} else if name == "item" || name == "stable" {
+				continue // refused, see TestPrefixRefusals and TestPassRefusals
 			}
 			l := s.Ledger()
 			own, all, other, none := l.Left(c.ID()), l.Left(account.Everyone), l.Left(bystander), l.Left(nobody)
@@ -97,23 +108,27 @@ func TestChargedToWhomItIsAbout(t *testing.T) {
 	}
 }
 
-// TestFailureStaysCharged: through whatever door, what a panicking loss was asked
-// is charged in full, and nothing comes back.
+// TestFailureStaysCharged: through whatever door, what was asked of a panicking
+// loss is charged in full and answered as of faulty records, and what a cancelled
+// context ended is charged in full and not answered.
 func TestFailureStaysCharged(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 2))
-	l := panics{parse(t, "logistic").(loss.RankOne)}
+	logistic := parse(t, "logistic").(loss.RankOne)
 	for _, door := range []string{"ask", "select", "item"} {
-		s := open(t, randomRecords(r, 40, 3), l, budget(t, 8, .01, account.ReplaceOne), nil)
-		c, err := s.Draw(10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		charge, err := doors(t, s)[door](c)
-		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: error %v: want one that quotes nothing", door, err)
-		}
-		if got := s.Ledger().Charged(); math.Abs(got/charge-1) > 1e-6 {
-			t.Errorf("%s: charged %v after a panic, want %v", door, got, charge)
+		ctx, cancel := context.WithCancel(context.Background())
+		for _, l := range []loss.Loss{panics{logistic}, stops{logistic, cancel}} {
+			s := open(t, randomRecords(r, 40, 3), l, budget(t, 8, .01, account.ReplaceOne), nil)
+			c, err := s.Draw(10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			charge, err := doorsUnder(ctx, t, s)[door](c)
+			if _, stopped := l.(stops); stopped != errors.Is(err, context.Canceled) || !stopped && err != nil {
+				t.Errorf("%s, %T: error %v", door, l, err)
+			}
+			if got := s.Ledger().Charged(); math.Abs(got/charge-1) > 1e-6 {
+				t.Errorf("%s, %T: charged %v, want %v", door, l, got, charge)
+			}
 		}
 	}
 }

@@ -2,14 +2,11 @@ package kernel
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -55,20 +52,6 @@ func TestGridWithoutBoundIsRefused(t *testing.T) {
 	q := question(t, 0x1p62, query.DifferenceWithin(all, far, make([]float64, 4), 1))
 	if g, err := newGrid(q, account.ReplaceOne, 1e9); err == nil {
 		t.Errorf("2^%.0f steps a record were allowed", math.Log2(g.scale))
-	}
-}
-
-// leaves is a loss that ends its goroutine.
-type leaves struct{ loss.RankOne }
-
-func (leaves) Slopes(dst, z, y []float64) { runtime.Goexit() }
-
-func TestNothingUnlessEveryRow(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	s := open(t, randomRecords(r, 100, 3), leaves{parse(t, "logistic").(loss.RankOne)}, budget(t, 1, 1e-6, account.ReplaceOne), nil)
-	_, err := s.Ask(context.Background(), question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1)))
-	if !errors.Is(err, engine.ErrLoss) {
-		t.Errorf("error = %v, want engine.ErrLoss", err)
 	}
 }
 

@@ -97,35 +97,6 @@ func TestScalarsAreRoundedToNearest(t *testing.T) {
 	}
 }
 
-// TestGeneralFaultsContributeTheCentre: a record whose gradient is not finite, or
-// whose target is missing, has a residual of zero in every kind of question, also
-// where an earlier term of the question was sound.
-func TestGeneralFaultsContributeTheCentre(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 3))
-	const d = 5
-	l := spring{parse(t, "logistic")}
-	all := query.NewCohort(account.Everyone, 1)
-	w, prev := point(r, d, 3), point(r, d, 3)
-	centred := query.DifferenceByCurvature(all, w, prev, 0, 1)
-	for name, q := range map[string]query.Question{
-		"centred": question(t, .01, centred),
-		"mix":     question(t, .01, centred.Weighted(.3), query.GradientAt(all, w, 1).Weighted(.7)),
-		"within":  question(t, .01, query.DifferenceWithin(all, w, prev, 1)),
-	} {
-		g, err := newGrid(q, account.ReplaceOne, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for fault, x := range map[string]record{
-			"gradient": {unit(r, d), -2, true}, "target": {unit(r, d), math.NaN(), true}, "row": {unit(r, d), 1, false},
-		} {
-			if got := residual(t, []record{x}, l, q, g); distance(got, make([]int64, d)) != 0 {
-				t.Errorf("%s, faulty %s: residual %v, want zero", name, fault, got)
-			}
-		}
-	}
-}
-
 // offBy returns |want scale - got| in steps.
 func offBy(want *big.Float, scale float64, got int64) float64 {
 	steps := new(big.Float).Mul(want, bigFloat(scale))

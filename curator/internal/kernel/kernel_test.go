@@ -1,8 +1,11 @@
 package kernel
 
 import (
+	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -17,6 +20,18 @@ type record struct {
 	x  []float32
 	y  float64
 	ok bool
+}
+
+// inOrder goes through a map by its keys' order: what feeds a seeded generator
+// must not follow the map's own.
+func inOrder[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
 }
 
 func tableOf(t testing.TB, records []record, blockRows int) *row.Table {

@@ -70,8 +70,7 @@ func newMechanism(spec query.Prefix) mechanism {
 }
 
 // Add answers the next item. What is refused is not charged and changes
-// nothing. What fails after it was charged (a cancelled context, a loss that
-// panics) stays charged and uses up its cohort, but is no item: the sum and the
+// nothing. What fails after it was charged (a cancelled context) stays charged and uses up its cohort, but is no item: the sum and the
 // number of items remain as they were.
 //
 // Calls take their turns, in any order.

@@ -187,13 +187,13 @@ func TestSelectionPaysTwice(t *testing.T) {
 func TestSelectionScores(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
 	logistic := parse(t, "logistic").(loss.RankOne)
-	for name, l := range map[string]loss.Loss{"steep": steep{logistic}, "wild": wild{logistic}} {
+	for name, l := range inOrder(map[string]loss.Loss{"steep": steep{logistic}, "wild": wild{logistic}}) {
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 			for _, d := range []int{1, 9} {
 				records := randomRecords(r, 6, d)
 				w, prev := point(r, d, 3), point(r, d, 3)
 				all := query.NewCohort(account.Everyone, 6)
-				for kind, term := range map[string]query.Term{"value": query.ValueAt(all, w, .7, .5), "norm": query.NormAt(all, w, .5, prev)} {
+				for kind, term := range inOrder(map[string]query.Term{"value": query.ValueAt(all, w, .7, .5), "norm": query.NormAt(all, w, .5, prev)}) {
 					sel, err := query.NewSelection(1, term, term)
 					if err != nil {
 						t.Fatal(err)

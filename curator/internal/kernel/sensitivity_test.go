@@ -77,13 +77,13 @@ func TestReplacingARecord(t *testing.T) {
 		"logistic": logistic, "tanh": tanh, "steep": steep{logistic}, "wild": wild{logistic}, "mild": mild{logistic}, "squared": parse(t, "squared(0.5)"),
 	}
 	closest := map[string]float64{}
-	for name, l := range losses {
+	for name, l := range inOrder(losses) {
 		for _, d := range []int{1, 7, 40} {
 			records := randomRecords(r, 20, d)
 			w, prev := point(r, d, 3), point(r, d, 3)
 			for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 				s := open(t, records, l, budget(t, 50, .1, relation), nil)
-				for kind, q := range questionsAt(t, s.All(), w, prev, l.Constants()) {
+				for kind, q := range inOrder(questionsAt(t, s.All(), w, prev, l.Constants())) {
 					g, err := newGrid(q, relation, s.mostRows())
 					if err != nil {
 						t.Fatal(err)
@@ -199,7 +199,7 @@ func TestSameIntegers(t *testing.T) {
 	w, prev := point(r, d, 3), point(r, d, 3)
 	all := query.NewCohort(account.Everyone, 1000)
 	for _, l := range []loss.Loss{parse(t, "logistic"), wild{parse(t, "logistic")}} {
-		for kind, q := range questionsAt(t, all, w, prev, l.Constants()) {
+		for kind, q := range inOrder(questionsAt(t, all, w, prev, l.Constants())) {
 			g, err := newGrid(q, account.ReplaceOne, 1000)
 			if err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -42,6 +43,9 @@ type Config struct {
 	// Repeat counts every row that many times over without storing it again;
 	// zero means once. Only simulations repeat rows: each copy is a record.
 	Repeat int
+	// Absent are rows that take their coins and are left out of every sum, as if
+	// they held no record. Only simulations have them.
+	Absent []int
 	// Watcher is shown every exchange; nil for none. Only a session with
 	// simulated coins may have one.
 	Watcher Watcher
@@ -56,6 +60,7 @@ type Session struct {
 	noiseless bool
 	simulated bool
 	repeat    int64
+	absent    map[int32]bool
 	watcher   Watcher
 
 	mu      sync.Mutex
@@ -83,6 +88,9 @@ func New(c Config) (*Session, error) {
 	if c.Watcher != nil && !c.Coins.Simulated() {
 		return nil, errors.New("curator: watcher: secret coins must not be watched")
 	}
+	if len(c.Absent) > 0 && !c.Coins.Simulated() {
+		return nil, errors.New("curator: absent rows: must be none under secret coins")
+	}
 	e, err := engine.New(c.Table, c.Loss, c.Workers)
 	if err != nil {
 		return nil, err
@@ -94,8 +102,15 @@ func New(c Config) (*Session, error) {
 		coins:     c.Coins,
 		noiseless: c.Noiseless,
 		simulated: c.Noiseless || c.Coins.Simulated() || c.Repeat > 1,
+		absent:    make(map[int32]bool),
 		repeat:    int64(max(c.Repeat, 1)),
 		watcher:   c.Watcher,
+	}
+	for _, i := range c.Absent {
+		if i < 0 || i >= c.Table.Len() {
+			return nil, fmt.Errorf("curator: absent rows: row %d: must be one of the table's %d", i, c.Table.Len())
+		}
+		s.absent[int32(i)] = true
 	}
 	if relation == account.ReplaceOne {
 		s.declared = float64(c.Table.Len()) * float64(s.repeat)
@@ -109,8 +124,8 @@ func (s *Session) All() query.Cohort { return query.NewCohort(account.Everyone, 
 // Dim returns the number of features.
 func (s *Session) Dim() int { return s.engine.Table().Dim() }
 
-// Ledger returns the session's ledger.
-func (s *Session) Ledger() *account.Ledger { return s.ledger }
+// Ledger returns a view of the session's ledger.
+func (s *Session) Ledger() account.View { return s.ledger.View() }
 
 // Ask answers a question. The charge is reserved before anything is computed
 // and stays reserved whatever happens afterwards. Over budget it returns an
@@ -152,7 +167,7 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 
 // sum returns the exact residuals in grid steps; nil members are all records.
 func (s *Session) sum(ctx context.Context, q query.Question, scale float64, members []int32) ([]int64, error) {
-	sum, err := s.engine.Sum(ctx, q, scale, members)
+	sum, err := s.engine.Sum(ctx, q, scale, s.present(members))
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +177,20 @@ func (s *Session) sum(ctx context.Context, q query.Question, scale float64, memb
 		}
 	}
 	return sum.Residual, nil
+}
+
+// present returns the members that are not absent; nil for all rows.
+func (s *Session) present(members []int32) []int32 {
+	if len(s.absent) == 0 {
+		return members
+	}
+	if members == nil {
+		members = make([]int32, s.engine.Table().Len())
+		for i := range members {
+			members[i] = int32(i)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(members), func(i int32) bool { return s.absent[i] })
 }
 
 // law returns the grid of a question and the event of its answer.

@@ -92,8 +92,7 @@ func TestExactMean(t *testing.T) {
 		a, b := grad(w, rec), grad(prev, rec)
 		for j := range a {
 			if i == 7 {
-				wantDifference[j] += .125 * (w[j] - prev[j]) / n // faulty: the centre
-				continue
+				continue // faulty: zero
 			}
 			wantGradient[j] += a[j] / n
 			wantDifference[j] += (a[j] - b[j]) / n
@@ -114,7 +113,7 @@ func TestExactMean(t *testing.T) {
 		"norm":       {question(t, 1, query.NormAt(all, w, 1, shift)), func(int) float64 { return length }},
 		"mix": {question(t, 1, query.GradientAt(all, w, 1).Weighted(.3), query.DifferenceByCurvature(all, w, prev, 0, .25).Weighted(.7)),
 			func(j int) float64 {
-				return .3*wantGradient[j] + .7*(wantDifference[j]-.125*(w[j]-prev[j])/n) + .7*.125*(w[j]-prev[j])/n
+				return .3*wantGradient[j] + .7*wantDifference[j]
 			}},
 	} {
 		got, err := s.Ask(context.Background(), c.q)
@@ -176,9 +175,8 @@ func (panics) Slopes(dst, z, y []float64) { panic(fmt.Sprintf("secret %v", z)) }
 func TestPanicStaysChargedAndSilent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	s := open(t, randomRecords(r, 100, 3), panics{parse(t, "logistic").(loss.RankOne)}, budget(t, 1, 1e-6, account.ReplaceOne), nil)
-	_, err := s.Ask(context.Background(), question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1)))
-	if err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("error = %v: want one that quotes nothing", err)
+	if _, err := s.Ask(context.Background(), question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
+		t.Errorf("error = %v: a record the loss fails on is faulty, and silent", err)
 	}
 	if s.Ledger().Charged() < .9e-3 {
 		t.Errorf("charged %v after a panic, want what was reserved", s.Ledger().Charged())
