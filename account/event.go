@@ -8,6 +8,10 @@ import (
 // Everyone is the cohort identifier that stands for all records.
 const Everyone uint64 = 0
 
+// MaxCohort is the largest identifier of a cohort. Cohorts are numbered from 1 and
+// are disjoint, and no session holds more records than that.
+const MaxCohort = math.MaxInt32
+
 // Kind names the law of a release. Kinds are added as the accountant learns
 // them; a kind it does not know is refused, never skipped.
 type Kind string
@@ -114,6 +118,9 @@ func SampledEvent(question string, sampling, contribution, sigma float64) (Event
 func (e Event) recharge() (float64, error) {
 	if e.Kind != Selection && e.Epsilon != 0 {
 		return 0, fmt.Errorf("account: epsilon = %v: must be absent for kind %q", e.Epsilon, e.Kind)
+	}
+	if e.Cohort > MaxCohort {
+		return 0, fmt.Errorf("account: cohort = %d: must be at most %d", e.Cohort, uint64(MaxCohort))
 	}
 	if err := e.checkBasis(); err != nil {
 		return 0, err

@@ -45,7 +45,7 @@ func Record(c Config) (*Recording, error) {
 // one row, the exact answers differ by that row's contribution to the very
 // questions of the recording.
 func Replay(c Config, exchanges []Exchange) (*Recording, error) {
-	r := &Recording{frozen: append([]Exchange{}, exchanges...)}
+	r := &Recording{frozen: copies(exchanges)}
 	if err := r.open(c); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,18 @@ func (r *Recording) open(c Config) (err error) {
 func (r *Recording) Exchanges() []Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.exchanges)
+	return copies(r.exchanges)
+}
+
+// copies are exchanges of their own, all slices included.
+func copies(list []Exchange) []Exchange {
+	own := make([]Exchange, len(list))
+	for i, e := range list {
+		e.Members, e.Exact, e.Scores, e.Noisy = slices.Clone(e.Members), slices.Clone(e.Exact), slices.Clone(e.Scores), slices.Clone(e.Noisy)
+		e.Released = keep(e.Released)
+		own[i] = e
+	}
+	return own
 }
 
 func (r *Recording) watch(e Exchange) (any, error) {

@@ -1,6 +1,7 @@
 package coin
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
@@ -114,6 +115,15 @@ func TestForksDiffer(t *testing.T) {
 			}
 			seen[w] = true
 		}
+	}
+	// A fork is the stream of its parent's next 256 bits, all of them.
+	p, q := Simulated(testKey), Simulated(testKey)
+	var key [32]byte
+	for i := range 4 {
+		binary.LittleEndian.PutUint64(key[8*i:], q.Uint64())
+	}
+	if f, want := p.Fork(), Simulated(key); f.Uint64() != want.Uint64() || p.Uint64() != q.Uint64() {
+		t.Error("a fork is not that of the parent's next 256 bits")
 	}
 	// A fork depends on nothing but the parent's coins so far.
 	a, b := Simulated(testKey), Simulated(testKey)

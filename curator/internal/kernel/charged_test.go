@@ -151,14 +151,23 @@ func TestForgedHandles(t *testing.T) {
 			for _, forged := range []query.Cohort{
 				query.NewCohort(c.ID(), c.Size()/2), query.NewCohort(c.ID(), 2*c.Size()), query.NewCohort(c.ID(), math.Nextafter(c.Size(), 0)),
 				query.NewCohort(c.ID()+1, c.Size()), query.NewCohort(account.Everyone, 39), query.NewCohort(account.Everyone, 41),
+				// Larger than the records, and identifiers that no session gives out.
+				query.NewCohort(c.ID(), 1e300), query.NewCohort(c.ID(), math.Inf(1)), query.NewCohort(account.Everyone, math.MaxInt32),
+				query.NewCohort(sampleBit, c.Size()), query.NewCohort(sampleBit|c.ID(), c.Size()), query.NewCohort(sampleBit|2, 40),
+				query.NewCohort(1<<32|c.ID(), c.Size()), query.NewCohort(1<<31, c.Size()), query.NewCohort(math.MaxUint64, c.Size()),
 			} {
 				if _, err := ask(forged); err == nil {
 					t.Errorf("%v, %s: cohort %d of size %v was answered", relation, name, forged.ID(), forged.Size())
 				}
 			}
 		}
-		if got := s.Ledger().Charged(); got != 0 {
+		if got := s.Ledger().Charged(); got != 0 || s.Ledger().Len() != 0 {
 			t.Errorf("%v: %v charged for what was refused", relation, got)
+		}
+		for _, size := range []int{31, 40, 41, 1 << 31, math.MaxInt, 0, -1, math.MinInt} {
+			if _, err := s.Draw(size); err == nil {
+				t.Errorf("%v: drew %d of the 30 records left", relation, size)
+			}
 		}
 	}
 }

@@ -64,6 +64,9 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	if len(s.cohorts.ends) > 0 && s.cohorts.declared == nil {
 		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: this session has drawn by number already", p)
 	}
+	if len(s.cohorts.ends) >= account.MaxCohort {
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: there are %d cohorts already", p, account.MaxCohort)
+	}
 	if s.cohorts.order == nil {
 		s.cohorts.order = s.rows()
 		s.cohorts.unjoined = s.declared

@@ -221,7 +221,7 @@ func TestFaultyRecordsContributeZero(t *testing.T) {
 			terms := q.Terms()
 			elsewhere := 0.
 			if b := terms[0].Ball(); terms[0].Kind() == query.Value {
-				elsewhere = min(max(0, b.Centre-b.Radius), b.Centre+b.Radius)
+				elsewhere = terms[0].Weight() * min(max(0, b.Centre-b.Radius), b.Centre+b.Radius)
 			}
 			got := answer(t, whole, question(t, q.Charge(), terms...))
 			want := answer(t, part, question(t, q.Charge(), over(part.All(), terms)...))

@@ -29,6 +29,9 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, k loss.Constan
 		"mix":        question(t, charge, query.GradientAt(c, w, l0).Weighted(.2), far.Weighted(.8)),
 		"value":      question(t, charge, query.ValueAt(c, w, math.Ln2, .5)),
 		"norm":       question(t, charge, query.NormAt(c, w, l0, nil)),
+		// Weights above 1 lift the sensitivity as they lift the sum.
+		"heavy":       question(t, charge, query.GradientAt(c, w, l0).Weighted(1.5), far.Weighted(6)),
+		"heavy value": question(t, charge, query.ValueAt(c, w, math.Ln2, .5).Weighted(2.5)),
 	}
 }
 

@@ -115,6 +115,8 @@ func TestExactMean(t *testing.T) {
 			func(j int) float64 {
 				return .3*wantGradient[j] + .7*wantDifference[j]
 			}},
+		"heavy mix": {question(t, 1, query.GradientAt(all, w, 1).Weighted(3), query.DifferenceByCurvature(all, w, prev, 0, .25).Weighted(5)),
+			func(j int) float64 { return 3*wantGradient[j] + 5*wantDifference[j] }},
 	} {
 		got, err := s.Ask(context.Background(), c.q)
 		if err != nil {

@@ -1,0 +1,90 @@
+package account
+
+import (
+	"math"
+	"testing"
+)
+
+// TestImpossibleCohorts: no event of any kind is about a cohort beyond those that
+// a session can give out: the largest is admitted, the next one is not.
+func TestImpossibleCohorts(t *testing.T) {
+	l := NewLedger(mustBudget(t, 8, 1e-3))
+	for id, possible := range map[uint64]bool{1: true, MaxCohort: true, MaxCohort + 1: false, 1 << 32: false, 1 << 63: false, math.MaxUint64: false} {
+		gaussian, err := GaussianEvent("gradient", id, 1, 1e3)
+		if (err == nil) != possible {
+			t.Errorf("cohort %d: gaussian: %v", id, err)
+		}
+		if _, err := StabilityEvent("stable sgd", "logistic", id, 1, 1e3); (err == nil) != possible {
+			t.Errorf("cohort %d: by stability: %v", id, err)
+		}
+		if _, err := SelectionEvent("selection", id, .01); (err == nil) != possible {
+			t.Errorf("cohort %d: selection: %v", id, err)
+		}
+		gaussian = Event{Kind: Gaussian, Cohort: id, Sensitivity: 1, Sigma: 1e3, Charge: 1}
+		if err := l.Reserve(gaussian); (err == nil) != possible {
+			t.Errorf("cohort %d: reserved: %v", id, err)
+		}
+		if _, err := Total([]Event{gaussian}); (err == nil) != possible {
+			t.Errorf("cohort %d: verified: %v", id, err)
+		}
+	}
+}
+
+// TestViewFollowsItsLedger: a view tells what the ledger does, then and later, and
+// the zero View that of an empty one.
+func TestViewFollowsItsLedger(t *testing.T) {
+	b := mustBudget(t, 8, 1e-3)
+	l := NewLedger(b)
+	v := l.View()
+	for i := range 3 {
+		if v.Len() != i || len(v.Events()) != i || v.Charged() != l.Charged() || v.Left(1) != l.Left(1) || v.Left(Everyone) != l.Left(Everyone) || v.Budget() != b || v.Schedule() != nil {
+			t.Errorf("after %d events the view says %d, %v charged", i, v.Len(), v.Charged())
+		}
+		if err := l.Reserve(mustEvent(t, uint64(i), 1, 1e3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var zero View
+	if zero.Len() != 0 || zero.Events() != nil || zero.Charged() != 0 || zero.Left(Everyone) != 0 || zero.Schedule() != nil {
+		t.Error("the zero View shows something")
+	}
+}
+
+// TestSchedulesAreKeptAsTheyWere: whatever is assigned to the schedule that was
+// followed, or to one that a ledger shows, the ledger counts by the first.
+func TestSchedulesAreKeptAsTheyWere(t *testing.T) {
+	b := mustBudget(t, 8, 1e-3)
+	held, err := NewSchedule(b, 0, SampledSteps{NoiseMultiplier: 4, Sampling: .1, Count: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := NewSchedule(b, 0, SampledSteps{NoiseMultiplier: 5, Sampling: .2, Count: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLedger(b)
+	if err := l.Follow(held); err != nil {
+		t.Fatal(err)
+	}
+	want := held.Steps()
+	*held, *l.Schedule(), *l.View().Schedule() = *other, *other, Schedule{}
+	clear(l.Schedule().Steps())
+	for _, s := range []*Schedule{l.Schedule(), l.View().Schedule()} {
+		if got := s.Steps(); len(got) != 1 || got[0] != want[0] || s.Len() != 2 {
+			t.Errorf("the ledger shows %+v, want %+v", got, want)
+		}
+	}
+	for sampling, admitted := range map[float64]bool{.1: true, .2: false} {
+		e, err := SampledEvent("gradient", sampling, 1, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Reserve(e); (err == nil) != admitted {
+			t.Errorf("sampling %v: %v", sampling, err)
+		}
+	}
+	var zero Schedule
+	if l := NewLedger(b); l.Follow(&zero) == nil || l.Follow(nil) == nil || zero.Len() != 0 || zero.Steps() != nil {
+		t.Error("the zero Schedule has steps")
+	}
+}

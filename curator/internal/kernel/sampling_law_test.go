@@ -1,0 +1,156 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+)
+
+// joins says of each draw which records are in it.
+type joins [][]bool
+
+func joined(n int, members []int32) []bool {
+	in := make([]bool, n)
+	for _, i := range members {
+		in[i] = true
+	}
+	return in
+}
+
+// poisson demands that every record joins every draw by its own coin of
+// probability p: how often each record joins, any two records together, a record
+// in draws that are any distance apart, and how the sizes spread. All are sums of
+// independent (or, between draws, uncorrelated) bounded terms of known variance;
+// 7 deviations leave less than 1e-11 each, the skewness at these counts included,
+// and there are fewer than 2000: a false failure has a probability below 1e-7.
+// Taking turns, a fixed size and epochs that are shuffled keep the first of these
+// and break one of the others.
+func poisson(t *testing.T, name string, x joins, p float64, apart []int) {
+	t.Helper()
+	draws, n := float64(len(x)), len(x[0])
+	v := p * (1 - p)
+	check := func(what string, sum, variance float64) {
+		if math.Abs(sum) > 7*math.Sqrt(variance) {
+			t.Errorf("%s: %s: off by %.1f deviations", name, what, sum/math.Sqrt(variance))
+		}
+	}
+	centred := func(in bool) float64 {
+		if in {
+			return 1 - p
+		}
+		return -p
+	}
+	for i := range n {
+		var own float64
+		for _, in := range x {
+			own += centred(in[i])
+		}
+		check(fmt.Sprint("joins of record ", i), own, draws*v)
+		for j := range i {
+			var both float64
+			for _, in := range x {
+				both += centred(in[i]) * centred(in[j])
+			}
+			check(fmt.Sprint("records ", i, " and ", j), both, draws*v*v)
+		}
+	}
+	for _, lag := range apart {
+		var again float64
+		for k := lag; k < len(x); k++ {
+			for i := range n {
+				again += centred(x[k][i]) * centred(x[k-lag][i])
+			}
+		}
+		check(fmt.Sprint("draws ", lag, " apart"), again, (draws-float64(lag))*float64(n)*v*v)
+	}
+	var spread float64
+	for _, in := range x {
+		var size float64
+		for _, b := range in {
+			size += centred(b)
+		}
+		spread += size*size - float64(n)*v
+	}
+	// The fourth cumulant of a coin is v(1 - 6v), that of a size n times it.
+	check("variance of sizes", spread, draws*(2*float64(n*n)*v*v+float64(n)*v*(1-6*v)))
+}
+
+// TestSamplesArePoisson: the samples of a schedule.
+func TestSamplesArePoisson(t *testing.T) {
+	const n, draws, p = 20, 8000, .25
+	b := budget(t, 8, 1e-3, account.ReplaceOne)
+	records := make([]record, n)
+	for i := range records {
+		records[i] = record{[]float32{1}, 1, true}
+	}
+	s := open(t, records, parse(t, "logistic"), b, nil)
+	if err := s.Follow(schedule(t, b, account.SampledSteps{NoiseMultiplier: 60, Sampling: p, Count: draws})); err != nil {
+		t.Fatal(err)
+	}
+	x := make(joins, draws)
+	for k := range x {
+		if _, err := s.Sample(); err != nil {
+			t.Fatal(err)
+		}
+		x[k] = joined(n, s.sample.members)
+	}
+	poisson(t, "samples", x, p, []int{1, 2, 3, 4, 5, 7, 8, n - 1, n, n + 1, draws / 2})
+}
+
+// TestCohortsByCoinsArePoisson: the first of the cohorts that records join by
+// coins, and among those left the second.
+func TestCohortsByCoinsArePoisson(t *testing.T) {
+	const n, draws, p, second = 12, 6000, .3, .5
+	coins := coin.Simulated([32]byte{3})
+	first, later := make(joins, draws), make(joins, draws)
+	for k := range first {
+		c := cohorts{order: numbers(n), unjoined: n}
+		c.join(p, coins)
+		first[k] = joined(n, c.order[:c.ends[0]])
+		c.join(second, coins)
+		later[k] = joined(n, c.order[c.ends[0]:c.ends[1]])
+		for i := range n {
+			if first[k][i] && later[k][i] {
+				t.Fatalf("record %d is in two cohorts", i)
+			}
+		}
+	}
+	poisson(t, "first cohort", first, p, []int{1, 2, n})
+	poisson(t, "second cohort", later, (1-p)*second, []int{1, 2, n})
+}
+
+// TestDrawsAreShuffles: cohorts drawn by number are equally likely to be any
+// records in any order, which passes of SGD rely on: all 120 ways to draw one,
+// three and then one of five. Each is counted within 6.5 deviations: a false
+// failure has a probability below 120 e-10.
+func TestDrawsAreShuffles(t *testing.T) {
+	const n, draws, ways = 5, 60000, 120
+	coins := coin.Simulated([32]byte{4})
+	count := map[string]float64{}
+	for range draws {
+		c := cohorts{order: numbers(n)}
+		for _, size := range []int{1, 3, 1} {
+			c.draw(size, coins)
+		}
+		count[fmt.Sprint(c.order)]++
+	}
+	if len(count) != ways {
+		t.Errorf("%d orders, want %d", len(count), ways)
+	}
+	for order, k := range count {
+		if math.Abs(k-draws/ways) > 6.5*math.Sqrt(draws/ways) {
+			t.Errorf("%s was drawn %v times, want about %d", order, k, draws/ways)
+		}
+	}
+}
+
+func numbers(n int) []int32 {
+	v := make([]int32, n)
+	for i := range v {
+		v[i] = int32(i)
+	}
+	return v
+}
