@@ -13,7 +13,7 @@ func TestEventsHaveTheLedgersRelation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schedule, err := NewSchedule(b, b.Mu()/2, SampledSteps{NoiseMultiplier: 200, Sampling: .25, Count: 4})
+		schedule, err := NewSchedule(t.Context(), b, b.Mu()/2, SampledSteps{NoiseMultiplier: 200, Sampling: .25, Count: 4})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,11 +54,11 @@ func TestViewFollowsItsLedger(t *testing.T) {
 // followed, or to one that a ledger shows, the ledger counts by the first.
 func TestSchedulesAreKeptAsTheyWere(t *testing.T) {
 	b := mustBudget(t, 8, 1e-3)
-	held, err := NewSchedule(b, 0, SampledSteps{NoiseMultiplier: 4, Sampling: .1, Count: 2})
+	held, err := NewSchedule(t.Context(), b, 0, SampledSteps{NoiseMultiplier: 4, Sampling: .1, Count: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := NewSchedule(b, 0, SampledSteps{NoiseMultiplier: 5, Sampling: .2, Count: 3})
+	other, err := NewSchedule(t.Context(), b, 0, SampledSteps{NoiseMultiplier: 5, Sampling: .2, Count: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func profile(mu, epsilon float64) float64 {
 
 func read(t *testing.T, f folder) *Fit {
 	t.Helper()
-	fit, err := ReadFit(f.write(t))
+	fit, err := ReadFit(t.Context(), f.write(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestCostInNumbers(t *testing.T) {
 	f.complete = false
 	f.ledger = entries(f.budget, "x.csv", "x.csv", "x.csv")
 	fit := read(t, f)
-	a, err := fit.attack()
+	a, err := fit.attack(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
