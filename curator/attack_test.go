@@ -305,7 +305,7 @@ func rescheduled(t *testing.T, overwrite func(held, shown *account.Schedule, oth
 	c := config(t, write(t, "people.csv", people))
 	steps := account.SampledSteps{NoiseMultiplier: 20, Sampling: .1, Count: 2}
 	held := must[*account.Schedule](t)(account.NewSchedule(t.Context(), c.Budget, 0, steps))
-	weak := must[*account.Schedule](t)(account.NewSchedule(big(t), 0, account.SampledSteps{NoiseMultiplier: .5, Sampling: 1, Count: 3}))
+	weak := must[*account.Schedule](t)(account.NewSchedule(t.Context(), big(t), 0, account.SampledSteps{NoiseMultiplier: .5, Sampling: 1, Count: 3}))
 	s := must[*curator.Session](t)(curator.Open(context.Background(), c))
 	if err := s.Follow(held); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -92,13 +91,17 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 		at[name] = i
 	}
 	need := s.needed(labelled)
+	needed := make(map[string]bool, len(need))
+	for _, name := range need {
+		needed[name] = true
+	}
 	for _, name := range need {
 		if _, found := at[name]; !found {
 			return nil, fmt.Errorf("dataset: column %q of the schema is not in the table's header (its first row)", name)
 		}
 	}
 	for _, i := range repeated {
-		if labelled || slices.Contains(need, strings.TrimSpace(header[i])) {
+		if labelled || needed[strings.TrimSpace(header[i])] {
 			return nil, fmt.Errorf("dataset: %s appears twice in the table's header", place(header, i))
 		}
 	}
@@ -107,7 +110,7 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 	}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
-		if _, listed := s.column(name); listed || name == s.target.Column {
+		if needed[name] { // all columns of the schema and its target
 			continue
 		}
 		if name == "" {

@@ -105,7 +105,7 @@ func TestCostInNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := fit.cost(a)
+	s := fit.cost(t.Context(), a)
 	mu := root(1e-3, 5, func(mu float64) float64 { return profile(mu, 1) - 1e-6 })
 	e := f.events[0]
 	charged := 20 * math.Pow(e.Sensitivity/e.Sigma, 2)

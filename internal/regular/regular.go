@@ -59,13 +59,17 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	// One byte more tells a file that is too large, also one that still grows.
+	large := &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is larger than %d bytes", most)}
+	if info, err := file.Stat(); err == nil && info.Size() > most {
+		return nil, large
+	}
+	// One byte more tells a file that has grown since, or tells no size.
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(text)) > most {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is larger than %d bytes", most)}
+		return nil, large
 	}
 	return text, nil
 }

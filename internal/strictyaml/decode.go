@@ -102,7 +102,7 @@ func Decode(text []byte, into any) error {
 	if err := conform(root, shape); err != nil {
 		return err
 	}
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.AllowDuplicateMapKey())
 	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
 		// What conform does not look for, worded by nobody who knows what may be
 		// shown.
