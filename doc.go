@@ -38,6 +38,12 @@
 // machine's memory, and it does not measure time at a resolution that tells
 // rows apart.
 //
+// It may crash the program, and sees what the system keeps of that: the command
+// leaves no traceback and no core. A Go program that embeds package curator must
+// see to the same, by package silence, first in its main function; and must not
+// log recovered panics or stacks, serve profiles, or offer other ways to look at
+// its goroutines.
+//
 // # Out of scope
 //
 // Several rows of one person (the privacy unit is a row), timing and other side

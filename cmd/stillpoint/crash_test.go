@@ -132,3 +132,24 @@ func TestPanicsShowNothing(t *testing.T) {
 		t.Errorf("wrote %q: must start with %q", out, want)
 	}
 }
+
+// What the runtime says of itself goes where its tracebacks go, in the command as
+// it is built: nowhere.
+func TestCommandIsSilent(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"people.csv": people(20_000, 1), "people.yaml": peopleYAML})
+	for program, silent := range map[string]bool{"stillpoint": true, "loud": false} {
+		c := exec.Command(program, "fit", "people.yaml")
+		c.Dir = dir
+		c.Env = append(os.Environ(), "GOTRACEBACK=crash", "GODEBUG=gctrace=1,schedtrace=5,scheddetail=1")
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", program, err, out)
+		}
+		// Before main there are no rows.
+		_, after, _ := bytes.Cut(out, []byte("reading "))
+		if heard := bytes.Contains(after, []byte("SCHED")) || bytes.Contains(after, []byte("gc ")); heard == silent {
+			t.Errorf("%s: silent is %v: must be %v: %.2000s", program, !heard, silent, out)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,6 +62,11 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 	if _, err := Read(at("missing"), 5); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v: must be %v", err, fs.ErrNotExist)
+	}
+	if runtime.GOOS == "linux" { // where a file may tell no size
+		if text, err := Read("/proc/self/status", 5); text != nil || err == nil || !strings.Contains(err.Error(), "is larger than 5 bytes") {
+			t.Errorf("a file that tells no size: %d bytes, error %v", len(text), err)
+		}
 	}
 	// One that takes a file's place between the look and the opening is neither
 	// waited for.

@@ -37,7 +37,7 @@ func shallow(text []byte) error {
 				return fmt.Errorf("has more than %d parts", mostTokens)
 			}
 			if rule := d.after(t); rule != "" {
-				return fmt.Errorf("line %d: %s", t.Position.Line, rule)
+				return fault(t, "%s", rule)
 			}
 		}
 		if errors.Is(err, io.EOF) { // other errors are for the parser to word
@@ -63,7 +63,7 @@ func (d *depth) after(t *token.Token) string {
 	d.last = t
 	switch t.Type {
 	case token.AnchorType, token.AliasType, token.MergeKeyType:
-		return "anchors and aliases are not allowed"
+		return "anchors, aliases and tags are not taken"
 	case token.SequenceStartType, token.MappingStartType:
 		d.brackets++
 	case token.SequenceEndType, token.MappingEndType:

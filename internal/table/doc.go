@@ -21,12 +21,24 @@
 //     the record up to the end of that line. The next line starts a new one.
 //   - A quoted field may span lines. A quote that is opened and not closed
 //     therefore takes in the following lines up to the next quote, and without
-//     one the whole rest of the file, as one malformed row. What counts as a
+//     one up to 16 MiB of the rest of the file, as one malformed row. What counts as a
 //     row is settled by this rule before any privacy guarantee applies:
 //     guarantees speak of replacing one parsed row, not one line of text.
 //     Tables whose free text may hold stray quotes should be written by a
 //     program that escapes them.
 //
-// A record with too many or too few cells is returned as it is. A record is held
-// in memory whole, however long.
+//   - A record of more than 16 MiB, line ends and quotes included, is malformed
+//     and ends with the line that makes it too long: neither a quote that is not
+//     closed nor a line without end takes more memory than that. Its own bytes
+//     alone decide it.
+//
+// A record with too few cells is returned as it is, one with too many with one
+// cell more than the header has.
+//
+// # What a table is
+//
+// A table is a regular file. When its end is reached it must be the file it was
+// when it was opened: the same size, time of modification and inode behind the
+// same name. One that changed is refused, since rows of two states are a table of
+// neither.
 package table

@@ -123,6 +123,21 @@ func TestMemoryIsThatOfOneRecord(t *testing.T) {
 	}
 }
 
+// In a table such a record is a malformed row, as silent as any other.
+func TestLongRecordIsAMalformedRow(t *testing.T) {
+	for _, long := range []string{strings.Repeat("x", 2*mostRecord) + ",y", `"` + strings.Repeat("x", mostRecord), strings.Repeat("x,", mostRecord/2) + "y"} {
+		_, rows, err := drain(write(t, "t.csv", []byte("a,b\n1,2\n"+long+"\n3,4\n")))
+		if diff := cmp.Diff([][]string{{"1", "2"}, nil, {"3", "4"}}, rows); err != nil || diff != "" {
+			t.Errorf("error %v, rows (-want +got):\n%.1000s", err, diff)
+		}
+	}
+	// Cells beyond what tells that there are too many are not kept.
+	_, rows, err := drain(write(t, "t.csv", []byte("a,b\n1,2,3,4,5\n")))
+	if diff := cmp.Diff([][]string{{"1", "2", "3"}}, rows); err != nil || diff != "" {
+		t.Errorf("error %v, rows (-want +got):\n%s", err, diff)
+	}
+}
+
 // A header that does not end is an error that names the rule.
 func TestLongHeader(t *testing.T) {
 	for _, start := range []string{"", `"`, "a,b\r"} {
