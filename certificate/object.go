@@ -154,11 +154,26 @@ func typeName(into any) string {
 	return "a string"
 }
 
+// mostPath is how much of a field's path errors tell, in bytes. Keys may be long
+// and nesting deep, and paths are made for all values of a file.
+const mostPath = 200
+
 func join(field, key string) string {
-	if field == "" {
+	if len(key) > mostPath {
+		key = key[:mostPath] + "..."
+	}
+	switch {
+	case field == "":
 		return key
+	case len(field) > mostPath:
+		return field
 	}
 	return field + "." + key
 }
 
-func item(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
+func item(field string, i int) string {
+	if len(field) > mostPath {
+		return field
+	}
+	return field + "[" + strconv.Itoa(i) + "]"
+}

@@ -50,7 +50,7 @@ func checkValue(field string, decoder *json.Decoder) error {
 				return fmt.Errorf("%s: must be JSON: %w", field, err)
 			}
 			key := token.(string) // the decoder takes nothing else for a key
-			child := strings.TrimPrefix(field+"."+printable.Text(key), ".")
+			child := below(field, "."+printable.Text(key))
 			if seen[fold(key)] {
 				return fmt.Errorf("%s: is given twice", child)
 			}
@@ -61,7 +61,7 @@ func checkValue(field string, decoder *json.Decoder) error {
 		}
 	case json.Delim('['):
 		for i := 0; decoder.More(); i++ {
-			if err := checkValue(field+"["+strconv.Itoa(i)+"]", decoder); err != nil {
+			if err := checkValue(below(field, "["+strconv.Itoa(i)+"]"), decoder); err != nil {
 				return err
 			}
 		}
@@ -72,6 +72,21 @@ func checkValue(field string, decoder *json.Decoder) error {
 		return fmt.Errorf("%s: must be JSON: %w", field, err)
 	}
 	return nil
+}
+
+// mostPath is how much of a field's path errors tell, in bytes. Keys may be long
+// and nesting deep, and paths are made for all values of a file.
+const mostPath = 200
+
+// below is the path of a field's part.
+func below(field, part string) string {
+	if len(part) > mostPath {
+		part = part[:mostPath] + "..."
+	}
+	if len(field) > mostPath {
+		return field
+	}
+	return strings.TrimPrefix(field+part, ".")
 }
 
 // fold maps keys that package json takes for the same to the same.
