@@ -21,6 +21,9 @@ const Document = 64 << 20
 // Open opens a regular file. Errors are [fs.PathError].
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
+	if fault := (*fs.PathError)(nil); errors.As(err, &fault) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fault.Err}
+	}
 	if err != nil {
 		return nil, err
 	}
