@@ -30,10 +30,10 @@ var crashing = map[string]func(number uint64, word string){
 	"panic of panic":  func(_ uint64, word string) { defer func() { panic(recover()) }(); panic(word) },
 	"panic elsewhere": func(_ uint64, word string) { go panic(word); select {} },
 	"nil":             func(number uint64, _ string) { dereference(number, nil) },
-	"division":        func(number uint64, _ string) { divide(number, 0) },
+	"division":        func(number uint64, _ string) { sink = divide(number, 0) },
 	"index":           func(number uint64, _ string) { _ = []int{1}[number] },
-	"closed channel":  func(number uint64, _ string) { send(number, nil) },
-	"stack overflow":  func(number uint64, _ string) { debug.SetMaxStack(1 << 16); deepen(number) },
+	"closed channel":  func(number uint64, _ string) { send(number) },
+	"stack overflow":  func(number uint64, _ string) { debug.SetMaxStack(1 << 16); sink = deepen(number) },
 	"memory":          func(number uint64, _ string) { exhaust(number) },
 	"map writes":      func(number uint64, _ string) { race(number) },
 	"unlock":          func(number uint64, _ string) { unlock(number) },
@@ -57,6 +57,8 @@ func init() {
 	}
 }
 
+var sink uint64
+
 //go:noinline
 func dereference(number uint64, p *uint64) { *p = number }
 
@@ -64,14 +66,19 @@ func dereference(number uint64, p *uint64) { *p = number }
 func divide(number, by uint64) uint64 { return number / by }
 
 //go:noinline
-func send(number uint64, c chan uint64) {
-	c = make(chan uint64)
+func send(number uint64) {
+	c := make(chan uint64)
 	close(c)
 	c <- number
 }
 
 //go:noinline
-func deepen(number uint64) uint64 { return deepen(number) + 1 }
+func deepen(number uint64) uint64 {
+	if number == 0 {
+		return 0
+	}
+	return deepen(number) + 1
+}
 
 //go:noinline
 func exhaust(number uint64) {
