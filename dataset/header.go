@@ -18,9 +18,10 @@ const longestName = 100
 //
 //   - is empty (but for the first, which many programs leave to the numbers of
 //     the rows) or the same as another;
-//   - is a number, a date, a time or a code: it holds no letter, five digits or
-//     more, or more digits than letters unless it is letters with up to four
-//     digits after them (x10, income_2019);
+//   - is a number, an amount, a date, a time or a code: it holds no letter, five
+//     digits or more, or more digits than letters unless it is letters with up to
+//     four digits after them (x10, income_2019); or it begins with digits that no
+//     word of four letters follows at once (1stFlrSF);
 //   - is an address of mail or the web, or one of the words that tables use for
 //     truth and for missing values;
 //   - is longer than 100 characters or holds a control character, a line end for
@@ -74,6 +75,11 @@ func looksLikeName(s string) bool {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(s)
+	if unicode.IsNumber(first) { // 1stFlrSF, not 12 EUR
+		rest := strings.TrimLeftFunc(s, unicode.IsNumber)
+		next, _ := utf8.DecodeRuneInString(rest)
+		return letters >= 4 && letters > digits && unicode.IsLetter(next)
+	}
 	return digits <= letters || !after && (unicode.IsLetter(first) || first == '_')
 }
 
