@@ -40,6 +40,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"damage":    damage,
 	"head":      headTo,
 	"lines":     lines,
+	"returns":   returns,
 }
 
 func check(ts *testscript.TestScript, ok bool, format string, args ...any) {
@@ -198,6 +199,13 @@ func ledgerHas(ts *testscript.TestScript, neg bool, args []string) {
 		got = append(got, e.Entry)
 	}
 	check(ts, slices.Equal(got, args[1:]), "%s: entries %q", args[0], got)
+}
+
+// returns FILE makes the lines of a file end in CR alone.
+func returns(ts *testscript.TestScript, neg bool, args []string) {
+	check(ts, !neg && len(args) == 1, "usage: returns FILE")
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
 }
 
 // replace FILE OLD NEW replaces the one OLD in a file; \n stands for a newline.
