@@ -30,6 +30,12 @@
 // mechanism. Package account holds the arithmetic of charges, package curator
 // the wall around the records, docs/exactness.md the derivation.
 //
+// A row filter is only on a column declared public, whose value everybody may
+// know for every row, and is part of the guarantee: neighbouring tables then
+// differ in one row that passes the filter in both, and the number of such rows
+// is what replace-one makes public. A malformed row passes every filter
+// (dataset.Filter says why). Rows that do not pass are not used at all.
+//
 // # The adversary
 //
 // The adversary knows every record but one, the configuration, the code and

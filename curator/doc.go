@@ -38,5 +38,8 @@
 // data file name the file and the rule it breaks, never a line, a cell or a count;
 // a faulty record (malformed, not a number, without a target) is silent and
 // contributes zero, whatever is asked. The number of rows is public under
-// replace-one. No table may have more than 2^31 - 1 rows.
+// replace-one. A row that its public column filters out is no record at all; a
+// malformed row passes every filter and is a faulty record (dataset.Filter), so
+// that no cell but the public one decides whether a well-formed row counts. No
+// table may have more than 2^31 - 1 rows.
 package curator

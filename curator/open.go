@@ -71,6 +71,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 
 // Count returns the number of rows of a table that its schema's public filter
 // keeps: the n that replace-one makes public. It reads nothing else of them.
+// Tables that differ in one row which passes the filter in both agree on it.
 func Count(ctx context.Context, path string, s *dataset.Schema) (int, error) {
 	n := 0
 	err := each(ctx, path, s, func(*dataset.Map, []string) { n++ })

@@ -13,14 +13,19 @@
 //	    capital_gain: {number: [0, 99999], transform: log1p}
 //	    workclass:    {category: [Private, Federal-gov, State-gov]}
 //	    fnlwgt:       ignore
-//	    split:        ignore
+//	    split:        {public: [train, test]}         # known of every row; not a feature
 //	  target: {column: income, classes: ["0", "1"]}   # negative class first
-//	  where: split=train              # optional: only rows with this cell
+//	  where: split=train              # optional: only rows with this cell of a public column
 //	  missing: ["", NA, "?"]          # optional: cells that mean missing
 //
 // or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is
 // taken as it is written: classes: [0, 1] and classes: ["0", "1"] are the same.
 // Every column of the table appears in columns or is the target.
+//
+// A public column is one whose cell is known of every row to everybody, such as a
+// division drawn beforehand; it is no feature, and the only kind of column that a
+// row filter may be on. [Filter] says which rows pass, and what that means for
+// neighbouring tables.
 //
 // # The row map
 //

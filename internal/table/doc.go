@@ -4,7 +4,8 @@
 // A table is UTF-8 text with commas between fields, quoting as in RFC 4180,
 // lines ended by LF or CRLF, and a header row. A byte order mark at its start
 // and white space before a field are dropped; empty lines are skipped, so that
-// an empty cell alone on its line needs quotes.
+// an empty cell alone on its line needs quotes. A header row with a CR in it is
+// refused: where lines end in CR alone, it is the whole file.
 //
 // # What a fault may say
 //
