@@ -21,6 +21,12 @@ func TestKeepLooksAtThePublicCellOnly(t *testing.T) {
 		maps[value] = mustBind(t, f, peopleHeader...)
 	}
 	at := slices.Index(peopleHeader, "split")
+	for _, near := range []string{"trains", "Train", "trai", "", "other", "train=", "tr ain"} {
+		cells := []string{near, "1", "7", "1", "state", "x"}
+		if maps["train"].Keep(cells) || maps["test"].Keep(cells) {
+			t.Errorf("split %q passes a filter", near)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		public := rapid.OneOf(rapid.SampledFrom([]string{"train", "test", " train\t", "Train", "trains", "", "?", "other", "valid"}), anyCell(s)).Draw(t, "public")
 		cells := rapid.SliceOfN(anyCell(s), len(peopleHeader), len(peopleHeader)).Draw(t, "cells")
