@@ -161,7 +161,7 @@ func TestEarlierFits(t *testing.T) {
 	if strings.Contains(text, "2031-02-02") {
 		t.Error("another table's reservation is listed")
 	}
-	f.ledger += strings.Replace(entries(budget(t, account.AddOrRemove), "/d/people.csv"), `"fit":1`, `"fit":9`, 2)
+	f.ledger += strings.Replace(entries(budget(t, account.AddOrRemove), "/d/people.csv"), `"fit":1`, `"fit":4`, 2)
 	text, _ = fitPage(t, f.write(t))
 	has(t, text, "fitted 3 times, under relations that do not compose")
 }
@@ -188,6 +188,8 @@ func TestRefusesWhatDoesNotVerify(t *testing.T) {
 		{modelFile, `"complete":true`, `"complete":false`, certificate.ErrModel},
 		{ledgerFile, `"reserved"`, `"opened"`, nil},
 		{ledgerFile, `"mu":`, `"mu":-`, nil},
+		{ledgerFile, `"mu":`, `"mu":9,"mu":`, nil},
+		{ledgerFile, `"fit":1`, `"fit":2`, nil},
 		{ledgerFile, `{"time"`, `time`, nil},
 	} {
 		dir := f.write(t)

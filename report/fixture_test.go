@@ -161,8 +161,12 @@ func entries(b account.Budget, data ...string) string {
 	for i, d := range data {
 		name, _ := json.Marshal(d)
 		for _, entry := range []string{"reserved", "settled"} {
-			fmt.Fprintf(&s, `{"time":"2031-02-0%dT03:04:05Z","entry":%q,"fit":%d,"data":%s,"algorithm":"gd","relation":%q,"epsilon":%v,"delta":%v,"mu":%v,"charged":%v}`+"\n",
-				i+1, entry, i+1, name, b.Relation(), b.Epsilon(), b.Delta(), b.Mu(), b.Charge())
+			charged := ""
+			if entry == "settled" {
+				charged = fmt.Sprintf(`,"charged":%v`, b.Charge())
+			}
+			fmt.Fprintf(&s, `{"time":"2031-02-0%dT03:04:05Z","entry":%q,"fit":%d,"data":%s,"algorithm":"gd","relation":%q,"epsilon":%v,"delta":%v,"mu":%v%s}`+"\n",
+				i+1, entry, i+1, name, b.Relation(), b.Epsilon(), b.Delta(), b.Mu(), charged)
 		}
 	}
 	return s.String()

@@ -1,15 +1,13 @@
 package report
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
 // Reservation is a fit in a folder's ledger: a budget that was set aside before
@@ -31,39 +29,23 @@ type Reservation struct {
 }
 
 // ParseLedger reads the lines of a ledger file. A last line cut short is an
-// unfinished entry under which nothing was released.
+// unfinished entry under which nothing was released; any other that is no entry
+// is an error.
 func ParseLedger(text []byte) ([]Reservation, error) {
-	var list []Reservation
-	at := make(map[int]int) // fit: index in list
-	for n := 1; len(text) > 0; n++ {
-		line, rest, whole := bytes.Cut(text, []byte{'\n'})
-		text = rest
-		var e struct {
-			Entry string
-			Reservation
+	entries, err := ledgerfile.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("report: ledger: %w", err)
+	}
+	var list []Reservation // by fit, which are numbered from 1
+	for _, e := range entries {
+		if e.Entry != ledgerfile.Reserved {
+			list[e.Fit-1].Outcome, list[e.Fit-1].Charged = e.Entry, e.Charged
+			continue
 		}
-		if err := json.Unmarshal(line, &e); err != nil {
-			if !whole {
-				break
-			}
-			return nil, fmt.Errorf("report: ledger: line %d: must be a JSON entry", n)
-		}
-		i, known := at[e.Fit]
-		switch {
-		case e.Entry == "reserved" && !known:
-			for _, v := range []float64{e.Epsilon, e.Delta, e.Mu} {
-				if !(v >= 0) || math.IsInf(v, 0) {
-					return nil, fmt.Errorf("report: ledger: line %d: budget %v: must be finite and >= 0", n, v)
-				}
-			}
-			at[e.Fit] = len(list)
-			e.Outcome, e.Charged = "", 0
-			list = append(list, e.Reservation)
-		case (e.Entry == "settled" || e.Entry == "interrupted") && known && finite(e.Charged):
-			list[i].Outcome, list[i].Charged = e.Entry, e.Charged
-		default:
-			return nil, fmt.Errorf("report: ledger: line %d: entry %q of fit %d: must be a reservation or the end of one", n, e.Entry, e.Fit)
-		}
+		list = append(list, Reservation{
+			Time: e.Time, Fit: e.Fit, Data: e.Data, Algorithm: e.Algorithm, Relation: e.Relation,
+			Epsilon: e.Epsilon, Delta: e.Delta, Mu: e.Mu, Schedule: e.Schedule,
+		})
 	}
 	return list, nil
 }

@@ -12,7 +12,7 @@ import (
 // budgets' mu beside them states each fit twice.
 func TestSampledFitsCostTheirSchedules(t *testing.T) {
 	const multiplier, sampling, steps, delta = 3., .1, 40, 1e-6
-	line := `{"entry":"reserved","fit":N,"data":"/d/people.csv","relation":"add-or-remove","epsilon":1,"delta":1e-6,"mu":0.2367,"schedule":[{"noise_multiplier":3,"sampling":0.1,"count":40}]}` + "\n"
+	line := `{"time":"2031-02-01T03:04:05Z","entry":"reserved","fit":N,"data":"/d/people.csv","algorithm":"dp-sgd","relation":"add-or-remove","epsilon":1,"delta":1e-6,"mu":0.2367043806634357,"schedule":[{"noise_multiplier":3,"sampling":0.1,"count":40}]}` + "\n"
 	list, err := ParseLedger([]byte(strings.Replace(line, "N", "1", 1) + strings.Replace(line, "N", "2", 1)))
 	if err != nil {
 		t.Fatal(err)

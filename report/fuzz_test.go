@@ -1,0 +1,38 @@
+package report
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/certificate"
+)
+
+// FuzzPage: whoever can seal a certificate chooses its plan, and whoever can
+// write in the folder its ledger. A page is made of them or an error, without a
+// panic.
+func FuzzPage(f *testing.F) {
+	folder := people(f, "p", 4)
+	f.Add(string(folder.algorithm.Plan), entries(folder.budget, "/d/people.csv"))
+	f.Add(`{"gradient_norms":[1e308,-1e308,0],"steps":-1,"clip":1e-320,"measured":{"loss":-1e300}}`, entries(folder.budget, "", "\u202e"))
+	f.Add(`{"citation":"<script>","effective_size":1e400}`, `{`)
+	f.Fuzz(func(t *testing.T, plan, ledger string) {
+		mine := folder
+		mine.algorithm.Plan, mine.ledger = []byte(plan), ledger
+		if _, err := certificate.New(certificate.Params{
+			Software: mine.software, Budget: mine.budget, Records: 1, Algorithm: mine.algorithm, Coins: certificate.Secret, Events: mine.events,
+		}); err != nil {
+			return // no certificate holds such a plan
+		}
+		fit, err := ReadFit(mine.write(t))
+		if err != nil {
+			return
+		}
+		page, err := fit.Page()
+		if err != nil {
+			return
+		}
+		if err := page.Render(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
