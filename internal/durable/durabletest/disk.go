@@ -301,3 +301,12 @@ func (d *Disk) Text(path string) (text string, ok bool) {
 	}
 	return string(d.now.nodes[id].data), true
 }
+
+// Tree returns the names and contents of all that is there.
+func (d *Disk) Tree() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var b strings.Builder
+	d.now.write(&b, root, ".")
+	return b.String()
+}

@@ -1,6 +1,7 @@
 package durabletest
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -210,4 +211,12 @@ func (i info) Mode() fs.FileMode {
 		return fs.ModeDir | 0o777
 	}
 	return 0o666
+}
+
+func (t *tree) write(b *strings.Builder, id int, path string) {
+	n := t.nodes[id]
+	fmt.Fprintf(b, "%s %q\n", path, n.data)
+	for _, name := range slices.Sorted(maps.Keys(n.names)) {
+		t.write(b, n.names[name], path+"/"+name)
+	}
 }
