@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -147,7 +148,7 @@ func (r *running) checkSaved(t *testing.T) {
 }
 
 // A killed fit leaves its whole reservation and no model, and counts from then
-// on.
+// on; what it had released is recovered.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	r := startSlow(t)
@@ -170,12 +171,13 @@ func TestKilled(t *testing.T) {
 	if o.code != 1 || !strings.Contains(o.stderr, "output out: holds an earlier fit (ledger.jsonl)") {
 		t.Errorf("%+v", o)
 	}
+	r.checkRecovered(t)
 	o = succeeds(t, r.dir, "fit", "people.yaml", "--out", "out", "--overwrite")
 	if want := "with 1 earlier fit of this table: epsilon 1.455 at delta 1e-06"; !strings.Contains(o.stdout, want) {
 		t.Errorf("the summary does not say %q:\n%s", want, o.stdout)
 	}
 	entries = ledgerEntries(t, r.out(""))
-	if len(entries) != 3 || entries[1].Entry != "reserved" || entries[1].Fit != 2 || entries[2].Entry != "settled" {
+	if len(entries) != 4 || entries[2].Entry != "reserved" || entries[2].Fit != 2 || entries[3].Entry != "settled" {
 		t.Errorf("ledger %+v", entries)
 	}
 	succeeds(t, r.dir, "verify", "out/certificate.json", "--model", "out/model.json")
@@ -238,5 +240,36 @@ func TestOneInterruptEndsAnything(t *testing.T) {
 				t.Errorf("%v: must end by the second signal: %s", state, r.messages())
 			}
 		})
+	}
+}
+
+// checkRecovered recovers a killed fit and demands of its files what an
+// interrupted fit's are, and at least the steps of which it had told.
+func (r *running) checkRecovered(t *testing.T) {
+	t.Helper()
+	o := succeeds(t, r.dir, "recover", "out")
+	if !strings.HasPrefix(o.stdout, "incomplete   fit 1 of out: the model is that of step ") || !strings.Contains(o.stdout, "the whole budget stays reserved") {
+		t.Errorf("recover says\n%s", o.stdout)
+	}
+	r.checkSaved(t)
+	told := 0
+	for _, line := range progressLine.FindAllString(r.messages(), -1) {
+		step, _, _ := strings.Cut(strings.TrimPrefix(line, "step "), " ")
+		n, err := strconv.Atoi(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = max(told, n)
+	}
+	report := decodeJSON(t, succeeds(t, r.dir, "verify", "out/certificate.json", "--json").stdout)
+	// Of a long run the events are journaled a 64th at a time.
+	if events := report["events"].(float64); told == 0 || events < float64(told)*63/64-1 {
+		t.Errorf("%v events recovered of %d steps told", events, told)
+	}
+	if entries, err := os.ReadDir(r.out("")); err != nil || len(entries) != 4 {
+		t.Errorf("%v are left, %v: must be model, certificate, ledger and lock", entries, err)
+	}
+	if o := stillpoint(t, r.dir, "recover", "out"); o.code != 1 || !strings.Contains(o.stderr, "nothing to recover") {
+		t.Errorf("recovered again: %+v", o)
 	}
 }
