@@ -76,6 +76,7 @@ var testLocal = map[string][]string{
 	"curator":          {"optimize"},
 	"model":            {},
 	"train":            {"internal/durable/durabletest"},
+	"internal/durable": {"internal/durable/durabletest"},
 	"audit":            {"audit/testdata/naive"},
 }
 

@@ -316,4 +316,3 @@ func FuzzJournal(f *testing.F) {
 		_, _, _ = told.head.files(run{weights: told.weights, events: told.events, conduct: conduct{Outline: told.head.Plan}})
 	})
 }
-

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,5 +44,48 @@ func TestAppend(t *testing.T) {
 	}
 	if Append(System{}, filepath.Join(path, "x"), []byte("line")) == nil {
 		t.Error("appended below a file")
+	}
+}
+
+// recorded is the real file system with a list of what was asked of it.
+type recorded struct {
+	System
+	ops []string
+}
+
+type recordedFile struct {
+	File
+	r *recorded
+}
+
+func (r *recorded) Create(path string, a Access) (File, error) {
+	r.ops = append(r.ops, "create")
+	f, err := r.System.Create(path, a)
+	return recordedFile{f, r}, err
+}
+
+func (r *recorded) Rename(from, to string) error {
+	r.ops = append(r.ops, "rename")
+	return r.System.Rename(from, to)
+}
+
+func (r *recorded) SyncFolder(path string) error {
+	r.ops = append(r.ops, "sync-folder")
+	return r.System.SyncFolder(path)
+}
+
+func (f recordedFile) Sync() error {
+	f.r.ops = append(f.r.ops, "sync")
+	return f.File.Sync()
+}
+
+// The content is on stable storage before it gets its name, and then the name is.
+func TestWriteFileSyncsInOrder(t *testing.T) {
+	r := new(recorded)
+	if err := writeFile(r, filepath.Join(t.TempDir(), "f"), []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(r.ops); got != "[create sync rename sync-folder]" {
+		t.Error(got)
 	}
 }
