@@ -23,11 +23,11 @@ func FuzzPage(f *testing.F) {
 		}); err != nil {
 			return // no certificate holds such a plan
 		}
-		fit, err := ReadFit(mine.write(t))
+		fit, err := ReadFit(t.Context(), mine.write(t))
 		if err != nil {
 			return
 		}
-		page, err := fit.Page()
+		page, err := fit.Page(t.Context())
 		if err != nil {
 			return
 		}
