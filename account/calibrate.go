@@ -21,22 +21,32 @@ const (
 )
 
 // private reports whether the events are (epsilon, delta)-DP for certain.
-func private(ctx context.Context, events []Composed, epsilon, delta float64) (bool, error) {
-	c, err := Compose(ctx, events, calibrationWidth)
+func private(e *effort, events []Composed, epsilon, delta float64) (ok bool, err error) {
+	c, err := Compose(e.ctx, events, calibrationWidth)
 	if err != nil {
 		return false, err
 	}
-	return c.within(ctx, epsilon, delta)
+	if !(e.left > 0) {
+		return false, errEffort
+	}
+	err = e.lend(effortAnswer, func(e *effort) error {
+		ok, err = c.within(e, epsilon, delta)
+		return err
+	})
+	return ok, err
 }
 
 // within asks private of the events that an argument gives.
-func within[T any](ctx context.Context, epsilon, delta float64, events func(T) ([]Composed, error)) func(T) (bool, error) {
+func within[T any](e *effort, epsilon, delta float64, events func(T) ([]Composed, error)) func(T) (bool, error) {
 	return func(x T) (bool, error) {
-		e, err := events(x)
+		if err := e.ctx.Err(); err != nil {
+			return false, err
+		}
+		list, err := events(x)
 		if err != nil {
 			return false, err
 		}
-		return private(ctx, e, epsilon, delta)
+		return private(e, list, epsilon, delta)
 	}
 }
 
@@ -53,10 +63,14 @@ func checkTarget(epsilon, delta float64) error {
 // scale any number of unlike mechanisms jointly; it must not become less
 // private as the multiplier grows.
 func CalibrateMultiplier(ctx context.Context, epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
+	return calibrateMultiplier(newEffort(ctx, effortSearch), epsilon, delta, events)
+}
+
+func calibrateMultiplier(e *effort, epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := within(ctx, epsilon, delta, events)
+	ok := within(e, epsilon, delta, events)
 	lo, hi := 1.0, 1.0
 	for {
 		fine, err := ok(hi)
@@ -124,7 +138,7 @@ func CalibrateCount(ctx context.Context, epsilon, delta float64, events func(n i
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := within(ctx, epsilon, delta, events)
+	ok := within(newEffort(ctx, effortSearch), epsilon, delta, events)
 	yes, no := 0, 1
 	for {
 		fine, err := ok(no)
@@ -164,7 +178,7 @@ func CalibrateSampling(ctx context.Context, epsilon, delta float64, events func(
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
-	ok := within(ctx, epsilon, delta, events)
+	ok := within(newEffort(ctx, effortSearch), epsilon, delta, events)
 	no, yes := 1.0, 1.0
 	for {
 		fine, err := ok(yes)

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -58,7 +59,10 @@ func Compose(ctx context.Context, events []Composed, width float64) (*Compositio
 	}
 	c := &Composition{goal: width}
 	index := make(map[string]int)
-	var charge dd // the sum of mu^2, each rounded up by at most 2^-50
+	// charge is the sum of mu^2, each rounded up by at most 2^-50; lower that of
+	// what each is at least.
+	var charge dd
+	var lower float64
 	for i, e := range events {
 		if e.Mechanism == nil {
 			return nil, fmt.Errorf("account: event %d: has no mechanism", i)
@@ -79,7 +83,14 @@ func Compose(ctx context.Context, events []Composed, width float64) (*Compositio
 			ratio := divUp(g.sensitivity, g.multiplier)
 			square := mulUp(ratio, ratio)
 			charge = charge.add(ddProd(float64(e.Count), square))
+			least := down(down(ratio))
+			lower = max(0, -addUp(-lower, -mulDown(float64(e.Count), mulDown(least, least))))
 			continue
+		}
+		if i%256 == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 		}
 		key := fmt.Sprintf("%T %v", e.Mechanism, e.Mechanism)
 		if at, ok := index[key]; ok {
@@ -93,7 +104,7 @@ func Compose(ctx context.Context, events []Composed, width float64) (*Compositio
 	}
 	if charge.hi > 0 {
 		c.mu2 = normalRoundUp(charge, 0)
-		c.mu2Down = c.mu2 * (1 - 0x1p-49)
+		c.mu2Down = min(lower, c.mu2)
 	}
 	if !(c.mu2 <= math.MaxFloat64) {
 		return nil, fmt.Errorf("account: noise multipliers: too small for a finite mu")
@@ -142,7 +153,6 @@ func (c *Composition) directions() []direction {
 			d.laws = append(d.laws, gaussianLaw(up(math.Sqrt(c.mu2))))
 			d.counts = append(d.counts, 1)
 		}
-		d.draw(sketchTail)
 	}
 	return out
 }
@@ -151,19 +161,68 @@ func (c *Composition) directions() []direction {
 const sketchTail = 1e-290
 
 // draw makes the planning copies of the laws.
-func (d *direction) draw(tail float64) {
+func (d *direction) draw(e *effort, tail float64) error {
 	d.profile = make(profile, len(d.laws))
 	for i, l := range d.laws {
-		d.profile[i] = sketched{l.sketch(tail), d.counts[i]}
+		atoms, err := l.sketch(e, tail)
+		if err != nil {
+			return err
+		}
+		d.profile[i] = sketched{atoms, d.counts[i]}
+	}
+	return nil
+}
+
+// search counts the work of finding a saddle or a layout, and does it.
+func search[T any](e *effort, p profile, find func() T) (T, error) {
+	if err := e.spend(profileLooks * p.labour()); err != nil {
+		var none T
+		return none, err
+	}
+	return find(), nil
+}
+
+// lay returns the layout for the relative width goal, or for the narrowest for
+// which there is effort left.
+func (d direction) lay(e *effort, s saddle, goal, tail float64) (layout, error) {
+	for {
+		l, err := search(e, d.profile, func() layout { return d.profile.lay(s, goal, tail, d.laws) })
+		if err != nil {
+			return layout{}, err
+		}
+		if d.labour(l) <= e.left/2 {
+			return l, nil
+		}
+		if goal >= coarsest {
+			return layout{}, errEffort
+		}
+		goal = min(coarsest, 4*goal)
 	}
 }
 
+// coarsest is the relative width in delta beyond which no layout is tried.
+const coarsest = 1
+
+// transformLabour is the work of one point of a composition for each law.
+const transformLabour = 40
+
+// labour estimates the work of composing on a layout.
+func (d direction) labour(l layout) float64 {
+	work := transformLabour * float64(l.n) * float64(len(d.laws)+1)
+	for i, w := range d.laws {
+		lo, hi := w.span(l.below[i], l.above)
+		slabs := 2 * ((hi-lo)/l.width + 4)
+		work += cellLabour*slabs + w.labour(slabs, l.below[i], l.above)
+	}
+	return work
+}
+
 // curve composes the direction's laws on a layout.
-func (d direction) curve(l layout) (curve, error) {
+func (d direction) curve(e *effort, l layout) (curve, error) {
 	uppers, lowers := make([]weighted, len(d.laws)), make([]weighted, len(d.laws))
 	var infinite, shift float64
 	for i, w := range d.laws {
-		g, err := discretise(w, l.width, l.below[i], l.above)
+		g, err := discretise(e, w, l.width, l.below[i], l.above)
 		if err != nil {
 			return curve{}, err
 		}
@@ -172,7 +231,14 @@ func (d direction) curve(l layout) (curve, error) {
 		infinite += d.counts[i] * g.infinite
 		shift += d.counts[i] * g.shift
 	}
-	up, low := convolve(uppers, l), convolve(lowers, l)
+	up, err := convolve(e, uppers, l)
+	if err != nil {
+		return curve{}, err
+	}
+	low, err := convolve(e, lowers, l)
+	if err != nil {
+		return curve{}, err
+	}
 	return newCurve(up, low, l.epsilon, infinite*1.0001, shift*1.0001), nil
 }
 
@@ -204,9 +270,13 @@ func (c *Composition) Epsilon(ctx context.Context, delta float64) (Bracket, erro
 	if len(c.parts) == 0 {
 		return c.gaussianEpsilon(delta)
 	}
+	return c.epsilon(newEffort(ctx, effortMost), delta)
+}
+
+func (c *Composition) epsilon(e *effort, delta float64) (Bracket, error) {
 	var out Bracket
 	for _, d := range c.directions() {
-		b, err := d.epsilon(ctx, delta, c.goal, out.Upper)
+		b, err := d.epsilon(e, delta, c.goal, out.Upper)
 		if err != nil {
 			return Bracket{}, err
 		}
@@ -215,14 +285,33 @@ func (c *Composition) Epsilon(ctx context.Context, delta float64) (Bracket, erro
 	return out, nil
 }
 
-// epsilon brackets one direction's epsilon to the relative width goal, or
-// until it is known not to exceed other, the upper end of the other direction.
-func (d direction) epsilon(ctx context.Context, delta, goal, other float64) (Bracket, error) {
-	largest := d.largest()
-	best := Bracket{0, largest}
-	tail := d.profile.tail(saddle{logDelta: math.Log(delta)}, goal)
-	d.draw(tail)
-	s := d.profile.forDelta(delta)
+// epsilon brackets one direction's epsilon to the relative width goal, until it
+// is known not to exceed other, the upper end of the other direction, or as
+// well as its effort allows.
+func (d *direction) epsilon(e *effort, delta, goal, other float64) (Bracket, error) {
+	best := Bracket{0, d.largest()}
+	err := d.narrowEpsilon(e, delta, goal, other, &best)
+	switch {
+	case err != nil && !errors.Is(err, errEffort):
+		return Bracket{}, err
+	case !math.IsInf(best.Upper, 1):
+		return best, nil
+	case err != nil:
+		return Bracket{}, err
+	}
+	return Bracket{}, fmt.Errorf("account: delta = %v: no finite epsilon found", delta)
+}
+
+func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *Bracket) error {
+	largest := best.Upper
+	tail := d.counted().tail(saddle{logDelta: math.Log(delta)}, goal)
+	if err := d.draw(e, tail); err != nil {
+		return err
+	}
+	s, err := search(e, d.profile, func() saddle { return d.profile.forDelta(delta) })
+	if err != nil {
+		return err
+	}
 	full := min(.3, goal*s.epsilon*(s.theta+1)*.8)
 	if s.epsilon == 0 { // 0 may do, which a rough look can tell
 		full = coarse / 4
@@ -232,35 +321,46 @@ func (d direction) epsilon(ctx context.Context, delta, goal, other float64) (Bra
 		relative = max(full, coarse)
 	}
 	for range attempts {
-		if err := ctx.Err(); err != nil {
-			return Bracket{}, err
-		}
-		v, err := d.curve(d.profile.lay(s, relative, tail, d.laws))
+		l, err := d.lay(e, s, relative, tail)
 		if err != nil {
-			return Bracket{}, err
+			return err
+		}
+		v, err := d.curve(e, l)
+		if err != nil {
+			return err
 		}
 		best.Upper = min(best.Upper, v.upperEpsilon(delta))
 		best.Lower = max(best.Lower, v.lowerEpsilon(delta))
 		if best.Upper <= other || best.Width() <= goal {
-			return best, nil
+			return nil
 		}
 		if best.Upper == largest {
-			s = d.profile.forDelta(delta / 2)
+			s, err = search(e, d.profile, func() saddle { return d.profile.forDelta(delta / 2) })
 			relative /= 4
 		} else {
-			s = d.profile.forEpsilon((best.Lower + best.Upper) / 2)
+			s, err = search(e, d.profile, func() saddle { return d.profile.forEpsilon((best.Lower + best.Upper) / 2) })
 			relative = max(finest, min(full, relative*min(.5, .8*goal/best.Width())))
 		}
+		if err != nil {
+			return err
+		}
 	}
-	if math.IsInf(best.Upper, 1) {
-		return Bracket{}, fmt.Errorf("account: delta = %v: no finite epsilon found", delta)
+	return nil
+}
+
+// counted is a profile that knows only how many laws there are.
+func (d *direction) counted() profile {
+	p := make(profile, len(d.counts))
+	for i, n := range d.counts {
+		p[i].count = n
 	}
-	return best, nil
+	return p
 }
 
 // Delta brackets the least delta with which the composition is
-// (epsilon, delta)-DP, for finite epsilon >= 0. Below 1e-280 the bracket
-// may be wide.
+// (epsilon, delta)-DP, for finite epsilon >= 0. Where the work allowed does not
+// narrow the bracket to the width asked for it is wider, at worst [0, 1]; so it
+// may be below 1e-280.
 func (c *Composition) Delta(ctx context.Context, epsilon float64) (Bracket, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
 		return Bracket{}, err
@@ -268,9 +368,13 @@ func (c *Composition) Delta(ctx context.Context, epsilon float64) (Bracket, erro
 	if len(c.parts) == 0 {
 		return c.gaussianDelta(epsilon), nil
 	}
+	return c.delta(newEffort(ctx, effortMost), epsilon)
+}
+
+func (c *Composition) delta(e *effort, epsilon float64) (Bracket, error) {
 	var out Bracket
 	for _, d := range c.directions() {
-		b, err := d.delta(ctx, epsilon, c.goal, out.Upper > 0, func(b Bracket) bool { return b.Upper <= out.Upper })
+		b, err := d.delta(e, epsilon, c.goal, out.Upper > 0, func(b Bracket) bool { return b.Upper <= out.Upper })
 		if err != nil {
 			return Bracket{}, err
 		}
@@ -279,52 +383,82 @@ func (c *Composition) Delta(ctx context.Context, epsilon float64) (Bracket, erro
 	return out, nil
 }
 
-// delta brackets one direction's delta to the relative width goal, or until
-// enough says so; rough has it begin with a quick look.
-func (d direction) delta(ctx context.Context, epsilon, goal float64, rough bool, enough func(Bracket) bool) (Bracket, error) {
+// delta brackets one direction's delta to the relative width goal, until
+// enough says so, or as well as its effort allows; rough has it begin with a
+// quick look.
+func (d *direction) delta(e *effort, epsilon, goal float64, rough bool, enough func(Bracket) bool) (Bracket, error) {
 	if epsilon >= d.largest() {
 		return Bracket{}, nil
 	}
 	best := Bracket{0, 1}
-	tail := d.profile.tail(d.profile.forEpsilon(epsilon), goal)
-	d.draw(tail)
-	s := d.profile.forEpsilon(epsilon)
+	err := d.narrowDelta(e, epsilon, goal, rough, enough, &best)
+	if errors.Is(err, errEffort) {
+		err = nil
+	}
+	if err != nil {
+		return Bracket{}, err
+	}
+	return best, nil
+}
+
+func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, enough func(Bracket) bool, best *Bracket) error {
+	if err := d.draw(e, sketchTail); err != nil {
+		return err
+	}
+	find := func() saddle { return d.profile.forEpsilon(epsilon) }
+	s, err := search(e, d.profile, find)
+	if err != nil {
+		return err
+	}
+	tail := d.profile.tail(s, goal)
+	redraw := func() error {
+		if err := d.draw(e, tail); err != nil {
+			return err
+		}
+		s, err = search(e, d.profile, find)
+		return err
+	}
+	if err := redraw(); err != nil {
+		return err
+	}
 	full := goal * .8
 	relative := full
 	if rough {
 		relative = max(full, coarse)
 	}
 	for range attempts {
-		if err := ctx.Err(); err != nil {
-			return Bracket{}, err
-		}
-		v, err := d.curve(d.profile.lay(s, relative, tail, d.laws))
+		l, err := d.lay(e, s, relative, tail)
 		if err != nil {
-			return Bracket{}, err
+			return err
+		}
+		v, err := d.curve(e, l)
+		if err != nil {
+			return err
 		}
 		best.Upper = min(best.Upper, v.upperDelta(epsilon))
 		best.Lower = max(best.Lower, v.lowerDelta(epsilon))
-		if enough(best) || best.Width() <= goal || best.Upper < 1e-280 {
-			break
+		if enough(*best) || best.Width() <= goal || best.Upper < 1e-280 {
+			return nil
 		}
 		relative = min(full, relative*min(.5, .8*goal/best.Width()))
 		if finer := d.profile.tail(saddle{logDelta: math.Log(best.Upper)}, goal); finer < tail/2 {
 			tail = finer // the estimate of delta was too large
-			d.draw(tail)
-			s = d.profile.forEpsilon(epsilon)
+			if err := redraw(); err != nil {
+				return err
+			}
 		}
 	}
-	return best, nil
+	return nil
 }
 
 // within reports whether the composition is certainly (epsilon, delta)-DP, with
 // no more work than that takes.
-func (c *Composition) within(ctx context.Context, epsilon, delta float64) (bool, error) {
+func (c *Composition) within(e *effort, epsilon, delta float64) (bool, error) {
 	if len(c.parts) == 0 {
 		return c.gaussianDelta(epsilon).Upper <= delta, nil
 	}
 	for _, d := range c.directions() {
-		b, err := d.delta(ctx, epsilon, c.goal, true, func(b Bracket) bool { return b.Upper <= delta || b.Lower > delta })
+		b, err := d.delta(e, epsilon, c.goal, true, func(b Bracket) bool { return b.Upper <= delta || b.Lower > delta })
 		if err != nil || b.Upper > delta {
 			return false, err
 		}

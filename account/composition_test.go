@@ -60,7 +60,7 @@ func TestCompositionGoldens(t *testing.T) {
 func TestDirectionGoldens(t *testing.T) {
 	d := compose(t, 1e-4, Composed{sampled(t, 1, .8, AddOrRemove), 1}).directions()
 	for k, want := range []float64{.0816951786585355, .0231362104090899} {
-		b, err := d[k].delta(t.Context(), 1, 1e-4, false, func(Bracket) bool { return false })
+		b, err := d[k].delta(newEffort(t.Context(), effortMost), 1, 1e-4, false, func(Bracket) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,13 +75,15 @@ func TestGridAgainstExactGaussian(t *testing.T) {
 	for range trials(16) {
 		mu, n := logUniform(r, .05, 4), float64(logUniformInt(r, 1, 100000))
 		d := direction{laws: []law{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}
-		d.draw(sketchTail)
+		if err := d.draw(newEffort(t.Context(), effortMost), sketchTail); err != nil {
+			t.Fatal(err)
+		}
 		delta := logUniform(r, 1e-200, .01)
 		if r.IntN(2) == 0 {
 			delta = logUniform(r, 1e-12, .01)
 		}
 		want := mustGaussian(t, GaussianEpsilon, mu, delta)
-		b, err := d.epsilon(t.Context(), delta, 1e-3, 0)
+		b, err := d.epsilon(newEffort(t.Context(), effortMost), delta, 1e-3, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +92,7 @@ func TestGridAgainstExactGaussian(t *testing.T) {
 			t.Errorf("mu %v, n %v, delta %v: width %v", mu, n, delta, b.Width())
 		}
 		epsilon := want
-		bd, err := d.delta(t.Context(), epsilon, 1e-3, false, func(Bracket) bool { return false })
+		bd, err := d.delta(newEffort(t.Context(), effortMost), epsilon, 1e-3, false, func(Bracket) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func TestMixtureDirections(t *testing.T) {
 		t.Fatalf("%d directions", len(d))
 	}
 	for k, want := range []float64{.0816951786585355, .0231362104090899} {
-		b, err := d[k].delta(t.Context(), 1, 1e-4, false, func(Bracket) bool { return false })
+		b, err := d[k].delta(newEffort(t.Context(), effortMost), 1, 1e-4, false, func(Bracket) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}

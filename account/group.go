@@ -2,7 +2,7 @@ package account
 
 import (
 	"fmt"
-	"math"
+	"math/bits"
 )
 
 // Group returns what a mechanism is to a group of k records that are changed
@@ -50,27 +50,42 @@ func Group(m Mechanism, k int) (Mechanism, error) {
 // groupMost bounds the size of a group.
 const groupMost = 64
 
-// binomial returns the probability that j of k join.
+// binomial returns the probability that j of k <= groupMost join, to a relative
+// error of 2^-45: products of exact integers and of powers that each round at
+// most k times.
 func binomial(k, j int, q float64) float64 {
-	choose, _ := math.Lgamma(float64(k + 1))
-	a, _ := math.Lgamma(float64(j + 1))
-	b, _ := math.Lgamma(float64(k - j + 1))
-	return math.Exp(choose - a - b + float64(j)*math.Log(q) + float64(k-j)*math.Log1p(-q))
-}
-
-// newBinomialMixture moves the mass that float64 cannot resolve, and the
-// rounding of the rest, to the largest offset: to the private side.
-func newBinomialMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
-	var w, o []float64
-	var sum float64
-	last := len(weights) - 1
-	for j := range last {
-		// Rounded down a little, so that what is missing is at the top.
-		if v := weights[j] * (1 - 0x1p-40); v > 0 {
-			w, o = append(w, v), append(o, offsets[j])
-			sum += v
+	choose := uint64(1) // at most (64 choose 32) < 2^61
+	for i := range j {
+		hi, lo := bits.Mul64(choose, uint64(k-i))
+		choose, _ = bits.Div64(hi, lo, uint64(i+1))
+	}
+	p := float64(choose)
+	// Taken in turn, so that no factor underflows before the product does.
+	for a, b := j, k-j; a > 0 || b > 0; {
+		if a > 0 && (p > 1 || b == 0) {
+			p, a = p*q, a-1
+		} else if b > 0 {
+			p, b = p*(1-q), b-1
+		} else {
+			p, a = p*q, a-1
 		}
 	}
-	w, o = append(w, max(1-sum, math.SmallestNonzeroFloat64)), append(o, offsets[last])
+	return p
+}
+
+// newBinomialMixture moves the mass that float64 cannot resolve to the largest
+// offset: to the private side.
+func newBinomialMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
+	var w, o []float64
+	var lost float64
+	last := len(weights) - 1
+	for j := range last {
+		if weights[j] < weightLeast {
+			lost += weights[j]
+			continue
+		}
+		w, o = append(w, weights[j]), append(o, offsets[j])
+	}
+	w, o = append(w, max(weights[last]+lost, weightLeast)), append(o, offsets[last])
 	return NewGaussianMixture(multiplier, w, o)
 }

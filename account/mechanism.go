@@ -78,6 +78,9 @@ func NewSampledGaussian(multiplier, sampling float64, r Relation) (Mechanism, er
 	if !(sampling > 0 && sampling <= 1) {
 		return nil, fmt.Errorf("account: sampling = %v: must be > 0 and <= 1", sampling)
 	}
+	if sampling < weightLeast {
+		return nil, fmt.Errorf("account: sampling = %v: must be at least %v", sampling, weightLeast)
+	}
 	if !r.Valid() {
 		return nil, fmt.Errorf("account: relation = %v: must be replace-one or add-or-remove", r)
 	}
@@ -140,8 +143,14 @@ func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechani
 		if !(w > 0 && w <= 1) {
 			return nil, fmt.Errorf("account: weights[%d] = %v: must be > 0 and <= 1", i, w)
 		}
-		if !(offsets[i] >= 0) || math.IsInf(offsets[i]/multiplier, 0) {
+		if w < weightLeast {
+			return nil, fmt.Errorf("account: weights[%d] = %v: must be at least %v", i, w, weightLeast)
+		}
+		if !(offsets[i] >= 0) || math.IsInf(offsets[i], 0) {
 			return nil, fmt.Errorf("account: offsets[%d] = %v: must be finite and >= 0", i, offsets[i])
+		}
+		if mu := offsets[i] / multiplier; mu > offsetMost || mu != 0 && mu < offsetLeast {
+			return nil, fmt.Errorf("account: offsets[%d] = %v: must be 0 or within [%v, %v] times the noise multiplier", i, offsets[i], offsetLeast, float64(offsetMost))
 		}
 		sum += w
 		largest = max(largest, offsets[i])
@@ -248,6 +257,13 @@ func (boundedMechanism) relation() Relation { return 0 }
 func (m boundedMechanism) renyi(order float64) (float64, error) {
 	return m.order(order, m.epsilon), nil
 }
+
+// Smaller weights are not well held by a float64 once they are multiplied.
+const weightLeast = 1e-200
+
+// Offsets outside these limits, over the noise, are told apart for certain or
+// not at all.
+const offsetLeast, offsetMost = 1e-100, 1e4
 
 // Noise outside these limits protects nobody, or hides everything.
 const multiplierFloor, multiplierCeiling = 0.02, 1e7

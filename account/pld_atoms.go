@@ -30,7 +30,10 @@ func (l exponentialLaw) period() float64 { return 2 * l.anchor(0) }
 // slabs: with s = e^(a/2), w = b-a the density's part is
 //
 //	P = c s (e^(w/2) - 1),  P - e^a Q = c s (e^(w/2) - 2 + e^(-w/2)) = 4 c s sinh^2(w/4).
-func (l exponentialLaw) slabs(dst []slab, on lattice, _, _ float64) error {
+func (l exponentialLaw) slabs(e *effort, dst []slab, on lattice, _, _ float64) error {
+	if err := e.spend(l.labour(float64(len(dst)), 0, 0)); err != nil {
+		return err
+	}
 	for k := range dst {
 		a, b := on.on(k), on.on(k+1)
 		lo, hi := max(a, -l.edge), min(b, l.edge)
@@ -57,6 +60,8 @@ func (l exponentialLaw) slabs(dst []slab, on lattice, _, _ float64) error {
 // exponentialSnap times edge is how far an atom is moved to be on the lattice.
 const exponentialSnap = 0x1p-44
 
+func (exponentialLaw) labour(slabs, _, _ float64) float64 { return 5 * slabs }
+
 func (l exponentialLaw) place(dst []slab, on lattice, loss, mass float64) {
 	if mass == 0 {
 		return
@@ -75,8 +80,11 @@ func (l exponentialLaw) place(dst []slab, on lattice, loss, mass float64) {
 	dst[k].err += 0x1p-50 * (1 + l.edge) * mass
 }
 
-func (l exponentialLaw) sketch(float64) []sketchAtom {
+func (l exponentialLaw) sketch(e *effort, _ float64) ([]sketchAtom, error) {
 	const n = 200
+	if err := e.spend(2 * n); err != nil {
+		return nil, err
+	}
 	var out []sketchAtom
 	if l.bottom > 0 {
 		out = append(out, sketchAtom{-l.edge, l.bottom})
@@ -91,7 +99,7 @@ func (l exponentialLaw) sketch(float64) []sketchAtom {
 	if l.top > 0 {
 		out = append(out, sketchAtom{l.edge, l.top})
 	}
-	return out
+	return out, nil
 }
 
 // responseLaw is randomized response: atoms at +-epsilon, the dominating pair

@@ -15,7 +15,16 @@ type curve struct {
 	constant float64
 	// shift is how far the losses may be off the grid.
 	shift float64
+	// known and knownBelow say that the ends are numbers. A sum that left the
+	// range of float64 says nothing.
+	known, knownBelow bool
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// lowerLeast is the delta below which no lower end is claimed: there the masses
+// that float64 cannot hold might count.
+const lowerLeast = 1e-284
 
 func newCurve(upper, lower convolution, at, infinite, shift float64) curve {
 	c := curve{lattice: upper.lattice, shift: shift + 0x1p-48*math.Abs(upper.offset)}
@@ -37,6 +46,8 @@ func newCurve(upper, lower convolution, at, infinite, shift float64) curve {
 	scaling += 0x1p-49 * math.Abs(lower.logScale)
 	c.lower, from = hockey(lower, at, math.Exp(tilt-lower.spread-rounding-scaling))
 	c.from = max(c.from, from)
+	c.known = finite(c.upper[c.from]) && finite(c.constant) && finite(c.shift) && finite(c.logScale)
+	c.knownBelow = finite(c.lower[c.from]) && finite(c.shift) && finite(c.logScale)
 	return c
 }
 
@@ -92,7 +103,7 @@ const curveRounding = 0x1p-44
 
 func (c *curve) upperDelta(epsilon float64) float64 {
 	j, weight := c.locate(epsilon - c.shift - 0x1p-50*math.Abs(epsilon))
-	if j < 0 {
+	if j < 0 || !c.known {
 		return 1
 	}
 	v := value(c.upper, j, weight)*math.Exp(c.logScale) + c.constant
@@ -109,7 +120,7 @@ func (c *curve) lowerDelta(epsilon float64) float64 {
 		j, weight = c.from, 0
 	}
 	v := value(c.lower, j, weight) * math.Exp(c.logScale) * (1 - curveRounding)
-	if !(v >= 0 && v <= 2) {
+	if !c.knownBelow || !(v >= lowerLeast && v <= 2) {
 		return 0
 	}
 	return min(1, v)
@@ -141,7 +152,7 @@ func (c *curve) cross(d []float64, level float64) (epsilon float64, side int) {
 // the curve knows none.
 func (c *curve) upperEpsilon(delta float64) float64 {
 	level := (delta*(1-curveRounding) - c.constant) * math.Exp(-c.logScale)
-	if !(level > 0) {
+	if !c.known || !(level > 0) {
 		return math.Inf(1)
 	}
 	epsilon, side := c.cross(c.upper, level)
@@ -156,7 +167,7 @@ func (c *curve) upperEpsilon(delta float64) float64 {
 func (c *curve) lowerEpsilon(delta float64) float64 {
 	level := delta * (1 + curveRounding) * math.Exp(-c.logScale)
 	epsilon, side := c.cross(c.lower, level)
-	if side < 0 || math.IsNaN(epsilon) {
+	if side < 0 || math.IsNaN(epsilon) || !c.knownBelow || delta < lowerLeast {
 		return 0
 	}
 	return max(0, epsilon-c.shift-0x1p-44*math.Abs(epsilon)-0x1p-44*c.width)

@@ -39,37 +39,51 @@ type discretised struct {
 // Between them the two add a variance of at most width^2/4 to the loss. Every
 // rounding error is bounded and added to the upper masses, taken off the
 // lower.
-func discretise(l law, width, below, above float64) (discretised, error) {
+func discretise(e *effort, l law, width, below, above float64) (discretised, error) {
 	lo, hi := l.span(below, above)
 	on := lattice{width: width}
 	on.offset = l.anchor(width)
 	on.first = int(math.Floor((lo-on.offset)/width)) - 1
+	cells := (hi - lo) / width
+	if !(cells < 2*maxCells && math.Abs(lo-on.offset)/width < exactIndex) {
+		return discretised{}, errEffort
+	}
 	n := int(math.Ceil((hi-on.offset)/width)) + 2 - on.first
-	halves := make([]slab, 2*n)
-	if err := l.slabs(halves, on.halved(), below, above); err != nil {
+	if err := e.spend(cellLabour * float64(n)); err != nil {
 		return discretised{}, err
 	}
-	cells := mergeHalves(halves, width)
+	halves := make([]slab, 2*n)
+	if err := l.slabs(e, halves, on.halved(), below, above); err != nil {
+		return discretised{}, err
+	}
+	merged := mergeHalves(halves, width)
 	out := discretised{infinite: above, upper: gridLaw{on, make([]float64, n+1)}}
 	toHigh, toLow := -1/math.Expm1(-width), 1/math.Expm1(width)
 	upper := out.upper.mass
-	for i, c := range cells {
+	for i, c := range merged {
 		if math.IsNaN(c.mass) || math.IsNaN(c.excess) {
 			return discretised{}, fmt.Errorf("account: loss %v: not a number", on.on(i))
 		}
-		e := c.err * toHigh
-		upper[i] += c.short*toLow + e
-		upper[i+1] += c.excess*toHigh + e
+		doubt := c.err * toHigh
+		upper[i] += c.short*toLow + doubt
+		upper[i+1] += c.excess*toHigh + doubt
 		out.shift = max(out.shift, c.shift)
 	}
 	upper[2] += below // the first grid point above lo
-	out.lower = gridLaw{on, contract(cells, width)}
+	out.lower = gridLaw{on, contract(merged, width)}
 	for i := range upper {
 		upper[i] *= 1 + gridRounding
 		out.lower.mass[i] *= 1 - gridRounding
 	}
 	return out, nil
 }
+
+const (
+	// exactIndex bounds the indices of a lattice's points.
+	exactIndex = 1 << 52
+	// cellLabour is the work of a cell beside that of its slabs.
+	cellLabour = 10
+)
 
 // gridRounding bounds the relative errors of a mass: of exp(-x^2/2) for x up to
 // 37, of the quadrature and of the parameters, taken to 2^-50.
@@ -256,20 +270,22 @@ func minorant(mass, err []float64, width float64) {
 // masses until, below what remains, they outweigh it: both sides are linear
 // in u there, so it is enough to compare at 0 and at the next kept loss.
 func forgive(mass []float64, kept *[]int, at int, debt, width float64) {
-	var paid []int
-	covers := func(next int) bool {
-		var total, hockey float64
-		for _, j := range paid {
-			total += mass[j]
-			hockey -= mass[j] * math.Expm1(-float64(j-next)*width)
+	// total is the mass dropped so far and hockey its H at the loss of last,
+	// H = sum of mass (1 - e^-(loss - last)): a step down by g takes H to
+	// e^-g H + (1 - e^-g) total.
+	var total, hockey float64
+	last := at
+	for k := len(*kept) - 1; k >= 0; k-- {
+		next := (*kept)[k]
+		g := float64(last-next) * width
+		hockey = math.Exp(-g)*hockey - total*math.Expm1(-g)
+		last = next
+		owed := -debt * math.Expm1(-float64(at-next)*width)
+		if total >= debt && hockey >= owed*(1+0x1p-40) {
+			return
 		}
-		return total >= debt && hockey >= -debt*math.Expm1(-float64(at-next)*width)*(1+0x1p-40)
-	}
-	for k := len(*kept) - 1; k >= 0 && !covers((*kept)[k]); k-- {
-		paid = append(paid, (*kept)[k])
+		total += mass[next]
+		mass[next] = 0
 		*kept = (*kept)[:k]
-	}
-	for _, j := range paid {
-		mass[j] = 0
 	}
 }

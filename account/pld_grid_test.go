@@ -79,7 +79,7 @@ func TestDiscretiseDominates(t *testing.T) {
 		c := randomLaw(r)
 		width := (c.hi - c.lo) * logUniform(r, 1e-3, 4) // narrower and wider than the law
 		below, above := logUniform(r, 1e-12, 1e-3), logUniform(r, 1e-15, 1e-5)
-		g, err := discretise(c.law, width, below, above)
+		g, err := discretise(newEffort(t.Context(), effortMost), c.law, width, below, above)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestDiscretiseDominates(t *testing.T) {
 func TestDiscretiseIsTight(t *testing.T) {
 	l := refSampled(1, .2, AddOrRemove)[0]
 	for _, width := range []float64{.03, .01, .003} {
-		g, err := discretise(l, width, 1e-15, 1e-15)
+		g, err := discretise(newEffort(t.Context(), effortMost), l, width, 1e-15, 1e-15)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestDiscretiseIsTight(t *testing.T) {
 // lower one.
 func TestTruncationIsCounted(t *testing.T) {
 	l := gaussianLaw(1).(mixtureLaw)
-	g, err := discretise(l, .01, .01, .02)
+	g, err := discretise(newEffort(t.Context(), effortMost), l, .01, .01, .02)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestTruncationIsCounted(t *testing.T) {
 // bracket, by the error terms alone.
 func TestDiscretiseAtTinyWidths(t *testing.T) {
 	l := gaussianLaw(.3).(mixtureLaw)
-	g, err := discretise(l, 2e-5, 1e-9, 1e-13)
+	g, err := discretise(newEffort(t.Context(), effortMost), l, 2e-5, 1e-9, 1e-13)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestNarrowLaw(t *testing.T) {
 		for _, l := range refSampled(logUniform(r, 1e3, 1e6), logUniform(r, .01, .5), relation) {
 			lo, hi := l.span(1e-6, 1e-12)
 			width := (hi - lo) * logUniform(r, 3, 1000)
-			g, err := discretise(l, width, 1e-6, 1e-12)
+			g, err := discretise(newEffort(t.Context(), effortMost), l, width, 1e-6, 1e-12)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,12 +236,15 @@ func TestNarrowLaw(t *testing.T) {
 func TestTruncationOfEveryUse(t *testing.T) {
 	const mu, n, epsilon = 2., 400., 12.
 	d := direction{laws: []law{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}
-	d.draw(1e-40)
+	e := newEffort(t.Context(), effortMost)
+	if err := d.draw(e, 1e-40); err != nil {
+		t.Fatal(err)
+	}
 	want := mustGaussian(t, GaussianDelta, mu, epsilon)
 	l := d.profile.lay(d.profile.forEpsilon(epsilon), 1e-3, want/1e3, d.laws)
 	for _, above := range []float64{want, want / 10, want / 100} {
 		l.above = above
-		v, err := d.curve(l)
+		v, err := d.curve(e, l)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,9 @@ type law interface {
 	span(below, above float64) (lo, hi float64)
 	// slabs describes the law between the consecutive losses on(k), k = 0,
 	// ..., len(dst), which cover the span.
-	slabs(dst []slab, on lattice, below, above float64) error
+	slabs(e *effort, dst []slab, on lattice, below, above float64) error
+	// labour estimates the work of slabs for that many slabs.
+	labour(slabs, below, above float64) float64
 	// anchor is a loss that a lattice of the given width should contain.
 	anchor(width float64) float64
 	// period is a distance that the width of a lattice should divide; 0 if
@@ -29,7 +31,7 @@ type law interface {
 	largest() float64
 	// sketch returns a rough copy for planning, in order of losses, without
 	// a mass of about tail at either end; nothing is proved from it.
-	sketch(tail float64) []sketchAtom
+	sketch(e *effort, tail float64) ([]sketchAtom, error)
 }
 
 // slab is the part of a law whose loss lies in [a, b).

@@ -1,9 +1,6 @@
 package account
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // bump is one component, weight * N(mean, 1), of a mixture.
 type bump struct{ weight, mean float64 }
@@ -13,17 +10,24 @@ type bump struct{ weight, mean float64 }
 // increases with x.
 type mixtureLaw struct{ p, q []bump }
 
-// newMixtureLaw drops components of no weight.
+// newMixtureLaw drops components of no weight and joins those of one mean.
 func newMixtureLaw(p, q []bump) mixtureLaw {
 	return mixtureLaw{p: compact(p), q: compact(q)}
 }
 
 func compact(bumps []bump) []bump {
 	out := make([]bump, 0, len(bumps))
+	at := make(map[float64]int, len(bumps))
 	for _, b := range bumps {
-		if b.weight > 0 {
-			out = append(out, b)
+		if !(b.weight > 0) {
+			continue
 		}
+		if i, known := at[b.mean]; known {
+			out[i].weight += b.weight
+			continue
+		}
+		at[b.mean] = len(out)
+		out = append(out, b)
 	}
 	return out
 }
@@ -67,19 +71,24 @@ func (l mixtureLaw) largest() float64 {
 	return (math.Log(p.weight) - math.Log(q.weight)) * (1 + 0x1p-48)
 }
 
-// mixtureSafe bounds the exponents below which ratios to N(0, 1) are used.
-const mixtureSafe = 300
+// mixtureSafe bounds the exponents below which ratios to N(0, 1) are used, and
+// mixtureLeast is the least ratio for which they are: below it 1+r cancels, and
+// the densities are summed as they are.
+const mixtureSafe, mixtureLeast = 300, .5
 
-// ratio returns r with density = phi(x) (1 + r), and the largest exponent.
-func ratio(bumps []bump, x float64) (r, exponent float64) {
+// ratio returns r with density = phi(x) (1 + r), the sum of the sizes of its
+// terms, and the largest exponent.
+func ratio(bumps []bump, x float64) (r, size, exponent float64) {
 	for _, b := range bumps {
 		if b.mean != 0 {
 			y := b.mean * (x - b.mean/2)
 			exponent = max(exponent, math.Abs(y))
-			r += b.weight * math.Expm1(y)
+			term := b.weight * math.Expm1(y)
+			r += term
+			size += math.Abs(term)
 		}
 	}
-	return r, exponent
+	return r, size, exponent
 }
 
 // logRatio returns the log of density/phi and its derivative in x.
@@ -98,17 +107,17 @@ func logRatio(bumps []bump, x float64) (value, slope float64) {
 			slope += b.weight * b.mean * (1 + e)
 		}
 	}
-	if exponent < mixtureSafe {
+	if exponent < mixtureSafe && 1+r >= mixtureLeast {
 		return math.Log1p(r), slope / (1 + r)
 	}
 	slope = 0
 	top := math.Inf(-1)
 	for _, b := range bumps {
-		top = max(top, b.mean*(x-b.mean/2))
+		top = max(top, b.mean*(x-b.mean/2)+math.Log(b.weight))
 	}
 	var sum float64
 	for _, b := range bumps {
-		e := b.weight * math.Exp(b.mean*(x-b.mean/2)-top)
+		e := math.Exp(b.mean*(x-b.mean/2) + math.Log(b.weight) - top)
 		sum += e
 		slope += b.mean * e
 	}
@@ -124,9 +133,9 @@ func (l mixtureLaw) loss(x float64) (value, slope float64) {
 
 // invert finds x in [lo, hi] with L(x) = loss up to slack, or to the last bit
 // of x, by Newton's method kept in a bracket and started at x. It also returns
-// L and its derivative there.
-func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope float64) {
-	for range 200 {
+// L and its derivative there, and the steps taken.
+func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope float64, steps int) {
+	for steps = 1; steps < 200; steps++ {
 		if !(x > lo && x < hi) {
 			x = lo + (hi-lo)/2
 		}
@@ -142,8 +151,12 @@ func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope flo
 		}
 		x -= gap / slope
 	}
-	return x, value, slope
+	return x, value, slope, steps
 }
+
+// lossDoubt times the largest |loss| bounds what rounding, of the weights too,
+// moves a loss by.
+const lossDoubt = 0x1p-43
 
 // anchor: where little of the mass is beyond a cell of x = 0, as with rare
 // samples, the rest must be able to stay together. Its barycentre in e^loss is
@@ -154,7 +167,7 @@ func (l mixtureLaw) anchor(width float64) float64 {
 	if lo >= 0 || hi <= 0 {
 		return middle
 	}
-	c, _, _ := l.invert(middle+width/2, 0, hi/2, hi, width/100)
+	c, _, _, _ := l.invert(middle+width/2, 0, hi/2, hi, width/100)
 	var p, q float64
 	for _, b := range l.p {
 		p += b.weight * math.Erfc((b.mean-c)/math.Sqrt2)
@@ -171,12 +184,35 @@ func (l mixtureLaw) anchor(width float64) float64 {
 
 func (mixtureLaw) period() float64 { return 0 }
 
-func (l mixtureLaw) slabs(dst []slab, on lattice, below, above float64) error {
+// size is the number of components.
+func (l mixtureLaw) size() float64 { return float64(len(l.p) + len(l.q)) }
+
+// steepest is the largest |mean|.
+func (l mixtureLaw) steepest() float64 {
+	var m float64
+	for _, b := range l.p {
+		m = max(m, math.Abs(b.mean))
+	}
+	for _, b := range l.q {
+		m = max(m, math.Abs(b.mean))
+	}
+	return m
+}
+
+// labour counts the nodes of the quadrature and the steps to the slabs' ends.
+func (l mixtureLaw) labour(slabs, below, above float64) float64 {
+	lo, hi := l.reach(below, above)
+	pieces := slabs + 4*(hi-lo)*(max(math.Abs(lo), math.Abs(hi))+l.steepest()+3)
+	return l.size() * (4*slabs + float64(len(legendreNodes))*pieces)
+}
+
+func (l mixtureLaw) slabs(e *effort, dst []slab, on lattice, below, above float64) error {
 	lo, hi := l.reach(below, above)
 	from, to := l.span(below, above)
 	scale := max(math.Abs(from), math.Abs(to))
 	x := lo
 	value, slope := l.loss(x)
+	m, size := l.steepest(), l.size()
 	var shift float64
 	for k := range dst {
 		a, b := on.on(k), on.on(k+1)
@@ -187,15 +223,20 @@ func (l mixtureLaw) slabs(dst []slab, on lattice, below, above float64) error {
 		case b >= to:
 			next = hi
 		default:
-			next, value, slope = l.invert(b, x, x+(b-value)/slope, hi, 0x1p-50*scale)
-			nextShift = math.Abs(value-b) + 0x1p-46*scale
-			if nextShift > on.width/256 {
-				return fmt.Errorf("account: loss %v: cannot be told from its neighbours in float64", b)
+			var steps int
+			next, value, slope, steps = l.invert(b, x, x+(b-value)/slope, hi, 0x1p-50*scale)
+			if err := e.spend(size * float64(steps)); err != nil {
+				return err
 			}
+			nextShift = math.Abs(value-b) + lossDoubt*scale
 		}
 		var s slab
 		if next > x {
-			s = l.integrate(x, next, a)
+			var err error
+			if s, err = l.integrate(e, x, next, a, m); err != nil {
+				return err
+			}
+			s.excess = min(s.excess, -s.mass*math.Expm1(-on.width))
 		}
 		s.shift = max(shift, nextShift)
 		dst[k] = s
@@ -222,18 +263,18 @@ var (
 // (Trefethen 2008, theorem 4.5), below 2^-48 of the integral.
 //
 // The arithmetic errs by at most 2^-50 (8 + exponent) of the largest term.
-func (l mixtureLaw) integrate(from, to, a float64) slab {
-	var m float64
-	for _, b := range l.p {
-		m = max(m, math.Abs(b.mean))
-	}
-	for _, b := range l.q {
-		m = max(m, math.Abs(b.mean))
-	}
+func (l mixtureLaw) integrate(e *effort, from, to, a, m float64) (slab, error) {
 	ea := math.Expm1(a)
+	labour := l.size() * float64(len(legendreNodes))
 	var out slab
 	for x := from; x < to; {
+		if err := e.spend(labour); err != nil {
+			return slab{}, err
+		}
 		w := min(to-x, 0.25/(math.Abs(x)+m+3))
+		if x+w == x {
+			return slab{}, errEffort
+		}
 		mid, half := x+w/2, w/2
 		for i, node := range legendreNodes {
 			mass, excess, term := l.density(mid+half*node, a, ea)
@@ -248,36 +289,49 @@ func (l mixtureLaw) integrate(from, to, a float64) slab {
 	out.excess *= 1 / (math.Sqrt2 * math.SqrtPi)
 	out.err *= 1 / (math.Sqrt2 * math.SqrtPi)
 	out.excess = max(out.excess, 0)
-	return out
+	return out, nil
 }
 
 // density returns sqrt(2 pi) times P's density, that minus e^a times Q's, and
 // a bound on the latter's error; ea is e^a - 1.
 func (l mixtureLaw) density(x, a, ea float64) (mass, excess, err float64) {
-	p, yp := ratio(l.p, x)
-	q, yq := ratio(l.q, x)
+	p, sp, yp := ratio(l.p, x)
+	q, sq, yq := ratio(l.q, x)
 	exponent := max(yp, yq, math.Abs(a))
-	if exponent < mixtureSafe {
+	if exponent < mixtureSafe && 1+p >= mixtureLeast && 1+q >= mixtureLeast {
 		phi := math.Exp(-x * x / 2)
 		mass = phi * (1 + p)
 		excess = phi * (p - ea - (1+ea)*q)
-		err = phi * max(math.Abs(p), math.Abs(ea), (1+ea)*math.Abs(q))
+		err = phi * max(sp, math.Abs(ea), (1+ea)*sq)
 		return mass, excess, err * 0x1p-50 * (8 + exponent)
 	}
-	var other float64
+	// Each term errs by what its exponent does.
+	mass, excess, err = 0, 0, 0
 	for _, b := range l.p {
-		mass += b.weight * math.Exp(-(x-b.mean)*(x-b.mean)/2)
+		y := (x - b.mean) * (x - b.mean) / 2
+		if term := b.weight * math.Exp(-y); term > 0 {
+			mass += term
+			err += term * (8 + y)
+		}
 	}
+	var other float64
 	for _, b := range l.q {
-		other += b.weight * math.Exp(a-(x-b.mean)*(x-b.mean)/2)
+		y := a - (x-b.mean)*(x-b.mean)/2 + math.Log(b.weight)
+		if term := math.Exp(y); term > 0 {
+			other += term
+			err += term * (8 + math.Abs(a) + math.Abs(y))
+		}
 	}
-	return mass, mass - other, (mass + other) * 0x1p-50 * (8 + exponent)
+	return mass, mass - other, err * 0x1p-50
 }
 
 // sketch is the trapezoidal rule.
-func (l mixtureLaw) sketch(tail float64) []sketchAtom {
+func (l mixtureLaw) sketch(e *effort, tail float64) ([]sketchAtom, error) {
 	lo, hi := l.reach(tail, tail)
-	n := min(2000, int(16*(hi-lo)))
+	n := int(min(2000, max(16, 16*(hi-lo))))
+	if err := e.spend(2 * l.size() * float64(n)); err != nil {
+		return nil, err
+	}
 	step := (hi - lo) / float64(n)
 	out := make([]sketchAtom, 0, n)
 	for k := range n {
@@ -286,5 +340,5 @@ func (l mixtureLaw) sketch(tail float64) []sketchAtom {
 		r, _ := logRatio(l.p, x)
 		out = append(out, sketchAtom{loss, step * math.Exp(r-x*x/2) / (math.Sqrt2 * math.SqrtPi)})
 	}
-	return out
+	return out, nil
 }

@@ -109,6 +109,18 @@ const (
 	windowLeave = 28 // -ln of what the window may leave out, relative
 )
 
+// labour is the work of one look at the cumulants.
+func (p profile) labour() float64 {
+	var work float64
+	for _, s := range p {
+		work += 2 * float64(len(s.atoms))
+	}
+	return work
+}
+
+// profileLooks bounds the looks of a search for a saddle or a layout.
+const profileLooks = 2 * (saddleSteps + 1)
+
 func (p profile) count() float64 {
 	var count float64
 	for _, part := range p {

@@ -41,15 +41,23 @@ type convolution struct {
 // is asked for, however far in the tail, is the bulk of what is transformed
 // and every error is relative to it. high and low are the exponents of the
 // Chernoff bounds on what leaves the window.
-func convolve(laws []weighted, l layout) convolution {
+func convolve(e *effort, laws []weighted, l layout) (convolution, error) {
 	out := convolution{lattice: lattice{width: l.width}, theta: l.theta}
 	for _, w := range laws {
 		out.offset += w.count * w.law.offset
 	}
-	out.first = int(math.Floor((l.bottom-out.offset)/l.width)) - 2
+	first := math.Floor((l.bottom - out.offset) / l.width)
+	if !(math.Abs(first) < exactIndex) {
+		return out, errEffort
+	}
+	out.first = int(first) - 2
+	stage := transformLabour / 2 * float64(l.n)
 	s := newSpectrum(l.n)
 	var logHigh, logLow float64
 	for _, w := range laws {
+		if err := e.spend(stage); err != nil {
+			return out, err
+		}
 		clear(s.sequence)
 		t := tilt(w.law, l.theta)
 		for i, m := range t.mass {
@@ -62,6 +70,9 @@ func convolve(laws []weighted, l layout) convolution {
 		logLow += w.count * (t.logMoment(-l.low, w.law.lattice) + t.err)
 		s.multiply(w.count)
 	}
+	if err := e.spend(stage); err != nil {
+		return out, err
+	}
 	mass, slack := s.invert()
 	out.slack = slack
 	out.mass = make([]float64, l.n)
@@ -71,7 +82,7 @@ func convolve(laws []weighted, l layout) convolution {
 	top, bottom := out.on(l.n), out.on(0)
 	out.beyond = chernoff(logHigh, -l.high*top)
 	out.outside = out.beyond + chernoff(logLow, l.low*bottom)
-	return out
+	return out, nil
 }
 
 // chernoff returns e^(a+b), increased for rounding, or 1.

@@ -95,7 +95,7 @@ func TestConvolveAgainstDefinition(t *testing.T) {
 		n := 1 << (4 + r.IntN(5))
 		l := layout{saddle: saddle{theta: theta}, width: width, n: n, high: 1 + 4*r.Float64(), low: 1 + 4*r.Float64()}
 		l.bottom = offset + (middle/total-float64(n)/2)*width
-		c := convolve(laws, l)
+		c := mustConvolve(t, laws, l)
 		var beyond, outside float64
 		for i, p := range want {
 			e := p * math.Exp(theta*(offset+float64(i)*width)-c.logScale)
@@ -149,7 +149,7 @@ func TestCurveAgainstDefinition(t *testing.T) {
 		l := layout{saddle: saddle{theta: logUniform(r, .1, 20)}, width: width, n: 1 << (5 + r.IntN(4)), high: 2, low: 2}
 		l.bottom = top * (r.Float64() - .5)
 		const infinite = 1e-3
-		c := newCurve(convolve(laws, l), convolve(laws, l), l.bottom+float64(l.n)*width/3, infinite, 0)
+		c := newCurve(mustConvolve(t, laws, l), mustConvolve(t, laws, l), l.bottom+float64(l.n)*width/3, infinite, 0)
 		for range 40 {
 			epsilon := top * (2*r.Float64() - .7)
 			want := truth(epsilon)
@@ -177,7 +177,7 @@ func TestPowersOfErrors(t *testing.T) {
 		for _, count := range []float64{1, 1000, 99999, 1 << 24} {
 			g := gridLaw{lattice{width: 1, first: 3}, []float64{1}}
 			l := layout{width: 1, n: n, bottom: 3*count - float64(n)/2, high: 1, low: 1}
-			c := convolve([]weighted{{g, count}}, l)
+			c := mustConvolve(t, []weighted{{g, count}}, l)
 			var worst float64
 			for j, m := range c.mass {
 				if c.first+j == int(3*count) {
@@ -190,4 +190,13 @@ func TestPowersOfErrors(t *testing.T) {
 			}
 		}
 	}
+}
+
+func mustConvolve(t *testing.T, laws []weighted, l layout) convolution {
+	t.Helper()
+	c, err := convolve(newEffort(t.Context(), effortMost), laws, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

@@ -54,7 +54,7 @@ func TestOneUse(t *testing.T) {
 			if want < 1e-9 { // erfc's own cancellation
 				continue
 			}
-			b, err := d.delta(t.Context(), epsilon, 1e-3, false, func(Bracket) bool { return false })
+			b, err := d.delta(newEffort(t.Context(), effortMost), epsilon, 1e-3, false, func(Bracket) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestTwoUses(t *testing.T) {
 			if want < 1e-8 {
 				continue
 			}
-			b, err := d.delta(t.Context(), epsilon, 1e-4, false, func(Bracket) bool { return false })
+			b, err := d.delta(newEffort(t.Context(), effortMost), epsilon, 1e-4, false, func(Bracket) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,11 +109,14 @@ func TestManyUses(t *testing.T) {
 		}
 		c := compose(t, 1e-3, events...)
 		for k, d := range c.directions() {
+			if err := d.draw(newEffort(t.Context(), effortMost), sketchTail); err != nil {
+				t.Fatal(err)
+			}
 			s := d.profile.forDelta(logUniform(r, 1e-10, 1e-2))
 			if !(s.epsilon > 1e-3 && s.theta < 60) {
 				continue
 			}
-			b, err := d.delta(t.Context(), s.epsilon, 1e-3, false, func(Bracket) bool { return false })
+			b, err := d.delta(newEffort(t.Context(), effortMost), s.epsilon, 1e-3, false, func(Bracket) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,8 +40,15 @@ func (a *Renyi) At(ctx context.Context, order float64) (float64, error) {
 	if !(order > 1) || math.IsInf(order, 0) {
 		return 0, fmt.Errorf("account: order = %v: must be finite and > 1", order)
 	}
+	return a.at(newEffort(ctx, effortMost), order)
+}
+
+func (a *Renyi) at(e *effort, order float64) (float64, error) {
 	var sum float64
 	for _, p := range a.parts {
+		if err := e.spend(momentLabour(order)); err != nil {
+			return 0, err
+		}
 		r, err := p.Mechanism.renyi(order)
 		if err != nil {
 			return 0, err
@@ -59,9 +66,18 @@ func (a *Renyi) Epsilon(ctx context.Context, delta float64) (float64, error) {
 	if err := gaussianProbability("delta", delta); err != nil {
 		return 0, err
 	}
-	least := a.minimise(ctx, func(order, r float64) float64 {
+	if len(a.parts) == 0 {
+		return 0, nil
+	}
+	least, err := a.minimise(ctx, func(order, r float64) float64 {
 		return r + math.Log1p(-1/order) - (math.Log(delta)+math.Log(order))/(order-1)
 	})
+	if err != nil {
+		return 0, err
+	}
+	if math.IsInf(least, 1) {
+		return 0, fmt.Errorf("account: delta = %v: no finite epsilon found", delta)
+	}
 	return max(0, least+renyiSlack*(1+math.Abs(least))), nil
 }
 
@@ -74,23 +90,40 @@ func (a *Renyi) Delta(ctx context.Context, epsilon float64) (float64, error) {
 	if len(a.parts) == 0 {
 		return 0, nil
 	}
-	least := a.minimise(ctx, func(order, r float64) float64 {
+	least, err := a.minimise(ctx, func(order, r float64) float64 {
 		return (order-1)*(r-epsilon) - math.Log(order-1) + order*math.Log1p(-1/order)
 	})
+	if err != nil {
+		return 0, err
+	}
+	if math.IsInf(least, 1) {
+		return 1, nil
+	}
 	return min(1, max(math.SmallestNonzeroFloat64, math.Exp(least+renyiSlack*(1+math.Abs(least))))), nil
 }
 
 // minimise searches orders 1 + e^t: a grid, then a golden section around its
 // best point. Every order gives a valid bound.
-func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float64) float64 {
+func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float64) (float64, error) {
+	e := newEffort(ctx, effortSearch)
 	least := math.Inf(1)
+	var failed error
 	try := func(t float64) float64 {
+		if failed != nil {
+			return math.Inf(1)
+		}
 		order := 1 + math.Exp(t)
-		r, err := a.At(ctx, order)
-		if err != nil || math.IsInf(r, 1) {
+		r, err := a.at(e, order)
+		if err != nil {
+			failed = err
+		}
+		if failed != nil || math.IsInf(r, 1) {
 			return math.Inf(1)
 		}
 		v := bound(order, r)
+		if math.IsNaN(v) { // a difference of infinities
+			return math.Inf(1)
+		}
 		least = min(least, v)
 		return v
 	}
@@ -98,6 +131,9 @@ func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float
 	best, at := math.Inf(1), lo
 	for t := lo; t <= hi; t += step {
 		v := try(t)
+		if failed != nil {
+			break
+		}
 		if v < best {
 			best, at = v, t
 		}
@@ -120,7 +156,10 @@ func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float
 			fd = try(d)
 		}
 	}
-	return least
+	if failed == errEffort && !math.IsInf(least, 1) {
+		failed = nil // every order tried gives a valid bound
+	}
+	return least, failed
 }
 
 // ZCDP returns rho such that the events together are rho-zCDP: mu^2/2 for a
@@ -146,6 +185,9 @@ func ZCDP(ctx context.Context, events []Composed) (float64, error) {
 			return 0, fmt.Errorf("account: event %d: %v: no zCDP bound", i, e.Mechanism)
 		}
 		sum = addUp(sum, mulUp(float64(e.Count), rho))
+	}
+	if math.IsInf(sum, 1) {
+		return 0, fmt.Errorf("account: rho: must be small enough for a float64")
 	}
 	return sum, nil
 }

@@ -13,13 +13,40 @@ func (m sampledGaussian) renyi(order float64) (float64, error) {
 	if m.under == ReplaceOne {
 		return 0, fmt.Errorf("%v: no Renyi bound under replace-one; use Compose", m)
 	}
-	var log float64 // ln(A - 1)
-	if order == math.Floor(order) && order <= 1<<16 {
-		log = m.integerMoment(int(order))
-	} else {
-		log = m.moment(order)
+	if order > integerOrders {
+		mu := divUp(1, m.multiplier)
+		return mulUp(order, mulUp(mu, mu)/2), nil
 	}
-	return logOnePlusExp(log) / (order - 1) * (1 + renyiSlack), nil
+	var log float64 // ln A
+	low := math.Floor(order)
+	switch {
+	case order == low:
+		log = logOnePlusExp(m.integerMoment(int(order)))
+	case order <= fractionalOrders && m.rule(order).points() <= momentPoints:
+		log = logOnePlusExp(m.moment(order))
+	default:
+		var a float64 // of order 1
+		if low > 1 {
+			a = logOnePlusExp(m.integerMoment(int(low)))
+		}
+		b := logOnePlusExp(m.integerMoment(int(low) + 1))
+		log = a + (order-low)*(b-a)
+	}
+	return log / (order - 1) * (1 + renyiSlack), nil
+}
+
+// Fractional orders up to fractionalOrders are integrated, if momentPoints are
+// enough, the others interpolated between integers: ln A is convex in the order
+// and 0 at 1. Beyond integerOrders the divergence is bounded by that of a record
+// that is always sampled, which it cannot exceed.
+const fractionalOrders, integerOrders, momentPoints = 64, 1 << 16, 20_000
+
+// momentLabour bounds the work of one divergence.
+func momentLabour(order float64) float64 {
+	if order > integerOrders {
+		return 10
+	}
+	return 2*momentPoints + 16*order
 }
 
 // logOnePlusExp returns ln(1 + e^y).
@@ -84,15 +111,10 @@ func logSum(logs []float64) float64 {
 // using A - 1 >= a(a-1)/2 q^2 (e^(mu^2) - 1) c with c = (1-q)^a for a < 2.
 func (m sampledGaussian) moment(order float64) float64 {
 	a, q, mu := order, m.sampling, 1/m.multiplier
-	small := math.Log(a*(a-1)/2) + 2*math.Log(q) + logExpm1(mu*mu) + a*math.Log1p(-q)
-	need := 38 + math.Log(4+2*a) + max(0, -small)
-	strip := min(math.Pi/(2*mu), 3)
-	step := 2 * math.Pi * strip / (need + strip*strip/2)
-	reach := math.Sqrt(2 * need)
-	lo, hi := -reach-mu, a*mu+reach
+	r := m.rule(order)
 	top := math.Inf(-1)
 	var sum float64
-	for x := math.Floor(lo/step) * step; x <= hi; x += step {
+	for x := math.Floor(r.lo/r.step) * r.step; x <= r.hi; x += r.step {
 		y := logPowerRest(a, q, mu*x-mu*mu/2) - x*x/2
 		switch {
 		case y > top+40:
@@ -102,7 +124,22 @@ func (m sampledGaussian) moment(order float64) float64 {
 			sum += math.Exp(y - top)
 		}
 	}
-	return top + math.Log(sum*step) - math.Log(2*math.Pi)/2
+	return top + math.Log(sum*r.step) - math.Log(2*math.Pi)/2
+}
+
+// trapezoid is a range of x and a step.
+type trapezoid struct{ lo, hi, step float64 }
+
+func (t trapezoid) points() float64 { return (t.hi - t.lo) / t.step }
+
+func (m sampledGaussian) rule(order float64) trapezoid {
+	a, q, mu := order, m.sampling, 1/m.multiplier
+	small := math.Log(a*(a-1)/2) + 2*math.Log(q) + logExpm1(mu*mu) + a*math.Log1p(-q)
+	need := 38 + math.Log(4+2*a) + max(0, -small)
+	strip := min(math.Pi/(2*mu), 3)
+	step := 2 * math.Pi * strip / (need + strip*strip/2)
+	reach := math.Sqrt(2 * need)
+	return trapezoid{-reach - mu, a*mu + reach, step}
 }
 
 // logPowerRest returns ln((1+w)^a - 1 - a w) for w = q (e^y - 1).

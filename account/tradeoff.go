@@ -29,20 +29,36 @@ func (c *Composition) TradeOff(ctx context.Context, alphas []float64) ([]Bracket
 			return nil, fmt.Errorf("account: alphas[%d] = %v: must be within [0, 1]", i, a)
 		}
 	}
-	last, err := c.Epsilon(ctx, tradeoffLeast)
+	return c.tradeOff(newEffort(ctx, effortSearch), alphas)
+}
+
+func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
+	last, err := c.reach(e)
 	if err != nil {
 		return nil, err
 	}
 	var u []float64
 	var delta []Bracket
 	for k := range tradeoffPoints + 1 {
-		epsilon := last.Upper * float64(k) / tradeoffPoints
-		d, err := c.Delta(ctx, epsilon)
+		epsilon := last * float64(k) / tradeoffPoints
+		d := Bracket{0, 1}
+		err := e.lend(e.left/float64(tradeoffPoints+1-k), func(e *effort) (err error) {
+			if len(c.parts) == 0 {
+				d = c.gaussianDelta(epsilon)
+				return e.spend(1 << 10)
+			}
+			d, err = c.delta(e, epsilon)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
+		if k > 0 { // delta does not increase
+			d.Upper = min(d.Upper, delta[k-1].Upper)
+			d.Lower = min(d.Lower, d.Upper)
+		}
 		u, delta = append(u, math.Exp(epsilon)), append(delta, d)
-		if last.Upper == 0 {
+		if last == 0 {
 			break
 		}
 	}
@@ -51,6 +67,28 @@ func (c *Composition) TradeOff(ctx context.Context, alphas []float64) ([]Bracket
 		out[i] = tradeOff(u, delta, a)
 	}
 	return out, nil
+}
+
+// tradeoffMost is the epsilon beyond which no point is taken: e^epsilon would
+// leave the range of float64.
+const tradeoffMost = 700
+
+// reach returns an epsilon beyond which delta adds nothing to a curve.
+func (c *Composition) reach(e *effort) (last float64, err error) {
+	err = e.lend(effortAnswer, func(e *effort) error {
+		var b Bracket
+		if len(c.parts) == 0 {
+			b, err = c.gaussianEpsilon(tradeoffLeast)
+		} else {
+			b, err = c.epsilon(e, tradeoffLeast)
+		}
+		last = min(b.Upper, tradeoffMost)
+		if err != nil && e.ctx.Err() == nil { // none was found
+			last, err = tradeoffMost, nil
+		}
+		return err
+	})
+	return last, err
 }
 
 // tradeOff works in u = e^epsilon, in which delta is convex and

@@ -144,7 +144,10 @@ func (a *accountCommand) accountants(ctx context.Context, c *account.Composition
 			zcdp.bracket.Upper, zcdp.err = account.ZCDPDelta(rho, *a.Epsilon)
 		}
 	}
-	return []accounted{exact, renyi, zcdp}, err
+	if exact.err = err; err != nil && (ctx.Err() != nil || renyi.err != nil && zcdp.err != nil) {
+		return nil, err // interrupted, or no accountant has an answer
+	}
+	return []accounted{exact, renyi, zcdp}, nil
 }
 
 func (a *accountCommand) report(relation account.Relation, rows []accounted) any {

@@ -1,0 +1,60 @@
+package account
+
+import (
+	"context"
+	"errors"
+)
+
+// effort bounds the work of one question to the accountant and ends it with a
+// context. Its unit is about the time of one exponential, 5 to 10 ns: work is
+// counted, not timed, so that every machine gives the same answer.
+type effort struct {
+	ctx context.Context
+	// left is the work still allowed.
+	left float64
+	// unchecked is the work done since the context was last asked.
+	unchecked float64
+}
+
+const (
+	// effortMost is the work allowed to one bracket.
+	effortMost = 1 << 29
+	// effortSearch is the work allowed to a calibration or a whole curve, of
+	// which a single answer may take effortAnswer.
+	effortSearch = 1 << 30
+	effortAnswer = 1 << 27
+	// effortStride is the work between two looks at the context.
+	effortStride = 1 << 16
+)
+
+// errEffort ends a question whose answer would take too long.
+var errEffort = errors.New("account: no bracket within the work allowed: losses too many, too large or too far apart")
+
+func newEffort(ctx context.Context, most float64) *effort {
+	return &effort{ctx: ctx, left: most, unchecked: effortStride}
+}
+
+// spend counts work that is about to be done.
+func (e *effort) spend(units float64) error {
+	if e.unchecked += units; !(e.unchecked < effortStride) {
+		if err := e.ctx.Err(); err != nil {
+			return err
+		}
+		e.unchecked = 0
+	}
+	if e.left -= units; !(e.left >= 0) {
+		return errEffort
+	}
+	return nil
+}
+
+// lend gives at most that much of what is left to f, and takes back what f does
+// not use.
+func (e *effort) lend(most float64, f func(*effort) error) error {
+	part := &effort{ctx: e.ctx, left: min(e.left, most), unchecked: e.unchecked}
+	lent := part.left
+	err := f(part)
+	e.left -= lent - part.left
+	e.unchecked = part.unchecked
+	return err
+}
