@@ -13,9 +13,10 @@ func (m sampledGaussian) renyi(order float64) (float64, error) {
 	if m.under == ReplaceOne {
 		return 0, fmt.Errorf("%v: no Renyi bound under replace-one; use Compose", m)
 	}
+	mu := divUp(1, m.multiplier)
+	always := mulUp(order, mulUp(mu, mu)/2)
 	if order > integerOrders {
-		mu := divUp(1, m.multiplier)
-		return mulUp(order, mulUp(mu, mu)/2), nil
+		return always, nil
 	}
 	var log float64 // ln A
 	low := math.Floor(order)
@@ -31,6 +32,9 @@ func (m sampledGaussian) renyi(order float64) (float64, error) {
 		}
 		b := logOnePlusExp(m.integerMoment(int(low) + 1))
 		log = a + (order-low)*(b-a)
+	}
+	if math.IsNaN(log) { // terms too small for a float64
+		return always, nil
 	}
 	return log / (order - 1) * (1 + renyiSlack), nil
 }
