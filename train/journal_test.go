@@ -61,7 +61,7 @@ func TestJournalHoldsWhatWasReleased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := c.Verify()
+		report, err := c.Verify(t.Context())
 		if err != nil || report.Complete || report.Events != len(told.events) || report.Charged != r.Charged || r.Step != 1 || r.Complete {
 			t.Errorf("%s: %+v, %v, recovered %+v", algorithm, report, err, r)
 		}
