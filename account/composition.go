@@ -54,6 +54,18 @@ const countLimit = 1 << 30
 // The context of Compose, Delta, Epsilon and TradeOff ends their work; what
 // they return then is its error.
 func Compose(ctx context.Context, events []Composed, width float64) (*Composition, error) {
+	for i, e := range events {
+		if m, ok := e.Mechanism.(interface{ unpaired() error }); ok {
+			if err := m.unpaired(); err != nil {
+				return nil, fmt.Errorf("account: event %d: %w", i, err)
+			}
+		}
+	}
+	return gather(ctx, events, width)
+}
+
+// gather checks events and sorts them by mechanism.
+func gather(ctx context.Context, events []Composed, width float64) (*Composition, error) {
 	if !(width >= 1e-6 && width <= .1) {
 		return nil, fmt.Errorf("account: width = %v: must be within [1e-6, 0.1]", width)
 	}
@@ -120,6 +132,8 @@ func asGaussian(m Mechanism) (gaussianMechanism, bool) {
 	case gaussianMechanism:
 		return g, true
 	case boundGaussian:
+		return g.gaussianMechanism, true
+	case prefixGaussian:
 		return g.gaussianMechanism, true
 	}
 	return gaussianMechanism{}, false

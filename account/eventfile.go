@@ -1,23 +1,25 @@
 package account
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
 )
 
-// Kinds of an event file besides Gaussian and SampledGaussian. A ledger does
-// not admit them: they are fixed before the first release and composed as a
-// whole.
+// Kinds of an event file besides Gaussian, SampledGaussian and Selection. A
+// ledger does not admit them: they are fixed before the first release and
+// composed as a whole.
 const (
 	GaussianMixture    Kind = "gaussian-mixture"
+	FixedSizeGaussian  Kind = "fixed-size-gaussian"
+	DiscreteGaussian   Kind = "discrete-gaussian"
+	Tree               Kind = "tree"
+	Toeplitz           Kind = "toeplitz"
 	Laplace            Kind = "laplace"
 	RandomizedResponse Kind = "randomized-response"
 	Pure               Kind = "pure"
 	BoundedRange       Kind = "bounded-range"
+	RepeatAndSelect    Kind = "repeat-and-select"
 )
 
 // Plan is a relation and the mechanisms to be composed under it.
@@ -26,8 +28,9 @@ type Plan struct {
 	Events   []Composed
 }
 
-// maxPlanEvents bounds the events of a file.
-const maxPlanEvents = 1 << 17
+// maxPlanEvents bounds the events of a file, and maxRepeatedEvents those among
+// them that are repeated: their divergences are tabulated as they are read.
+const maxPlanEvents, maxRepeatedEvents = 1 << 17, 256
 
 // DecodePlan reads an event file:
 //
@@ -35,14 +38,45 @@ const maxPlanEvents = 1 << 17
 //	 "events": [{"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250},
 //	            {"kind": "gaussian", "noise_multiplier": 20, "count": 1}]}
 //
-// A kind has exactly these fields, besides count (>= 1), all required:
+// A kind has exactly these fields, besides count (>= 1), all required unless a
+// default stands beside them:
 //
 //	gaussian             noise_multiplier: sigma over the sensitivity under the relation
 //	sampled-gaussian     noise_multiplier: sigma over one record's largest norm; sampling
+//	fixed-size-gaussian  noise_multiplier: the same; records, batch; replace-one only
 //	gaussian-mixture     noise_multiplier, weights, offsets; add-or-remove only
+//	discrete-gaussian    sigma; sensitivity, a whole number
+//	tree                 noise_multiplier: sigma over one record's largest norm; items;
+//	                     participations (1), separation (1)
+//	toeplitz             the same, and bands (items)
 //	laplace              scale, over the l1 sensitivity
 //	randomized-response  p, the probability of a lie
-//	pure, bounded-range  epsilon
+//	pure                 epsilon
+//	selection            epsilon, the range: as in the exponential mechanism's weights
+//	                     exp(epsilon score/(2 sensitivity))
+//	bounded-range        epsilon: another name of a selection
+//	repeat-and-select    repetitions: "poisson", "geometric", "logarithmic" or
+//	                     "negative-binomial"; mean; shape, for the last alone; events,
+//	                     one run, a list like that of the file
+//
+// For instance, one line a kind:
+//
+//	{"kind": "gaussian", "noise_multiplier": 20, "count": 1}
+//	{"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250}
+//	{"kind": "fixed-size-gaussian", "noise_multiplier": 3, "records": 50000, "batch": 500, "count": 100}
+//	{"kind": "gaussian-mixture", "noise_multiplier": 9, "weights": [0.5, 0.5], "offsets": [0, 1], "count": 1}
+//	{"kind": "discrete-gaussian", "sigma": 40, "sensitivity": 2, "count": 10}
+//	{"kind": "tree", "noise_multiplier": 12, "items": 1024, "participations": 4, "separation": 256, "count": 1}
+//	{"kind": "toeplitz", "noise_multiplier": 8, "items": 1024, "bands": 256, "count": 1}
+//	{"kind": "laplace", "scale": 50, "count": 2}
+//	{"kind": "randomized-response", "p": 0.49, "count": 1}
+//	{"kind": "pure", "epsilon": 0.01, "count": 1}
+//	{"kind": "selection", "epsilon": 0.02, "count": 1}
+//	{"kind": "repeat-and-select", "repetitions": "geometric", "mean": 20, "count": 1,
+//	 "events": [{"kind": "sampled-gaussian", "noise_multiplier": 2, "sampling": 0.01, "count": 1000}]}
+//
+// Trees that are restarted are one event with the items of one tree; its count
+// is the largest number of trees that one record is in.
 //
 // Anything else is an error: unknown, repeated, missing or misspelt fields,
 // null, and text after the end.
@@ -66,154 +100,139 @@ func DecodePlan(data []byte) (Plan, error) {
 	if err := decodeField(top, "file", "events", &raw); err != nil {
 		return Plan{}, err
 	}
-	if len(raw) > maxPlanEvents {
-		return Plan{}, fmt.Errorf("account: file: %d events: must be at most %d", len(raw), maxPlanEvents)
+	d := planDecoder{relation: p.Relation}
+	p.Events, err = d.list(raw, "")
+	return p, err
+}
+
+// planDecoder counts the events of a file, those of repetitions included.
+type planDecoder struct {
+	relation       Relation
+	seen, repeats  int
+	insideRepeated bool
+}
+
+// list decodes events, those of an outer one after its name.
+func (d *planDecoder) list(raw []json.RawMessage, prefix string) ([]Composed, error) {
+	if d.seen += len(raw); d.seen > maxPlanEvents {
+		return nil, fmt.Errorf("account: file: %d events: must be at most %d", d.seen, maxPlanEvents)
 	}
+	if d.insideRepeated {
+		if d.repeats += len(raw); d.repeats > maxRepeatedEvents {
+			return nil, fmt.Errorf("account: file: %d repeated events: must be at most %d", d.repeats, maxRepeatedEvents)
+		}
+	}
+	var out []Composed
 	for i, r := range raw {
-		e, err := decodeComposed(r, fmt.Sprintf("event %d", i), p.Relation)
+		e, err := d.event(r, fmt.Sprintf("%sevent %d", prefix, i))
 		if err != nil {
-			return Plan{}, err
+			return nil, err
 		}
-		p.Events = append(p.Events, e)
-	}
-	return p, nil
-}
-
-// planFields lists the fields of each kind.
-var planFields = map[Kind][]string{
-	Gaussian:           {"noise_multiplier"},
-	SampledGaussian:    {"noise_multiplier", "sampling"},
-	GaussianMixture:    {"noise_multiplier", "weights", "offsets"},
-	Laplace:            {"scale"},
-	RandomizedResponse: {"p"},
-	Pure:               {"epsilon"},
-	BoundedRange:       {"epsilon"},
-}
-
-func decodeComposed(data []byte, where string, r Relation) (Composed, error) {
-	fields, err := decodeObject(data, where)
-	if err != nil {
-		return Composed{}, err
-	}
-	var kind Kind
-	if err := decodeField(fields, where, "kind", &kind); err != nil {
-		return Composed{}, err
-	}
-	names, known := planFields[kind]
-	if !known {
-		return Composed{}, fmt.Errorf("account: %s: kind = %q: not a kind", where, kind)
-	}
-	if err := exactly(fields, where, append([]string{"kind", "count"}, names...)...); err != nil {
-		return Composed{}, err
-	}
-	var out Composed
-	if err := decodeField(fields, where, "count", &out.Count); err != nil {
-		return Composed{}, err
-	}
-	if out.Count < 1 || out.Count > countLimit {
-		return Composed{}, fmt.Errorf("account: %s: count = %d: must be within [1, 2^30]", where, out.Count)
-	}
-	number := make(map[string]float64)
-	list := make(map[string][]float64)
-	for _, name := range names {
-		if name == "weights" || name == "offsets" {
-			var v []float64
-			err = decodeField(fields, where, name, &v)
-			list[name] = v
-		} else {
-			var v float64
-			err = decodeField(fields, where, name, &v)
-			number[name] = v
-		}
-		if err != nil {
-			return Composed{}, err
-		}
-	}
-	switch kind {
-	case Gaussian:
-		out.Mechanism, err = NewGaussian(number["noise_multiplier"])
-	case SampledGaussian:
-		out.Mechanism, err = NewSampledGaussian(number["noise_multiplier"], number["sampling"], r)
-	case GaussianMixture:
-		if r != AddOrRemove {
-			return Composed{}, fmt.Errorf("account: %s: relation = %v: a gaussian-mixture needs add-or-remove", where, r)
-		}
-		out.Mechanism, err = NewGaussianMixture(number["noise_multiplier"], list["weights"], list["offsets"])
-	case Laplace:
-		out.Mechanism, err = NewLaplace(number["scale"])
-	case RandomizedResponse:
-		out.Mechanism, err = NewRandomizedResponse(number["p"])
-	case Pure:
-		out.Mechanism, err = NewPure(number["epsilon"])
-	case BoundedRange:
-		out.Mechanism, err = NewBoundedRange(number["epsilon"])
-	}
-	if err != nil {
-		return Composed{}, fmt.Errorf("%s: %w", where, err)
+		out = append(out, e)
 	}
 	return out, nil
 }
 
-// decodeObject reads one object with exact, unrepeated names and nothing
-// after it; package json alone would accept any case, and repeats.
-func decodeObject(data []byte, where string) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	open, err := dec.Token()
+func (d *planDecoder) event(data []byte, where string) (Composed, error) {
+	object, err := decodeObject(data, where)
 	if err != nil {
-		return nil, fmt.Errorf("account: %s: %w", where, err)
+		return Composed{}, err
 	}
-	if open != json.Delim('{') {
-		return nil, fmt.Errorf("account: %s: must be an object", where)
+	f := &planFields{object: object, where: where}
+	var kind Kind
+	f.read("kind", &kind)
+	var out Composed
+	f.read("count", &out.Count)
+	if f.err == nil && (out.Count < 1 || out.Count > countLimit) {
+		f.err = fmt.Errorf("account: %s: count = %d: must be within [1, 2^30]", where, out.Count)
 	}
-	fields := make(map[string]json.RawMessage)
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("account: %s: %w", where, err)
-		}
-		key := name.(string) // the decoder admits no other name
-		if _, twice := fields[key]; twice {
-			return nil, fmt.Errorf("account: %s: %s: given twice", where, key)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("account: %s: %s: %w", where, key, err)
-		}
-		fields[key] = value
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("account: %s: %w", where, err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("account: %s: text after the end", where)
-	}
-	return fields, nil
+	out.Mechanism = d.mechanism(kind, f)
+	return out, f.err
 }
 
-func exactly(fields map[string]json.RawMessage, where string, names ...string) error {
-	for _, name := range names {
-		if _, ok := fields[name]; !ok {
-			return fmt.Errorf("account: %s: %s: missing", where, name)
+// mechanism reads the fields of a kind. The first error stays in f.
+func (d *planDecoder) mechanism(kind Kind, f *planFields) Mechanism {
+	switch kind {
+	case Gaussian:
+		z := f.number("noise_multiplier")
+		return f.build(func() (Mechanism, error) { return NewGaussian(z) })
+	case SampledGaussian:
+		z, q := f.number("noise_multiplier"), f.number("sampling")
+		return f.build(func() (Mechanism, error) { return NewSampledGaussian(z, q, d.relation) })
+	case FixedSizeGaussian:
+		z, n, b := f.number("noise_multiplier"), f.whole("records"), f.whole("batch")
+		f.demand(kind, d.relation, ReplaceOne)
+		return f.build(func() (Mechanism, error) { return NewFixedSizeGaussian(z, n, b) })
+	case GaussianMixture:
+		z := f.number("noise_multiplier")
+		var weights, offsets []float64
+		f.read("weights", &weights)
+		f.read("offsets", &offsets)
+		f.demand(kind, d.relation, AddOrRemove)
+		return f.build(func() (Mechanism, error) { return NewGaussianMixture(z, weights, offsets) })
+	case DiscreteGaussian:
+		sigma, n := f.number("sigma"), f.whole("sensitivity")
+		return f.build(func() (Mechanism, error) { return NewDiscreteGaussian(sigma, n) })
+	case Tree, Toeplitz:
+		z := f.number("noise_multiplier")
+		s := PrefixSums{Items: f.whole("items"), Participations: f.wholeOr("participations", 1), Separation: f.wholeOr("separation", 1)}
+		if kind == Tree {
+			return f.build(func() (Mechanism, error) { return NewTree(z, s, d.relation) })
 		}
+		s.Bands = f.wholeOr("bands", s.Items)
+		return f.build(func() (Mechanism, error) { return NewToeplitz(z, s, d.relation) })
+	case Laplace:
+		scale := f.number("scale")
+		return f.build(func() (Mechanism, error) { return NewLaplace(scale) })
+	case RandomizedResponse:
+		p := f.number("p")
+		return f.build(func() (Mechanism, error) { return NewRandomizedResponse(p) })
+	case Pure:
+		epsilon := f.number("epsilon")
+		return f.build(func() (Mechanism, error) { return NewPure(epsilon) })
+	case BoundedRange, Selection:
+		epsilon := f.number("epsilon")
+		return f.build(func() (Mechanism, error) { return NewBoundedRange(epsilon) })
+	case RepeatAndSelect:
+		return d.repeated(f)
 	}
-	for name := range fields {
-		if !slices.Contains(names, name) {
-			return fmt.Errorf("account: %s: %q: not a field here", where, name)
-		}
+	if f.err == nil {
+		f.err = fmt.Errorf("account: %s: kind = %q: not a kind", f.where, kind)
 	}
 	return nil
 }
 
-func decodeField(fields map[string]json.RawMessage, where, name string, to any) error {
-	value, ok := fields[name]
-	if !ok {
-		return fmt.Errorf("account: %s: %s: missing", where, name)
+func (d *planDecoder) repeated(f *planFields) Mechanism {
+	var name string
+	f.read("repetitions", &name)
+	times := Repetitions{Mean: f.number("mean")}
+	switch name {
+	case "poisson":
+		times.Poisson = true
+	case "geometric":
+		times.Shape = 1
+	case "logarithmic":
+	case "negative-binomial":
+		times.Shape = f.number("shape")
+	default:
+		if f.err == nil {
+			f.err = fmt.Errorf("account: %s: repetitions = %q: must be poisson, geometric, logarithmic or negative-binomial", f.where, name)
+		}
 	}
-	if bytes.Equal(bytes.TrimSpace(value), []byte("null")) {
-		return fmt.Errorf("account: %s: %s: must not be null", where, name)
+	var raw []json.RawMessage
+	f.read("events", &raw)
+	if f.err == nil && d.insideRepeated {
+		f.err = fmt.Errorf("account: %s: %s: must not be among the events of another", f.where, RepeatAndSelect)
 	}
-	if err := json.Unmarshal(value, to); err != nil {
-		return fmt.Errorf("account: %s: %s: %w", where, name, err)
+	if f.err != nil {
+		return nil
 	}
-	return nil
+	d.insideRepeated = true
+	events, err := d.list(raw, f.where+": ")
+	d.insideRepeated = false
+	if err != nil {
+		f.err = err
+		return nil
+	}
+	return f.build(func() (Mechanism, error) { return NewRepeatAndSelect(context.Background(), times, events) })
 }

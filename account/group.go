@@ -9,12 +9,18 @@ import (
 // together, such as the rows of one person: a mechanism for neighbours that
 // differ in one record, seen by neighbours that differ in k.
 //
-//   - Gaussian: k times the sensitivity.
-//   - Sampled Gaussian under add-or-remove: the members that join a sample are
-//     binomial, and each adds up to a contribution.
+//   - Gaussian, prefix sums, discrete Gaussian, Laplace: k times the
+//     sensitivity. All are tight.
+//   - Gaussian on a Poisson sample: the members that join a sample are binomial,
+//     and each adds or exchanges up to a contribution; tight under both
+//     relations (see newReplacedMixture).
+//   - Gaussian on a sample of fixed size: the same with hypergeometric numbers;
+//     the bound of newFixedSample, tight for k = 1.
 //   - Pure and bounded-range: k times epsilon.
+//   - Repeat-and-select: the repetition of what one run is to the group.
 //
-// Others are refused: no bound as tight is implemented.
+// Gaussian mixtures are refused: the joint law of the members' offsets is not
+// known.
 func Group(m Mechanism, k int) (Mechanism, error) {
 	if k < 1 || k > groupMost {
 		return nil, fmt.Errorf("account: group = %d: must be between 1 and %d", k, groupMost)
@@ -28,21 +34,32 @@ func Group(m Mechanism, k int) (Mechanism, error) {
 	case boundGaussian:
 		m.sensitivity *= float64(k)
 		return m, nil
+	case prefixGaussian:
+		m.sensitivity *= float64(k)
+		m.name += fmt.Sprintf(", groups of %d", k)
+		return m, nil
 	case sampledGaussian:
-		if m.under != AddOrRemove {
-			break
-		}
 		weights, offsets := make([]float64, k+1), make([]float64, k+1)
 		for j := range weights {
 			weights[j] = binomial(k, j, m.sampling)
 			offsets[j] = float64(j)
 		}
+		if m.under == ReplaceOne {
+			return newReplacedMixture(m.multiplier, weights, offsets)
+		}
 		return newBinomialMixture(m.multiplier, weights, offsets)
 	case boundedMechanism:
-		if m.rangeOnly {
-			return NewBoundedRange(m.epsilon * float64(k))
+		m.epsilon *= float64(k)
+		if m.name != "laplace" && !m.rangeOnly {
+			return NewPure(m.epsilon)
 		}
-		return NewPure(m.epsilon * float64(k))
+		g, err := newBounded(m.name, m.epsilon, m.law, m.order)
+		g.rangeOnly = m.rangeOnly
+		return g.checked(err)
+	case interface {
+		grouped(k int) (Mechanism, error)
+	}:
+		return m.grouped(k)
 	}
 	return nil, fmt.Errorf("account: %v: no bound for groups of %d records is implemented", m, k)
 }
@@ -73,10 +90,15 @@ func binomial(k, j int, q float64) float64 {
 	return p
 }
 
-// newBinomialMixture moves the mass that float64 cannot resolve to the largest
-// offset: to the private side.
+// newBinomialMixture is what k records that join or leave are to a sampled sum.
 func newBinomialMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
-	var w, o []float64
+	w, o := towardsLargest(weights, offsets)
+	return NewGaussianMixture(multiplier, w, o)
+}
+
+// towardsLargest moves the mass that float64 cannot resolve to the largest
+// offset: to the private side.
+func towardsLargest(weights, offsets []float64) (w, o []float64) {
 	var lost float64
 	last := len(weights) - 1
 	for j := range last {
@@ -86,6 +108,52 @@ func newBinomialMixture(multiplier float64, weights, offsets []float64) (Mechani
 		}
 		w, o = append(w, weights[j]), append(o, offsets[j])
 	}
-	w, o = append(w, max(weights[last]+lost, weightLeast)), append(o, offsets[last])
-	return NewGaussianMixture(multiplier, w, o)
+	return append(w, max(weights[last]+lost, weightLeast)), append(o, offsets[last])
+}
+
+// replacedMixture is what k exchanged records are to a sum over a Poisson
+// sample: offsets[i] of them join with probability weights[i], before and after.
+type replacedMixture struct {
+	multiplier       float64
+	weights, offsets []float64
+}
+
+// newReplacedMixture returns the mechanism of the pair
+//
+//	sum of weights[j] N(offsets[j], z^2)   against   sum of weights[j] N(-offsets[j], z^2)
+//
+// which dominates and is attained by records that lie on one line.
+//
+// Proof. Given the rest of the sample, the members S that join move the sum by
+// d_S before and by d'_S after the exchange, both at most |S| contributions long.
+// Let a test accept with probability Phi(-t) under N(0, z^2). By Neyman and
+// Pearson it accepts with probability at most Phi(|S|/z - t) under N(d_S, z^2)
+// and at least Phi(-|S|/z - t) under N(d'_S, z^2). So for any u >= 0 the
+// difference of its acceptances, the second u times, is at most that of the test
+// x > t z between the pair's sides, which is at most the pair's hockey stick.
+func newReplacedMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
+	if err := positive("noise multiplier", multiplier); err != nil {
+		return nil, err
+	}
+	w, o := towardsLargest(weights, offsets)
+	return replacedMixture{multiplier, w, o}, nil
+}
+
+func (m replacedMixture) String() string {
+	return fmt.Sprintf("replaced mixture(noise multiplier %v, weights %v, offsets +-%v)", m.multiplier, m.weights, m.offsets)
+}
+
+func (m replacedMixture) laws() [2]law {
+	before, after := make([]bump, len(m.weights)), make([]bump, len(m.weights))
+	for i, w := range m.weights {
+		before[i] = bump{w, m.offsets[i] / m.multiplier}
+		after[i] = bump{w, -m.offsets[i] / m.multiplier}
+	}
+	l := newMixtureLaw(before, after)
+	return [2]law{l, l}
+}
+func (replacedMixture) oneDirection() bool { return true }
+func (replacedMixture) relation() Relation { return ReplaceOne }
+func (m replacedMixture) renyi(float64) (float64, error) {
+	return 0, fmt.Errorf("%v: no Renyi bound", m)
 }

@@ -95,16 +95,48 @@ func TestGroupRules(t *testing.T) {
 	if got := epsilonOf(t, g, 1, 1e-12); math.Abs(got.Upper-1) > 1e-3 {
 		t.Errorf("four records under 1/4-DP: epsilon %v, want 1", got)
 	}
-	replaced, err := NewSampledGaussian(2, .1, ReplaceOne)
+	mixture, err := NewGaussianMixture(2, []float64{.5, .5}, []float64{0, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Group(replaced, 2); err == nil {
-		t.Error("a group under replace-one was accepted")
+	if _, err := Group(mixture, 2); err == nil {
+		t.Error("a group under a secret sensitivity of unknown joint law was accepted")
 	}
 	for _, k := range []int{0, -1, 65} {
 		if _, err := Group(pure, k); err == nil {
 			t.Errorf("a group of %d was accepted", k)
 		}
 	}
+}
+
+// TestGroupOfLaplace: k records shift by k scales, which is less than any
+// mechanism of k epsilon costs. Closed form: 1 - e^((epsilon - k epsilon0)/2).
+func TestGroupOfLaplace(t *testing.T) {
+	m, err := NewLaplace(4)
+	g, err := Group(mustMechanism(t, m, err), 6)
+	g = mustMechanism(t, g, err)
+	for _, epsilon := range []float64{0, .4, 1.2} {
+		b, err := compose(t, 1e-4, Composed{g, 1}).Delta(t.Context(), epsilon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkBracket(t, g.String(), b, refLaplace(1.5, epsilon), 1e-9)
+	}
+	// Still bounded in range, and still pure.
+	r, err := NewBoundedRange(.2)
+	if g, err := Group(mustMechanism(t, r, err), 3); err != nil || g.String() != "bounded range(epsilon 0.6000000000000001)" {
+		t.Errorf("%v, %v", g, err)
+	}
+	pure, err := NewPure(.1)
+	sum, err2 := Group(mustMechanism(t, pure, err), 2)
+	other, err3 := NewPure(.2)
+	if err2 != nil || err3 != nil || sum.String() != other.String() {
+		t.Errorf("%v, want %v", sum, other)
+	}
+	if _, err := Group(mustMechanism(t, m, nil), 0); err == nil {
+		t.Error("a group of none was accepted")
+	}
+	big, err := NewLaplace(.02)
+	_, err = Group(mustMechanism(t, big, err), 13)
+	wantError(t, err, "epsilon = 650: must be within")
 }

@@ -74,6 +74,9 @@ func discretise(e *effort, l law, width, below, above float64) (discretised, err
 	for i := range upper {
 		upper[i] *= 1 + gridRounding
 		out.lower.mass[i] *= 1 - gridRounding
+		if !(upper[i] <= math.MaxFloat64) || math.IsNaN(out.lower.mass[i]) {
+			return discretised{}, fmt.Errorf("account: lattice of width %v: too wide for masses in float64", width)
+		}
 	}
 	return out, nil
 }

@@ -106,7 +106,8 @@ type layout struct {
 const (
 	maxPoints   = 1 << 21
 	maxCells    = 1 << 20
-	windowLeave = 28 // -ln of what the window may leave out, relative
+	windowLeave = 28  // -ln of what the window may leave out, relative
+	widest      = 300 // e^width is a float64
 )
 
 // labour is the work of one look at the cumulants.
@@ -185,7 +186,7 @@ func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
 	}
 	least := max(spanned/maxCells, 0x1p-40*max(math.Abs(top), math.Abs(bottom)))
 	width := math.Sqrt(8 * goal / (s.theta * (s.theta + 1) * p.count()))
-	width = max(min(width, (top-bottom)/512), (top-bottom)/(maxPoints-8), least)
+	width = max(min(width, (top-bottom)/512, widest), (top-bottom)/(maxPoints-8), least)
 	if periods > 0 {
 		width = p.align(width, laws)
 	}

@@ -19,7 +19,7 @@ type Renyi struct{ parts []Composed }
 // replace-one, whose divergence is not that of add-or-remove, and mixtures.
 // Unlike relations are refused.
 func ComposeRenyi(ctx context.Context, events []Composed) (*Renyi, error) {
-	if _, err := Compose(ctx, events, 1e-3); err != nil { // for its checks
+	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return nil, err
 	}
 	var a Renyi
@@ -167,7 +167,7 @@ func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float
 // Steinke 2016; Cesar & Rogers 2021), rounded up. Sampled Gaussians have no
 // finite rho of use and are refused.
 func ZCDP(ctx context.Context, events []Composed) (float64, error) {
-	if _, err := Compose(ctx, events, 1e-3); err != nil { // for its checks
+	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return 0, err
 	}
 	var sum float64
@@ -181,6 +181,8 @@ func ZCDP(ctx context.Context, events []Composed) (float64, error) {
 			if b.rangeOnly {
 				rho /= 4
 			}
+		} else if d, ok := e.Mechanism.(discreteGaussian); ok {
+			rho = d.rho()
 		} else {
 			return 0, fmt.Errorf("account: event %d: %v: no zCDP bound", i, e.Mechanism)
 		}

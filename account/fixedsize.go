@@ -1,0 +1,302 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// fixedSample is a Gaussian mechanism on a sample of fixed size, or what it is
+// to a group: part[i] has the weight with which so many of the group are in a
+// sample that has any of them.
+type fixedSample struct {
+	multiplier     float64
+	records, batch int
+	group          int
+	// sampling is the probability that the sample has any of the group.
+	sampling float64
+	parts    []bump // mean: distance over sigma
+}
+
+// NewFixedSizeGaussian returns the Gaussian mechanism on a uniformly random,
+// secret sample of batch of the records, drawn without replacement, under
+// replace-one: the number of records is public. The noise's standard deviation
+// is multiplier times the largest norm C of one record's contribution, as for
+// [NewSampledGaussian]; one exchanged for another moves the sum by 2C.
+//
+// Source: Balle, Barthe & Gaboardi 2018 (theorem 11: without replacement,
+// substitution); Zhu, Dong & Wang 2022 for the pair.
+//
+// With q = batch/records, G(v) the hockey stick of N(2C, sigma^2) against
+// N(0, sigma^2), and v = 1 + (u-1)/q, the curve that is composed is
+//
+//	H(u) = q G(v) for u >= 1,   H(u) = 1 - u + u H(1/u) for u < 1.
+//
+// Proof that it dominates, k = 1. Let M0 be the output of a sample without the
+// record, M1 and M1' of one with it, before and after the exchange. A sample
+// without it is one with it in which another record takes its place, and the
+// rest of the sample has the same law. Given the rest and that other record,
+// M0, M1 and M1' are Gaussian with means at most 2C apart; as the hockey stick
+// is jointly convex, it is enough to bound that of P = (1-q) M0 + q M1 against
+// Q = (1-q) M0 + q M1' given both. For u >= 1 advanced joint convexity gives
+//
+//	H(u) = q H_v(M1 | (1-b) M0 + b M1') <= q ((1-b) H_v(M1|M0) + b H_v(M1|M1')),
+//
+// b = u/v, and both are at most G(v). For u < 1, H(u; P, Q) = 1 - u +
+// u H(1/u; Q, P), and the same bound holds for (Q, P). H is convex, as the
+// slopes at 1 differ by (1-q)(1 - 2 Phi(-C/sigma)) >= 0, so a pair of
+// distributions has this curve, and it composes (Zhu, Dong & Wang 2022,
+// theorem 10).
+//
+// The bound is attained at each u >= 1 by other records at -C and one at -C
+// that becomes C, and at each u < 1 by its reverse; no one table attains both,
+// so that compositions may be better than their lower end.
+func NewFixedSizeGaussian(multiplier float64, records, batch int) (Mechanism, error) {
+	return newFixedSample(multiplier, records, batch, 1)
+}
+
+// newFixedSample is NewFixedSizeGaussian for groups of k. The sample holds J
+// members of the group, J hypergeometric. Let an ordered sample of the other
+// records be given, and an order of the group: M_j, with j members, exchanges
+// the first j of that sample for the first j members, M_0 is the sample itself.
+// All distances are at most 2 j C, and with q = P(J > 0) the same steps bound
+//
+//	H(u) <= sum over j >= 1 of P(J = j) G_j(1 + (u-1)/q),   G_j for distance 2 j C,
+//
+// which is the mean of curves as above, of one q. It needs as many other records
+// as the sample has; where there are fewer, J is told instead: the Gaussian
+// mechanism of the largest J.
+func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error) {
+	if err := positive("noise multiplier", multiplier); err != nil {
+		return nil, err
+	}
+	if records < 1 || records > fixedMost {
+		return nil, fmt.Errorf("account: records = %d: must be within [1, 2^40]", records)
+	}
+	if batch < 1 || batch > records {
+		return nil, fmt.Errorf("account: batch = %d: must be within [1, records], and there are %d", batch, records)
+	}
+	if k > records {
+		return nil, fmt.Errorf("account: group = %d: must be at most the number of records, %d", k, records)
+	}
+	if records-k < batch {
+		return boundGaussian{gaussianMechanism{multiplier, 2 * float64(min(k, batch))}, ReplaceOne}, nil
+	}
+	m := fixedSample{multiplier: multiplier, records: records, batch: batch, group: k}
+	most := min(k, batch)
+	for j := 1; j <= most; j++ {
+		m.sampling += hypergeometric(records, batch, k, j)
+	}
+	var lost float64 // too little for float64: to the largest distance
+	for j := 1; j < most; j++ {
+		w := hypergeometric(records, batch, k, j) / m.sampling
+		if w < weightLeast {
+			lost += w
+			continue
+		}
+		m.parts = append(m.parts, bump{w, 2 * float64(j) / multiplier})
+	}
+	last := max(weightLeast, hypergeometric(records, batch, k, most)/m.sampling+lost)
+	m.parts = append(m.parts, bump{last, 2 * float64(most) / multiplier})
+	// H increases with q.
+	m.sampling = min(1, m.sampling*(1+0x1p-44))
+	return m, nil
+}
+
+// fixedMost keeps numbers of records exact in float64 and their products finite.
+const fixedMost = 1 << 40
+
+// hypergeometric returns the probability that j of k given records are in a
+// sample of batch, for k <= groupMost, to a relative error of 2^-45: a product of
+// at most 2k factors.
+func hypergeometric(records, batch, k, j int) float64 {
+	p := 1.0
+	for i := range k {
+		n := float64(records - i)
+		if i < j { // choose(k, j) is the product of (k-i)/(i+1)
+			p *= float64(batch-i) / n * float64(k-i) / float64(i+1)
+		} else {
+			p *= float64(records-batch-(i-j)) / n
+		}
+	}
+	return max(p, 0)
+}
+
+func (m fixedSample) String() string {
+	s := fmt.Sprintf("fixed-size gaussian(noise multiplier %v, %d of %d records", m.multiplier, m.batch, m.records)
+	if m.group > 1 {
+		s += fmt.Sprintf(", groups of %d", m.group)
+	}
+	return s + ")"
+}
+
+func (m fixedSample) laws() [2]law {
+	var l foldedLaw
+	q := m.sampling
+	for _, p := range m.parts {
+		l = append(l, folded{
+			weight: p.weight, mean: p.mean, sampling: q,
+			up:   newMixtureLaw([]bump{{1 - q, 0}, {q, p.mean}}, []bump{{1, 0}}),
+			down: newMixtureLaw([]bump{{1, 0}}, []bump{{1 - q, 0}, {q, -p.mean}}),
+		})
+	}
+	return [2]law{l, l}
+}
+func (fixedSample) oneDirection() bool { return true }
+func (fixedSample) relation() Relation { return ReplaceOne }
+
+func (m fixedSample) renyi(float64) (float64, error) {
+	return 0, fmt.Errorf("%v: no Renyi bound; use Compose", m)
+}
+
+func (m fixedSample) grouped(k int) (Mechanism, error) {
+	return newFixedSample(m.multiplier, m.records, m.batch, k*m.group)
+}
+
+// folded is the law whose curve is that of up for u >= 1 and of down, its mirror
+// image, for u < 1: the losses of up above 0, those of down below, and what is
+// left at 0. The loss of up is 0 at mean/2, that of down at -mean/2, and what is
+// left has the mass (1-sampling)(Phi(mean/2) - Phi(-mean/2)).
+type folded struct {
+	weight, mean, sampling float64
+	up, down               mixtureLaw
+}
+
+func (f folded) middle() float64 { return (1 - f.sampling) * math.Erf(f.mean/(2*math.Sqrt2)) }
+
+// foldedLaw is a mean of folded laws; their weights sum to 1.
+type foldedLaw []folded
+
+func (l foldedLaw) span(below, above float64) (lo, hi float64) {
+	for _, f := range l {
+		a, _ := f.down.span(below, above)
+		_, b := f.up.span(below, above)
+		lo, hi = min(lo, a), max(hi, b)
+	}
+	return lo, hi
+}
+
+func (foldedLaw) largest() float64 { return math.Inf(1) }
+
+// anchor has 0, where the curve has its kink, on the lattice.
+func (foldedLaw) anchor(float64) float64 { return 0 }
+func (foldedLaw) period() float64        { return 0 }
+
+func (l foldedLaw) slabs(e *effort, dst []slab, on lattice, below, above float64) error {
+	zero := -on.first // on.on(zero) is 0
+	if on.offset != 0 || zero < 0 || zero >= len(dst) {
+		return fmt.Errorf("account: lattice from loss %v on: must contain 0", on.on(0))
+	}
+	clear(dst)
+	part := make([]slab, len(dst))
+	for _, f := range l {
+		clear(part)
+		lo, _ := f.down.reach(below, above)
+		if err := f.down.stretch(e, part[:zero], on, lo, -f.mean/2); err != nil {
+			return err
+		}
+		_, hi := f.up.reach(below, above)
+		from := lattice{0, on.width, 0}
+		if err := f.up.stretch(e, part[zero:], from, f.mean/2, hi); err != nil {
+			return err
+		}
+		part[zero].mass += f.middle()
+		for k, s := range part {
+			d := &dst[k]
+			d.mass += f.weight * s.mass
+			d.excess += f.weight * s.excess
+			d.err += f.weight * (s.err + 0x1p-50*s.excess)
+			d.shift = max(d.shift, s.shift)
+		}
+	}
+	return nil
+}
+
+func (l foldedLaw) labour(slabs, below, above float64) float64 {
+	var work float64
+	for _, f := range l {
+		work += f.down.labour(slabs, below, above) + f.up.labour(slabs, below, above) + 4*slabs
+	}
+	return work
+}
+
+// sketch has the midpoints of x on either side of 0, scaled to the masses there:
+// errors of a mass count once for every use.
+func (l foldedLaw) sketch(e *effort, tail float64) ([]sketchAtom, error) {
+	const n = 500
+	if err := e.spend(8 * n * float64(len(l))); err != nil {
+		return nil, err
+	}
+	var out []sketchAtom
+	var middle float64
+	for _, f := range l {
+		half := func(of mixtureLaw, lo, hi, mass float64) {
+			step, from := (hi-lo)/n, len(out)
+			var sum float64
+			for k := range n {
+				x := lo + (float64(k)+.5)*step
+				loss, _ := of.loss(x)
+				r, _ := logRatio(of.p, x)
+				e := math.Exp(r - x*x/2)
+				if e > 0 {
+					out = append(out, sketchAtom{loss, e})
+					sum += e
+				}
+			}
+			for i := range out[from:] {
+				out[from+i].mass *= f.weight * mass / sum
+			}
+		}
+		low := math.Erfc(f.mean/(2*math.Sqrt2)) / 2
+		lo, _ := f.down.reach(tail, tail)
+		_, hi := f.up.reach(tail, tail)
+		half(f.down, lo, -f.mean/2, low)
+		half(f.up, f.mean/2, hi, (1-f.sampling)*low+f.sampling*(1-low))
+		middle += f.weight * f.middle()
+	}
+	out = append(out, sketchAtom{0, middle})
+	sort.Slice(out, func(i, j int) bool { return out[i].loss < out[j].loss })
+	return out, nil
+}
+
+// stretch is slabs for x in [lo, hi] alone. Where lo or hi is not the end of
+// the law's reach its loss must be 0 to the last bit, and 0 an end of dst, so
+// that no mass is lost to the rounding of an inverse.
+func (l mixtureLaw) stretch(e *effort, dst []slab, on lattice, lo, hi float64) error {
+	from, _ := l.loss(lo)
+	to, _ := l.loss(hi)
+	scale := max(math.Abs(from), math.Abs(to))
+	x := lo
+	value, slope := l.loss(x)
+	m, size := l.steepest(), l.size()
+	var shift float64
+	for k := range dst {
+		a, b := on.on(k), on.on(k+1)
+		next := x
+		var nextShift float64
+		switch {
+		case b <= from:
+		case b >= to:
+			next = hi
+		default:
+			var steps int
+			next, value, slope, steps = l.invert(b, x, x+(b-value)/slope, hi, 0x1p-50*scale)
+			if err := e.spend(size * float64(steps)); err != nil {
+				return err
+			}
+			nextShift = math.Abs(value-b) + lossDoubt*scale
+		}
+		var s slab
+		if next > x {
+			var err error
+			if s, err = l.integrate(e, x, next, a, m); err != nil {
+				return err
+			}
+			s.excess = min(s.excess, -s.mass*math.Expm1(-on.width))
+		}
+		s.shift = max(shift, nextShift)
+		dst[k] = s
+		x, shift = next, nextShift
+	}
+	return nil
+}

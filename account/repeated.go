@@ -1,0 +1,258 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Repetitions is the law of the number K of times that a mechanism is run, of
+// which only the best output is released.
+type Repetitions struct {
+	// Mean is the mean of K, at least 1.
+	Mean float64
+	// Poisson: K is Poisson; nothing is released if it is 0. Otherwise K is
+	// truncated negative binomial of this Shape >= 0: 0 logarithmic, 1 geometric.
+	Poisson bool
+	Shape   float64
+}
+
+const repeatedMeanMost, repeatedShapeMost = 1e9, 1e3
+
+func (k Repetitions) validate() error {
+	switch {
+	case !(k.Mean >= 1 && k.Mean <= repeatedMeanMost):
+		return fmt.Errorf("account: mean = %v: must be within [1, %v]", k.Mean, float64(repeatedMeanMost))
+	case k.Poisson && k.Shape != 0:
+		return fmt.Errorf("account: shape = %v: must be absent for a Poisson number of repetitions", k.Shape)
+	case !(k.Shape >= 0 && k.Shape <= repeatedShapeMost):
+		return fmt.Errorf("account: shape = %v: must be within [0, %v]", k.Shape, float64(repeatedShapeMost))
+	}
+	return nil
+}
+
+func (k Repetitions) String() string {
+	if k.Poisson {
+		return fmt.Sprintf("poisson, mean %v", k.Mean)
+	}
+	return fmt.Sprintf("negative binomial, shape %v, mean %v", k.Shape, k.Mean)
+}
+
+// logMean is ln E K for ln(1/gamma) = y: E K is shape (1-gamma)/(gamma
+// (1-gamma^shape)), and (1-gamma)/(gamma y) for shape 0. It increases with y.
+func (k Repetitions) logMean(y float64) float64 {
+	if y == 0 {
+		return 0
+	}
+	s := k.Shape * y
+	if s == 0 {
+		return logExpm1(y) - math.Log(y)
+	}
+	return math.Log(k.Shape) + logExpm1(y) - math.Log(-math.Expm1(-s))
+}
+
+// logGamma returns ln(1/gamma) for the mean, rounded up: all bounds increase
+// with it.
+func (k Repetitions) logGamma() float64 {
+	want := math.Log(k.Mean)
+	lo, hi := 0.0, 1.0
+	for k.logMean(hi) < want {
+		lo, hi = hi, 2*hi
+	}
+	for range 100 {
+		if mid := (lo + hi) / 2; k.logMean(mid) < want {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi*(1+1e-12) + 1e-12
+}
+
+// repeated is a mechanism that is run K times.
+type repeated struct {
+	runs  *Renyi
+	times Repetitions
+	// name is that of one run, in words.
+	name  string
+	under Relation
+	// constant is what a negative binomial K adds at every order; known are
+	// divergences of one run, for its delta under a Poisson K.
+	constant float64
+	known    []renyiPoint
+	// pure is an epsilon with which the whole is (epsilon, 0)-DP; 0 for none.
+	pure float64
+}
+
+type renyiPoint struct{ order, divergence float64 }
+
+// NewRepeatAndSelect returns the mechanism that runs events K times, each time
+// with fresh noise, and releases the best output alone, by an order of outputs
+// that no data but the outputs decide, as when hyperparameters are chosen (Liu &
+// Talwar 2019; Papernot & Steinke 2022). K is secret and drawn anew. Each run may
+// draw its own hyperparameters, from a law that does not depend on the data.
+//
+// Sources: Papernot & Steinke 2022, theorem 2 (truncated negative binomial),
+// theorem 6 (Poisson) and corollary 3 (pure). With R the Renyi divergence of one
+// run, for every order b >= 1 and with R(b)(1-1/b) = 0 at b = 1,
+//
+//	R'(a) = R(a) + (1+shape) ((1-1/b) R(b) + ln(1/gamma)/b) + ln(E K)/(a-1);
+//
+// for a Poisson K, delta being that of one run at epsilon = ln(a/(a-1)),
+//
+//	e^((a-1) R'(a)) = e^-m + m e^((a-1) (R(a) + m delta)),   m = E K.
+//
+// The term e^-m is that of K = 0, which the theorem leaves out. If one run is
+// (epsilon, 0)-DP, the whole is ((2+shape) epsilon, 0)-DP, or, for a Poisson K,
+// (epsilon + m (e^epsilon-1)/(e^epsilon+1), 0)-DP: the ratio of the derivatives
+// of K's generating function at q and q' is e^(m (q-q')), and q - q' is at most
+// the total variation distance of an epsilon-DP pair.
+//
+// No pair of distributions is known that dominates this mechanism, other than
+// the pure one: without a pure bound [Compose] refuses it, and [ComposeRenyi]
+// alone counts it.
+func NewRepeatAndSelect(ctx context.Context, times Repetitions, events []Composed) (Mechanism, error) {
+	if err := times.validate(); err != nil {
+		return nil, err
+	}
+	m := repeated{times: times}
+	var runs int
+	pure, allPure := 0.0, true
+	for i, e := range events {
+		switch e.Mechanism.(type) {
+		case nil:
+			return nil, fmt.Errorf("account: repeated event %d: has no mechanism", i)
+		case repeated:
+			return nil, fmt.Errorf("account: repeated event %d: %v: must not itself be repeated", i, e.Mechanism)
+		}
+		if r := e.Mechanism.relation(); r != 0 {
+			m.under = r
+		}
+		if e.Count == 0 {
+			continue
+		}
+		runs++
+		if runs > 1 {
+			m.name += " and "
+		}
+		m.name += fmt.Sprintf("%d x %v", e.Count, e.Mechanism)
+		b, isPure := e.Mechanism.(boundedMechanism)
+		allPure = allPure && isPure
+		pure = addUp(pure, mulUp(float64(e.Count), b.epsilon))
+	}
+	if runs == 0 {
+		return nil, fmt.Errorf("account: repeated events: must be some")
+	}
+	var err error
+	if m.runs, err = ComposeRenyi(ctx, events); err != nil {
+		return nil, fmt.Errorf("repeated: %w", err)
+	}
+	if err := m.tabulate(ctx); err != nil {
+		return nil, err
+	}
+	if allPure {
+		m.pure = times.pure(pure)
+	}
+	return m, nil
+}
+
+// pure returns the epsilon of the whole for runs of epsilon, rounded up, or 0 if
+// no law of such a loss is at hand.
+func (k Repetitions) pure(epsilon float64) float64 {
+	whole := mulUp(epsilon, 2+k.Shape)
+	if k.Poisson {
+		whole = epsilon + k.Mean*math.Tanh(epsilon/2)
+	}
+	if whole *= 1 + 0x1p-48; whole > boundedMost {
+		return 0
+	}
+	return max(whole, boundedLeast)
+}
+
+// tabulate takes one run's divergence at a fixed set of orders and what follows
+// from it. Whole orders are the quicker ones.
+func (m *repeated) tabulate(ctx context.Context) error {
+	for t := -6.0; t <= 9; t += .125 {
+		order := 1 + math.Exp(t)
+		if t > 0 {
+			order = math.Ceil(order)
+		}
+		r, err := m.runs.At(ctx, order)
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m.known = append(m.known, renyiPoint{order, r})
+	}
+	y := m.times.logGamma()
+	least := y // b = 1
+	for _, p := range m.known {
+		least = min(least, (1-1/p.order)*p.divergence+y/p.order)
+	}
+	m.constant = (1 + m.times.Shape) * least
+	return nil
+}
+
+// outside bounds the delta of one run at epsilon, as in [Renyi.Delta].
+func (m repeated) outside(epsilon float64) float64 {
+	least := 0.0
+	for _, p := range m.known {
+		a := p.order
+		least = min(least, (a-1)*(p.divergence-epsilon)-math.Log(a-1)+a*math.Log1p(-1/a))
+	}
+	return math.Exp(least) * (1 + renyiSlack*(1-least))
+}
+
+func (m repeated) renyi(order float64) (float64, error) {
+	one, err := m.runs.At(context.Background(), order)
+	if err != nil {
+		return 0, err
+	}
+	a, mean := order, m.times.Mean
+	var v float64
+	if m.times.Poisson {
+		// ln(e^-m + m e^y), y = (a-1) (R + m delta)
+		y := (a-1)*(one+mean*m.outside(math.Log1p(1/(a-1)))) + math.Log(mean)
+		v = (y + math.Log1p(math.Exp(-mean-y))) / (a - 1)
+	} else {
+		v = one + m.constant + math.Log(mean)/(a-1)
+	}
+	v += renyiSlack * (math.Abs(v) + 1/(a-1))
+	if m.pure > 0 {
+		v = min(v, responseRenyi(order, m.pure))
+	}
+	return v, nil
+}
+
+func (m repeated) String() string { return fmt.Sprintf("best of %v runs of %s", m.times, m.name) }
+
+// laws are those of the pure bound; without one Compose has refused m.
+func (m repeated) laws() [2]law {
+	l := responseLaw(m.pure)
+	return [2]law{l, l}
+}
+func (repeated) oneDirection() bool   { return true }
+func (m repeated) relation() Relation { return m.under }
+
+// unpaired says why no pair of distributions is composed for m; nil if one is.
+func (m repeated) unpaired() error {
+	if m.pure > 0 {
+		return nil
+	}
+	return fmt.Errorf("%v: no dominating pair is known, Renyi orders only", m)
+}
+
+// grouped is the same repetition of what one run is to a group.
+func (m repeated) grouped(k int) (Mechanism, error) {
+	parts := make([]Composed, len(m.runs.parts))
+	for i, p := range m.runs.parts {
+		g, err := Group(p.Mechanism, k)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = Composed{g, p.Count}
+	}
+	return NewRepeatAndSelect(context.Background(), m.times, parts)
+}
