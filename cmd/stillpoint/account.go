@@ -4,24 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 type accountCommand struct {
-	NoiseMultiplier float64  `help:"Noise on the sum over the clip norm of a record (sigma/C)." placeholder:"Z"`
-	Sampling        float64  `help:"Probability with which a record joins a batch; 1 for all records." default:"1" placeholder:"Q"`
-	Steps           int      `help:"Number of releases." default:"1" placeholder:"T"`
-	Relation        string   `help:"Neighbouring tables: replace-one or add-or-remove." placeholder:"RELATION"`
-	Events          string   `help:"Releases from a JSON file instead of the flags above." placeholder:"FILE"`
-	Group           int      `help:"Guarantee for groups of K records changed together, such as one person's rows." default:"1" placeholder:"K"`
-	Delta           *float64 `help:"Bracket epsilon at this delta." placeholder:"D"`
-	Epsilon         *float64 `help:"Bracket delta at this epsilon." placeholder:"E"`
-	Width           float64  `help:"Relative width of the bracket asked for." default:"0.001" placeholder:"W"`
-	JSON            bool     `help:"Print JSON." name:"json"`
-	Plot            string   `help:"Draw delta over epsilon to FILE.svg." placeholder:"FILE"`
+	NoiseMultiplier float64   `help:"Noise on the sum over the clip norm of a record (sigma/C)." placeholder:"Z"`
+	Sampling        float64   `help:"Probability with which a record joins a batch; 1 for all records." default:"1" placeholder:"Q"`
+	Records         int       `help:"With --batch, instead of --sampling: batches of exactly M of N records." placeholder:"N"`
+	Batch           int       `help:"Size of a batch of fixed size." placeholder:"M"`
+	Steps           int       `help:"Number of releases." default:"1" placeholder:"T"`
+	Relation        string    `help:"Neighbouring tables: replace-one or add-or-remove." placeholder:"RELATION"`
+	Events          string    `help:"Releases from a JSON file instead of the flags above; with --calibrate, beside them." placeholder:"FILE"`
+	Group           int       `help:"Guarantee for groups of K records changed together, such as one person's rows." default:"1" placeholder:"K"`
+	Delta           []float64 `help:"Bracket epsilon at each of these deltas." placeholder:"D,..."`
+	Epsilon         []float64 `help:"Bracket delta at each of these epsilons." placeholder:"E,..."`
+	Calibrate       string    `help:"Find the least noise, the most steps or the largest sampling within one --epsilon and one --delta." placeholder:"noise|steps|sampling"`
+	Curve           bool      `help:"Bracket delta over the whole range of epsilon as well."`
+	Width           float64   `help:"Relative width of the bracket asked for." default:"0.001" placeholder:"W"`
+	JSON            bool      `help:"Print JSON." name:"json"`
+	Plot            string    `help:"Draw delta over epsilon to FILE.svg." placeholder:"FILE"`
 }
 
 // Help is printed below the flags.
@@ -31,39 +34,94 @@ privacy-loss distributions, and what other accountants would say. The upper end
 is the one to claim.
 
   stillpoint account --noise-multiplier 1.5 --sampling 0.04 --steps 2250 \
-      --relation add-or-remove --delta 1e-5
-
-An events file lists releases of several kinds:
-
-  {"relation": "add-or-remove", "events": [
-    {"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250},
-    {"kind": "laplace", "scale": 20}]}
+      --relation add-or-remove --delta 1e-5,1e-6
 
 The noise multiplier is sigma/C with C the largest norm of one record's
 contribution, under both relations: replacing a record moves a sum by up to 2C,
-and that is accounted for here.`
+and that is accounted for here. Batches of a fixed size need replace-one:
+
+  stillpoint account --noise-multiplier 3 --records 50000 --batch 500 --steps 300 \
+      --relation replace-one --delta 1e-6
+
+What a budget allows is found, rounded to the private side, and checked:
+
+  stillpoint account --calibrate noise --sampling 0.04 --steps 2250 \
+      --relation add-or-remove --epsilon 2 --delta 1e-5
+  stillpoint account --calibrate steps --noise-multiplier 1.5 --sampling 0.04 \
+      --relation add-or-remove --epsilon 2 --delta 1e-5 --events already.json
+  stillpoint account --calibrate sampling --noise-multiplier 1.5 --steps 2250 \
+      --relation add-or-remove --epsilon 2 --delta 1e-5
+
+An events file lists releases of several kinds; count is the number of times:
+
+  {"relation": "replace-one", "events": [
+    {"kind": "gaussian", "noise_multiplier": 20, "count": 3},
+    {"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250},
+    {"kind": "fixed-size-gaussian", "noise_multiplier": 3, "records": 50000, "batch": 500, "count": 300},
+    {"kind": "discrete-gaussian", "sigma": 40, "sensitivity": 2, "count": 10},
+    {"kind": "tree", "noise_multiplier": 12, "items": 1024, "participations": 4, "separation": 256, "count": 1},
+    {"kind": "toeplitz", "noise_multiplier": 8, "items": 1024, "bands": 256, "count": 1},
+    {"kind": "laplace", "scale": 20, "count": 1},
+    {"kind": "randomized-response", "p": 0.49, "count": 1},
+    {"kind": "pure", "epsilon": 0.01, "count": 1},
+    {"kind": "selection", "epsilon": 0.02, "count": 1}]}
+
+gaussian: noise over the sensitivity under the relation. sampled-gaussian,
+fixed-size-gaussian, tree, toeplitz: sigma/C as above. discrete-gaussian: one whole
+number. tree, toeplitz: all prefix sums of a number of items (DP-FTRL); a record is
+in at most so many, so far apart; a tree begun anew for each pass is one event with
+the number of passes as count. laplace: scale over the l1 sensitivity. selection: the
+range, as of the exponential mechanism's weights exp(epsilon score/(2 sensitivity)).
+gaussian-mixture (add-or-remove; noise_multiplier, weights, offsets): a secret random
+sensitivity.
+
+The best of a random number of runs, as when hyperparameters are chosen, is
+
+  {"kind": "repeat-and-select", "repetitions": "geometric", "mean": 20, "count": 1,
+   "events": [{"kind": "sampled-gaussian", "noise_multiplier": 2, "sampling": 0.01, "count": 1000}]}
+
+with repetitions poisson, geometric, logarithmic or negative-binomial (and its
+shape). It is counted by Renyi orders alone, under add-or-remove if a run samples.
+
+--json prints an object with
+  relation, neighbours, group   what the guarantee is for
+  releases                      [{mechanism, count}]
+  assumptions                   what is taken for granted, in words
+  results                       one for each question and accountant:
+    accountant                  pld, rdp or zcdp
+    kind                        bracket, upper-bound, or none beside an error
+    delta, epsilon_lower, epsilon_upper   for a delta asked (lower for a bracket)
+    epsilon, delta_lower, delta_upper     for an epsilon asked
+  curve                         with --curve: [{epsilon, delta_lower, delta_upper}]
+  calibrated                    with --calibrate: parameter, value, epsilon, delta
+and, at the top, the fields of the first result again.`
 }
 
 func (a *accountCommand) Run(ctx context.Context, c *console) error {
-	relation, events, err := a.events()
+	if err := a.check(); err != nil {
+		return err
+	}
+	report, events, err := a.releases(ctx)
 	if err != nil {
 		return err
 	}
-	if (a.Delta == nil) == (a.Epsilon == nil) {
-		return errors.New("account: give either --delta or --epsilon")
+	composition, refused := account.Compose(ctx, events, a.Width)
+	report.Results, err = a.ask(ctx, composition, refused, events)
+	if err != nil {
+		return err
 	}
-	for i := range events {
-		if events[i].Mechanism, err = account.Group(events[i].Mechanism, a.Group); err != nil {
-			return err
+	if len(report.Results) > 0 {
+		report.answer = &report.Results[0]
+	}
+	if a.Curve || a.Plot != "" {
+		if refused != nil {
+			return fmt.Errorf("curve: %w", refused)
 		}
 	}
-	composition, err := account.Compose(ctx, events, a.Width)
-	if err != nil {
-		return err
-	}
-	rows, err := a.accountants(ctx, composition, events)
-	if err != nil {
-		return err
+	if a.Curve {
+		if report.Curve, err = curve(ctx, composition); err != nil {
+			return err
+		}
 	}
 	if a.Plot != "" {
 		if err := plotCurve(ctx, a.Plot, composition); err != nil {
@@ -71,139 +129,121 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 		}
 	}
 	if a.JSON {
-		return printJSON(c.out, a.report(relation, rows))
+		return printJSON(c.out, report)
 	}
-	return a.print(c, relation, rows)
+	report.print(c.out)
+	return nil
 }
 
-// events returns the releases the flags or the file describe.
-func (a *accountCommand) events() (account.Relation, []account.Composed, error) {
-	if a.Events != "" {
-		if a.NoiseMultiplier != 0 || a.Relation != "" {
-			return 0, nil, errors.New("account: --events stands instead of --noise-multiplier and --relation")
+// check judges the flags against each other.
+func (a *accountCommand) check() error {
+	switch a.Calibrate {
+	case "":
+		switch {
+		case len(a.Delta) > 0 && len(a.Epsilon) > 0:
+			return errors.New("account: give either --delta or --epsilon; both are for --calibrate")
+		case len(a.Delta)+len(a.Epsilon) == 0 && !a.Curve:
+			return errors.New("account: give either --delta or --epsilon, or --curve")
 		}
+	case "noise", "steps", "sampling":
+		if len(a.Delta) != 1 || len(a.Epsilon) != 1 {
+			return errors.New("account: --calibrate needs one --epsilon and one --delta")
+		}
+	default:
+		return fmt.Errorf("account: calibrate = %q: must be noise, steps or sampling", a.Calibrate)
+	}
+	switch {
+	case a.Calibrate == "noise" && a.NoiseMultiplier != 0:
+		return errors.New("account: --calibrate noise finds --noise-multiplier: leave it out")
+	case a.Calibrate == "steps" && a.Steps != 1:
+		return errors.New("account: --calibrate steps finds --steps: leave it out")
+	case a.Calibrate == "sampling" && (a.Sampling != 1 || a.Batch != 0):
+		return errors.New("account: --calibrate sampling finds --sampling or --batch: leave it out")
+	case a.Records != 0 && a.Sampling != 1:
+		return errors.New("account: --records and --batch stand instead of --sampling")
+	case a.Batch != 0 && a.Records == 0, a.Records != 0 && a.Batch == 0 && a.Calibrate != "sampling":
+		return errors.New("account: --records and --batch go together")
+	case a.Events != "" && a.Calibrate == "" && (a.NoiseMultiplier != 0 || a.Relation != "" || a.Records != 0):
+		return errors.New("account: --events stands instead of --noise-multiplier, --records and --relation")
+	}
+	return nil
+}
+
+// releases returns what the flags and the file describe, grouped, and with the
+// unknown found where one was asked for.
+func (a *accountCommand) releases(ctx context.Context) (*accountReport, []account.Composed, error) {
+	report := &accountReport{Group: a.Group}
+	var events []account.Composed
+	if a.Events != "" {
 		text, err := regular.Read(a.Events, regular.Document)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		plan, err := account.DecodePlan(text)
 		if err != nil {
-			return 0, nil, fmt.Errorf("%s: %w", a.Events, err)
+			return nil, nil, fmt.Errorf("%s: %w", a.Events, err)
 		}
-		return plan.Relation, plan.Events, nil
+		if events, err = grouped(plan.Events, a.Group); err != nil {
+			return nil, nil, err
+		}
+		report.Relation = plan.Relation
 	}
-	if a.Relation == "" {
-		return 0, nil, errors.New("account: --relation must be given: replace-one or add-or-remove")
+	if a.Events == "" || a.Calibrate != "" {
+		if a.Relation == "" {
+			return nil, nil, errors.New("account: --relation must be given: replace-one or add-or-remove")
+		}
+		relation, err := account.ParseRelation(a.Relation)
+		if err != nil {
+			return nil, nil, err
+		}
+		if report.Relation.Valid() && report.Relation != relation {
+			return nil, nil, fmt.Errorf("account: relation = %v: must be that of %s, %v", relation, a.Events, report.Relation)
+		}
+		report.Relation = relation
+		if a.Calibrate != "" {
+			if report.Calibrated, err = a.calibrate(ctx, relation, events); err != nil {
+				return nil, nil, err
+			}
+		}
+		own, err := a.own(relation)
+		if err != nil {
+			return nil, nil, err
+		}
+		events = append(events, own...)
 	}
-	relation, err := account.ParseRelation(a.Relation)
-	if err != nil {
-		return 0, nil, err
-	}
-	m, err := account.NewSampledGaussian(a.NoiseMultiplier, a.Sampling, relation)
-	if err != nil {
-		return 0, nil, err
-	}
+	report.describe(events)
+	return report, events, nil
+}
+
+// own returns the releases of the flags, grouped.
+func (a *accountCommand) own(relation account.Relation) ([]account.Composed, error) {
 	if a.Steps < 1 {
-		return 0, nil, fmt.Errorf("account: steps = %d: must be >= 1", a.Steps)
+		return nil, fmt.Errorf("account: steps = %d: must be >= 1", a.Steps)
 	}
-	return relation, []account.Composed{{Mechanism: m, Count: a.Steps}}, nil
+	var m account.Mechanism
+	var err error
+	switch {
+	case a.Records == 0:
+		m, err = account.NewSampledGaussian(a.NoiseMultiplier, a.Sampling, relation)
+	case relation != account.ReplaceOne:
+		return nil, fmt.Errorf("account: relation = %v: batches of a fixed size need replace-one", relation)
+	default:
+		m, err = account.NewFixedSizeGaussian(a.NoiseMultiplier, a.Records, a.Batch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return grouped([]account.Composed{{Mechanism: m, Count: a.Steps}}, a.Group)
 }
 
-// accounted is what one accountant says.
-type accounted struct {
-	name, remark string
-	bracket      account.Bracket
-	err          error
-}
-
-// accountants asks them all, the exact one first. What an accountant cannot say
-// is said beside it.
-func (a *accountCommand) accountants(ctx context.Context, c *account.Composition, events []account.Composed) ([]accounted, error) {
-	unknown := account.Bracket{Lower: math.NaN(), Upper: math.NaN()}
-	exact := accounted{name: "pld", remark: "privacy-loss distributions; both ends certified"}
-	renyi := accounted{name: "rdp", remark: "Renyi orders; an upper bound", bracket: unknown}
-	zcdp := accounted{name: "zcdp", remark: "zero-concentrated; an upper bound", bracket: unknown}
-	var rho float64
-	rho, zcdp.err = account.ZCDP(ctx, events)
-	orders, err := account.ComposeRenyi(ctx, events)
-	if renyi.err = err; err == nil {
-		if a.Delta != nil {
-			renyi.bracket.Upper, renyi.err = orders.Epsilon(ctx, *a.Delta)
-		} else {
-			renyi.bracket.Upper, renyi.err = orders.Delta(ctx, *a.Epsilon)
+func grouped(events []account.Composed, k int) ([]account.Composed, error) {
+	out := make([]account.Composed, len(events))
+	for i, e := range events {
+		m, err := account.Group(e.Mechanism, k)
+		if err != nil {
+			return nil, err
 		}
+		out[i] = account.Composed{Mechanism: m, Count: e.Count}
 	}
-	if a.Delta != nil {
-		exact.bracket, err = c.Epsilon(ctx, *a.Delta)
-		if zcdp.err == nil {
-			zcdp.bracket.Upper, zcdp.err = account.ZCDPEpsilon(rho, *a.Delta)
-		}
-	} else {
-		exact.bracket, err = c.Delta(ctx, *a.Epsilon)
-		if zcdp.err == nil {
-			zcdp.bracket.Upper, zcdp.err = account.ZCDPDelta(rho, *a.Epsilon)
-		}
-	}
-	if exact.err = err; err != nil && (ctx.Err() != nil || renyi.err != nil && zcdp.err != nil) {
-		return nil, err // interrupted, or no accountant has an answer
-	}
-	return []accounted{exact, renyi, zcdp}, nil
-}
-
-func (a *accountCommand) report(relation account.Relation, rows []accounted) any {
-	type row struct {
-		Accountant   string   `json:"accountant"`
-		EpsilonLower *float64 `json:"epsilon_lower,omitempty"`
-		EpsilonUpper *float64 `json:"epsilon_upper,omitempty"`
-		DeltaLower   *float64 `json:"delta_lower,omitempty"`
-		DeltaUpper   *float64 `json:"delta_upper,omitempty"`
-		Epsilon      *float64 `json:"epsilon,omitempty"`
-		Delta        *float64 `json:"delta,omitempty"`
-		Error        string   `json:"error,omitempty"`
-	}
-	finite := func(x float64) *float64 {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil
-		}
-		return &x
-	}
-	var list []row
-	for _, r := range rows {
-		out := row{Accountant: r.name, Epsilon: a.Epsilon, Delta: a.Delta}
-		switch {
-		case r.err != nil:
-			out.Error = r.err.Error()
-		case a.Delta != nil:
-			out.EpsilonLower, out.EpsilonUpper = finite(r.bracket.Lower), finite(r.bracket.Upper)
-		default:
-			out.DeltaLower, out.DeltaUpper = finite(r.bracket.Lower), finite(r.bracket.Upper)
-		}
-		list = append(list, out)
-	}
-	return struct {
-		row
-		Relation account.Relation `json:"relation"`
-		Others   []row            `json:"others"`
-	}{list[0], relation, list[1:]}
-}
-
-func (a *accountCommand) print(c *console, relation account.Relation, rows []accounted) error {
-	what, given := "epsilon", ""
-	if a.Delta != nil {
-		given = fmt.Sprintf("delta %v", *a.Delta)
-	} else {
-		what, given = "delta", fmt.Sprintf("epsilon %v", *a.Epsilon)
-	}
-	fmt.Fprintf(c.out, "%s at %s under %v\n", what, given, relation)
-	for _, r := range rows {
-		switch {
-		case r.err != nil:
-			fmt.Fprintf(c.out, "  %-5s %v\n", r.name, r.err)
-		case math.IsNaN(r.bracket.Lower):
-			fmt.Fprintf(c.out, "  %-5s at most %-24.8g %s\n", r.name, r.bracket.Upper, r.remark)
-		default:
-			fmt.Fprintf(c.out, "  %-5s between %.8g and %-12.8g %s\n", r.name, r.bracket.Lower, r.bracket.Upper, r.remark)
-		}
-	}
-	return nil
+	return out, nil
 }

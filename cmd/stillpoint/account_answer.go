@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// answer is what one accountant says to one question. The names of its fields
+// and of those of accountReport are documented in the command's help.
+type answer struct {
+	Accountant   string   `json:"accountant"`
+	Kind         string   `json:"kind"`
+	EpsilonLower *float64 `json:"epsilon_lower,omitempty"`
+	EpsilonUpper *float64 `json:"epsilon_upper,omitempty"`
+	DeltaLower   *float64 `json:"delta_lower,omitempty"`
+	DeltaUpper   *float64 `json:"delta_upper,omitempty"`
+	Epsilon      *float64 `json:"epsilon,omitempty"`
+	Delta        *float64 `json:"delta,omitempty"`
+	Error        string   `json:"error,omitempty"`
+
+	remark  string
+	bracket account.Bracket
+}
+
+type release struct {
+	Mechanism string `json:"mechanism"`
+	Count     int    `json:"count"`
+}
+
+type curvePoint struct {
+	Epsilon    float64 `json:"epsilon"`
+	DeltaLower float64 `json:"delta_lower"`
+	DeltaUpper float64 `json:"delta_upper"`
+}
+
+type accountReport struct {
+	*answer                      // the first result
+	Relation    account.Relation `json:"relation"`
+	Neighbours  string           `json:"neighbours"`
+	Group       int              `json:"group"`
+	Releases    []release        `json:"releases"`
+	Assumptions []string         `json:"assumptions"`
+	Calibrated  *calibrated      `json:"calibrated,omitempty"`
+	Results     []answer         `json:"results"`
+	Curve       []curvePoint     `json:"curve,omitempty"`
+}
+
+func (r *accountReport) describe(events []account.Composed) {
+	r.Releases, r.Assumptions, r.Results = []release{}, []string{}, []answer{}
+	for _, e := range events {
+		r.Releases = append(r.Releases, release{fmt.Sprint(e.Mechanism), e.Count})
+	}
+	r.Assumptions = append(r.Assumptions, account.Assumptions(events)...)
+	what := "one row is exchanged for any other; the number of rows is public"
+	if r.Relation == account.AddOrRemove {
+		what = "one row is added or removed; the number of rows is secret"
+	}
+	if r.Group > 1 {
+		what = fmt.Sprintf("up to %d rows change together, for each of which: %s", r.Group, what)
+	}
+	r.Neighbours = what
+}
+
+// ask puts every question to every accountant, the exact one first. What an
+// accountant cannot say is said beside it; it is an error if none can say
+// anything. refused is why there is no composition.
+func (a *accountCommand) ask(ctx context.Context, c *account.Composition, refused error, events []account.Composed) ([]answer, error) {
+	rho, noRho := account.ZCDP(ctx, events)
+	orders, noOrders := account.ComposeRenyi(ctx, events)
+	out := []answer{}
+	for i := range len(a.Delta) + len(a.Epsilon) {
+		first := len(out)
+		add := func(name, kind, remark string, refused error, epsilon, delta func(float64) (account.Bracket, error)) {
+			r := answer{Accountant: name, Kind: kind, remark: remark}
+			at := epsilon
+			if i < len(a.Delta) {
+				r.Delta = &a.Delta[i]
+			} else {
+				r.Epsilon, at = &a.Epsilon[i-len(a.Delta)], delta
+			}
+			if refused == nil {
+				if r.Delta != nil {
+					r.bracket, refused = at(*r.Delta)
+				} else {
+					r.bracket, refused = at(*r.Epsilon)
+				}
+			}
+			r.fill(refused)
+			out = append(out, r)
+		}
+		upper := func(at func(float64) (float64, error)) func(float64) (account.Bracket, error) {
+			return func(x float64) (account.Bracket, error) {
+				v, err := at(x)
+				return account.Bracket{Lower: math.NaN(), Upper: v}, err
+			}
+		}
+		add("pld", "bracket", "privacy-loss distributions; both ends certified", refused,
+			func(x float64) (account.Bracket, error) { return c.Epsilon(ctx, x) },
+			func(x float64) (account.Bracket, error) { return c.Delta(ctx, x) })
+		add("rdp", "upper-bound", "Renyi orders; an upper bound", noOrders,
+			upper(func(x float64) (float64, error) { return orders.Epsilon(ctx, x) }),
+			upper(func(x float64) (float64, error) { return orders.Delta(ctx, x) }))
+		add("zcdp", "upper-bound", "zero-concentrated; an upper bound", noRho,
+			upper(func(x float64) (float64, error) { return account.ZCDPEpsilon(rho, x) }),
+			upper(func(x float64) (float64, error) { return account.ZCDPDelta(rho, x) }))
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var known bool
+		for _, r := range out[first:] {
+			known = known || r.Kind != "none"
+		}
+		if !known {
+			return nil, fmt.Errorf("%s", out[first].Error)
+		}
+	}
+	return out, nil
+}
+
+// fill states the bracket or why there is none.
+func (r *answer) fill(err error) {
+	if err == nil && (math.IsNaN(r.bracket.Upper) || math.IsInf(r.bracket.Upper, 0)) {
+		err = fmt.Errorf("account: %s: no finite bound", r.Accountant)
+	}
+	if err != nil {
+		r.Kind, r.Error = "none", err.Error()
+		return
+	}
+	lower, upper := &r.EpsilonLower, &r.EpsilonUpper
+	if r.Epsilon != nil {
+		lower, upper = &r.DeltaLower, &r.DeltaUpper
+	}
+	*upper = &r.bracket.Upper
+	if r.Kind == "bracket" {
+		*lower = &r.bracket.Lower
+	}
+}
+
+// curvePoints are taken from epsilon 0 to where delta is curveLeast.
+const curvePoints, curveLeast = 32, 1e-12
+
+func curve(ctx context.Context, c *account.Composition) ([]curvePoint, error) {
+	last, err := c.Epsilon(ctx, curveLeast)
+	if err != nil {
+		return nil, err
+	}
+	var out []curvePoint
+	for k := range curvePoints + 1 {
+		epsilon := last.Upper * float64(k) / curvePoints
+		b, err := c.Delta(ctx, epsilon)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, curvePoint{epsilon, b.Lower, b.Upper})
+		if last.Upper == 0 {
+			break
+		}
+	}
+	return out, nil
+}
+
+func (r *accountReport) print(w io.Writer) {
+	if c := r.Calibrated; c != nil {
+		fmt.Fprintf(w, "%s %v is within epsilon %v, delta %v\n", c.Parameter, c.Value, c.Epsilon, c.Delta)
+	}
+	for i, x := range r.Results {
+		if i == 0 || x.Accountant == r.Results[0].Accountant {
+			if x.Delta != nil {
+				fmt.Fprintf(w, "epsilon at delta %v under %v\n", *x.Delta, r.Relation)
+			} else {
+				fmt.Fprintf(w, "delta at epsilon %v under %v\n", *x.Epsilon, r.Relation)
+			}
+		}
+		switch {
+		case x.Kind == "none":
+			fmt.Fprintf(w, "  %-5s %v\n", x.Accountant, x.Error)
+		case x.Kind == "bracket":
+			fmt.Fprintf(w, "  %-5s between %.8g and %-12.8g %s\n", x.Accountant, x.bracket.Lower, x.bracket.Upper, x.remark)
+		default:
+			fmt.Fprintf(w, "  %-5s at most %-24.8g %s\n", x.Accountant, x.bracket.Upper, x.remark)
+		}
+	}
+	if len(r.Curve) > 0 {
+		fmt.Fprintf(w, "delta under %v\n", r.Relation)
+	}
+	for _, p := range r.Curve {
+		fmt.Fprintf(w, "  at epsilon %-10.5g between %.8g and %.8g\n", p.Epsilon, p.DeltaLower, p.DeltaUpper)
+	}
+}
