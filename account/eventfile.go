@@ -30,7 +30,7 @@ type Plan struct {
 
 // maxPlanEvents bounds the events of a file, and maxRepeatedEvents those among
 // them that are repeated: their divergences are tabulated as they are read.
-const maxPlanEvents, maxRepeatedEvents = 1 << 17, 256
+const maxPlanEvents, maxRepeatedEvents = 1 << 17, 64
 
 // DecodePlan reads an event file:
 //

@@ -170,13 +170,10 @@ func (k Repetitions) pure(epsilon float64) float64 {
 }
 
 // tabulate takes one run's divergence at a fixed set of orders and what follows
-// from it. Whole orders are the quicker ones.
+// from it. The orders are close: a sample's divergence rises steeply at one of
+// them. Whole orders are the quicker ones.
 func (m *repeated) tabulate(ctx context.Context) error {
-	for t := -6.0; t <= 9; t += .125 {
-		order := 1 + math.Exp(t)
-		if t > 0 {
-			order = math.Ceil(order)
-		}
+	for order := 1 + 1./512; order <= 8192; {
 		r, err := m.runs.At(ctx, order)
 		if err != nil {
 			return err
@@ -185,6 +182,11 @@ func (m *repeated) tabulate(ctx context.Context) error {
 			return err
 		}
 		m.known = append(m.known, renyiPoint{order, r})
+		if order < 5 {
+			order = min(5, 1+(order-1)*1.06)
+		} else {
+			order = math.Floor(max(order+1, 1.02*order))
+		}
 	}
 	y := m.times.logGamma()
 	least := y // b = 1
@@ -195,9 +197,11 @@ func (m *repeated) tabulate(ctx context.Context) error {
 	return nil
 }
 
-// outside bounds the delta of one run at epsilon, as in [Renyi.Delta].
+// outside bounds the delta of one run at epsilon, as in [Renyi.Delta], or by the
+// total variation distance, at most sqrt(1 - e^-KL) (Bretagnolle & Huber 1979),
+// KL being at most the divergence of the least order.
 func (m repeated) outside(epsilon float64) float64 {
-	least := 0.0
+	least := math.Log(-math.Expm1(-m.known[0].divergence)) / 2
 	for _, p := range m.known {
 		a := p.order
 		least = min(least, (a-1)*(p.divergence-epsilon)-math.Log(a-1)+a*math.Log1p(-1/a))
