@@ -137,7 +137,7 @@ func TestDecodePlanRefuses(t *testing.T) {
 		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": []}`):                                                       "must be some",
 		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 0, "count": 1, "events": [{"kind": "pure", "epsilon": 1, "count": 1}]}`):             "mean = 0: must be",
 		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [{"kind": "pure", "epsilon": 1}]}`):                         "event 0: event 0: count: missing",
-		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": []}]}`):                         "must not be among",
+		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": []}]}`):                        "must not be among",
 		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [` + strings.Repeat(`{"kind": "pure", "epsilon": 1, "count": 1},`, 64) + `{"kind": "pure", "epsilon": 1, "count": 1}]}`): "65 repeated events: must be at most 64",
 		one(`{"kind": "randomized-response", "p": 0.5, "count": 1}`):                                                                                   "p = 0.5",
 		`{"relation": "add-or-remove", "events": [{"kind": "gaussian-mixture", "noise_multiplier": 1, "weights": [0.4], "offsets": [1], "count": 1}]}`: "must sum to 1",
