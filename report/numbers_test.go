@@ -206,7 +206,7 @@ func TestChargesOfCohortsAreDrawn(t *testing.T) {
 // weights, the schema's bounds and the noise of the releases alone.
 func TestModelInNumbers(t *testing.T) {
 	f := people(t, "p", 50)
-	f.weights = func(j int) float64 { return []float64{-.9, .02, .8, -.001, .4, .3}[j] }
+	f.weights = func(j int) float64 { return []float64{-.9, .02, .8, -.001, .25, .3}[j] }
 	f.algorithm = certificate.Algorithm{Name: "gd", Plan: []byte(`{"steps":50,"step_size":4,"clip":0.7,"charges":"alike","output":"last","effective_size":701,"floor":0.0031,
 		"predicted_gradient_norm":0.0042,"measured":{"loss":0.51,"loss_sigma":0.013,"gradient_norm":0.0067,"gradient_sigma":0.0011}}`)}
 	fit := read(t, f)
@@ -240,7 +240,7 @@ func TestModelInNumbers(t *testing.T) {
 
 	// A weight walks 50 independent steps. A row is divided by 2, the root of two
 	// numbers, a category and the intercept.
-	w, sd, scale := []float64{-.9, .02, .8, -.001, .4, .3}, step*math.Sqrt(50)*each, 2.0
+	w, sd, scale := []float64{-.9, .02, .8, -.001, .25, .3}, step*math.Sqrt(50)*each, 2.0
 	width := math.Log1p(1e6)
 	type line struct{ effect, sd, span, spanSD float64 }
 	want := map[string]line{}
