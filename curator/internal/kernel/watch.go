@@ -52,6 +52,7 @@ func (s *Session) watch(asked any, members []int32, e account.Event, g grid) *ex
 	if s.watcher == nil {
 		return nil
 	}
+	e.Relation = s.ledger.Budget().Relation() // as the ledger has it
 	return &exchange{watcher: s.watcher, Exchange: Exchange{
 		Asked: asked, Members: slices.Clone(members), Event: e, Scale: g.scale, Bits: g.bits,
 	}}
