@@ -114,6 +114,7 @@ var inspectors = map[string][]string{
 	"curator/simulate":             {"runtime"},
 	"experiment":                   {"runtime"},
 	"audit":                        {"reflect"}, // simulated sessions only
+	"audit/mutants":                {"runtime"}, // number of processors
 	"internal/durable":             {"runtime", "syscall"},
 	"internal/durable/durabletest": {"syscall"}, // errors of a disk
 	"internal/regular":             {"syscall"}, // a flag

@@ -62,6 +62,17 @@ func withWeight(bumps []bump) (out []bump) {
 	return out
 }
 
+// fieldsOf lists what an event file says of a kind that TestEveryKindByItsDefinition
+// draws.
+var fieldsOf = map[Kind][]string{
+	Gaussian:           {"noise_multiplier"},
+	SampledGaussian:    {"noise_multiplier", "sampling"},
+	Laplace:            {"scale"},
+	RandomizedResponse: {"p"},
+	Pure:               {"epsilon"},
+	BoundedRange:       {"epsilon"},
+}
+
 // TestEveryKindByItsDefinition takes an event file through both questions, under
 // both relations and for groups: a relation or a direction taken for the other, a
 // group counted wrongly, an end of a bracket taken for the other, or mass dropped
@@ -74,7 +85,7 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 		kind := kinds[r.IntN(len(kinds))]
 		number := make(map[string]float64)
 		var fields []string
-		for _, name := range planFields[kind] {
+		for _, name := range fieldsOf[kind] {
 			v := logUniform(r, .3, 5)
 			switch name {
 			case "p":

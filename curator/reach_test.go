@@ -62,6 +62,7 @@ var reached = map[string]string{
 	"[]dataset.Column":                  "a schema copies what it gives",
 	"dataset.Coefficient":               "a value",
 	"[]dataset.Coefficient":             "a schema copies what it gives",
+	"dataset.Filter":                    "a value",
 	"dataset.Target":                    "a schema copies what it gives",
 	"[2]string":                         "a value",
 	"[]string":                          "a schema copies what it gives",

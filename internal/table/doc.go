@@ -20,6 +20,7 @@
 //
 //   - A quote inside an unquoted field, or text after a closing quote, spoils
 //     the record up to the end of that line. The next line starts a new one.
+//
 //   - A quoted field may span lines. A quote that is opened and not closed
 //     therefore takes in the following lines up to the next quote, and without
 //     one up to 16 MiB of the rest of the file, as one malformed row. What counts as a
