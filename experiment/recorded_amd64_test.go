@@ -185,7 +185,7 @@ func recorded(t *testing.T, relation account.Relation, name string, k int, setti
 	}
 	bits(weights, result.W...)
 	o := plan.Outline()
-	got, predicted := fmt.Sprintf("%x", weights.Sum(nil)[:6]), fmt.Sprint(o.Predicted, o.Population, o.Excess)
+	got, predicted := fmt.Sprintf("%x", weights.Sum(nil)[:6]), fmt.Sprintf("%.9g %.9g %.9g", o.Predicted, o.Population, o.Excess)
 	if strings.Contains(o.Output, "random") { // by a coin of the plan's own
 		got, predicted = "drawn", "of the iterate drawn"
 	}
