@@ -30,8 +30,8 @@ var layers = map[string]struct {
 	"query":                        {local: []string{"account"}},
 	"dataset":                      {local: []string{"internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
 	"losstest":                     {local: []string{"loss"}},
-	"optimize":                     {local: []string{"account", "loss", "convex", "query"}, barred: []string{"os", "net", "crypto/rand"}},
-	"optimizetest":                 {local: []string{"optimize", "loss", "query", "account"}},
+	"optimize":                     {local: []string{"account", "loss", "convex", "query"}},
+	"optimizetest":                 {local: []string{"optimize", "loss", "query", "account", "optimize/forecast", "convex"}},
 	"curator":                      {local: kernelMay, barred: randomness},
 	"curator/simulate":             {local: kernelMay, barred: randomness},
 	"curator/internal/row":         {local: kernelMay, barred: randomness},
@@ -44,12 +44,12 @@ var layers = map[string]struct {
 	"internal/strictyaml":          {others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table":               {local: []string{"internal/regular", "dataset"}},
 	"stationarity":                 {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
-	"experiment":                   {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"experiment":                   {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                        {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
 	"report":                       {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "internal/ledgerfile"}, others: []string{"gonum.org/v1/plot"}},
 	"model":                        {local: []string{"internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
 	"certificate":                  {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
-	"train":                        {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile"}, others: []string{"github.com/gofrs/flock"}},
+	"train":                        {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive"}, others: []string{"github.com/gofrs/flock"}},
 	"cmd/stillpoint":               {local: []string{"internal/regular", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "gonum.org/v1/plot"}},
 	"internal/regular":             {},
 	"silence":                      {others: []string{"golang.org/x/sys"}},
@@ -57,6 +57,11 @@ var layers = map[string]struct {
 	"audit/mutants":                {},
 	"internal/durable/durabletest": {local: []string{"internal/durable"}},
 	"internal/ledgerfile":          {local: []string{"account"}},
+	"optimize/forecast":            {local: []string{"optimize"}},
+	"optimize/firstorder":          {local: familyMay},
+	"optimize/onepass":             {local: familyMay},
+	"optimize/recursive":           {local: append([]string{"convex"}, familyMay...)},
+	"optimize/choose":              {local: []string{"account", "optimize", "optimize/firstorder", "optimize/onepass", "optimize/recursive"}},
 }
 
 // kernelMay is what everything below curator may import.
@@ -65,19 +70,29 @@ var kernelMay = []string{
 	"curator/internal/row", "curator/internal/engine", "curator/internal/coin", "curator/internal/noise", "curator/internal/kernel",
 }
 
+// familyMay is what a family of optimizers may import.
+var familyMay = []string{"account", "query", "optimize", "optimize/forecast"}
+
 var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 
 // testing says what tests may import beyond their package's own row: itself,
 // and these.
 var testLocal = map[string][]string{
-	"loss":             {"losstest"},
-	"optimize":         {"optimizetest"},
-	"curator/simulate": {"optimize", "optimizetest"},
-	"curator":          {"optimize"},
-	"model":            {},
-	"train":            {"internal/durable/durabletest"},
-	"internal/durable": {"internal/durable/durabletest"},
-	"audit":            {"audit/testdata/naive"},
+	"loss":                {"losstest"},
+	"optimize":            {"optimizetest", "optimize/firstorder", "optimize/recursive"},
+	"optimize/forecast":   {"optimizetest", "optimize/firstorder", "optimize/choose"},
+	"optimize/firstorder": {"optimizetest", "optimize/choose", "loss", "convex"},
+	"optimize/onepass":    {"optimizetest", "loss", "convex"},
+	"optimize/recursive":  {"optimizetest", "optimize/firstorder", "loss"},
+	"optimize/choose":     {"optimizetest", "loss"},
+	"optimizetest":        {"optimize/firstorder"},
+	"curator/simulate":    {"optimize", "optimizetest", "optimize/firstorder"},
+	"curator":             {"optimize", "optimize/choose"},
+	"model":               {},
+	"train":               {"internal/durable/durabletest"},
+	"internal/durable":    {"internal/durable/durabletest"},
+	"audit":               {"audit/testdata/naive", "optimize/firstorder"},
+	"experiment":          {"optimize/firstorder"},
 }
 
 var testOthers = []string{
@@ -118,6 +133,7 @@ var inspectors = map[string][]string{
 	"internal/durable":             {"runtime", "syscall"},
 	"internal/durable/durabletest": {"syscall"}, // errors of a disk
 	"internal/regular":             {"syscall"}, // a flag
+	"train":                        {"reflect"}, // the fields of settings
 	"internal/strictyaml":          {"reflect"}, // the fields of what is decoded into
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/audit"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -70,7 +71,7 @@ func TestCanaryBoundsOfOneRun(t *testing.T) {
 		s, coins := crowd(t, m, b, 5)
 		scores := make([]float64, m)
 		if name == "gd" {
-			plan, err := optimize.GD{Steps: 4}.Plan(optimize.Problem{Dim: m, Constants: linear{}.Constants()}, optimize.Size{Records: m, Mu: b.Mu()})
+			plan, err := firstorder.GD{Steps: 4}.Plan(context.Background(), optimize.Problem{Shape: optimize.Vector(m), Constants: linear{}.Constants(), Records: m, Mu: b.Mu(), Relation: b.Relation()})
 			if err != nil {
 				t.Fatal(err)
 			}

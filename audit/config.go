@@ -28,7 +28,7 @@ type Options struct {
 // Result is what an audit of a configuration found.
 type Result struct {
 	Report
-	Outline optimize.Outline `json:"plan"`
+	Plan    optimize.Summary `json:"plan"`
 	Epsilon float64          `json:"epsilon"`
 	Delta   float64          `json:"delta"`
 	Mu      float64          `json:"mu"`
@@ -89,7 +89,7 @@ func Config(ctx context.Context, c *train.Config, o Options) (Result, error) {
 		return Result{}, err
 	}
 	if chosen != "" {
-		small.Train.Algorithm, small.Train.Goal, small.Train.Passes = chosen, "", 0
+		small.Train.Algorithm, small.Train.Settings = chosen, nil // auto's
 	}
 	// With privacy.records the table is not opened.
 	planned, err := small.Plan(ctx)
@@ -111,7 +111,7 @@ func Config(ctx context.Context, c *train.Config, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("audit: the run itself fails on a generated table: %s", report.Ended)
 	}
 	r := Result{
-		Report: report, Outline: planned.Outline, Configured: c.Privacy.Records, Loss: s.Loss.Name(),
+		Report: report, Plan: planned.Summary, Configured: c.Privacy.Records, Loss: s.Loss.Name(),
 		Epsilon: s.Budget.Epsilon(), Delta: s.Budget.Delta(), Mu: s.Budget.Mu(),
 	}
 	if chosen != "" {
@@ -150,7 +150,7 @@ func choose(ctx context.Context, c *train.Config) (string, error) {
 	large := *c
 	large.Privacy.Records = likely(c)
 	planned, err := large.Plan(ctx)
-	return planned.Outline.Algorithm, err
+	return planned.Summary.Algorithm, err
 }
 
 // likely is the number of records configured, or what a table may well have.
@@ -176,7 +176,7 @@ func (c *counter) next() {
 
 // configured makes the subject that a configuration describes.
 func configured(c *train.Config, planned train.Planned) (Subject, error) {
-	p, l, err := c.Problem()
+	p, l, err := c.Problem(planned.Budget, planned.Records)
 	if err != nil {
 		return Subject{}, err
 	}
@@ -187,7 +187,7 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	s := OfPlan(c.Name(), l, planned.Budget, table, planned.Plan)
 	if measure := c.Train.Measure; measure > 0 {
 		if s.Schedule != nil {
-			return Subject{}, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's", planned.Outline.Algorithm)
+			return Subject{}, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's", planned.Summary.Algorithm)
 		}
 		s = measured(s, p, planned.Budget.Charge()*measure)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -82,8 +83,8 @@ func wholeRuns(t testing.TB, runs int, plan optimize.Plan, b account.Budget) (re
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sampled, ok := plan.(optimize.SampledPlan); ok && sampled.Schedule() != nil {
-			if err := s.Follow(sampled.Schedule()); err != nil {
+		if schedule := plan.Needs().Schedule; schedule != nil {
+			if err := s.Follow(schedule); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -113,21 +114,24 @@ func TestLowerBoundsOfWholeRuns(t *testing.T) {
 	}
 	const epsilon, runs = 4, 4096
 	b := auditBudget(t, epsilon, account.ReplaceOne)
-	p := optimize.Problem{Dim: 2, Constants: linear{}.Constants()}
-	size := optimize.Size{Records: 10, Mu: b.Mu()}
-	gd, err := optimize.GD{Steps: 12}.Plan(p, size)
+	p, err := optimize.NewProblem(linear{}, b, optimize.Stated(2, 10))
 	if err != nil {
 		t.Fatal(err)
 	}
-	storm, err := optimize.STORM{Steps: 12}.Plan(p, size)
+	ctx := context.Background()
+	gd, err := firstorder.GD{Steps: 12}.Plan(ctx, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spider, err := optimize.SpiderBoost{Steps: 12, Period: 3, AnchorShare: .8}.Plan(p, size)
+	storm, err := firstorder.STORM{Steps: 12}.Plan(ctx, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sgd, err := optimize.SGD{Steps: 12, Sampling: .5}.Plan(p, size, b)
+	spider, err := firstorder.SpiderBoost{Steps: 12, Period: 3, AnchorShare: .8}.Plan(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sgd, err := firstorder.SGD{Steps: 12, Sampling: .5}.Plan(ctx, p)
 	if err != nil {
 		t.Fatal(err)
 	}

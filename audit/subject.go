@@ -9,7 +9,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Record is a row of the encoded space and its target. One whose row is longer
@@ -47,11 +46,7 @@ func (t Table) And(r Record) Table {
 }
 
 // Oracle is all that a subject may ask of.
-type Oracle interface {
-	optimize.SampledOracle
-	OpenPrefix(query.Prefix) (query.PrefixSum, error)
-	Stable(context.Context, query.Stable) (query.Release, error)
-}
+type Oracle = optimize.Oracle
 
 // Session is an oracle that shows what passed. *simulate.Recording is one.
 type Session interface {
@@ -126,10 +121,7 @@ func simulated(c simulate.Config, frozen []simulate.Exchange) (Session, error) {
 
 // OfPlan returns the subject that runs a plan.
 func OfPlan(name string, l loss.Loss, b account.Budget, t Table, p optimize.Plan) Subject {
-	s := Subject{Name: name, Loss: l, Budget: b, Table: t, Seed: 1}
-	if sampled, ok := p.(optimize.SampledPlan); ok {
-		s.Schedule = sampled.Schedule()
-	}
+	s := Subject{Name: name, Loss: l, Budget: b, Table: t, Seed: 1, Schedule: p.Needs().Schedule}
 	s.Run = func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {
 		return p.Run(ctx, o, observe)
 	}

@@ -92,24 +92,27 @@ func TestEveryAlgorithmIsEnrolled(t *testing.T) {
 // TestEverySettingIsEnrolled: a new setting of package train is tried, or this
 // fails.
 func TestEverySettingIsEnrolled(t *testing.T) {
-	// Steps are set for all subjects; Measure is not part of a plan and has a
+	// Steps are set for all subjects. A measurement is not part of a plan and has a
 	// script.
-	tried := map[string]bool{"Algorithm": true, "Steps": true, "Measure": true}
+	tried := map[string]bool{"steps": true}
 	for _, v := range variants() {
-		value := reflect.ValueOf(v)
-		for i := range value.NumField() {
-			if !value.Field(i).IsZero() {
-				tried[value.Type().Field(i).Name] = true
+		for key := range v {
+			tried[key] = true
+		}
+	}
+	for _, name := range append(train.Algorithms(), "selected") {
+		keys := train.SettingsOf(name)
+		if name == "selected" {
+			keys = train.SelectionSettings()
+		}
+		for _, key := range keys {
+			if !tried[key] {
+				t.Errorf("train.%s, of %s: no variant sets it", key, name)
 			}
 		}
 	}
-	for i := range reflect.TypeFor[train.Train]().NumField() {
-		if name := reflect.TypeFor[train.Train]().Field(i).Name; !tried[name] {
-			t.Errorf("train.Train.%s: no variant sets it", name)
-		}
-	}
 	for _, v := range variants() {
-		if setting := strings.TrimPrefix(title(v, "", account.ReplaceOne), " "); !slices.ContainsFunc(subjects(t), func(s Subject) bool {
+		if setting := strings.TrimPrefix(title(train.Train{Settings: v}, "", account.ReplaceOne), " "); !slices.ContainsFunc(subjects(t), func(s Subject) bool {
 			return strings.Contains(s.Name, strings.TrimSuffix(setting, ", , replace-one"))
 		}) {
 			t.Errorf("%s: no algorithm takes it", setting)

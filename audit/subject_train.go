@@ -3,7 +3,8 @@ package audit
 import (
 	"context"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -13,16 +14,16 @@ import (
 
 // variants are settings of algorithms that have code of their own. Every one is
 // tried with every algorithm, and enrolled with those that take it.
-func variants() []train.Train {
-	return []train.Train{
-		{Output: "last"}, {Output: "smallest"}, {Output: "random"},
-		{StepScale: .5}, {Multiplier: .5}, {Rate: .1}, {Sampling: .3},
-		{Period: 3}, {AnchorShare: .4}, {Theorem: true},
-		{BallFraction: .5}, {FrontLoad: .5}, {Goal: "population"}, {Passes: 8},
-		{AnchorBatch: .5, DifferenceBatch: .25},
-		{EqualCohorts: true}, {Rounds: 2}, {Depth: 1}, {Decay: 1}, {Accuracy: .05},
-		{Inner: "phased-sgd"}, {Cohorts: "disjoint"}, {Lambda: .05}, {Growth: 4}, {Distance: 2},
-		{Output: "selected"}, {Output: "selected", HeldOut: .3, Candidates: 3, Score: "value"},
+func variants() []train.Settings {
+	return []train.Settings{
+		{"output": "last"}, {"output": "smallest"}, {"output": "random"},
+		{"step_scale": .5}, {"multiplier": .5}, {"constant_charges": true}, {"rate": .1}, {"sampling": .3},
+		{"period": 3}, {"anchor_share": .4}, {"theorem": true}, {"theorem": true, "failure": .1}, {"theorem": true, "beta": .1},
+		{"ball_fraction": .5}, {"front_load": .5}, {"goal": "population"}, {"passes": 8},
+		{"anchor_batch": .5, "difference_batch": .25},
+		{"equal_cohorts": true}, {"rounds": 2}, {"depth": 1}, {"decay": 1}, {"accuracy": .05},
+		{"inner": "phased-sgd"}, {"cohorts": "disjoint"}, {"lambda": .05}, {"growth": 4}, {"distance": 2},
+		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"},
 	}
 }
 
@@ -63,18 +64,17 @@ func trained() ([]Subject, error) {
 
 // withSettings returns an algorithm with its default settings and with all of
 // the given ones that it takes; an error if not even the first.
-func withSettings(name, l string, b account.Budget, settings []train.Train) ([]Subject, error) {
+func withSettings(name, l string, b account.Budget, settings []train.Settings) ([]Subject, error) {
 	plain, err := trainedAs(train.Train{Algorithm: name}, l, b)
 	if err != nil {
 		return nil, err
 	}
 	list := []Subject{plain}
 	for _, v := range settings {
-		if v.Output != "" && v.Output != "selected" && b.Relation() == account.AddOrRemove {
+		if v["output"] != nil && v["output"] != "selected" && b.Relation() == account.AddOrRemove {
 			continue // rules that ask nothing see no relation
 		}
-		v.Algorithm = name
-		if s, err := trainedAs(v, l, b); err == nil {
+		if s, err := trainedAs(train.Train{Algorithm: name, Settings: v}, l, b); err == nil {
 			list = append(list, s)
 		}
 	}
@@ -87,18 +87,20 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 	if err != nil {
 		return Subject{}, err
 	}
-	p, err := problem(l, dim)
+	p, err := optimize.NewProblem(l, b, optimize.Stated(dim, records))
 	if err != nil {
 		return Subject{}, err
 	}
-	if t.Score == "value" {
-		p.Regularizer = nil // cannot be a part of scores
+	if t.Settings["score"] != "value" { // cannot be a part of scores
+		if p.Regularizer, err = loss.L2(.01); err != nil {
+			return Subject{}, err
+		}
 	}
-	size := size(records, b, 1)
-	plan, _, err := short(t).Plan(p, size, b)
+	ctx := context.Background()
+	plan, _, err := short(t).Plan(ctx, p)
 	if err != nil {
 		// Not all algorithms are told their steps.
-		if plan, _, err = t.Plan(p, size, b); err != nil {
+		if plan, _, err = t.Plan(ctx, p); err != nil {
 			return Subject{}, err
 		}
 	}
@@ -106,37 +108,21 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 }
 
 func short(t train.Train) train.Train {
-	t.Steps = subjectSteps
+	t.Settings = maps.Clone(t.Settings)
+	if t.Settings == nil {
+		t.Settings = train.Settings{}
+	}
+	t.Settings["steps"] = subjectSteps
 	return t
 }
 
-// title names the settings that are not those of the zero value.
+// title names the algorithm and its settings.
 func title(t train.Train, l string, r account.Relation) string {
 	name := t.Algorithm
-	t.Algorithm = ""
-	settings := strings.Trim(fmt.Sprintf("%+v", t), "{}")
-	for _, field := range strings.Fields(settings) {
-		switch key, value, _ := strings.Cut(field, ":"); value {
-		case "", "0", "false":
-		default:
-			name += fmt.Sprintf(" %s=%s", strings.ToLower(key), value)
-		}
+	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
+		name += fmt.Sprintf(" %s=%v", key, t.Settings[key])
 	}
 	return fmt.Sprintf("%s, %s, %v", name, l, r)
-}
-
-func problem(l loss.Loss, dim int) (optimize.Problem, error) {
-	regularizer, err := loss.L2(.01)
-	_, rankOne := l.(loss.RankOne)
-	return optimize.Problem{Dim: dim, Constants: l.Constants(), RankOne: rankOne, Regularizer: regularizer}, err
-}
-
-func size(records int, b account.Budget, share float64) optimize.Size {
-	s := optimize.Size{Records: float64(records), Mu: b.Mu() * share, Neighbours: 2}
-	if b.Relation() == account.AddOrRemove {
-		s.Neighbours = 1
-	}
-	return s
 }
 
 // measured adds the release of a result's quality to a run.

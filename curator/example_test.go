@@ -15,6 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -56,13 +57,16 @@ target: {column: ill, classes: ["no", "yes"]}
 	}
 	defer session.Close()
 
-	problem := optimize.Problem{Dim: session.Dim(), Constants: loss.Logistic().Constants(), RankOne: true}
-	size := optimize.Size{Records: session.All().Size(), Mu: budget.Mu()}
-	plans, err := optimize.Auto(problem, size, optimize.Goal{})
+	problem, err := optimize.NewProblem(loss.Logistic(), budget, session)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := choose.Auto{}.Plan(ctx, problem)
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := plans[0].Plan.Run(ctx, session, nil)
+	result, err := plan.Run(ctx, session, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -22,7 +23,7 @@ func dimensions(t *testing.T) {
 		{name: "tree-spider", settings: train.Train{Algorithm: "tree-spider"}, onePass: true},
 		{name: "one-pass-sgd", settings: train.Train{Algorithm: "one-pass-sgd"}, onePass: true},
 		{name: "one-pass-storm", settings: train.Train{Algorithm: "one-pass-storm"}, onePass: true},
-		{name: "gd, one step", settings: train.Train{Algorithm: "gd", Steps: 1, StepScale: 1, Output: "last"}},
+		{name: "gd, one step", settings: train.Train{Algorithm: "gd", Settings: train.Settings{"steps": 1, "step_scale": 1, "output": "last"}}},
 	}
 	fmt.Printf("\n## One pass for a mean, n = %d\n\nhuber-mean, 1000 distinct rows; medians of %d runs, predictions in brackets.\n\n| d |", n, runs)
 	for _, m := range methods {
@@ -42,7 +43,7 @@ func dimensions(t *testing.T) {
 			for seed := range uint64(runs) {
 				norms = append(norms, gradient(t, f, m.reach(t, s, p, seed+1)))
 			}
-			fmt.Printf(" %.1e (%.1e) |", experiment.Median(norms), p.Outline().Predicted)
+			fmt.Printf(" %.1e (%.1e) |", experiment.Median(norms), p.Summary().Predicted)
 		}
 		fmt.Println()
 	}
@@ -57,7 +58,7 @@ func phasedCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newTable(t, f, n, false)
-	fastest := func(c train.Train) (time.Duration, optimize.Outline) {
+	fastest := func(c train.Train) (time.Duration, optimize.Summary) {
 		m := method{name: c.Algorithm, settings: c}
 		p := m.plan(t, s)
 		best := time.Hour
@@ -69,12 +70,12 @@ func phasedCost(t *testing.T) {
 			}
 			best = min(best, time.Since(start))
 		}
-		return best, p.Outline()
+		return best, p.Summary()
 	}
-	one, _ := fastest(train.Train{Algorithm: "gd", Steps: 1})
-	eleven, _ := fastest(train.Train{Algorithm: "gd", Steps: 11})
+	one, _ := fastest(train.Train{Algorithm: "gd", Settings: train.Settings{"steps": 1}})
+	eleven, _ := fastest(train.Train{Algorithm: "gd", Settings: train.Settings{"steps": 11}})
 	pass := (eleven - one) / 10
-	fit, o := fastest(train.Train{Algorithm: "recursive", Inner: "phased-sgd"})
+	fit, o := fastest(train.Train{Algorithm: "recursive", Settings: train.Settings{"inner": "phased-sgd"}})
 	fmt.Printf("\n## Cost of PhasedSGD, n = %d, d = 100\n\nA step of gd takes %v; a fit of %.4g passes in %d phases %v, %.2f of such steps.\n", n, pass, o.Passes, o.Steps, fit, float64(fit)/float64(pass))
 }
 
@@ -88,30 +89,24 @@ func outputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range []struct {
-		name string
-		plan func(optimize.Problem, optimize.Size) (optimize.Plan, error)
+		name      string
+		algorithm optimize.Algorithm
 	}{
-		{"spiderboost, theorem", func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-			return optimize.SpiderBoost{Theorem: true, Output: optimize.Last}.Plan(p, s)
-		}},
-		{"spiderboost", func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-			return optimize.SpiderBoost{}.Plan(p, s)
-		}},
-		{"gd, constant charges, h = 1", func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-			return optimize.GD{ConstantCharges: true, StepScale: 1, Output: optimize.Last}.Plan(p, s)
-		}},
-		{"gd", func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) { return optimize.GD{}.Plan(p, s) }},
+		{"spiderboost, theorem", firstorder.SpiderBoost{Theorem: true, Output: optimize.Last}},
+		{"spiderboost", firstorder.SpiderBoost{}},
+		{"gd, constant charges, h = 1", firstorder.GD{ConstantCharges: true, StepScale: 1, Output: optimize.Last}},
+		{"gd", firstorder.GD{}},
 	} {
 		for _, n := range []int{10_000, 30_000, 100_000} {
 			s := newTable(t, f, n, false)
 			var columns [7][]float64
 			var r, effective float64
 			for seed := range uint64(seeds) {
-				p, err := a.plan(f.Problem(), s.size())
+				p, err := a.algorithm.Plan(context.Background(), s.problem(t))
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, effective = p.Outline().Floor, p.Outline().Effective
+				r, effective = p.Summary().Floor, p.Summary().Effective
 				for i, w := range iterates(t, s, p, seed+1) {
 					columns[i] = append(columns[i], gradient(t, f, w)/r)
 				}
@@ -120,7 +115,7 @@ func outputs(t *testing.T) {
 						columns[5+i] = append(columns[5+i], math.NaN())
 						continue
 					}
-					p, err := optimize.Selected{Candidates: candidates}.Plan(f.Problem(), s.size(), a.plan)
+					p, err := optimize.Selected{Of: a.algorithm, Candidates: candidates}.Plan(context.Background(), s.problem(t))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -149,8 +144,8 @@ func outputs(t *testing.T) {
 // gradient and the truly best of 64.
 func iterates(t *testing.T, s table, p optimize.Plan, seed uint64) [5][]float64 {
 	t.Helper()
-	d := s.family.Problem().Dim
-	T := p.Outline().Steps
+	d := s.family.Dim()
+	T := p.Summary().Steps
 	pick := rand.New(rand.NewPCG(seed, 0x0a17)).IntN(T)
 	var out [5][]float64
 	for i := range out {

@@ -55,8 +55,13 @@ func newTable(t *testing.T, f *experiment.Family, n int, sampled bool) table {
 	return table{f, n, b, sampled}
 }
 
-func (s table) size() optimize.Size {
-	return optimize.Size{Records: float64(s.records), Mu: s.budget.Mu(), Neighbours: 2}
+func (s table) problem(t *testing.T) optimize.Problem {
+	t.Helper()
+	p, err := s.family.Problem(float64(s.records), s.budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // sampleOracle has a sample for all records.
@@ -110,9 +115,9 @@ func (m method) plan(t *testing.T, s table) optimize.Plan {
 	t.Helper()
 	c := m.settings
 	if m.limit > 0 && s.records >= 1_000_000 {
-		c.Steps = m.limit
+		c.Settings = train.Settings{"steps": m.limit}
 	}
-	p, _, err := c.Plan(s.family.Problem(), s.size(), s.budget)
+	p, _, err := c.Plan(context.Background(), s.problem(t))
 	if err != nil {
 		t.Fatalf("%s: %v", m.name, err)
 	}
@@ -124,7 +129,7 @@ func (m method) reach(t *testing.T, s table, p optimize.Plan, seed uint64) []flo
 	t.Helper()
 	pick := -1
 	if m.random {
-		pick = rand.New(rand.NewPCG(seed, 0x0a17)).IntN(max(p.Outline().Steps, 1))
+		pick = rand.New(rand.NewPCG(seed, 0x0a17)).IntN(max(p.Summary().Steps, 1))
 	}
 	w := make([]float64, s.family.Problem().Dim)
 	result, err := p.Run(context.Background(), s.open(t, m.onePass, seed), func(step optimize.Step) {
@@ -167,7 +172,7 @@ func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int, see
 	for _, m := range methods {
 		var x []float64
 		var logs [][]float64
-		var o optimize.Outline
+		var o optimize.Summary
 		fmt.Printf("| %s |", m.name)
 		for _, n := range sizes {
 			if m.most > 0 && n > m.most {
@@ -176,7 +181,7 @@ func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int, see
 			}
 			s := newTable(t, f, n, !m.whole)
 			p := m.plan(t, s)
-			o = p.Outline()
+			o = p.Summary()
 			norms := make([]float64, seeds(m, n))
 			group := make([]float64, len(norms))
 			for i := range norms {
@@ -208,8 +213,8 @@ func population(t *testing.T) {
 	sizes := []int{10_000, 100_000, 1_000_000}
 	got := grow(t, f, []method{
 		{name: "tree-spider", settings: train.Train{Algorithm: "tree-spider"}, onePass: true},
-		{name: "tree-spider, theorem", settings: train.Train{Algorithm: "tree-spider", Theorem: true, Output: "last"}, onePass: true, random: true},
-		{name: "tree-spider, theorem, no early return", settings: train.Train{Algorithm: "tree-spider", Theorem: true, Accuracy: 1e-12, Output: "last"}, onePass: true, random: true},
+		{name: "tree-spider, theorem", settings: train.Train{Algorithm: "tree-spider", Settings: train.Settings{"theorem": true, "output": "last"}}, onePass: true, random: true},
+		{name: "tree-spider, theorem, no early return", settings: train.Train{Algorithm: "tree-spider", Settings: train.Settings{"theorem": true, "accuracy": 1e-12, "output": "last"}}, onePass: true, random: true},
 		{name: "one-pass-sgd", settings: train.Train{Algorithm: "one-pass-sgd"}, onePass: true},
 		{name: "one-pass-storm", settings: train.Train{Algorithm: "one-pass-storm"}, onePass: true},
 		{name: "gd", settings: train.Train{Algorithm: "gd"}, limit: 200},
@@ -246,11 +251,11 @@ func convexPopulation(t *testing.T) {
 	for _, f := range []*experiment.Family{f, &hinge} {
 		fmt.Printf("\n## Population, %s + l2(0.01), d = 100\n\n%.2e at the start.\n\n", f.Name, gradient(t, f, make([]float64, 100)))
 		grow(t, f, []method{
-			{name: "recursive, disjoint", settings: train.Train{Algorithm: "recursive", Cohorts: "disjoint"}, onePass: true, most: 100_000},
-			{name: "recursive, theorem, 300 steps a round", settings: train.Train{Algorithm: "recursive", Theorem: true, Steps: 300}, onePass: true, most: 100_000},
-			{name: "recursive, all", settings: train.Train{Algorithm: "recursive", Cohorts: "all"}, most: 100_000},
-			{name: "phased-sgd", settings: train.Train{Algorithm: "recursive", Inner: "phased-sgd"}, onePass: true},
-			{name: "phased-sgd, theorem", settings: train.Train{Algorithm: "recursive", Inner: "phased-sgd", Theorem: true}, onePass: true},
+			{name: "recursive, disjoint", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "disjoint"}}, onePass: true, most: 100_000},
+			{name: "recursive, theorem, 300 steps a round", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"theorem": true, "steps": 300}}, onePass: true, most: 100_000},
+			{name: "recursive, all", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "all"}}, most: 100_000},
+			{name: "phased-sgd", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"inner": "phased-sgd"}}, onePass: true},
+			{name: "phased-sgd, theorem", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"inner": "phased-sgd", "theorem": true}}, onePass: true},
 			{name: "one-pass-sgd", settings: train.Train{Algorithm: "one-pass-sgd"}, onePass: true},
 			{name: "gd", settings: train.Train{Algorithm: "gd"}, most: 100_000},
 		}, []int{10_000, 30_000, 100_000, 1_000_000}, func(m method, n int) int {
@@ -271,10 +276,10 @@ func convexPopulation(t *testing.T) {
 func bias(t *testing.T) {
 	fmt.Print("\n## A coin's bias, d = 1\n\nMeans over families of the population's gradient norm, in units of L0/sqrt(n), with standard errors. The start has .125.\n\n")
 	methods := []method{
-		{name: "gd, one step", settings: train.Train{Algorithm: "gd", Steps: 1, StepScale: 1, Output: "last"}},
-		{name: "gd, 100 steps", settings: train.Train{Algorithm: "gd", Steps: 100}},
-		{name: "recursive, all, 20 steps a round", settings: train.Train{Algorithm: "recursive", Cohorts: "all", Steps: 20}},
-		{name: "recursive, disjoint, 20 steps a round", settings: train.Train{Algorithm: "recursive", Cohorts: "disjoint", Steps: 20}},
+		{name: "gd, one step", settings: train.Train{Algorithm: "gd", Settings: train.Settings{"steps": 1, "step_scale": 1, "output": "last"}}},
+		{name: "gd, 100 steps", settings: train.Train{Algorithm: "gd", Settings: train.Settings{"steps": 100}}},
+		{name: "recursive, all, 20 steps a round", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "all", "steps": 20}}},
+		{name: "recursive, disjoint, 20 steps a round", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "disjoint", "steps": 20}}},
 		{name: "tree-spider", settings: train.Train{Algorithm: "tree-spider"}},
 		{name: "one-pass-sgd", settings: train.Train{Algorithm: "one-pass-sgd"}},
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // cell is an algorithm at a family, dimension, size and budget.
@@ -43,7 +42,7 @@ func (s *Spec) cells() ([]cell, error) {
 						return nil, err
 					}
 					c.Delta = b.Delta()
-					effective := sizeOf(float64(c.Records()), b).Effective(optimize.Problem{Dim: d})
+					effective := effectiveSize(d, float64(c.Records()), b)
 					for _, a := range s.Algorithms {
 						c.Label = a.Label
 						grid, err := a.grid(effective)

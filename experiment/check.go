@@ -10,6 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -18,11 +19,11 @@ import (
 // families. What it finds says how plans compare on such rows, and how far
 // predictions are to be trusted; of the table it knows what a plan knows.
 type Check struct {
-	Problem optimize.Problem
-	Loss    loss.Loss
-	Records float64
-	Budget  account.Budget
-	Success optimize.Success
+	Problem   optimize.Problem
+	Loss      loss.Loss
+	Records   float64
+	Budget    account.Budget
+	Criterion choose.Criterion
 	// Seeds is how often each plan runs; zero means 5.
 	Seeds int
 	// Workers is how many runs go on at once; zero means one.
@@ -31,7 +32,7 @@ type Check struct {
 
 // Checked is what a plan reached.
 type Checked struct {
-	// Reached is what Success speaks of, one number a seed.
+	// Reached is what the criterion speaks of, one number a seed.
 	Reached []float64
 	// Predicted is what the candidate promised.
 	Predicted float64
@@ -42,7 +43,7 @@ func (c Checked) Median() float64 { return Median(c.Reached) }
 
 // Run runs every candidate and returns what they reached, in their order. done,
 // if not nil, is told after each candidate how many have been run.
-func (c Check) Run(ctx context.Context, list []optimize.Candidate, done func(int)) ([]Checked, error) {
+func (c Check) Run(ctx context.Context, list []choose.Candidate, done func(int)) ([]Checked, error) {
 	f, err := c.family()
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (c Check) Run(ctx context.Context, list []optimize.Candidate, done func(int
 }
 
 // RunOn is Run on a family's rows, of the check's loss.
-func (c Check) RunOn(ctx context.Context, f *Family, list []optimize.Candidate, done func(int)) ([]Checked, error) {
+func (c Check) RunOn(ctx context.Context, f *Family, list []choose.Candidate, done func(int)) ([]Checked, error) {
 	if c.Seeds == 0 {
 		c.Seeds = 5
 	}
@@ -119,13 +120,13 @@ const (
 // more. Where the population counts and rows
 // are repeated, the sampling error is that of the distinct rows.
 func (c Check) family() (*Family, error) {
-	d := c.Problem.Dim
+	d := c.Problem.Dim()
 	if d > mostFeatures {
 		return nil, fmt.Errorf("experiment: check: %d features: must be at most %d", d, mostFeatures)
 	}
 	most := float64(max(mostCells/d, 200))
 	repeat := math.Ceil(c.Records / most)
-	if c.Success == optimize.Population {
+	if c.Criterion == choose.Population {
 		repeat = math.Ceil(c.Records / (64 * most))
 	}
 	rows := max(int(math.Ceil(c.Records/repeat)), 2)
@@ -167,14 +168,14 @@ func linear(p population, d int) population {
 
 // measure returns what success is at a point.
 func (c Check) measure(f *Family) (func(w []float64) (float64, error), error) {
-	switch c.Success {
-	case optimize.Population:
+	switch c.Criterion {
+	case choose.Population:
 		fresh, err := f.Fresh(max(len(f.Sample.Rows), 20_000), 1)
 		return func(w []float64) (float64, error) {
 			g, err := stationarity.Gradient(f.Loss, f.Regularizer, fresh, w)
 			return stationarity.Norm(g), err
 		}, err
-	case optimize.ExcessRisk:
+	case choose.ExcessRisk:
 		best, err := stationarity.Minimise(f.Loss, f.Regularizer, f.Sample)
 		return func(w []float64) (float64, error) {
 			return stationarity.ExcessRisk(f.Loss, f.Regularizer, f.Sample, w, best)

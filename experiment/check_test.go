@@ -10,9 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-func check(t *testing.T, lossName string, d int, records float64, r account.Relation, success optimize.Success) (experiment.Check, []optimize.Candidate) {
+func check(t *testing.T, lossName string, d int, records float64, r account.Relation, criterion choose.Criterion) (experiment.Check, []choose.Candidate) {
 	t.Helper()
 	l, err := loss.Parse(lossName)
 	if err != nil {
@@ -26,15 +27,13 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := experiment.Check{
-		Problem: optimize.Problem{Dim: d, Constants: l.Constants(), RankOne: true, Regularizer: reg},
-		Loss:    l, Records: records, Budget: b, Success: success, Seeds: 3, Workers: 2,
+	p, err := optimize.NewProblem(l, b, optimize.Stated(d, records))
+	if err != nil {
+		t.Fatal(err)
 	}
-	s := optimize.Size{Records: records, Mu: b.Mu(), Neighbours: 2}
-	if r == account.AddOrRemove {
-		s.Neighbours = 1
-	}
-	list, err := optimize.Auto(c.Problem, s, optimize.Goal{Success: success, Passes: 20, Budget: b})
+	p.Regularizer = reg
+	c := experiment.Check{Problem: p, Loss: l, Records: records, Budget: b, Criterion: criterion, Seeds: 3, Workers: 2}
+	list, err := choose.Auto{Goal: criterion, Passes: 20}.Candidates(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,20 +41,20 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 }
 
 // TestCheckReachesWhatIsPredicted, within a factor of 4 either way, whatever
-// success is and under both relations; coins are seeded. Fails if the records
+// the criterion and under both relations; coins are seeded. Fails if the records
 // are miscounted or one measure is taken for another.
 func TestCheckReachesWhatIsPredicted(t *testing.T) {
 	for _, c := range []struct {
-		loss     string
-		relation account.Relation
-		success  optimize.Success
+		loss      string
+		relation  account.Relation
+		criterion choose.Criterion
 	}{
-		{"logistic", account.ReplaceOne, optimize.Gradient},
-		{"tanh", account.AddOrRemove, optimize.Gradient},
-		{"huber(0.5)", account.ReplaceOne, optimize.Population},
-		{"logistic", account.ReplaceOne, optimize.ExcessRisk},
+		{"logistic", account.ReplaceOne, choose.Gradient},
+		{"tanh", account.AddOrRemove, choose.Gradient},
+		{"huber(0.5)", account.ReplaceOne, choose.Population},
+		{"logistic", account.ReplaceOne, choose.ExcessRisk},
 	} {
-		check, list := check(t, c.loss, 20, 8_000, c.relation, c.success)
+		check, list := check(t, c.loss, 20, 8_000, c.relation, c.criterion)
 		told := 0
 		out, err := check.Run(context.Background(), list, func(done int) { told = done })
 		if err != nil || len(out) != len(list) || told != len(list) {
@@ -67,11 +66,11 @@ func TestCheckReachesWhatIsPredicted(t *testing.T) {
 			}
 			// Excess risk is a square.
 			within := 4.
-			if c.success == optimize.ExcessRisk {
+			if c.criterion == choose.ExcessRisk {
 				within = 16
 			}
 			if ratio := o.Median() / o.Predicted; !(ratio < within && ratio > 1/within) {
-				t.Errorf("%s, %v, %v: %s reached %v: predicted %v", c.loss, c.relation, c.success, list[i].Outline.Algorithm, o.Reached, o.Predicted)
+				t.Errorf("%s, %v, %v: %s reached %v: predicted %v", c.loss, c.relation, c.criterion, list[i].Summary.Algorithm, o.Reached, o.Predicted)
 			}
 		}
 	}
@@ -79,9 +78,9 @@ func TestCheckReachesWhatIsPredicted(t *testing.T) {
 
 // TestCheckRefuses what it has no rows for, and ends when told to.
 func TestCheckRefuses(t *testing.T) {
-	c, list := check(t, "logistic", 3, 100, account.ReplaceOne, optimize.Gradient)
+	c, list := check(t, "logistic", 3, 100, account.ReplaceOne, choose.Gradient)
 	wide := c
-	wide.Problem.Dim = 1 << 20
+	wide.Problem.Shape = optimize.Vector(1 << 20)
 	if _, err := wide.Run(context.Background(), list, nil); err == nil {
 		t.Error("a million features were simulated")
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
@@ -26,12 +27,15 @@ type Family struct {
 // population draws n rows with their targets.
 type population func(r *rand.Rand, n int) stationarity.Sample
 
-// Problem returns what is public about the family.
-func (f *Family) Problem() optimize.Problem {
-	_, rankOne := f.Loss.(loss.RankOne)
-	return optimize.Problem{
-		Dim: len(f.Sample.Rows[0]), Constants: f.Loss.Constants(), RankOne: rankOne, Regularizer: f.Regularizer,
-	}
+// Dim is the number of features.
+func (f *Family) Dim() int { return len(f.Sample.Rows[0]) }
+
+// Problem returns what is public about the family, for a number of records and a
+// budget.
+func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, error) {
+	p, err := optimize.NewProblem(f.Loss, b, optimize.Stated(f.Dim(), records))
+	p.Regularizer = f.Regularizer
+	return p, err
 }
 
 // GradientNorm returns that of the mean loss over all rows at w.

@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"github.com/stillpoint-dp/stillpoint/account"
 	"math"
 	"testing"
 
@@ -206,13 +207,22 @@ func TestProblems(t *testing.T) {
 		"logistic+nonconvex": {family(t, experiment.LogisticNonconvex, 4, 6, 1), true, 1, .25, math.Ln2, .02},
 		"slow-tail":          {family(t, experiment.SlowTail, 4, 6, 1), false, 1, 1, 1, 0},
 	} {
-		p := c.f.Problem()
-		if err := p.Validate(); err != nil {
+		p, err := c.f.Problem(100, lowBudget(t))
+		if err != nil {
 			t.Error(err)
 		}
-		if c.f.Name != name || p.Dim != 4 || p.RankOne != c.rankOne || p.Constants.Lipschitz != c.l0 ||
+		if c.f.Name != name || p.Dim() != 4 || p.RankOne != c.rankOne || p.Constants.Lipschitz != c.l0 ||
 			math.Abs(p.DataSmoothness()-c.l1) > 1e-15 || p.Constants.Range != c.f0 || math.Abs(p.Smoothness()-c.l1-c.regularizer) > 1e-15 {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
+}
+
+func lowBudget(t *testing.T) account.Budget {
+	t.Helper()
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
 // TestFirstOrder measures the first-order methods on the synthetic families and
@@ -50,29 +52,15 @@ func setting(t *testing.T, f *experiment.Family, effective float64) experiment.S
 	return s
 }
 
-type planner interface {
-	Plan(optimize.Problem, optimize.Size) (optimize.Plan, error)
-}
-
-type gd struct{ optimize.GD }
-
-func (c gd) Plan(p optimize.Problem, s optimize.Size) (optimize.Plan, error) { return c.GD.Plan(p, s) }
-
-type spiderBoost struct{ optimize.SpiderBoost }
-
-func (c spiderBoost) Plan(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-	return c.SpiderBoost.Plan(p, s)
-}
-
-type storm struct{ optimize.STORM }
-
-func (c storm) Plan(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-	return c.STORM.Plan(p, s)
-}
+type planner = optimize.Algorithm
 
 func plan(t *testing.T, s experiment.Setting, c planner) optimize.Plan {
 	t.Helper()
-	p, err := c.Plan(s.Family.Problem(), s.Size())
+	problem, err := s.Problem()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Plan(context.Background(), problem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +108,11 @@ func firstCandidate(t *testing.T) {
 	for _, f := range glms(t) {
 		for _, effective := range []float64{500, 659, 1000, 2044, 3000, 5012, 5783, 10000, 15000, 18197} {
 			s := setting(t, f, effective)
-			list, err := optimize.Auto(s.Family.Problem(), s.Size(), optimize.Goal{})
+			list, err := choose.Auto{}.Candidates(context.Background(), problemOf(t, s))
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := list[0].Outline
+			o := list[0].Summary
 			got := experiment.Median(ratios(t, s, list[0].Plan, 1, seeds))
 			target := 1.5
 			switch {
@@ -159,18 +147,18 @@ func stormLast(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			for _, effective := range []float64{5012, 5783, 10000, 15000, 18197} {
 				s := setting(t, f, effective)
-				rule := plan(t, s, storm{}).Outline().Steps
+				rule := plan(t, s, firstorder.STORM{}).Summary().Steps
 				steps := []int{rule}
 				if rule == 1000 {
 					steps = append(steps, 2000)
 				}
 				for _, n := range steps {
-					p := plan(t, s, storm{optimize.STORM{Steps: n}})
-					o := p.Outline()
+					p := plan(t, s, firstorder.STORM{Steps: n})
+					o := p.Summary()
 					got := experiment.Median(ratios(t, s, p, 1, seeds))
 					half := "the same"
-					if f.Problem().Constants.Curvature.Lo < 0 {
-						other := plan(t, s, storm{optimize.STORM{Steps: n, Ball: optimize.Ball{Fraction: .5}}})
+					if f.Loss.Constants().Curvature.Lo < 0 {
+						other := plan(t, s, firstorder.STORM{Steps: n, Ball: optimize.DifferenceBall{Fraction: .5}})
 						half = fmt.Sprintf("%.3f", experiment.Median(ratios(t, s, other, 1, seeds)))
 					}
 					fmt.Printf("| %s | %.0f | %d | %.3f | %.3f | %s |\n", f.Name, o.Effective, o.Steps, got, o.Predicted/o.Floor, half)
@@ -204,10 +192,10 @@ func tune(t *testing.T, s experiment.Setting, list []tuned) tuned {
 }
 
 // boost names a configuration of SpiderBoost.
-func boost(c optimize.SpiderBoost) tuned {
+func boost(c firstorder.SpiderBoost) tuned {
 	return tuned{
 		name:    fmt.Sprintf("T %d, h %g, q %d, anchors' share %g, %v", c.Steps, c.StepScale, c.Period, c.AnchorShare, c.Output),
-		planner: spiderBoost{c},
+		planner: c,
 	}
 }
 
@@ -223,7 +211,7 @@ func slowTail(t *testing.T) {
 			for _, constant := range []bool{false, true} {
 				descents = append(descents, tuned{
 					name:    fmt.Sprintf("T %d, h %g, constant charges %t", T, h, constant),
-					planner: gd{optimize.GD{Steps: T, StepScale: h, ConstantCharges: constant, Output: optimize.Last}},
+					planner: firstorder.GD{Steps: T, StepScale: h, ConstantCharges: constant, Output: optimize.Last},
 				})
 			}
 		}
@@ -232,7 +220,7 @@ func slowTail(t *testing.T) {
 		for _, h := range []float64{1, 1.9} {
 			for _, q := range []int{T / 100, T / 30, T / 8} {
 				for _, share := range []float64{.4, .8} {
-					boosts = append(boosts, boost(optimize.SpiderBoost{Steps: T, StepScale: h, Period: q, AnchorShare: share, Output: optimize.Last}))
+					boosts = append(boosts, boost(firstorder.SpiderBoost{Steps: T, StepScale: h, Period: q, AnchorShare: share, Output: optimize.Last}))
 				}
 			}
 		}
@@ -251,7 +239,7 @@ func slowTail(t *testing.T) {
 		}
 		gain := descent / min(outputs[0], outputs[1], outputs[2])
 		fmt.Printf("| %.0f | %.2f | %s | %.2f / %.2f / %.2f | %s | %.2f |\n",
-			plan(t, s, d).Outline().Effective, descent, d.name, outputs[0], outputs[1], outputs[2], b.name, gain)
+			plan(t, s, d).Summary().Effective, descent, d.name, outputs[0], outputs[1], outputs[2], b.name, gain)
 		if !(gain >= 1.5) {
 			t.Errorf("N = %.0f: SpiderBoost is %.2f times below GD's last iterate: want 1.5", effective, gain)
 		}
@@ -270,11 +258,11 @@ func balls(t *testing.T) {
 	fmt.Print("| N | steps | centred / r | L1 around zero / r | gain |\n|---|---|---|---|---|\n")
 	for _, effective := range []float64{200, 300, 450, 650, 1000, 1400, 2000, 3000, 5000, 8000, 12000, 20000} {
 		s := setting(t, f, effective)
-		centred := plan(t, s, storm{})
-		plain := plan(t, s, storm{optimize.STORM{Ball: optimize.Ball{Fraction: 1}}})
+		centred := plan(t, s, firstorder.STORM{})
+		plain := plan(t, s, firstorder.STORM{Ball: optimize.DifferenceBall{Fraction: 1}})
 		a := experiment.Median(ratios(t, s, centred, 1, seeds))
 		b := experiment.Median(ratios(t, s, plain, 1, seeds))
-		o := centred.Outline()
+		o := centred.Summary()
 		fmt.Printf("| %.0f | %d | %.3f | %.3f | %.3f |\n", o.Effective, o.Steps, a, b, b/a)
 		if (effective == 650 || effective == 2000) && !(b/a >= 1.1) {
 			t.Errorf("N = %.0f: gain %.3f: want at least 1.1", effective, b/a)

@@ -14,9 +14,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// counts are the settings that are whole numbers.
-var counts = []string{"steps", "period", "rounds", "depth", "candidates"}
-
 // check finds settings that are there twice or cannot be.
 func (a Algorithm) check() error {
 	if _, ok := a.Settings["algorithm"]; ok {
@@ -108,7 +105,7 @@ func (s Scale) values(key string, effective float64) []any {
 		if s.Most > 0 {
 			v = min(v, s.Most)
 		}
-		if slices.Contains(counts, key) {
+		if train.Counts(key) {
 			out = append(out, int(min(max(math.Ceil(v), 1), math.MaxInt32)))
 		} else {
 			out = append(out, v)

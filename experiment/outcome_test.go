@@ -8,7 +8,6 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/experiment"
-	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // TestOutcome: what a run says of itself, under both relations, for a method
@@ -51,7 +50,7 @@ func TestOutcome(t *testing.T) {
 			}
 			f := family(t, experiment.Logistic, 6, 50, 0)
 			if math.Abs(o.Effective/effective-1) > 1e-9 || math.Abs(o.Floor*effective/2-1) > 1e-9 ||
-				o.LowerBound != optimize.LowerBound(f.Problem(), 400, 1, 1e-5) {
+				o.LowerBound != lowerBound(t, f, 400, b) {
 				t.Errorf("%v, %s: N = %v, r = %v, bound %v", relation, c.settings, o.Effective, o.Floor, o.LowerBound)
 			}
 			// The fresh rows' gradient has the sampling error of 50 and 90 rows.
@@ -60,4 +59,13 @@ func TestOutcome(t *testing.T) {
 			}
 		}
 	}
+}
+
+func lowerBound(t *testing.T, f *experiment.Family, records float64, b account.Budget) float64 {
+	t.Helper()
+	p, err := f.Problem(records, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.LowerBound()
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
-	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
 // TestPlanner has auto choose for random problems, sizes, budgets, goals and
@@ -49,9 +49,9 @@ func TestPlanner(t *testing.T) {
 		if check.Passes > 0 {
 			passes = fmt.Sprint(check.Passes)
 		}
-		o := list[0].Outline
+		o := list[0].Summary
 		fmt.Printf("| %s | %d | %.0f | %.2g | %.0f | %v | %s | %s | %.3g | %s | %.3g | %.2f | %.2f |\n", f.Name, check.Problem.Dim, check.Records, check.Budget.Epsilon(),
-			o.Effective, check.Success, passes, o.Algorithm, tried[0].Median(), list[best].Outline.Algorithm, tried[best].Median(), ratio, trust[len(trust)-1])
+			o.Effective, check.Criterion, passes, o.Algorithm, tried[0].Median(), list[best].Summary.Algorithm, tried[best].Median(), ratio, trust[len(trust)-1])
 	}
 	slices.Sort(ratios)
 	fmt.Printf("\nWithin 1.3 of the best in hindsight: %d of %d; median ratio %.2f, worst %.2f. Predicted over reached, of the chosen: median %.2f, quartiles %.2f and %.2f.\n",
@@ -73,22 +73,22 @@ type limited struct {
 }
 
 // random draws a setting and plans for it.
-func random(t *testing.T, r *rand.Rand, rows int) ([]optimize.Candidate, limited, *experiment.Family) {
+func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, *experiment.Family) {
 	t.Helper()
 	names := []string{"tanh", "logistic", "logistic+nonconvex", "huber-mean", "slow-tail"}
 	name := names[r.IntN(len(names))]
-	success := []optimize.Success{optimize.Gradient, optimize.Gradient, optimize.Population, optimize.ExcessRisk}[r.IntN(4)]
-	if success == optimize.ExcessRisk && name != "huber-mean" {
+	criterion := []choose.Criterion{choose.Gradient, choose.Gradient, choose.Population, choose.ExcessRisk}[r.IntN(4)]
+	if criterion == choose.ExcessRisk && name != "huber-mean" {
 		name = "logistic" // the others are not convex
 	}
-	if success == optimize.Population && name == "slow-tail" {
+	if criterion == choose.Population && name == "slow-tail" {
 		name = "tanh" // its rows come in pairs that cancel
 	}
 	passes := []float64{0, 0, 0, 30, 3, 1}[r.IntN(6)]
 	d := int(math.Exp(uniform(r, math.Log(5), math.Log(150))))
 	effective := math.Exp(uniform(r, math.Log(100), math.Log(15000)))
 	epsilon := []float64{.5, 1, 2, 4}[r.IntN(4)]
-	if success == optimize.Population {
+	if criterion == choose.Population {
 		d = 5 + r.IntN(25)
 		rows = int(math.Exp(uniform(r, math.Log(500), math.Log(20000)))) // none is repeated
 		effective = 0
@@ -101,11 +101,11 @@ func random(t *testing.T, r *rand.Rand, rows int) ([]optimize.Candidate, limited
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := optimize.Auto(f.Problem(), s.Size(), optimize.Goal{Success: success, Passes: passes, Budget: s.Budget})
+	list, err := choose.Auto{Goal: criterion, Passes: passes}.Candidates(context.Background(), problemOf(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list, limited{experiment.Check{Problem: f.Problem(), Loss: f.Loss, Records: float64(s.Records()), Budget: s.Budget, Success: success}, passes}, f
+	return list, limited{experiment.Check{Problem: problemOf(t, s), Loss: f.Loss, Records: float64(s.Records()), Budget: s.Budget, Criterion: criterion}, passes}, f
 }
 
 func uniform(r *rand.Rand, lo, hi float64) float64 { return lo + (hi-lo)*r.Float64() }

@@ -71,7 +71,7 @@ func (b *bench) run(ctx context.Context, c Configuration) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	p, err := b.plan(c, s)
+	p, err := b.plan(ctx, c, s)
 	if err != nil {
 		return Record{}, err
 	}
@@ -106,7 +106,7 @@ type planned struct {
 	random bool
 }
 
-func (b *bench) plan(c Configuration, s Setting) (planned, error) {
+func (b *bench) plan(ctx context.Context, c Configuration, s Setting) (planned, error) {
 	c.Seed = 0
 	key := c.Key()
 	b.mu.Lock()
@@ -119,18 +119,23 @@ func (b *bench) plan(c Configuration, s Setting) (planned, error) {
 	if err != nil {
 		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
 	}
-	output, err := optimize.ParseOutput(t.Output)
-	// With theorem set, spiderboost's rule is a random iterate.
-	theorems := t.Theorem && t.Algorithm == "spiderboost" && output == optimize.TailAverage
-	if err == nil && (output == optimize.Random || theorems) {
-		p.random, t.Output = true, optimize.Last.String()
+	problem, err := s.Problem()
+	if err == nil {
+		p.plan, _, err = t.Plan(ctx, problem)
 	}
-	if p.plan, _, err = t.Plan(s.Family.Problem(), s.Size(), s.Budget); err != nil {
+	if err == nil && p.plan.Needs().PublicCoins && !p.plan.Properties().EndsEarly {
+		p.random = true
+		if err := t.Set(map[string]any{"output": optimize.Last.String()}); err != nil {
+			return planned{}, err
+		}
+		p.plan, _, err = t.Plan(ctx, problem)
+	}
+	if err != nil {
 		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
 	}
 	// Schedules of samples take long to calibrate and little to keep; others the
 	// reverse.
-	if sampled, ok := p.plan.(optimize.SampledPlan); ok && sampled.Schedule() != nil {
+	if p.plan.Needs().Schedule != nil {
 		b.mu.Lock()
 		b.plans[key] = p
 		b.mu.Unlock()

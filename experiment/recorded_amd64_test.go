@@ -164,7 +164,7 @@ func recorded(t *testing.T, relation account.Relation, name string, k int, setti
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := recordedSchedule(plan); s != nil {
+	if s := plan.Needs().Schedule; s != nil {
 		if err := session.Follow(s); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func recorded(t *testing.T, relation account.Relation, name string, k int, setti
 		fmt.Fprintln(events, e.Kind, e.Question, e.Cohort, e.Charge, e.Sensitivity, e.Sigma, e.Sampling)
 	}
 	bits(weights, result.W...)
-	o := plan.Outline()
+	o := plan.Summary()
 	got, predicted := fmt.Sprintf("%x", weights.Sum(nil)[:6]), fmt.Sprintf("%.9g %.9g %.9g", o.Predicted, o.Population, o.Excess)
 	if strings.Contains(o.Output, "random") { // by a coin of the plan's own
 		got, predicted = "drawn", "of the iterate drawn"
@@ -209,7 +209,10 @@ func recordedPlan(t *testing.T, settings []byte, k, dim int, records float64, b 
 			t.Fatal(err)
 		}
 	}
-	problem := f.Problem()
+	problem, err := f.Problem(records, b)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if p.radius > 0 {
 		if problem.Set, err = newRecordedBall(dim, p.radius); err != nil {
 			t.Fatal(err)
@@ -219,18 +222,10 @@ func recordedPlan(t *testing.T, settings []byte, k, dim int, records float64, b 
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, _, err := c.Plan(problem, sizeOf(records, b), b)
+	plan, _, err := c.Plan(context.Background(), problem)
 	return plan, l, err
 }
 
 func newRecordedBall(dim int, radius float64) (convex.Set, error) {
 	return convex.NewBall(make([]float64, dim), radius)
-}
-
-// recordedSchedule is what a plan's session must follow; nil for none.
-func recordedSchedule(p optimize.Plan) *account.Schedule {
-	if sampled, ok := p.(optimize.SampledPlan); ok {
-		return sampled.Schedule()
-	}
-	return nil
 }

@@ -29,7 +29,7 @@ type Setting struct {
 // close to effective.
 func NewSetting(f *Family, effective, epsilon float64) (Setting, error) {
 	rows := len(f.Sample.Rows)
-	repeat, b, err := repeatFor(f.Problem().Dim, rows, effective, epsilon, Delta{Power: -1.5}, account.ReplaceOne)
+	repeat, b, err := repeatFor(f.Dim(), rows, effective, epsilon, Delta{Power: -1.5}, account.ReplaceOne)
 	return Setting{Family: f, Repeat: repeat, Budget: b}, err
 }
 
@@ -42,7 +42,7 @@ func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.R
 		if b, err = account.NewBudget(epsilon, delta.at(n), r); err != nil {
 			return 0, b, err
 		}
-		next := max(math.Round(effective/sizeOf(n, b).Effective(optimize.Problem{Dim: d})*float64(repeat)), 1)
+		next := max(math.Round(effective/effectiveSize(d, n, b)*float64(repeat)), 1)
 		if !(next*float64(rows) <= mostRecords) {
 			return 0, b, fmt.Errorf("experiment: effective size = %v: needs %.3g records: must be at most %d", effective, next*float64(rows), int64(mostRecords))
 		}
@@ -61,15 +61,14 @@ const mostRecords = math.MaxInt32
 // Records is the number of records.
 func (s Setting) Records() int { return len(s.Family.Sample.Rows) * s.Repeat }
 
-// Size returns the public size.
-func (s Setting) Size() optimize.Size { return sizeOf(float64(s.Records()), s.Budget) }
+// Problem returns what is public about the setting.
+func (s Setting) Problem() (optimize.Problem, error) {
+	return s.Family.Problem(float64(s.Records()), s.Budget)
+}
 
-func sizeOf(records float64, b account.Budget) optimize.Size {
-	size := optimize.Size{Records: records, Mu: b.Mu(), Neighbours: 2}
-	if b.Relation() == account.AddOrRemove {
-		size.Neighbours = 1
-	}
-	return size
+// effectiveSize returns N of a problem in d dimensions.
+func effectiveSize(d int, records float64, b account.Budget) float64 {
+	return optimize.Problem{Shape: optimize.Vector(d), Records: records, Relation: b.Relation(), Mu: b.Mu()}.Effective()
 }
 
 // Outcome is a measured run. Norms are in the encoded space, where rows have
@@ -81,8 +80,8 @@ type Outcome struct {
 	GradientNorm float64 `json:"gradient_norm"`
 	Population   float64 `json:"population_gradient_norm,omitempty"`
 	Loss         float64 `json:"loss"`
-	// Effective is N and Floor r (see optimize.Size); LowerBound is
-	// optimize.LowerBound; Predicted is the plan's gradient norm.
+	// Effective is N and Floor r (see optimize.Problem); LowerBound is
+	// Problem.LowerBound; Predicted is the plan's gradient norm.
 	Effective  float64 `json:"effective_size"`
 	Floor      float64 `json:"floor"`
 	LowerBound float64 `json:"lower_bound"`
@@ -124,13 +123,13 @@ func (s Setting) run(ctx context.Context, plan optimize.Plan, random bool, seed 
 	if err != nil {
 		return Outcome{}, err
 	}
-	outline := plan.Outline()
-	stride := max((outline.Steps+mostPoints-1)/mostPoints, 1)
+	summary := plan.Summary()
+	stride := max((summary.Steps+mostPoints-1)/mostPoints, 1)
 	var series []Point
-	w := make([]float64, s.Family.Problem().Dim)
+	w := make([]float64, s.Family.Dim())
 	pick := -1
 	if random {
-		pick = rand.New(rand.NewPCG(seed, 0x0a17)).IntN(max(outline.Steps, 1))
+		pick = rand.New(rand.NewPCG(seed, 0x0a17)).IntN(max(summary.Steps, 1))
 	}
 	result, err := plan.Run(ctx, session, func(step optimize.Step) {
 		if step.Number%stride == 0 || step.Number == step.Of {
@@ -150,9 +149,13 @@ func (s Setting) run(ctx context.Context, plan optimize.Plan, random bool, seed 
 	if !random {
 		w = result.W
 	}
+	problem, err := s.Problem()
+	if err != nil {
+		return Outcome{}, err
+	}
 	o := Outcome{
-		Effective: outline.Effective, Floor: outline.Floor, Predicted: finite(outline.Predicted),
-		LowerBound: optimize.LowerBound(s.Family.Problem(), float64(s.Records()), s.Budget.Epsilon(), s.Budget.Delta()),
+		Effective: summary.Effective, Floor: summary.Floor, Predicted: finite(summary.Predicted),
+		LowerBound: problem.LowerBound(),
 		Steps:      result.Steps, Passes: session.read / float64(s.Records()), Charged: session.Ledger().Charged(), Series: series,
 	}
 	return o, s.measure(&o, w)
@@ -193,8 +196,8 @@ func (s Setting) open(plan optimize.Plan, seed uint64) (*counted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sampled, ok := plan.(optimize.SampledPlan); ok && sampled.Schedule() != nil {
-		if err := session.Follow(sampled.Schedule()); err != nil {
+	if schedule := plan.Needs().Schedule; schedule != nil {
+		if err := session.Follow(schedule); err != nil {
 			return nil, err
 		}
 	}

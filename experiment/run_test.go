@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
 // TestNewSettingMeetsItsSize: N is within half a copy of the distinct rows of
@@ -27,12 +28,12 @@ func TestNewSettingMeetsItsSize(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if s.Budget != b || s.Size().Records != n || s.Size().Mu != b.Mu() {
+				if s.Budget != b || problemOf(t, s).Records != n || problemOf(t, s).Mu != b.Mu() {
 					t.Errorf("%d rows, N = %v: budget %v of %v records: want %v", rows, want, s.Budget, n, b)
 				}
 				// One copy is mu/sqrt(d) of N per row; mu falls slowly with n.
 				one := float64(rows) * b.Mu() / 4
-				if got := s.Size().Effective(f.Problem()); s.Repeat > 1 && math.Abs(got-want) > .55*one {
+				if got := problemOf(t, s).Effective(); s.Repeat > 1 && math.Abs(got-want) > .55*one {
 					t.Errorf("%d rows: N = %v: want %v within half of %v", rows, got, want, one)
 				}
 			}
@@ -54,7 +55,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := optimize.GD{Steps: 40}.Plan(f.Problem(), s.Size())
+	plan, err := firstorder.GD{Steps: 40}.Plan(context.Background(), problemOf(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +70,8 @@ func TestRun(t *testing.T) {
 	if !reflect.DeepEqual(a, b) || reflect.DeepEqual(a, c) {
 		t.Errorf("%+v, %+v, %+v", a, b, c)
 	}
-	o := plan.Outline()
-	if a.Steps != 40 || a.Predicted != o.Predicted || math.Abs(a.Floor-2/s.Size().Effective(f.Problem())) > 1e-15 || a.Ratio() != a.GradientNorm/a.Floor {
+	o := plan.Summary()
+	if a.Steps != 40 || a.Predicted != o.Predicted || math.Abs(a.Floor-2/problemOf(t, s).Effective()) > 1e-15 || a.Ratio() != a.GradientNorm/a.Floor {
 		t.Errorf("%+v", a)
 	}
 	// Between the floor's order and the start's gradient.
@@ -101,4 +102,13 @@ func TestMedian(t *testing.T) {
 		}
 	}()
 	experiment.Median(nil)
+}
+
+func problemOf(t *testing.T, s experiment.Setting) optimize.Problem {
+	t.Helper()
+	p, err := s.Problem()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

@@ -134,7 +134,7 @@ func (r *runner) planAll(ctx context.Context, cells []cell) error {
 	return each(ctx, r.workers, plans, func(c Configuration) error {
 		s, err := r.bench.setting(c)
 		if err == nil {
-			_, err = r.bench.plan(c, s)
+			_, err = r.bench.plan(ctx, c, s)
 		}
 		return err
 	})

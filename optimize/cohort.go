@@ -4,33 +4,33 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// drawer draws disjoint cohorts of given expected sizes, for methods in which a
+// Cohorts draws disjoint cohorts of given expected sizes, for methods in which a
 // record takes part in one release only. Under replace-one a cohort is drawn by
 // number; under add-or-remove, where numbers are secret, every record not yet in
 // a cohort joins by a coin of probability size over the declared number left.
 //
 // Each cohort has the whole budget: records of different cohorts compose in
 // parallel.
-type drawer struct {
+type Cohorts struct {
 	oracle Oracle
 	coins  bool
 	// left is the declared number of records that are in no cohort yet.
 	left float64
 }
 
-// newDrawer draws from an oracle of which no cohort has been drawn. neighbours
-// is 2 under replace-one and 1 under add-or-remove, as Size has it.
-func newDrawer(o Oracle, neighbours float64) *drawer {
-	return &drawer{oracle: o, coins: neighbours == 1, left: o.All().Size()}
+// NewCohorts draws from an oracle of which no cohort has been drawn.
+func NewCohorts(o Oracle, p Problem) *Cohorts {
+	return &Cohorts{oracle: o, coins: p.Relation == account.AddOrRemove, left: o.All().Size()}
 }
 
-// draw returns a cohort of the given size: rounded to a whole number, at least
+// Draw returns a cohort of the given size: rounded to a whole number, at least
 // 1, under replace-one; in expectation under add-or-remove. More than are left,
 // beyond rounding, is an error.
-func (d *drawer) draw(size float64) (query.Cohort, error) {
+func (d *Cohorts) Draw(size float64) (query.Cohort, error) {
 	if !d.coins {
 		size = max(math.Round(size), 1)
 	}

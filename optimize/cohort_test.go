@@ -9,16 +9,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// crowd gives every row of a problem that many copies, all of them rows, so that
-// cohorts can be drawn.
-func crowd(p optimizetest.Problem, copies int) optimizetest.Problem {
-	rows, targets := p.Rows, p.Targets
-	for range copies - 1 {
-		p.Rows, p.Targets = append(p.Rows, rows...), append(p.Targets, targets...)
-	}
-	return p
-}
-
 // TestCohortSizes: whole numbers under replace-one, expectations of the declared
 // number under add-or-remove; what is left goes down by what was drawn, to
 // nothing. Fails if a probability is of all records rather than of those left.
@@ -32,7 +22,7 @@ func TestCohortSizes(t *testing.T) {
 		c.Declared = 1000
 		o := optimizetest.New(c)
 		sizes := []float64{100.4, 100.6, .25, want[3]}
-		drawn, left, err := optimize.DrawSizes(o, o.Size().Neighbours, sizes...)
+		drawn, left, err := optimize.DrawSizes(o, o.Problem(p.Public), sizes...)
 		if err != nil || len(drawn) != 4 || left > 1e-9 || left < -1e-9 {
 			t.Fatalf("%v: %v drawn, %v left, %v", relation, drawn, left, err)
 		}
@@ -51,7 +41,7 @@ func TestCohortTooLarge(t *testing.T) {
 		c := p.Config(budgetOf(t, relation, 1), 1, 3)
 		c.Declared = 100
 		o := optimizetest.New(c)
-		drawn, left, err := optimize.DrawSizes(o, o.Size().Neighbours, 60, 41)
+		drawn, left, err := optimize.DrawSizes(o, o.Problem(p.Public), 60, 41)
 		if err == nil || !strings.Contains(err.Error(), "cohort of 41 records: must be > 0 and <= 40") || len(drawn) != 1 || !close(left, 40, 1e-12) {
 			t.Errorf("%v: %v drawn, %v left, %v", relation, drawn, left, err)
 		}

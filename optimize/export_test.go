@@ -2,25 +2,26 @@ package optimize
 
 // What tests outside the package look at.
 
-const (
-	MaxSteps  = maxSteps
-	MostSteps = mostSteps
-)
-
-var Gain = gain
-
-// Spectrum returns what predictions assume, one entry a group of directions.
-func (p Problem) Spectrum() (eigenvalues, shares, gradients []float64) {
-	for _, e := range p.assumed() {
-		eigenvalues, shares, gradients = append(eigenvalues, e.eigenvalue), append(shares, e.share), append(gradients, e.gradient)
+// DrawSizes draws cohorts of the given sizes and says what is left.
+func DrawSizes(o Oracle, p Problem, sizes ...float64) (drawn []float64, left float64, err error) {
+	d := NewCohorts(o, p)
+	for _, size := range sizes {
+		c, err := d.Draw(size)
+		if err != nil {
+			return drawn, d.left, err
+		}
+		drawn = append(drawn, c.Size())
 	}
-	return eigenvalues, shares, gradients
+	return drawn, d.left, nil
 }
 
-func (g *GDPlan) Charges() []float64 { return g.charges }
+// Weights are those of iterates of the given importance.
+func Weights(rule Output, onePass bool, importance ...float64) []float64 {
+	c, err := newChoice(rule, len(importance), onePass)
+	if err != nil {
+		panic(err)
+	}
+	return c.weights(importance)
+}
 
-func (b *SpiderBoostPlan) Charges() (anchor, difference float64) { return b.anchor, b.difference }
-
-func (b *SpiderBoostPlan) Period() int { return b.period }
-
-func (s *STORMPlan) Charges() (first, rest float64) { return s.first, s.rest }
+func SelectionEpsilon(p Plan) float64 { return p.(*selectedPlan).epsilon }

@@ -35,8 +35,8 @@ func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Mea
 		return Measured{}, err
 	}
 	f0 := p.Constants.Range
-	shift := make([]float64, p.Dim)
-	p.addRegularizer(shift, w)
+	shift := make([]float64, p.Dim())
+	p.AddRegularizer(shift, w)
 	charge := m.Charge / 2 * usable
 	value, err := ask(ctx, o, charge, query.ValueAt(o.All(), w, f0, f0))
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 // gradient's norm; with it, two questions at half of the charge each.
 func TestMeasure(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
-		w := make([]float64, p.Public.Dim)
+		w := make([]float64, p.Public.Dim())
 		w[0], w[1] = .2, -.1
 		c := p.Config(budget(t), 100, 3)
 		c.Noiseless = true
 		o := optimizetest.New(c)
 		charge := o.Size().Mu * o.Size().Mu / 20
-		m, err := optimize.Measure{Charge: charge}.Ask(context.Background(), o, p.Public, w)
+		m, err := optimize.Measure{Charge: charge}.Ask(context.Background(), o, o.Problem(p.Public), w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,12 +47,12 @@ func TestMeasure(t *testing.T) {
 		// The norm of a point with none may be released as negative.
 		for seed := range uint64(20) {
 			o := optimizetest.New(p.Config(budget(t), 1, seed))
-			if m, err := (optimize.Measure{Charge: charge}).Ask(context.Background(), o, p.Public, p.Minimiser); err != nil || m.GradientNorm < 0 {
+			if m, err := (optimize.Measure{Charge: charge}).Ask(context.Background(), o, o.Problem(p.Public), p.Minimiser); err != nil || m.GradientNorm < 0 {
 				t.Errorf("%s: %+v, %v", p.Name, m, err)
 			}
 		}
 		var over *account.BudgetError
-		if _, err := (optimize.Measure{Charge: 40 * charge}).Ask(context.Background(), o, p.Public, w); !errors.As(err, &over) {
+		if _, err := (optimize.Measure{Charge: 40 * charge}).Ask(context.Background(), o, o.Problem(p.Public), w); !errors.As(err, &over) {
 			t.Errorf("%s: over budget: %v", p.Name, err)
 		}
 	}

@@ -2,17 +2,17 @@ package optimize
 
 import "fmt"
 
-// nameOf is the name of the i-th value of a small enumeration.
-func nameOf(names []string, field string, i uint8) string {
+// NameOf is the name of the i-th value of a small enumeration.
+func NameOf(names []string, field string, i uint8) string {
 	if int(i) < len(names) {
 		return names[i]
 	}
 	return fmt.Sprintf("%s(%d)", field, i)
 }
 
-// parseName returns the number of a name; the empty one, if no value has it, is
+// ParseName returns the number of a name; the empty one, if no value has it, is
 // the first.
-func parseName(names []string, field, s string) (int, error) {
+func ParseName(names []string, field, s string) (int, error) {
 	var list []string
 	for i, name := range names {
 		if name == s {

@@ -11,9 +11,11 @@ import (
 type Output uint8
 
 const (
+	// RuleOutput stands for the algorithm's own rule.
+	RuleOutput Output = iota
 	// TailAverage is the average of the iterates of the second half, weighted
 	// by the charges of the answers asked at them.
-	TailAverage Output = iota
+	TailAverage
 	// Last is the last iterate.
 	Last
 	// Smallest is the iterate at which the released gradient estimate was
@@ -24,14 +26,28 @@ const (
 	Random
 )
 
-var outputNames = [...]string{"tail-average", "last", "smallest", "random"}
+var outputNames = [...]string{"", "tail-average", "last", "smallest", "random"}
 
-func (o Output) String() string { return nameOf(outputNames[:], "output", uint8(o)) }
+func (o Output) String() string { return NameOf(outputNames[:], "output", uint8(o)) }
 
-// ParseOutput reads the name of an output rule; the empty name is TailAverage.
+// ParseOutput reads the name of an output rule; the empty name is RuleOutput.
 func ParseOutput(s string) (Output, error) {
-	i, err := parseName(outputNames[:], "output", s)
+	i, err := ParseName(outputNames[:], "output", s)
 	return Output(i), err
+}
+
+// UnmarshalText reads a name as ParseOutput does.
+func (o *Output) UnmarshalText(text []byte) (err error) {
+	*o, err = ParseOutput(string(text))
+	return err
+}
+
+// Or returns the rule, or that of the algorithm if it was left to it.
+func (o Output) Or(rule Output) Output {
+	if o == RuleOutput {
+		return rule
+	}
+	return o
 }
 
 // choice is an output rule settled for a number of steps.
@@ -40,13 +56,16 @@ type choice struct {
 	steps int
 	// pick is the iterate Random takes, counted from 0.
 	pick int
+	// reached says that the average is of the points that steps reach, not of
+	// those asked about: where steps are few the last point is the best.
+	reached bool
 }
 
-func newChoice(rule Output, steps int) (choice, error) {
-	if int(rule) >= len(outputNames) {
-		return choice{}, fmt.Errorf("optimize: output = %v: must be one of %v", rule, outputNames)
+func newChoice(rule Output, steps int, onePass bool) (choice, error) {
+	if rule == RuleOutput || int(rule) >= len(outputNames) {
+		return choice{}, fmt.Errorf("optimize: output = %v: must be one of %v", rule, outputNames[1:])
 	}
-	c := choice{rule: rule, steps: steps}
+	c := choice{rule: rule, steps: steps, reached: onePass && rule == TailAverage}
 	if rule == Random {
 		c.pick = rand.IntN(steps)
 	}
@@ -85,6 +104,10 @@ func (c choice) weights(charges []float64) []float64 {
 	default:
 		w[c.steps] = 1
 	}
+	if c.reached {
+		copy(w[1:], w[:len(w)-1])
+		w[0] = 0
+	}
 	return w
 }
 
@@ -102,6 +125,10 @@ type collector struct {
 	kept     []float64
 	sum      []float64
 	weight   float64
+	// weights are those of the iterates seen, in an average.
+	given []float64
+	// ended is the output of a run that ended early, as it should.
+	ended string
 }
 
 func (c *collector) visit(w []float64, charge, gradient float64) {
@@ -110,8 +137,10 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 	switch c.rule {
 	case TailAverage:
 		if !c.averages(t) {
+			c.given = append(c.given, 0)
 			return
 		}
+		c.given = append(c.given, charge)
 		if c.sum == nil {
 			c.sum = make([]float64, len(w))
 		}
@@ -147,4 +176,28 @@ func (c *collector) result(current []float64) Result {
 		r.W = append([]float64(nil), current...)
 	}
 	return r
+}
+
+// weightsOf returns the weights of w_0, ..., w_t in the result; nil for w_t
+// alone. An iterate drawn beforehand has no more noise than the last.
+func (c *collector) weightsOf() []float64 {
+	if !(c.weight > 0) {
+		return nil
+	}
+	w := make([]float64, c.seen+1)
+	for t, v := range c.given {
+		if c.reached {
+			t++
+		}
+		w[t] = v / c.weight
+	}
+	return w
+}
+
+// chosen is among how many iterates the result was chosen by their estimates.
+func (c *collector) chosen() int {
+	if c.rule != Smallest {
+		return 0
+	}
+	return c.seen
 }

@@ -4,31 +4,33 @@ import (
 	"context"
 	"fmt"
 	"math"
-
-	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Plan is an algorithm with everything settled that can be settled without
-// data.
+// Algorithm is an algorithm with its settings. What is left zero follows the
+// algorithm's rule.
+type Algorithm interface {
+	// Plan settles everything that can be settled without data. It may take long
+	// where a schedule is composed, and ends when the context does.
+	Plan(ctx context.Context, p Problem) (Plan, error)
+}
+
+// Plan is an algorithm with everything settled that can be settled without data.
 type Plan interface {
-	// Outline says what will run. It is public.
-	Outline() Outline
+	// Summary says what will run. It is public.
+	Summary() Summary
+	// Needs says what the oracle must serve.
+	Needs() Needs
+	// Properties say what kind of plan it is.
+	Properties() Properties
 	// Run carries the plan out. observe, if not nil, is called after each step
 	// with released numbers. On an error the result holds what had been reached
 	// by then, which is as releasable as a finished run's.
 	Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error)
 }
 
-// SampledPlan is a plan whose releases are fixed beforehand as a schedule: its
-// oracle must have been opened with it.
-type SampledPlan interface {
-	Plan
-	Schedule() *account.Schedule
-}
-
-// Outline describes a plan to people and to certificates. Norms are in the
-// encoded space, where rows have norm at most 1.
-type Outline struct {
+// Summary describes a plan to people and to certificates. Norms are in the
+// encoded space, where rows have norm at most 1. Nothing is decided by its words.
+type Summary struct {
 	Algorithm string `json:"algorithm"`
 	// Citation says where the algorithm and its guarantee come from.
 	Citation string  `json:"citation"`
@@ -38,7 +40,7 @@ type Outline struct {
 	// Charges says in words how the budget is divided.
 	Charges string `json:"charges"`
 	Output  string `json:"output"`
-	// Effective is N, Floor is r (see Size).
+	// Effective is N, Floor is r (see Problem).
 	Effective float64 `json:"effective_size"`
 	Floor     float64 `json:"floor"`
 	// Passes is how often the plan looks at a record, on average over records.
@@ -51,9 +53,35 @@ type Outline struct {
 	Excess     float64 `json:"predicted_excess_risk"`
 }
 
-// expect fills in a forecast.
-func (o *Outline) expect(f Forecast) {
-	o.Predicted, o.Population, o.Excess = f.Gradient, f.Population, f.Excess
+// Properties are what choices between plans rest on beside forecasts.
+type Properties struct {
+	// Averaged says that the result is an average of iterates.
+	Averaged bool
+	// OnePass says that each record is in one release at most.
+	OnePass bool
+	// Sampled says that releases are on Poisson samples.
+	Sampled bool
+	// EndsEarly says that the run may end before all its steps, with an iterate
+	// it found.
+	EndsEarly bool
+	// Convex says that the guarantee is for convex objectives only.
+	Convex bool
+	// Restarted says that the run starts again from its own results on
+	// objectives that it regularizes.
+	Restarted bool
+}
+
+// Forecast is what a plan may be expected to reach, root mean squares over its
+// coins, on the quadratic that predictions assume (see package forecast). Nothing
+// but choices between plans rests on it.
+type Forecast struct {
+	// Gradient is the norm of the gradient of the mean loss over the records.
+	Gradient float64 `json:"gradient_norm"`
+	// Population is that of the expected loss over the distribution the records
+	// were drawn from: records' gradients are taken to scatter by L0.
+	Population float64 `json:"population_gradient_norm"`
+	// Excess is the mean loss less its minimum.
+	Excess float64 `json:"excess_risk"`
 }
 
 // Step is what may be shown of a step: public or released numbers.
@@ -61,7 +89,7 @@ type Step struct {
 	Number, Of int
 	// GradientNorm is the norm of the noisy gradient estimate used.
 	GradientNorm float64
-	// Charged is the total charged by the run so far.
+	// Charged is the most that the run has charged a record so far.
 	Charged float64
 	// W is the iterate reached, a released point. It must be neither kept nor
 	// changed.
@@ -77,45 +105,109 @@ type Result struct {
 	Output string
 	// Complete is false when the run ended before its plan did.
 	Complete bool
+	// Law is how the releases became W.
+	Law Realised
 }
 
-// usable is the part of a budget that plans divide: the rest, 2^-30 of it,
-// absorbs the upward rounding of charges and of their sum.
-const usable = 1 - 0x1p-30
+// Settled is what plans have in common. A plan embeds it and adds its loop.
+type Settled struct {
+	problem    Problem
+	summary    Summary
+	needs      Needs
+	properties Properties
+	law        Law
+	choice     choice
+}
 
-// maxSteps caps the default rules: beyond it measured gains are small.
-const maxSteps = 1000
+// Draft is what Settle makes a plan of.
+type Draft struct {
+	Problem Problem
+	// Summary is completed: clip, output, effective size and floor are those of
+	// the problem and of Output, unless given.
+	Summary    Summary
+	Needs      Needs
+	Properties Properties
+	Law        Law
+	// Output is the rule that picks the result.
+	Output Output
+}
 
-// mostSteps is the most a user may ask for: the upward rounding of so many
+// Settle makes what plans have in common.
+func Settle(d Draft) (Settled, error) {
+	p := d.Problem
+	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, law: d.Law}
+	var err error
+	if s.choice, err = newChoice(d.Output, s.summary.Steps, d.Law.OnePass); err != nil {
+		return Settled{}, err
+	}
+	if s.summary.Clip == 0 {
+		s.summary.Clip = p.Constants.Lipschitz
+	}
+	if s.summary.Output == "" {
+		s.summary.Output = s.choice.describe()
+		s.properties.Averaged = s.choice.rule == TailAverage
+		s.needs.PublicCoins = s.choice.rule == Random
+	}
+	s.summary.Effective, s.summary.Floor = p.Effective(), p.Floor()
+	if s.law.StepSize == 0 {
+		s.law.StepSize = s.summary.StepSize
+	}
+	if s.law.Importance != nil {
+		s.law.weights = s.choice.weights(s.law.Importance)
+	}
+	return s, nil
+}
+
+// Problem returns what the plan is for.
+func (s *Settled) Problem() Problem { return s.problem }
+
+// Summary describes the plan.
+func (s *Settled) Summary() Summary { return s.summary }
+
+// Needs says what the plan asks of its oracle.
+func (s *Settled) Needs() Needs { return s.needs }
+
+// Properties say what kind of plan it is.
+func (s *Settled) Properties() Properties { return s.properties }
+
+// Law returns how releases become steps.
+func (s *Settled) Law() Law { return s.law }
+
+// Expect fills in what the plan is expected to reach.
+func (s *Settled) Expect(f Forecast) {
+	s.summary.Predicted, s.summary.Population, s.summary.Excess = f.Gradient, f.Population, f.Excess
+}
+
+// EndsEarly says in words that the result may be another than the output rule's:
+// the first iterate of some kind, at which the run ends.
+func (s *Settled) EndsEarly(output string) {
+	s.summary.Output, s.properties.Averaged, s.properties.EndsEarly = output, false, true
+}
+
+// RuleSteps caps the default rules: beyond it measured gains are small.
+const RuleSteps = 1000
+
+// MostSteps is the most a user may ask for: the upward rounding of so many
 // charges and of their sum stays within 2^-30, and a certificate lists them all.
-const mostSteps = 1_000_000
+const MostSteps = 1_000_000
 
-// stepCount turns a rule's real number into a count of steps between 1 and the
-// cap.
-func stepCount(x float64) int {
+// StepCount turns a rule's real number into a count of steps between 1 and
+// RuleSteps.
+func StepCount(x float64) int {
 	if !(x > 1) {
 		return 1
 	}
-	return int(min(math.Ceil(x), maxSteps))
+	return int(min(math.Ceil(x), RuleSteps))
 }
 
-func norm(v []float64) float64 {
-	var s float64
-	for _, x := range v {
-		s = math.Hypot(s, x)
+// CheckSteps refuses a number of steps that is neither 0, the rule's, nor a
+// possible one.
+func CheckSteps(algorithm string, steps int) error {
+	if steps < 0 || steps > MostSteps {
+		return fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", algorithm, steps, MostSteps)
 	}
-	return s
+	return nil
 }
-
-// descend sets w to w - eta g.
-func descend(w, g []float64, eta float64) {
-	for j := range w {
-		w[j] -= eta * g[j]
-	}
-}
-
-// root is the square root of a positive charge.
-func root(charge float64) float64 { return math.Sqrt(max(charge, math.SmallestNonzeroFloat64)) }
 
 func stepError(algorithm string, t int, err error) error {
 	return fmt.Errorf("%s: step %d: %w", algorithm, t, err)

@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Problem is what is public about a minimisation: F(w) = mean of f(w; x_i) over
-// records plus a regularizer.
+// Problem is what is public about a private minimisation: F(w) = mean of
+// f(w; x_i) over records plus a regularizer, and what may be charged for it.
+// NewProblem makes one; a regularizer, a set and a start are added to it.
 type Problem struct {
-	// Dim is the number of coordinates of w.
-	Dim int
+	// Shape is that of the parameters w.
+	Shape Shape
 	// Constants are those of the data term, for rows of norm at most 1. The
 	// Lipschitz constant and the curvature are enforced by clipping.
 	Constants loss.Constants
@@ -26,32 +29,112 @@ type Problem struct {
 	Set convex.Set
 	// Start is w_0; nil for zero.
 	Start []float64
+
+	// Records is the public number of records: the declared one under
+	// add-or-remove.
+	Records float64
+	// Relation says which tables are neighbours. It is always stated.
+	Relation account.Relation
+	// Mu is what a plan divides, in Gaussian differential privacy: the budget's,
+	// or less where a part of it is kept for other questions.
+	Mu float64
+	// Budget is the (epsilon, delta) that schedules of samples are composed for
+	// and that theorems speak of. The zero Budget serves neither.
+	Budget account.Budget
+}
+
+// Shape is that of the parameters of a model: Margins rows of Features.
+type Shape struct{ Margins, Features int }
+
+// Vector is the shape of models with one margin.
+func Vector(features int) Shape { return Shape{Margins: 1, Features: features} }
+
+// Table says what is public about the records: a session, or Stated.
+type Table interface {
+	// All returns the cohort of all records.
+	All() query.Cohort
+	// Dim returns the number of features.
+	Dim() int
+}
+
+// Stated is a Table of which only the figures are known.
+func Stated(features int, records float64) Table { return stated{features, records} }
+
+type stated struct {
+	features int
+	records  float64
+}
+
+func (s stated) All() query.Cohort { return query.NewCohort(account.Everyone, s.records) }
+func (s stated) Dim() int          { return s.features }
+
+// NewProblem returns the problem of minimising a loss over the records of a
+// table within a budget, whose relation it is under.
+func NewProblem(l loss.Loss, b account.Budget, t Table) (Problem, error) {
+	_, rankOne := l.(loss.RankOne)
+	p := Problem{
+		Shape: Vector(t.Dim()), Constants: l.Constants(), RankOne: rankOne,
+		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
+	}
+	return p, p.Validate()
 }
 
 // Validate returns an error naming the field, its value and the rule.
 func (p Problem) Validate() error {
 	c := p.Constants
 	switch {
-	case p.Dim < 1:
-		return fmt.Errorf("optimize: dimension = %d: must be >= 1", p.Dim)
-	case p.Start != nil && len(p.Start) != p.Dim:
-		return fmt.Errorf("optimize: start has %d coordinates: must have %d", len(p.Start), p.Dim)
-	case !positive(c.Lipschitz):
+	case p.Shape.Features < 1 || p.Shape.Margins != 1:
+		return fmt.Errorf("optimize: dimension = %d: must be >= 1, in one margin", p.Dim())
+	case p.Start != nil && len(p.Start) != p.Dim():
+		return fmt.Errorf("optimize: start has %d coordinates: must have %d", len(p.Start), p.Dim())
+	case !Positive(c.Lipschitz):
 		return fmt.Errorf("optimize: Lipschitz constant = %v: must be finite and > 0", c.Lipschitz)
 	case !(c.Curvature.Lo <= c.Curvature.Hi) || math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0):
 		return fmt.Errorf("optimize: curvature = [%v, %v]: must be a finite interval", c.Curvature.Lo, c.Curvature.Hi)
 	case c.Curvature.Lo == 0 && c.Curvature.Hi == 0:
 		return fmt.Errorf("optimize: curvature = [0, 0]: must hold more than 0, or no step size follows")
-	case !positive(c.Range):
-		return fmt.Errorf("optimize: range F0 = %v: must be finite and > 0", c.Range)
+	case !Positive(c.Range):
+		return fmt.Errorf("optimize: initial gap F0 = %v: must be finite and > 0", c.Range)
+	case !Positive(p.Records):
+		return fmt.Errorf("optimize: records = %v: must be finite and > 0", p.Records)
+	case !Positive(p.Mu):
+		return fmt.Errorf("optimize: mu = %v: must be finite and > 0", p.Mu)
+	case !p.Relation.Valid():
+		return fmt.Errorf("optimize: relation = %v: must be replace-one or add-or-remove", p.Relation)
+	case p.Budget != (account.Budget{}) && p.Budget.Relation() != p.Relation:
+		return fmt.Errorf("optimize: relation = %v: must be the budget's, %v", p.Relation, p.Budget.Relation())
 	}
 	return nil
 }
+
+// Dim returns the number of coordinates of w.
+func (p Problem) Dim() int { return p.Shape.Margins * p.Shape.Features }
+
+// Neighbours returns the sensitivity of a clipped sum in units of the clip norm:
+// 2 under replace-one, 1 under add-or-remove.
+func (p Problem) Neighbours() float64 {
+	if p.Relation == account.AddOrRemove {
+		return 1
+	}
+	return 2
+}
+
+// Charge returns what a plan divides among the questions to one record, in units
+// of mu^2. The rest, 2^-30 of the whole, absorbs the upward rounding of charges
+// and of their sum.
+func (p Problem) Charge() float64 { return p.Mu * p.Mu * usable }
+
+const usable = 1 - 0x1p-30
 
 // Curvature returns [l, L1]: every eigenvalue of a record's Hessian lies in it,
 // and so does zero (a row has directions it does not see).
 func (p Problem) Curvature() (lo, hi float64) {
 	return min(0, p.Constants.Curvature.Lo), max(0, p.Constants.Curvature.Hi)
+}
+
+// Convex reports whether the data term and the regularizer are.
+func (p Problem) Convex() bool {
+	return p.Constants.Curvature.Lo >= 0 && (p.Regularizer == nil || p.Regularizer.Convexity() >= 0)
 }
 
 // DataSmoothness returns the smoothness of the data term, max(|l|, L1).
@@ -69,14 +152,14 @@ func (p Problem) Smoothness() float64 {
 	return s
 }
 
-// initialGradient returns G0 = sqrt(2 L1 F0), which bounds ||grad F(w_0)||.
-func (p Problem) initialGradient() float64 {
+// InitialGradient returns G0 = sqrt(2 L1 F0), which bounds ||grad F(w_0)||.
+func (p Problem) InitialGradient() float64 {
 	return math.Sqrt(2 * p.Smoothness() * p.Constants.Range)
 }
 
-// stepSize returns h/L1 for the given h, kept stable for the regularizer, which
+// StepSize returns h/L1 for the given h, kept stable for the regularizer, which
 // unlike the data is known to have its full curvature in every direction.
-func (p Problem) stepSize(h float64) float64 {
+func (p Problem) StepSize(h float64) float64 {
 	eta := h / p.Smoothness()
 	if p.Regularizer != nil {
 		if s := p.Regularizer.Smoothness(); s > 0 {
@@ -86,86 +169,56 @@ func (p Problem) stepSize(h float64) float64 {
 	return eta
 }
 
-// defaultStepScale is h in eta = h/L1.
-func (p Problem) defaultStepScale() float64 {
+// StepScale is the rule for h in eta = h/L1.
+func (p Problem) StepScale() float64 {
 	if p.RankOne {
 		return 4
 	}
 	return 1
 }
 
-// start returns a copy of w_0.
-func (p Problem) start() []float64 {
-	w := make([]float64, p.Dim)
+// StartPoint returns a copy of w_0.
+func (p Problem) StartPoint() []float64 {
+	w := make([]float64, p.Dim())
 	copy(w, p.Start)
-	p.project(w)
+	p.Project(w)
 	return w
 }
 
-func (p Problem) project(w []float64) {
+// Project moves w to the nearest point of the set.
+func (p Problem) Project(w []float64) {
 	if p.Set != nil {
 		p.Set.Project(w)
 	}
 }
 
-// addRegularizer adds the public gradient at w.
-func (p Problem) addRegularizer(g, w []float64) {
+// AddRegularizer adds the regularizer's gradient at w to g.
+func (p Problem) AddRegularizer(g, w []float64) {
 	if p.Regularizer != nil {
 		p.Regularizer.AddGradient(g, w)
 	}
 }
 
-// Size is what is public about the data and the budget.
-type Size struct {
-	// Records is the declared number of records.
-	Records float64
-	// Mu is the budget in Gaussian differential privacy.
-	Mu float64
-	// Neighbours is the sensitivity of a clipped sum in units of the clip norm:
-	// 2 under replace-one, 1 under add-or-remove. Zero means 2.
-	Neighbours float64
-}
-
-func (s Size) validate() error {
-	if !positive(s.Records) {
-		return fmt.Errorf("optimize: records = %v: must be finite and > 0", s.Records)
-	}
-	if !positive(s.Mu) {
-		return fmt.Errorf("optimize: mu = %v: must be finite and > 0", s.Mu)
-	}
-	if s.Neighbours != 0 && s.Neighbours != 1 && s.Neighbours != 2 {
-		return fmt.Errorf("optimize: neighbours = %v: must be 1 or 2", s.Neighbours)
-	}
-	return nil
-}
-
-func (s Size) neighbours() float64 {
-	if s.Neighbours == 0 {
-		return 2
-	}
-	return s.Neighbours
-}
-
 // Effective returns N = n mu/sqrt(d) (2/neighbours), the effective number of
 // records: all rates are powers of it.
-func (s Size) Effective(p Problem) float64 {
-	return s.Records * s.Mu / math.Sqrt(float64(p.Dim)) * 2 / s.neighbours()
+func (p Problem) Effective() float64 {
+	return p.Records * p.Mu / math.Sqrt(float64(p.Dim())) * 2 / p.Neighbours()
 }
 
 // Floor returns r = 2 L0/N: the norm of the noise of one gradient released with
 // the whole budget. Up to constants it is the lower bound of Arora et al. 2023,
 // Theorem 2, on the gradient norm any private algorithm can reach in the worst
 // case; on a kind problem less is possible.
-func (s Size) Floor(p Problem) float64 {
-	return 2 * p.Constants.Lipschitz / s.Effective(p)
+func (p Problem) Floor() float64 { return 2 * p.Constants.Lipschitz / p.Effective() }
+
+// LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)) for the
+// problem's budget: up to a constant, no (epsilon, delta)-DP algorithm has a
+// smaller gradient norm on every problem with these constants (Arora et al. 2023,
+// Theorem 2, for epsilon of order 1 at most). A given problem may be kinder.
+func (p Problem) LowerBound() float64 {
+	b := p.Budget
+	return p.Constants.Lipschitz * min(1, math.Sqrt(float64(p.Dim())*math.Log(1/b.Delta()))/(p.Records*b.Epsilon()))
 }
 
-// LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)): up to a
-// constant, no (epsilon, delta)-DP algorithm has a smaller gradient norm on every
-// problem with these constants (Arora et al. 2023, Theorem 2, for epsilon of
-// order 1 at most). A given problem may be kinder.
-func LowerBound(p Problem, records, epsilon, delta float64) float64 {
-	return p.Constants.Lipschitz * min(1, math.Sqrt(float64(p.Dim)*math.Log(1/delta))/(records*epsilon))
-}
-
-func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
+// Positive reports whether x is finite and > 0.
+func Positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }

@@ -12,17 +12,17 @@ import (
 // TestSize: N = n mu/sqrt(d), twice that where a sum moves by one clip norm
 // only; r = 2 L0/N is the norm of the noise of one gradient at the whole budget.
 func TestSize(t *testing.T) {
-	p := optimize.Problem{Dim: 25, Constants: loss.Constants{Lipschitz: 3}}
+	p := optimize.Problem{Shape: optimize.Vector(25), Constants: loss.Constants{Lipschitz: 3}}
 	for neighbours, want := range map[float64]float64{0: 100, 2: 100, 1: 200} {
-		s := optimize.Size{Records: 2000, Mu: .25, Neighbours: neighbours}
-		if N := s.Effective(p); !close(N, want, 1e-15) {
+		s := size{Records: 2000, Mu: .25, Neighbours: neighbours}
+		if N := with(p, s).Effective(); !close(N, want, 1e-15) {
 			t.Errorf("neighbours %v: N = %v: want %v", neighbours, N, want)
 		}
 		sensitivity := 3 * max(neighbours, 2-neighbours*2)
 		if neighbours == 0 {
 			sensitivity = 6
 		}
-		if r, noise := s.Floor(p), math.Sqrt(25)*sensitivity/.25/2000; !close(r, noise, 1e-15) {
+		if r, noise := with(p, s).Floor(), math.Sqrt(25)*sensitivity/.25/2000; !close(r, noise, 1e-15) {
 			t.Errorf("neighbours %v: r = %v: want %v", neighbours, r, noise)
 		}
 	}
@@ -42,7 +42,7 @@ func TestCurvature(t *testing.T) {
 		{loss.Interval{Lo: -.7, Hi: .5}, .25, -.7, .5, .7, .95},
 		{loss.Interval{Lo: -2, Hi: -1}, 1, -2, 0, 2, 3},
 	} {
-		p := optimize.Problem{Dim: 1, Constants: loss.Constants{Curvature: c.in}, Regularizer: l2(t, c.lambda)}
+		p := optimize.Problem{Shape: optimize.Vector(1), Constants: loss.Constants{Curvature: c.in}, Regularizer: l2(t, c.lambda)}
 		lo, hi := p.Curvature()
 		if lo != c.lo || hi != c.hi || p.DataSmoothness() != c.data || !close(p.Smoothness(), c.whole, 1e-15) {
 			t.Errorf("%+v: [%v, %v], %v, %v", c, lo, hi, p.DataSmoothness(), p.Smoothness())
@@ -57,8 +57,8 @@ func TestSpectrum(t *testing.T) {
 	for _, d := range []int{1, 2, 10, 100, 5000} {
 		for _, lambda := range []float64{0, .03} {
 			p := optimizetest.Problems()[2].Public
-			p.Dim, p.Regularizer = d, l2(t, lambda)
-			e, share, gradient := p.Spectrum()
+			p.Shape, p.Regularizer = optimize.Vector(d), l2(t, lambda)
+			e, share, gradient := optimizetest.Spectrum(p)
 			var harmonic float64
 			for j := 1; j <= d; j++ {
 				harmonic += 1 / float64(j)
@@ -83,7 +83,7 @@ func TestSpectrum(t *testing.T) {
 		}
 	}
 	p := optimizetest.Problems()[1].Public // not of rank one: all that is known is L1
-	e, share, gradient := p.Spectrum()
+	e, share, gradient := optimizetest.Spectrum(p)
 	if len(e) != 1 || e[0] != 1 || share[0] != 1 || !close(gradient[0], math.Sqrt(p.Constants.Range), 1e-12) {
 		t.Errorf("general loss: %v, %v, %v", e, share, gradient)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -27,8 +29,12 @@ type planted struct {
 	meet   func(o optimize.Oracle)
 }
 
-func (p planted) Outline() optimize.Outline {
-	return optimize.Outline{Algorithm: "planted", Steps: len(p.points), Output: "as planted", Charges: "alike", Passes: 3}
+func (p planted) Needs() optimize.Needs { return optimize.Needs{Cohorts: p.draws > 0} }
+
+func (p planted) Properties() optimize.Properties { return optimize.Properties{} }
+
+func (p planted) Summary() optimize.Summary {
+	return optimize.Summary{Algorithm: "planted", Steps: len(p.points), Output: "as planted", Charges: "alike", Passes: 3}
 }
 
 func (p planted) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
@@ -69,6 +75,12 @@ func (p planted) Run(ctx context.Context, o optimize.Oracle, observe func(optimi
 	return r, p.err
 }
 
+// method is an algorithm as its users configure it.
+type method struct {
+	name string
+	plan planner
+}
+
 // chooser remembers the selections asked of an oracle.
 type chooser struct {
 	*optimizetest.Oracle
@@ -91,8 +103,20 @@ func noiseless(t *testing.T, p optimizetest.Problem, r account.Relation) *choose
 	return &chooser{Oracle: optimizetest.New(c)}
 }
 
-func around(p planted) func(optimize.Problem, optimize.Size) (optimize.Plan, error) {
-	return func(_ optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+// planner makes a plan for a size.
+type planner func(optimize.Problem, size) (optimize.Plan, error)
+
+func (f planner) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	return f(p, size{Records: p.Records, Mu: p.Mu, Neighbours: p.Neighbours()})
+}
+
+func of(c optimize.Selected, f planner) optimize.Selected {
+	c.Of = f
+	return c
+}
+
+func around(p planted) planner {
+	return func(_ optimize.Problem, s size) (optimize.Plan, error) {
 		p.coins = s.Neighbours == 1
 		p.charge = s.Mu * s.Mu / float64(len(p.points)) * (1 - 1e-9)
 		if p.draws > 0 {
@@ -137,7 +161,7 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 						}
 						inner.points[1], inner.points[8] = good, good // not to be looked at
 						steps := 0
-						plan, err := c.Plan(p.Public, o.Size(), around(inner))
+						plan, err := of(c, around(inner)).Plan(ctx, with(p.Public, o.Size()))
 						if by == optimize.ByValue && p.Public.Regularizer != nil {
 							if err == nil || !strings.Contains(err.Error(), "by = value: regularizer l2(0.05): must be none") {
 								t.Errorf("%s: %v", name, err)
@@ -203,28 +227,38 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 // inner algorithm planned for the records left.
 func TestSelectedAroundEveryMethod(t *testing.T) {
 	p := convexProblems(t)[6]
-	list := methods(settings{steps: 6})
-	for _, which := range []optimize.Cohorts{optimize.Disjoint, optimize.AllRecords} {
-		list = append(list, method{"recursive", func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-			return optimize.Recursive{Rounds: 3, Steps: 2, Cohorts: which}.Plan(p, s)
+	list := []method{
+		{"gd", func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return firstorder.GD{Steps: 6}.Plan(ctx, with(p, s))
+		}},
+		{"spiderboost", func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return firstorder.SpiderBoost{Steps: 6}.Plan(ctx, with(p, s))
+		}},
+		{"storm", func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return firstorder.STORM{Steps: 6}.Plan(ctx, with(p, s))
+		}},
+	}
+	for _, which := range []recursive.Cohorts{recursive.Disjoint, recursive.AllRecords} {
+		list = append(list, method{"recursive", func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return recursive.Recursive{Rounds: 3, Steps: 2, Cohorts: which}.Plan(ctx, with(p, s))
 		}})
 	}
 	for _, m := range list {
 		for relation := range relations(t, p, 1) {
 			o := noiseless(t, p, relation)
-			var inner optimize.Size
-			plan, err := optimize.Selected{Candidates: 3}.Plan(p.Public, o.Size(), func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
+			var inner size
+			plan, err := of(optimize.Selected{Candidates: 3}, func(p optimize.Problem, s size) (optimize.Plan, error) {
 				inner = s
 				return m.plan(p, s)
-			})
+			}).Plan(ctx, with(p.Public, o.Size()))
 			r := run(t, resolve(t, plan, err), o)
-			outline := plan.Outline()
+			outline := plan.Summary()
 			if inner.Mu != o.Size().Mu || inner.Neighbours != o.Size().Neighbours || !close(inner.Records, 216, 1e-12) {
 				t.Errorf("%s, %v: planned for %+v: want 216 records", m.name, relation, inner)
 			}
 			if len(o.asked) != 1 || !strings.HasPrefix(r.Output, "selected by gradient among") || !r.Complete || r.Steps != 6 ||
 				!strings.HasPrefix(outline.Output, "selected by gradient; of the run itself: ") || outline.Algorithm != m.name ||
-				!close(outline.Effective, o.Size().Effective(p.Public), 1e-12) {
+				!close(outline.Effective, with(p.Public, o.Size()).Effective(), 1e-12) {
 				t.Errorf("%s, %v: %+v, %+v, %d selections", m.name, relation, r, outline, len(o.asked))
 			}
 			if mu := o.Size().Mu; !(o.Charged() <= mu*mu && o.Charged() > mu*mu*(1-1e-4)) {
@@ -233,13 +267,12 @@ func TestSelectedAroundEveryMethod(t *testing.T) {
 		}
 	}
 	// PhasedSGD draws, and its passes get through.
-	o := newStableOracle(p, relations(t, p, 1)[account.ReplaceOne])
-	plan, err := optimize.Selected{}.Plan(p.Public, o.Size(), func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-		return optimize.Recursive{Inner: optimize.PhasedSGD, Rounds: 2}.Plan(p, s)
-	})
-	run(t, resolve(t, plan, err), o)
-	if len(o.asked) != plan.Outline().Steps {
-		t.Errorf("phased: %d passes: want %d", len(o.asked), plan.Outline().Steps)
+	o := relations(t, p, 1)[account.ReplaceOne]
+	plan, err := of(optimize.Selected{}, func(p optimize.Problem, s size) (optimize.Plan, error) {
+		return recursive.Recursive{Inner: recursive.PhasedSGD, Rounds: 2}.Plan(ctx, with(p, s))
+	}).Plan(ctx, with(p.Public, o.Size()))
+	if r := run(t, resolve(t, plan, err), o); r.Steps != plan.Summary().Steps || !plan.Needs().Stable {
+		t.Errorf("phased: %d passes: want %d", r.Steps, plan.Summary().Steps)
 	}
 }
 
@@ -249,16 +282,16 @@ func TestSelectedScale(t *testing.T) {
 	p := convexProblems(t)[6]
 	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 2. / 24, account.AddOrRemove: 1. / 24} {
 		o := noiseless(t, p, relation)
-		plan, err := optimize.Selected{}.Plan(p.Public, o.Size(), around(planted{points: [][]float64{{0, 0, 0}}}))
+		plan, err := of(optimize.Selected{}, around(planted{points: [][]float64{{0, 0, 0}}})).Plan(ctx, with(p.Public, o.Size()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("epsilon %.3g: gradient norms that differ by less than %.2g are", plan.Epsilon(), 2*sensitivity/plan.Epsilon())
-		if s := plan.Outline().Charges; !strings.Contains(s, want) || !strings.Contains(s, "up to 9 points on 24 records") {
+		want := fmt.Sprintf("epsilon %.3g: gradient norms that differ by less than %.2g are", optimize.SelectionEpsilon(plan), 2*sensitivity/optimize.SelectionEpsilon(plan))
+		if s := plan.Summary().Charges; !strings.Contains(s, want) || !strings.Contains(s, "up to 9 points on 24 records") {
 			t.Errorf("%v: %q: want %q", relation, s, want)
 		}
-		if want := (3*216 + 9*24) / 240.; !close(plan.Outline().Passes, want, 1e-12) {
-			t.Errorf("%v passes: want %v", plan.Outline().Passes, want)
+		if want := (3*216 + 9*24) / 240.; !close(plan.Summary().Passes, want, 1e-12) {
+			t.Errorf("%v passes: want %v", plan.Summary().Passes, want)
 		}
 	}
 }
@@ -271,7 +304,7 @@ func TestSelectedHandsBack(t *testing.T) {
 	broken := errors.New("broken")
 	zero, one := []float64{0, 0, 0}, []float64{1, 0, 0}
 	start := func(o *chooser, inner planted) (optimize.Result, error) {
-		plan, err := optimize.Selected{}.Plan(p.Public, o.Size(), around(inner))
+		plan, err := of(optimize.Selected{}, around(inner)).Plan(ctx, with(p.Public, o.Size()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,16 +334,11 @@ func TestSelectedHandsBack(t *testing.T) {
 		}
 		errs = append(errs, err)
 	}}
-	if _, err := start(noiseless(t, p, account.ReplaceOne), mixed); err != nil || len(errs) != 2 || errs[1] == nil || !strings.Contains(errs[1].Error(), "about everybody") {
+	if _, err := start(noiseless(t, p, account.ReplaceOne), mixed); err != nil || len(errs) != 1 || errs[0] == nil || !strings.Contains(errs[0].Error(), "about everybody") {
 		t.Errorf("drew, then asked about all: %v, %v", errs, err)
 	}
 	mixed.draws, errs = 0, nil
-	first := true
 	mixed.meet = func(o optimize.Oracle) {
-		if first { // the plan is tried without records: it asks about all
-			first = false
-			return
-		}
 		_, a := o.Draw(3)
 		_, b := o.DrawEach(.1)
 		errs = append(errs, a, b)
@@ -322,7 +350,7 @@ func TestSelectedHandsBack(t *testing.T) {
 
 // TestSelectedRefuses names field, value and rule.
 func TestSelectedRefuses(t *testing.T) {
-	p, size := optimizetest.Problems()[2].Public, optimize.Size{Records: 1000, Mu: .5}
+	p, given := optimizetest.Problems()[2].Public, size{Records: 1000, Mu: .5}
 	fine := around(planted{points: [][]float64{{0, 0, 0}}})
 	broken := errors.New("broken")
 	b := budget(t)
@@ -330,54 +358,54 @@ func TestSelectedRefuses(t *testing.T) {
 	regularized.Regularizer = l2(t, .1)
 	none := p
 	none.Regularizer = loss.None()
-	plan := func(c optimize.Selected, p optimize.Problem, s optimize.Size, inner func(optimize.Problem, optimize.Size) (optimize.Plan, error)) error {
-		out, err := c.Plan(p, s, inner)
+	plan := func(c optimize.Selected, p optimize.Problem, s size, inner planner) error {
+		out, err := of(c, inner).Plan(ctx, with(p, s))
 		if err != nil && out != nil {
 			t.Errorf("a plan beside %v", err)
 		}
 		return err
 	}
-	tiny := size
+	tiny := given
 	tiny.Records = 1
-	weak := size
+	weak := given
 	weak.Mu = 1e-14
 	for want, err := range map[string]error{
-		"share = 1: must be > 0 and < 1":             plan(optimize.Selected{Share: 1}, p, size, fine),
-		"share = NaN: must be > 0 and < 1":           plan(optimize.Selected{Share: math.NaN()}, p, size, fine),
-		"candidates = -1: must be between 1 and":     plan(optimize.Selected{Candidates: -1}, p, size, fine),
-		"candidates = 10001: must be between":        plan(optimize.Selected{Candidates: 10001}, p, size, fine),
-		"by = score(2): must be one of":              plan(optimize.Selected{By: 2}, p, size, fine),
-		"by = value: regularizer l2(0.1): must":      plan(optimize.Selected{By: optimize.ByValue}, regularized, size, fine),
+		"share = 1: must be > 0 and < 1":             plan(optimize.Selected{Share: 1}, p, given, fine),
+		"share = NaN: must be > 0 and < 1":           plan(optimize.Selected{Share: math.NaN()}, p, given, fine),
+		"candidates = -1: must be between 1 and":     plan(optimize.Selected{Candidates: -1}, p, given, fine),
+		"candidates = 10001: must be between":        plan(optimize.Selected{Candidates: 10001}, p, given, fine),
+		"by = score(2): must be one of":              plan(optimize.Selected{By: 2}, p, given, fine),
+		"by = value: regularizer l2(0.1): must":      plan(optimize.Selected{By: optimize.ByValue}, regularized, given, fine),
 		"share = 0.1: must leave some of the 1 reco": plan(optimize.Selected{}, p, tiny, fine),
 		"mu = 1e-14: must allow a selection":         plan(optimize.Selected{}, p, weak, fine),
-		"records = 0: must be finite":                plan(optimize.Selected{}, p, optimize.Size{Mu: 1}, fine),
-		"dimension = 0: must be >= 1":                plan(optimize.Selected{}, optimize.Problem{}, size, fine),
-		"dp-sgd samples everybody, the held-out": plan(optimize.Selected{}, p, size, func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-			return optimize.SGD{Steps: 5}.Plan(p, s, b)
+		"records = 0: must be finite":                plan(optimize.Selected{}, p, size{Mu: 1}, fine),
+		"dimension = 0: must be >= 1":                plan(optimize.Selected{}, optimize.Problem{}, given, fine),
+		"dp-sgd samples everybody, the held-out": plan(optimize.Selected{}, p, given, func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return firstorder.SGD{Steps: 5}.Plan(ctx, with(p, s, b))
 		}),
-		"spiderboost-batches samples everybody, the ": plan(optimize.Selected{}, p, size, func(p optimize.Problem, s optimize.Size) (optimize.Plan, error) {
-			return optimize.SpiderBoost{Steps: 5}.PlanBatches(p, s, b, optimize.Batches{Anchor: .5, Difference: .5})
+		"spiderboost-batches samples everybody, the ": plan(optimize.Selected{}, p, given, func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return firstorder.SpiderBoost{Steps: 5, AnchorBatch: .5, DifferenceBatch: .5}.Plan(ctx, with(p, s, b))
 		}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "optimize: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v: want %q", err, want)
 		}
 	}
-	if err := plan(optimize.Selected{}, p, size, func(optimize.Problem, optimize.Size) (optimize.Plan, error) { return nil, broken }); !errors.Is(err, broken) {
+	if err := plan(optimize.Selected{}, p, given, func(optimize.Problem, size) (optimize.Plan, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("inner plan: %v", err)
 	}
-	if err := plan(optimize.Selected{By: optimize.ByValue}, none, size, fine); err != nil {
+	if err := plan(optimize.Selected{By: optimize.ByValue}, none, given, fine); err != nil {
 		t.Errorf("no regularizer: %v", err)
 	}
 	// However large or small the budget, the selection keeps within it.
 	for _, mu := range []float64{1e-9, 1e-3, .3, 2, 9, 60} {
-		out, err := optimize.Selected{}.Plan(p, optimize.Size{Records: 1000, Mu: mu}, fine)
+		out, err := of(optimize.Selected{}, fine).Plan(ctx, with(p, size{Records: 1000, Mu: mu}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		charged, err := account.SelectionMu(out.Epsilon())
-		if err != nil || charged > mu || out.Epsilon() < 16 && charged < mu*(1-1e-4) {
-			t.Errorf("mu = %v: epsilon %v is charged %v, %v", mu, out.Epsilon(), charged, err)
+		charged, err := account.SelectionMu(optimize.SelectionEpsilon(out))
+		if err != nil || charged > mu || optimize.SelectionEpsilon(out) < 16 && charged < mu*(1-1e-4) {
+			t.Errorf("mu = %v: epsilon %v is charged %v, %v", mu, optimize.SelectionEpsilon(out), charged, err)
 		}
 	}
 }

@@ -176,6 +176,9 @@ func inner(w []float64, x []float32) float64 {
 	return s
 }
 
+// Length is the Euclidean norm.
+func Length(v []float64) float64 { return length(v) }
+
 func length(v []float64) float64 {
 	var s float64
 	for _, x := range v {

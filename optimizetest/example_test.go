@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
@@ -17,7 +17,7 @@ func ExampleOracle() {
 		return
 	}
 	o := optimizetest.New(p.Config(budget, 1000, 1))
-	plan, err := optimize.SpiderBoost{Steps: 4, Period: 3}.Plan(p.Public, o.Size())
+	plan, err := firstorder.SpiderBoost{Steps: 4, Period: 3}.Plan(context.Background(), o.Problem(p.Public))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -61,6 +61,12 @@ type Oracle struct {
 	declared []float64
 	// unjoined is what DrawEach has left of the declared number of records.
 	unjoined float64
+	// schedule is followed; samples have been drawn of it, latest the last of
+	// them with its rows, sample.
+	schedule *account.Schedule
+	samples  int
+	latest   query.Cohort
+	sample   []int
 }
 
 var _ optimize.Oracle = (*Oracle)(nil)
@@ -91,9 +97,14 @@ func (o *Oracle) All() query.Cohort {
 	return query.NewCohort(account.Everyone, n)
 }
 
-// Size returns what is public about the records and the budget.
-func (o *Oracle) Size() optimize.Size {
-	return optimize.Size{Records: o.All().Size(), Mu: o.config.Budget.Mu(), Neighbours: o.neighbours()}
+// Dim returns the number of features.
+func (o *Oracle) Dim() int { return len(o.config.Rows[0]) }
+
+// Problem returns p as a problem of the oracle's records and budget.
+func (o *Oracle) Problem(p optimize.Problem) optimize.Problem {
+	b := o.config.Budget
+	p.Records, p.Relation, p.Mu, p.Budget = o.All().Size(), b.Relation(), b.Mu(), b
+	return p
 }
 
 // Charged returns the total charged so far, rounded up.
@@ -194,17 +205,21 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 	if d := len(o.config.Rows[0]); q.PointDim() != d {
 		return fmt.Errorf("optimizetest: point has %d coordinates: must have %d", q.PointDim(), d)
 	}
-	rows, err := o.members(q.Cohort())
+	var rows []int
+	var event account.Event
+	var err error
+	if q.Cohort().ID()&sampleBit != 0 {
+		rows, event, err = o.sampled(q)
+	} else if rows, err = o.members(q.Cohort()); err == nil {
+		sensitivity := o.neighbours() * q.Clip()
+		// The last factor keeps the charge, rounded up, at most the one offered.
+		sigma := sensitivity / math.Sqrt(q.Charge()) * (1 + 0x1p-50)
+		event, err = account.GaussianEvent(q.Name(), q.Cohort().ID(), sensitivity, sigma)
+	}
 	if err != nil {
 		return err
 	}
-	sensitivity := o.neighbours() * q.Clip()
-	// The last factor keeps the charge, rounded up, at most the one offered.
-	sigma := sensitivity / math.Sqrt(q.Charge()) * (1 + 0x1p-50)
-	event, err := account.GaussianEvent(q.Name(), q.Cohort().ID(), sensitivity, sigma)
-	if err != nil {
-		return err
-	}
+	sigma := event.Sigma
 	if err := o.ledger.Reserve(event); err != nil {
 		return err
 	}

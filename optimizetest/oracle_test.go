@@ -193,10 +193,10 @@ func TestProblems(t *testing.T) {
 		if f := p.Objective(p.Minimiser); math.Abs(f-p.Minimum) > 1e-12 {
 			t.Errorf("%s: objective %v at the minimiser, minimum %v", p.Name, f, p.Minimum)
 		}
-		if gap := p.Objective(make([]float64, p.Public.Dim)) - p.Minimum; !(gap > 0 && gap <= p.Public.Constants.Range) {
+		if gap := p.Objective(make([]float64, p.Public.Dim())) - p.Minimum; !(gap > 0 && gap <= p.Public.Constants.Range) {
 			t.Errorf("%s: F(0) - min F = %v: want in (0, %v]", p.Name, gap, p.Public.Constants.Range)
 		}
-		if err := p.Public.Validate(); err != nil {
+		if err := optimizetest.With(p.Public, optimizetest.Size{Records: 1, Mu: 1}).Validate(); err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}

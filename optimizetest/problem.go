@@ -10,7 +10,8 @@ import (
 
 // Problem is a problem with rows and a known minimum.
 type Problem struct {
-	Name    string
+	Name string
+	// Public lacks records and a budget; see Oracle.Problem.
 	Public  optimize.Problem
 	Loss    loss.Loss
 	Rows    [][]float32
@@ -97,7 +98,7 @@ func quadratic(name string, eigenvalues []float64) Problem {
 	p.Rows, p.Targets = [][]float32{high, low}, []float64{0, 0}
 	l := Quadratic{Eigenvalues: eigenvalues, Lipschitz: 2, Range: .5}
 	p.Loss = l
-	p.Public = optimize.Problem{Dim: len(eigenvalues), Constants: l.Constants()}
+	p.Public = optimize.Problem{Shape: optimize.Vector(len(eigenvalues)), Constants: l.Constants()}
 	return p
 }
 
@@ -126,7 +127,7 @@ func logistic() Problem {
 	l := loss.Logistic()
 	p := Problem{Name: "logistic", Loss: l}
 	p.Rows, p.Targets = axes()
-	p.Public = optimize.Problem{Dim: len(positives), Constants: l.Constants(), RankOne: true}
+	p.Public = optimize.Problem{Shape: optimize.Vector(len(positives)), Constants: l.Constants(), RankOne: true}
 	for _, k := range positives {
 		q := float64(k) / 10
 		p.Minimiser = append(p.Minimiser, math.Log(q/(1-q)))
@@ -149,7 +150,7 @@ func tanh() Problem {
 	p := Problem{Name: "tanh", Loss: l}
 	p.Rows, p.Targets = axes()
 	d := float64(len(positives))
-	p.Public = optimize.Problem{Dim: len(positives), Constants: l.Constants(), RankOne: true, Regularizer: r}
+	p.Public = optimize.Problem{Shape: optimize.Vector(len(positives)), Constants: l.Constants(), RankOne: true, Regularizer: r}
 	for _, k := range positives {
 		c := 2*float64(k)/10 - 1
 		lo, hi := 0., math.Abs(c)/d/lambda

@@ -14,7 +14,7 @@ import (
 func TestCertificateKeepsWhatWasReleased(t *testing.T) {
 	for _, measure := range []float64{0, .1} {
 		c := config(t, 300)
-		c.Train.Algorithm, c.Train.Steps, c.Train.Measure = "gd", 12, measure
+		c.Train.Algorithm, c.Train.Measure, c.Train.Settings = "gd", measure, Settings{"steps": 12}
 		var norms []float64
 		f, err := c.Fit(context.Background(), Options{Software: "test", Step: func(s Step) { norms = append(norms, s.GradientNorm) }})
 		if err != nil {

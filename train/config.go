@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -51,61 +52,15 @@ type Privacy struct {
 	Records int `yaml:"records"`
 }
 
-// Train overrides the default rules of an algorithm. Zero values leave them.
+// Train overrides the default rules of an algorithm.
 type Train struct {
 	// Algorithm is one of Algorithms; empty for the first.
-	Algorithm string `yaml:"algorithm"`
-	// Goal is what auto compares plans by: gradient (the default), population or
-	// excess-risk; Passes, if > 0, the most passes over the table it may plan.
-	Goal   string  `yaml:"goal"`
-	Passes float64 `yaml:"passes"`
-	Steps  int     `yaml:"steps"`
-	// StepScale is h in the step size h/L1.
-	StepScale float64 `yaml:"step_scale"`
-	// Multiplier stretches the default number of steps.
-	Multiplier float64 `yaml:"multiplier"`
-	// Output is the rule that picks the result among the iterates.
-	Output string `yaml:"output"`
+	Algorithm string
 	// Measure is the share of the budget kept for releasing the loss and the
 	// gradient norm at the result; zero for not measuring.
-	Measure float64 `yaml:"measure"`
-	// Period, AnchorShare and Theorem are SpiderBoost's.
-	Period      int     `yaml:"period"`
-	AnchorShare float64 `yaml:"anchor_share"`
-	Theorem     bool    `yaml:"theorem"`
-	// AnchorBatch and DifferenceBatch have SpiderBoost sample those shares of the
-	// records.
-	AnchorBatch     float64 `yaml:"anchor_batch"`
-	DifferenceBatch float64 `yaml:"difference_batch"`
-	// Sampling is the share of the records in a batch of DP-SGD and DP-Adam, Rate
-	// Adam's step size.
-	Sampling float64 `yaml:"sampling"`
-	Rate     float64 `yaml:"rate"`
-	// FrontLoad is STORM's.
-	FrontLoad float64 `yaml:"front_load"`
-	// EqualCohorts gives the steps of a one-pass method equally many records.
-	EqualCohorts bool `yaml:"equal_cohorts"`
-	// Rounds are those of tree-spider and recursive. Depth, Decay and Accuracy are
-	// tree-spider's; Accuracy, if > 0, is the gradient norm at which it ends.
-	Rounds   int     `yaml:"rounds"`
-	Depth    int     `yaml:"depth"`
-	Decay    float64 `yaml:"decay"`
-	Accuracy float64 `yaml:"accuracy"`
-	// Inner (noisy-gd or phased-sgd), Cohorts (all or disjoint), Lambda, Growth
-	// and Distance, a bound on how far the minimum is from 0, are recursive's.
-	Inner    string  `yaml:"inner"`
-	Cohorts  string  `yaml:"cohorts"`
-	Lambda   float64 `yaml:"lambda"`
-	Growth   float64 `yaml:"growth"`
-	Distance float64 `yaml:"distance"`
-	// HeldOut is the share of the records, Candidates the number of points and
-	// Score (gradient or value) what is compared, where output is selected.
-	HeldOut    float64 `yaml:"held_out"`
-	Candidates int     `yaml:"candidates"`
-	Score      string  `yaml:"score"`
-	// BallFraction is that of the ball differences are clipped to; zero for the
-	// centred ball.
-	BallFraction float64 `yaml:"ball_fraction"`
+	Measure float64
+	// Settings are the algorithm's, and those of its output.
+	Settings Settings
 }
 
 // ReadConfig reads a configuration file.
@@ -201,8 +156,9 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
-// Problem returns the minimisation problem and its loss.
-func (c *Config) Problem() (optimize.Problem, loss.Loss, error) {
+// Problem returns the minimisation problem for a public number of records, and its
+// loss. What is to be measured is kept from what plans divide.
+func (c *Config) Problem(budget account.Budget, records float64) (optimize.Problem, loss.Loss, error) {
 	l, err := loss.Parse(c.Model.Loss)
 	if err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)
@@ -214,15 +170,21 @@ func (c *Config) Problem() (optimize.Problem, loss.Loss, error) {
 	if (l.Target() == loss.Binary) != (target.Kind == dataset.Category) {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %s: is for a %v target: schema.target %q is declared otherwise", l.Name(), l.Target(), target.Column)
 	}
-	_, rankOne := l.(loss.RankOne)
-	p := optimize.Problem{Dim: c.Schema.Dim(), Constants: l.Constants(), RankOne: rankOne}
+	p, err := optimize.NewProblem(l, budget, optimize.Stated(c.Schema.Dim(), records))
+	if err != nil {
+		return optimize.Problem{}, nil, err
+	}
+	if m := c.Train.Measure; !(m >= 0 && m < 1) {
+		return optimize.Problem{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
+	}
+	p.Mu *= math.Sqrt(1 - c.Train.Measure)
 	if c.Model.Regularizer != "" {
 		if p.Regularizer, err = loss.ParseRegularizer(c.Model.Regularizer); err != nil {
 			return optimize.Problem{}, nil, fmt.Errorf("model.regularizer: %w", err)
 		}
 	}
 	if c.Model.Radius != 0 {
-		if p.Set, err = convex.NewBall(make([]float64, p.Dim), c.Model.Radius); err != nil {
+		if p.Set, err = convex.NewBall(make([]float64, p.Dim()), c.Model.Radius); err != nil {
 			return optimize.Problem{}, nil, fmt.Errorf("model.radius: %w", err)
 		}
 	}

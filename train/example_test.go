@@ -36,7 +36,7 @@ train: {algorithm: gd}
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("%d features, %s, clip norm %v\n", planned.Dim, planned.Outline.Algorithm, planned.Outline.Clip)
+	fmt.Printf("%d features, %s, clip norm %v\n", planned.Dim, planned.Summary.Algorithm, planned.Summary.Clip)
 	fmt.Println(planned.Budget)
 	// Output:
 	// 5 features, gd, clip norm 1

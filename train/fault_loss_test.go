@@ -11,7 +11,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -139,7 +138,7 @@ func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (ev
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, _, l, err := c.settle(budget, 300)
+	plan, _, l, err := c.settle(context.Background(), budget, 300)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,9 +150,9 @@ func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (ev
 	}
 	defer session.Close()
 	sampled := false
-	if p, ok := plan.(optimize.SampledPlan); ok && p.Schedule() != nil {
+	if schedule := plan.Needs().Schedule; schedule != nil {
 		sampled = true
-		if err := session.Follow(p.Schedule()); err != nil {
+		if err := session.Follow(schedule); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -90,7 +90,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if likely == 0 {
 		likely = enough
 	}
-	_, _, l, err := c.settle(budget, likely)
+	_, _, l, err := c.settle(ctx, budget, likely)
 	if err != nil {
 		return nil, err
 	}
@@ -108,15 +108,15 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if n := c.Privacy.Records; n != 0 && float64(n) != records {
 		return nil, fmt.Errorf("privacy.records = %d: must be the number of rows, %.0f, or be left out", n, records)
 	}
-	plan, planned, _, err := c.settle(budget, records)
+	plan, planned, _, err := c.settle(ctx, budget, records)
 	if err != nil {
 		return nil, err
 	}
-	if sampled, ok := plan.(optimize.SampledPlan); ok && sampled.Schedule() != nil {
+	if schedule := plan.Needs().Schedule; schedule != nil {
 		if c.Train.Measure > 0 {
-			return nil, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's", planned.Outline.Algorithm)
+			return nil, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's", planned.Summary.Algorithm)
 		}
-		if err := session.Follow(sampled.Schedule()); err != nil {
+		if err := session.Follow(schedule); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +132,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	fitted := &Fitted{Planned: planned}
 	fitted.entry = Entry{
-		Data: data, Algorithm: planned.Outline.Algorithm, Relation: budget.Relation(),
+		Data: data, Algorithm: planned.Summary.Algorithm, Relation: budget.Relation(),
 		Epsilon: budget.Epsilon(), Delta: budget.Delta(), Mu: budget.Mu(),
 	}
 	schedule := session.Ledger().Schedule()
@@ -147,7 +147,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := run{schedule: schedule, conduct: conduct{Outline: planned.Outline}}
+	r := run{schedule: schedule, conduct: conduct{Summary: planned.Summary}}
 	files, journal, err := out.begin(h, r)
 	if err != nil {
 		return nil, fmt.Errorf("output: %w: nothing was charged", err)
@@ -173,7 +173,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return nil, out.charged(errors.Join(runErr, oracle.finish(), out.settle(fitted.Charged, false)))
 	}
 	r.complete, r.weights = result.Complete, result.W
-	r.conduct.GradientNorms, r.conduct.Measured = fitted.norms, fitted.Measured
+	law := result.Law.Compact()
+	r.conduct.GradientNorms, r.conduct.Measured, r.conduct.Law = fitted.norms, fitted.Measured, &law
 	if err := fitted.publish(out, files, journal, h, r); err != nil {
 		return nil, out.charged(err)
 	}
@@ -183,7 +184,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	case ctx.Err() != nil:
 		return fitted, ctx.Err()
 	}
-	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w", result.Steps, planned.Outline.Steps, runErr)
+	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w", result.Steps, planned.Summary.Steps, runErr)
 }
 
 // begin makes room for the files of a run and begins its journal. Nothing is
@@ -246,7 +247,7 @@ func identity(path string) (string, error) {
 
 // measure releases the quality of the result from the share kept for it.
 func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
-	p, _, err := c.Problem()
+	p, _, err := c.Problem(f.Budget, f.Records)
 	if err != nil {
 		return err
 	}

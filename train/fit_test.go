@@ -51,8 +51,8 @@ func TestFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := verified(t, f)
-	if !r.Complete || r.Records != 300 || r.Epsilon > 1 || r.Delta != 1e-6 || r.Relation != account.ReplaceOne || r.Events != f.Outline.Steps {
-		t.Errorf("report %+v of %d steps", r, f.Outline.Steps)
+	if !r.Complete || r.Records != 300 || r.Epsilon > 1 || r.Delta != 1e-6 || r.Relation != account.ReplaceOne || r.Events != f.Summary.Steps {
+		t.Errorf("report %+v of %d steps", r, f.Summary.Steps)
 	}
 	if !(f.Charged <= f.Budget.Charge()) || f.Charged != r.Charged {
 		t.Errorf("charged %v of %v, certified %v", f.Charged, f.Budget.Charge(), r.Charged)
@@ -90,8 +90,8 @@ func TestAlgorithms(t *testing.T) {
 			t.Errorf("%s: %d steps, report %+v", name, f.Result.Steps, r)
 		}
 		auto := name == Algorithms()[0]
-		if auto != (len(f.Candidates) > 0) || auto && f.Candidates[0].Outline != f.Outline || !auto && f.Outline.Algorithm != name {
-			t.Errorf("%s: %s of %d candidates", name, f.Outline.Algorithm, len(f.Candidates))
+		if auto != (len(f.Candidates) > 0) || auto && f.Candidates[0].Summary != f.Summary || !auto && f.Summary.Algorithm != name {
+			t.Errorf("%s: %s of %d candidates", name, f.Summary.Algorithm, len(f.Candidates))
 		}
 	}
 }
@@ -182,18 +182,11 @@ func TestCancelledBeforeTheReservation(t *testing.T) {
 // What is reached when a fit is interrupted is written and certified as
 // incomplete; the reservation stays.
 func TestCancelledOnTheWay(t *testing.T) {
-	for _, test := range []Train{
-		{Algorithm: "gd"},
-		{Algorithm: "gd", Output: "last"},
-		{Algorithm: "gd", Output: "smallest"},
-		{Algorithm: "gd", Output: "random"},
-		{Algorithm: "spiderboost"},
-		{Algorithm: "storm"},
-	} {
+	for _, test := range [][2]string{{"gd", ""}, {"gd", "last"}, {"gd", "smallest"}, {"gd", "random"}, {"spiderboost", ""}, {"storm", ""}} {
 		for _, after := range []int{1, 70} {
 			c := config(t, 300)
-			c.Train, c.Train.Steps = test, 100
-			name := test.Algorithm + " " + test.Output
+			c.Train = Train{Algorithm: test[0], Settings: Settings{"steps": 100, "output": test[1]}}
+			name := test[0] + " " + test[1]
 			ctx, cancel := context.WithCancel(context.Background())
 			f, err := c.Fit(ctx, Options{Software: "test", Step: func(s Step) {
 				if s.Number == after {
@@ -242,7 +235,7 @@ func TestAddOrRemoveHidesTheNumberOfRows(t *testing.T) {
 			first = f.Planned
 		}
 		r := verified(t, f)
-		if f.Outline != first.Outline || f.Records != first.Records || f.Budget != first.Budget || r.Records != 300 || r.Relation != account.AddOrRemove || r.Events != first.Outline.Steps {
+		if f.Summary != first.Summary || f.Records != first.Records || f.Budget != first.Budget || r.Records != 300 || r.Relation != account.AddOrRemove || r.Events != first.Summary.Steps {
 			t.Errorf("%d rows: %+v, certified %+v", n, f.Planned, r)
 		}
 		if text := read(t, f.CertificatePath) + read(t, f.ModelPath); n != 1 && (strings.Contains(text, ": 299,") || strings.Contains(text, ": 301,")) {
@@ -257,8 +250,8 @@ func TestOneRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := verified(t, f); r.Records != 1 || !(f.Outline.Effective < 30) {
-		t.Errorf("%+v, N %v", r, f.Outline.Effective)
+	if r := verified(t, f); r.Records != 1 || !(f.Summary.Effective < 30) {
+		t.Errorf("%+v, N %v", r, f.Summary.Effective)
 	}
 }
 

@@ -38,7 +38,7 @@ type head struct {
 	Loss        string           `json:"loss"`
 	Regularizer string           `json:"regularizer"`
 	Schema      *dataset.Schema  `json:"schema"`
-	Plan        optimize.Outline `json:"plan"`
+	Plan        optimize.Summary `json:"plan"`
 }
 
 // head returns the head of a fit.
@@ -53,7 +53,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	h := head{
 		Journal: journalVersion, Software: software, Fit: fit,
 		Relation: p.Budget.Relation(), Epsilon: p.Budget.Epsilon(), Delta: p.Budget.Delta(), Records: int64(p.Records),
-		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Outline,
+		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Summary,
 	}
 	if s != nil {
 		h.Schedule, h.Mu = s.Steps(), s.Mu()
@@ -74,11 +74,14 @@ type run struct {
 // conduct is what a certificate keeps of a run beside its charges, for people and
 // reports: the plan, and released numbers.
 type conduct struct {
-	optimize.Outline
+	optimize.Summary
 	// GradientNorms are the norms of the noisy gradient estimates, one a step.
 	GradientNorms []float64          `json:"gradient_norms,omitempty"`
 	Measured      *optimize.Measured `json:"measured,omitempty"`
-	Recovered     *recovered         `json:"recovered,omitempty"`
+	// Law is how the releases became the result; nil of a recovered run, whose
+	// journal does not tell.
+	Law       *optimize.Realised `json:"law,omitempty"`
+	Recovered *recovered         `json:"recovered,omitempty"`
 }
 
 // files makes the two files of a run. The model's text is nil if there is none.
@@ -138,7 +141,7 @@ func (h head) model(weights []float64, complete bool) (*model.Model, error) {
 func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 	const (
 		aNumber = 26  // a float64 in decimal, its comma and its sign
-		aNorm   = 32  // one, indented
+		aNorm   = 32  // one, indented; a step has one, and five of the law
 		aStep   = 160 // of a schedule
 		rest    = 4096
 	)
@@ -153,7 +156,7 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 		return 0, 0, err
 	}
 	return int64(len(text) + aNumber*h.Schema.Dim()),
-		int64(len(certText) + aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + rest), nil
+		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + rest), nil
 }
 
 // perEvent is the most bytes of an event in a certificate.

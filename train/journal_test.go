@@ -313,6 +313,6 @@ func FuzzJournal(f *testing.F) {
 		if told.weights != nil && (len(told.weights) != told.head.Schema.Dim() || !finite(told.weights)) {
 			t.Fatalf("weights %v", told.weights)
 		}
-		_, _, _ = told.head.files(run{weights: told.weights, events: told.events, conduct: conduct{Outline: told.head.Plan}})
+		_, _, _ = told.head.files(run{weights: told.weights, events: told.events, conduct: conduct{Summary: told.head.Plan}})
 	})
 }

@@ -22,8 +22,8 @@ func TestPlan(t *testing.T) {
 	if p.Records != 300 || p.Dim != 5 || p.Budget.Mu() != mu {
 		t.Errorf("records %v, dim %d, mu %v: must be 300, 5, %v", p.Records, p.Dim, p.Budget.Mu(), mu)
 	}
-	if want := 300 * mu / math.Sqrt(5); math.Abs(p.Outline.Effective-want) > 1e-12*want {
-		t.Errorf("effective size %v: must be n mu/sqrt(d) = %v", p.Outline.Effective, want)
+	if want := 300 * mu / math.Sqrt(5); math.Abs(p.Summary.Effective-want) > 1e-12*want {
+		t.Errorf("effective size %v: must be n mu/sqrt(d) = %v", p.Summary.Effective, want)
 	}
 	empty(t)
 }
@@ -42,8 +42,8 @@ func TestPlanWithoutTable(t *testing.T) {
 		// Removing a row moves a sum half as far as replacing one.
 		neighbours := map[string]float64{"replace-one": 2, "add-or-remove": 1}[relation]
 		want := 12345 * p.Budget.Mu() / math.Sqrt(5) * 2 / neighbours
-		if math.Abs(p.Outline.Effective-want) > 1e-12*want {
-			t.Errorf("%s: effective size %v: must be %v", relation, p.Outline.Effective, want)
+		if math.Abs(p.Summary.Effective-want) > 1e-12*want {
+			t.Errorf("%s: effective size %v: must be %v", relation, p.Summary.Effective, want)
 		}
 	}
 }
@@ -79,17 +79,17 @@ func TestRefusals(t *testing.T) {
 		{"relation", func(c *Config) { c.Privacy.Relation = "replace" }, `relation = "replace": must be replace-one or add-or-remove`},
 		{"records unknown", func(c *Config) { c.Privacy.Relation = "add-or-remove" }, "privacy.records: must declare the public number of records under add-or-remove"},
 		{"algorithm", func(c *Config) { c.Train.Algorithm = "sgd" }, `train.algorithm = "sgd": must be one of`},
-		{"output", func(c *Config) { c.Train.Algorithm, c.Train.Output = "gd", "best" }, `train.output: optimize: output = "best": must be one of`},
-		{"steps", func(c *Config) { c.Train.Algorithm, c.Train.Steps = "gd", -1 }, "steps = -1: must be between"},
-		{"step scale", func(c *Config) { c.Train.Algorithm, c.Train.StepScale = "gd", math.Inf(1) }, "step scale = +Inf: must be finite and > 0"},
-		{"multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Multiplier = "gd", -2 }, "multiplier = -2: must be finite and > 0"},
+		{"output", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"output": "best"} }, `train.output: optimize: output = "best": must be one of`},
+		{"steps", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"steps": -1} }, "steps = -1: must be between"},
+		{"step scale", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"step_scale": math.Inf(1)} }, "step scale = +Inf: must be finite and > 0"},
+		{"multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"multiplier": -2} }, "multiplier = -2: must be finite and > 0"},
 		{"loss not proven for phased sgd", func(c *Config) {
-			c.Model.Loss, c.Train.Algorithm, c.Train.Inner = "tanh", "recursive", "phased-sgd"
+			c.Model.Loss, c.Train.Algorithm, c.Train.Settings = "tanh", "recursive", Settings{"inner": "phased-sgd"}
 		}, "train.inner = phased-sgd: curator: stable sgd: loss = tanh: curvature"},
 		{"synthetic loss", func(c *Config) { c.Model.Loss = "slow-tail" }, "generated rows"},
-		{"auto's steps", func(c *Config) { c.Train.Steps = 20 }, "train.steps: auto settles it itself"},
-		{"gd's period", func(c *Config) { c.Train.Algorithm, c.Train.Period = "gd", 5 }, "train.period"},
-		{"storm's multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Multiplier = "storm", 5 }, "train.multiplier"},
+		{"auto's steps", func(c *Config) { c.Train.Settings = Settings{"steps": 20} }, "train.steps: auto settles it itself"},
+		{"gd's period", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"period": 5} }, "train.period"},
+		{"storm's multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "storm", Settings{"multiplier": 5} }, "train.multiplier"},
 		{"loss", func(c *Config) { c.Model.Loss = "hinge" }, `model.loss: loss: name = "hinge": must be one of`},
 		{"loss parameter", func(c *Config) { c.Model.Loss = "huber" }, "model.loss: loss: name = \"huber\": has 0 parameters: must be delta"},
 		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" }, `model.loss = huber(0.1): is for a real target: schema.target "sick" is declared otherwise`},

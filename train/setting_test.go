@@ -1,86 +1,92 @@
 package train
 
 import (
+	"context"
+	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
 // other has a value for every setting that is not what rules would choose.
 var other = map[string]any{
 	"goal": "population", "passes": 7., "steps": 9, "step_scale": .3, "multiplier": .5, "output": "random",
-	"period": 3, "anchor_share": .3, "theorem": true, "anchor_batch": .6, "difference_batch": .4, "sampling": .3, "rate": .02,
+	"period": 3, "anchor_share": .3, "theorem": true, "failure": .2, "beta": .3, "constant_charges": true, "anchor_batch": .6, "difference_batch": .4, "sampling": .3, "rate": .02,
 	"front_load": .5, "equal_cohorts": true, "rounds": 2, "depth": 2, "decay": .7, "accuracy": .01,
 	"inner": "phased-sgd", "cohorts": "disjoint", "lambda": .01, "growth": 5., "distance": 3.,
 	"held_out": .3, "candidates": 3, "score": "value", "ball_fraction": .5,
 }
 
-// set sets the field of a YAML key.
-func set(t *testing.T, c Train, key string) Train {
-	t.Helper()
-	v := reflect.ValueOf(&c).Elem()
-	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("yaml") == key {
-			v.Field(i).Set(reflect.ValueOf(other[key]))
-			return c
-		}
+// with adds a setting.
+func with(c Train, key string) Train {
+	c.Settings = maps.Clone(c.Settings)
+	if c.Settings == nil {
+		c.Settings = Settings{}
 	}
-	t.Fatalf("train.%s: no such setting", key)
+	c.Settings[key] = other[key]
 	return c
+}
+
+func settingProblem(t *testing.T) optimize.Problem {
+	t.Helper()
+	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optimize.NewProblem(loss.Logistic(), b, optimize.Stated(20, 200_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // TestEverySettingCounts: under every algorithm each setting either changes the
 // plan or is refused by name. None is passed over in silence.
 func TestEverySettingCounts(t *testing.T) {
-	fields := reflect.TypeFor[Train]()
-	for i := range fields.NumField() {
-		key := fields.Field(i).Tag.Get("yaml")
-		// Measure is the fit's, whatever the algorithm.
-		if _, ok := other[key]; !ok && key != "algorithm" && key != "measure" {
-			t.Errorf("train.%s: is not in this test", key)
+	for _, a := range algorithms {
+		for _, key := range append(SettingsOf(a.name), SelectionSettings()...) {
+			if _, ok := other[key]; !ok {
+				t.Errorf("train.%s: is not in this test", key)
+			}
 		}
 	}
-	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := optimize.Problem{Dim: 20, RankOne: true, Constants: loss.Logistic().Constants()}
-	s := optimize.Size{Records: 200_000, Mu: b.Mu()}
+	p := settingProblem(t)
 	plan := func(c Train) (optimize.Plan, error) {
-		plan, _, err := c.Plan(p, s, b)
+		plan, _, err := c.Plan(context.Background(), p)
 		return plan, err
 	}
-	all := append(slices.Clone(algorithms), algorithm{name: "auto", takes: []string{"goal", "passes"}})
-	for _, a := range all {
+	for _, a := range algorithms {
 		for _, key := range slices.Sorted(maps.Keys(other)) {
-			base := Train{Algorithm: a.name}
-			takes := slices.Contains(a.takes, key)
-			if slices.Contains(selection, key) && a.name != "auto" {
-				if _, err := plan(set(t, base, key)); err == nil || !strings.Contains(err.Error(), "train."+key+": is a setting of output: selected") {
+			base := Train{Algorithm: a.name, Settings: Settings{}}
+			takes := slices.Contains(SettingsOf(a.name), key)
+			if slices.Contains(SelectionSettings(), key) && a.name != "auto" {
+				if _, err := plan(with(base, key)); err == nil || !strings.Contains(err.Error(), "train."+key+": is a setting of output: selected") {
 					t.Errorf("%s: train.%s without a selection: %v", a.name, key, err)
 				}
 				if a.name == "dp-sgd" || a.name == "dp-adam" {
 					continue // their samples are of everybody, of whom none can be held out
 				}
-				base.Output, takes = selected, true
+				base.Settings["output"], takes = selected, true
 			}
-			switch key {
-			case "sampling", "rate": // few steps are planned faster
-				if takes {
-					base.Steps = 5
-				}
-			case "anchor_batch", "difference_batch": // one needs the other
-				if takes {
-					base.AnchorBatch, base.DifferenceBatch, base.Steps = .5, .5, 6
+			if takes {
+				switch key {
+				case "sampling", "rate": // few steps are planned faster
+					base.Settings["steps"] = 5
+				case "anchor_batch", "difference_batch": // one needs the other
+					base.Settings = Settings{"anchor_batch": .5, "difference_batch": .5, "steps": 6}
+				case "failure", "beta": // are the theorem's
+					base.Settings["theorem"] = true
 				}
 			}
-			changed, err := plan(set(t, base, key))
+			changed, err := plan(with(base, key))
 			if !takes {
 				if err == nil || !strings.Contains(err.Error(), "train."+key+":") {
 					t.Errorf("%s: train.%s is not its setting: %v", a.name, key, err)
@@ -95,38 +101,69 @@ func TestEverySettingCounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if key != "goal" && reflect.DeepEqual(before, changed) {
+			// Plans hold functions: what they would do tells them apart, and the
+			// length of the theorem's steps, which is not in the summary of a goal.
+			if key != "goal" && fmt.Sprintf("%+v", stated(before)) == fmt.Sprintf("%+v", stated(changed)) {
 				t.Errorf("%s: train.%s = %v changes nothing", a.name, key, other[key])
 			}
 		}
 	}
 }
 
+// stated is all of a plan but its functions.
+func stated(p optimize.Plan) any {
+	return []any{p.Summary(), p.Properties(), p.Needs().Schedule != nil, p.Needs().Cohorts}
+}
+
+// TestSettingsAreReadStrictly: what is not a setting of any algorithm, or no
+// value of its type, is refused by name, also before an algorithm is named.
+func TestSettingsAreReadStrictly(t *testing.T) {
+	for text, want := range map[string]string{
+		"stepz: 3":           `unknown field "stepz"`,
+		"steps: 2.5":         "train.steps = 2.5: must be a whole number",
+		"steps: many":        "train.steps = many: must be a whole number",
+		"step_scale: wide":   "train.step_scale = wide: must be a number",
+		"theorem: 1":         "train.theorem = 1: must be true or false",
+		"algorithm: 3":       "train.algorithm = 3: must be one of",
+		"measure: all":       "train.measure = all: must be a number",
+		"steps: 3, steps: 4": "already defined",
+		"ball_fraction: [1]": "train.ball_fraction = [1]: must be a number",
+		"steps: 99999999999": "must be a whole number",
+	} {
+		var c Train
+		if err := yaml.Unmarshal([]byte("{"+text+"}"), &c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v: want %q", text, err, want)
+		}
+	}
+	var c Train
+	if err := yaml.Unmarshal([]byte("{algorithm: recursive, lambda: 1e-3, rounds: 3, inner: phased-sgd, cohorts: disjoint, theorem: true}"), &c); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.settle()
+	if want := (recursive.Recursive{Lambda: 1e-3, Rounds: 3, Inner: recursive.PhasedSGD, Cohorts: recursive.Disjoint, Theorem: true}); err != nil || got != optimize.Algorithm(want) {
+		t.Errorf("%+v, %v: want %+v", got, err, want)
+	}
+}
+
 // TestGoalReachesAuto: what auto is to compare plans by, and how many passes
 // they may take, is what the configuration says.
 func TestGoalReachesAuto(t *testing.T) {
-	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := optimize.Problem{Dim: 20, RankOne: true, Constants: loss.Logistic().Constants()}
-	s := optimize.Size{Records: 200_000, Mu: b.Mu()}
-	for name, of := range map[string]func(optimize.Outline) float64{
-		"":            func(o optimize.Outline) float64 { return o.Predicted },
-		"population":  func(o optimize.Outline) float64 { return o.Population },
-		"excess-risk": func(o optimize.Outline) float64 { return o.Excess },
+	for name, of := range map[string]func(optimize.Summary) float64{
+		"":            func(o optimize.Summary) float64 { return o.Predicted },
+		"population":  func(o optimize.Summary) float64 { return o.Population },
+		"excess-risk": func(o optimize.Summary) float64 { return o.Excess },
 	} {
 		// A measurement leaves dp-sgd out, which takes long to plan.
-		_, list, err := Train{Goal: name, Passes: 4, Measure: .01}.Plan(p, s, b)
+		_, list, err := Train{Measure: .01, Settings: Settings{"goal": name, "passes": 4}}.Plan(context.Background(), settingProblem(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range list {
-			if c.Predicted != of(c.Outline) {
-				t.Errorf("goal %q: %s is compared by %v: want %v", name, c.Outline.Algorithm, c.Predicted, of(c.Outline))
+			if c.Predicted != of(c.Summary) {
+				t.Errorf("goal %q: %s is compared by %v: want %v", name, c.Summary.Algorithm, c.Predicted, of(c.Summary))
 			}
-			if c.Outline.Passes > 4*(1+1e-9) {
-				t.Errorf("at most 4 passes: %s takes %v", c.Outline.Algorithm, c.Outline.Passes)
+			if c.Summary.Passes > 4*(1+1e-9) {
+				t.Errorf("at most 4 passes: %s takes %v", c.Summary.Algorithm, c.Summary.Passes)
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
+	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
 // Planned is what will run, before any record has been asked about.
@@ -20,26 +22,26 @@ type Planned struct {
 	Budget  account.Budget
 	// Filter says which rows are records; the zero Filter for all of them.
 	Filter  certificate.Filter
-	Outline optimize.Outline
+	Summary optimize.Summary
 	// LowerBound is the scale below which no private algorithm can promise to
-	// come on every such problem (optimize.LowerBound).
+	// come on every such problem (optimize.Problem.LowerBound).
 	LowerBound float64
 	// Candidates are all algorithms that auto compared, the chosen one first;
 	// nil when the configuration names its algorithm.
-	Candidates []optimize.Candidate
+	Candidates []choose.Candidate
 	// Plan is what will run.
 	Plan optimize.Plan
-	// Goal is what auto compared them by, and Why says why it chose the first.
-	Goal optimize.Goal
-	Why  string
+	// Criterion is what auto compared them by, and Why says why it chose the first.
+	Criterion choose.Criterion
+	Why       string
 }
 
 // Ranked returns the candidates, or the named algorithm's plan alone.
-func (p Planned) Ranked() []optimize.Candidate {
+func (p Planned) Ranked() []choose.Candidate {
 	if p.Candidates != nil {
 		return p.Candidates
 	}
-	return []optimize.Candidate{{Plan: p.Plan, Outline: p.Outline, Predicted: p.Outline.Predicted}}
+	return []choose.Candidate{{Plan: p.Plan, Summary: p.Summary, Predicted: p.Summary.Predicted}}
 }
 
 // Plan settles what Fit would run, without asking anything about records. The
@@ -62,64 +64,58 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 			return Planned{}, fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
 		}
 	}
-	_, planned, _, err := c.settle(budget, float64(n))
+	_, planned, _, err := c.settle(ctx, budget, float64(n))
 	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
 		return planned, err
 	}
 	// The list also holds what Fit need not plan, since it would not choose it.
-	problem, _, err := c.Problem()
+	problem, _, err := c.Problem(budget, float64(n))
 	if err != nil {
 		return Planned{}, err
 	}
-	goal := planned.Goal
-	goal.Budget = budget
-	planned.Candidates, err = optimize.Auto(problem, c.size(budget, float64(n)), goal)
+	a, err := c.Train.settle()
+	if err != nil {
+		return Planned{}, err
+	}
+	auto := a.(choose.Auto)
+	auto.WithoutSamples = false
+	planned.Candidates, err = auto.Candidates(ctx, problem)
 	return planned, err
 }
 
-// size is what plans may know of the table.
-func (c *Config) size(b account.Budget, records float64) optimize.Size {
-	s := optimize.Size{Records: records, Mu: b.Mu() * math.Sqrt(1-c.Train.Measure), Neighbours: 2}
-	if b.Relation() == account.AddOrRemove {
-		s.Neighbours = 1
-	}
-	return s
-}
-
 // settle makes the plan for a public number of records.
-func (c *Config) settle(budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
-	problem, l, err := c.Problem()
+func (c *Config) settle(ctx context.Context, budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
+	problem, l, err := c.Problem(budget, records)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
-	if m := c.Train.Measure; !(m >= 0 && m < 1) {
-		return nil, Planned{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
-	}
-	if c.Train.Inner == optimize.PhasedSGD.String() {
+	if inner := c.Train.Settings["inner"]; inner == recursive.PhasedSGD.String() {
 		if err := curator.TakesStable(l); err != nil {
-			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", c.Train.Inner, err)
+			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", inner, err)
 		}
 	}
-	plan, candidates, err := c.Train.Plan(problem, c.size(budget, records), budget)
+	plan, candidates, err := c.Train.Plan(ctx, problem)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
-	o := plan.Outline()
+	o := plan.Summary()
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
 		}
 	}
 	planned := Planned{
-		LowerBound: optimize.LowerBound(problem, records, budget.Epsilon(), budget.Delta()),
-		Records:    records, Dim: problem.Dim, Budget: budget, Outline: o, Candidates: candidates, Plan: plan,
+		LowerBound: problem.LowerBound(),
+		Records:    records, Dim: problem.Dim(), Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
 		Filter: certificate.Filter(c.Schema.Filter()),
 	}
 	if candidates != nil {
-		if planned.Goal, err = c.Train.goal(budget); err != nil {
+		a, err := c.Train.settle()
+		if err != nil {
 			return nil, Planned{}, nil, err
 		}
-		planned.Why = optimize.Why(candidates, planned.Goal)
+		auto := a.(choose.Auto)
+		planned.Criterion, planned.Why = auto.Goal, auto.Why(candidates)
 	}
 	return plan, planned, l, nil
 }

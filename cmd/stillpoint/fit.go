@@ -88,7 +88,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	fmt.Fprint(c.out, summary(context.WithoutCancel(ctx), config, fitted))
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
-			fitted.Result.Steps, fitted.Outline.Steps, err)
+			fitted.Result.Steps, fitted.Summary.Steps, err)
 	}
 	return err
 }

@@ -15,12 +15,12 @@ import (
 // simulate runs what was planned on generated rows. Where the configuration
 // names its algorithm that is the only candidate.
 func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io.Writer) ([]experiment.Checked, error) {
-	problem, l, err := c.Problem()
+	problem, l, err := c.Problem(p.Budget, p.Records)
 	if err != nil {
 		return nil, err
 	}
 	check := experiment.Check{
-		Problem: problem, Loss: l, Records: p.Records, Budget: p.Budget, Success: p.Goal.Success, Workers: runtime.GOMAXPROCS(0),
+		Problem: problem, Loss: l, Records: p.Records, Budget: p.Budget, Criterion: p.Criterion, Workers: runtime.GOMAXPROCS(0),
 	}
 	return check.Run(ctx, p.Ranked(), func(done int) {
 		fmt.Fprintf(progress, "simulated %d of %d\n", done, len(p.Ranked()))
@@ -46,8 +46,8 @@ func comparison(p train.Planned, tried []experiment.Checked) string {
 		if i == 0 {
 			name = "simulated"
 		}
-		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs), predicted %.3g\n", name, p.Ranked()[i].Outline.Algorithm,
-			p.Goal.Success.Describe(), reached[i], slices.Min(t.Reached), slices.Max(t.Reached), len(t.Reached), t.Predicted)
+		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs), predicted %.3g\n", name, p.Ranked()[i].Summary.Algorithm,
+			p.Criterion.Describe(), reached[i], slices.Min(t.Reached), slices.Max(t.Reached), len(t.Reached), t.Predicted)
 	}
 	if len(tried) == 1 {
 		return b.String()

@@ -17,7 +17,7 @@ import (
 
 // outline describes a plan.
 func outline(p train.Planned) string {
-	o := p.Outline
+	o := p.Summary
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
@@ -43,11 +43,11 @@ func outline(p train.Planned) string {
 			name = "considered"
 		}
 		floors := ""
-		if c.Predicted == c.Outline.Predicted {
-			floors = fmt.Sprintf(", %.2f times the floor", c.Predicted/c.Outline.Floor)
+		if c.Predicted == c.Summary.Predicted {
+			floors = fmt.Sprintf(", %.2f times the floor", c.Predicted/c.Summary.Floor)
 		}
-		line(name, "%-14s %4d steps, %5.4g passes, %s %.3g%s", c.Outline.Algorithm, c.Outline.Steps, c.Outline.Passes,
-			p.Goal.Success.Describe(), c.Predicted, floors)
+		line(name, "%-14s %4d steps, %5.4g passes, %s %.3g%s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes,
+			p.Criterion.Describe(), c.Predicted, floors)
 	}
 	if o.Effective < 30 {
 		line("warning", "N is below 30: at this budget the table is too small for a useful model")
@@ -58,7 +58,7 @@ func outline(p train.Planned) string {
 func planJSON(p train.Planned, tried []experiment.Checked) any {
 	var considered []any
 	for _, c := range p.Candidates {
-		considered = append(considered, c.Outline)
+		considered = append(considered, c.Summary)
 	}
 	var filter *certificate.Filter
 	if p.Filter != (certificate.Filter{}) {
@@ -83,7 +83,7 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Why        string `json:"why,omitempty"`
 		// Simulated are the medians that the considered reached on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Filter.Neighbour(p.Budget.Relation()), filter, p.Outline, p.LowerBound, considered, p.Why, medians(tried)}
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Filter.Neighbour(p.Budget.Relation()), filter, p.Summary, p.LowerBound, considered, p.Why, medians(tried)}
 }
 
 // summary says what a fit released and what it cost.
@@ -93,7 +93,7 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
 	}
 	if !f.Result.Complete {
-		line("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Outline.Steps)
+		line("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Summary.Steps)
 	}
 	line("model", "%s", printable.Text(f.ModelPath))
 	line("certificate", "%s", printable.Text(f.CertificatePath))

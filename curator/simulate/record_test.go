@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-var _ optimize.SampledOracle = (*simulate.Recording)(nil)
+var _ optimize.Oracle = (*simulate.Recording)(nil)
 
 func recordingConfig(t *testing.T) simulate.Config {
 	rows, targets := table(30, 3)

@@ -14,6 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -278,7 +279,7 @@ func TestOptimizersRunTheSame(t *testing.T) {
 		config := p.Config(b, 100, 0)
 		config.Noiseless = true
 		oracle := optimizetest.New(config)
-		plan, err := optimize.STORM{Steps: 60}.Plan(p.Public, oracle.Size())
+		plan, err := firstorder.STORM{Steps: 60}.Plan(context.Background(), oracle.Problem(p.Public))
 		if err != nil {
 			t.Fatal(err)
 		}

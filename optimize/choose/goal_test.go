@@ -1,0 +1,108 @@
+package choose_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
+)
+
+// goals are a convex and a nonconvex problem with a size and a budget.
+func goals(t *testing.T) (convex, bent optimize.Problem, s size, b account.Budget) {
+	t.Helper()
+	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	convex = optimize.Problem{Shape: optimize.Vector(30), RankOne: true, Constants: loss.Logistic().Constants()}
+	bent = convex
+	bent.Constants = loss.Tanh().Constants()
+	return convex, bent, size{Records: 20_000, Mu: b.Mu()}, b
+}
+
+// TestGoalLimitsPasses: no candidate takes more passes than allowed, whole
+// methods are not lost for it but planned with fewer steps, and a limit that
+// binds nobody changes no plan.
+func TestGoalLimitsPasses(t *testing.T) {
+	p, _, s, b := goals(t)
+	names := func(g choose.Auto, b ...account.Budget) (list []string) {
+		all, err := g.Candidates(ctx, with(p, s, b...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range outlines(all) {
+			if g.Passes > 0 && o.Passes > g.Passes*(1+1e-9) {
+				t.Errorf("at most %v passes: %s takes %v", g.Passes, o.Algorithm, o.Passes)
+			}
+			list = append(list, o.Algorithm)
+		}
+		return list
+	}
+	for _, passes := range []float64{1, 3, 10} {
+		got := names(choose.Auto{Passes: passes}, b)
+		for _, want := range []string{"gd", "spiderboost", "storm", "dp-sgd", "one-pass-sgd", "one-pass-storm", "tree-spider"} {
+			if !slices.Contains(got, want) {
+				t.Errorf("at most %v passes: %s is not among %v", passes, want, got)
+			}
+		}
+	}
+	if free, loose := names(choose.Auto{}), names(choose.Auto{Passes: 1e9}); !slices.Equal(free, loose) {
+		t.Errorf("without a limit %v, with one beyond reach %v", free, loose)
+	}
+	for _, passes := range []float64{-1, .5, math.NaN(), math.Inf(1)} {
+		if _, err := (choose.Auto{Passes: passes}).Candidates(ctx, with(p, s)); err == nil || !strings.Contains(err.Error(), "optimize: passes = ") {
+			t.Errorf("passes = %v: %v", passes, err)
+		}
+	}
+}
+
+// TestGoalComparesWhatItNames: candidates are predicted by the notion of success
+// that was asked for.
+func TestGoalComparesWhatItNames(t *testing.T) {
+	p, bent, s, _ := goals(t)
+	for success, of := range map[choose.Criterion]func(optimize.Summary) float64{
+		choose.Gradient:   func(o optimize.Summary) float64 { return o.Predicted },
+		choose.Population: func(o optimize.Summary) float64 { return o.Population },
+		choose.ExcessRisk: func(o optimize.Summary) float64 { return o.Excess },
+	} {
+		list, err := choose.Auto{Goal: success}.Candidates(ctx, with(p, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			if want := of(c.Summary); c.Predicted != want || want != of(c.Plan.Summary()) {
+				t.Errorf("%v: %s is compared by %v: want %v", success, c.Summary.Algorithm, c.Predicted, want)
+			}
+		}
+		if o := list[0].Summary; o.Predicted == o.Population || o.Predicted == o.Excess || o.Population == o.Excess {
+			t.Errorf("%+v: the notions are not told apart", o)
+		}
+	}
+	if _, err := (choose.Auto{Goal: choose.ExcessRisk}).Candidates(ctx, with(bent, s)); err == nil || !strings.Contains(err.Error(), "goal = excess-risk: is for convex losses") {
+		t.Errorf("excess risk of a nonconvex loss: %v", err)
+	}
+	if _, err := (choose.Auto{Goal: 3}).Candidates(ctx, with(p, s)); err == nil || !strings.Contains(err.Error(), "goal = criterion(3)") {
+		t.Errorf("unknown goal: %v", err)
+	}
+}
+
+// TestSamplingIsLastWithoutALimit: sampling saves passes, not privacy.
+func TestSamplingIsLastWithoutALimit(t *testing.T) {
+	_, bent, s, b := goals(t)
+	list, err := choose.Auto{}.Candidates(ctx, with(bent, s, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, before := list[len(list)-1], list[len(list)-2]
+	if last.Summary.Algorithm != "dp-sgd" {
+		t.Errorf("the last is %s: want dp-sgd", last.Summary.Algorithm)
+	}
+	if !(last.Predicted < before.Predicted) {
+		t.Errorf("dp-sgd is predicted %v after %v: it would be last by its prediction", last.Predicted, before.Predicted)
+	}
+}

@@ -1,0 +1,82 @@
+package firstorder
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Adam configures DP-Adam: Adam's steps (Kingma and Ba 2015, Algorithm 1: beta1
+// .9, beta2 .999) on the noisy gradients of DP-SGD, whose guarantee it shares.
+//
+// Its forecast is that of SGD's steps.
+//
+// The zero Adam samples a tenth of the records, for as many steps as GD's rule.
+type Adam struct {
+	// Rate is the step size alpha. Zero means .05.
+	Rate float64 `yaml:"rate"`
+	// Sampling is the probability of joining a batch. Zero means .1.
+	Sampling float64 `yaml:"sampling"`
+	// Steps is T. Zero: as many as GD's rule.
+	Steps int `yaml:"steps"`
+	// Output is the rule that picks the result; zero means TailAverage.
+	Output optimize.Output `yaml:"output"`
+}
+
+// Plan settles Adam for a problem as SGD's does.
+func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Rate == 0 {
+		c.Rate = .05
+	}
+	if !optimize.Positive(c.Rate) {
+		return nil, fmt.Errorf("optimize: dp-adam: rate = %v: must be finite and > 0", c.Rate)
+	}
+	sgd := SGD{Sampling: c.Sampling, Steps: c.Steps, Output: c.Output}
+	if sgd.Steps == 0 {
+		sgd.Steps = sgd.StepRule(p)
+	}
+	return sgd.settle(ctx, p, &sampled{adam: true, rate: c.Rate}, optimize.Summary{
+		Algorithm: "dp-adam",
+		Citation:  "Adam (Kingma and Ba 2015) on the gradients of DP-SGD",
+		StepSize:  c.Rate,
+	})
+}
+
+const beta1, beta2, small = .9, .999, 1e-8
+
+// mostDirection bounds a coordinate of Adam's direction, m/sqrt(v) with the bias
+// corrections: by Cauchy and Schwarz its square is at most sum_i a_i^2/b_i for the
+// weights a_i, b_i that the averages give gradient i, which is
+//
+//	(1-beta1)^2/(1-beta2) (1-beta2^t)/(1-beta1^t)^2 sum_{k<t} (beta1^2/beta2)^k,
+//
+// 1 for t = 1 and at most 52.9 ever after.
+var mostDirection = math.Sqrt((1 - beta1) * (1 - beta1) / (1 - beta2) / (1 - beta1*beta1/beta2))
+
+// moments keeps the moving averages of Kingma and Ba 2015, Algorithm 1.
+type moments struct {
+	m, v []float64
+	t    int
+}
+
+func newMoments(dim int) *moments { return &moments{m: make([]float64, dim), v: make([]float64, dim)} }
+
+// direction returns the bias-corrected step direction for a gradient.
+func (a *moments) direction(g []float64) []float64 {
+	a.t++
+	out := slices.Clone(g)
+	for j, x := range g {
+		a.m[j] = beta1*a.m[j] + (1-beta1)*x
+		a.v[j] = beta2*a.v[j] + (1-beta2)*x*x
+		m := a.m[j] / (1 - math.Pow(beta1, float64(a.t)))
+		v := a.v[j] / (1 - math.Pow(beta2, float64(a.t)))
+		out[j] = m / (math.Sqrt(v) + small)
+	}
+	return out
+}

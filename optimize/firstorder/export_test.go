@@ -1,0 +1,19 @@
+package firstorder
+
+import "github.com/stillpoint-dp/stillpoint/optimize"
+
+// What tests outside the package look at.
+
+func GDCharges(p optimize.Plan) []float64 { return p.(*gdPlan).charges }
+
+func SpiderBoostCharges(p optimize.Plan) (anchor, difference float64) {
+	b := p.(*spiderBoostPlan)
+	return b.anchor, b.difference
+}
+
+func Period(p optimize.Plan) int { return p.(*spiderBoostPlan).period }
+
+func STORMCharges(p optimize.Plan) (first, rest float64) {
+	s := p.(*stormPlan)
+	return s.first, s.rest
+}

@@ -1,0 +1,126 @@
+package firstorder
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// GD configures noisy gradient descent: full-batch gradient descent on noisy
+// means of clipped gradients (Bassily, Smith and Thakurta 2014, with Gaussian
+// noise and exact Gaussian-DP composition).
+//
+//	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f(w_t; x_i), L0) + noise_t + grad reg(w_t)))
+//
+// Guarantee: mu-GDP whatever the constants. Accuracy: for an L1-smooth loss and
+// eta <= 1/L1 the average squared gradient norm over T steps is at most
+// 2 F0/(eta T) plus the noise's variance times L1 eta.
+//
+// Deviations from the textbook, all measured to help and none touching privacy:
+//   - step t of T is charged in proportion to t, so the tail is the least noisy;
+//   - the output is the average of the iterates t >= T/2 weighted by their charges;
+//   - on generalised linear models eta = 4/L1, because rows of norm at most 1
+//     rarely bring the curvature near its bound.
+//
+// The zero GD is the default rule. A field that is set overrides it.
+type GD struct {
+	// Steps is T. Zero: Multiplier * G0 N/(2 L0 h) rounded up, at most 1000,
+	// with G0 = sqrt(2 L1 F0).
+	Steps int `yaml:"steps"`
+	// Multiplier stretches the default T. Zero means 4, which suits tables; 1
+	// is enough on well-conditioned synthetic problems.
+	Multiplier float64 `yaml:"multiplier"`
+	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
+	StepScale float64 `yaml:"step_scale"`
+	// ConstantCharges divides the budget evenly instead of in proportion to t.
+	ConstantCharges bool `yaml:"constant_charges"`
+	// Output is the rule that picks the result; zero means TailAverage.
+	Output optimize.Output `yaml:"output"`
+}
+
+// gdPlan is a settled GD.
+type gdPlan struct {
+	optimize.Settled
+	charges []float64
+}
+
+// Plan settles GD for a problem.
+func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	h, multiplier := c.StepScale, c.Multiplier
+	if h == 0 {
+		h = p.StepScale()
+	}
+	if multiplier == 0 {
+		multiplier = 4
+	}
+	if err := optimize.CheckSteps("gd", c.Steps); err != nil {
+		return nil, err
+	}
+	switch {
+	case !optimize.Positive(h):
+		return nil, fmt.Errorf("optimize: gd: step scale = %v: must be finite and > 0", h)
+	case !optimize.Positive(multiplier):
+		return nil, fmt.Errorf("optimize: gd: multiplier = %v: must be finite and > 0", multiplier)
+	}
+	steps := c.Steps
+	if steps == 0 {
+		steps = gradientSteps(p, multiplier, h)
+	}
+	plan := &gdPlan{charges: make([]float64, steps)}
+	words := "step t in proportion to t"
+	for t := 1; t <= steps; t++ {
+		plan.charges[t-1] = p.Charge() * 2 * float64(t) / (float64(steps) * float64(steps+1))
+		if c.ConstantCharges {
+			plan.charges[t-1] = p.Charge() / float64(steps)
+			words = "every step alike"
+		}
+	}
+	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
+	var err error
+	plan.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: "gd",
+			Citation:  "noisy gradient descent (Bassily, Smith and Thakurta 2014)",
+			Steps:     steps,
+			StepSize:  p.StepSize(h),
+			Charges:   words,
+			Passes:    float64(steps),
+		},
+		Law: optimize.Law{Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
+			return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
+		}},
+		Output: c.Output.Or(optimize.TailAverage),
+	})
+	if err != nil {
+		return nil, err
+	}
+	plan.Expect(forecast.Of(p, plan.Law()))
+	return plan, nil
+}
+
+// gradientSteps is the rule for the number of steps of methods that ask for
+// gradients: a multiple of G0 N/(2 L0 h), at most 1000.
+func gradientSteps(p optimize.Problem, multiplier, h float64) int {
+	return optimize.StepCount(multiplier * p.InitialGradient() * p.Effective() / (2 * p.Constants.Lipschitz * h))
+}
+
+// Run carries the plan out.
+func (g *gdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	l0 := g.Problem().Constants.Lipschitz
+	run := g.Begin(ctx, o, observe)
+	return run.Steps(func(t int) error {
+		answer, err := run.Ask(g.charges[t], query.GradientAt(run.All(), run.W, l0))
+		if err != nil {
+			return err
+		}
+		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.charges[t]})
+		return nil
+	})
+}

@@ -1,0 +1,147 @@
+package firstorder_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+)
+
+// visited returns the iterates asked about, with what was offered for each.
+func visited(o *optimizetest.Oracle) (points [][]float64, charges []float64) {
+	for _, a := range o.Asked {
+		points = append(points, a.Question.Terms()[0].Point())
+		charges = append(charges, a.Question.Charge())
+	}
+	return points, charges
+}
+
+// TestOutputRules: the result against what each rule says of the recorded
+// points. The gradient estimates come from the observer, which sees them as the
+// rule does. Fails if the tail starts a step late, weights are not the charges,
+// Smallest keeps the largest or the last, Random counts from 1, or Last is the
+// last point asked about.
+func TestOutputRules(t *testing.T) {
+	for _, p := range optimizetest.Problems() {
+		for _, T := range []int{1, 2, 7, 20} {
+			for rule := optimize.TailAverage; rule <= optimize.Random; rule++ {
+				for _, m := range methods(settings{steps: T, scale: 1, output: rule}) {
+					name := fmt.Sprintf("%s, %s, %v of %d", p.Name, m.name, rule, T)
+					o := optimizetest.New(p.Config(budget(t), 200, uint64(T)))
+					plan, err := m.plan(p.Public, o.Size())
+					if err != nil {
+						t.Fatal(err)
+					}
+					var norms []float64
+					r, err := plan.Run(context.Background(), o, func(s optimize.Step) { norms = append(norms, s.GradientNorm) })
+					if err != nil {
+						t.Fatal(err)
+					}
+					points, charges := visited(o)
+					var want []float64
+					switch rule {
+					case optimize.TailAverage:
+						want = make([]float64, p.Public.Dim())
+						var sum float64
+						for k := range T {
+							if 2*(k+1) >= T {
+								want, sum = add(want, charges[k], points[k]), sum+charges[k]
+							}
+						}
+						want = add(make([]float64, len(want)), 1/sum, want)
+					case optimize.Smallest:
+						best := 0
+						for k, n := range norms {
+							if n < norms[best] {
+								best = k
+							}
+						}
+						want = points[best]
+					case optimize.Random:
+						var pick, of int
+						if _, err := fmt.Sscanf(r.Output, "random: iterate %d of %d,", &pick, &of); err != nil || of != T || pick < 1 || pick > T {
+							t.Fatalf("%s: output %q", name, r.Output)
+						}
+						want = points[pick-1]
+					case optimize.Last:
+						// As many steps and one more question lead there.
+						longer := lastPoint(t, p, m.name, T, plan)
+						want = longer
+					}
+					if !same(r.W, want) || !r.Complete || r.Steps != T {
+						t.Errorf("%s: %+v: want %v", name, r, want)
+					}
+					if rule != optimize.Random && r.Output != rule.String() || plan.Summary().Output != r.Output {
+						t.Errorf("%s: output %q, planned %q", name, r.Output, plan.Summary().Output)
+					}
+				}
+			}
+		}
+	}
+}
+
+// lastPoint is where the last answer of a run leads: the plan is run again with
+// the same coins, and the final descent taken here from the norm-free estimate.
+func lastPoint(t *testing.T, p optimizetest.Problem, name string, T int, plan optimize.Plan) []float64 {
+	t.Helper()
+	o := optimizetest.New(p.Config(budget(t), 200, uint64(T)))
+	run(t, plan, o)
+	var estimate []float64
+	for k, a := range o.Asked {
+		terms := a.Question.Terms()
+		switch {
+		case k == 0 || name == "gd" || a.Question.Name() == "gradient" && terms[0].Weight() == 1:
+			estimate = a.Answer.Mean
+		case name == "spiderboost":
+			estimate = add(estimate, 1, a.Answer.Mean)
+		default:
+			keep := terms[len(terms)-1].Weight() // 1 - K, of the difference
+			if terms[len(terms)-1].Kind().String() == "gradient" {
+				keep = 1 - keep
+			}
+			estimate = add(a.Answer.Mean, keep, estimate)
+		}
+	}
+	last := o.Asked[T-1].Question.Terms()[0].Point()
+	return descend(p.Public, last, estimate, plan.Summary().StepSize)
+}
+
+// TestRandomIsUniform: 4000 plans pick each of 4 iterates between 800 and 1200
+// times, but for 2 cases in 1e8 (Hoeffding: 4 * 2 exp(-2 * 200^2/4000)).
+func TestRandomIsUniform(t *testing.T) {
+	p := optimizetest.Problems()[0]
+	counts := map[string]int{}
+	for range 4000 {
+		plan, err := firstorder.GD{Steps: 4, Output: optimize.Random}.Plan(ctx, with(p.Public, size{Records: 100, Mu: 1}))
+		counts[resolve(t, plan, err).Summary().Output]++
+	}
+	for output, n := range counts {
+		if n < 800 || n > 1200 {
+			t.Errorf("%s: %d times of 4000", output, n)
+		}
+	}
+	if len(counts) != 4 {
+		t.Errorf("picks: %v", counts)
+	}
+}
+
+func TestParseOutput(t *testing.T) {
+	for rule := optimize.TailAverage; rule <= optimize.Random; rule++ {
+		if got, err := optimize.ParseOutput(rule.String()); got != rule || err != nil {
+			t.Errorf("%v: parsed as %v, %v", rule, got, err)
+		}
+	}
+	if got, err := optimize.ParseOutput(""); got != optimize.RuleOutput || got.Or(optimize.Last) != optimize.Last || got.Or(optimize.Smallest) != optimize.Smallest || err != nil {
+		t.Errorf("empty: %v, %v", got, err)
+	}
+	if _, err := optimize.ParseOutput("best"); err == nil || !strings.Contains(err.Error(), `"best": must be one of`) {
+		t.Errorf("best: %v", err)
+	}
+	if s := optimize.Output(9).String(); s != "output(9)" {
+		t.Errorf("unknown: %s", s)
+	}
+}

@@ -1,0 +1,108 @@
+package firstorder
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+func (c SpiderBoost) check() error {
+	switch {
+	case c.Steps < 1 || c.Steps > optimize.MostSteps:
+		return fmt.Errorf("optimize: spiderboost: steps = %d: must be between 0 (the rule's number) and %d", c.Steps, optimize.MostSteps)
+	case c.Period < 1:
+		return fmt.Errorf("optimize: spiderboost: period = %d: must be >= 1, or 0 for the rule's", c.Period)
+	case !(c.AnchorShare > 0 && c.AnchorShare < 1):
+		return fmt.Errorf("optimize: spiderboost: anchor share = %v: must be > 0 and < 1, or 0 for the rule's", c.AnchorShare)
+	case !optimize.Positive(c.StepScale):
+		return fmt.Errorf("optimize: spiderboost: step scale = %v: must be finite and > 0", c.StepScale)
+	}
+	for _, x := range []struct {
+		name  string
+		share float64
+	}{{"anchor", c.AnchorBatch}, {"difference", c.DifferenceBatch}} {
+		if c.sampled() && !(x.share > 0 && x.share <= 1) {
+			return fmt.Errorf("optimize: spiderboost: %s batch = %v of the records: must be > 0 and <= 1", x.name, x.share)
+		}
+	}
+	return nil
+}
+
+func (c SpiderBoost) sampled() bool { return c.AnchorBatch != 0 || c.DifferenceBatch != 0 }
+
+// settle fills in the rules' values.
+func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
+	n := p.Effective()
+	if c.Theorem {
+		a := 2 / n
+		if c.StepScale == 0 {
+			c.StepScale = .5
+		}
+		if c.Steps == 0 {
+			t := math.Pow(math.Sqrt(p.Constants.Range*p.Smoothness())/(p.Constants.Lipschitz*a*a), 2./3)
+			c.Steps = int(min(max(t, 1/a, 1), optimize.MostSteps))
+		}
+		if c.Period == 0 {
+			c.Period = int(min(max(1/(float64(c.Steps)*a*a), 1), float64(c.Steps)))
+		}
+		if c.AnchorShare == 0 {
+			c.AnchorShare = .5
+		}
+		c.Output = c.Output.Or(optimize.Random)
+		return c
+	}
+	if c.StepScale == 0 {
+		c.StepScale = p.StepScale()
+	}
+	if c.Steps == 0 {
+		c.Steps = varianceReducedSteps(p, c.StepScale)
+	}
+	if c.Period == 0 {
+		t := float64(c.Steps)
+		c.Period = int(max(min(.02*n*n/(c.StepScale*c.StepScale*t), t/8), 1))
+	}
+	if c.AnchorShare == 0 {
+		c.AnchorShare = .8
+	}
+	c.Output = c.Output.Or(optimize.TailAverage)
+	return c
+}
+
+// varianceReducedSteps is the rule for the number of steps of the methods that
+// estimate by differences: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000.
+func varianceReducedSteps(p optimize.Problem, h float64) int {
+	return optimize.StepCount(.1 * math.Pow(p.InitialGradient()/p.Constants.Lipschitz, 2./3) * math.Pow(p.Effective(), 4./3) / h)
+}
+
+// schedule composes the releases on Poisson samples, and has the plan's charges be
+// those that all records would have the same noise for.
+func (c SpiderBoost) schedule(ctx context.Context, p optimize.Problem, plan *spiderBoostPlan) (*account.Schedule, error) {
+	// Noise z C/(q n) a step is that of a charge of (2 q/z)^2.
+	root := func(charge float64) float64 { return math.Sqrt(max(charge, math.SmallestNonzeroFloat64)) }
+	anchor := account.SampledSteps{NoiseMultiplier: c.AnchorBatch / root(plan.anchor), Sampling: c.AnchorBatch, Count: 1}
+	var steps []account.SampledSteps
+	for t := 0; t < c.Steps; t += c.Period {
+		steps = append(steps, anchor)
+		if n := min(c.Period, c.Steps-t) - 1; n > 0 {
+			steps = append(steps, account.SampledSteps{
+				NoiseMultiplier: c.DifferenceBatch / root(plan.difference), Sampling: c.DifferenceBatch, Count: n,
+			})
+		}
+	}
+	schedule, err := account.CalibrateSchedule(ctx, p.Budget, 0, steps...)
+	if err != nil {
+		return nil, err
+	}
+	equivalent := func(i int) float64 {
+		z, q := schedule.Step(i)
+		return p.Neighbours() * q / z * p.Neighbours() * q / z
+	}
+	plan.anchor = equivalent(0)
+	if c.Period > 1 && c.Steps > 1 {
+		plan.difference = equivalent(1)
+	}
+	return schedule, nil
+}

@@ -1,0 +1,75 @@
+package forecast_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+)
+
+// TestExcessPredictionIsExact: on the quadratic that predictions assume the mean
+// excess risk of gd is what it predicts, up to the deviation of as many runs.
+func TestExcessPredictionIsExact(t *testing.T) {
+	const runs = 1000
+	for _, c := range []struct {
+		gd firstorder.GD
+		f0 float64
+	}{
+		{firstorder.GD{Steps: 12}, 400}, // mostly the start's
+		{firstorder.GD{Steps: 16}, .7},  // mostly noise
+		{firstorder.GD{Steps: 16, Output: optimize.Last}, .7},
+	} {
+		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
+		p.Constants.Range = c.f0
+		p.Constants.Lipschitz = 20 // so that nothing is clipped
+		family := optimizetest.AssumedQuadratic(p, 0)
+		p.Start = family.Start
+		var plan optimize.Plan
+		var mean float64
+		for seed := range uint64(runs) {
+			o := optimizetest.New(family.Config(budget(t), 500, seed))
+			if plan == nil {
+				var err error
+				if plan, err = c.gd.Plan(ctx, with(p, o.Size())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for j, w := range run(t, plan, o).W {
+				mean += family.Eigenvalues[j] * w * w / 2 / runs
+			}
+		}
+		tolerance := deviation(runs)
+		if want := plan.Summary().Excess; math.Abs(mean/want-1) > tolerance {
+			t.Errorf("%+v: mean excess is %.3f of the predicted: want 1 +- %.3f", c.gd, mean/want, tolerance)
+		}
+	}
+}
+
+// TestPopulationIsFartherThanTheRecords: methods that ask about all records
+// follow their gradient, from which that of the distribution is L0/sqrt(n) away,
+// independently. Cohorts that are drawn afresh follow the distribution's.
+func TestPopulationIsFartherThanTheRecords(t *testing.T) {
+	p := optimizetest.Problems()[2].Public
+	p.Regularizer = nil
+	l0 := p.Constants.Lipschitz
+	for _, s := range []size{{Records: 100, Mu: .5}, {Records: 20_000, Mu: .5}} {
+		list, err := choose.Auto{}.Candidates(ctx, with(p, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			o := c.Summary
+			want := math.Sqrt(o.Predicted*o.Predicted + l0*l0/s.Records)
+			switch o.Algorithm {
+			case "one-pass-sgd", "one-pass-storm", "tree-spider":
+				want = o.Predicted
+			}
+			if math.Abs(o.Population/want-1) > 1e-12 {
+				t.Errorf("%v records: %s: the population's gradient is predicted to be %v beside %v: want %v", s.Records, o.Algorithm, o.Population, o.Predicted, want)
+			}
+		}
+	}
+}

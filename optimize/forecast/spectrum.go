@@ -1,0 +1,75 @@
+package forecast
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Direction is an eigenvector of an assumed Hessian, or a group of alike ones.
+type Direction struct {
+	Eigenvalue float64
+	// Share is the group's share of the dimensions.
+	Share float64
+	// Gradient is the length of the initial gradient along the group.
+	Gradient float64
+}
+
+// Assumed returns what predictions take the Hessian and the start to be.
+//
+// A rank-one loss with rows of norm at most 1 has a Hessian of trace at most
+// L1. Predictions take half of it, spread over eigenvalues proportional to
+// 1/j, j = 1..d, as the covariances of real tables fall off, and a start whose
+// distance from the minimum grows with the eigenvalue's fourth root, between
+// not at all and as signal does with variance. Of other losses only the bound is
+// known: every eigenvalue is L1. Either way the start has F(w_0) - F* = F0/2.
+//
+// Nothing but predictions rests on this.
+func Assumed(p optimize.Problem) []Direction {
+	f0 := p.Constants.Range / 2
+	l0, top := p.Constants.Lipschitz, p.DataSmoothness()
+	if !p.RankOne && 2*top*p.Constants.Range <= l0*l0 {
+		l := p.Smoothness()
+		return []Direction{{l, 1, math.Sqrt(2 * l * f0)}}
+	}
+	if p.RankOne {
+		var harmonic float64
+		for j := 1; j <= p.Dim(); j++ {
+			harmonic += 1 / float64(j)
+		}
+		top /= 2 * harmonic
+	}
+	// A regularizer adds the curvature it has everywhere, if any.
+	var regularizer float64
+	if p.Regularizer != nil {
+		regularizer = max(p.Regularizer.Convexity(), 0)
+	}
+	var list []Direction
+	// F0 is the sum over directions of eigenvalue * distance^2 / 2, with
+	// distance^2 = a * sqrt(eigenvalue).
+	var squares float64
+	for j := 1; j <= p.Dim(); {
+		next := max(j+1, min(int(1.1*float64(j)), p.Dim()+1)) // eigenvalues within 10%
+		middle := math.Sqrt(float64(j) * float64(next-1))
+		l := top/middle + regularizer
+		list = append(list, Direction{Eigenvalue: l, Share: float64(next-j) / float64(p.Dim())})
+		squares += l * math.Sqrt(l) * float64(next-j)
+		j = next
+	}
+	a := 2 * f0 / squares
+	for i := range list {
+		e := &list[i]
+		e.Gradient = e.Eigenvalue * math.Sqrt(a*math.Sqrt(e.Eigenvalue)*e.Share*float64(p.Dim()))
+	}
+	return list
+}
+
+// StartGradient is the length of the gradient that the start is assumed to
+// have.
+func StartGradient(p optimize.Problem) float64 {
+	var sum float64
+	for _, e := range Assumed(p) {
+		sum += e.Gradient * e.Gradient
+	}
+	return math.Sqrt(sum)
+}

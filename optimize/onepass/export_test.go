@@ -1,0 +1,31 @@
+package onepass
+
+import "github.com/stillpoint-dp/stillpoint/optimize"
+
+// DepthFirst is depthFirst as pairs of depth and right.
+func DepthFirst(depth int) func(func(int, bool) bool) {
+	return func(yield func(int, bool) bool) {
+		for v := range depthFirst(depth) {
+			if !yield(v.depth, v.right) {
+				return
+			}
+		}
+	}
+}
+
+func Sizes(p optimize.Plan) []float64 {
+	if s, ok := p.(*stormPlan); ok {
+		return s.sizes
+	}
+	return p.(*sgdPlan).sizes
+}
+
+func Tree(p optimize.Plan) (rounds, depth int, sizes []float64) {
+	t := p.(*treePlan)
+	return t.rounds, t.depth, t.sizes
+}
+
+func Steps(p optimize.Plan) (length, accuracy float64) {
+	t := p.(*treePlan)
+	return t.length, t.accuracy
+}

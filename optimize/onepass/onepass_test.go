@@ -1,0 +1,459 @@
+package onepass_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/onepass"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// everywhere runs f on every variant of the shared problems, each row many
+// times, under both relations.
+func everywhere(t *testing.T, copies int, f func(name string, p optimizetest.Problem, o func() *optimizetest.Oracle)) {
+	t.Helper()
+	for _, p := range variants(t) {
+		p = crowd(p, copies)
+		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+			c := p.Config(budgetOf(t, relation, 1), 1, 5)
+			c.Declared = float64(len(p.Rows))
+			f(p.Name+", "+relation.String(), p, func() *optimizetest.Oracle { return optimizetest.New(c) })
+		}
+	}
+}
+
+// usesEachRecordOnce fails unless every question is about a cohort of its own, of
+// the size wanted up to whole numbers, and is charged all of mu^2, and cohorts do
+// not sum to more than there is.
+func usesEachRecordOnce(t *testing.T, name string, o *optimizetest.Oracle, sizes []float64) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	var sum float64
+	for k, a := range o.Asked {
+		c := a.Question.Cohort()
+		if c.Everyone() || seen[c.ID()] {
+			t.Fatalf("%s: question %d: cohort %d has been asked about", name, k, c.ID())
+		}
+		seen[c.ID()] = true
+		sum += c.Size()
+		if k < len(sizes) && !close(c.Size(), sizes[k], 1e-9) {
+			t.Fatalf("%s: question %d: %v records: want %v", name, k, c.Size(), sizes[k])
+		}
+		withinBudget(t, o.Size().Mu, []float64{a.Question.Charge()})
+		withinBudget(t, o.Size().Mu, []float64{a.Answer.Charge})
+	}
+	if n := o.Size().Records; sum > n*(1+1e-9) {
+		t.Fatalf("%s: %v records asked about of %v", name, sum, n)
+	}
+}
+
+// paced is the rule for step sizes written out once more: the angle between
+// estimates, and the curvature along the last step.
+type paced struct {
+	eta   float64
+	least float64 // what the declared smoothness allows
+	last  []float64
+	turns int
+}
+
+func newPaced(p optimize.Problem, scale float64) paced {
+	eta := stepSize(p, scale)
+	return paced{eta: eta, least: math.Min(eta, 1/p.Smoothness())}
+}
+
+func (p *paced) step(g []float64) float64 {
+	if p.last != nil {
+		var product float64
+		for j := range g {
+			product += g[j] * p.last[j]
+		}
+		if math.Acos(product/length(g)/length(p.last)) > 2*math.Pi/3 {
+			// The step was -eta last, the gradient changed by g - last.
+			moved, changed := length(p.last)*length(p.last), product-length(p.last)*length(p.last)
+			if eta := 1 / (-changed / moved / p.eta); eta > p.least {
+				p.eta = eta
+			} else {
+				p.eta = p.least
+			}
+			p.turns++
+		}
+	}
+	p.last = g
+	return p.eta
+}
+
+func full(p optimize.Problem, w, g []float64) []float64 {
+	sum := add(g, 1, make([]float64, len(g)))
+	if p.Regularizer != nil {
+		p.Regularizer.AddGradient(sum, w)
+	}
+	return sum
+}
+
+// start is w_0 in the set.
+func start(p optimize.Problem) []float64 {
+	w := make([]float64, p.Dim())
+	copy(w, p.Start)
+	if p.Set != nil {
+		p.Set.Project(w)
+	}
+	return w
+}
+
+// TestOnePassSGDAsksAsItsPageSays: step t asks one gradient, at the iterate that
+// answers lead to, of a cohort of its own with the whole budget; the result is the
+// size-weighted mean of the points that steps t >= T/2 reach. Fails if a record is
+// asked about twice, the budget is divided, the average is of other points, or a
+// step that overshoots does not shorten those after it.
+func TestOnePassSGDAsksAsItsPageSays(t *testing.T) {
+	const T = 9
+	turns := 0
+	everywhere(t, 40, func(name string, p optimizetest.Problem, open func() *optimizetest.Oracle) {
+		for _, c := range []onepass.SGD{{StepScale: .5}, {StepScale: 40}, {StepScale: .5, EqualCohorts: true}} {
+			o := open()
+			c.Steps = T
+			plan, err := c.Plan(ctx, with(p.Public, o.Size()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := run(t, plan, o)
+			usesEachRecordOnce(t, name, o, onepass.Sizes(plan))
+			w, pace := start(p.Public), newPaced(p.Public, c.StepScale)
+			mean, weight := make([]float64, len(w)), 0.
+			for k, a := range o.Asked {
+				term := a.Question.Terms()[0]
+				if len(a.Question.Terms()) != 1 || term.Kind() != query.Gradient || term.Weight() != 1 || !same(term.Point(), w) ||
+					term.Ball() != (query.Ball{Radius: p.Public.Constants.Lipschitz}) {
+					t.Fatalf("%s: question %d: %s: want a gradient at %v", name, k, a.Question.Name(), w)
+				}
+				w = descend(p.Public, w, a.Answer.Mean, pace.step(full(p.Public, w, a.Answer.Mean)))
+				if 2*(k+1) >= T {
+					mean = add(mean, a.Question.Cohort().Size(), w)
+					weight += a.Question.Cohort().Size()
+				}
+			}
+			if len(o.Asked) != T || !same(result.W, add(make([]float64, len(w)), 1/weight, mean)) || !result.Complete || result.Steps != T {
+				t.Errorf("%s: %d questions, %+v: want %d, %v", name, len(o.Asked), result, T, add(make([]float64, len(w)), 1/weight, mean))
+			}
+			turns += pace.turns
+		}
+	})
+	if turns == 0 {
+		t.Error("no step overshot")
+	}
+}
+
+// TestOnePassSTORMAsksAsItsPageSays: question t mixes the cohort's gradient and
+// difference with the K that is best for (1-K)^2 P + (K L0 + (1-K) R)^2 v,
+// v = d (neighbours/b)^2/mu^2 + 1/b; the estimate is (1-K) times the last plus the
+// answer. Fails if v leaves out sampling or noise, if R is not that of the true
+// distance, or the old estimate is not shrunk.
+func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
+	const T = 9
+	turns := 0
+	everywhere(t, 40, func(name string, p optimizetest.Problem, open func() *optimizetest.Oracle) {
+		for _, c := range []onepass.STORM{
+			{StepScale: .5}, {StepScale: 40}, {StepScale: .05, Ball: optimize.DifferenceBall{Fraction: 1}, EqualCohorts: true}, {StepScale: .5, Ball: optimize.DifferenceBall{Fraction: .3}},
+		} {
+			o := open()
+			c.Steps = T
+			plan, err := c.Plan(ctx, with(p.Public, o.Size()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := run(t, plan, o)
+			usesEachRecordOnce(t, name, o, onepass.Sizes(plan))
+			size, l0 := o.Size(), p.Public.Constants.Lipschitz
+			w, pace := start(p.Public), newPaced(p.Public, c.StepScale)
+			prev, estimate, P := w, make([]float64, len(w)), 0.
+			for k, a := range o.Asked {
+				b := a.Question.Cohort().Size()
+				v := float64(p.Public.Dim())*math.Pow(size.Neighbours/b/size.Mu, 2) + 1/b
+				K, R := 1., 0.
+				if k > 0 {
+					R = differenceBall(p.Public, c.Ball.Fraction, length(add(w, -1, prev))).Radius
+					K = min(max((P-R*(l0-R)*v)/(P+(l0-R)*(l0-R)*v), 0), 1)
+				}
+				terms := a.Question.Terms()
+				if len(terms) != count(K > 0, K < 1 && R > 0) {
+					t.Fatalf("%s: question %d: %s: want gain %v, radius %v", name, k, a.Question.Name(), K, R)
+				}
+				if K > 0 && (terms[0].Kind() != query.Gradient || !close(terms[0].Weight(), K, 1e-6) || !same(terms[0].Point(), w) || terms[0].Ball() != (query.Ball{Radius: l0})) {
+					t.Fatalf("%s: question %d: %v, weight %v: want a gradient, %v", name, k, terms[0].Kind(), terms[0].Weight(), K)
+				}
+				if last := terms[len(terms)-1]; K < 1 && R > 0 {
+					isDifference(t, k, p.Public, c.Ball.Fraction, last, w, prev)
+					if !close(last.Weight(), 1-K, 1e-6) {
+						t.Fatalf("%s: question %d: difference has weight %v: want %v", name, k, last.Weight(), 1-K)
+					}
+				}
+				P = (1-K)*(1-K)*P + math.Pow(K*l0+(1-K)*R, 2)*v
+				estimate = add(a.Answer.Mean, 1-K, estimate)
+				prev, w = w, descend(p.Public, w, estimate, pace.step(full(p.Public, w, estimate)))
+			}
+			if len(o.Asked) != T || !same(result.W, w) || !result.Complete {
+				t.Errorf("%s: %d questions, %+v: want %d, the last iterate %v", name, len(o.Asked), result, T, w)
+			}
+			turns += pace.turns
+		}
+	})
+	if turns == 0 {
+		t.Error("no step overshot")
+	}
+}
+
+// TestOnePassSizes: cohorts take all records, in proportion to sqrt(t) to within
+// one, whole under replace-one. Fails if rounding loses records.
+func TestOnePassSizes(t *testing.T) {
+	p := optimizetest.Problems()[2].Public
+	for _, neighbours := range []float64{1, 2} {
+		for _, n := range []float64{30, 1000, 12345} {
+			for _, T := range []int{1, 2, 9} {
+				s := size{Records: n, Mu: .3, Neighbours: neighbours}
+				sgd, err := onepass.SGD{Steps: T}.Plan(ctx, with(p, s))
+				resolve(t, sgd, err)
+				storm, err := onepass.STORM{Steps: T, EqualCohorts: true}.Plan(ctx, with(p, s))
+				resolve(t, storm, err)
+				var all, alike, roots float64
+				for k := range T {
+					roots += math.Sqrt(float64(k + 1))
+				}
+				for k := range T {
+					a, b := onepass.Sizes(sgd)[k], onepass.Sizes(storm)[k]
+					all, alike = all+a, alike+b
+					if neighbours == 2 && (a != math.Trunc(a) || b != math.Trunc(b)) {
+						t.Errorf("n = %v, T = %d: cohorts of %v and %v", n, T, a, b)
+					}
+					if math.Abs(a-n*math.Sqrt(float64(k+1))/roots) > 1 || math.Abs(b-n/float64(T)) > 1 {
+						t.Errorf("n = %v, T = %d: cohort %d of %v and %v", n, T, k+1, a, b)
+					}
+				}
+				if !close(all, n, 1e-12) || !close(alike, n, 1e-12) {
+					t.Errorf("n = %v, T = %d: %v and %v records", n, T, all, alike)
+				}
+			}
+		}
+	}
+}
+
+// TestOnePassStepRule: T = 4 sqrt(N)/h rounded up, at most 1000, h 16 for rank-one
+// losses and 1 for others; fewer where records run out.
+func TestOnePassStepRule(t *testing.T) {
+	for _, p := range optimizetest.Problems() {
+		h := 1.
+		if p.Public.RankOne {
+			h = 16
+		}
+		for _, n := range []float64{1, 2, 20, 1e4, 1e6, 1e9} {
+			s := size{Records: n, Mu: .5}
+			N := with(p.Public, s).Effective()
+			want := min(math.Ceil(4*math.Sqrt(N)/h), 1000)
+			smallest := func(T float64) float64 { // first cohort's share
+				var roots float64
+				for k := 1.; k <= T; k++ {
+					roots += math.Sqrt(k)
+				}
+				return n / roots
+			}
+			for want > 1 && smallest(want) < 1 {
+				want--
+			}
+			sgd, err := onepass.SGD{}.Plan(ctx, with(p.Public, s))
+			resolve(t, sgd, err)
+			storm, err := onepass.STORM{}.Plan(ctx, with(p.Public, s))
+			for _, o := range []optimize.Summary{sgd.Summary(), resolve(t, storm, err).Summary()} {
+				if float64(o.Steps) != want || !close(o.StepSize, stepSize(p.Public, h), 1e-12) || o.Passes != 1 {
+					t.Errorf("%s, n = %v: %+v: want %v steps of %v", p.Name, n, o, want, stepSize(p.Public, h))
+				}
+			}
+		}
+	}
+}
+
+// onePassMethods lists them with given settings.
+func onePassMethods(t testing.TB, steps int, scale float64, output optimize.Output) []method {
+	return []method{
+		{"one-pass-sgd", func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return onepass.SGD{Steps: steps, StepScale: scale, Output: output}.Plan(ctx, with(p, s))
+		}},
+		{"one-pass-storm", func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return onepass.STORM{Steps: steps, StepScale: scale, Output: output}.Plan(ctx, with(p, s))
+		}},
+		{"tree-spider", func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return onepass.TreeSpider{Rounds: steps / 8, Depth: 3, StepScale: scale, Output: output}.Plan(ctx, with(p, s, budget(t)))
+		}},
+	}
+}
+
+// TestOnePassConvergesWithoutNoise: with neither noise nor scatter between
+// records every method reaches the minimum. Fails for a wrong sign, step or
+// estimate.
+func TestOnePassConvergesWithoutNoise(t *testing.T) {
+	p := crowd(wide(4, 0), 3000)
+	for _, scale := range []float64{1, 8} { // 8 overshoots
+		for _, rule := range []optimize.Output{optimize.Last, optimize.Smallest, optimize.TailAverage} {
+			for _, m := range onePassMethods(t, 160, scale, rule) {
+				c := p.Config(budget(t), 1, 0)
+				c.Noiseless = true
+				o := optimizetest.New(c)
+				plan, err := m.plan(p.Public, o.Size())
+				r := run(t, resolve(t, plan, err), o)
+				if slope := length(p.Gradient(r.W)); !(slope <= 1e-6) {
+					t.Errorf("%s, h = %v, %v: gradient %.2g", m.name, scale, rule, slope)
+				}
+			}
+		}
+	}
+}
+
+// TestOnePassPrediction on the quadratic it speaks of, where noise outweighs what
+// sampling could add. 600 runs leave deviation(600) = .36 of the square; .1 is for the
+// sampling that is not there and for lengths taken at their root mean square. With
+// long steps the tree's is an upper bound only, for steps do not lie in line. Fails
+// if the average's weights, the start or the noise go wrong.
+func TestOnePassPrediction(t *testing.T) {
+	const d, n = 48, 104
+	runs := 600
+	if testing.Short() {
+		runs = 300
+	}
+	b, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := optimize.Problem{Shape: optimize.Vector(d), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
+	p.Constants.Lipschitz = 20
+	for _, c := range []struct {
+		scale, f0 float64
+		rule      optimize.Output
+	}{{2, 20, optimize.Last}, {2, 20, optimize.TailAverage}, {.1, .001, optimize.Last}} {
+		p.Constants.Range, p.Start = c.f0, nil
+		family := optimizetest.AssumedQuadratic(p, 0)
+		p.Start = family.Start
+		for _, m := range onePassMethods(t, 8, c.scale, c.rule) {
+			var squares, want float64
+			for seed := range uint64(runs) {
+				config := family.Config(b, 1, seed)
+				for range n - 1 {
+					config.Rows, config.Targets = append(config.Rows, config.Rows[0]), append(config.Targets, 0)
+				}
+				o := optimizetest.New(config)
+				plan, err := m.plan(p, o.Size())
+				squares += math.Pow(length(family.Gradient(run(t, resolve(t, plan, err), o).W)), 2) / float64(runs)
+				want = math.Pow(plan.Summary().Population, 2)
+				for _, a := range o.Asked {
+					if a.Clipped > 0 {
+						t.Fatal("something was clipped")
+					}
+				}
+				if plan.Summary().Predicted != plan.Summary().Population {
+					t.Fatal("two predictions")
+				}
+			}
+			ratio, tolerance := squares/want, deviation(float64(runs))+.1
+			low := 1 - tolerance
+			if m.name == "tree-spider" && c.scale > 1 {
+				low = .2
+			}
+			if ratio > 1+tolerance || ratio < low {
+				t.Errorf("%s, %+v: mean square is %.3f of the predicted: want %.3f to %.3f", m.name, c, ratio, low, 1+tolerance)
+			}
+		}
+	}
+}
+
+// TestOnePassStopsAndHandsBack: whatever ends a run, the caller has the error and
+// the point reached.
+func TestOnePassStopsAndHandsBack(t *testing.T) {
+	p := crowd(optimizetest.Problems()[2], 40)
+	failure := errors.New("stop here")
+	for _, m := range onePassMethods(t, 16, .5, optimize.Last) {
+		for _, stop := range []int{0, 1, 7, 15} {
+			c := p.Config(budget(t), 1, 9)
+			c.Script = func(k int) error {
+				if k == stop {
+					return failure
+				}
+				return nil
+			}
+			o := optimizetest.New(c)
+			plan, err := m.plan(p.Public, o.Size())
+			resolve(t, plan, err)
+			r, err := plan.Run(context.Background(), o, nil)
+			if !errors.Is(err, failure) || !strings.Contains(err.Error(), m.name+": step") || r.Complete || r.Steps != stop ||
+				!same(r.W, o.Asked[stop].Question.Terms()[0].Point()) {
+				t.Errorf("%s at %d: %+v, %v", m.name, stop, r, err)
+			}
+		}
+		// A plan for more than there is stops at the filter.
+		o := optimizetest.New(p.Config(budget(t), 1, 9))
+		size := o.Size()
+		size.Mu *= 1.2
+		plan, err := m.plan(p.Public, size)
+		resolve(t, plan, err)
+		r, err := plan.Run(context.Background(), o, nil)
+		var over *account.BudgetError
+		if !errors.As(err, &over) || r.Complete || r.W == nil {
+			t.Errorf("%s: %+v, %v", m.name, r, err)
+		}
+	}
+}
+
+// TestOnePassPlansArePure: a plan's runs are independent, and observers see every
+// step once, with what a record has been charged at most.
+func TestOnePassPlansArePure(t *testing.T) {
+	p := crowd(optimizetest.Problems()[3], 40)
+	for _, rule := range []optimize.Output{optimize.TailAverage, optimize.Last, optimize.Smallest, optimize.Random} {
+		for _, m := range onePassMethods(t, 16, .5, rule) {
+			config := p.Config(budget(t), 1, 6)
+			o := optimizetest.New(config)
+			plan, err := m.plan(p.Public, o.Size())
+			resolve(t, plan, err)
+			before := plan.Summary()
+			var seen []float64
+			r, err := plan.Run(context.Background(), o, func(s optimize.Step) {
+				seen = append(seen, s.GradientNorm)
+				_, charged := charges(o.Asked)
+				if s.Number != len(seen) || s.Of != 16 || s.Charged != slices.Max(charged) {
+					t.Errorf("%s: %+v", m.name, s)
+				}
+			})
+			if err != nil || len(seen) != 16 || !reflect.DeepEqual(run(t, plan, optimizetest.New(config)), r) || plan.Summary() != before {
+				t.Errorf("%s, %v: %d steps, %v", m.name, rule, len(seen), err)
+			}
+		}
+	}
+}
+
+// TestOnePassInvalidSettings: errors name field, value and rule.
+func TestOnePassInvalidSettings(t *testing.T) {
+	p, s := optimizetest.Problems()[2].Public, size{Records: 1000, Mu: .5}
+	unknown := optimize.Output(9)
+	for want, err := range map[string]error{
+		"one-pass-sgd: steps = -1: must be between":          second(onepass.SGD{Steps: -1}.Plan(ctx, with(p, s))),
+		"one-pass-sgd: steps = 1000001: must be between":     second(onepass.SGD{Steps: 1000001}.Plan(ctx, with(p, s))),
+		"one-pass-sgd: steps = 900: must leave every cohort": second(onepass.SGD{Steps: 900}.Plan(ctx, with(p, s))),
+		"one-pass-sgd: step scale = NaN: must be finite":     second(onepass.SGD{StepScale: math.NaN()}.Plan(ctx, with(p, s))),
+		"output = output(9): must be one of [tail-average":   second(onepass.SGD{Output: unknown}.Plan(ctx, with(p, s))),
+		"one-pass-storm: steps = -1: must be between":        second(onepass.STORM{Steps: -1}.Plan(ctx, with(p, s))),
+		"one-pass-storm: step scale = -4: must be finite":    second(onepass.STORM{StepScale: -4}.Plan(ctx, with(p, s))),
+		"ball fraction = 2: must be 0":                       second(onepass.STORM{Ball: optimize.DifferenceBall{Fraction: 2}}.Plan(ctx, with(p, s))),
+		"output = output(9): must be one of":                 second(onepass.STORM{Output: unknown}.Plan(ctx, with(p, s))),
+		"dimension = 0: must be":                             second(onepass.SGD{}.Plan(ctx, with(optimize.Problem{}, s))),
+		"records = 0: must be":                               second(onepass.STORM{}.Plan(ctx, with(p, size{}))),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "optimize: "+want) {
+			t.Errorf("error %v: want %q", err, want)
+		}
+	}
+}
+
+func second[P any](_ P, err error) error { return err }

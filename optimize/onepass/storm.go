@@ -1,0 +1,153 @@
+package onepass
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// STORM configures STORM (Cutkosky and Orabona 2019) in one pass over
+// disjoint cohorts, with the gain that is best for noise and sampling together.
+//
+//	g_t = (1-K) g_{t-1} + mean over cohort t of [K clip(grad f(w_t; x), L0)
+//	      + (1-K) clip(grad f(w_t; x) - grad f(w_{t-1}; x), ball)] + noise
+//	w_{t+1} = w_t - eta (g_t + grad reg(w_t))
+//
+// With R the ball's radius, a record's vector lies within K L0 + (1-K) R of a
+// public centre. A cohort of b fresh records, charged m, then has a mean squared
+// error of at most (K L0 + (1-K) R)^2 v, v = d (2/b)^2/m + 1/b: the first part is
+// noise, the second is which records were drawn. With P that of g_{t-1}, that of
+// g_t is at most (1-K)^2 P + (K L0 + (1-K) R)^2 v, and K is where this is least.
+//
+// Each record is in one release only, so that every release has the whole
+// budget.
+//
+// Guarantee: mu-GDP whatever the constants. Where nothing is clipped P bounds
+// the mean squared distance of g_t from the gradient of the expected loss, step
+// by step; a rate for the gradient norm is not proved.
+//
+// Deviations from Cutkosky and Orabona:
+//   - the gain and the step size are not their schedules;
+//   - cohort t has a size in proportion to sqrt(t);
+//   - steps are those of SGD.
+//
+// The zero STORM is the default rule: T as for SGD, the centred
+// ball, the last iterate.
+type STORM struct {
+	// Steps is T. Zero: 4 sqrt(N)/h rounded up, at most 1000.
+	Steps int `yaml:"steps"`
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one
+	// losses, else 1.
+	StepScale float64 `yaml:"step_scale"`
+	// Ball is what differences are clipped to.
+	Ball optimize.DifferenceBall `yaml:",inline"`
+	// EqualCohorts gives all steps equally many records.
+	EqualCohorts bool `yaml:"equal_cohorts"`
+	// Output is the rule that picks the result; zero means Last.
+	Output optimize.Output `yaml:"output"`
+}
+
+// stormPlan is a settled STORM.
+type stormPlan struct {
+	optimize.Settled
+	sizes   []float64
+	scatter scatter
+	ball    optimize.DifferenceBall
+}
+
+// Plan settles STORM for a problem.
+func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := c.Ball.Validate(); err != nil {
+		return nil, err
+	}
+	h := c.StepScale
+	if h == 0 {
+		h = stepScale(p)
+	}
+	if !optimize.Positive(h) {
+		return nil, fmt.Errorf("optimize: one-pass-storm: step scale = %v: must be finite and > 0", h)
+	}
+	sizes, err := passSizes("one-pass-storm", p, c.Steps, stepRule(p.Effective(), h), c.EqualCohorts)
+	if err != nil {
+		return nil, err
+	}
+	plan := &stormPlan{sizes: sizes, scatter: newScatter(p), ball: c.Ball}
+	plan.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: "one-pass-storm",
+			Citation:  "one-pass private STORM with the best gain (after Cutkosky and Orabona 2019)",
+			Steps:     len(sizes),
+			StepSize:  p.StepSize(h),
+			Charges:   passWords(sizes) + "; ball " + c.Ball.String(),
+			Passes:    1,
+		},
+		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true},
+		Law: optimize.Law{
+			OnePass: true, Importance: sizes, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
+			Answer: func(t int, radius, last float64) (K float64, fresh optimize.Variance) {
+				K, mixed := plan.gain(t, sizes[t], radius, last*float64(p.Dim()))
+				return K, plan.scatter.variance(mixed, sizes[t])
+			},
+		},
+		Output: c.Output.Or(optimize.Last),
+	})
+	if err != nil {
+		return nil, err
+	}
+	plan.Expect(forecast.Of(p, plan.Law()))
+	return plan, nil
+}
+
+// gain is the law: K for a cohort of the given size and differences within a
+// radius after an estimate of mean squared error P, and the radius K L0 + (1-K) R
+// that the cohort's vectors then lie within.
+func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
+	l0 := s.Problem().Constants.Lipschitz
+	K = 1
+	if t > 0 {
+		K = optimize.Gain(P, l0, radius, 1/s.scatter.of(size))
+	}
+	return K, K*l0 + (1-K)*radius
+}
+
+// Run carries the plan out.
+func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	p := s.Problem()
+	run := s.Begin(ctx, o, observe)
+	run.Direction = newPace(p, s.Law().StepSize).direction
+	var prev, estimate []float64
+	var P float64
+	return run.Steps(func(t int) error {
+		cohort, err := run.Draw(s.sizes[t])
+		if err != nil {
+			return err
+		}
+		terms := []query.Term{query.GradientAt(cohort, run.W, p.Constants.Lipschitz)}
+		K, mixed := s.gain(0, cohort.Size(), 0, 0)
+		if t > 0 {
+			difference := s.ball.Difference(p, cohort, run.W, prev)
+			K, mixed = s.gain(t, cohort.Size(), difference.Ball().Radius, P)
+			terms = optimize.Mix(terms[0], difference, K)
+		}
+		answer, err := run.Ask(s.scatter.charge, terms...)
+		if err != nil {
+			return err
+		}
+		P = (1-K)*(1-K)*P + mixed*mixed*s.scatter.of(cohort.Size())
+		g := answer.Mean
+		for j, v := range estimate {
+			g[j] += (1 - K) * v
+		}
+		estimate, prev = g, slices.Clone(run.W)
+		run.Descend(g, optimize.Use{Keep: 1 - K, Noise: answer.Sigma, Weight: s.sizes[t]})
+		return nil
+	})
+}

@@ -1,0 +1,116 @@
+package onepass
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+func (c TreeSpider) validate() error {
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"step scale", c.StepScale}, {"beta", c.Beta}, {"accuracy", c.Accuracy}, {"decay", c.Decay}} {
+		if f.value != 0 && !optimize.Positive(f.value) {
+			return fmt.Errorf("optimize: tree-spider: %s = %v: must be finite and > 0, or 0 for the rule's", f.name, f.value)
+		}
+	}
+	switch {
+	case !(c.Failure >= 0 && c.Failure < 1):
+		return fmt.Errorf("optimize: tree-spider: failure = %v: must be > 0 and < 1, or 0 for .05", c.Failure)
+	case c.Rounds < 0 || c.Rounds > optimize.MostSteps:
+		return fmt.Errorf("optimize: tree-spider: rounds = %d: must be between 0 (the rule's number) and %d", c.Rounds, optimize.MostSteps)
+	case c.Depth < 0 || c.Depth > 19: // 2^20 > optimize.MostSteps
+		return fmt.Errorf("optimize: tree-spider: depth = %d: must be between 0 (the rule's) and 19", c.Depth)
+	case c.Rounds<<c.Depth > optimize.MostSteps:
+		return fmt.Errorf("optimize: tree-spider: rounds = %d of depth %d: must be at most %d steps", c.Rounds, c.Depth, optimize.MostSteps)
+	case c.Theorem && c.StepScale != 0:
+		return fmt.Errorf("optimize: tree-spider: step scale = %v: must be 0 with the theorem, whose steps have one length", c.StepScale)
+	case !c.Theorem && (c.Beta != 0 || c.Failure != 0):
+		return fmt.Errorf("optimize: tree-spider: beta = %v, failure = %v: must be 0 without the theorem", c.Beta, c.Failure)
+	}
+	return nil
+}
+
+// settlePractical fills in the practical rules' values.
+func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta float64, err error) {
+	h := c.StepScale
+	if h == 0 {
+		h = stepScale(p)
+	}
+	steps := stepRule(p.Effective(), h)
+	if plan.depth = c.Depth; plan.depth == 0 {
+		plan.depth = max(bits.Len(uint(steps))-3, 1) // four to eight rounds
+	}
+	if plan.rounds = c.Rounds; plan.rounds == 0 {
+		plan.rounds = (steps + 1<<plan.depth - 1) >> plan.depth
+	}
+	for !plan.divide(p, c.Decay) {
+		switch {
+		case plan.depth > 0 && c.Depth == 0:
+			plan.depth--
+		case plan.rounds > 1 && c.Rounds == 0:
+			plan.rounds--
+		case plan.depth == 0 && plan.rounds == 1: // less than one record is declared
+			plan.sizes = []float64{p.Records}
+			return p.StepSize(h), nil
+		default:
+			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one", plan.rounds, plan.depth, p.Records)
+		}
+	}
+	return p.StepSize(h), nil
+}
+
+// divide shares all records out to rounds of trees: b/2^(k j) at depth j, where
+// there are 2^(j-1) right children. It reports whether each cohort has a record.
+//
+// The squared error of a leaf is a sum over its right ancestors of
+// (distance/size)^2 (noise) or distance^2/size (sampling), the distance at depth
+// j being in proportion to 2^-j. For given records the first is least for k = 1,
+// the second for k = 3/2. Where the two are equal follows from scatter.
+func (t *treePlan) divide(p optimize.Problem, decay float64) bool {
+	try := func(k float64) bool {
+		var round float64
+		for j := range t.depth + 1 {
+			round += float64(cohorts(j)) * math.Exp2(-k*float64(j))
+		}
+		root := p.Records / float64(t.rounds) / round
+		return t.size(root, k)
+	}
+	if decay != 0 {
+		return try(decay)
+	}
+	if !try(1.5) {
+		return try(1)
+	}
+	if noise := t.scatter.of(t.sizes[0]) - 1/t.sizes[0]; noise > 1/t.sizes[0] {
+		return try(1)
+	}
+	return true
+}
+
+// cohorts is how many cohorts a tree has at depth j.
+func cohorts(j int) int { return max(1<<j/2, 1) }
+
+// size sets the sizes from that of the root; whole under replace-one.
+func (t *treePlan) size(root, decay float64) bool {
+	t.sizes = make([]float64, t.depth+1)
+	for j := range t.sizes {
+		t.sizes[j] = root * math.Exp2(-decay*float64(j))
+		if t.scatter.neighbours == 2 {
+			t.sizes[j] = math.Floor(t.sizes[j])
+		}
+	}
+	return t.sizes[t.depth] >= 1
+}
+
+// records is how many records the plan takes.
+func (t *treePlan) records() float64 {
+	var round float64
+	for j, size := range t.sizes {
+		round += float64(cohorts(j)) * size
+	}
+	return round * float64(t.rounds)
+}

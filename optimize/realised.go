@@ -1,0 +1,171 @@
+package optimize
+
+import (
+	"math"
+	"strconv"
+)
+
+// Realised is a Law as a run followed it. Columns have one entry a step, or a
+// single one for all steps. Norms are in the encoded space.
+type Realised struct {
+	// Back and Keep say that the estimate of step t was Keep times that of Back
+	// steps before plus a release. No Back means 1, no Keep means 0.
+	Back []int     `json:"back,omitempty"`
+	Keep []float64 `json:"keep,omitempty"`
+	// Noise is the standard deviation of the release's noise in one coordinate
+	// of the estimate; StepSizes are the eta.
+	Noise     []float64 `json:"noise,omitempty"`
+	StepSizes []float64 `json:"step_sizes,omitempty"`
+	// Weights are those of w_0, ..., w_T in the result; none means w_T alone.
+	// Where there are Rounds, each has weights of its own that sum to 1.
+	Weights []float64 `json:"weights,omitempty"`
+	// Rounds are the steps at which rounds ended, each of which started from the
+	// results of those before; none means one round.
+	Rounds []int `json:"rounds,omitempty"`
+	// Chosen is among how many points the result was chosen by looking at noisy
+	// numbers; 0 for none.
+	Chosen int `json:"chosen_among,omitempty"`
+	// Move, if > 0, says that steps are no linear function of estimates, but
+	// move a coordinate by at most this.
+	Move float64 `json:"largest_move,omitempty"`
+	// WeightNoise is the standard deviation of each weight of the result, by
+	// Noises, whether or not the columns are kept.
+	WeightNoise float64 `json:"weight_noise"`
+}
+
+// Steps is how many steps the columns are of.
+func (l Realised) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
+
+// Noises returns the standard deviation of the noise in one coordinate of the
+// estimate at each step, and of the result.
+//
+// To first order the noise of an estimate, e_t, enters w_T as -eta J e_t with J a
+// product of matrices I - eta Hessian. Where the loss is flat J is 1, and the
+// deviation of a weight is exactly the one computed here if Exact says so; under
+// a convex loss whose steps do not overshoot J shrinks, and it is at most that.
+// Projections and convex regularizers shrink as well.
+//
+// Between rounds deviations are added, whatever their correlation: a round's
+// result is an affine combination of those before it, and its own noise. Among
+// c points, of deviation s each, the one chosen has a mean square of at most
+// 2 s^2 (log(2c) + 1), however it was chosen: that follows from their tails.
+func (l Realised) Noises() (estimate []float64, weight float64) {
+	T := l.Steps()
+	variance, reach, after := make([]float64, T), make([]float64, T), l.after(T)
+	for t := range T {
+		s := column(l.Noise, t, 0)
+		variance[t] = s * s
+		if from := t - column(l.Back, t, 1); from >= 0 {
+			k := column(l.Keep, t, 0)
+			variance[t] += k * k * variance[from]
+		}
+	}
+	end, round := len(l.Rounds)-1, 0.0
+	for t := T - 1; t >= 0; t-- {
+		if end >= 0 && l.Rounds[end] == t+1 {
+			weight, round, end = weight+math.Sqrt(round), 0, end-1
+		}
+		reach[t] += column(l.StepSizes, t, 0) * after[t]
+		if from := t - column(l.Back, t, 1); from >= 0 {
+			reach[from] += column(l.Keep, t, 0) * reach[t]
+		}
+		round += math.Pow(reach[t]*column(l.Noise, t, 0), 2)
+	}
+	weight += math.Sqrt(round)
+	if l.Move > 0 {
+		weight = float64(T) * l.Move
+	}
+	if l.Chosen > 1 {
+		weight *= math.Sqrt(2 * (math.Log(2*float64(l.Chosen)) + 1))
+	}
+	for t, v := range variance {
+		variance[t] = math.Sqrt(v)
+	}
+	return variance, weight
+}
+
+// Exact reports whether WeightNoise is the deviation on a flat loss rather than a
+// bound on it.
+func (l Realised) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
+
+// after returns for each step the weight, in the result of its round, of the
+// iterates after it.
+func (l Realised) after(T int) []float64 {
+	after, sum := make([]float64, T), 0.0
+	end := len(l.Rounds) - 1
+	for t := T - 1; t >= 0; t-- {
+		if end >= 0 && l.Rounds[end] == t+1 {
+			sum, end = 0, end-1
+		}
+		switch {
+		case l.Weights != nil:
+			sum += l.Weights[t+1]
+		case t == T-1 || end+1 < len(l.Rounds) && l.Rounds[end+1] == t+1:
+			sum = 1
+		}
+		after[t] = sum
+	}
+	return after
+}
+
+// mostLaw is how many steps' columns are kept for a certificate.
+const mostLaw = 20_000
+
+// Compact returns what a certificate keeps: five digits, which is more than
+// anybody needs, single entries for columns that do not change, and of very long
+// runs the result's noise alone.
+func (l Realised) Compact() Realised {
+	l.WeightNoise = short(l.WeightNoise)
+	if l.Steps() > mostLaw {
+		return Realised{Chosen: l.Chosen, Move: l.Move, WeightNoise: l.WeightNoise}
+	}
+	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)
+	l.Noise, l.StepSizes, l.Weights = shorts(l.Noise), single(shorts(l.StepSizes)), shorts(l.Weights)
+	return l
+}
+
+// short keeps five digits of a finite number.
+func short(x float64) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
+	if err != nil || math.IsNaN(y) || math.IsInf(y, 0) {
+		return 0
+	}
+	return y
+}
+
+func shorts(v []float64) []float64 {
+	var out []float64
+	for _, x := range v {
+		out = append(out, short(x))
+	}
+	return out
+}
+
+// single shortens a column of equal entries to one.
+func single[T comparable](v []T) []T {
+	for _, x := range v {
+		if x != v[0] {
+			return v
+		}
+	}
+	return v[:min(len(v), 1)]
+}
+
+// constant leaves out a column that is what its absence means.
+func constant[T comparable](v []T, absent T) []T {
+	if v = single(v); len(v) == 1 && v[0] == absent {
+		return nil
+	}
+	return v
+}
+
+// column reads entry t of a column.
+func column[T any](v []T, t int, absent T) T {
+	switch len(v) {
+	case 0:
+		return absent
+	case 1:
+		return v[0]
+	}
+	return v[t]
+}

@@ -1,0 +1,117 @@
+package recursive
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// phasedSGD is phased SGD as a sub-routine (Feldman, Koren and Talwar 2020;
+// Arora et al. 2023, Algorithm 5): phase i = 1, 2, ... passes once over 2^-i of
+// the round's records with steps of 4^-i eta, from the point that phase i-1
+// released.
+//
+// Its privacy rests on stability: on a convex objective of smoothness L1 +
+// Lambda steps of at most 2/(L1 + Lambda) do not take two points apart. Each
+// phase has records of its own, so each may be charged the whole budget.
+type phasedSGD struct {
+	sizes  []int   // n_i
+	eta    float64 // phase i, counted from 1, takes steps of 4^-i eta
+	charge float64 // of each phase
+}
+
+// phaseSizes returns 2^-i of the records, rounded down, for i = 1, 2, ... while
+// it is at least 2: an average over one would be the start.
+func phaseSizes(records int) []int {
+	var sizes []int
+	for n := records / 2; n >= 2; n /= 2 {
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// errUnresolved is that of steps that drown in rounding errors.
+var errUnresolved = errors.New("phased-sgd")
+
+// resolved says whether float64 resolves a pass over n records well enough for
+// the curator to answer: the rounding errors of its steps, about (d/2) 2^-53 of
+// the ball each, must stay below 1/64 of a step together, and the noise above
+// 2^-30 of the ball. This is a little stricter than the curator is.
+func resolved(p query.Pass, n int, smoothness, mu float64) bool {
+	d := float64(len(p.Start))
+	reach := optimize.Norm(p.Centre) + p.Radius + optimize.Norm(p.Start)
+	reach += p.Step * (p.Clip + p.Lambda*reach)
+	step := 0x1p-53 * reach * ((p.Step*smoothness+1)*(d/8+6) + d/2 + 16)
+	return 80*float64(n)*step <= p.Step*p.Clip && p.Sensitivity(n, smoothness) >= 0x1p-29*reach*mu
+}
+
+// step returns the size of the steps of phase i, counted from 0.
+func (s phasedSGD) step(i int) float64 { return math.Ldexp(s.eta, -2*(i+1)) }
+
+// solve passes over one cohort a phase, drawn here, and returns the last phase's
+// release, even beside an error; it is start where there was none.
+func (s phasedSGD) solve(run *optimize.Run, f objective, start []float64) (w, weights []float64, err error) {
+	w = slices.Clone(start)
+	pass := query.Pass{Clip: f.problem.Constants.Lipschitz, Lambda: f.pull.strength, Linear: slices.Clone(f.pull.linear)}
+	// A regularizer (a/2) ||w - c||^2 has gradient a w + b, b its gradient at 0.
+	if r := f.problem.Regularizer; r != nil {
+		b := make([]float64, len(w))
+		r.AddGradient(b, make([]float64, len(w)))
+		pass.Lambda += r.Smoothness()
+		optimize.Descend(pass.Linear, b, 1)
+	}
+	if ball, ok := f.set.(convex.Ball); ok {
+		pass.Radius, pass.Centre = ball.Radius(), ball.Centre()
+	}
+	for i, size := range s.sizes {
+		cohort, err := run.Draw(float64(size))
+		if err != nil {
+			return w, weights, err
+		}
+		pass.Start, pass.Step = w, s.step(i)
+		q, err := query.NewStable(s.charge, cohort, pass)
+		if err != nil {
+			return w, weights, err
+		}
+		answer, err := run.Stable(q)
+		if err != nil {
+			return w, weights, err
+		}
+		next := slices.Clone(answer.Mean)
+		f.set.Project(next)
+		// A pass tells no gradient. How far it came stands for one: the average of
+		// the iterates is half as far away as the last. So a phase counts as a
+		// step of half its length on that gradient, with the noise that is in it.
+		move, eta := slices.Clone(next), pass.Step*float64(size)/2
+		optimize.Descend(move, w, 1)
+		run.Took(optimize.Use{Noise: answer.Sigma / eta}, eta)
+		run.Reach(next, optimize.Norm(move)/eta)
+		clear(weights)
+		w, weights = next, append(weights, 1)
+	}
+	return w, weights, nil
+}
+
+// checkPhased returns an error where a pass would not be stable, or the curator
+// does not offer one.
+func checkPhased(p optimize.Problem) error {
+	switch r := p.Regularizer; {
+	case p.Relation == account.AddOrRemove:
+		return errors.New("optimize: recursive: inner = phased-sgd: must be noisy-gd under add-or-remove, where a record's place in a pass would tell how many there are")
+	case !p.RankOne:
+		return errors.New("optimize: recursive: inner = phased-sgd: must be noisy-gd for a loss that is not rank-one")
+	case r != nil && r.Smoothness() != r.Convexity():
+		return fmt.Errorf("optimize: recursive: inner = phased-sgd: regularizer %s has curvatures from %v to %v: must be quadratic, such as l2", r.Name(), r.Convexity(), r.Smoothness())
+	}
+	switch p.Set.(type) {
+	case nil, convex.Whole, convex.Ball:
+		return nil
+	}
+	return fmt.Errorf("optimize: recursive: inner = phased-sgd: set %s: must be a ball", p.Set.Name())
+}

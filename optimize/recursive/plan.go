@@ -1,0 +1,286 @@
+package recursive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// mostRounds is more than any rule asks for: beyond it lambda would pass the
+// range of what floats resolve.
+const mostRounds = 100
+
+// mostGrowth is R_t/D at most in practical settings of PhasedSGD, whose rounding
+// errors grow with the ball.
+const mostGrowth = 8
+
+// Plan settles Recursive for a problem.
+func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := c.check(p); err != nil {
+		return nil, err
+	}
+	free := c.Rounds == 0
+	c = c.settle(p)
+	plan, err := c.plan(p)
+	for free && c.Rounds > 1 && errors.Is(err, errUnresolved) {
+		// Steps are longer in earlier rounds.
+		c.Rounds--
+		plan, err = c.plan(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// plan settles a configuration in which every field has its value.
+func (c Recursive) plan(p optimize.Problem) (*plan, error) {
+	if float64(c.Steps)*float64(c.Rounds) > optimize.MostSteps {
+		return nil, fmt.Errorf("optimize: recursive: steps = %d a round: must be at most %d over %d rounds", c.Steps, optimize.MostSteps, c.Rounds)
+	}
+	size := p.Records
+	if c.Cohorts == Disjoint {
+		size /= float64(c.Rounds)
+		if p.Relation == account.ReplaceOne {
+			size = math.Floor(size)
+		}
+	}
+	least := 1.
+	if c.Inner == PhasedSGD {
+		least = 4 // two in the first phase
+	}
+	if size < least {
+		return nil, fmt.Errorf("optimize: recursive: rounds = %d: must leave each at least %v of the %v records", c.Rounds, least, p.Records)
+	}
+	out := &plan{disjoint: c.Cohorts == Disjoint}
+	steps := 0
+	var pulls, passes float64 // sum of lambda_s; records looked at
+	for t := 1; t <= c.Rounds; t++ {
+		centre := c.Lambda * math.Pow(c.Growth, float64(t-1))
+		pulls += centre
+		r := round{centre: centre, size: size}
+		var err error
+		if r.set, err = c.set(p, t); err != nil {
+			return nil, err
+		}
+		if c.Inner == PhasedSGD {
+			if r.phased, err = c.phased(p, size, centre*c.Growth, pulls, r.set); err != nil {
+				return nil, fmt.Errorf("optimize: recursive: round %d: %w", t, err)
+			}
+			steps += len(r.phased.sizes)
+			for _, n := range r.phased.sizes {
+				passes += float64(n)
+			}
+		} else {
+			r.gd = c.noisyGD(p, centre*c.Growth, pulls)
+			steps += r.gd.steps
+			passes += float64(r.gd.steps) * size
+		}
+		out.rounds = append(out.rounds, r)
+	}
+	summary := c.summary(p, out.rounds[0], steps)
+	summary.Passes = passes / p.Records
+	var err error
+	out.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p, Summary: summary, Output: optimize.Last,
+		Needs: optimize.Needs{Cohorts: out.disjoint, Stable: c.Inner == PhasedSGD},
+		Properties: optimize.Properties{
+			Convex: true, Restarted: true, OnePass: c.Inner == PhasedSGD, Averaged: c.Inner == NoisyGD,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Expect(out.forecast())
+	return out, nil
+}
+
+func (c Recursive) check(p optimize.Problem) error {
+	curvature := p.Constants.Curvature
+	switch {
+	case curvature.Lo < 0:
+		return fmt.Errorf("optimize: recursive: the loss's curvature = [%v, %v]: must be >= 0, the loss convex", curvature.Lo, curvature.Hi)
+	case p.Regularizer != nil && p.Regularizer.Convexity() < 0:
+		return fmt.Errorf("optimize: recursive: regularizer %s has curvature %v: must be >= 0, the objective convex", p.Regularizer.Name(), p.Regularizer.Convexity())
+	case int(c.Inner) >= len(innerNames):
+		return fmt.Errorf("optimize: recursive: inner = %v: must be one of %v", c.Inner, innerNames)
+	case int(c.Cohorts) >= len(cohortNames):
+		return fmt.Errorf("optimize: recursive: cohorts = %v: must be one of %v", c.Cohorts, cohortNames[1:])
+	case c.Inner == PhasedSGD && c.Cohorts == AllRecords:
+		return fmt.Errorf("optimize: recursive: cohorts = %v: must be disjoint for phased-sgd, which takes each record once", c.Cohorts)
+	case c.Inner == PhasedSGD && c.Steps != 0:
+		return fmt.Errorf("optimize: recursive: steps = %d: must be 0 for phased-sgd, whose phases follow from the records", c.Steps)
+	case c.Steps < 0 || c.Steps > optimize.MostSteps:
+		return fmt.Errorf("optimize: recursive: steps = %d a round: must be between 0 (the rule's number) and %d", c.Steps, optimize.MostSteps)
+	case c.Rounds < 0 || c.Rounds > mostRounds:
+		return fmt.Errorf("optimize: recursive: rounds = %d: must be between 0 (the rule's number) and %d", c.Rounds, mostRounds)
+	case c.Radius != 0 && !optimize.Positive(c.Radius):
+		return fmt.Errorf("optimize: recursive: radius = %v: must be finite and > 0, or 0 for the rule's", c.Radius)
+	case c.Lambda != 0 && !optimize.Positive(c.Lambda):
+		return fmt.Errorf("optimize: recursive: lambda = %v: must be finite and > 0, or 0 for the rule's", c.Lambda)
+	case c.Growth != 0 && !(c.Growth >= 2 && c.Growth <= 1024):
+		return fmt.Errorf("optimize: recursive: growth = %v: must be between 2 and 1024, or 0 for the rule's", c.Growth)
+	case c.StepScale != 0 && !optimize.Positive(c.StepScale):
+		return fmt.Errorf("optimize: recursive: step scale = %v: must be finite and > 0", c.StepScale)
+	case c.Inner == PhasedSGD:
+		return checkPhased(p)
+	}
+	return nil
+}
+
+// settle fills in the rules' values.
+func (c Recursive) settle(p optimize.Problem) Recursive {
+	if c.Cohorts == RuleCohorts {
+		c.Cohorts = AllRecords
+		if c.Theorem || c.Inner == PhasedSGD {
+			c.Cohorts = Disjoint
+		}
+	}
+	if c.Radius == 0 {
+		c.Radius = radiusRule(p)
+	}
+	if c.Growth == 0 {
+		c.Growth = 2
+		if c.Cohorts == Disjoint && !c.Theorem {
+			c.Growth = 8
+		}
+	}
+	if c.StepScale == 0 {
+		switch {
+		case c.Theorem:
+			c.StepScale = 1
+		case c.Inner == PhasedSGD:
+			c.StepScale = 3
+		default:
+			c.StepScale = p.StepScale()
+		}
+	}
+	n, l0, l1 := p.Effective(), p.Constants.Lipschitz, p.Smoothness()
+	if c.Lambda == 0 {
+		onePass := l1 * math.Log(max(p.Records, 2)) / p.Records
+		// Theorem 5, with the square that its first part leaves out.
+		theorem := l0 * l0 / (l1 * c.Radius * c.Radius) * min(1/p.Records, 1/(n*n))
+		switch {
+		case c.Theorem && c.Inner == PhasedSGD:
+			c.Lambda = max(theorem, onePass)
+		case c.Theorem:
+			c.Lambda = theorem
+		case c.Inner == PhasedSGD:
+			c.Lambda = 5 * onePass
+		default:
+			c.Lambda = .1 * l0 / (c.Radius * n)
+		}
+	}
+	if c.Rounds == 0 {
+		// A power of growth that rounding puts just below is meant.
+		t := math.Floor(math.Log(l1/c.Lambda)/math.Log(c.Growth) + 1e-9)
+		c.Rounds = int(min(max(t, 1), mostRounds))
+	}
+	return c
+}
+
+// set is what round t projects on.
+func (c Recursive) set(p optimize.Problem, t int) (convex.Set, error) {
+	if p.Set != nil {
+		if _, whole := p.Set.(convex.Whole); !whole {
+			return p.Set, nil
+		}
+	}
+	times := math.Pow(math.Sqrt(c.Growth), float64(t))
+	if c.Inner == PhasedSGD && !c.Theorem {
+		times = min(times, mostGrowth)
+	}
+	radius := times * c.Radius
+	ball, err := convex.NewBall(p.StartPoint(), radius)
+	if err != nil {
+		return nil, fmt.Errorf("optimize: recursive: round %d: %w", t, err)
+	}
+	return ball, nil
+}
+
+// noisyGD settles a round with the given lambda_t and sum of lambda_s.
+func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
+	l1, n, rounds := p.Smoothness(), p.Effective(), float64(c.Rounds)
+	kappa := (l1 + lambda) / lambda
+	k := kappa * math.Log(kappa) / c.StepScale
+	most := 3 * min(4*p.InitialGradient()*n/(2*p.Constants.Lipschitz*c.StepScale), optimize.RuleSteps) / rounds
+	if c.Theorem {
+		l0 := p.Constants.Lipschitz
+		k = max(kappa*math.Log(kappa), n*n*(l0*l0*c.Lambda+math.Pow(l1, 1.5))/(rounds*rounds*c.Lambda*l0*l0))
+		most = optimize.MostSteps / rounds
+	}
+	steps := c.Steps
+	if steps == 0 {
+		steps = int(max(min(math.Ceil(k), math.Floor(most)), 1))
+	}
+	eta := c.StepScale / (l1 + pulls)
+	// Of the regularizers, unlike of the data, the whole curvature is there.
+	if r := pulls + l1 - p.DataSmoothness(); r > 0 {
+		eta = min(eta, 1/r)
+	}
+	if c.Theorem && steps > 1 {
+		eta = min(eta, math.Log(float64(steps))/(lambda*float64(steps)))
+	}
+	charge := p.Charge() / float64(steps)
+	if c.Cohorts == AllRecords {
+		charge /= rounds
+	}
+	return &noisyGD{steps: steps, eta: eta, decay: min(eta*lambda, 1), charge: charge}
+}
+
+// phased settles a round of PhasedSGD on size records.
+func (c Recursive) phased(p optimize.Problem, size, lambda, pulls float64, set convex.Set) (*phasedSGD, error) {
+	eta := c.StepScale * math.Log(size) / (lambda * size)
+	// Phase 1 takes eta/4. A step of 2/(L1 + Lambda) is just stable; the curator
+	// counts rounding, too.
+	longest := 2 / (p.Smoothness() + pulls) * (1 - 0x1p-20)
+	out := &phasedSGD{eta: min(eta, 4*longest), charge: p.Charge()}
+	for i, n := range phaseSizes(int(size)) {
+		pass := query.Pass{Start: p.StartPoint(), Step: out.step(i), Clip: p.Constants.Lipschitz, Lambda: pulls + p.Smoothness() - p.DataSmoothness()}
+		if ball, ok := set.(convex.Ball); ok {
+			pass.Radius, pass.Centre = ball.Radius(), ball.Centre()
+		}
+		if !resolved(pass, n, p.DataSmoothness(), p.Mu) {
+			if i == 0 {
+				return nil, fmt.Errorf("%w: steps of %.3g over %d records in a ball of radius %.3g: must be longer, over fewer records or in a smaller ball",
+					errUnresolved, pass.Step, n, pass.Radius)
+			}
+			break
+		}
+		out.sizes = append(out.sizes, n)
+	}
+	return out, nil
+}
+
+func (c Recursive) summary(p optimize.Problem, first round, steps int) optimize.Summary {
+	o := optimize.Summary{
+		Algorithm: "recursive",
+		Citation:  "recursive regularization (Arora et al. 2023, Algorithm 3) around noisy gradient descent",
+		Steps:     steps,
+		Clip:      p.Constants.Lipschitz,
+		Output:    "the last round's weighted average",
+	}
+	which := "rounds on all records, an equal part of the budget each"
+	if c.Cohorts == Disjoint {
+		which = fmt.Sprintf("rounds on %.6g records of their own, the whole budget each", first.size)
+	}
+	o.Charges = fmt.Sprintf("%d %s; lambda from %.3g by factors of %.3g; ||w* - w_0|| taken to be at most %.3g",
+		c.Rounds, which, c.Lambda, c.Growth, c.Radius)
+	if c.Inner == PhasedSGD {
+		o.Citation = "recursive regularization (Arora et al. 2023, Algorithm 3) around phased SGD (Feldman, Koren and Talwar 2020)"
+		o.StepSize = first.phased.step(0)
+		o.Output = "the last phase of the last round"
+	} else {
+		o.StepSize = first.gd.eta
+	}
+	return o
+}

@@ -1,0 +1,57 @@
+package optimize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// rest is an oracle for the records that are in no cohort yet. For an algorithm
+// that asks about all records they are one cohort; for one that draws, they are
+// what is left to draw from.
+type rest struct {
+	Oracle
+	all   query.Cohort
+	draws bool
+}
+
+// newRest makes the oracle of what records has left.
+func newRest(o Oracle, records *Cohorts, n Needs) (*rest, error) {
+	if n.Cohorts || n.PrefixSums {
+		// A handle that tells the size. Nothing may be asked of it.
+		return &rest{Oracle: o, all: query.NewCohort(account.Everyone, records.left), draws: true}, nil
+	}
+	all, err := records.Draw(records.left)
+	return &rest{Oracle: o, all: all}, err
+}
+
+func (r *rest) All() query.Cohort { return r.all }
+
+func (r *rest) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	if q.Cohort().Everyone() {
+		return query.Release{}, errors.New("optimize: selected: a question about everybody, of whom some are held out: must be about records the algorithm drew")
+	}
+	return r.Oracle.Ask(ctx, q)
+}
+
+func (r *rest) Draw(size int) (query.Cohort, error) {
+	if !r.draws {
+		return query.Cohort{}, fmt.Errorf("optimize: selected: draw of %d records: the algorithm already has all of them", size)
+	}
+	return r.Oracle.Draw(size)
+}
+
+func (r *rest) DrawEach(p float64) (query.Cohort, error) {
+	if !r.draws {
+		return query.Cohort{}, fmt.Errorf("optimize: selected: draw each with probability %v: the algorithm already has all records", p)
+	}
+	return r.Oracle.DrawEach(p)
+}
+
+// Sample is refused: samples are of everybody.
+func (r *rest) Sample() (query.Cohort, error) {
+	return query.Cohort{}, errors.New("optimize: selected: samples are of everybody, of whom some are held out")
+}

@@ -1,0 +1,235 @@
+package optimize
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Run is a plan being carried out: it asks, counts charges, moves the iterate,
+// shows it to the output rule and to whoever observes, and writes down the law as
+// it was realised. Loops are left with what their page says.
+type Run struct {
+	// W is the iterate, w_t. Loops read it.
+	W []float64
+	// Direction, if not nil, says which way and how far a step goes on the full
+	// gradient estimate, the regularizer's gradient included. nil means along it,
+	// by the law's step size.
+	Direction func(g []float64) (direction []float64, eta float64)
+
+	ctx     context.Context
+	oracle  Oracle
+	plan    *Settled
+	observe func(Step)
+	out     *collector
+	cohorts *Cohorts
+	// totals are what records of each cohort have been charged.
+	totals  map[uint64]float64
+	charged float64
+	law     Realised
+}
+
+// Begin starts a run at the problem's start.
+func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run {
+	return &Run{
+		W: s.problem.StartPoint(), ctx: ctx, oracle: o, plan: s, observe: observe,
+		out: s.choice.begin(), totals: map[uint64]float64{},
+	}
+}
+
+// errEnd ends a run before all its steps, as it should.
+var errEnd = errors.New("end")
+
+// Steps carries out the plan's steps and returns the result; an error names the
+// step.
+func (r *Run) Steps(body func(t int) error) (Result, error) {
+	return r.Loop(func() error {
+		for t := range r.plan.summary.Steps {
+			if err := body(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Loop is Steps for loops that count steps themselves.
+func (r *Run) Loop(body func() error) (Result, error) {
+	err := body()
+	if errors.Is(err, errEnd) {
+		return r.early(), nil
+	}
+	return r.Result(), r.Failed(err)
+}
+
+// Failed adds to an error, if there is one, the step on the way to which it came.
+func (r *Run) Failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return stepError(r.plan.summary.Algorithm, r.out.seen, err)
+}
+
+// All returns the cohort of all records.
+func (r *Run) All() query.Cohort { return r.oracle.All() }
+
+// Sample draws the schedule's next sample.
+func (r *Run) Sample() (query.Cohort, error) { return r.oracle.Sample() }
+
+// Draw draws a cohort of the given size (see Cohorts).
+func (r *Run) Draw(size float64) (query.Cohort, error) {
+	if r.cohorts == nil {
+		r.cohorts = NewCohorts(r.oracle, r.plan.problem)
+	}
+	return r.cohorts.Draw(size)
+}
+
+// Ask asks for a weighted sum of terms at a charge.
+func (r *Run) Ask(charge float64, terms ...query.Term) (query.Release, error) {
+	q, err := query.New(charge, terms...)
+	if err != nil {
+		return query.Release{}, err
+	}
+	a, err := r.oracle.Ask(r.ctx, q)
+	if err == nil {
+		r.charge(q.Cohort(), a.Charge)
+	}
+	return a, err
+}
+
+// Stable asks for a pass of stable SGD.
+func (r *Run) Stable(q query.Stable) (query.Release, error) {
+	a, err := r.oracle.Stable(r.ctx, q)
+	if err == nil {
+		r.charge(q.Cohort(), a.Charge)
+	}
+	return a, err
+}
+
+// charge counts what a cohort's records were charged.
+func (r *Run) charge(c query.Cohort, charge float64) {
+	if charge > 0 {
+		r.totals[c.ID()] += charge
+		r.charged = max(r.charged, r.totals[c.ID()])
+	}
+}
+
+// Use says how an estimate came about and what the iterate it is used at weighs.
+type Use struct {
+	// Keep and Back say that it is Keep times that of Back steps before, zero
+	// meaning 1, plus an answer with noise of standard deviation Noise a
+	// coordinate.
+	Keep  float64
+	Back  int
+	Noise float64
+	// Weight is what the iterate weighs in an average.
+	Weight float64
+}
+
+// Regularized returns the estimate with the regularizer's gradient at w_t.
+func (r *Run) Regularized(estimate []float64) []float64 {
+	g := append([]float64(nil), estimate...)
+	r.plan.problem.AddRegularizer(g, r.W)
+	return g
+}
+
+// Descend takes the step w_{t+1} = Proj(w_t - eta (estimate + grad reg(w_t))).
+func (r *Run) Descend(estimate []float64, u Use) {
+	g := r.Regularized(estimate)
+	length := Norm(g)
+	direction, eta := g, r.plan.law.StepSize
+	if r.Direction != nil {
+		direction, eta = r.Direction(g)
+	}
+	if !r.out.reached {
+		r.out.visit(r.W, u.Weight, length)
+	}
+	Descend(r.W, direction, eta)
+	r.plan.problem.Project(r.W)
+	if r.out.reached {
+		r.out.visit(r.W, u.Weight, length)
+	}
+	r.Took(u, eta)
+	r.show(r.out.seen, length)
+}
+
+// Took writes down that a step of size eta used an estimate. Descend calls it.
+func (r *Run) Took(u Use, eta float64) {
+	l := &r.law
+	l.Back, l.Keep = append(l.Back, max(u.Back, 1)), append(l.Keep, u.Keep)
+	l.Noise, l.StepSizes = append(l.Noise, u.Noise), append(l.StepSizes, eta)
+}
+
+// Reach is Descend for loops that move the iterate and keep their own result:
+// it says where a step came, and by an estimate of which norm.
+func (r *Run) Reach(w []float64, gradientNorm float64) {
+	copy(r.W, w)
+	r.out.seen++
+	r.show(r.out.seen, gradientNorm)
+}
+
+func (r *Run) show(number int, gradientNorm float64) {
+	if r.observe != nil {
+		r.observe(Step{Number: number, Of: r.plan.summary.Steps, GradientNorm: gradientNorm, Charged: r.charged, W: r.W})
+	}
+}
+
+// Taken is how many steps were taken.
+func (r *Run) Taken() int { return r.out.seen }
+
+// End shows w_t as the result, found by looking at estimates, and, as the error
+// of a step, ends the run there.
+func (r *Run) End(gradientNorm float64, output string) error {
+	r.show(r.out.seen+1, gradientNorm)
+	r.out.ended = output
+	return errEnd
+}
+
+func (r *Run) early() Result {
+	res := Result{W: append([]float64(nil), r.W...), Steps: r.out.seen, Output: r.out.ended, Complete: true, Law: r.law}
+	res.Law.Chosen = r.out.seen + 1
+	res.Law.settle()
+	return res
+}
+
+// Result applies the output rule.
+func (r *Run) Result() Result {
+	res := r.out.result(r.W)
+	res.Law = r.law
+	res.Law.Weights, res.Law.Chosen = r.out.weightsOf(), r.out.chosen()
+	res.Law.settle()
+	return res
+}
+
+// ResultAt is Result for loops that keep their own: w is a weighted average of
+// what the rounds of steps reached.
+func (r *Run) ResultAt(w []float64, complete bool, weights []float64, rounds []int) Result {
+	res := Result{W: w, Steps: r.out.seen, Output: r.plan.summary.Output, Complete: complete, Law: r.law}
+	res.Law.Weights, res.Law.Rounds = weights, rounds
+	res.Law.settle()
+	return res
+}
+
+// Bound says that the run's steps are no linear function of its estimates, but
+// move a coordinate by at most this.
+func (r *Run) Bound(move float64) { r.law.Move = move }
+
+func (l *Realised) settle() { _, l.WeightNoise = l.Noises() }
+
+// Norm is the Euclidean norm, which does not overflow before its result does.
+func Norm(v []float64) float64 {
+	var s float64
+	for _, x := range v {
+		s = math.Hypot(s, x)
+	}
+	return s
+}
+
+// Descend sets w to w - eta g.
+func Descend(w, g []float64, eta float64) {
+	for j := range w {
+		w[j] -= eta * g[j]
+	}
+}

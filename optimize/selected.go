@@ -1,0 +1,280 @@
+package optimize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Selected configures an output rule for any algorithm: some points along its
+// run, and its own result, are scored on records it never saw, and one of low
+// score is drawn by the exponential mechanism (McSherry and Talwar 2007).
+//
+// The held-out records are drawn first and the algorithm has the rest, so each
+// side may charge the whole budget: records of disjoint cohorts compose in
+// parallel.
+//
+// Guarantee: mu-GDP. Among K points one within (4 L0/(n_held epsilon)) log(K/p) of
+// the lowest score is found with probability 1-p (half of it under
+// add-or-remove; McSherry and Talwar 2007, Theorem 6); a score itself is off by
+// about L0/sqrt(n_held), since it is a sample's.
+//
+// It pays where a run is good somewhere but not where its own rule looks: where
+// a theorem speaks of some or of a random iterate, in runs that visit saddles or
+// diverge at the end. The result of a good rule it can only degrade: the
+// algorithm has fewer records, and the scores tell less than the averages of
+// released gradients. Hence it is no default. ByGradient cannot tell a saddle from
+// a minimum; ByValue can.
+//
+// The algorithm may ask about all its records or draw cohorts, not both; plans on
+// Poisson samples, which are of everybody, are refused.
+//
+// A zero Selected but for Of holds out a tenth and scores 8 points by gradient
+// norm.
+type Selected struct {
+	// Of is the algorithm.
+	Of Algorithm
+	// Share of the records is held out; zero means .1.
+	Share float64 `yaml:"held_out"`
+	// Candidates is how many points are taken from the run, evenly spaced; its
+	// result is one more. Zero means 8.
+	Candidates int `yaml:"candidates"`
+	// By says what a score is: gradient, the norm of the mean gradient, or value,
+	// the mean loss.
+	By Score `yaml:"score"`
+}
+
+// Score is what Selected compares points by.
+type Score uint8
+
+const (
+	// ByGradient is the norm of the mean clipped gradient, the regularizer's
+	// included.
+	ByGradient Score = iota
+	// ByValue is the mean loss, each record's clipped to [0, 2 F0]. A regularizer
+	// cannot be added to it and is refused.
+	ByValue
+)
+
+var scoreNames = [...]string{"gradient", "value"}
+
+func (s Score) String() string { return NameOf(scoreNames[:], "score", uint8(s)) }
+
+// ParseScore reads "gradient" or "value"; the empty name is ByGradient.
+func ParseScore(s string) (Score, error) {
+	i, err := ParseName(scoreNames[:], "score", s)
+	return Score(i), err
+}
+
+// UnmarshalText reads a name as ParseScore does.
+func (s *Score) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseScore(string(text))
+	return err
+}
+
+// selectedPlan is a settled Selected around another plan.
+type selectedPlan struct {
+	problem    Problem
+	summary    Summary
+	inner      Plan
+	held       float64 // records held out
+	candidates int
+	by         Score
+	epsilon    float64
+}
+
+// mostCandidates bounds the passes over the held-out records.
+const mostCandidates = 10_000
+
+// Plan settles the algorithm for the records that are not held out, and the
+// selection around it.
+func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Of == nil {
+		return nil, errors.New("optimize: selected: of: must be an algorithm")
+	}
+	if c.Share == 0 {
+		c.Share = .1
+	}
+	if c.Candidates == 0 {
+		c.Candidates = 8
+	}
+	switch {
+	case !(c.Share > 0 && c.Share < 1):
+		return nil, fmt.Errorf("optimize: selected: share = %v: must be > 0 and < 1, or 0 for .1", c.Share)
+	case c.Candidates < 1 || c.Candidates > mostCandidates:
+		return nil, fmt.Errorf("optimize: selected: candidates = %d: must be between 1 and %d, or 0 for 8", c.Candidates, mostCandidates)
+	case int(c.By) >= len(scoreNames):
+		return nil, fmt.Errorf("optimize: selected: by = %v: must be one of %v", c.By, scoreNames)
+	case c.By == ByValue && p.Regularizer != nil && p.Regularizer.Smoothness() > 0:
+		return nil, fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be added to the scores", p.Regularizer.Name())
+	}
+	held := c.Share * p.Records
+	if p.Relation == account.ReplaceOne {
+		held = max(math.Round(held), 1)
+	}
+	rest := p
+	rest.Records = p.Records - held
+	if !(rest.Records > 0) {
+		return nil, fmt.Errorf("optimize: selected: share = %v: must leave some of the %v records", c.Share, p.Records)
+	}
+	epsilon, err := selectionEpsilon(p.Mu)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := c.Of.Plan(ctx, rest)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Needs().Schedule != nil {
+		return nil, fmt.Errorf("optimize: selected: %s samples everybody, the held-out records too: must be an algorithm that asks about given records", plan.Summary().Algorithm)
+	}
+	out := &selectedPlan{
+		problem: p, summary: plan.Summary(), inner: plan, held: held, candidates: c.Candidates, by: c.By, epsilon: epsilon,
+	}
+	what, clip := "gradient norms", p.Constants.Lipschitz
+	if c.By == ByValue {
+		what, clip = "mean losses", p.Constants.Range
+	}
+	// The exponential mechanism prefers one of two by Gumbel noise of this scale.
+	scale := 2 * p.Neighbours() * clip / held / epsilon
+	out.summary.Charges += fmt.Sprintf("; selection among up to %d points on %.6g records held out, epsilon %.3g: %s that differ by less than %.2g are hardly told apart",
+		c.Candidates+1, held, epsilon, what, scale)
+	out.summary.Output = fmt.Sprintf("selected by %s; of the run itself: %s", c.By, out.summary.Output)
+	out.summary.Effective, out.summary.Floor = p.Effective(), p.Floor()
+	out.summary.Passes = (out.summary.Passes*rest.Records + float64(c.Candidates+1)*held) / p.Records
+	return out, nil
+}
+
+// selectionEpsilon returns nearly the largest epsilon of a selection that is
+// mu-GDP: that with account.SelectionMu(epsilon) = mu is 2 log(Phi(mu/2)/Phi(-mu/2)).
+func selectionEpsilon(mu float64) (float64, error) {
+	most := mu * math.Sqrt(usable)
+	tail := math.Erfc(mu/2/math.Sqrt2) / 2
+	epsilon := min(2*(math.Log1p(-tail)-math.Log(tail)), 16)
+	for range 60 {
+		if !(epsilon >= 0x1p-40) {
+			break
+		}
+		charged, err := account.SelectionMu(epsilon)
+		if err != nil {
+			return 0, err
+		}
+		if charged <= most {
+			return epsilon, nil
+		}
+		epsilon *= 1 - 0x1p-20
+	}
+	return 0, fmt.Errorf("optimize: selected: mu = %v: must allow a selection, of epsilon 2^-40 at least", mu)
+}
+
+// Summary describes the plan.
+func (s *selectedPlan) Summary() Summary { return s.summary }
+
+// Needs are the algorithm's, cohorts and a selection.
+func (s *selectedPlan) Needs() Needs {
+	n := s.inner.Needs()
+	n.Cohorts, n.Selection = true, true
+	return n
+}
+
+// Properties are the algorithm's; the result is no average but by chance.
+func (s *selectedPlan) Properties() Properties {
+	p := s.inner.Properties()
+	p.Averaged = false
+	return p
+}
+
+// Run carries the plan out. observe sees every step of the inner algorithm.
+func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {
+	w := s.problem.StartPoint()
+	records := NewCohorts(o, s.problem)
+	held, err := records.Draw(s.held)
+	if err != nil {
+		return Result{W: w, Output: s.summary.Output}, fmt.Errorf("selected: %w", err)
+	}
+	rest, err := newRest(o, records, s.inner.Needs())
+	if err != nil {
+		return Result{W: w, Output: s.summary.Output}, fmt.Errorf("selected: %w", err)
+	}
+	kept := collected{most: s.candidates}
+	result, err := s.inner.Run(ctx, rest, func(step Step) {
+		kept.visit(step)
+		if observe != nil {
+			observe(step)
+		}
+	})
+	if err != nil {
+		return result, err
+	}
+	kept.add(result.W, "the run's own result, "+result.Output)
+	if len(kept.points) < 2 {
+		return result, nil
+	}
+	k, err := s.choose(ctx, o, held, kept.points)
+	if err != nil {
+		result.Complete = false
+		return result, fmt.Errorf("selected: %w", err)
+	}
+	result.W = kept.points[k]
+	// An iterate has no more noise than the last one, of which all are made.
+	result.Law.Weights, result.Law.Chosen = nil, max(len(kept.points), result.Law.Chosen)
+	result.Law.settle()
+	result.Output = fmt.Sprintf("selected by %s among %d points: %s", s.by, len(kept.points), kept.names[k])
+	return result, nil
+}
+
+// choose asks which point has the lowest score on the held-out records.
+func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, error) {
+	terms := make([]query.Term, len(points))
+	for i, w := range points {
+		if s.by == ByValue {
+			f0 := s.problem.Constants.Range
+			terms[i] = query.ValueAt(held, w, f0, f0)
+			continue
+		}
+		shift := make([]float64, len(w))
+		s.problem.AddRegularizer(shift, w)
+		terms[i] = query.NormAt(held, w, s.problem.Constants.Lipschitz, shift)
+	}
+	q, err := query.NewSelection(s.epsilon, terms...)
+	if err != nil {
+		return 0, err
+	}
+	k, err := o.Select(ctx, q)
+	if err == nil && (k < 0 || k >= len(points)) {
+		err = errors.New("the oracle chose none of the candidates")
+	}
+	return k, err
+}
+
+// collected keeps distinct released points.
+type collected struct {
+	most   int
+	points [][]float64
+	names  []string
+}
+
+// visit keeps the iterate where a further 1/most of the run is complete.
+func (c *collected) visit(s Step) {
+	if s.Of < s.Number { // a run of unknown length has no even spacing
+		return
+	}
+	if s.Number*c.most/s.Of > (s.Number-1)*c.most/s.Of {
+		c.add(s.W, fmt.Sprintf("iterate %d of %d", s.Number, s.Of))
+	}
+}
+
+func (c *collected) add(w []float64, name string) {
+	if slices.ContainsFunc(c.points, func(p []float64) bool { return slices.Equal(p, w) }) {
+		return
+	}
+	c.points, c.names = append(c.points, slices.Clone(w)), append(c.names, name)
+}

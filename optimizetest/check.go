@@ -1,0 +1,182 @@
+package optimizetest
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Size is what tests vary of a problem: the records, the budget, and the
+// sensitivity of a sum in units of the clip norm, 1 under add-or-remove and 2 or
+// unsaid under replace-one.
+type Size struct{ Records, Mu, Neighbours float64 }
+
+// Size returns the oracle's.
+func (o *Oracle) Size() Size {
+	return Size{Records: o.All().Size(), Mu: o.config.Budget.Mu(), Neighbours: o.neighbours()}
+}
+
+// With returns p at a size; a budget, if there is one, is taken to the size's
+// relation.
+func With(p optimize.Problem, s Size, b ...account.Budget) optimize.Problem {
+	p.Records, p.Mu = s.Records, s.Mu
+	switch s.Neighbours {
+	case 0, 2:
+		p.Relation = account.ReplaceOne
+	case 1:
+		p.Relation = account.AddOrRemove
+	default:
+		p.Relation = 3 // none
+	}
+	for _, b := range b {
+		if p.Budget = b; b != (account.Budget{}) && b.Relation() != p.Relation {
+			p.Budget, _ = account.NewBudget(b.Epsilon(), b.Delta(), p.Relation)
+		}
+	}
+	return p
+}
+
+// Budget returns (1, 1e-6) under replace-one.
+func Budget(t testing.TB) account.Budget {
+	t.Helper()
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// RunPlan runs a plan that must not fail.
+func RunPlan(t testing.TB, p optimize.Plan, o optimize.Oracle) optimize.Result {
+	t.Helper()
+	r, err := p.Run(context.Background(), o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Resolve returns a plan, or fails.
+func Resolve(t testing.TB, p optimize.Plan, err error) optimize.Plan {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// StepSize is eta = h/L1 written out once more: L1 is that of data and
+// regularizer together, and the regularizer alone must stay stable.
+func StepSize(p optimize.Problem, h float64) float64 {
+	c := p.Constants.Curvature
+	data := max(math.Abs(min(c.Lo, 0)), max(c.Hi, 0))
+	if p.Regularizer == nil {
+		return h / data
+	}
+	s := p.Regularizer.Smoothness()
+	if h/(data+s) > 1/s {
+		return 1 / s
+	}
+	return h / (data + s)
+}
+
+// Descend returns Proj(w - eta (g + grad reg(w))).
+func Descend(p optimize.Problem, w, g []float64, eta float64) []float64 {
+	full := Add(g, 1, make([]float64, len(g)))
+	if p.Regularizer != nil {
+		p.Regularizer.AddGradient(full, w)
+	}
+	next := Add(w, -eta, full)
+	if p.Set != nil {
+		p.Set.Project(next)
+	}
+	return next
+}
+
+// Add returns a + c b.
+func Add(a []float64, c float64, b []float64) []float64 {
+	sum := make([]float64, len(a))
+	for j := range a {
+		sum[j] = a[j] + c*b[j]
+	}
+	return sum
+}
+
+// Same allows for another order of float operations.
+func Same(a, b []float64) bool {
+	return len(a) == len(b) && length(Add(a, -1, b)) <= 1e-9*(1e-3+length(a))
+}
+
+// Close compares up to a relative difference.
+func Close(a, b, relative float64) bool { return math.Abs(a-b) <= relative*math.Abs(b) }
+
+// OnEverybody fails unless the term is over all records and has weight want.
+func OnEverybody(t *testing.T, k int, term query.Term, want float64) {
+	t.Helper()
+	if !term.Cohort().Everyone() || !Close(term.Weight(), want, 1e-9) {
+		t.Fatalf("question %d: weight %v, everyone %t: want %v, true", k, term.Weight(), term.Cohort().Everyone(), want)
+	}
+}
+
+// Charges returns what each question was offered and charged.
+func Charges(asked []Asked) (offered, charged []float64) {
+	for _, a := range asked {
+		offered, charged = append(offered, a.Question.Charge()), append(charged, a.Answer.Charge)
+	}
+	return offered, charged
+}
+
+// WithinBudget fails unless the charges, each sum rounded up, stay within mu^2
+// and leave no more than a billionth of it.
+func WithinBudget(t *testing.T, mu float64, charges []float64) {
+	t.Helper()
+	limit := mu * mu
+	if math.FMA(mu, mu, -limit) < 0 {
+		limit = math.Nextafter(limit, 0)
+	}
+	var sum float64
+	for _, m := range charges {
+		sum = AddUp(sum, m)
+	}
+	if !(sum <= limit && sum >= limit*(1-4e-9)) {
+		t.Fatalf("%d charges sum to mu^2 (1 %+.3g): want just below mu^2", len(charges), sum/limit-1)
+	}
+}
+
+// AddUp is a + b rounded up: the rounding error of an addition is exact by
+// Dekker's two-sum for |a| >= |b|.
+func AddUp(a, b float64) float64 {
+	if math.Abs(a) < math.Abs(b) {
+		a, b = b, a
+	}
+	s := a + b
+	if b-(s-a) > 0 {
+		return math.Nextafter(s, math.Inf(1))
+	}
+	return s
+}
+
+// Deviation bounds, but for one case in a million, how far the mean of s draws
+// of sum_j v_j (Z_j + m_j)^2 is from its expectation, relative to it, with v a
+// nonnegative vector and Z standard normal: 2 sqrt(x/s) + 2x/s with
+// x = ln(2e6), by Birgé's (2001) bound 2 sqrt(sum (v^2 + 2 v^2 m^2) x) + 2 max(v) x
+// and sum (v^2 + 2 v^2 m^2) <= (sum v (1 + m^2))^2.
+func Deviation(s float64) float64 {
+	x := math.Log(2e6)
+	return 2*math.Sqrt(x/s) + 2*x/s
+}
+
+// L2 is the regularizer of that name.
+func L2(t testing.TB, lambda float64) loss.Regularizer {
+	t.Helper()
+	r, err := loss.L2(lambda)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

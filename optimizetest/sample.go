@@ -1,0 +1,55 @@
+package optimizetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// sampleBit marks the identifiers of samples among those of cohorts.
+const sampleBit = 1 << 63
+
+// Follow has the oracle draw samples by a schedule. It comes before the first
+// question.
+func (o *Oracle) Follow(s *account.Schedule) error {
+	if err := o.ledger.Follow(s); err != nil {
+		return err
+	}
+	o.schedule = s
+	return nil
+}
+
+// Sample draws the schedule's next Poisson sample. One question may be asked of
+// it, with the schedule's noise.
+func (o *Oracle) Sample() (query.Cohort, error) {
+	if o.schedule == nil {
+		return query.Cohort{}, errors.New("optimizetest: sample: the oracle follows no schedule")
+	}
+	if o.samples >= o.schedule.Len() {
+		return query.Cohort{}, &account.BudgetError{Want: 1}
+	}
+	_, p := o.schedule.Step(o.samples)
+	o.samples++
+	o.sample = nil
+	for i := range o.config.Rows {
+		if o.noise.Float64() < p {
+			o.sample = append(o.sample, i)
+		}
+	}
+	o.latest = query.NewCohort(sampleBit|uint64(o.samples), p*o.All().Size())
+	return o.latest, nil
+}
+
+// sampled returns the members of the latest sample and the event of asking a
+// question of it.
+func (o *Oracle) sampled(q query.Question) ([]int, account.Event, error) {
+	if q.Cohort() != o.latest {
+		return nil, account.Event{}, fmt.Errorf("optimizetest: sample %d: must be the latest, asked once", q.Cohort().ID()&^sampleBit)
+	}
+	o.latest = query.Cohort{}
+	z, p := o.schedule.Step(o.samples - 1)
+	e, err := account.SampledEvent(q.Name(), p, q.Clip(), z*q.Clip()*(1+0x1p-50))
+	return o.sample, e, err
+}

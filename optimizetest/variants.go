@@ -1,0 +1,144 @@
+package optimizetest
+
+import (
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Variants are the problems with and without a constraint, a regularizer and a
+// start of their own.
+func Variants(t testing.TB) []Problem {
+	t.Helper()
+	list := Problems()
+	for _, p := range Problems() {
+		ball, err := convex.NewBall(nil, .3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Name += " in a ball, from outside"
+		p.Public.Set = ball
+		p.Public.Start = make([]float64, p.Public.Dim())
+		p.Public.Start[0] = -2
+		list = append(list, p)
+	}
+	for _, p := range Problems() {
+		p.Name += " with a regularizer and a start"
+		p.Public.Regularizer = L2(t, .3)
+		p.Public.Start = make([]float64, p.Public.Dim())
+		p.Public.Start[0] = -2
+		list = append(list, p)
+	}
+	return list
+}
+
+// Crowd gives every row of a problem that many copies, all of them rows, so that
+// cohorts can be drawn.
+func Crowd(p Problem, copies int) Problem {
+	rows, targets := p.Rows, p.Targets
+	for range copies - 1 {
+		p.Rows, p.Targets = append(p.Rows, rows...), append(p.Targets, targets...)
+	}
+	return p
+}
+
+// BudgetOf returns (epsilon, 1e-6) under a relation.
+func BudgetOf(t testing.TB, r account.Relation, epsilon float64) account.Budget {
+	t.Helper()
+	b, err := account.NewBudget(epsilon, 1e-6, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Relations opens an oracle of a problem under both relations.
+func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*Oracle {
+	t.Helper()
+	list := map[account.Relation]*Oracle{}
+	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+		b, err := account.NewBudget(epsilon, 1e-6, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := p.Config(b, 1, 11)
+		c.Declared = float64(len(p.Rows)) + 4.5
+		list[r] = New(c)
+	}
+	return list
+}
+
+// WantedBall is the ball a difference from prev to w must be clipped to:
+// around half the sum of the curvature interval's ends with half its length as
+// radius, both times the displacement, or c times the smoothness around zero;
+// the ball of radius 2 L0 around zero if that is smaller.
+func WantedBall(p optimize.Problem, c, distance float64) query.Ball {
+	lo, hi := min(p.Constants.Curvature.Lo, 0), max(p.Constants.Curvature.Hi, 0)
+	b := query.Ball{Radius: (hi - lo) / 2 * distance, Centre: (lo + hi) / 2}
+	if c > 0 {
+		b = query.Ball{Radius: c * max(-lo, hi) * distance}
+	}
+	if b.Radius >= 2*p.Constants.Lipschitz {
+		b = query.Ball{Radius: 2 * p.Constants.Lipschitz}
+	}
+	return b
+}
+
+// IsDifference fails unless the term is the difference from prev to w in its
+// ball. Distances are rounded up by a little.
+func IsDifference(t testing.TB, k int, p optimize.Problem, c float64, term query.Term, w, prev []float64) {
+	t.Helper()
+	want := WantedBall(p, c, length(Add(term.Point(), -1, term.Previous())))
+	got := term.Ball()
+	if term.Kind() != query.Difference || !Same(term.Point(), w) || !Same(term.Previous(), prev) ||
+		!Close(got.Radius, want.Radius, 1e-12) || got.Centre != want.Centre {
+		t.Fatalf("question %d: %v from %v to %v in %v: want a difference from %v to %v in %v",
+			k, term.Kind(), term.Previous(), term.Point(), got, prev, w, want)
+	}
+}
+
+// ConvexProblems are the shared problems that are convex, with rows that are
+// there many times, so that cohorts can be drawn of them, with and without a
+// start, a set and a regularizer of their own.
+func ConvexProblems(t testing.TB) []Problem {
+	t.Helper()
+	ball, err := convex.NewBall(nil, .5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Problem
+	for _, p := range Problems()[:3] {
+		rows, targets := p.Rows, p.Targets
+		for len(p.Rows) < 240 {
+			p.Rows, p.Targets = append(p.Rows, rows...), append(p.Targets, targets...)
+		}
+		list = append(list, p)
+		p.Name += " with a regularizer and a start"
+		p.Public.Regularizer = L2(t, .05)
+		p.Public.Start = make([]float64, p.Public.Dim())
+		p.Public.Start[0] = -1
+		list = append(list, p)
+		p.Name += " in a ball"
+		p.Public.Set = ball
+		list = append(list, p)
+	}
+	return list
+}
+
+// Wide is a quadratic in d directions of eigenvalues between .2 and 1, whose
+// clip norm nothing reaches, with the start at distance 1 along every axis.
+func Wide(d int, slowest float64) Problem {
+	var l Quadratic
+	p := Problem{Name: "wide", Rows: [][]float32{make([]float32, d)}, Targets: []float64{0}, Minimiser: make([]float64, d)}
+	for j := range d {
+		l.Eigenvalues = append(l.Eigenvalues, max(slowest, .2+.8*float64(j)/float64(d)))
+		p.Public.Start = append(p.Public.Start, 1)
+	}
+	l.Lipschitz, l.Range = 4*float64(d), float64(d)
+	p.Loss = l
+	p.Public.Shape, p.Public.Constants = optimize.Vector(d), l.Constants()
+	return p
+}

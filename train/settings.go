@@ -1,0 +1,129 @@
+package train
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Settings are those of an algorithm by their YAML keys, before it is known which:
+// an algorithm may be named on the command line. They are read strictly, into the
+// algorithm's own type, when a plan is made.
+type Settings map[string]any
+
+// set sets the field of a key from a value as YAML or JSON has it.
+func set(into reflect.Value, key string, value any) error {
+	f, ok := field(into.Type(), key)
+	if !ok {
+		return fmt.Errorf("train.%s: is no setting", key)
+	}
+	v := into.FieldByIndex(f.Index)
+	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		s, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("train.%s = %v: must be a name", key, value)
+		}
+		if err := text.UnmarshalText([]byte(s)); err != nil {
+			return fmt.Errorf("train.%s: %w", key, err)
+		}
+		return nil
+	}
+	number, isNumber := numeric(value)
+	switch v.Kind() {
+	case reflect.Int:
+		if !isNumber || number != math.Trunc(number) || math.Abs(number) > math.MaxInt32 {
+			return fmt.Errorf("train.%s = %v: must be a whole number", key, value)
+		}
+		v.SetInt(int64(number))
+	case reflect.Float64:
+		if !isNumber {
+			return fmt.Errorf("train.%s = %v: must be a number", key, value)
+		}
+		v.SetFloat(number)
+	case reflect.Bool:
+		b, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("train.%s = %v: must be true or false", key, value)
+		}
+		v.SetBool(b)
+	default:
+		return fmt.Errorf("train.%s: is a %v, which is no setting", key, v.Type())
+	}
+	return nil
+}
+
+// numeric reads what YAML, JSON and Go have for a number.
+func numeric(value any) (float64, bool) {
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return float64(v.Int()), true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return float64(v.Uint()), true
+	case reflect.Float32, reflect.Float64:
+		return v.Float(), true
+	case reflect.String: // 1e-9 is a number in YAML, but needs a point for the decoder
+		if strings.Trim(v.String(), "0123456789+-eE") == "" {
+			x, err := strconv.ParseFloat(v.String(), 64)
+			return x, err == nil
+		}
+	}
+	return 0, false
+}
+
+// UnmarshalYAML reads the section train. A key must be a setting of some
+// algorithm, and its value one that it can have.
+func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
+	var all map[string]any
+	if err := unmarshal(&all); err != nil {
+		return err
+	}
+	return t.Set(all)
+}
+
+// Set adds settings by their YAML keys, those of Train's own fields included.
+func (t *Train) Set(all map[string]any) error {
+	for key, value := range all {
+		switch key {
+		case "algorithm":
+			name, ok := value.(string)
+			if !ok {
+				return fmt.Errorf("train.algorithm = %v: must be one of %v", value, Algorithms())
+			}
+			t.Algorithm = name
+			continue
+		case "measure":
+			share, ok := numeric(value)
+			if !ok {
+				return fmt.Errorf("train.measure = %v: must be a number", value)
+			}
+			t.Measure = share
+			continue
+		}
+		f, ok := known(key)
+		if !ok {
+			return fmt.Errorf("unknown field %q in train: is a setting of no algorithm", key)
+		}
+		if err := tried(f, key, value); err != nil {
+			return err
+		}
+		if t.Settings == nil {
+			t.Settings = Settings{}
+		}
+		t.Settings[key] = value
+	}
+	return nil
+}
+
+// tried says whether a field of the given type could have the value, but for
+// names, which are looked at when it is known whose they are.
+func tried(f reflect.StructField, key string, value any) error {
+	if _, ok := reflect.New(f.Type).Interface().(encoding.TextUnmarshaler); ok {
+		return nil
+	}
+	f.Index, f.Name = []int{0}, "Value"
+	f.Tag = reflect.StructTag(fmt.Sprintf("yaml:%q", key))
+	return set(reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem(), key, value)
+}
