@@ -131,7 +131,7 @@ func (m method) reach(t *testing.T, s table, p optimize.Plan, seed uint64) []flo
 	if m.random {
 		pick = rand.New(rand.NewPCG(seed, 0x0a17)).IntN(max(p.Summary().Steps, 1))
 	}
-	w := make([]float64, s.family.Problem().Dim)
+	w := make([]float64, s.family.Dim())
 	result, err := p.Run(context.Background(), s.open(t, m.onePass, seed), func(step optimize.Step) {
 		if step.Number == pick {
 			copy(w, step.W)
