@@ -233,7 +233,7 @@ func slowTail(t *testing.T) {
 		descent := experiment.Median(ratios(t, s, plan(t, s, d), 1, seeds))
 		var outputs [3]float64
 		for i, out := range []optimize.Output{optimize.Last, optimize.TailAverage, optimize.Smallest} {
-			c := b.planner.(spiderBoost).SpiderBoost
+			c := b.planner.(firstorder.SpiderBoost)
 			c.Output = out
 			outputs[i] = experiment.Median(ratios(t, s, plan(t, s, boost(c)), 1, seeds))
 		}

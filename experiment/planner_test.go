@@ -50,7 +50,7 @@ func TestPlanner(t *testing.T) {
 			passes = fmt.Sprint(check.Passes)
 		}
 		o := list[0].Summary
-		fmt.Printf("| %s | %d | %.0f | %.2g | %.0f | %v | %s | %s | %.3g | %s | %.3g | %.2f | %.2f |\n", f.Name, check.Problem.Dim, check.Records, check.Budget.Epsilon(),
+		fmt.Printf("| %s | %d | %.0f | %.2g | %.0f | %v | %s | %s | %.3g | %s | %.3g | %.2f | %.2f |\n", f.Name, check.Problem.Dim(), check.Records, check.Budget.Epsilon(),
 			o.Effective, check.Criterion, passes, o.Algorithm, tried[0].Median(), list[best].Summary.Algorithm, tried[best].Median(), ratio, trust[len(trust)-1])
 	}
 	slices.Sort(ratios)

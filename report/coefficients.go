@@ -115,7 +115,9 @@ func (f *Fit) certainty(n runNoise, list []coefficient) Part {
 		}
 	}
 	how := "It is the noise of the certificate’s releases carried through the steps, to first order: exact for features that hardly any row has, less for the others, whose data pull the weights back."
-	if !n.convex {
+	if n.loose != "" {
+		how = "It is a bound on the noise of the certificate’s releases carried through the steps, to first order: " + n.loose + "."
+	} else if !n.convex {
 		how = "It is the noise of the certificate’s releases carried through the steps, to first order and as if the loss were flat: exact for features that hardly any row has. This loss is not convex, so that for others it may be less or more."
 	}
 	extra := ""

@@ -60,6 +60,8 @@ type plan struct {
 	// GradientNorms and Measured were released by the run.
 	GradientNorms []float64 `json:"gradient_norms"`
 	Measured      *measured `json:"measured"`
+	// Law is absent from certificates of earlier versions.
+	Law *law `json:"law"`
 }
 
 // measured is the quality of the result as it was released.

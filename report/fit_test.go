@@ -74,7 +74,7 @@ func TestPlanIsFreeInForm(t *testing.T) {
 		f := people(t, "p", 4)
 		f.algorithm = certificate.Algorithm{Name: "another", Plan: json.RawMessage(plan)}
 		text, _ := fitPage(t, f.write(t))
-		has(t, text, "What the model says", "is not stated here", "how another turns releases into steps is not known here", "Noise multiplier, release by release")
+		has(t, text, "What the model says", "is not stated here", "the certificate does not state how releases became steps", "Noise multiplier, release by release")
 		f.algorithm.Name = "gd"
 		text, _ = fitPage(t, f.write(t))
 		has(t, text, "is not stated here")
@@ -100,9 +100,9 @@ func TestInterruptedFit(t *testing.T) {
 	f.noModel = false
 	text, _ = fitPage(t, f.write(t))
 	has(t, text, "this is the model it had reached", "Noise (sd)")
-	f.events = nil
+	f.events, f.algorithm = nil, gdPlan(0)
 	text, _ = fitPage(t, f.write(t))
-	has(t, text, "0 releases for 50 steps")
+	has(t, text, "the start, which no release moved")
 }
 
 // TestScheduledFit: Poisson samples have a schedule in place of charges, and the

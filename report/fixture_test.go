@@ -58,8 +58,9 @@ func gradients(t testing.TB, n int, b account.Budget) []account.Event {
 }
 
 func gdPlan(steps int) certificate.Algorithm {
+	noise := strings.TrimSuffix(strings.Repeat("0.01,", steps), ",")
 	return certificate.Algorithm{Name: "gd", Plan: json.RawMessage(fmt.Sprintf(
-		`{"algorithm":"gd","citation":"noisy gradient descent","steps":%d,"step_size":4,"clip":1,"charges":"every step alike","output":"last","effective_size":700,"floor":0.003,"predicted_gradient_norm":0.004}`, steps))}
+		`{"algorithm":"gd","citation":"noisy gradient descent","steps":%d,"step_size":4,"clip":1,"charges":"every step alike","output":"last","effective_size":700,"floor":0.003,"predicted_gradient_norm":0.004,"law":{"noise":[%s],"step_sizes":[4],"weight_noise":%v}}`, steps, noise, .04*math.Sqrt(float64(steps))))}
 }
 
 // visible leaves out what the name of a class must not hold.

@@ -14,8 +14,7 @@ type runNoise struct {
 }
 
 func (f *Fit) noise() runNoise {
-	c := f.Certificate
-	n, err := derive(c.Algorithm().Name, f.plan, c.Events(), float64(c.Records()), c.Complete())
+	n, err := derive(f.plan.Law)
 	r := runNoise{noise: n, why: err}
 	if f.Model != nil {
 		r.convex = f.Model.Loss().Constants().Curvature.Lo >= 0 && f.Model.Regularizer().Convexity() >= 0
