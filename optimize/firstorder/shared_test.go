@@ -24,16 +24,11 @@ var (
 	onEverybody  = optimizetest.OnEverybody
 	charges      = optimizetest.Charges
 	withinBudget = optimizetest.WithinBudget
-	addUp        = optimizetest.AddUp
 	deviation    = optimizetest.Deviation
 	l2           = optimizetest.L2
 	variants     = optimizetest.Variants
-	crowd        = optimizetest.Crowd
-	budgetOf     = optimizetest.BudgetOf
-	relations    = optimizetest.Relations
 	isDifference = optimizetest.IsDifference
 	wide         = optimizetest.Wide
 
 	differenceBall = optimizetest.WantedBall
-	convexProblems = optimizetest.ConvexProblems
 )

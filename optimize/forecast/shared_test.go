@@ -10,30 +10,9 @@ import (
 type size = optimizetest.Size
 
 var (
-	ctx          = context.Background()
-	with         = optimizetest.With
-	budget       = optimizetest.Budget
-	run          = optimizetest.RunPlan
-	resolve      = optimizetest.Resolve
-	stepSize     = optimizetest.StepSize
-	descend      = optimizetest.Descend
-	add          = optimizetest.Add
-	length       = optimizetest.Length
-	same         = optimizetest.Same
-	close        = optimizetest.Close
-	onEverybody  = optimizetest.OnEverybody
-	charges      = optimizetest.Charges
-	withinBudget = optimizetest.WithinBudget
-	addUp        = optimizetest.AddUp
-	deviation    = optimizetest.Deviation
-	l2           = optimizetest.L2
-	variants     = optimizetest.Variants
-	crowd        = optimizetest.Crowd
-	budgetOf     = optimizetest.BudgetOf
-	relations    = optimizetest.Relations
-	isDifference = optimizetest.IsDifference
-	wide         = optimizetest.Wide
-
-	differenceBall = optimizetest.WantedBall
-	convexProblems = optimizetest.ConvexProblems
+	ctx       = context.Background()
+	with      = optimizetest.With
+	budget    = optimizetest.Budget
+	run       = optimizetest.RunPlan
+	deviation = optimizetest.Deviation
 )

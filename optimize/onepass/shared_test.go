@@ -21,19 +21,14 @@ var (
 	length       = optimizetest.Length
 	same         = optimizetest.Same
 	close        = optimizetest.Close
-	onEverybody  = optimizetest.OnEverybody
 	charges      = optimizetest.Charges
 	withinBudget = optimizetest.WithinBudget
-	addUp        = optimizetest.AddUp
 	deviation    = optimizetest.Deviation
-	l2           = optimizetest.L2
 	variants     = optimizetest.Variants
 	crowd        = optimizetest.Crowd
 	budgetOf     = optimizetest.BudgetOf
-	relations    = optimizetest.Relations
 	isDifference = optimizetest.IsDifference
 	wide         = optimizetest.Wide
 
 	differenceBall = optimizetest.WantedBall
-	convexProblems = optimizetest.ConvexProblems
 )
