@@ -278,14 +278,24 @@ func ownWords(node ast.Node, shape reflect.Type) (own bool, err error) {
 		err = reader.UnmarshalYAML(node)
 	case interface{ UnmarshalYAML([]byte) error }:
 		err = reader.UnmarshalYAML([]byte(node.GetToken().Value))
+	case interface{ UnmarshalYAML(func(any) error) error }:
+		err = reader.UnmarshalYAML(func(into any) error {
+			if err := conform(node, reflect.TypeOf(into).Elem()); err != nil {
+				return err
+			}
+			return yaml.NodeToValue(node, into, yaml.Strict())
+		})
 	default:
 		return false, nil
 	}
 	var positioned yaml.Error
-	if errors.As(err, &positioned) {
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		return true, known
+	case errors.As(err, &positioned):
 		return true, fault(positioned.GetToken(), "%s", positioned.GetMessage())
-	}
-	if err != nil {
+	case err != nil:
 		return true, fault(node.GetToken(), "%v", err)
 	}
 	return true, nil
