@@ -10,7 +10,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -114,15 +113,17 @@ func (s Scale) values(key string, effective float64) []any {
 	return out
 }
 
-// decodeSettings reads what grid wrote, which is YAML as well.
+// decodeSettings reads what grid wrote.
 func decodeSettings(text json.RawMessage) (train.Train, error) {
 	var t train.Train
-	if fault := (*strictyaml.Error)(nil); len(text) == 0 || string(text) == "{}" {
-		return t, nil
-	} else if err := strictyaml.Decode(text, &t); errors.As(err, &fault) {
-		return t, fmt.Errorf("settings: %s", fault.Rule) // the place is not one of the file
-	} else if err != nil {
-		return t, err
+	var all map[string]any
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &all); err != nil {
+			return t, errors.New("settings: must be a mapping of keys to values")
+		}
+	}
+	if err := t.Set(all); err != nil {
+		return t, fmt.Errorf("settings: %w", err)
 	}
 	if t.Measure != 0 {
 		return t, errors.New("settings: measure: has no use where gradients are measured directly")
