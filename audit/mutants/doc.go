@@ -20,8 +20,10 @@
 // The test that caught a defect the last time is run first. That decides the
 // order only: if it passes, all the tests that the table names are run.
 //
-// A sample is drawn by a seed, which is printed, and writes no files: it is for
-// continuous integration.
+// A sample puts what caught.tsv claims to the test: it is drawn, by a seed that is
+// printed, from the mutants that were caught when they were last run, and writes no
+// files. It is for continuous integration. Those not caught, or not run since they
+// were changed, are on the page.
 //
 // It exits with status 1 if a mutant is not caught or there was an error.
 package main

@@ -26,7 +26,7 @@ func main() {
 	resume := flag.Bool("resume", false, "skip mutants that caught.tsv has as caught, if neither they nor the tests' sources have changed since")
 	check := flag.Bool("check", false, "only check that the table fits the source and that mutants compile")
 	limit := flag.Duration("timeout", 3*time.Minute, "limit for the tests of one mutant")
-	sample := flag.Int("sample", 0, "run only `N` mutants, drawn at random, and write nothing")
+	sample := flag.Int("sample", 0, "run only `N` mutants, drawn at random among those that caught.tsv has as caught, and write nothing")
 	minutes := flag.Float64("minutes", 0, "start no mutant after `M` minutes; the order is random, and nothing is written")
 	seed := flag.Uint64("seed", 0, "seed of the random order; by default another one each time")
 	workers := flag.Int("p", runtime.NumCPU(), "mutants at a time")
@@ -58,21 +58,21 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	partial := *sample > 0 || *minutes > 0
 	chosen := choose(table, func(m mutant) bool {
-		return wanted.MatchString(m.name) && !(*resume && found[m.name].caught(m, sources))
+		return wanted.MatchString(m.name) && !(*resume && found[m.name].caught(m, sources)) && !(partial && !found[m.name].claimed(m))
 	})
 	b := batch{
 		runner: newRunner(scratch, *limit), workers: *workers, check: *check,
 		sources: sources, total: len(chosen),
 	}
-	partial := *sample > 0 || *minutes > 0
 	if partial {
 		if *seed == 0 {
 			*seed = rand.Uint64()
 		}
 		chosen = shuffled(chosen, *sample, *seed)
 		b.until = deadline(*minutes)
-		fmt.Printf("at most %d of %d mutants, -seed %d\n", len(chosen), b.total, *seed)
+		fmt.Printf("at most %d of the %d mutants that are said to be caught (there are %d), -seed %d\n", len(chosen), b.total, len(table), *seed)
 	}
 	if !partial && !*check {
 		b.keep = func(name string, v verdict) error {

@@ -19,6 +19,10 @@ func (v verdict) caught(m mutant, s sources) bool {
 	return v.outcome == caught && v.key == m.key() && v.sources == s.key(m)
 }
 
+// claimed reports whether the mutant as it is now was caught when it was last run,
+// by the tests of then: what a sample puts to the test. The page lists the others.
+func (v verdict) claimed(m mutant) bool { return v.outcome == caught && v.key == m.key() }
+
 func readCaught(path string) (results, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
