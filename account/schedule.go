@@ -14,7 +14,7 @@ type SampledSteps struct {
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	// Sampling is the probability with which each record joins a sample.
 	Sampling float64 `json:"sampling"`
-	// Count is the number of releases.
+	// Count is the number of releases, at most 2^30.
 	Count int `json:"count"`
 }
 
@@ -24,8 +24,8 @@ func (s SampledSteps) validate() error {
 		return fmt.Errorf("account: noise multiplier = %v: must be finite and > 0", s.NoiseMultiplier)
 	case !(s.Sampling > 0 && s.Sampling <= 1):
 		return fmt.Errorf("account: sampling = %v: must be > 0 and <= 1", s.Sampling)
-	case s.Count < 1:
-		return fmt.Errorf("account: count = %d: must be >= 1", s.Count)
+	case s.Count < 1 || s.Count > countLimit:
+		return fmt.Errorf("account: count = %d: must be within [1, 2^30]", s.Count)
 	}
 	return nil
 }
@@ -62,6 +62,10 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 	for _, x := range s.steps {
 		if err := x.validate(); err != nil {
 			return nil, err
+		}
+		// A sum that wraps around would count releases that nothing accounts for.
+		if x.Count > countLimit-s.total {
+			return nil, fmt.Errorf("account: schedule: counts sum to more than 2^30 releases")
 		}
 		s.total += x.Count
 	}
