@@ -66,7 +66,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{wall: &wall{kernel: k}}, nil
+	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
 // Count returns the number of rows of a table that its schema's public filter

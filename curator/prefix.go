@@ -18,7 +18,7 @@ type PrefixSum struct {
 }
 
 type prefixWall struct {
-	kernel *kernel.Prefix
+	kernel func() *kernel.Prefix
 }
 
 var _ query.PrefixSum = (*PrefixSum)(nil)
@@ -35,7 +35,7 @@ var _ query.PrefixSum = (*PrefixSum)(nil)
 // returns an *account.BudgetError. An item that fails once it is charged is
 // left out: its cohort is used up, and the sum is what it was.
 func (p *PrefixSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
-	return p.wall.kernel.Add(ctx, terms...)
+	return p.wall.kernel().Add(ctx, terms...)
 }
 
 const redactedPrefix = "curator.PrefixSum{records withheld}"

@@ -17,7 +17,7 @@ import (
 // than 2/(L1 + Lambda), and under add-or-remove; and its event has the basis
 // account.Stability and names the loss, as certificates then do.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
-	return s.wall.kernel.Stable(ctx, q)
+	return s.wall.kernel().Stable(ctx, q)
 }
 
 // TakesStable says why Stable would refuse a loss, or nil: passes trust a loss's
