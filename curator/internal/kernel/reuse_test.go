@@ -1,0 +1,43 @@
+package kernel
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Two terms make the same integers in either order, since the sum of two floats
+// does: nothing of a term is taken for that of the one before it, however alike
+// their points are.
+func TestTermsInEitherOrder(t *testing.T) {
+	const d = 9
+	r := rand.New(rand.NewPCG(8, 15))
+	s := open(t, randomRecords(r, 130, d), parse(t, "logistic"), budget(t, 8, .01, account.ReplaceOne), nil)
+	w := point(r, d, 3)
+	for j := range d {
+		others := map[string][]float64{"that differs there": slices.Clone(w), "that agrees there": point(r, d, 3)}
+		others["that differs there"][j] += 2
+		others["that agrees there"][j] = w[j]
+		for name, v := range inOrder(others) {
+			for kind, term := range inOrder(map[string]func(w []float64) query.Term{
+				"gradient":   func(w []float64) query.Term { return query.GradientAt(s.All(), w, 1) },
+				"difference": func(w []float64) query.Term { return query.DifferenceWithin(s.All(), w, make([]float64, d), 1) },
+				"value":      func(w []float64) query.Term { return query.ValueAt(s.All(), w, 0, 4) },
+			}) {
+				var sums [2][]int64
+				for i, points := range [][2][]float64{{w, v}, {v, w}} {
+					var err error
+					if sums[i], err = s.sum(t.Context(), question(t, .1, term(points[0]), term(points[1])), 1<<20, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !slices.Equal(sums[0], sums[1]) {
+					t.Errorf("%s, a point %s in coordinate %d: %v in one order, %v in the other", kind, name, j, sums[0], sums[1])
+				}
+			}
+		}
+	}
+}
