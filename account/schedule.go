@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // SampledSteps is a run of equal releases: each on a fresh Poisson sample, with
@@ -144,16 +143,18 @@ const scheduleWidth = 1e-3
 // composed lists the steps, with multipliers scaled by factor, beside Gaussian
 // releases of mu in sum. Equal steps count together.
 func composed(mu float64, steps []SampledSteps, factor float64, r Relation) ([]Composed, error) {
+	type law struct{ noiseMultiplier, sampling float64 }
+	place := make(map[law]int)
 	var kinds []SampledSteps
 	for _, s := range steps {
-		i := slices.IndexFunc(kinds, func(k SampledSteps) bool {
-			return k.NoiseMultiplier == s.NoiseMultiplier && k.Sampling == s.Sampling
-		})
-		if i < 0 {
-			kinds = append(kinds, s)
-		} else {
-			kinds[i].Count += s.Count
+		l := law{s.NoiseMultiplier, s.Sampling}
+		i, known := place[l]
+		if !known {
+			i = len(kinds)
+			place[l] = i
+			kinds = append(kinds, SampledSteps{NoiseMultiplier: s.NoiseMultiplier, Sampling: s.Sampling})
 		}
+		kinds[i].Count += s.Count
 	}
 	var events []Composed
 	for _, k := range kinds {

@@ -23,8 +23,11 @@ import (
 // Neighbouring tables differ in one row that passes in both of them: their
 // numbers of records agree by definition, and no other cell of a well-formed row
 // has any part in it. That malformed rows pass keeps it so for everybody whose
-// row is used: whatever their other cells are, stray quotes included, the row
-// stays a record. What is not hidden is whether a row of another value is
+// row is used: whatever their other cells are, the row stays a record. Rows are
+// what is left after parsing: where a row ends is decided before (package table),
+// and a file in which a cell opens a quote that it never closes is not a table
+// with one row replaced, but one in which the rows after it are another row's
+// cells. What is not hidden is whether a row of another value is
 // malformed. No rule hides both: a number that neither a malformed row in the
 // place of one with the value, nor one in the place of one without, may change
 // does not depend on the filter at all.
