@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -59,7 +60,8 @@ func checkTarget(epsilon, delta float64) error {
 
 // CalibrateMultiplier returns the smallest noise multiplier in
 // [MultiplierLeast, MultiplierMost], to about 1e-4 relative and above the
-// truth, for which events(multiplier) are (epsilon, delta)-DP. events may
+// truth, for which events(multiplier) are (epsilon, delta)-DP; farther above it
+// where so close a search would take more than seconds. events may
 // scale any number of unlike mechanisms jointly; it must not become less
 // private as the multiplier grows.
 func CalibrateMultiplier(ctx context.Context, epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
@@ -101,12 +103,15 @@ func calibrateMultiplier(e *effort, epsilon, delta float64, events func(multipli
 	return bisect(lo, hi, ok)
 }
 
-// bisect narrows [no, yes] (in either order) geometrically and returns the
-// last yes.
+// bisect narrows [no, yes] (in either order) geometrically, as far as the work
+// allowed goes, and returns the last yes.
 func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	for math.Abs(yes/no-1) > calibrationStep {
 		mid := math.Sqrt(no * yes)
 		fine, err := ok(mid)
+		if errors.Is(err, errEffort) {
+			break
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -173,7 +178,8 @@ const samplingLeast = 1e-9
 
 // CalibrateSampling returns the largest sampling probability in (0, 1] for
 // which events(sampling) are (epsilon, delta)-DP, to about 1e-4 relative and
-// below the truth.
+// below the truth; farther below it where so close a search would take more than
+// seconds.
 func CalibrateSampling(ctx context.Context, epsilon, delta float64, events func(sampling float64) ([]Composed, error)) (float64, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err

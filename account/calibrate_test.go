@@ -6,6 +6,7 @@ import (
 )
 
 func TestCalibrateGoldens(t *testing.T) {
+	t.Parallel()
 	// dp_accounting's accountant test; rounded to the private side here.
 	z, err := SampledMultiplier(t.Context(), 1, 1e-5, .01, 1, AddOrRemove)
 	if err != nil {
@@ -66,6 +67,7 @@ func TestCalibrateGaussian(t *testing.T) {
 }
 
 func TestCalibrateCountAndSampling(t *testing.T) {
+	t.Parallel()
 	const epsilon, delta = 2, 1e-5
 	steps := func(n int) ([]Composed, error) { return []Composed{{sampled(t, 1.2, .02, AddOrRemove), n}}, nil }
 	n, err := CalibrateCount(t.Context(), epsilon, delta, steps)
@@ -88,6 +90,7 @@ func TestCalibrateCountAndSampling(t *testing.T) {
 }
 
 func TestCalibrateExtremes(t *testing.T) {
+	t.Parallel()
 	// Loose: the smallest multiplier considered is enough.
 	if z, err := SampledMultiplier(t.Context(), 1e6, .5, .001, 1, AddOrRemove); err != nil || z != MultiplierLeast {
 		t.Errorf("multiplier %v, %v", z, err)

@@ -187,6 +187,21 @@ func (d *direction) draw(e *effort, tail float64) error {
 	return nil
 }
 
+// apart bounds the total variation distance between the two compositions by the
+// sum of those of its laws, known where samples are rare: it answers where their
+// losses are beyond float64.
+func (d direction) apart() float64 {
+	var sum float64
+	for i, l := range d.laws {
+		m, ok := l.(mixtureLaw)
+		if !ok {
+			return 1
+		}
+		sum += d.counts[i] * m.apart()
+	}
+	return sum * (1 + 0x1p-50*float64(len(d.laws)+8))
+}
+
 // search counts the work of finding a saddle or a layout, and does it.
 func search[T any](e *effort, p profile, find func() T) (T, error) {
 	if err := e.spend(profileLooks * p.labour()); err != nil {
@@ -271,10 +286,14 @@ const (
 	coarse = .2
 	// finest is the relative width in delta below which none is asked for.
 	finest = 1e-6
+	// deltaLeast is the delta below which none is looked for: masses would be
+	// subnormal.
+	deltaLeast = 1e-280
 )
 
 // Epsilon brackets the least epsilon >= 0 with which the composition is
-// (epsilon, delta)-DP. delta must be in (0, 1). Where float64 cannot narrow
+// (epsilon, delta)-DP. delta must be in (0, 1), and at least 1e-280 unless losses
+// are bounded or all parts Gaussian. Where float64 cannot narrow
 // the bracket to the width asked for it is wider; it fails only if no finite
 // epsilon is found.
 func (c *Composition) Epsilon(ctx context.Context, delta float64) (Bracket, error) {
@@ -303,6 +322,9 @@ func (c *Composition) epsilon(e *effort, delta float64) (Bracket, error) {
 // is known not to exceed other, the upper end of the other direction, or as
 // well as its effort allows.
 func (d *direction) epsilon(e *effort, delta, goal, other float64) (Bracket, error) {
+	if d.apart() <= delta {
+		return Bracket{}, nil
+	}
 	best := Bracket{0, d.largest()}
 	err := d.narrowEpsilon(e, delta, goal, other, &best)
 	switch {
@@ -313,11 +335,17 @@ func (d *direction) epsilon(e *effort, delta, goal, other float64) (Bracket, err
 	case err != nil:
 		return Bracket{}, err
 	}
+	if delta < deltaLeast {
+		return Bracket{}, fmt.Errorf("account: delta = %v: must be at least %v where losses are not bounded", delta, deltaLeast)
+	}
 	return Bracket{}, fmt.Errorf("account: delta = %v: no finite epsilon found", delta)
 }
 
 func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *Bracket) error {
 	largest := best.Upper
+	if delta < deltaLeast {
+		return nil
+	}
 	tail := d.counted().tail(saddle{logDelta: math.Log(delta)}, goal)
 	if err := d.draw(e, tail); err != nil {
 		return err
@@ -404,7 +432,7 @@ func (d *direction) delta(e *effort, epsilon, goal float64, rough bool, enough f
 	if epsilon >= d.largest() {
 		return Bracket{}, nil
 	}
-	best := Bracket{0, 1}
+	best := Bracket{0, min(1, d.apart())}
 	err := d.narrowDelta(e, epsilon, goal, rough, enough, &best)
 	if errors.Is(err, errEffort) {
 		err = nil
@@ -451,7 +479,7 @@ func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, en
 		}
 		best.Upper = min(best.Upper, v.upperDelta(epsilon))
 		best.Lower = max(best.Lower, v.lowerDelta(epsilon))
-		if enough(*best) || best.Width() <= goal || best.Upper < 1e-280 {
+		if enough(*best) || best.Width() <= goal || best.Upper < deltaLeast {
 			return nil
 		}
 		relative = min(full, relative*min(.5, .8*goal/best.Width()))

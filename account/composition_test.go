@@ -217,6 +217,7 @@ func TestCompositionOrder(t *testing.T) {
 }
 
 func TestManyUnlikeEvents(t *testing.T) {
+	t.Parallel()
 	var events []Composed
 	const kinds = 40
 	for k := range kinds {

@@ -6,7 +6,7 @@ import (
 )
 
 // effort bounds the work of one question to the accountant and ends it with a
-// context. Its unit is about the time of one exponential, 5 to 10 ns: work is
+// context. Its unit is about the time of one exponential, 5 to 15 ns: work is
 // counted, not timed, so that every machine gives the same answer.
 type effort struct {
 	ctx context.Context
@@ -18,11 +18,15 @@ type effort struct {
 
 const (
 	// effortMost is the work allowed to one bracket.
-	effortMost = 1 << 29
-	// effortSearch is the work allowed to a calibration or a whole curve, of
-	// which a single answer may take effortAnswer.
-	effortSearch = 1 << 30
-	effortAnswer = 1 << 27
+	effortMost = 1 << 28
+	// effortSearch is the work allowed to a calibration, of which a single
+	// answer may take effortAnswer.
+	effortSearch = 1 << 28
+	effortAnswer = 1 << 26
+	// effortCurve is the work allowed to a whole trade-off curve, of which its
+	// end may take effortReach.
+	effortCurve = 1 << 27
+	effortReach = 1 << 25
 	// effortStride is the work between two looks at the context.
 	effortStride = 1 << 16
 )

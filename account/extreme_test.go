@@ -208,6 +208,7 @@ func askAnything(t interface {
 // TestEveryInputIsAnswered covers the whole range of float64, counts up to 2^30,
 // groups and mixtures.
 func TestEveryInputIsAnswered(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		askAnything(t, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)))
 	})
@@ -223,6 +224,7 @@ func FuzzEveryInputIsAnswered(f *testing.F) {
 // TestOneUseOfAnyMixture compares with differences of normal tails: mixtures
 // without an offset of 0, with offsets far from each other, equal, and in groups.
 func TestOneUseOfAnyMixture(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(51, 1))
 	checked := 0
 	for range trials(400) {
@@ -290,6 +292,7 @@ func (c interrupted) Err() error {
 // TestInterrupt: whatever is computed ends within one look at an ended context,
 // wherever it was.
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	step := sampled(t, .3, .9, AddOrRemove)
 	events := []Composed{{step, 1000}, {sampled(t, 2, .3, AddOrRemove), 7}}
 	c := compose(t, 1e-6, events...)

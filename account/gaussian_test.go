@@ -68,6 +68,7 @@ func checkDelta(t *testing.T, mu, epsilon float64) {
 }
 
 func TestGaussianDeltaReference(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
 	for range trials(200) {
 		// epsilon from a uniform a = epsilon/mu - mu/2, so that delta covers
@@ -225,6 +226,7 @@ func checkEpsilon(t *testing.T, mu, delta float64) {
 }
 
 func TestGaussianEpsilonReference(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(17, 18))
 	for range trials(60) {
 		checkEpsilon(t, logUniform(r, 1e-4, 50), logUniform(r, 1e-300, .5))
@@ -268,6 +270,7 @@ func checkMu(t *testing.T, epsilon, delta float64) {
 }
 
 func TestGaussianMuReference(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(19, 20))
 	for range trials(60) {
 		checkMu(t, logUniform(r, 1e-4, 100), logUniform(r, 1e-300, .5))

@@ -84,6 +84,7 @@ func TestGroupOfSampledGaussian(t *testing.T) {
 }
 
 func TestGroupRules(t *testing.T) {
+	t.Parallel()
 	pure, err := NewPure(.25)
 	if err != nil {
 		t.Fatal(err)

@@ -78,6 +78,7 @@ var fieldsOf = map[Kind][]string{
 // group counted wrongly, an end of a bracket taken for the other, or mass dropped
 // or rounded to the wrong side is outside.
 func TestEveryKindByItsDefinition(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(53, 1))
 	for range trials(120) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]

@@ -10,6 +10,7 @@ import (
 // mode, and a twentieth of either for those that search): never negative, never
 // NaN, deltas at most 1, and monotone in every argument.
 func TestClosedFormsBehave(t *testing.T) {
+	t.Parallel()
 	n := 100_000
 	if testing.Short() {
 		n = 10_000

@@ -50,6 +50,7 @@ func randomDD(r *rand.Rand, exponents int) dd {
 }
 
 func TestDDArithmetic(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
 		x, y := randomDD(r, 60), randomDD(r, 60)

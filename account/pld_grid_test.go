@@ -158,6 +158,7 @@ func TestTruncationIsCounted(t *testing.T) {
 // Rounding: at widths where the second-order gap is gone the ends still
 // bracket, by the error terms alone.
 func TestDiscretiseAtTinyWidths(t *testing.T) {
+	t.Parallel()
 	l := gaussianLaw(.3).(mixtureLaw)
 	g, err := discretise(newEffort(t.Context(), effortMost), l, 2e-5, 1e-9, 1e-13)
 	if err != nil {

@@ -71,6 +71,23 @@ func (l mixtureLaw) largest() float64 {
 	return (math.Log(p.weight) - math.Log(q.weight)) * (1 + 0x1p-48)
 }
 
+// apart bounds the total variation distance of P and Q: both hold N(0, 1) but for
+// the mass of their other components.
+func (l mixtureLaw) apart() float64 {
+	var p, q float64
+	for _, b := range l.p {
+		if b.mean != 0 {
+			p += b.weight
+		}
+	}
+	for _, b := range l.q {
+		if b.mean != 0 {
+			q += b.weight
+		}
+	}
+	return min(1, max(p, q)*(1+0x1p-48))
+}
+
 // mixtureSafe bounds the exponents below which ratios to N(0, 1) are used, and
 // mixtureLeast is the least ratio for which they are: below it 1+r cancels, and
 // the densities are summed as they are.

@@ -42,6 +42,7 @@ func checkBracket(t *testing.T, name string, b Bracket, truth, tolerance float64
 
 // One use, both directions apart, against the closed form.
 func TestOneUse(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(41, 1))
 	for range trials(160) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
@@ -68,6 +69,7 @@ func TestOneUse(t *testing.T) {
 }
 
 func TestTwoUses(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(41, 2))
 	for range trials(8) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
@@ -93,6 +95,7 @@ func TestTwoUses(t *testing.T) {
 // Many uses of unlike mechanisms against the inversion of the moment
 // generating function.
 func TestManyUses(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(41, 3))
 	for range trials(48) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]

@@ -71,6 +71,7 @@ var repetitions = []Repetitions{
 // in both directions and for the largest and the smallest output, is below the
 // bound at every order.
 func TestRepeatAndSelectAboveTheBestOfGaussians(t *testing.T) {
+	t.Parallel()
 	for _, times := range repetitions {
 		slope, none := refSlope(times, gammaOf(times))
 		for _, z := range []float64{.7, 2} {

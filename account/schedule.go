@@ -58,19 +58,11 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 		return nil, fmt.Errorf("account: schedule: mu = %v: must be finite and >= 0", mu)
 	}
 	s := &fixed{budget: b, steps: append([]SampledSteps(nil), steps...), mu: mu}
-	for _, x := range s.steps {
-		if err := x.validate(); err != nil {
-			return nil, err
-		}
-		// A sum that wraps around would count releases that nothing accounts for.
-		if x.Count > countLimit-s.total {
-			return nil, fmt.Errorf("account: schedule: counts sum to more than 2^30 releases")
-		}
-		s.total += x.Count
+	total, err := countSteps(s.steps)
+	if err != nil {
+		return nil, err
 	}
-	if s.total == 0 {
-		return nil, fmt.Errorf("account: schedule: must have at least one step")
-	}
+	s.total = total
 	epsilon, err := composedEpsilon(ctx, mu, s.steps, b.relation, b.delta)
 	if err != nil {
 		return nil, err
@@ -80,6 +72,24 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 	}
 	s.epsilon = epsilon
 	return &Schedule{fixed: s}, nil
+}
+
+// countSteps returns the number of releases of steps that are valid.
+func countSteps(steps []SampledSteps) (total int, err error) {
+	for i, s := range steps {
+		if err := s.validate(); err != nil {
+			return 0, err
+		}
+		// A sum that wraps around would count releases that nothing accounts for.
+		if s.Count > countLimit-total {
+			return 0, fmt.Errorf("account: schedule: step %d: counts sum to more than 2^30", i)
+		}
+		total += s.Count
+	}
+	if total == 0 {
+		return 0, fmt.Errorf("account: schedule: must have at least one step")
+	}
+	return total, nil
 }
 
 // content is what the schedule is; of the zero Schedule, nothing.
@@ -194,10 +204,8 @@ func composedEpsilon(ctx context.Context, mu float64, steps []SampledSteps, r Re
 // beside Gaussian releases of mu in sum. It errs by a few parts in a thousand,
 // to the private side.
 func CalibrateSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
-	for _, s := range steps {
-		if err := s.validate(); err != nil {
-			return nil, err
-		}
+	if _, err := countSteps(steps); err != nil {
+		return nil, err
 	}
 	factor, err := CalibrateMultiplier(ctx, b.epsilon, b.delta, func(factor float64) ([]Composed, error) {
 		return composed(mu, steps, factor, b.relation)

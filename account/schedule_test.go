@@ -69,6 +69,7 @@ func TestScheduleCountsAndCovers(t *testing.T) {
 // TestScheduleIsWithinItsBudget: what is calibrated is within the budget and not
 // far below it, beside Gaussian releases too; a little less noise is refused.
 func TestScheduleIsWithinItsBudget(t *testing.T) {
+	t.Parallel()
 	for _, relation := range []Relation{ReplaceOne, AddOrRemove} {
 		b, err := NewBudget(1, 1e-6, relation)
 		if err != nil {

@@ -12,6 +12,7 @@ func quantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
 // loss range [t - epsilon, t] on a grid: it lies below all of them, and a
 // slightly smaller mu above the middle one.
 func TestSelectionMuIsTheLeast(t *testing.T) {
+	t.Parallel()
 	for _, epsilon := range []float64{1e-6, .01, .3, 1, 2.5, 6, 16} {
 		mu, err := SelectionMu(epsilon)
 		if err != nil {

@@ -29,7 +29,7 @@ func (c *Composition) TradeOff(ctx context.Context, alphas []float64) ([]Bracket
 			return nil, fmt.Errorf("account: alphas[%d] = %v: must be within [0, 1]", i, a)
 		}
 	}
-	return c.tradeOff(newEffort(ctx, effortSearch), alphas)
+	return c.tradeOff(newEffort(ctx, effortCurve), alphas)
 }
 
 func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
@@ -75,7 +75,7 @@ const tradeoffMost = 700
 
 // reach returns an epsilon beyond which delta adds nothing to a curve.
 func (c *Composition) reach(e *effort) (last float64, err error) {
-	err = e.lend(effortAnswer, func(e *effort) error {
+	err = e.lend(effortReach, func(e *effort) error {
 		var b Bracket
 		if len(c.parts) == 0 {
 			b, err = c.gaussianEpsilon(tradeoffLeast)

@@ -40,7 +40,7 @@ func openJournal(folder string) (*journal, error) {
 		return nil, err
 	}
 	path := filepath.Join(folder, RunsFile)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	file, err := regular.Append(path, 0o644)
 	if err != nil {
 		return nil, err
 	}

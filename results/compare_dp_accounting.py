@@ -5,8 +5,12 @@ Needs Python 3 with the package dp-accounting, and Go:
 
     python3 -m venv venv && venv/bin/pip install dp-accounting
     venv/bin/python results/compare_dp_accounting.py [SETTINGS]
+    venv/bin/python results/compare_dp_accounting.py kinds [SETTINGS]
 
-Each setting is a number of Poisson-subsampled Gaussian releases under one of the
+The second compares the other kinds of releases, each in so many settings: its
+answer over ours, at the same delta.
+
+Each setting of the first is a number of Poisson-subsampled Gaussian releases under one of the
 two relations, with epsilon asked at a delta. dp_accounting rounds every loss of a
 grid of 1e-4 up for its pessimistic estimate and down for its optimistic one, so
 that the truth lies between them, but for its truncation. Its optimistic end must
@@ -24,20 +28,23 @@ import sys
 import tempfile
 import time
 
+from dp_accounting import NeighboringRelation, dp_event, rdp
 from dp_accounting.pld import privacy_loss_distribution as pld
 
+# Under replace-one its pair is (1-q) N(0, s^2) + q N(-1, s^2) against
+# (1-q) N(0, s^2) + q N(1, s^2): its sensitivity of 1 is the largest norm of a
+# record, as in our noise multiplier, and the two outputs are 2 apart.
 RELATIONS = {
-    "add-or-remove": (pld.NeighboringRelation.ADD_OR_REMOVE_ONE, 1),
-    # Its sensitivity of 1 is the distance between the two outputs, ours half of it.
-    "replace-one": (pld.NeighboringRelation.REPLACE_ONE, 2),
+    "add-or-remove": NeighboringRelation.ADD_OR_REMOVE_ONE,
+    "replace-one": NeighboringRelation.REPLACE_ONE,
 }
 
+
 def theirs(multiplier, sampling, steps, delta, relation, pessimistic):
-    neighbours, distance = RELATIONS[relation]
     start = time.perf_counter()
     one = pld.from_gaussian_mechanism(
-        multiplier / distance, value_discretization_interval=1e-4, pessimistic_estimate=pessimistic,
-        use_connect_dots=pessimistic, sampling_prob=sampling, neighboring_relation=neighbours)
+        multiplier, value_discretization_interval=1e-4, pessimistic_estimate=pessimistic,
+        use_connect_dots=pessimistic, sampling_prob=sampling, neighboring_relation=RELATIONS[relation])
     epsilon = one.self_compose(steps).get_epsilon_for_delta(delta)
     return epsilon, time.perf_counter() - start
 
@@ -53,9 +60,98 @@ def ours(command, multiplier, sampling, steps, delta, relation):
     return bracket["epsilon_lower"], bracket["epsilon_upper"], seconds
 
 
+def rdp_epsilon(event, relation, delta):
+    accountant = rdp.RdpAccountant(neighboring_relation=relation)
+    accountant.compose(event)
+    return accountant.get_epsilon(delta)
+
+
+def log_uniform(low, high):
+    return math.exp(random.uniform(math.log(low), math.log(high)))
+
+
+# A kind returns its event, the relation, the accountant of ours to compare with,
+# and what dp_accounting says at a delta.
+
+def discrete_gaussian():
+    sigma, count = log_uniform(0.5, 20), int(log_uniform(1, 100))
+    one = pld.from_discrete_gaussian_mechanism(sigma, value_discretization_interval=1e-4)
+    return ({"kind": "discrete-gaussian", "sigma": sigma, "sensitivity": 1, "count": count}, "add-or-remove", "pld",
+            lambda delta: one.self_compose(count).get_epsilon_for_delta(delta))
+
+
+def tree(ours="pld"):
+    multiplier, items = log_uniform(2, 50), int(log_uniform(1, 4096))
+    event = dp_event.SingleEpochTreeAggregationDpEvent(multiplier, items)
+    return ({"kind": "tree", "noise_multiplier": multiplier, "items": items, "count": 1}, "add-or-remove", ours,
+            lambda delta: rdp_epsilon(event, NeighboringRelation.REPLACE_SPECIAL, delta))
+
+
+def fixed_size():
+    # Its multiplier is over the distance of two sums, 2 C; ours over C.
+    multiplier, records = log_uniform(1.5, 16), int(log_uniform(100, 100000))
+    batch, count = max(1, int(records * log_uniform(1e-3, 0.3))), int(log_uniform(1, 1000))
+    event = dp_event.SelfComposedDpEvent(dp_event.SampledWithoutReplacementDpEvent(
+        records, batch, dp_event.GaussianDpEvent(multiplier / 2)), count)
+    return ({"kind": "fixed-size-gaussian", "noise_multiplier": multiplier, "records": records, "batch": batch, "count": count},
+            "replace-one", "pld", lambda delta: rdp_epsilon(event, NeighboringRelation.REPLACE_ONE, delta))
+
+
+def best_of(name, shape):
+    def kind():
+        multiplier, mean = log_uniform(1, 20), log_uniform(2, 200)
+        own = shape if shape is not None else log_uniform(0.1, 5)
+        event = dp_event.RepeatAndSelectDpEvent(dp_event.GaussianDpEvent(multiplier), mean, own)
+        ours = {"kind": "repeat-and-select", "repetitions": name, "mean": mean, "count": 1,
+                "events": [{"kind": "gaussian", "noise_multiplier": multiplier, "count": 1}]}
+        if shape is None:
+            ours["shape"] = own
+        return ours, "add-or-remove", "rdp", lambda delta: rdp_epsilon(event, NeighboringRelation.ADD_OR_REMOVE_ONE, delta)
+    return kind
+
+
+KINDS = {
+    "discrete Gaussian (its PLD), 1 to 100 uses": discrete_gaussian,
+    "single-epoch tree (its RDP over our GDP)": tree,
+    "the same over our RDP": lambda: tree("rdp"),
+    "fixed-size samples, replace-one (its RDP)": fixed_size,
+    "best of a geometric number (both RDP)": best_of("geometric", 1),
+    "best of a logarithmic number (both RDP)": best_of("logarithmic", 0),
+    "best of a negative binomial number (both RDP)": best_of("negative-binomial", None),
+    "best of a Poisson number (both RDP)": best_of("poisson", math.inf),
+}
+
+
+def kinds(settings, command):
+    failed = False
+    for name, kind in KINDS.items():
+        below, ratios = 0, []
+        for _ in range(settings):
+            event, relation, accountant, its = kind()
+            delta = 10 ** random.uniform(-9, -4)
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+                json.dump({"relation": relation, "events": [event]}, file)
+                file.flush()
+                out = subprocess.run([command, "account", "--events", file.name, "--delta", repr(delta), "--json"],
+                                     check=True, capture_output=True, text=True).stdout
+            row = next(r for r in json.loads(out)["results"] if r["accountant"] == accountant)
+            epsilon = its(delta)
+            below += epsilon < row.get("epsilon_lower", 0) * (1 - 1e-9) - 1e-9
+            ratios.append(epsilon / row["epsilon_upper"] - 1)
+        failed = failed or below > 0
+        print(f"{name}: {settings} settings, {below} below our lower end, its epsilon over our upper end "
+              f"median {statistics.median(ratios):+.1e}, from {min(ratios):+.1e} to {max(ratios):+.1e}")
+    sys.exit(1 if failed else 0)
+
+
 def main():
-    settings = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     random.seed(1)
+    if sys.argv[1:2] == ["kinds"]:
+        with tempfile.TemporaryDirectory() as folder:
+            command = folder + "/stillpoint"
+            subprocess.run(["go", "build", "-o", command, "./cmd/stillpoint"], check=True)
+            kinds(int(sys.argv[2]) if len(sys.argv) > 2 else 30, command)
+    settings = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     with tempfile.TemporaryDirectory() as folder:
         command = folder + "/stillpoint"
         subprocess.run(["go", "build", "-o", command, "./cmd/stillpoint"], check=True)

@@ -20,17 +20,28 @@ const Document = 64 << 20
 
 // Open opens a regular file. Errors are [fs.PathError].
 func Open(path string) (*os.File, error) {
+	return open(path, os.O_RDONLY, 0)
+}
+
+// Append opens a regular file to read it and to write at its end, or makes one
+// with those permissions.
+func Append(path string, permissions fs.FileMode) (*os.File, error) {
+	return open(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, permissions)
+}
+
+func open(path string, flag int, permissions fs.FileMode) (*os.File, error) {
 	info, err := os.Stat(path)
-	if fault := (*fs.PathError)(nil); errors.As(err, &fault) {
+	made := flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist)
+	if fault := (*fs.PathError)(nil); errors.As(err, &fault) && !made {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fault.Err}
 	}
-	if err != nil {
+	if err == nil {
+		err = check(path, info)
+	}
+	if err != nil && !made {
 		return nil, err
 	}
-	if err := check(path, info); err != nil {
-		return nil, err
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
+	file, err := os.OpenFile(path, flag|nonblocking, permissions)
 	if err != nil {
 		return nil, err
 	}
