@@ -18,7 +18,7 @@ type effort struct {
 
 const (
 	// effortMost is the work allowed to one bracket.
-	effortMost = 1 << 28
+	effortMost = 1 << 29
 	// effortSearch is the work allowed to a calibration, of which a single
 	// answer may take effortAnswer.
 	effortSearch = 1 << 28
