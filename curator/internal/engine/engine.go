@@ -32,15 +32,34 @@ type Sum struct {
 	Residual []int64
 }
 
-// Engine computes sums over one table with one loss.
-type Engine struct {
-	table   *row.Table
+// Engine answers questions over the rows of one table with one loss, in integers
+// that depend on nothing else: not on where the rows are kept, how they are cut
+// into blocks, or who adds them. An implementation passes enginetest.
+//
+// Members are row numbers, in any order; a row counts as often as it is named.
+// Residuals add: those of two lists of members make up that of both, so that a
+// sum may be taken where the rows are, in parts. Errors are the context's,
+// row.ErrUnread, or of use; they never depend on what rows hold.
+type Engine interface {
+	// Table returns the rows, Loss the loss.
+	Table() row.Source
+	Loss() loss.Loss
+	// Sum computes a question's exact answer over the members, or over all rows
+	// when members is nil. scale is the number of grid steps in a unit.
+	Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error)
+	// Average takes one pass of projected SGD over the members in their order.
+	Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error)
+}
+
+// Portable is the engine in plain Go, for every machine.
+type Portable struct {
+	table   row.Source
 	loss    loss.Loss
 	workers int
 }
 
 // New returns an engine with the given number of goroutines, at least one.
-func New(t *row.Table, l loss.Loss, workers int) (*Engine, error) {
+func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 	switch l.(type) {
 	case loss.RankOne, loss.General:
 	default:
@@ -49,16 +68,16 @@ func New(t *row.Table, l loss.Loss, workers int) (*Engine, error) {
 	if workers < 1 {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
-	return &Engine{table: t, loss: l, workers: workers}, nil
+	return &Portable{table: t, loss: l, workers: workers}, nil
 }
 
 // Table returns the rows.
-func (e *Engine) Table() *row.Table { return e.table }
+func (e *Portable) Table() row.Source { return e.table }
 
 // Sum computes q's exact answer over the given members (row numbers), or over
 // all rows when members is nil. scale is the number of grid steps in a unit.
 // A cancelled context ends it with the context's error.
-func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error) {
+func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error) {
 	if err := ctx.Err(); err != nil {
 		return Sum{}, err
 	}
@@ -67,6 +86,9 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	centre := Centre(q, scale)
+	if err := within(members, e.table.Len()); err != nil {
+		return Sum{}, err
+	}
 	tiles := e.tiles(members)
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -74,6 +96,7 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 	for i := range shares {
 		s := &shares[i]
 		s.tiles, s.next, s.ended = tiles, &next, &wg
+		s.reader = e.table.Reader()
 		s.prepare(e.loss, q.Terms(), scale, e.table.Dim(), e.table.Stride(), len(centre))
 		wg.Add(1)
 		go s.work(ctx)
@@ -86,6 +109,9 @@ func (e *Engine) Sum(ctx context.Context, q query.Question, scale float64, membe
 	var seen int64
 	for i := range shares {
 		s := &shares[i]
+		if s.unread != nil {
+			return Sum{}, s.unread
+		}
 		seen += s.seen
 		for j := range sum.Residual {
 			sum.Residual[j] += s.acc[j] - s.seen*centre[j]
@@ -129,6 +155,16 @@ func CentreVector(q query.Question) []float64 {
 		}
 	}
 	return c
+}
+
+// within returns an error unless all members are numbers of n rows.
+func within(members []int32, n int) error {
+	for _, m := range members {
+		if m < 0 || int(m) >= n {
+			return errors.New("engine: members: must be numbers of the table's rows")
+		}
+	}
+	return nil
 }
 
 // sound reports whether a scalar may be used: neither NaN nor infinite.

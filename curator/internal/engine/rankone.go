@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -33,9 +34,11 @@ type pass struct {
 	faulty                           []bool
 	// What a loss is given: copies, so that what it writes there is lost.
 	z, target []float64
-	// Gathered rows of a cohort.
+	// Where the rows come from, and those of a cohort: found, and gathered.
+	reader  row.Reader
+	members [tileRows][]float32
 	rows    []float32
-	targets []float64
+	targets [tileRows]float64
 }
 
 // pointedTerm is a term with its points padded to the stride.

@@ -15,6 +15,8 @@ type share struct {
 	next  *atomic.Int64
 	ended *sync.WaitGroup
 	done  bool
+	// unread is why rows could not be read.
+	unread error
 }
 
 // work takes pieces until there are none left.
@@ -26,7 +28,9 @@ func (s *share) work(ctx context.Context) {
 			if t >= s.tiles.len() {
 				break
 			}
-			s.x, s.y = s.tiles.at(t, &s.pass)
+			if s.x, s.y, s.unread = s.tiles.at(t, &s.pass); s.unread != nil {
+				break
+			}
 		}
 		s.run()
 	}

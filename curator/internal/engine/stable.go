@@ -10,7 +10,7 @@ import (
 )
 
 // Loss returns the loss.
-func (e *Engine) Loss() loss.Loss { return e.loss }
+func (e *Portable) Loss() loss.Loss { return e.loss }
 
 // Average takes one pass of projected SGD over the given members, in their
 // order, and returns the average of its iterates less the start, rounded to grid
@@ -18,7 +18,7 @@ func (e *Engine) Loss() loss.Loss { return e.loss }
 //
 // docs/exactness.md bounds how far two such passes come apart; it counts the
 // roundings below, one by one.
-func (e *Engine) Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error) {
+func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -30,11 +30,17 @@ func (e *Engine) Average(ctx context.Context, p query.Pass, scale float64, membe
 	// stay, rather than of whatever the caller passed.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if err := within(members, e.table.Len()); err != nil {
+		return nil, err
+	}
 	w := newWalk(l, p, e.table, members)
 	go w.work(ctx)
 	<-w.ended
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if w.unread != nil {
+		return nil, w.unread
 	}
 	if len(w.left) > 0 {
 		return nil, ErrIncomplete
@@ -50,13 +56,15 @@ func (e *Engine) Average(ctx context.Context, p query.Pass, scale float64, membe
 // walk is a pass under way. All vectors are padded to the stride. Like a share of
 // a sum it outlives its goroutine.
 type walk struct {
-	table *row.Table
+	table row.Reader
 	// left are the members from the present tile on, of which fetched are in the
 	// tile and taken have been passed.
 	left           []int32
 	fetched, taken int
 	ended          chan struct{}
 	done           bool
+	// unread is why rows could not be read.
+	unread error
 
 	loss   loss.RankOne
 	target loss.Target
@@ -79,10 +87,10 @@ type walk struct {
 	slope, margin, y [1]float64
 }
 
-func newWalk(l loss.RankOne, p query.Pass, t *row.Table, members []int32) *walk {
+func newWalk(l loss.RankOne, p query.Pass, t row.Source, members []int32) *walk {
 	stride := t.Stride()
 	w := &walk{
-		table: t, left: members, ended: make(chan struct{}),
+		table: t.Reader(), left: members, ended: make(chan struct{}),
 		loss: l, target: l.Target(),
 		keep: Keep(p), gain: p.Gain(), clip: p.Clip, shift: make([]float64, stride),
 		radius: p.Radius, centre: make([]float64, stride),
@@ -134,7 +142,9 @@ func (w *walk) over(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			w.fetch()
+			if w.fetch(); w.unread != nil {
+				return
+			}
 		}
 		last := len(w.left) == w.fetched
 		steps := w.fetched
@@ -158,10 +168,13 @@ func (w *walk) over(ctx context.Context) {
 // of theirs, so that the walk, whose steps wait for each other, need not wait for
 // memory too.
 func (w *walk) fetch() {
-	w.fetched = min(tileRows, len(w.left))
-	for i, r := range w.left[:w.fetched] {
-		w.rows[i], w.targets[i] = w.table.Row(int(r))
-		for x := w.rows[i]; ; x = x[line:] {
+	n := min(tileRows, len(w.left))
+	if w.unread = w.table.Rows(w.rows[:], w.targets[:], w.left[:n]); w.unread != nil {
+		return
+	}
+	w.fetched = n
+	for _, x := range w.rows[:n] {
+		for ; ; x = x[line:] {
 			w.read += x[0]
 			if len(x) <= line {
 				break

@@ -45,7 +45,7 @@ func BenchmarkWalk(b *testing.B) {
 			few.Append(x, y, true)
 		}
 	}
-	engineOf := func(t *row.Table) *Engine {
+	engineOf := func(t *row.Table) Engine {
 		e, err := New(t, loss.Logistic(), 1)
 		if err != nil {
 			b.Fatal(err)

@@ -41,7 +41,7 @@ func TestPointBoundsEveryIterate(t *testing.T) {
 			if size := math.Sqrt(dotted(w.at)); size > most {
 				t.Errorf("%s: iterate %d has norm %v: bound %v", name, i, size, most)
 			}
-			x, y := c.table.Row(int(m))
+			x, y := c.row(t, m)
 			w.step(x, w.slopeAt(x, y))
 		}
 	}

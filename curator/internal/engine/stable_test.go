@@ -23,6 +23,17 @@ type walked struct {
 	pass    query.Pass
 }
 
+// row returns row i and its target.
+func (w walked) row(t testing.TB, i int32) ([]float32, float64) {
+	t.Helper()
+	var x [1][]float32
+	var y [1]float64
+	if err := w.table.Rows(x[:], y[:], []int32{i}); err != nil {
+		t.Fatal(err)
+	}
+	return x[0], y[0]
+}
+
 func randomWalk(t testing.TB, r *rand.Rand, l loss.RankOne, n, d int, p query.Pass) walked {
 	t.Helper()
 	table, err := row.NewTable(d, 3)
@@ -139,7 +150,7 @@ func TestWalkAgainstBigFloats(t *testing.T) {
 				point := bigs(p.Start)
 				average, added := bigs(make([]float64, d)), bigs(make([]float64, d))
 				for i, m := range c.members {
-					x, y := c.table.Row(int(m))
+					x, y := c.row(t, m)
 					for j := range average {
 						average[j].Add(average[j], point[j])
 						added[j].Add(added[j], exact(w.at[j]))

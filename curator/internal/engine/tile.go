@@ -9,15 +9,15 @@ const tileRows = 64
 // tiling cuts a table, or a list of its rows, into pieces that goroutines take
 // in any order.
 type tiling struct {
-	table   *row.Table
+	table   row.Source
 	members []int32
 }
 
-func (e *Engine) tiles(members []int32) tiling { return tiling{e.table, members} }
+func (e *Portable) tiles(members []int32) tiling { return tiling{e.table, members} }
 
 func (t tiling) len() int {
 	if t.members == nil {
-		return len(t.table.Blocks())
+		return t.table.Blocks()
 	}
 	return (len(t.members) + tileRows - 1) / tileRows
 }
@@ -30,18 +30,20 @@ func (t tiling) records() int {
 	return len(t.members)
 }
 
-// at returns the rows and targets of a piece: a block of the table itself, or a
-// gathered copy of member rows in the goroutine's scratch.
-func (t tiling) at(i int, p *pass) ([]float32, []float64) {
+// at returns the rows and targets of a piece: a block of the table, or a gathered
+// copy of member rows in the goroutine's scratch.
+func (t tiling) at(i int, p *pass) ([]float32, []float64, error) {
 	if t.members == nil {
-		b := t.table.Blocks()[i]
-		return b.Rows, b.Targets
+		b, err := p.reader.Block(i)
+		return b.Rows, b.Targets, err
 	}
-	p.rows, p.targets = p.rows[:0], p.targets[:0]
-	for _, r := range t.members[i*tileRows : min((i+1)*tileRows, len(t.members))] {
-		x, y := t.table.Row(int(r))
+	members := t.members[i*tileRows : min((i+1)*tileRows, len(t.members))]
+	if err := p.reader.Rows(p.members[:], p.targets[:], members); err != nil {
+		return nil, nil, err
+	}
+	p.rows = p.rows[:0]
+	for _, x := range p.members[:len(members)] {
 		p.rows = append(p.rows, x...)
-		p.targets = append(p.targets, y)
 	}
-	return p.rows, p.targets
+	return p.rows, p.targets[:len(members)], nil
 }

@@ -166,7 +166,7 @@ func residual(t testing.TB, records []record, l loss.Loss, q query.Question, g g
 	return integers(t, e, q, g, nil)
 }
 
-func integers(t testing.TB, e *engine.Engine, q query.Question, g grid, members []int32) []int64 {
+func integers(t testing.TB, e engine.Engine, q query.Question, g grid, members []int32) []int64 {
 	t.Helper()
 	sum, err := e.Sum(context.Background(), q, g.scale, members)
 	if err != nil {

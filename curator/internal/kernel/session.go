@@ -28,7 +28,7 @@ var ErrClosed = errors.New("curator: the session is closed")
 
 // Config is what a session is made of.
 type Config struct {
-	Table  *row.Table
+	Table  row.Source
 	Loss   loss.Loss
 	Budget account.Budget
 	// Declared is the public number of records under add-or-remove; it must be
@@ -54,7 +54,7 @@ type Config struct {
 // Session answers questions about one table under one budget. It is safe for
 // concurrent use.
 type Session struct {
-	engine    *engine.Engine
+	engine    engine.Engine
 	ledger    *account.Ledger
 	declared  float64
 	noiseless bool
@@ -250,14 +250,14 @@ func (s *Session) mostRows() float64 {
 	return math.MaxInt32
 }
 
-// Close forgets the cohorts and refuses all further questions. The ledger
-// remains.
+// Close forgets the cohorts, gives up what the rows are kept in and refuses all
+// further questions. The ledger remains.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	s.cohorts = cohorts{}
-	return nil
+	return s.engine.Table().Close()
 }
 
 // members validates the question against this session and returns the row

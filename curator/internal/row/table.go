@@ -1,5 +1,3 @@
-// Package row holds encoded records in memory: float32 features of squared norm
-// at most MaxSquare, a float64 target, in blocks that fit a processor's cache.
 package row
 
 import (
@@ -7,25 +5,9 @@ import (
 	"math"
 )
 
-// MaxSquare bounds the squared Euclidean norm of every stored row, the norm
-// itself by 1 + 2^-23. Rows are encoded to norm at most 1 and then rounded to
-// float32, which moves the norm by at most a factor 1 + 2^-24 and 2^-149 a
-// coordinate; a longer row did not come from the row map and is faulty.
-const MaxSquare = 1 + 0x1p-22
-
-// Lane is the number of coordinates the kernels take at a time; strides are
-// multiples of it and the padding is zero.
-const Lane = 8
-
-// Block is a run of rows: len(Targets) rows of Stride float32s each. The target
-// of a faulty row is NaN and its features are zero.
-type Block struct {
-	Rows    []float32
-	Targets []float64
-}
-
-// Table is an append-only list of rows. It is not safe for concurrent appends;
-// reads may be concurrent once appending is over.
+// Table is an append-only list of rows in memory. It is not safe for concurrent
+// appends; reads may be concurrent once appending is over. It is a Source, and a
+// Reader of itself: nothing is copied.
 type Table struct {
 	dim, stride, blockRows int
 	blocks                 []Block
@@ -46,17 +28,20 @@ func NewTable(dim, blockRows int) (*Table, error) {
 	if blockRows < 0 {
 		return nil, fmt.Errorf("row: block rows = %d: must be >= 0", blockRows)
 	}
-	stride := (dim + Lane - 1) / Lane * Lane
+	stride := padded(dim)
 	if blockRows == 0 {
 		blockRows = max(1, blockBytes/(4*stride))
 	}
 	return &Table{dim: dim, stride: stride, blockRows: blockRows}, nil
 }
 
-// Append stores one record. x has dim features; ok is false for a record whose
-// row could not be made, which is stored as faulty. So is a row whose
-// squared norm exceeds MaxSquare or is not finite, and a row whose target is not finite. What
-// is found is not reported: a fault of a record is a secret.
+// padded returns the stride of rows with dim features.
+func padded(dim int) int { return (dim + Lane - 1) / Lane * Lane }
+
+// Append stores a copy of one record. x has dim features; ok is false for a record
+// whose row could not be made, which is stored as faulty. So is a row whose
+// squared norm exceeds MaxSquare or is not finite, and a row whose target is not
+// finite. What is found is not reported: a fault of a record is a secret.
 func (t *Table) Append(x []float32, y float64, ok bool) {
 	if len(t.blocks) == 0 || len(t.blocks[len(t.blocks)-1].Targets) == t.blockRows {
 		t.blocks = append(t.blocks, Block{
@@ -67,7 +52,7 @@ func (t *Table) Append(x []float32, y float64, ok bool) {
 	b := &t.blocks[len(t.blocks)-1]
 	at := len(b.Rows)
 	b.Rows = b.Rows[:at+t.stride]
-	if ok && len(x) == t.dim && admissible(x) && !math.IsNaN(y) && !math.IsInf(y, 0) {
+	if ok && len(x) == t.dim && admissible(x, y) {
 		copy(b.Rows[at:], x)
 	} else {
 		y = math.NaN()
@@ -76,10 +61,14 @@ func (t *Table) Append(x []float32, y float64, ok bool) {
 	t.n++
 }
 
-// admissible reports whether the row's squared norm is at most MaxSquare. The square of
-// a float32 is exact in float64 and cannot overflow; the sum's relative error,
-// below (dim+1) 2^-53, is far inside the slack between 2^-24 and 2^-22.
-func admissible(x []float32) bool {
+// admissible reports whether a row's target is finite and its squared norm at
+// most MaxSquare. The square of a float32 is exact in float64 and cannot overflow;
+// the sum's relative error, below (dim+1) 2^-53, is far inside the slack between
+// 2^-24 and 2^-22.
+func admissible(x []float32, y float64) bool {
+	if math.IsNaN(y) || math.IsInf(y, 0) {
+		return false
+	}
 	var sum float64
 	for _, v := range x {
 		sum += float64(v) * float64(v)
@@ -96,11 +85,27 @@ func (t *Table) Dim() int { return t.dim }
 // Stride returns the number of float32s from one row to the next.
 func (t *Table) Stride() int { return t.stride }
 
-// Blocks returns the blocks, shared.
-func (t *Table) Blocks() []Block { return t.blocks }
+// Blocks returns the number of blocks.
+func (t *Table) Blocks() int { return len(t.blocks) }
 
-// Row returns row i, shared, and its target.
-func (t *Table) Row(i int) ([]float32, float64) {
+// Reader returns the table.
+func (t *Table) Reader() Reader { return t }
+
+// Close does nothing.
+func (t *Table) Close() error { return nil }
+
+// Block returns block i, shared.
+func (t *Table) Block(i int) (Block, error) { return t.blocks[i], nil }
+
+// Rows finds the members' rows, shared.
+func (t *Table) Rows(x [][]float32, y []float64, members []int32) error {
+	for i, m := range members {
+		x[i], y[i] = t.row(int(m))
+	}
+	return nil
+}
+
+func (t *Table) row(i int) ([]float32, float64) {
 	b := &t.blocks[i/t.blockRows]
 	r := i % t.blockRows
 	return b.Rows[r*t.stride : (r+1)*t.stride], b.Targets[r]

@@ -1,0 +1,112 @@
+package row_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+)
+
+// file returns a maker of files that keep so many bytes in memory.
+func file(bytes int64, dir string) rowtest.Make {
+	return func(t testing.TB, dim, blockRows int, records []rowtest.Record) row.Source {
+		t.Helper()
+		f, err := row.NewFile(dim, blockRows, bytes, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			if err := f.Append(r.X, r.Y, r.OK); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := f.Source()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+// A file is a source however much of it is in memory: nothing, some blocks, all.
+func TestFile(t *testing.T) {
+	for _, bytes := range []int64{0, 300, 3000, math.MaxInt64} {
+		t.Run(fmt.Sprint(bytes), func(t *testing.T) { rowtest.Run(t, file(bytes, t.TempDir())) })
+	}
+}
+
+// TestFileIsPrivate: while rows are in it the file has no name, and where the
+// system keeps names of open files, no rights but its user's; once closed, and once
+// given up before it was read, nothing is left.
+func TestFileIsPrivate(t *testing.T) {
+	dir := t.TempDir()
+	check := func(open bool) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) > 0 && (!open || runtime.GOOS != "windows") {
+			t.Errorf("%d files are left", len(entries))
+		}
+	}
+	records := rowtest.Records(20, 3, 1, false)
+	s := file(0, dir)(t, 3, 4, records)
+	check(true)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	check(false)
+	f, err := row.NewFile(3, 4, 0, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Append(records[0].X, 1, true); err != nil {
+		t.Fatal(err)
+	}
+	check(true)
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	check(false)
+	if _, err := s.Reader().Block(0); !errors.Is(err, row.ErrUnread) {
+		t.Errorf("read after closing: %v", err)
+	}
+	if err := s.Reader().Rows(make([][]float32, 1), make([]float64, 1), []int32{2}); !errors.Is(err, row.ErrUnread) {
+		t.Errorf("read after closing: %v", err)
+	}
+}
+
+// TestMemoryIsEnough: no file is made for rows that fit, by a folder in which none
+// could be; the first that does not fit says what the system says.
+func TestMemoryIsEnough(t *testing.T) {
+	const dim, block = 3, 4
+	bytes := int64(2 * block * (8 + 4*row.Lane))
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	records := rowtest.Records(2*block+1, dim, 1, false)
+	f, err := row.NewFile(dim, block, bytes, nowhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range records {
+		err := f.Append(r.X, r.Y, r.OK)
+		if i < 2*block && err != nil {
+			t.Fatalf("row %d: %v", i, err)
+		}
+		if i == 2*block && (!errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "row: private file: ")) {
+			t.Errorf("a row beyond %d bytes: %v", bytes, err)
+		}
+	}
+	s := file(bytes, nowhere)(t, dim, block, records[:2*block])
+	if _, ok := s.(*row.Table); !ok {
+		t.Errorf("rows that fit are a %T", s)
+	}
+}
