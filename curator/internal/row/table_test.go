@@ -31,3 +31,6 @@ func TestSizesAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// What the suites try engines with passes the suite itself.
+func TestGaps(t *testing.T) { rowtest.Run(t, rowtest.Gaps(table)) }

@@ -1,0 +1,150 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine/enginetest"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+func table(t testing.TB, dim, blockRows int, records []rowtest.Record) row.Source {
+	t.Helper()
+	s, err := row.NewTable(dim, blockRows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		s.Append(r.X, r.Y, r.OK)
+	}
+	return s
+}
+
+// file keeps so many bytes of rows in memory.
+func file(bytes int64) rowtest.Make {
+	return func(t testing.TB, dim, blockRows int, records []rowtest.Record) row.Source {
+		t.Helper()
+		f, err := row.NewFile(dim, blockRows, bytes, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			if err := f.Append(r.X, r.Y, r.OK); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := f.Source()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+func portable(s row.Source, l loss.Loss, workers int) (engine.Engine, error) {
+	return engine.New(s, l, workers)
+}
+
+func TestPortable(t *testing.T) {
+	enginetest.Run(t, portable, map[string]rowtest.Make{
+		"memory":         table,
+		"file":           file(0),
+		"part of a file": file(2000),
+		"gaps":           rowtest.Gaps(table),
+	})
+}
+
+// TestShards: an engine that adds what other engines find over parts of the rows
+// is one, too.
+func TestShards(t *testing.T) {
+	enginetest.Run(t, newShards, map[string]rowtest.Make{"memory": table, "file": file(0)})
+}
+
+// shards is an engine of which each part has some of the rows. A pass, which goes
+// from one record to the next, is taken over the whole.
+type shards struct {
+	engine.Engine
+	parts []engine.Engine
+	ends  []int
+}
+
+func newShards(s row.Source, l loss.Loss, workers int) (engine.Engine, error) {
+	whole, err := engine.New(s, l, workers)
+	if err != nil {
+		return nil, err
+	}
+	e := &shards{Engine: whole}
+	start := 0
+	for _, end := range []int{s.Len() / 3, s.Len() / 3, s.Len() - s.Len()/5, s.Len()} {
+		part, err := engine.New(window{s, start, end}, l, workers)
+		if err != nil {
+			return nil, err
+		}
+		e.parts, e.ends = append(e.parts, part), append(e.ends, end)
+		start = end
+	}
+	return e, nil
+}
+
+func (e *shards) Sum(ctx context.Context, q query.Question, scale float64, members []int32) (engine.Sum, error) {
+	total := engine.Sum{Residual: make([]int64, q.SumDim())}
+	start, found := 0, 0
+	for i, part := range e.parts {
+		mine := []int32(nil)
+		if members != nil {
+			mine = []int32{}
+			for _, m := range members {
+				if int(m) >= start && int(m) < e.ends[i] {
+					mine = append(mine, m-int32(start))
+				}
+			}
+		}
+		sum, err := part.Sum(ctx, q, scale, mine)
+		if err != nil {
+			return engine.Sum{}, err
+		}
+		for j, v := range sum.Residual {
+			total.Residual[j] += v
+		}
+		start, found = e.ends[i], found+len(mine)
+	}
+	if found != len(members) {
+		return engine.Sum{}, errors.New("shards: a member is nobody's")
+	}
+	return total, nil
+}
+
+// window is the rows of a source from one number on up to another, each a block.
+type window struct {
+	row.Source
+	start, end int
+}
+
+func (w window) Len() int           { return w.end - w.start }
+func (w window) Blocks() int        { return w.end - w.start }
+func (w window) Reader() row.Reader { return windowReader{w.Source.Reader(), w} }
+
+type windowReader struct {
+	row.Reader
+	window
+}
+
+func (r windowReader) Block(i int) (row.Block, error) {
+	var x [1][]float32
+	var y [1]float64
+	err := r.Rows(x[:], y[:], []int32{int32(i)})
+	return row.Block{Rows: x[0], Targets: y[:]}, err
+}
+
+func (r windowReader) Rows(x [][]float32, y []float64, members []int32) error {
+	moved := make([]int32, len(members))
+	for i, m := range members {
+		moved[i] = m + int32(r.start)
+	}
+	return r.Reader.Rows(x, y, moved)
+}

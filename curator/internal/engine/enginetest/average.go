@@ -1,0 +1,70 @@
+package enginetest
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// together is the number of iterates of a pass that are added up before they are
+// added to the others: part of what an average is, since floats are added.
+const together = 64
+
+// average is what the average of a pass over the records must be.
+func average(l loss.RankOne, p query.Pass, scale float64, records []rowtest.Record) []int64 {
+	dim := len(p.Start)
+	at, sum, part := make([]float64, dim), make([]float64, dim), make([]float64, dim)
+	copy(at, p.Start)
+	for i, r := range records {
+		for j, v := range at {
+			part[j] += v
+		}
+		if last := i == len(records)-1; last || i%together == together-1 {
+			for j, v := range part {
+				sum[j] += v
+			}
+			clear(part)
+		}
+		if i < len(records)-1 {
+			step(at, l, p, r)
+		}
+	}
+	answer := make([]int64, dim)
+	for j := range answer {
+		mean := sum[j] / float64(len(records))
+		answer[j] = engine.Round(float64((mean - p.Start[j]) * scale))
+	}
+	return answer
+}
+
+// step moves the point by one record, and back to the ball. A faulty record, and
+// one whose target the loss is not made for, has no slope.
+func step(at []float64, l loss.RankOne, p query.Pass, r rowtest.Record) {
+	x, slope := make([]float32, len(at)), 0.
+	meant := r.Y == 1 || r.Y == -1 || l.Target() == loss.Real && math.Abs(r.Y) <= 1
+	if r.Sound(len(at)) {
+		copy(x, r.X)
+		if s := scalar(l.Slopes, inner(at, x), r.Y); meant && s == s {
+			slope = clamp(s, -p.Clip, p.Clip)
+		}
+	}
+	c := float64(p.Gain() * slope)
+	centre := make([]float64, len(at))
+	copy(centre, p.Centre)
+	shift := engine.Shift(p)
+	var squares [4]float64
+	for j := range at {
+		at[j] = float64(float64(engine.Keep(p)*at[j])+shift[j]) - float64(c*float64(x[j]))
+		off := at[j] - centre[j]
+		squares[j%4] += float64(off * off)
+	}
+	norm := math.Sqrt((squares[0] + squares[2]) + (squares[1] + squares[3]))
+	if p.Radius > 0 && norm > p.Radius {
+		for j := range at {
+			at[j] = centre[j] + float64((at[j]-centre[j])*(p.Radius/norm))
+		}
+	}
+}

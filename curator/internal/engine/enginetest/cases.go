@@ -1,0 +1,145 @@
+package enginetest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// panics is a rank-one loss that panics on records of target 1 where the margin is
+// in (.1, .2): some of most tiles.
+type panics struct{ loss.RankOne }
+
+func (p panics) Slopes(dst, z, y []float64) {
+	for i := range z {
+		if y[i] == 1 && .1 < z[i] && z[i] < .2 {
+			panic("a record")
+		}
+	}
+	p.RankOne.Slopes(dst, z, y)
+}
+
+// leaves is a general loss that panics on some records and leaves the gradient of
+// others unwritten.
+type leaves struct{ loss.General }
+
+func (l leaves) Gradient(dst, w []float64, x []float32, y float64) {
+	switch {
+	case y == 1 && x[0] > .2:
+		panic("a record")
+	case y == 1 && x[0] > .1:
+		return
+	}
+	l.General.Gradient(dst, w, x, y)
+}
+
+func parse(t testing.TB, name string) loss.Loss {
+	t.Helper()
+	l, err := loss.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func losses(t testing.TB) map[string]loss.Loss {
+	return map[string]loss.Loss{
+		"logistic":           parse(t, "logistic"),
+		"squared":            parse(t, "squared(1)"),
+		"welsch":             parse(t, "welsch(0.5)"),
+		"slow-tail":          parse(t, "slow-tail"),
+		"rank-one, panics":   panics{parse(t, "tanh").(loss.RankOne)},
+		"general, unwritten": leaves{parse(t, "slow-tail").(loss.General)},
+	}
+}
+
+// questions are of every kind: clipped and not, around a centre and not, mixed.
+func questions(t testing.TB, dim int, k loss.Constants) map[string]query.Question {
+	t.Helper()
+	r := rand.New(rand.NewPCG(6, uint64(dim)))
+	w, prev := make([]float64, dim), make([]float64, dim)
+	for j := range w {
+		w[j], prev[j] = r.NormFloat64(), r.NormFloat64()
+	}
+	on := query.NewCohort(0, 10)
+	lo, hi, size := min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0), k.Lipschitz
+	all := map[string]query.Question{}
+	for name, terms := range map[string][]query.Term{
+		"gradient":               {query.GradientAt(on, w, size)},
+		"gradient, clipped":      {query.GradientAt(on, w, size/7)},
+		"difference":             {query.DifferenceByCurvature(on, w, prev, lo, hi)},
+		"difference, narrow":     {query.DifferenceByCurvature(on, w, prev, lo/5, hi/5)},
+		"difference around 0":    {query.DifferenceWithin(on, w, prev, 2*size)},
+		"difference, clipped":    {query.DifferenceWithin(on, w, prev, size/9)},
+		"mix":                    {query.GradientAt(on, w, size).Weighted(.3), query.DifferenceByCurvature(on, w, prev, lo, hi).Weighted(.7)},
+		"mix of three":           {query.DifferenceByCurvature(on, w, prev, lo, hi), query.GradientAt(on, prev, size/2).Weighted(2), query.DifferenceWithin(on, prev, w, size)},
+		"value":                  {query.ValueAt(on, w, k.Range, k.Range)},
+		"value, clipped":         {query.ValueAt(on, w, 100, 99.9)},
+		"two values":             {query.ValueAt(on, w, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)},
+		"norm":                   {query.NormAt(on, w, size, nil)},
+		"norm, shifted, clipped": {query.NormAt(on, w, size/3, prev)},
+	} {
+		q, err := query.New(1, terms...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = q
+	}
+	return all
+}
+
+// passes are passes of SGD: with a ball and without, from afar, regularized.
+func passes(dim int) map[string]query.Pass {
+	r := rand.New(rand.NewPCG(8, uint64(dim)))
+	v := make([]float64, dim)
+	for j := range v {
+		v[j] = r.NormFloat64() / 4
+	}
+	return map[string]query.Pass{
+		"plain":       {Start: make([]float64, dim), Step: .1, Clip: .5},
+		"ball":        {Start: v, Step: .3, Clip: 1, Radius: .1, Centre: make([]float64, dim)},
+		"regularized": {Start: v, Step: .2, Clip: .7, Lambda: .1, Linear: v, Radius: 1, Centre: v},
+	}
+}
+
+// lists are lists of members of n rows; nil are all rows.
+func lists(n int) map[string][]int32 {
+	r := rand.New(rand.NewPCG(9, uint64(n)))
+	var upward, downward, some, again []int32
+	for i := range n {
+		upward = append(upward, int32(i))
+		downward = append(downward, int32(n-1-i))
+		if r.IntN(2) == 0 {
+			some = append(some, int32(i))
+		}
+	}
+	for range 2 * n {
+		again = append(again, int32(r.IntN(n)))
+	}
+	shuffled := make([]int32, n)
+	for i, k := range r.Perm(n) {
+		shuffled[i] = int32(k)
+	}
+	all := map[string][]int32{"all": nil, "none": {}}
+	for name, list := range map[string][]int32{"upward": upward, "downward": downward, "shuffled": shuffled, "some": some, "repeated": again} {
+		if len(list) > 0 {
+			all[name] = list
+		}
+	}
+	return all
+}
+
+// of returns the records that members name.
+func of(records []rowtest.Record, members []int32) []rowtest.Record {
+	if members == nil {
+		return records
+	}
+	var named []rowtest.Record
+	for _, m := range members {
+		named = append(named, records[m])
+	}
+	return named
+}

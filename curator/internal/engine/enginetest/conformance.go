@@ -1,0 +1,185 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Make returns an engine over a source of rows.
+type Make func(s row.Source, l loss.Loss, workers int) (engine.Engine, error)
+
+// scale is a number of grid steps in a unit at which rounding is to be seen.
+const scale = 0x1p20 / 3
+
+// cuts are ways to cut the same rows into blocks and share them out.
+var cuts = []struct{ blockRows, workers int }{{0, 1}, {1, 3}, {3, 2}, {64, 5}, {100, 1}}
+
+// lengths are numbers of rows around those at which tiles end.
+var lengths = []int{0, 1, 2, 63, 64, 65, 129}
+
+// dims are numbers of features: one, and one that is no multiple of a lane, which
+// alone is tried in short mode.
+func dims() []int {
+	if testing.Short() {
+		return []int{11}
+	}
+	return []int{1, 11}
+}
+
+// Run demands of an engine the reference's integers, over each of the sources, and
+// that it tells when it cannot give them.
+func Run(t *testing.T, build Make, sources map[string]rowtest.Make) {
+	t.Run("sums", func(t *testing.T) { sums(t, build, sources) })
+	t.Run("averages", func(t *testing.T) { averages(t, build, sources) })
+	for name, source := range sources {
+		t.Run("refusals, "+name, func(t *testing.T) { refusals(t, build, source) })
+	}
+}
+
+// over calls f with an engine over each of the sources of the same records, cut in
+// the way of the number.
+func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss, dim, way int, records []rowtest.Record, f func(engines map[string]engine.Engine)) {
+	t.Helper()
+	engines := map[string]engine.Engine{}
+	for i, name := range slices.Sorted(maps.Keys(sources)) {
+		cut := cuts[(way+i)%len(cuts)]
+		s := sources[name](t, dim, cut.blockRows, records)
+		defer s.Close()
+		e, err := build(s, l, cut.workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		engines[fmt.Sprintf("%s, blocks of %d, %d goroutines", name, cut.blockRows, cut.workers)] = e
+	}
+	f(engines)
+}
+
+func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
+	for kind, l := range losses(t) {
+		for _, dim := range dims() {
+			for way, n := range lengths {
+				records := rowtest.Records(n, dim, uint64(n), way%3 > 0)
+				over(t, build, sources, l, dim, way, records, func(engines map[string]engine.Engine) {
+					for asked, q := range questions(t, dim, l.Constants()) {
+						for whose, members := range lists(n) {
+							want := residual(l, q, scale, of(records, members))
+							for name, e := range engines {
+								sum, err := e.Sum(context.Background(), q, scale, members)
+								if err != nil || !slices.Equal(sum.Residual, want) {
+									t.Fatalf("%s, %s of %d rows of %d features, %s; %s: %v, %v: must be %v",
+										kind, asked, n, dim, whose, name, sum.Residual, err, want)
+								}
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
+	for _, kind := range []string{"logistic", "squared(1)"} {
+		l := parse(t, kind).(loss.RankOne)
+		for _, dim := range dims() {
+			for way, n := range lengths {
+				records := rowtest.Records(n, dim, uint64(n), way%3 > 0)
+				over(t, build, sources, l, dim, way, records, func(engines map[string]engine.Engine) {
+					for pass, p := range passes(dim) {
+						for whose, members := range lists(n) {
+							if len(members) < 2 {
+								continue // a pass has a step in its average
+							}
+							want := average(l, p, scale, of(records, members))
+							for name, e := range engines {
+								got, err := e.Average(context.Background(), p, scale, members)
+								if err != nil || !slices.Equal(got, want) {
+									t.Fatalf("%s, %s over %d rows of %d features, %s; %s: %v, %v: must be %v",
+										kind, pass, n, dim, whose, name, got, err, want)
+								}
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// refusals are what is no answer: cut short, of rows that are not there, of rows
+// that cannot be read. The integers of what was read are not handed out.
+func refusals(t *testing.T, build Make, source rowtest.Make) {
+	const n, dim = 150, 3
+	l := parse(t, "logistic")
+	q := questions(t, dim, l.Constants())["gradient"]
+	p := passes(dim)["plain"]
+	ask := func(name string, s row.Source, ctx context.Context, members []int32, want error) {
+		t.Helper()
+		e, err := build(s, l, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := e.Sum(ctx, q, scale, members)
+		if err == nil || want != nil && !errors.Is(err, want) || sum.Residual != nil {
+			t.Errorf("%s: sum: %v, %v: must be %v", name, sum.Residual, err, want)
+		}
+		if members == nil {
+			return
+		}
+		average, err := e.Average(ctx, p, scale, members)
+		if err == nil || want != nil && !errors.Is(err, want) || average != nil {
+			t.Errorf("%s: average: %v, %v: must be %v", name, average, err, want)
+		}
+	}
+	s := source(t, dim, 16, rowtest.Records(n, dim, 1, true))
+	defer s.Close()
+	some, ctx := lists(n)["shuffled"], context.Background()
+	ended, end := context.WithCancel(ctx)
+	end()
+	ask("cancelled", s, ended, nil, context.Canceled)
+	ask("cancelled", s, ended, some, context.Canceled)
+	for _, m := range []int32{-1, n, n + 1, math.MaxInt32, math.MinInt32} {
+		ask("a member that is no row", s, ctx, append(slices.Clone(some), m), nil)
+	}
+	lost := unread{s, s.Blocks() - 1, n - 1}
+	ask("a block that cannot be read", lost, ctx, nil, row.ErrUnread)
+	ask("a row that cannot be read", lost, ctx, some, row.ErrUnread)
+}
+
+// unread is a source of which a block, or a row of it, cannot be read.
+type unread struct {
+	row.Source
+	block int
+	row   int32
+}
+
+func (u unread) Reader() row.Reader { return unreadReader{u.Source.Reader(), u} }
+
+type unreadReader struct {
+	row.Reader
+	unread
+}
+
+func (r unreadReader) Block(i int) (row.Block, error) {
+	if i == r.block {
+		return row.Block{}, row.ErrUnread
+	}
+	return r.Reader.Block(i)
+}
+
+func (r unreadReader) Rows(x [][]float32, y []float64, members []int32) error {
+	if slices.Contains(members, r.row) {
+		return row.ErrUnread
+	}
+	return r.Reader.Rows(x, y, members)
+}

@@ -1,0 +1,174 @@
+// Package enginetest holds what every engine has to pass: over every source of
+// rows, in any blocks and with any number of goroutines, the integers of a
+// reference that takes one record after the other and looks at nothing else.
+package enginetest
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// residual is what a sum must be: that of the records' rounded contributions less
+// their centre.
+func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Record) []int64 {
+	centre := engine.Centre(q, scale)
+	sum := make([]int64, len(centre))
+	for _, r := range records {
+		for j, v := range contribution(l, q, scale, r) {
+			sum[j] += v - centre[j]
+		}
+	}
+	return sum
+}
+
+// contribution is one record's in grid steps. A faulty one's is zero, or the clipped
+// value of a loss of zero.
+func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record) []int64 {
+	dim := q.PointDim()
+	c := make([]int64, q.SumDim())
+	v, ok := []float64(nil), false
+	if r.Sound(dim) {
+		if g, general := l.(loss.General); general {
+			v, ok = vector(g, q, scale, r)
+		} else {
+			v, ok = multiple(l.(loss.RankOne), q, scale, r)
+		}
+	}
+	if !ok {
+		if q.Terms()[0].Kind() == query.Value {
+			var absent float64
+			for _, t := range q.Terms() {
+				absent += float64(t.Weight() * clamp(-t.Ball().Centre, -t.Ball().Radius, t.Ball().Radius))
+			}
+			c[0] = engine.Round(float64(absent * scale))
+		}
+		return c
+	}
+	for j := range c {
+		c[j] = engine.Round(v[j])
+	}
+	return c
+}
+
+// multiple is the contribution, in grid steps before rounding, of a rank-one loss:
+// a multiple of the row, or a scalar for values.
+func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record) (v []float64, ok bool) {
+	ok = true
+	var coef float64
+	for _, t := range q.Terms() {
+		z := inner(t.Point(), r.X)
+		lo, hi := -t.Ball().Radius, t.Ball().Radius
+		var s float64
+		switch t.Kind() {
+		case query.Value:
+			s = scalar(l.Values, z, r.Y) - t.Ball().Centre
+		case query.Difference:
+			move := inner(t.Step(), r.X)
+			s = scalar(l.Slopes, z, r.Y) - scalar(l.Slopes, z-move, r.Y)
+			if a, b, centred := t.Curvature(); centred {
+				a, b = float64(a*move), float64(b*move)
+				lo, hi = min(a, b), max(a, b)
+			}
+		default:
+			s = scalar(l.Slopes, z, r.Y)
+		}
+		ok = ok && !math.IsNaN(s) && !math.IsInf(s, 0)
+		coef += float64(t.Weight() * clamp(s, lo, hi))
+	}
+	coef = float64(coef * scale)
+	if q.Terms()[0].Kind() == query.Value {
+		return []float64{coef}, ok
+	}
+	v = make([]float64, len(r.X))
+	for j := range v {
+		v[j] = float64(coef * float64(r.X[j]))
+	}
+	return v, ok
+}
+
+// vector is the same of a general loss. What it leaves unwritten is NaN; a record
+// it panics on is faulty.
+func vector(l loss.General, q query.Question, scale float64, r rowtest.Record) (v []float64, ok bool) {
+	defer func() {
+		if recover() != nil {
+			v, ok = nil, false
+		}
+	}()
+	v = make([]float64, q.SumDim())
+	for _, t := range q.Terms() {
+		ball := t.Ball()
+		if t.Kind() == query.Value {
+			s := l.Value(t.Point(), r.X, r.Y) - ball.Centre
+			if math.IsNaN(s) || math.IsInf(s, 0) {
+				return nil, false
+			}
+			v[0] += float64(t.Weight() * clamp(s, -ball.Radius, ball.Radius))
+			continue
+		}
+		g := gradient(l, t.Point(), r)
+		centre := make([]float64, len(g))
+		if t.Kind() == query.Difference {
+			for j, u := range gradient(l, t.Previous(), r) {
+				centre[j] = float64(ball.Centre * t.Step()[j])
+				g[j] = g[j] - u - centre[j]
+			}
+		}
+		var square float64
+		for _, u := range g {
+			square += float64(u * u)
+		}
+		if math.IsNaN(square) {
+			return nil, false
+		}
+		factor := 1.
+		if norm := math.Sqrt(square); norm > ball.Radius {
+			factor = ball.Radius / norm
+		}
+		for j, u := range g {
+			v[j] += float64(t.Weight() * (float64(u*factor) + centre[j]))
+		}
+	}
+	for j := range v {
+		v[j] = float64(v[j] * scale)
+	}
+	return v, true
+}
+
+func gradient(l loss.General, w []float64, r rowtest.Record) []float64 {
+	g := make([]float64, len(w))
+	for j := range g {
+		g[j] = math.NaN()
+	}
+	l.Gradient(g, w, r.X, r.Y)
+	return g
+}
+
+// scalar has the loss compute one number. One that it does not write, or panics
+// on, is NaN.
+func scalar(f func(dst, z, y []float64), z, y float64) (s float64) {
+	defer func() {
+		if recover() != nil {
+			s = math.NaN()
+		}
+	}()
+	dst := []float64{math.NaN()}
+	f(dst, []float64{z}, []float64{y})
+	return dst[0]
+}
+
+// inner is <w, x> in the order that is everybody's: eight interleaved sums, folded
+// in a tree.
+func inner(w []float64, x []float32) float64 {
+	var s [row.Lane]float64
+	for j := range x {
+		s[j%row.Lane] += float64(float64(x[j]) * w[j])
+	}
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
+
+func clamp(v, lo, hi float64) float64 { return min(max(v, lo), hi) }

@@ -1,0 +1,41 @@
+package rowtest
+
+import (
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+)
+
+// Gaps returns a maker of sources that hold the same rows in other blocks: an
+// empty one before each, one at the end, and each overwritten by the next that its
+// reader reads.
+func Gaps(source Make) Make {
+	return func(t testing.TB, dim, blockRows int, records []Record) row.Source {
+		t.Helper()
+		return gaps{source(t, dim, blockRows, records)}
+	}
+}
+
+type gaps struct{ row.Source }
+
+func (g gaps) Blocks() int { return 2*g.Source.Blocks() + 1 }
+
+func (g gaps) Reader() row.Reader { return &gapsReader{Reader: g.Source.Reader()} }
+
+type gapsReader struct {
+	row.Reader
+	block row.Block
+}
+
+func (r *gapsReader) Block(i int) (row.Block, error) {
+	if i%2 == 0 {
+		return row.Block{}, nil
+	}
+	b, err := r.Reader.Block(i / 2)
+	if err != nil {
+		return row.Block{}, err
+	}
+	r.block.Rows = append(r.block.Rows[:0], b.Rows...)
+	r.block.Targets = append(r.block.Targets[:0], b.Targets...)
+	return r.block, nil
+}
