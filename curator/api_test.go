@@ -39,6 +39,11 @@ var carriers = map[string]string{
 	"(Session).LogValue":      "a fixed text",
 	"(Session).Format":        "a fixed text; writes to its argument",
 	"Open":                    "a session, opaque; errors name file and rule",
+	"Rows.Header":             "the caller's, who gives it; read while a session is opened",
+	"Rows.Cells":              "the caller's, who gives it; shown nothing but whether to go on",
+	"RowsOf":                  "the caller's records, which it gives; no session and no table",
+	"Text":                    "a name and a function of the caller's",
+	"Number":                  "a name and a function of the caller's",
 	"Count":                   "the number of rows the public filter keeps, public under replace-one",
 	"ErrClosed":               "a fixed error",
 }

@@ -148,6 +148,29 @@ var attacks = map[string]func(t *testing.T, p *prey) *curator.Session{
 		p.config.Budget, p.config.Declared, p.config.Loss, p.config.Schema = big(t), 1e9, nil, nil
 		return p.Session
 	},
+	"*curator.Rows": func(t *testing.T, p *prey) *curator.Session {
+		var late func([]string, error) bool
+		rows := &curator.Rows{Header: []string{"age", "job", "ill"}, Cells: func(yield func([]string, error) bool) {
+			late = yield
+			for range 40 {
+				yield([]string{"31", "nurse", "no"}, nil)
+			}
+		}}
+		c := *p.config
+		c.Path, c.Rows, c.Loss = "", rows, p.loss
+		s := must[*curator.Session](t)(curator.Open(context.Background(), c))
+		q := must[query.Question](t)(query.New(c.Budget.Charge()*.999, query.GradientAt(s.All(), p.w, 1)))
+		must[query.Release](t)(s.Ask(context.Background(), q))
+		*rows = curator.Rows{}
+		if late([]string{"99", "clerk", "yes"}, nil) || s.All().Size() != 40 {
+			t.Errorf("%v records", s.All().Size())
+		}
+		var over *account.BudgetError
+		if _, err := s.Ask(context.Background(), q); !errors.As(err, &over) {
+			t.Errorf("rows: %v", err)
+		}
+		return p.Session
+	},
 	"*dataset.Schema": func(t *testing.T, p *prey) *curator.Session {
 		*p.config.Schema = *schema(t, "columns:\n  x: {number: [0, 1e-9]}\ntarget: {column: y, number: [0, 1e-9]}\n")
 		if p.Dim() != 5 {

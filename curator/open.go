@@ -4,21 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // Config says which records a session holds and what it may charge.
 type Config struct {
-	// Path is a CSV file, optionally compressed by gzip.
+	// Path is a CSV file, optionally compressed by gzip. It is empty if Rows is given.
 	Path string
+	// Rows are those of a table that the caller holds; nil for a file's.
+	Rows *Rows
 	// Schema describes its columns by public facts.
 	Schema *dataset.Schema
 	// Loss is the loss of one record.
@@ -34,10 +35,18 @@ type Config struct {
 	// BlockRows is the number of rows of a block in memory; zero means as many
 	// as fit a cache. It changes speed only.
 	BlockRows int
+	// Memory is how many bytes of encoded rows are kept in memory; zero means all.
+	// Rows beyond it go to a file in Folder, "" for the system's folder for temporary
+	// files, which nobody else may read, which has no name where the system allows
+	// that, and which is gone once the session is closed or the process ends. It is
+	// not encrypted: the folder's disk must be one that may hold records. Whether
+	// rows are kept in a file changes speed, never an answer.
+	Memory int64
+	Folder string
 }
 
-// Open reads the table into memory and returns a session over it. A cancelled
-// context ends the reading.
+// Open reads the table and returns a session over it. A cancelled context ends the
+// reading.
 func Open(ctx context.Context, c Config) (*Session, error) {
 	if c.Schema == nil {
 		return nil, errors.New("curator: schema: must be given")
@@ -48,10 +57,16 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if err := matches(c.Loss, c.Schema.Target()); err != nil {
 		return nil, err
 	}
-	rows, err := read(ctx, c)
+	rows, err := read(ctx, c, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
+	opened := false
+	defer func() {
+		if !opened {
+			rows.Close()
+		}
+	}()
 	coins, err := coin.NewSecret()
 	if err != nil {
 		return nil, err
@@ -66,6 +81,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	opened = true
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
@@ -74,7 +90,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 // Tables that differ in one row which passes the filter in both agree on it.
 func Count(ctx context.Context, path string, s *dataset.Schema) (int, error) {
 	n := 0
-	err := each(ctx, path, s, func(*dataset.Map, []string) { n++ })
+	err := eachOf(ctx, path, s, func(*dataset.Map, []string) error { n++; return nil })
 	return n, err
 }
 
@@ -86,54 +102,4 @@ func matches(l loss.Loss, t dataset.Target) error {
 		return fmt.Errorf("curator: loss %s expects a %v target: column %q is declared otherwise", l.Name(), want, t.Column)
 	}
 	return nil
-}
-
-func read(ctx context.Context, c Config) (*row.Table, error) {
-	rows, err := row.NewTable(c.Schema.Dim(), c.BlockRows)
-	if err != nil {
-		return nil, err
-	}
-	x := make([]float32, c.Schema.Dim())
-	err = each(ctx, c.Path, c.Schema, func(m *dataset.Map, cells []string) {
-		y, ok := m.Encode(x, cells)
-		rows.Append(x, y, ok)
-	})
-	if err != nil {
-		return nil, err
-	}
-	if rows.Len() == 0 && c.Budget.Relation() != account.AddOrRemove {
-		return nil, fmt.Errorf("curator: %s: no row is left after the public filter", c.Path)
-	}
-	return rows, nil
-}
-
-// each calls f for every row the public filter keeps.
-func each(ctx context.Context, path string, s *dataset.Schema, f func(*dataset.Map, []string)) error {
-	r, err := table.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	m, err := s.Bind(r.Header())
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	for i := 0; ; i++ {
-		// The context is looked at by row number, which is public.
-		if i%4096 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		cells, ok, err := r.Next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return nil
-		}
-		if m.Keep(cells) {
-			f(m, cells)
-		}
-	}
 }

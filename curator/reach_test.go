@@ -22,6 +22,7 @@ var reached = map[string]string{
 	"curator.PrefixSum": "a handle, as a session is; attacks",
 	"query.PrefixSum":   "a *PrefixSum; attacks",
 	"curator.Config":    "read once, when the session is opened; attacks",
+	"*curator.Rows":     "read and encoded while the session is opened; nothing of it is kept; attacks",
 	"*dataset.Schema":   "copied when the session is opened; nothing of it is kept; attacks",
 	"loss.Loss":         "trusted code; its constants decide no clip and no charge but of proven losses, which are values; attacks",
 	"*account.Schedule": "copied when it is followed, and whenever it is shown; attacks",
@@ -41,6 +42,14 @@ var reached = map[string]string{
 	"[]query.Question":  "copied whenever given; attacks",
 	"var ErrClosed":     "compared with by callers, never by the session; attacks",
 	"error":             "made for its receiver, or fixed and compared with by callers only",
+
+	"curator.Rows":               "as *curator.Rows",
+	"iter.Seq2[[]string, error]": "the caller's; asked while the session is opened, and its yield is deaf from then on",
+	"curator.Column[T any]":      "a name and a function of the caller's, part of rows",
+	"curator.Column[T]":          "a name and a function of the caller's, part of rows",
+	"[]curator.Column[T]":        "the caller's, part of rows",
+	"T":                          "a record of the caller's, part of rows",
+	"[]T":                        "the caller's, part of rows",
 
 	"account.Budget":         "a value without pointers",
 	"account.Event":          "a value without pointers",

@@ -85,7 +85,8 @@ func (s *Session) Dim() int { return s.wall.kernel().Dim() }
 // charge.
 func (s *Session) Ledger() account.View { return s.wall.kernel().Ledger() }
 
-// Close refuses all further questions. The ledger remains readable.
+// Close refuses all further questions and gives up what the rows are kept in. The
+// ledger remains readable.
 func (s *Session) Close() error { return s.wall.kernel().Close() }
 
 const redacted = "curator.Session{records withheld}"

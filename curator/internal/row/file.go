@@ -19,7 +19,7 @@ import (
 // charged, whatever the disk gives back.
 type File struct {
 	head *Table // the first blocks, whole ones
-	most int    // the number of rows of head
+	most int64  // the number of rows of head, at most
 	dir  string
 	n    int
 
@@ -40,13 +40,13 @@ func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
 		return nil, err
 	}
 	block := int64(head.blockRows) * int64(4*head.stride+8)
-	return &File{head: head, most: int(min(bytes/block, math.MaxInt32/int64(head.blockRows))) * head.blockRows, dir: dir}, nil
+	return &File{head: head, most: bytes / block * int64(head.blockRows), dir: dir}, nil
 }
 
 // Append stores a copy of one record as Table.Append does. Errors are the
 // system's, about the file.
 func (f *File) Append(x []float32, y float64, ok bool) error {
-	if f.n < f.most {
+	if int64(f.n) < f.most {
 		f.head.Append(x, y, ok)
 		f.n++
 		return nil
@@ -151,7 +151,7 @@ type fileReader struct {
 func (r *fileReader) Block(i int) (Block, error) {
 	f := r.file
 	first := i * f.head.blockRows
-	if first < f.most {
+	if int64(first) < f.most {
 		return f.head.Block(i)
 	}
 	n := min(f.head.blockRows, f.n-first)
@@ -167,7 +167,7 @@ func (r *fileReader) Rows(x [][]float32, y []float64, members []int32) error {
 	r.room(len(members))
 	stride := r.file.head.stride
 	for i, m := range members {
-		if int(m) < r.file.most {
+		if int64(m) < r.file.most {
 			x[i], y[i] = r.file.head.row(int(m))
 			continue
 		}
@@ -195,7 +195,7 @@ func (r *fileReader) read(at, first, n int) error {
 		r.bytes = make([]byte, n*size)
 	}
 	b := r.bytes[:n*size]
-	if _, err := r.file.file.ReadAt(b, int64(first-r.file.most)*int64(size)); err != nil {
+	if _, err := r.file.file.ReadAt(b, (int64(first)-r.file.most)*int64(size)); err != nil {
 		return ErrUnread
 	}
 	for i := at; i < at+n; i++ {

@@ -25,8 +25,8 @@ func NewTable(dim, blockRows int) (*Table, error) {
 	if dim < 1 || dim > 1<<24 {
 		return nil, fmt.Errorf("row: dimension = %d: must be between 1 and 2^24", dim)
 	}
-	if blockRows < 0 {
-		return nil, fmt.Errorf("row: block rows = %d: must be >= 0", blockRows)
+	if blockRows < 0 || blockRows > math.MaxInt32 {
+		return nil, fmt.Errorf("row: block rows = %d: must be between 0 and 2^31-1", blockRows)
 	}
 	stride := padded(dim)
 	if blockRows == 0 {

@@ -1,0 +1,112 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+func fileOf(t testing.TB, records []record, bytes int64) row.Source {
+	t.Helper()
+	f, err := row.NewFile(len(records[0].x), 16, bytes, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if err := f.Append(r.x, r.y, r.ok); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := f.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestSessionsOverAFile answer as sessions over memory do, to the bit, noise and
+// ledger included.
+func TestSessionsOverAFile(t *testing.T) {
+	records := randomRecords(rand.New(rand.NewPCG(2, 7)), 300, 6)
+	records[17].ok = false
+	run := func(rows row.Source) []any {
+		b := budget(t, 2, 1e-6, account.ReplaceOne)
+		s, err := New(Config{Table: rows, Loss: parse(t, "logistic"), Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{3})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Draw(100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []any
+		keep := func(v any, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, v)
+		}
+		w := make([]float64, 6)
+		keep(s.Ask(context.Background(), question(t, .01, query.GradientAt(s.All(), w, 1))))
+		keep(s.Ask(context.Background(), question(t, .01, query.NormAt(c, w, 1, nil))))
+		pass, err := query.NewStable(.01, c, query.Pass{Start: w, Step: .1, Clip: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keep(s.Stable(context.Background(), pass))
+		out = append(out, s.Ledger().Events())
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		return out
+	}
+	want := run(tableOf(t, records, 0))
+	for _, bytes := range []int64{0, 4000} {
+		if got := run(fileOf(t, records, bytes)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d bytes in memory: %+v: must be %+v", bytes, got, want)
+		}
+	}
+}
+
+// TestUnreadRowsAreCharged: an answer for which rows cannot be read is an error that
+// tells nothing of them, and stays charged.
+func TestUnreadRowsAreCharged(t *testing.T) {
+	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
+		c.Table = fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), 0)
+	})
+	if err := s.engine.Table().Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Ask(context.Background(), question(t, .01, query.GradientAt(s.All(), make([]float64, 3), 1)))
+	if !errors.Is(err, row.ErrUnread) || r.Mean != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if n := s.Ledger().Len(); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// TestCloseGivesUpTheRows: a closed session holds no file open.
+func TestCloseGivesUpTheRows(t *testing.T) {
+	var rows row.Source
+	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
+		rows = fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), 0)
+		c.Table = rows
+	})
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := rows.Reader().Block(0); !errors.Is(err, row.ErrUnread) {
+		t.Errorf("read after the session was closed: %v", err)
+	}
+}

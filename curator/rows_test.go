@@ -1,0 +1,262 @@
+package curator_test
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator"
+)
+
+// rowsOf are rows that a caller holds, yielded in one slice that is used again.
+func rowsOf(header []string, rows [][]string) *curator.Rows {
+	return &curator.Rows{Header: header, Cells: func(yield func([]string, error) bool) {
+		reused := make([]string, 0, 8)
+		for _, r := range rows {
+			reused = append(reused[:0], r...)
+			if !yield(reused, nil) {
+				return
+			}
+			for i := range reused {
+				reused[i] = "changed"
+			}
+		}
+	}}
+}
+
+// held returns a configuration of rows in the place of a file's.
+func held(t testing.TB, rows *curator.Rows) curator.Config {
+	t.Helper()
+	c := config(t, "")
+	c.Rows = rows
+	return c
+}
+
+// encoded returns every bit of what a session would be opened over.
+func encoded(t testing.TB, c curator.Config) string {
+	t.Helper()
+	s, err := curator.Read(context.Background(), c, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var out strings.Builder
+	r := s.Reader()
+	x, y := make([][]float32, 1), make([]float64, 1)
+	for i := range s.Len() {
+		if err := r.Rows(x, y, []int32{int32(i)}); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range x[0] {
+			fmt.Fprintf(&out, "%08x ", math.Float32bits(v))
+		}
+		fmt.Fprintf(&out, "%016x\n", math.Float64bits(y[0]))
+	}
+	return out.String()
+}
+
+// TestRowsAreAFilesRows: the same cells give the same bits from a file and from
+// rows in memory: malformed ones, missing cells, filtered ones, white space, any
+// block and any memory. So every integer that is computed from them is the same.
+func TestRowsAreAFilesRows(t *testing.T) {
+	coin := rand.New(rand.NewPCG(4, 4))
+	ages := []string{"31", " 77.5", "1e300", "-4", "NaN", "", "inf", "old", "0x1p3", "1_0", "0"}
+	splits := []string{"train", "test", " train ", "", "other", "Train"}
+	notes := []string{"a", "a,b", "\"", "line\nbreak", ""}
+	ills := []string{"no", "yes", " yes", "", "perhaps"}
+	header := []string{"ill", "note", "age", "split"}
+	var rows [][]string
+	for range 400 {
+		pick := func(v []string) string { return v[coin.IntN(len(v))] }
+		r := []string{pick(ills), pick(notes), pick(ages), pick(splits)}
+		switch coin.IntN(9) {
+		case 0:
+			r = r[:2+coin.IntN(2)] // a line of one empty cell is none
+		case 1:
+			r = append(r, "more")
+		}
+		rows = append(rows, r)
+	}
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	if err := w.WriteAll(append([][]string{header}, rows...)); err != nil {
+		t.Fatal(err)
+	}
+	for _, schemaText := range []string{filteredSchema, strings.Replace(filteredSchema, "where: split=train\n", "", 1)} {
+		file := config(t, write(t, "people.csv", text.String()))
+		file.Schema = schema(t, schemaText)
+		want := encoded(t, file)
+		for _, memory := range []int64{0, 1, 2000} {
+			for _, block := range []int{0, 7} {
+				c := held(t, rowsOf(header, rows))
+				c.Schema, c.Memory, c.BlockRows, c.Folder = file.Schema, memory, block, t.TempDir()
+				if encoded(t, c) != want {
+					t.Errorf("rows in memory, %d bytes of them and blocks of %d, are other rows than a file's", memory, block)
+				}
+				file.Memory, file.BlockRows, file.Folder = memory, block, c.Folder
+				if encoded(t, file) != want {
+					t.Errorf("a file's rows, %d bytes in memory and blocks of %d, are other rows", memory, block)
+				}
+			}
+		}
+	}
+}
+
+// TestRecordsAreTheirCells: numbers and texts of a caller's own type are the cells
+// that write them, NaN is missing, and markers hold.
+func TestRecordsAreTheirCells(t *testing.T) {
+	type person struct {
+		age float64
+		job string
+		ill bool
+	}
+	people := []person{
+		{31.25, "nurse", false}, {math.Nextafter(77, 78), "clerk", true}, {math.NaN(), "sailor", true}, {math.Inf(1), "", true},
+		{-1e300, "nurse", false}, {math.SmallestNonzeroFloat64, "clerk", true}, {-99, "nurse", true}, {1e21, "clerk", false},
+	}
+	// age is read back to the bit: the map is monotone and its steps are far smaller.
+	cells := [][]string{
+		{"31.25", "nurse", "no"}, {"77.00000000000001", "clerk", "yes"}, {"", "sailor", "yes"}, {"Inf", "", "yes"},
+		{"-1e300", "nurse", "no"}, {"5e-324", "clerk", "yes"}, {"-99", "nurse", "yes"}, {"1e+21", "clerk", "no"},
+	}
+	rows := curator.RowsOf(people,
+		curator.Number("age", func(p person) float64 { return p.age }),
+		curator.Text("job", func(p person) string { return p.job }),
+		curator.Text("ill", func(p person) string { return map[bool]string{false: "no", true: "yes"}[p.ill] }),
+	)
+	for _, missing := range []string{"", "missing: [\"-99\"]\n"} {
+		a, b := held(t, rows), held(t, rowsOf([]string{"age", "job", "ill"}, cells))
+		a.Schema = schema(t, peopleSchema+missing)
+		b.Schema = a.Schema
+		if got, want := encoded(t, a), encoded(t, b); got != want {
+			t.Errorf("%q: records are\n%swant\n%s", missing, got, want)
+		}
+	}
+}
+
+// TestRowsAreCopied: nothing that a caller does with what it holds once a session is
+// open changes an answer or the number of records.
+func TestRowsAreCopied(t *testing.T) {
+	header := []string{"age", "job", "ill"}
+	cells := [][]string{{"31.25", "nurse", "no"}, {"77.125", "clerk", "yes"}, {"12.5", "sailor", "no"}}
+	var late func([]string, error) bool
+	rows := &curator.Rows{Header: header, Cells: func(yield func([]string, error) bool) {
+		late = yield
+		for _, c := range cells {
+			header[0] = "another"
+			yield(c, nil)
+		}
+	}}
+	c := held(t, rows)
+	s, err := curator.Read(context.Background(), c, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func() string {
+		x, y := make([][]float32, 3), make([]float64, 3)
+		if err := s.Reader().Rows(x, y, []int32{0, 1, 2}); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(s.Len(), x, y)
+	}
+	before := show()
+	for _, c := range cells {
+		clear(c)
+	}
+	rows.Header, rows.Cells = nil, nil
+	if late([]string{"99", "nurse", "yes"}, nil) {
+		t.Error("a row is taken once the session is open")
+	}
+	if after := show(); after != before {
+		t.Errorf("%s: was %s", after, before)
+	}
+	if want := encoded(t, config(t, write(t, "people.csv", people))); strings.Count(want, "\n") != s.Len() {
+		t.Errorf("%d rows", s.Len())
+	}
+}
+
+// TestRowsOfManyGoroutines yields from several at once, which is refused in the
+// documentation and must not break the table: rows are taken one at a time.
+func TestRowsOfManyGoroutines(t *testing.T) {
+	const each = 300
+	c := held(t, &curator.Rows{Header: []string{"age", "job", "ill"}, Cells: func(yield func([]string, error) bool) {
+		done := make(chan bool)
+		for range 4 {
+			go func() {
+				for range each {
+					yield([]string{"50", "nurse", "no"}, nil)
+				}
+				done <- true
+			}()
+		}
+		for range 4 {
+			<-done
+		}
+	}})
+	lines := strings.Split(strings.TrimSpace(encoded(t, c)), "\n")
+	if len(lines) != 4*each || len(slices.Compact(lines)) != 1 {
+		t.Errorf("%d rows of %d kinds", len(lines), len(slices.Compact(lines)))
+	}
+}
+
+// TestFolderIsUsedAndLeftEmpty: rows beyond what memory may hold go to the folder,
+// and nothing is left there: not by a session that is closed, nor by one that was
+// never opened, nor while it is open where the system allows that.
+func TestFolderIsUsedAndLeftEmpty(t *testing.T) {
+	empty := func(dir string) {
+		t.Helper()
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%d files are left: %v", len(left), err)
+		}
+	}
+	c := config(t, write(t, "people.csv", people))
+	c.Memory, c.Folder = 1, t.TempDir()
+	s := must[*curator.Session](t)(curator.Open(context.Background(), c))
+	must[any](t)(nil, s.Close())
+	empty(c.Folder)
+	failing := held(t, rowsOf(nil, nil))
+	for _, end := range []func() error{func() error { return os.ErrInvalid }, func() error { panic("a record") }} {
+		failing.Rows = &curator.Rows{Header: []string{"age", "job", "ill"}, Cells: func(yield func([]string, error) bool) {
+			for range 100 {
+				yield([]string{"50", "nurse", "no"}, nil)
+			}
+			yield(nil, end())
+		}}
+		failing.Memory, failing.Folder = 1, t.TempDir()
+		if _, err := curator.Open(context.Background(), failing); err == nil {
+			t.Error("opened over rows that failed")
+		}
+		empty(failing.Folder)
+	}
+	c.Declared = 7 // not under replace-one: found once the rows are read
+	if _, err := curator.Open(context.Background(), c); err == nil {
+		t.Error("opened with a declared number")
+	}
+	empty(c.Folder)
+	c.Folder += "/nowhere"
+	if _, err := curator.Open(context.Background(), c); err == nil || !strings.HasPrefix(err.Error(), "row: private file: ") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
+// An empty table is one under add-or-remove, from rows as from a file.
+func TestNoRows(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.AddOrRemove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := held(t, rowsOf([]string{"age", "job", "ill"}, nil))
+	c.Budget, c.Declared = b, 10
+	s := must[*curator.Session](t)(curator.Open(context.Background(), c))
+	must[any](t)(nil, s.Close())
+}
+
+var _ iter.Seq2[[]string, error] = curator.Rows{}.Cells
