@@ -1,4 +1,4 @@
-// Package curator is the wall around the records. Open reads a table behind it
+// Package curator is the wall around the records. Open takes a table behind it
 // and returns a Session. What is computed from records comes out by four exits
 // only, always by secret coins, always charged first:
 //
@@ -30,12 +30,22 @@
 // handles: assigning one over another makes a variable the name of the other, with
 // the other's records, budget and ledger, and changes neither.
 //
+// # Where rows come from
+//
+// [Config] names a file or takes [Rows] that the caller holds. Both go through the
+// schema's row map and come out as the same bits; which rows count, and which are
+// faulty, is decided by the same rules. The rows are copied: what the caller does
+// with its own afterwards changes nothing. They are kept in memory, or beyond
+// Config.Memory in a private file; a row that cannot be read back ends a question,
+// which stays charged, with an error that says no more.
+//
 // # What is not
 //
 // A loss runs on rows and is trusted code; a record on which it panics or writes
 // no finite answer is faulty. Timing is not protected beyond this: the number of
 // questions, their kinds and their sizes do not depend on records. Errors about a
 // data file name the file and the rule it breaks, never a line, a cell or a count;
+// those about rows name the rule, and hide what the caller's code failed with;
 // a faulty record (malformed, not a number, without a target) is silent and
 // contributes zero, whatever is asked. The number of rows is public under
 // replace-one. A row that its public column filters out is no record at all; a
