@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"math"
 )
 
@@ -171,4 +172,13 @@ func (p Plot) html(id string) (template.HTML, error) {
 		ID, Title, Caption string
 		SVG                template.HTML
 	}{id, p.Title, p.Caption, p.draw(id)})
+}
+
+// SVG writes the plot alone, as a picture of its own.
+func (p Plot) SVG(w io.Writer) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, string(p.draw("plot"))+"\n")
+	return err
 }

@@ -286,16 +286,22 @@ func TestBarsStandOnZero(t *testing.T) {
 
 // TestPlotIsAPictureOfItsOwn: a plot cut out of its page is an SVG file.
 func TestPlotIsAPictureOfItsOwn(t *testing.T) {
-	picture := string(simple().draw("a"))
+	var file bytes.Buffer
+	if err := simple().SVG(&file); err != nil {
+		t.Fatal(err)
+	}
 	var root struct {
 		XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
 		Title   string   `xml:"title"`
 		Desc    string   `xml:"desc"`
 	}
-	if err := xml.Unmarshal([]byte(picture), &root); err != nil {
+	if err := xml.Unmarshal(file.Bytes(), &root); err != nil {
 		t.Fatal(err)
 	}
 	if root.Title != "t" || !strings.Contains(root.Desc, "y over x: a, from 1 at 1 to 9 at 3") {
 		t.Errorf("%+v", root)
+	}
+	if err := (Plot{Title: "t"}).SVG(&file); err == nil {
+		t.Error("a plot without axes is drawn")
 	}
 }

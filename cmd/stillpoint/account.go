@@ -24,7 +24,7 @@ type accountCommand struct {
 	Curve           bool      `help:"Bracket delta over the whole range of epsilon as well."`
 	Width           float64   `help:"Relative width of the bracket asked for." default:"0.001" placeholder:"W"`
 	JSON            bool      `help:"Print JSON." name:"json"`
-	Plot            string    `help:"Draw delta over epsilon to FILE.svg." placeholder:"FILE"`
+	Plot            string    `help:"Draw delta over epsilon as SVG, the only format." placeholder:"FILE.svg"`
 }
 
 // Help is printed below the flags.
@@ -137,6 +137,9 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 
 // check judges the flags against each other.
 func (a *accountCommand) check() error {
+	if err := checkPicture(a.Plot); err != nil {
+		return err
+	}
 	switch a.Calibrate {
 	case "":
 		switch {
