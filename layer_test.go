@@ -30,7 +30,7 @@ var layers = map[string]struct {
 	"query":                              {local: []string{"account"}},
 	"dataset":                            {local: []string{"internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
 	"losstest":                           {local: []string{"loss"}},
-	"optimize":                           {local: []string{"account", "loss", "convex", "query"}},
+	"optimize":                           {local: []string{"internal/vector", "account", "loss", "convex", "query"}},
 	"optimizetest":                       {local: []string{"optimize", "loss", "query", "account", "optimize/forecast", "convex"}},
 	"curator":                            {local: kernelMay, barred: randomness},
 	"curator/simulate":                   {local: kernelMay, barred: randomness},
@@ -41,15 +41,17 @@ var layers = map[string]struct {
 	"curator/internal/coin":              {local: kernelMay, barred: []string{"math/rand"}},
 	"curator/internal/noise":             {local: kernelMay, barred: randomness},
 	"curator/internal/kernel":            {local: kernelMay, barred: randomness},
+	"internal/order":                     {},
+	"internal/vector":                    {},
 	"internal/durable":                   {},
 	"internal/printable":                 {},
 	"internal/strictyaml":                {others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table":                     {local: []string{"internal/regular", "dataset"}},
-	"stationarity":                       {local: []string{"loss"}, others: []string{"gonum.org/v1/gonum"}},
-	"experiment":                         {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"stationarity":                       {local: []string{"internal/vector", "internal/order", "loss"}, others: []string{"gonum.org/v1/gonum"}},
+	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                              {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
 	"report":                             {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "internal/ledgerfile"}},
-	"model":                              {local: []string{"internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
+	"model":                              {local: []string{"internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
 	"train":                              {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive"}, others: []string{"github.com/gofrs/flock"}},
 	"cmd/stillpoint":                     {local: []string{"internal/regular", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
@@ -83,7 +85,7 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 var testLocal = map[string][]string{
 	"loss":                    {"losstest"},
 	"optimize":                {"optimizetest", "optimize/firstorder", "optimize/recursive"},
-	"optimize/forecast":       {"optimizetest", "optimize/firstorder", "optimize/choose"},
+	"optimize/forecast":       {"optimizetest", "account", "loss", "optimize/firstorder", "optimize/choose"},
 	"optimize/firstorder":     {"optimizetest", "optimize/choose", "loss", "convex"},
 	"optimize/onepass":        {"optimizetest", "loss", "convex"},
 	"optimize/recursive":      {"optimizetest", "optimize/firstorder", "loss"},
@@ -119,7 +121,8 @@ var pure = []string{
 // (optimizers), and from a goroutine's own code all stacks can be read.
 var confined = map[string][]string{
 	"account": nil, "loss": nil, "convex": nil, "query": nil,
-	"optimize": {"math/rand/v2"},
+	"internal/vector": nil,
+	"optimize":        {"math/rand/v2"},
 }
 
 // inspecting lists standard packages, those below them included, through which

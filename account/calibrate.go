@@ -124,6 +124,18 @@ func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	return yes, nil
 }
 
+// halve halves [no, yes] so many times and returns the last yes.
+func halve(no, yes float64, times int, ok func(float64) bool) float64 {
+	for range times {
+		if mid := (no + yes) / 2; ok(mid) {
+			yes = mid
+		} else {
+			no = mid
+		}
+	}
+	return yes
+}
+
 // SampledMultiplier is CalibrateMultiplier for steps uses of one Gaussian
 // mechanism on Poisson samples.
 func SampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {

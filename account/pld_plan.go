@@ -62,16 +62,7 @@ const (
 )
 
 func (p profile) find(enough func(saddle) bool) saddle {
-	lo, hi := float64(saddleLow), float64(saddleHigh)
-	for range saddleSteps {
-		mid := (lo + hi) / 2
-		if enough(p.at(math.Exp(mid))) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return p.at(math.Exp(hi))
+	return p.at(math.Exp(halve(saddleLow, saddleHigh, saddleSteps, func(x float64) bool { return enough(p.at(math.Exp(x))) })))
 }
 
 // forEpsilon returns the saddle of an epsilon, or of a smaller one at which

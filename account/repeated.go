@@ -59,13 +59,7 @@ func (k Repetitions) logGamma() float64 {
 	for k.logMean(hi) < want {
 		lo, hi = hi, 2*hi
 	}
-	for range 100 {
-		if mid := (lo + hi) / 2; k.logMean(mid) < want {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	hi = halve(lo, hi, 100, func(y float64) bool { return !(k.logMean(y) < want) })
 	return hi*(1+1e-12) + 1e-12
 }
 

@@ -133,12 +133,6 @@ func (g Guesses) LowerEpsilon(delta, confidence float64) (float64, error) {
 	for ; g.pValue(hi, delta) < failure; hi *= 2 {
 		lo = hi
 	}
-	for range 50 {
-		if mid := lo + (hi-lo)/2; g.pValue(mid, delta) < failure {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	lo, _ = bisect(lo, hi, 50, func(epsilon float64) bool { return g.pValue(epsilon, delta) < failure })
 	return lo, nil
 }

@@ -46,15 +46,21 @@ func upperRate(k, n int, failure float64) float64 {
 		return 1
 	}
 	lo, hi := float64(k)/float64(n), 1.0
-	for range 60 {
-		mid := lo + (hi-lo)/2
-		if below(k, n, mid) > failure {
+	_, hi = bisect(lo, hi, 60, func(p float64) bool { return below(k, n, p) > failure })
+	return min(1, hi+min(hi, 1-hi)*0x1p-26)
+}
+
+// bisect halves [lo, hi] so many times, keeping low true at lo and false at hi,
+// for low that is true and then false.
+func bisect(lo, hi float64, times int, low func(float64) bool) (float64, float64) {
+	for range times {
+		if mid := lo + (hi-lo)/2; low(mid) {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	return min(1, hi+min(hi, 1-hi)*0x1p-26)
+	return lo, hi
 }
 
 // below returns P(Bin(n, p) <= k), 0 <= k < n.

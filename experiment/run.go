@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/order"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -213,10 +213,4 @@ func finite(x float64) float64 {
 }
 
 // Median returns the median of at least one number.
-func Median(v []float64) float64 {
-	if len(v) == 0 {
-		panic(fmt.Sprintf("experiment: median of %d numbers", len(v)))
-	}
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
+func Median(v []float64) float64 { return order.Median(v) }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -116,20 +117,11 @@ func (t *tally) metrics() (Metrics, error) {
 		t.gradient[j] /= n
 	}
 	t.model.regularizer.AddGradient(t.gradient, w)
-	m.GradientNorm = new(norm(t.gradient))
+	m.GradientNorm = new(vector.Norm(t.gradient))
 	for _, row := range m.measures() {
 		if row.value != nil && (math.IsNaN(*row.value) || math.IsInf(*row.value, 0)) {
 			return Metrics{}, fmt.Errorf("model: evaluate: %s = %v: weights or targets are too large to measure", row.name, *row.value)
 		}
 	}
 	return m, nil
-}
-
-// norm is the Euclidean norm.
-func norm(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum = math.FMA(x, x, sum)
-	}
-	return math.Sqrt(sum)
 }

@@ -3,8 +3,8 @@ package optimize
 import (
 	"context"
 	"errors"
-	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -219,13 +219,7 @@ func (r *Run) Bound(move float64) { r.law.Move = move }
 func (l *Realised) settle() { _, l.WeightNoise = l.Noises() }
 
 // Norm is the Euclidean norm, which does not overflow before its result does.
-func Norm(v []float64) float64 {
-	var s float64
-	for _, x := range v {
-		s = math.Hypot(s, x)
-	}
-	return s
-}
+func Norm(v []float64) float64 { return vector.Norm(v) }
 
 // Descend sets w to w - eta g.
 func Descend(w, g []float64, eta float64) {

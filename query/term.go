@@ -214,6 +214,7 @@ func (t Term) validate() error {
 
 // norm is the Euclidean norm rounded up: the plain sum of squares has relative
 // error below (len+2) 2^-53, scaled so that it neither over- nor underflows.
+// Charges rest on it, so it is not vector.Norm, whose last bits may fall short.
 func norm(v []float64) float64 {
 	var big float64
 	for _, x := range v {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/order"
 )
 
 // Interval is an estimate with a 95% bootstrap interval around it.
@@ -65,13 +67,8 @@ func Slope(x []float64, y [][]float64) (Interval, error) {
 	return Bootstrap(y, func(groups [][]float64) float64 {
 		var slope float64
 		for i, g := range groups {
-			slope += (x[i] - mean) / spread * median(g)
+			slope += (x[i] - mean) / spread * order.Median(g)
 		}
 		return slope
 	})
-}
-
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

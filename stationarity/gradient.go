@@ -5,8 +5,8 @@ package stationarity
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -72,13 +72,7 @@ func Objective(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (float64,
 }
 
 // Norm returns the Euclidean norm.
-func Norm(v []float64) float64 {
-	var s float64
-	for _, x := range v {
-		s = math.Hypot(s, x)
-	}
-	return s
-}
+func Norm(v []float64) float64 { return vector.Norm(v) }
 
 func margin(w []float64, x []float32) float64 {
 	var z float64

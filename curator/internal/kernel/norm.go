@@ -28,7 +28,8 @@ func shifted(q query.Question, g grid) ([]int64, error) {
 }
 
 // norm returns the Euclidean norm of sum + shift, rounded down. Between two
-// sums at distance D it moves by at most D + 1.
+// sums at distance D it moves by at most D + 1: it is of integers and exact before
+// that rounding, which no norm of floating-point numbers is.
 func norm(sum, shift []int64) int64 {
 	var total, v big.Int
 	for j := range sum {

@@ -1,0 +1,13 @@
+// Package order holds statistics of sorted numbers.
+package order
+
+import "slices"
+
+// Median returns the median of at least one number, and leaves their order alone.
+func Median(v []float64) float64 {
+	if len(v) == 0 {
+		panic("order: median of no numbers")
+	}
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
