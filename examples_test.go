@@ -1,0 +1,55 @@
+package stillpoint_test
+
+import (
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// withoutExample lists packages that nobody learns by running a few lines.
+var withoutExample = map[string]string{
+	"":         "documentation alone",
+	"silence":  "takes away the crash reports of the whole process",
+	"losstest": "its one function takes a *testing.T",
+	"results":  "tests alone",
+}
+
+// TestEveryPackageHasAnExample: a package that users import shows its use in an
+// example whose output is checked.
+func TestEveryPackageHasAnExample(t *testing.T) {
+	for name := range layers {
+		inner := strings.HasPrefix(name, "cmd/") || name == "audit/mutants" || slices.Contains(strings.Split(name, "/"), "internal")
+		if _, excused := withoutExample[name]; excused || inner {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(name), "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || slices.ContainsFunc(doc.Examples(file), func(e *doc.Example) bool { return e.Output != "" })
+		}
+		if !found {
+			t.Errorf("%s: has no example with an output", name)
+		}
+	}
+	for name := range withoutExample {
+		if _, known := layers[name]; !known {
+			t.Errorf("%q is excused and is no package", name)
+		}
+	}
+}
