@@ -108,7 +108,9 @@ replace-one; with privacy.records in the configuration it is not opened at all.
 Without train.algorithm every algorithm is planned and ranked by what it should
 reach: the gradient norm over the table, or what train.goal says (population,
 excess-risk), within train.passes passes over it. The ranking rests on public
-numbers alone. --simulate tries it on generated rows, never on the table.`
+numbers alone. --simulate tries it on generated rows, never on the table.
+
+stillpoint algorithms NAME says what can be set of an algorithm.`
 }
 
 func (f *planCommand) Run(ctx context.Context, c *console) error {

@@ -54,6 +54,7 @@ type commands struct {
 	Audit      auditCommand      `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
 	Account    accountCommand    `cmd:"" help:"Say what a sequence of releases costs, without data."`
 	Experiment experimentCommand `cmd:"" help:"Compare algorithms on generated problems."`
+	Algorithms algorithmsCommand `cmd:"" help:"List the algorithms and what can be set of each."`
 	Schema     schemaCommand     `cmd:"" help:"Draft a configuration from a table's header alone."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+type algorithmsCommand struct {
+	Name string `arg:"" optional:"" help:"Only this algorithm, or selected, the output rule."`
+}
+
+// Help is printed below the flags.
+func (algorithmsCommand) Help() string {
+	return `Lists what train.algorithm can be and, for each, what can be set beside it under
+train: in a configuration, with its meaning and rule. What is left out follows the
+rule. Steps are counted, shares lie in (0, 1], and norms are in the encoded space,
+where rows have norm at most 1. L0 bounds the norm of a record's gradient, L1 its
+smoothness, F0 the initial gap; N is the effective number of records.`
+}
+
+func (a *algorithmsCommand) Run(c *console) error {
+	names := append(train.Algorithms(), "selected")
+	if a.Name != "" {
+		if !slices.Contains(names, a.Name) {
+			return fmt.Errorf("algorithm = %q: must be one of %v", a.Name, names)
+		}
+		names = []string{a.Name}
+	}
+	for i, name := range names {
+		if i > 0 {
+			fmt.Fprintln(c.out)
+		}
+		title := name
+		if name == "selected" {
+			title = "selected (output: selected, beside any algorithm but auto)"
+		}
+		fmt.Fprintln(c.out, title)
+		for _, s := range train.HelpOf(name) {
+			fmt.Fprintf(c.out, "  %s: %s\n", s.Key, s.Type)
+			wrap(c.out, "      ", s.Doc)
+		}
+	}
+	return nil
+}
+
+// wrap prints words in lines of at most 80 characters.
+func wrap(w io.Writer, indent, text string) {
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if len(line)+len(word) > 80 && line != indent {
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line = indent
+		}
+		line += word + " "
+	}
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
+}
