@@ -75,7 +75,7 @@ func kindOf(x simulate.Exchange) string {
 		var names []string
 		for _, t := range q.Terms() {
 			name := t.Kind().String()
-			if t.Kind() == query.Difference {
+			if t.Kind().Facts().Centre == query.AlongStep {
 				name += " around 0"
 				if _, _, centred := t.Curvature(); centred {
 					name = t.Kind().String() + " by curvature"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -16,12 +17,13 @@ import (
 func Forms() []string {
 	var names []string
 	for _, f := range forms() {
-		names = append(names, f.name)
+		names = append(names, f.Name)
 	}
 	return names
 }
 
-func forms() []form { return append(vectors(), numbers()...) }
+// forms are those of every kind in the table, and a mix.
+func forms() []query.Form { return slices.Concat(vectors(), numbers(), alone()) }
 
 // searchDim is enough for a row along a step, one across it and a margin to
 // choose.
@@ -37,7 +39,7 @@ func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, s
 		steps = 300
 	}
 	for _, f := range forms() {
-		if f.name != name {
+		if f.Name != name {
 			continue
 		}
 		b, err := account.NewBudget(1, 1e-5, r)
@@ -55,7 +57,7 @@ func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, s
 type hunt struct {
 	loss   loss.Loss
 	budget account.Budget
-	form   form
+	form   query.Form
 	rand   *rand.Rand
 	found  Finding
 }
@@ -117,9 +119,9 @@ func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 	if h.budget.Relation() == account.AddOrRemove {
 		b = absent(d)
 	}
-	s := Subject{Name: h.form.name, Loss: h.loss, Budget: h.budget, Seed: 3}
+	s := Subject{Name: h.form.Name, Loss: h.loss, Budget: h.budget, Seed: 3}
 	s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) {
-		q, err := query.New(h.budget.Charge()/10, h.form.ask(o.All(), w, prev, h.loss.Constants())...)
+		q, err := query.New(h.budget.Charge()/10, h.form.Ask(o.All(), w, prev, boundsOf(h.loss.Constants()))...)
 		if err != nil {
 			return nil, err
 		}

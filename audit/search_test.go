@@ -3,10 +3,12 @@ package audit
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // attainable is what theory lets one record (or two) reach of the charged
@@ -49,6 +51,35 @@ func TestSearchReachesTheSensitivity(t *testing.T) {
 				}
 				if f.Ratio < want {
 					t.Errorf("%s: %s, %v: the search reaches only %.3f of the charged sensitivity, want %.3f", name, form, r, f.Ratio, want)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryKindIsSearched: every form of every kind in the table is climbed on,
+// moves its answer, and never beyond what is charged.
+func TestEveryKindIsSearched(t *testing.T) {
+	l, err := loss.Parse("tanh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range query.Kinds() {
+		if len(k.Forms()) == 0 {
+			t.Errorf("%v: has no form, so that no audit asks it", k)
+		}
+		for _, form := range k.Forms() {
+			if !slices.Contains(Forms(), form.Name) {
+				t.Errorf("%v: %s: is not searched", k, form.Name)
+				continue
+			}
+			for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+				f, err := Search(context.Background(), l, r, form.Name, 40, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !(f.Ratio > .2 && f.Ratio <= 1) {
+					t.Errorf("%s, %v: %.9f times the charged sensitivity, want up to 1 and not next to nothing: %s", form.Name, r, f.Ratio, f.Neighbour)
 				}
 			}
 		}

@@ -11,65 +11,54 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// form is a way to ask: the terms of one question about a cohort at two points,
-// for a loss with the given constants.
-type form struct {
-	name string
-	ask  func(c query.Cohort, w, prev []float64, k loss.Constants) []query.Term
+// boundsOf is what forms are told of a loss.
+func boundsOf(k loss.Constants) query.Bounds {
+	return query.Bounds{Lipschitz: k.Lipschitz, Range: k.Range, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
 }
 
-// vectors are the forms whose answer has a coordinate for each feature.
-func vectors() []form {
-	type points = []float64
-	ball := func(k loss.Constants) (lo, hi float64) { return min(0, k.Curvature.Lo), max(0, k.Curvature.Hi) }
-	around := func(c query.Cohort, w, prev points, k loss.Constants, fraction float64) query.Term {
-		lo, hi := ball(k)
-		far := query.DifferenceByCurvature(c, w, prev, lo, hi)
-		return query.DifferenceWithin(c, w, prev, fraction*max(-lo, hi)*far.Distance())
-	}
-	return []form{
-		{"gradient", func(c query.Cohort, w, prev points, k loss.Constants) []query.Term {
-			return []query.Term{query.GradientAt(c, w, k.Lipschitz)}
-		}},
-		{"gradient, short clip", func(c query.Cohort, w, prev points, k loss.Constants) []query.Term {
-			return []query.Term{query.GradientAt(c, w, k.Lipschitz/20)}
-		}},
-		{"difference by curvature", func(c query.Cohort, w, prev points, k loss.Constants) []query.Term {
-			lo, hi := ball(k)
-			return []query.Term{query.DifferenceByCurvature(c, w, prev, lo, hi)}
-		}},
-		{"difference around 0", func(c query.Cohort, w, prev points, k loss.Constants) []query.Term {
-			return []query.Term{around(c, w, prev, k, 1)}
-		}},
-		{"difference around 0, part of the radius", func(c query.Cohort, w, prev points, k loss.Constants) []query.Term {
-			return []query.Term{around(c, w, prev, k, .2)}
-		}},
-		{"mix", func(c query.Cohort, w, prev points, k loss.Constants) []query.Term {
-			lo, hi := ball(k)
-			return []query.Term{
-				query.GradientAt(c, w, k.Lipschitz).Weighted(.3),
-				query.DifferenceByCurvature(c, w, prev, lo, hi).Weighted(.7),
-			}
-		}},
-	}
+// vectors are the forms of items of prefix sums, whose answers have a coordinate
+// for each feature, and a mix of them.
+func vectors() []query.Form {
+	return append(formsOf(query.Item), mixed())
 }
 
-// numbers are the forms whose answer is one number.
-func numbers() []form {
-	return []form{
-		{"value", func(c query.Cohort, w, prev []float64, k loss.Constants) []query.Term {
-			return []query.Term{query.ValueAt(c, w, k.Range, k.Range)}
-		}},
-		{"value, short clip", func(c query.Cohort, w, prev []float64, k loss.Constants) []query.Term {
-			return []query.Term{query.ValueAt(c, w, k.Range/2, k.Range/20)}
-		}},
-		{"norm", func(c query.Cohort, w, prev []float64, k loss.Constants) []query.Term {
-			return []query.Term{query.NormAt(c, w, k.Lipschitz, nil)}
-		}},
-		{"norm, shifted", func(c query.Cohort, w, prev []float64, k loss.Constants) []query.Term {
-			return []query.Term{query.NormAt(c, w, k.Lipschitz/5, prev)}
-		}},
+func mixed() query.Form { return query.Form{Name: "mix", Ask: mix} }
+
+// mix is a sum of the first form of every kind that may stand beside others and
+// be an item, with weights .3, .7, .3 and so on.
+func mix(c query.Cohort, w, prev []float64, b query.Bounds) []query.Term {
+	var terms []query.Term
+	for _, k := range query.Kinds() {
+		if k.May(query.Mixed | query.Item) {
+			term := k.Forms()[0].Ask(c, w, prev, b)[0]
+			terms = append(terms, term.Weighted([]float64{.3, .7}[len(terms)%2]))
+		}
 	}
+	return terms
+}
+
+// numbers are the forms of candidates, whose answers are one number.
+func numbers() []query.Form { return formsOf(query.Candidate) }
+
+// alone are the forms of kinds that are neither.
+func alone() []query.Form {
+	var list []query.Form
+	for _, k := range query.Kinds() {
+		if !k.May(query.Item) && !k.May(query.Candidate) {
+			list = append(list, k.Forms()...)
+		}
+	}
+	return list
+}
+
+func formsOf(u query.Use) []query.Form {
+	var list []query.Form
+	for _, k := range query.Kinds() {
+		if k.May(u) {
+			list = append(list, k.Forms()...)
+		}
+	}
+	return list
 }
 
 // scripted returns, for each loss and relation, runs that ask every kind of
@@ -89,7 +78,7 @@ func scripted() ([]Subject, error) {
 			if err != nil {
 				return nil, err
 			}
-			script := &script{constants: l.Constants(), dim: dim, relation: relation, charge: b.Charge() / 200}
+			script := &script{constants: l.Constants(), bounds: boundsOf(l.Constants()), dim: dim, relation: relation, charge: b.Charge() / 200}
 			base := Subject{Loss: l, Budget: b, Table: Generate(records, dim, l, 5), Seed: 2}
 			for _, part := range []struct {
 				name string
@@ -119,6 +108,7 @@ func scripted() ([]Subject, error) {
 // script asks questions. It is immutable: each run begins where every run does.
 type script struct {
 	constants loss.Constants
+	bounds    query.Bounds
 	dim       int
 	relation  account.Relation
 	charge    float64
@@ -146,8 +136,8 @@ func (k *walk) hear(r query.Release) {
 	k.prev, k.w = k.w, next
 }
 
-func (k *walk) ask(ctx context.Context, o Oracle, c query.Cohort, f form) error {
-	q, err := query.New(k.script.charge, f.ask(c, k.w, k.prev, k.script.constants)...)
+func (k *walk) ask(ctx context.Context, o Oracle, c query.Cohort, f query.Form) error {
+	q, err := query.New(k.script.charge, f.Ask(c, k.w, k.prev, k.script.bounds)...)
 	if err != nil {
 		return err
 	}
@@ -161,7 +151,7 @@ func (k *walk) ask(ctx context.Context, o Oracle, c query.Cohort, f form) error 
 
 func (s *script) questions(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
-	for _, f := range append(vectors(), numbers()...) {
+	for _, f := range forms() {
 		for range 2 {
 			if err := k.ask(ctx, o, o.All(), f); err != nil {
 				return k.heard, err
@@ -187,7 +177,7 @@ func (s *script) draw(o Oracle) (query.Cohort, error) {
 
 func (s *script) cohorts(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
-	for _, f := range append(vectors(), numbers()...) {
+	for _, f := range forms() {
 		c, err := s.draw(o)
 		if err != nil {
 			return k.heard, err
@@ -213,13 +203,13 @@ func (s *script) prefixes(ctx context.Context, o Oracle) (any, error) {
 	return k.heard, nil
 }
 
-func (k *walk) prefix(ctx context.Context, o Oracle, m query.Mechanism, f form) error {
+func (k *walk) prefix(ctx context.Context, o Oracle, m query.Mechanism, f query.Form) error {
 	s := k.script
 	first, err := s.draw(o)
 	if err != nil {
 		return err
 	}
-	q, err := query.New(s.charge, f.ask(first, k.w, k.prev, s.constants)...)
+	q, err := query.New(s.charge, f.Ask(first, k.w, k.prev, s.bounds)...)
 	if err != nil {
 		return err
 	}
@@ -244,7 +234,7 @@ func (k *walk) prefix(ctx context.Context, o Oracle, m query.Mechanism, f form) 
 	if err != nil {
 		return err
 	}
-	if r, err = sum.Add(ctx, f.ask(second, k.w, k.prev, s.constants)...); err == nil {
+	if r, err = sum.Add(ctx, f.Ask(second, k.w, k.prev, s.bounds)...); err == nil {
 		k.hear(r)
 	}
 	return nil
@@ -263,7 +253,7 @@ func (s *script) selections(ctx context.Context, o Oracle) (any, error) {
 		on := []query.Cohort{o.All(), c}[i%2]
 		var candidates []query.Term
 		for _, w := range [][]float64{k.w, k.prev, scaled(k.w, -1)} {
-			candidates = append(candidates, f.ask(on, w, k.prev, s.constants)...)
+			candidates = append(candidates, f.Ask(on, w, k.prev, s.bounds)...)
 		}
 		sel, err := query.NewSelection(.1, candidates...)
 		if err != nil {
@@ -309,7 +299,7 @@ func (s *script) passes(ctx context.Context, o Oracle) (any, error) {
 
 // sampled asks Poisson samples.
 func (s *script) sampled(base Subject, name string) (Subject, error) {
-	forms := append(vectors(), numbers()...)
+	forms := append(formsOf(query.Sampled), mixed())
 	schedule, err := account.CalibrateSchedule(context.Background(), base.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
 	if err != nil {
 		return base, err

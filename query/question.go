@@ -39,11 +39,11 @@ func New(charge float64, terms ...Term) (Question, error) {
 		if t.cohort != terms[0].cohort {
 			return Question{}, fmt.Errorf("query: cohort %d beside cohort %d: terms must share one cohort", t.cohort.id, terms[0].cohort.id)
 		}
-		if (t.kind == Value) != (terms[0].kind == Value) {
-			return Question{}, fmt.Errorf("query: %v beside %v: a value cannot be added to a vector", t.kind, terms[0].kind)
+		if t.kind.Facts().Number != terms[0].kind.Facts().Number {
+			return Question{}, fmt.Errorf("query: %v beside %v: a number cannot be added to a vector", t.kind, terms[0].kind)
 		}
-		if t.kind == Norm && len(terms) > 1 {
-			return Question{}, fmt.Errorf("query: norm beside %d other terms: must be alone", len(terms)-1)
+		if !t.kind.May(Mixed) && len(terms) > 1 {
+			return Question{}, fmt.Errorf("query: %v beside %d other terms: must be alone", t.kind, len(terms)-1)
 		}
 		if t.Dim() != terms[0].Dim() || len(t.w) != len(terms[0].w) {
 			return Question{}, fmt.Errorf("query: %v beside %v: terms must share one dimension", t.kind, terms[0].kind)
@@ -68,6 +68,25 @@ func (q Question) Cohort() Cohort {
 		return Cohort{}
 	}
 	return q.terms[0].cohort
+}
+
+// Facts returns what is publicly true of the question's kind. Terms that stand
+// beside each other agree on it but for their names and centres.
+func (q Question) Facts() Facts {
+	if len(q.terms) == 0 {
+		return Facts{}
+	}
+	return q.terms[0].kind.Facts()
+}
+
+// May reports whether all terms may be asked in these ways.
+func (q Question) May(u Use) bool {
+	for _, t := range q.terms {
+		if !t.kind.May(u) {
+			return false
+		}
+	}
+	return len(q.terms) > 0
 }
 
 // Dim returns the number of coordinates of the answer.

@@ -33,8 +33,8 @@ func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 			return Selection{}, err
 		}
 		switch {
-		case t.kind != Value && t.kind != Norm || t.kind != first.kind:
-			return Selection{}, fmt.Errorf("query: selection: candidate %d is a %v: must all be values or all norms", i, t.kind)
+		case !t.kind.May(Candidate) || t.kind != first.kind:
+			return Selection{}, fmt.Errorf("query: selection: candidate %d is a %v: must all be %s", i, t.kind, plurals(Candidate))
 		case t.cohort != first.cohort:
 			return Selection{}, fmt.Errorf("query: selection: candidate %d: cohort %d: must be that of the first, %d", i, t.cohort.id, first.cohort.id)
 		case t.weight != 1:

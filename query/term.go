@@ -5,34 +5,6 @@ import (
 	"math"
 )
 
-// Kind names what a term computes from one record.
-type Kind uint8
-
-const (
-	// Gradient is the gradient of the record's loss at W.
-	Gradient Kind = iota + 1
-	// Difference is the gradient at W less the gradient at Prev.
-	Difference
-	// Value is the record's loss at W, a scalar.
-	Value
-	// Norm is the gradient at W, of whose sum over records the norm is asked.
-	Norm
-)
-
-func (k Kind) String() string {
-	switch k {
-	case Gradient:
-		return "gradient"
-	case Difference:
-		return "difference"
-	case Value:
-		return "value"
-	case Norm:
-		return "norm"
-	}
-	return fmt.Sprintf("kind(%d)", uint8(k))
-}
-
 // Weights and clip radii that are not zero, and the lengths of curvature
 // intervals, must lie in [least, most]: no product of them comes near the ends
 // of the float64 range, where relative errors have no bound.
@@ -125,6 +97,12 @@ func (t Term) Weighted(weight float64) Term {
 	return t
 }
 
+// Over returns the term about another cohort.
+func (t Term) Over(c Cohort) Term {
+	t.cohort = c
+	return t
+}
+
 // Kind returns what the term computes.
 func (t Term) Kind() Kind { return t.kind }
 
@@ -158,26 +136,17 @@ func (t Term) Distance() float64 { return norm(t.step) }
 func (t Term) Shift() []float64 { return clone(t.shift) }
 
 // Dim returns the number of coordinates of the answer.
-func (t Term) Dim() int {
-	if t.kind == Norm {
-		return 1
-	}
-	return t.sumDim()
-}
+func (t Term) Dim() int { return t.kind.Facts().Dim(len(t.w)) }
 
 // sumDim returns the number of coordinates summed over records.
-func (t Term) sumDim() int {
-	if t.kind == Value {
-		return 1
-	}
-	return len(t.w)
-}
+func (t Term) sumDim() int { return t.kind.Facts().SumDim(len(t.w)) }
 
 func (t Term) validate() error {
 	if t.err != nil {
 		return t.err
 	}
-	if t.kind < Gradient || t.kind > Norm {
+	facts := t.kind.Facts()
+	if facts.Name == "" {
 		return fmt.Errorf("query: kind = %d: not a kind", uint8(t.kind))
 	}
 	if !(t.cohort.size > 0) {
@@ -205,8 +174,11 @@ func (t Term) validate() error {
 	if !finite(t.ball.Centre) {
 		return fmt.Errorf("query: %v: clip centre = %v: must be finite", t.kind, t.ball.Centre)
 	}
+	if facts.Centre == AtZero && t.ball.Centre != 0 {
+		return fmt.Errorf("query: %v: clip centre = %v: must be 0", t.kind, t.ball.Centre)
+	}
 	// With lo <= 0 <= hi, |lo + hi| <= hi - lo, and rounding keeps that order.
-	if t.kind != Value && t.ball.Centre != 0 && !(math.Abs(t.ball.Centre)*t.Distance() <= t.ball.Radius) {
+	if facts.Centre == AlongStep && t.ball.Centre != 0 && !(math.Abs(t.ball.Centre)*t.Distance() <= t.ball.Radius) {
 		return fmt.Errorf("query: %v: clip ball: centre %v at radius %v: must hold zero, which a faulty record contributes", t.kind, t.ball.Centre, t.ball.Radius)
 	}
 	return nil

@@ -18,7 +18,9 @@ var forms = []func(query.Cohort) []query.Term{
 	func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w0, 1)} },
 	func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w1, .1)} },
 	func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w0, w1, 0, .25)} },
-	func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w1, w0, -.4, .7)} },
+	func(c query.Cohort) []query.Term {
+		return []query.Term{query.DifferenceByCurvature(c, w1, w0, -.4, .7)}
+	},
 	func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceWithin(c, w0, w1, .3)} },
 	func(c query.Cohort) []query.Term {
 		return []query.Term{

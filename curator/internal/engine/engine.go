@@ -124,12 +124,12 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 }
 
 // Centre returns what is subtracted from a record's rounded contribution, that
-// of a faulty record included: its public centre in rounded grid steps. A value's
-// centre is subtracted before it
-// is clipped, since it may be large beside the radius, and is zero here.
+// of a faulty record included: its public centre in rounded grid steps. A number's
+// centre is subtracted before it is clipped, since it may be large beside the
+// radius, and is zero here.
 func Centre(q query.Question, scale float64) []int64 {
 	c := make([]int64, q.SumDim())
-	if q.Terms()[0].Kind() == query.Value {
+	if q.Facts().Number {
 		return c
 	}
 	for j, v := range CentreVector(q) {
@@ -146,7 +146,7 @@ func CentreVector(q query.Question) []float64 {
 		if centre == 0 {
 			continue
 		}
-		if t.Kind() == query.Value {
+		if t.Kind().Facts().Number {
 			c[0] += centre
 			continue
 		}

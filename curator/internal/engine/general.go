@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // generalPass computes contributions of a loss that writes its own gradient.
@@ -27,9 +26,9 @@ func newGeneralPass(l loss.General, dim int) *generalPass {
 func (g *generalPass) add(p *pass, x []float32, y float64) {
 	ok := g.contribution(p.terms, x, y)
 	switch {
-	case p.value && !ok:
+	case p.number && !ok:
 		p.acc[0] += Round(float64(p.absent * p.scale))
-	case p.value:
+	case p.number:
 		p.acc[0] += Round(float64(g.sum[0] * p.scale))
 	case ok:
 		for j, v := range g.sum {
@@ -54,41 +53,45 @@ func (g *generalPass) value(w []float64, x []float32, y float64) float64 {
 }
 
 // contribution sets g.sum to the weighted sum of the record's clipped terms. ok
-// is false when the record is faulty or a term is not finite. A value's is the
-// scalar g.sum[0].
+// is false when the record is faulty or a term is not finite. A number's is the
+// scalar g.sum[0], less its public centre.
 func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) (ok bool) {
-	clear(g.sum)
+	if terms[0].number {
+		g.sum[0] = 0
+	} else {
+		clear(g.sum)
+	}
 	if y != y {
 		return false
 	}
-	for _, t := range terms {
-		ball := t.Ball()
-		if t.Kind() == query.Value {
-			v := g.value(t.point, x, y) - ball.Centre
-			if !sound(v) {
+	for i := range terms {
+		t := &terms[i]
+		ball, v := t.ball, g.grad
+		if t.number {
+			v = g.grad[:1]
+		}
+		t.general(g, v, t, x, y)
+		if t.number {
+			v[0] -= ball.Centre
+			if !sound(v[0]) {
 				return false
 			}
-			g.sum[0] += float64(t.Weight() * min(max(v, -ball.Radius), ball.Radius))
+			g.sum[0] += float64(t.weight * min(max(v[0], -ball.Radius), ball.Radius))
 			continue
 		}
-		g.gradient(g.grad, t.point, x, y)
-		if t.Kind() == query.Difference {
-			g.gradient(g.another, t.prev, x, y)
-			for j := range g.grad {
-				g.grad[j] -= g.another[j]
-				if ball.Centre != 0 {
-					g.grad[j] -= float64(ball.Centre * t.step[j])
-				}
+		if ball.Centre != 0 {
+			for j := range v {
+				v[j] -= float64(ball.Centre * t.step[j])
 			}
 		}
-		if !clip(g.grad, ball.Radius) {
+		if !clip(v, ball.Radius) {
 			return false
 		}
-		for j, v := range g.grad {
-			if t.Kind() == query.Difference && ball.Centre != 0 {
-				v += float64(ball.Centre * t.step[j])
+		for j, s := range v {
+			if ball.Centre != 0 {
+				s += float64(ball.Centre * t.step[j])
 			}
-			g.sum[j] += float64(t.Weight() * v)
+			g.sum[j] += float64(t.weight * s)
 		}
 	}
 	return true

@@ -22,9 +22,9 @@ type pass struct {
 	stride int
 	scale  float64
 	terms  []pointedTerm
-	// value says that the terms are values, absent what a faulty record
-	// contributes to them before scaling: a loss of zero, clipped like any other.
-	value   bool
+	// number says that a record contributes one number, absent what a faulty one
+	// contributes before scaling: zero, clipped like any other.
+	number  bool
 	absent  float64
 	general *generalPass
 	rankOne loss.RankOne
@@ -41,9 +41,14 @@ type pass struct {
 	targets [tileRows]float64
 }
 
-// pointedTerm is a term with its points padded to the stride.
+// pointedTerm is a term with its points padded to the stride, and how it is
+// computed.
 type pointedTerm struct {
 	query.Term
+	computation
+	number            bool
+	weight            float64
+	ball              query.Ball
 	point, prev, step []float64
 	// reuse says that the margin at point is that of the term before.
 	reuse bool
@@ -53,12 +58,15 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, dim, stri
 	p.scale, p.stride = scale, stride
 	p.acc = make([]int64, max(answer, stride))
 	for i, t := range terms {
-		pt := pointedTerm{Term: t, point: pad(t.Point(), stride), prev: pad(t.Previous(), stride), step: pad(t.Step(), stride)}
+		pt := pointedTerm{
+			Term: t, computation: computations[t.Kind()], number: t.Kind().Facts().Number, weight: t.Weight(), ball: t.Ball(),
+			point: pad(t.Point(), stride), prev: pad(t.Previous(), stride), step: pad(t.Step(), stride),
+		}
 		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
 		p.terms = append(p.terms, pt)
-		if t.Kind() == query.Value {
-			p.value = true
-			p.absent += float64(t.Weight() * min(max(-t.Ball().Centre, -t.Ball().Radius), t.Ball().Radius))
+		if pt.number {
+			p.number = true
+			p.absent += float64(pt.weight * min(max(-pt.ball.Centre, -pt.ball.Radius), pt.ball.Radius))
 		}
 	}
 	if r, ok := l.(loss.RankOne); ok {
@@ -94,45 +102,17 @@ func forget(v []float64) {
 // scalar times the row, so the clipped terms are added as scalars and the row
 // is scaled, rounded and added once.
 func (p *pass) tile(x []float32, y []float64) {
-	coef, margin, move := p.coef[:len(y)], p.margin[:len(y)], p.move[:len(y)]
-	slope, other, faulty := p.slope[:len(y)], p.other[:len(y)], p.faulty[:len(y)]
+	coef, faulty := p.coef[:len(y)], p.faulty[:len(y)]
 	for i := range y {
 		coef[i] = 0
 		faulty[i] = y[i] != y[i]
 	}
-	for _, t := range p.terms {
+	for i := range p.terms {
+		t := &p.terms[i]
 		if !t.reuse {
-			dots(margin, t.point, x)
+			dots(p.margin[:len(y)], t.point, x)
 		}
-		switch t.Kind() {
-		case query.Value:
-			p.call(p.rankOne.Values, slope, margin, y)
-			for i := range slope {
-				slope[i] -= t.Ball().Centre
-			}
-			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
-		case query.Gradient, query.Norm:
-			p.call(p.rankOne.Slopes, slope, margin, y)
-			addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
-		case query.Difference:
-			// The margin at prev is taken as <w,x> - <step,x>, so that a
-			// difference depends on the step through one dot product whose
-			// error is relative to the step.
-			dots(move, t.step, x)
-			p.call(p.rankOne.Slopes, slope, margin, y)
-			for i := range other {
-				other[i] = margin[i] - move[i]
-			}
-			p.call(p.rankOne.Slopes, other, other, y)
-			for i := range slope {
-				slope[i] -= other[i]
-			}
-			if lo, hi, ok := t.Curvature(); ok {
-				addClippedBetween(coef, faulty, slope, move, t.Weight(), lo, hi)
-			} else {
-				addClipped(coef, faulty, slope, t.Weight(), -t.Ball().Radius, t.Ball().Radius)
-			}
-		}
+		t.rankOne(p, t, x, y)
 	}
 	for i := range coef {
 		if faulty[i] {
@@ -140,7 +120,7 @@ func (p *pass) tile(x []float32, y []float64) {
 		}
 		coef[i] = float64(coef[i] * p.scale)
 	}
-	if p.value {
+	if p.number {
 		for _, c := range coef {
 			p.acc[0] += Round(c)
 		}
@@ -152,6 +132,7 @@ func (p *pass) tile(x []float32, y []float64) {
 // addClipped adds weight * clamp(s, lo, hi) to coef. A scalar that is not
 // finite makes the record faulty.
 func addClipped(coef []float64, faulty []bool, s []float64, weight, lo, hi float64) {
+	coef, faulty = coef[:len(s)], faulty[:len(s)]
 	for i, v := range s {
 		if !sound(v) {
 			faulty[i] = true
@@ -166,6 +147,7 @@ func addClipped(coef []float64, faulty []bool, s []float64, weight, lo, hi float
 // difference of margins, and a row times such a scalar lies in the ball
 // declared by the term.
 func addClippedBetween(coef []float64, faulty []bool, s, move []float64, weight, lo, hi float64) {
+	coef, faulty, move = coef[:len(s)], faulty[:len(s)], move[:len(s)]
 	for i, v := range s {
 		a, b := float64(lo*move[i]), float64(hi*move[i])
 		if !sound(v) || !sound(a) || !sound(b) {

@@ -83,7 +83,7 @@ func (p *pass) stopped() {
 		p.alone = p.trying
 		return
 	}
-	if p.value {
+	if p.number {
 		p.acc[0] += Round(float64(p.absent * p.scale))
 	}
 	p.passed()

@@ -220,7 +220,7 @@ func TestFaultyRecordsContributeZero(t *testing.T) {
 		for kind, q := range inOrder(questions) {
 			terms := q.Terms()
 			elsewhere := 0.
-			if b := terms[0].Ball(); terms[0].Kind() == query.Value {
+			if b := terms[0].Ball(); terms[0].Kind().Facts().Number {
 				elsewhere = terms[0].Weight() * min(max(0, b.Centre-b.Radius), b.Centre+b.Radius)
 			}
 			got := answer(t, whole, question(t, q.Charge(), terms...))
@@ -237,23 +237,9 @@ func TestFaultyRecordsContributeZero(t *testing.T) {
 
 // over returns the terms over another cohort.
 func over(c query.Cohort, terms []query.Term) []query.Term {
-	var list []query.Term
-	for _, t := range terms {
-		var u query.Term
-		switch t.Kind() {
-		case query.Gradient:
-			u = query.GradientAt(c, t.Point(), t.Ball().Radius)
-		case query.Norm:
-			u = query.NormAt(c, t.Point(), t.Ball().Radius, t.Shift())
-		case query.Value:
-			u = query.ValueAt(c, t.Point(), t.Ball().Centre, t.Ball().Radius)
-		case query.Difference:
-			u = query.DifferenceWithin(c, t.Point(), t.Previous(), t.Ball().Radius)
-			if lo, hi, ok := t.Curvature(); ok {
-				u = query.DifferenceByCurvature(c, t.Point(), t.Previous(), lo, hi)
-			}
-		}
-		list = append(list, u.Weighted(t.Weight()))
+	list := slices.Clone(terms)
+	for i, t := range list {
+		list[i] = t.Over(c)
 	}
 	return list
 }

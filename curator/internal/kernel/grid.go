@@ -53,10 +53,7 @@ func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 // whose noise has the given charge.
 func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	d := max(q.Dim(), q.PointDim())
-	root := math.Sqrt(float64(q.SumDim()))
-	if q.Dim() != q.SumDim() {
-		root++ // a norm is rounded once more, after the sum
-	}
+	root := math.Sqrt(float64(q.SumDim())) + float64(q.Facts().Roundings)
 	clip := q.Clip() * (1 + slack(d))
 	size := reach(q)
 	z := math.Sqrt(charge)
@@ -98,7 +95,7 @@ func reach(q query.Question) float64 {
 	var size float64
 	for _, t := range q.Terms() {
 		reach := t.Ball().Radius
-		if c := math.Abs(t.Ball().Centre); t.Kind() == query.Difference && c > 0 {
+		if c := math.Abs(t.Ball().Centre); t.Kind().Facts().Centre == query.AlongStep && c > 0 {
 			reach += float64(c * t.Distance())
 		}
 		size += float64(t.Weight() * reach)

@@ -9,13 +9,26 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// shifted returns a norm question's public shift of the sum, in rounded grid
-// steps; nil for other kinds of questions.
-func shifted(q query.Question, g grid) ([]int64, error) {
-	t := q.Terms()[0]
-	if t.Kind() != query.Norm {
+// scoring returns what makes a number of each question's sum; nil where the sums
+// are what is asked for.
+func scoring(g grid, questions ...query.Question) (func(i int, sum []int64) int64, error) {
+	if !questions[0].Facts().Normed {
 		return nil, nil
 	}
+	shifts := make([][]int64, len(questions))
+	for i, q := range questions {
+		var err error
+		if shifts[i], err = shifted(q, g); err != nil {
+			return nil, err
+		}
+	}
+	return func(i int, sum []int64) int64 { return norm(sum, shifts[i]) }, nil
+}
+
+// shifted returns a norm question's public shift of the sum, in rounded grid
+// steps.
+func shifted(q query.Question, g grid) ([]int64, error) {
+	t := q.Terms()[0]
 	shift := make([]int64, q.SumDim())
 	for j, v := range t.Shift() {
 		steps := float64(v * q.Cohort().Size() * g.scale)

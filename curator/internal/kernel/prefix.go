@@ -81,56 +81,34 @@ func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return query.Release{}, err
+	return through(ctx, p.session, func() (release[query.Release], error) { return p.item(q) })
+}
+
+// item describes the release of the sum with one more item.
+func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
+	c := q.Cohort()
+	if c.ID() == account.Everyone {
+		return r, errors.New("curator: prefix sum: cohort of all records: an item must have a cohort of its own (Draw or DrawEach)")
 	}
-	if q.Cohort().ID() == account.Everyone {
-		return query.Release{}, errors.New("curator: prefix sum: cohort of all records: an item must have a cohort of its own (Draw or DrawEach)")
-	}
-	members, err := p.session.drawn(q.Cohort())
+	members, err := p.session.rowsOf(c)
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
 	scale, err := p.admit(q)
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
 	name := fmt.Sprintf("%v sum of %d: %s", p.spec.Mechanism, p.spec.Items, q.Name())
-	event, err := account.GaussianEvent(name, q.Cohort().ID(), p.grid.sensitivity, p.grid.sigma)
+	event, err := account.GaussianEvent(name, c.ID(), p.grid.sensitivity, p.grid.sigma)
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
-	event.Simulated = p.session.simulated
-	if err := p.session.ledger.Reserve(event); err != nil {
-		return query.Release{}, err
-	}
-	p.used[q.Cohort().ID()] = true
-	item, err := p.session.sum(ctx, q, scale, members)
-	if err != nil {
-		return query.Release{}, err
-	}
-	x := p.session.watch(q, members, event, p.grid)
-	x.item(p.spec, item)
-	return released(x, p.release(q, item, event.Charge))
-}
-
-// drawn returns the row numbers of a cohort that shares no record with any
-// other.
-func (s *Session) drawn(c query.Cohort) ([]int32, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ErrClosed
-	}
-	return s.cohorts.members(c)
-}
-
-// pointed checks that a question's points have one coordinate a feature.
-func (s *Session) pointed(q query.Question) error {
-	if q.PointDim() != s.Dim() {
-		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a feature", q.PointDim(), s.Dim())
-	}
-	return nil
+	return release[query.Release]{
+		asked: q, prefix: p.spec, members: members, grid: p.grid, event: event,
+		reserved: func() { p.used[c.ID()] = true },
+		sums:     []query.Question{q}, scale: scale,
+		answer: func(item []int64, n *noises) query.Release { return p.release(q, item, n, event.Charge) },
+	}, nil
 }
 
 // admit checks an item against what was declared and returns the number of grid
@@ -140,10 +118,8 @@ func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	if err := p.session.pointed(q); err != nil {
 		return 0, err
 	}
-	for _, t := range q.Terms() {
-		if k := t.Kind(); k == query.Value || k == query.Norm {
-			return 0, fmt.Errorf("curator: prefix sum: %v: items must be vectors with one coordinate a feature", k)
-		}
+	if !q.May(query.Item) {
+		return 0, fmt.Errorf("curator: prefix sum: %s: items must be vectors with one coordinate a feature", q.Name())
 	}
 	c := q.Cohort()
 	if p.used[c.ID()] {
@@ -164,13 +140,9 @@ func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 
 // release adds the item and returns the noisy prefix sum, public centres
 // included: an item's is the same for all of its records.
-func (p *Prefix) release(q query.Question, item []int64, charge float64) query.Release {
+func (p *Prefix) release(q query.Question, item []int64, n *noises, charge float64) query.Release {
 	shift, _ := p.mechanism.law()
-	steps, deviation := p.mechanism.add(item, func() []int64 {
-		z := make([]int64, len(item))
-		p.session.addNoise(z, p.grid.bits+shift)
-		return z
-	})
+	steps, deviation := p.mechanism.add(item, func() []int64 { return n.normals(len(item), p.grid.bits+shift) })
 	mean := make([]float64, len(steps))
 	for j, c := range engine.CentreVector(q) {
 		p.centre[j] += c

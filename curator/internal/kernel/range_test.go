@@ -48,7 +48,7 @@ func TestGridsKeepIntegersInRange(t *testing.T) {
 		q := question(t, charge, term)
 		g, err := newGrid(q, relation, rows)
 		size := term.Weight() * (term.Ball().Radius + math.Abs(term.Ball().Centre)*term.Distance())
-		if term.Kind() == query.Value {
+		if term.Kind().Facts().Number {
 			size = term.Weight() * term.Ball().Radius // the centre is taken off before it is scaled
 		}
 		if err != nil {

@@ -55,6 +55,19 @@ func (s *Session) Sample() (query.Cohort, error) {
 	return s.sample.cohort, nil
 }
 
+// sampled returns the members of the sample that a question is about, once.
+func (s *Session) sampled(q query.Question) ([]int32, error) {
+	if !q.May(query.Sampled) {
+		return nil, fmt.Errorf("curator: sample %d: %s: is no question about samples", q.Cohort().ID()&^sampleBit, q.Name())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	return s.sample.take(q.Cohort())
+}
+
 // take hands out the sample's members for its one question.
 func (s *sample) take(c query.Cohort) ([]int32, error) {
 	if c != s.cohort {

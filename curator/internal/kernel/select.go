@@ -13,77 +13,54 @@ import (
 // is computed and stays reserved whatever happens. A session without noise
 // returns the first of the lowest scores.
 func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
+	return through(ctx, s, func() (release[int], error) { return s.selection(sel) })
+}
+
+// selection describes the release of a choice.
+func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	questions := sel.Questions()
 	if len(questions) == 0 {
-		return 0, errors.New("curator: selection: must be made by query.NewSelection")
+		return r, errors.New("curator: selection: must be made by query.NewSelection")
+	}
+	if err := s.pointed(questions[0]); err != nil {
+		return r, err
 	}
 	cohort := questions[0].Cohort()
-	var members []int32
-	if err := s.pointed(questions[0]); err != nil {
-		return 0, err
-	}
-	if cohort != s.All() {
-		var err error
-		if members, err = s.drawn(cohort); err != nil {
-			return 0, err
-		}
-	} else if s.isClosed() {
-		return 0, ErrClosed
+	members, err := s.rowsOf(cohort)
+	if err != nil {
+		return r, err
 	}
 	// At charge 1 a score, in grid steps, has the sensitivity 2^bits. All
 	// candidates have the same clip, hence the same grid.
 	g, err := newGrid(questions[0], s.ledger.Budget().Relation(), s.mostRows())
 	if err != nil {
-		return 0, err
+		return r, err
 	}
-	shifts := make([][]int64, len(questions))
-	for i, q := range questions {
-		if shifts[i], err = shifted(q, g); err != nil {
-			return 0, err
-		}
+	score, err := scoring(g, questions...)
+	if err != nil {
+		return r, err
+	}
+	if score == nil {
+		score = func(_ int, sum []int64) int64 { return sum[0] }
 	}
 	event, err := account.SelectionEvent(sel.Name(), cohort.ID(), sel.Epsilon())
 	if err != nil {
-		return 0, err
+		return r, err
 	}
-	event.Simulated = s.simulated
-	if err := s.ledger.Reserve(event); err != nil {
-		return 0, err
-	}
-	scores := make([]int64, len(questions))
-	for i, q := range questions {
-		answer, err := s.sum(ctx, q, g.scale, members)
-		if err != nil {
-			return 0, err
-		}
-		scores[i] = answer[0]
-		if shifts[i] != nil {
-			scores[i] = norm(answer, shifts[i])
-		}
-	}
-	x := s.watch(sel, members, event, g)
-	x.scores(scores)
-	return released(x, s.draw(scores, sel.Epsilon(), g.bits))
+	return release[int]{
+		asked: sel, members: members, grid: g, event: event, sums: questions, scale: g.scale, score: score,
+		answer: func(scores []int64, n *noises) int { return n.draw(scores, sel.Epsilon(), g.bits) },
+	}, nil
 }
 
 // draw returns i with probability proportional to
-// exp(-epsilon scores[i]/2^(bits+1)), exactly.
-func (s *Session) draw(scores []int64, epsilon float64, bits int) int {
+// exp(-epsilon scores[i]/2^(bits+1)), exactly; the first of the lowest scores in
+// a session without noise.
+func (n *noises) draw(scores []int64, epsilon float64, bits int) int {
 	rates := newRates(scores, epsilon, bits+1)
-	if s.noiseless {
+	coins := n.coins()
+	if coins == nil {
 		return rates.first()
 	}
-	s.mu.Lock()
-	coins := s.coins.Fork()
-	s.mu.Unlock()
 	return rates.draw(&fair{source: coins})
-}
-
-func (s *Session) isClosed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed
 }

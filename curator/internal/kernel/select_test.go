@@ -173,7 +173,7 @@ func TestSelectionPaysTwice(t *testing.T) {
 	s := open(t, randomRecords(r, 2, 1), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), nil)
 	worse := 0.0
 	for range n {
-		if s.draw([]int64{1 << 32, 0}, 2, 32) == 0 {
+		if (&noises{session: s}).draw([]int64{1 << 32, 0}, 2, 32) == 0 {
 			worse++
 		}
 	}

@@ -172,12 +172,12 @@ func integers(t testing.TB, e engine.Engine, q query.Question, g grid, members [
 	if err != nil {
 		t.Fatal(err)
 	}
-	shift, err := shifted(q, g)
+	score, err := scoring(g, q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shift != nil {
-		return []int64{norm(sum.Residual, shift)}
+	if score != nil {
+		return []int64{score(0, sum.Residual)}
 	}
 	return sum.Residual
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/noise"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -131,52 +130,30 @@ func (s *Session) Ledger() account.View { return s.ledger.View() }
 // and stays reserved whatever happens afterwards. Over budget it returns an
 // *account.BudgetError and computes nothing.
 func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
-	if err := ctx.Err(); err != nil {
-		return query.Release{}, err
-	}
+	return through(ctx, s, func() (release[query.Release], error) { return s.question(q) })
+}
+
+// question describes the release of an answer.
+func (s *Session) question(q query.Question) (r release[query.Release], err error) {
 	members, err := s.members(q)
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
 	g, event, err := s.law(q)
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
-	shift, err := shifted(q, g)
+	score, err := scoring(g, q)
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
-	event.Simulated = s.simulated
-	if err := s.ledger.Reserve(event); err != nil {
-		return query.Release{}, err
-	}
-	answer, err := s.sum(ctx, q, g.scale, members)
-	if err != nil {
-		return query.Release{}, err
-	}
-	x := s.watch(q, members, event, g)
-	x.exact(answer)
-	if shift != nil {
-		answer = []int64{norm(answer, shift)}
-		x.scores(answer)
-	}
-	s.addNoise(answer, g.bits)
-	x.noisy(answer)
-	return released(x, s.release(q, g, answer, event.Charge))
-}
-
-// sum returns the exact residuals in grid steps; nil members are all records.
-func (s *Session) sum(ctx context.Context, q query.Question, scale float64, members []int32) ([]int64, error) {
-	sum, err := s.engine.Sum(ctx, q, scale, s.present(members))
-	if err != nil {
-		return nil, err
-	}
-	if members == nil {
-		for j := range sum.Residual {
-			sum.Residual[j] *= s.repeat
-		}
-	}
-	return sum.Residual, nil
+	return release[query.Release]{
+		asked: q, members: members, grid: g, event: event, sums: []query.Question{q}, scale: g.scale, score: score,
+		answer: func(exact []int64, n *noises) query.Release {
+			n.add(exact, g.bits)
+			return meanOf(q, g, exact, event.Charge)
+		},
+	}, nil
 }
 
 // present returns the members that are not absent; nil for all rows.
@@ -211,35 +188,18 @@ func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	return g, e, err
 }
 
-// release turns noisy integers into the mean over the declared size, with the
+// meanOf turns noisy integers into the mean over the declared size, with the
 // public centre added exactly once. All of it is post-processing.
-func (s *Session) release(q query.Question, g grid, noisy []int64, charge float64) query.Release {
+func meanOf(q query.Question, g grid, noisy []int64, charge float64) query.Release {
 	size := q.Cohort().Size()
 	mean := make([]float64, q.Dim())
-	if q.Dim() == q.SumDim() {
+	if !q.Facts().Normed {
 		mean = engine.CentreVector(q)
 	}
 	for j, v := range noisy {
 		mean[j] += float64(v) / g.scale / size
 	}
 	return query.Release{Mean: mean, Sigma: math.Ldexp(1, g.bits) / g.scale / size, Charge: charge}
-}
-
-// addNoise adds independent normals of standard deviation 2^bits, each rounded
-// to the nearest integer: the sum is an integer, so this equals rounding
-// sum + N(0, 4^bits), a post-processing of the Gaussian mechanism.
-func (s *Session) addNoise(sum []int64, bits int) {
-	if s.noiseless {
-		return
-	}
-	s.mu.Lock()
-	coins := s.coins.Fork()
-	s.mu.Unlock()
-	z := make([]int64, len(sum))
-	noise.Normals(z, bits, coins)
-	for j := range sum {
-		sum[j] += z[j]
-	}
 }
 
 // mostRows is a public bound on the number of rows.
@@ -266,20 +226,33 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 	if q.Dim() == 0 {
 		return nil, errors.New("curator: question: must be made by query.New")
 	}
-	if q.PointDim() != s.Dim() {
-		return nil, fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a feature", q.PointDim(), s.Dim())
+	if err := s.pointed(q); err != nil {
+		return nil, err
 	}
+	if q.Cohort().ID()&sampleBit != 0 {
+		return s.sampled(q)
+	}
+	return s.rowsOf(q.Cohort())
+}
+
+// pointed checks that a question's points have one coordinate a feature.
+func (s *Session) pointed(q query.Question) error {
+	if q.PointDim() != s.Dim() {
+		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a feature", q.PointDim(), s.Dim())
+	}
+	return nil
+}
+
+// rowsOf returns the row numbers of all records, which is nil, or of a cohort,
+// which shares no record with any other.
+func (s *Session) rowsOf(c query.Cohort) ([]int32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
-	c := q.Cohort()
 	if c == s.All() {
 		return nil, nil
-	}
-	if c.ID()&sampleBit != 0 {
-		return s.sample.take(c)
 	}
 	return s.cohorts.members(c)
 }

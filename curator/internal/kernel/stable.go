@@ -18,46 +18,41 @@ import (
 // Its sensitivity trusts that the loss is convex and as smooth as it declares,
 // so only losses that are proven to be are taken, and the event names the loss.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
-	if err := ctx.Err(); err != nil {
-		return query.Release{}, err
-	}
-	if err := engine.Proven(s.engine.Loss()); err != nil {
-		return query.Release{}, err
-	}
-	return s.stable(ctx, q)
+	return through(ctx, s, func() (r release[query.Release], err error) {
+		if err := engine.Proven(s.engine.Loss()); err != nil {
+			return r, err
+		}
+		return s.stable(q)
+	})
 }
 
-// stable is Stable for a loss that may be trusted.
-func (s *Session) stable(ctx context.Context, q query.Stable) (query.Release, error) {
+// stable describes the release of a pass of a loss that may be trusted.
+func (s *Session) stable(q query.Stable) (r release[query.Release], err error) {
 	members, err := s.walkers(q)
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
 	l := s.engine.Loss()
 	g, err := newStableGrid(q, l.Constants(), len(members))
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
 	event, err := account.StabilityEvent(q.Name(), l.Name(), q.Cohort().ID(), g.sensitivity, g.sigma)
 	if err != nil {
-		return query.Release{}, err
+		return r, err
 	}
-	event.Simulated = s.simulated
-	if err := s.ledger.Reserve(event); err != nil {
-		return query.Release{}, err
-	}
-	answer, err := s.engine.Average(ctx, q.Pass(), g.scale, members)
-	if err != nil {
-		return query.Release{}, err
-	}
-	x := s.watch(q, members, event, g)
-	x.exact(answer)
-	s.addNoise(answer, g.bits)
-	mean := q.Pass().Start
-	for j, v := range answer {
-		mean[j] += float64(v) / g.scale
-	}
-	return released(x, query.Release{Mean: mean, Sigma: math.Ldexp(1, g.bits) / g.scale, Charge: event.Charge})
+	pass := q.Pass()
+	return release[query.Release]{
+		asked: q, members: members, grid: g, event: event, walk: &pass, scale: g.scale,
+		answer: func(exact []int64, n *noises) query.Release {
+			n.add(exact, g.bits)
+			mean := q.Pass().Start
+			for j, v := range exact {
+				mean[j] += float64(v) / g.scale
+			}
+			return query.Release{Mean: mean, Sigma: math.Ldexp(1, g.bits) / g.scale, Charge: event.Charge}
+		},
+	}, nil
 }
 
 // walkers validates the question against this session and returns the row
@@ -72,7 +67,7 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	case q.Dim() != s.Dim():
 		return nil, fmt.Errorf("curator: stable sgd: start has %d coordinates: must have %d, one a feature", q.Dim(), s.Dim())
 	}
-	members, err := s.drawn(q.Cohort())
+	members, err := s.rowsOf(q.Cohort())
 	if err != nil {
 		return nil, err
 	}

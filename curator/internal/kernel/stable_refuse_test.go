@@ -127,7 +127,7 @@ func TestPassIsChargedFirst(t *testing.T) {
 		}
 		if err := c.ctx.Err(); err == nil {
 			// Past the check of the loss, which would not let this one in.
-			_, err = s.stable(c.ctx, q)
+			_, err = through(c.ctx, s, func() (release[query.Release], error) { return s.stable(q) })
 			over := new(account.BudgetError)
 			if c.want != nil && !errors.Is(err, c.want) || c.want == nil && c.events == 0 && !errors.As(err, &over) || c.want == nil && c.events == 1 && err != nil {
 				t.Errorf("%s: %v", c.name, err)

@@ -254,7 +254,7 @@ func TestPassByTheBook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	members, err := s.drawn(cohort)
+	members, err := s.rowsOf(cohort)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,31 +48,19 @@ type exchange struct {
 	watcher Watcher
 }
 
-func (s *Session) watch(asked any, members []int32, e account.Event, g grid) *exchange {
+func (s *Session) watch(asked any, prefix query.Prefix, members []int32, e account.Event, g grid) *exchange {
 	if s.watcher == nil {
 		return nil
 	}
 	e.Relation = s.ledger.Budget().Relation() // as the ledger has it
 	return &exchange{watcher: s.watcher, Exchange: Exchange{
-		Asked: asked, Members: slices.Clone(members), Event: e, Scale: g.scale, Bits: g.bits,
+		Asked: asked, Prefix: prefix, Members: slices.Clone(members), Event: e, Scale: g.scale, Bits: g.bits,
 	}}
 }
 
-func (x *exchange) exact(sum []int64) {
+func (x *exchange) exact(sum, scores []int64) {
 	if x != nil {
-		x.Exact = slices.Clone(sum)
-	}
-}
-
-func (x *exchange) item(spec query.Prefix, sum []int64) {
-	if x != nil {
-		x.Prefix, x.Exact = spec, slices.Clone(sum)
-	}
-}
-
-func (x *exchange) scores(v []int64) {
-	if x != nil {
-		x.Scores = slices.Clone(v)
+		x.Exact, x.Scores = slices.Clone(sum), slices.Clone(scores)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestSecretCoinsAreNotWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.watch(question(t, 1, query.GradientAt(s.All(), []float64{1, 2, 3}, 1)), nil, account.Event{}, grid{}) != nil {
+	if s.watch(question(t, 1, query.GradientAt(s.All(), []float64{1, 2, 3}, 1)), query.Prefix{}, nil, account.Event{}, grid{}) != nil {
 		t.Error("an exchange is written down though nobody watches")
 	}
 }

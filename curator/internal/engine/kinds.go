@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// computation is how a kind is computed from one record, clip and weight aside:
+// an entry of the engine's table of kinds. The tables' order is that of package
+// query.
+type computation struct {
+	// rankOne adds to p.coef the weighted and clipped scalars by which the term
+	// multiplies the rows of a tile, or the numbers that it makes of them. It
+	// finds the rows' margins at the term's point in p.margin.
+	rankOne func(p *pass, t *pointedTerm, x []float32, y []float64)
+	// general writes to v what the term makes of one record.
+	general func(g *generalPass, v []float64, t *pointedTerm, x []float32, y float64)
+}
+
+var computations = [...]computation{
+	query.Gradient:   {addSlopes, (*generalPass).gradientAt},
+	query.Difference: {addSlopeChanges, (*generalPass).gradientChange},
+	query.Value:      {addValues, (*generalPass).valueAt},
+	query.Norm:       {addSlopes, (*generalPass).gradientAt},
+}
+
+// addSlopes is the gradient of phi(<w,x>, y): the slope times the row.
+func addSlopes(p *pass, t *pointedTerm, _ []float32, y []float64) {
+	slope := p.slope[:len(y)]
+	p.call(p.rankOne.Slopes, slope, p.margin[:len(y)], y)
+	addClipped(p.coef, p.faulty, slope, t.weight, -t.ball.Radius, t.ball.Radius)
+}
+
+// addSlopeChanges is the difference of two gradients: the change of slope times
+// the row.
+func addSlopeChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
+	slope, other, move, margin := p.slope[:len(y)], p.other[:len(y)], p.move[:len(y)], p.margin[:len(y)]
+	// The margin at prev is taken as <w,x> - <step,x>, so that a difference
+	// depends on the step through one dot product whose error is relative to the
+	// step.
+	dots(move, t.step, x)
+	p.call(p.rankOne.Slopes, slope, margin, y)
+	for i := range other {
+		other[i] = margin[i] - move[i]
+	}
+	p.call(p.rankOne.Slopes, other, other, y)
+	for i := range slope {
+		slope[i] -= other[i]
+	}
+	if lo, hi, ok := t.Curvature(); ok {
+		addClippedBetween(p.coef, p.faulty, slope, move, t.weight, lo, hi)
+	} else {
+		addClipped(p.coef, p.faulty, slope, t.weight, -t.ball.Radius, t.ball.Radius)
+	}
+}
+
+// addValues is the loss less its public centre.
+func addValues(p *pass, t *pointedTerm, _ []float32, y []float64) {
+	value := p.slope[:len(y)]
+	p.call(p.rankOne.Values, value, p.margin[:len(y)], y)
+	for i := range value {
+		value[i] -= t.ball.Centre
+	}
+	addClipped(p.coef, p.faulty, value, t.weight, -t.ball.Radius, t.ball.Radius)
+}
+
+func (g *generalPass) gradientAt(v []float64, t *pointedTerm, x []float32, y float64) {
+	g.gradient(v, t.point, x, y)
+}
+
+func (g *generalPass) gradientChange(v []float64, t *pointedTerm, x []float32, y float64) {
+	g.gradient(v, t.point, x, y)
+	g.gradient(g.another, t.prev, x, y)
+	for j := range v {
+		v[j] -= g.another[j]
+	}
+}
+
+func (g *generalPass) valueAt(v []float64, t *pointedTerm, x []float32, y float64) {
+	v[0] = g.value(t.point, x, y)
+}

@@ -1,0 +1,284 @@
+package kernel
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// guarded says in which functions of the kernel a name may occur at all, as a
+// call, a value, a field or anything else. What is not theirs goes through the
+// gate, or is not there.
+var guarded = map[string][]string{
+	// What is charged, computed, watched and released, in this order.
+	"Reserve":  {"through"},
+	"compute":  {"through", "compute"},
+	"watch":    {"through", "watch"},
+	"released": {"through", "released"},
+	"reserved": {"through", "release", "item"},
+	"answer":   {"through", "release", "question", "selection", "item", "stable"},
+	// Exact sums of records.
+	"Sum":     {"compute"},
+	"Average": {"compute"},
+	"New":     {"New", "engine.New"},
+	// Noise and its coins.
+	"noises":  {"noises", "through", "release", "add", "normals", "coins", "draw", "question", "item", "release", "stable", "selection"},
+	"Normals": {"normals"},
+	"Fork":    {"coins"},
+	// Who is shown exact sums.
+	"watcher": {"Session", "New", "watch", "exchange", "released"},
+	"Watcher": {"Config", "New", "Watcher", "exchange", "Session"},
+}
+
+// parts says which of its methods a part of a session may be asked for, and in
+// which functions it may be anything else than asked: handed on, or assigned.
+var parts = map[string]struct{ methods, whole []string }{
+	"engine": {[]string{"Table", "Loss", "Sum", "Average"}, []string{"Session", "New"}},
+	"Table":  {[]string{"Dim", "Len"}, []string{"Config", "New"}},
+	"ledger": {[]string{"Budget", "Schedule", "Follow", "View", "Reserve"}, []string{"Session", "New"}},
+	"coins":  {[]string{"Bernoulli", "IntN", "Fork"}, []string{"Session", "New", "Draw", "DrawEach", "draw", "join", "coins", "normals"}},
+	"noise":  {[]string{"Normals", "MaxBits"}, nil},
+}
+
+// TestNothingGoesRoundTheGate reads the kernel: whatever charges, sums over
+// records, makes noise or shows exact sums does so in the gate, and nothing else
+// can reach the parts of a session that do.
+func TestNothingGoesRoundTheGate(t *testing.T) {
+	var files []*ast.File
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if !strings.HasSuffix(path, "_test.go") {
+			files = append(files, parsed(t, path))
+		}
+	}
+	found := map[string]int{}
+	for _, f := range files {
+		for _, complaint := range around(f, found) {
+			t.Error(complaint)
+		}
+	}
+	// Each of what the gate does is done there once.
+	for _, name := range []string{"Reserve", "Sum", "Average", "Normals", "Fork"} {
+		if found[name] != 1 {
+			t.Errorf("%s occurs %d times: want once, in the gate", name, found[name])
+		}
+	}
+}
+
+func parsed(t *testing.T, path string) *ast.File {
+	t.Helper()
+	// The test opens the file itself, so that a change of it reruns the test.
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// around returns what goes round the gate in a file, and counts guarded names.
+func around(f *ast.File, found map[string]int) (complaints []string) {
+	for _, i := range f.Imports {
+		if i.Name != nil {
+			complaints = append(complaints, "an import is renamed: "+i.Path.Value)
+		}
+	}
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok {
+			for _, s := range g.Specs {
+				name := ""
+				if s, ok := s.(*ast.TypeSpec); ok {
+					name = s.Name.Name
+				}
+				complaints = append(complaints, look(name, s, found)...)
+			}
+			continue
+		}
+		complaints = append(complaints, look(d.(*ast.FuncDecl).Name.Name, d, found)...)
+	}
+	return complaints
+}
+
+// look walks a declaration of a name.
+func look(in string, d ast.Node, found map[string]int) (complaints []string) {
+	asked := map[*ast.Ident]bool{} // names of a part whose method is asked for
+	var above []ast.Node
+	ast.Inspect(d, func(n ast.Node) bool {
+		if n == nil {
+			above = above[:len(above)-1]
+			return true
+		}
+		above = append(above, n)
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			above = above[:len(above)-1]
+			return false
+		case *ast.SelectorExpr:
+			of := n.X
+			if call, ok := of.(*ast.CallExpr); ok {
+				of = call.Fun
+			}
+			id, ok := of.(*ast.Ident)
+			if s, is := of.(*ast.SelectorExpr); is {
+				id, ok = s.Sel, true
+			}
+			if !ok {
+				break
+			}
+			if p, is := parts[id.Name]; is {
+				asked[id] = true
+				if id.Name == "engine" && of == ast.Expr(id) {
+					break // the package
+				}
+				if !slices.Contains(p.methods, n.Sel.Name) {
+					complaints = append(complaints, fmt.Sprintf("%s asks %s for %s", in, id.Name, n.Sel.Name))
+				}
+			}
+		case *ast.Ident:
+			if where, is := guarded[n.Name]; is {
+				what := n.Name
+				if n.Name == "New" && isOf(above, "engine") {
+					what = "engine.New"
+					where = []string{"New"}
+				} else if n.Name == "New" {
+					break // errors.New, query.New and New itself
+				}
+				found[what]++
+				if !slices.Contains(where, in) {
+					complaints = append(complaints, fmt.Sprintf("%s has %s, which is the gate's", in, what))
+				}
+			}
+			if p, is := parts[n.Name]; is && !asked[n] && n.Name != "noise" && !slices.Contains(p.whole, in) {
+				complaints = append(complaints, fmt.Sprintf("%s hands on %s", in, n.Name))
+			}
+		}
+		return true
+	})
+	return complaints
+}
+
+// isOf reports whether the last node is selected from a package.
+func isOf(above []ast.Node, pkg string) bool {
+	s, ok := above[len(above)-2].(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	id, ok := s.X.(*ast.Ident)
+	return ok && id.Name == pkg
+}
+
+// TestGateIsGuarded: the walk finds each of the ways round the gate.
+func TestGateIsGuarded(t *testing.T) {
+	for _, body := range []string{
+		"s.engine.Sum(ctx, q, 1, nil)",
+		"s.engine.Average(ctx, q, 1, nil)",
+		"s.engine.Hessian(ctx, q, 1, nil)",
+		"e := s.engine; e.Other()",
+		"f := s.engine.Sum; f()",
+		"e, _ := engine.New(nil, nil, 1); _ = e",
+		"s.engine.Table().Row(3)",
+		"t := s.engine.Table; t()",
+		"for range s.engine.Table().Blocks() {}",
+		"s.ledger.Reserve(event)",
+		"l := s.ledger; _ = l",
+		"other(s.ledger)",
+		"s.ledger.Events()",
+		"noise.Normals(z, 3, nil)",
+		"noise.Other(z)",
+		"s.coins.Fork()",
+		"s.coins.Uint64()",
+		"s.coins.Fill(nil)",
+		"c := s.coins; _ = c",
+		"compute(ctx, s, r)",
+		"n := &noises{session: s}; n.add(v, 3)",
+		"var n noises; n.draw(nil, 1, 2)",
+		"r.answer(exact, nil)",
+		"s.watcher(Exchange{})",
+		"s.watch(nil, query.Prefix{}, nil, event, g)",
+		"released(nil, 3)",
+		"var x interface{ Reserve(account.Event) error }; _ = x",
+	} {
+		for _, file := range []string{
+			"package kernel\nfunc (s *Session) Around() {\n%s\n}\n",
+			"package kernel\nvar around = func(s *Session) {\n%s\n}\n",
+			"package kernel\nfunc other() { func() {\n%s\n}() }\n",
+		} {
+			f, err := parser.ParseFile(token.NewFileSet(), "x.go", fmt.Sprintf(file, body), parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if around(f, map[string]int{}) == nil {
+				t.Errorf("not seen: %s", body)
+			}
+		}
+	}
+	for _, file := range []string{
+		"package kernel\nimport e \"github.com/stillpoint-dp/stillpoint/curator/internal/engine\"\n",
+		"package kernel\nimport . \"github.com/stillpoint-dp/stillpoint/curator/internal/noise\"\n",
+		"package kernel\ntype twin struct{ ledger *account.Ledger }\n",
+		"package kernel\ntype twin struct{ *engine.Engine; Sum func() }\n",
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "x.go", file, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if around(f, map[string]int{}) == nil {
+			t.Errorf("not seen: %s", file)
+		}
+	}
+}
+
+// TestOnlyTheKernelComputes: no other package below curator imports what sums
+// over records or makes noise, but to ask which losses are proven.
+func TestOnlyTheKernelComputes(t *testing.T) {
+	importers := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f := parsed(t, path)
+		for _, i := range f.Imports {
+			if strings.HasSuffix(i.Path.Value, `/internal/noise"`) || strings.HasSuffix(i.Path.Value, `/internal/engine"`) && !onlyProven(f) {
+				importers[filepath.Dir(path)] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Collect(maps.Keys(importers)); !slices.Equal(got, []string{"../../internal/kernel"}) {
+		t.Errorf("the engine or its noise is imported by %q: want the kernel alone", got)
+	}
+}
+
+// onlyProven reports whether a file takes nothing from the engine but Proven.
+func onlyProven(f *ast.File) bool {
+	only := true
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name != "Proven" {
+			if id, ok := s.X.(*ast.Ident); ok && id.Name == "engine" {
+				only = false
+			}
+		}
+		return true
+	})
+	for _, i := range f.Imports {
+		only = only && i.Name == nil
+	}
+	return only
+}

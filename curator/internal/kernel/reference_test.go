@@ -1,0 +1,275 @@
+package kernel
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// slow is a kind by its definition, one record at a time, before clip and weight:
+// an entry of the references, of which each kind has one.
+type slow struct {
+	// scalar is the number by which a rank-one term multiplies the row, or the
+	// number that it is.
+	scalar func(l loss.RankOne, t query.Term, x []float32, y float64) float64
+	// vector is the term of a loss that writes its own gradient.
+	vector func(l loss.General, t query.Term, x []float32, y float64) []float64
+}
+
+var references = map[query.Kind]slow{
+	query.Gradient: {
+		func(l loss.RankOne, t query.Term, x []float32, y float64) float64 { return slope(l, t.Point(), x, y) },
+		func(l loss.General, t query.Term, x []float32, y float64) []float64 {
+			return gradient(l, t.Point(), x, y)
+		},
+	},
+	query.Norm: {
+		func(l loss.RankOne, t query.Term, x []float32, y float64) float64 { return slope(l, t.Point(), x, y) },
+		func(l loss.General, t query.Term, x []float32, y float64) []float64 {
+			return gradient(l, t.Point(), x, y)
+		},
+	},
+	query.Difference: {
+		func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
+			return slope(l, t.Point(), x, y) - slope(l, t.Previous(), x, y)
+		},
+		func(l loss.General, t query.Term, x []float32, y float64) []float64 {
+			return plus(gradient(l, t.Point(), x, y), -1, gradient(l, t.Previous(), x, y))
+		},
+	},
+	query.Value: {
+		func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
+			v := []float64{0}
+			l.Values(v, []float64{inner(t.Point(), x)}, []float64{y})
+			return v[0]
+		},
+		func(l loss.General, t query.Term, x []float32, y float64) []float64 {
+			return []float64{l.Value(t.Point(), x, y)}
+		},
+	},
+}
+
+func slope(l loss.RankOne, w []float64, x []float32, y float64) float64 {
+	s := []float64{0}
+	l.Slopes(s, []float64{inner(w, x)}, []float64{y})
+	return s[0]
+}
+
+func gradient(l loss.General, w []float64, x []float32, y float64) []float64 {
+	v := make([]float64, len(w))
+	l.Gradient(v, w, x, y)
+	return v
+}
+
+func inner(w []float64, x []float32) (sum float64) {
+	for j := range w {
+		sum += w[j] * float64(x[j])
+	}
+	return sum
+}
+
+func plus(v []float64, c float64, u []float64) []float64 {
+	sum := make([]float64, len(v))
+	for j := range v {
+		sum[j] = v[j] + c*u[j]
+	}
+	return sum
+}
+
+func euclid(v []float64) (norm float64) {
+	for _, x := range v {
+		norm = math.Hypot(norm, x)
+	}
+	return norm
+}
+
+// centreOf is the public centre of a term's ball.
+func centreOf(t query.Term) []float64 {
+	switch t.Kind().Facts().Centre {
+	case query.Anywhere:
+		return []float64{t.Ball().Centre}
+	case query.AlongStep:
+		return plus(make([]float64, len(t.Step())), t.Ball().Centre, t.Step())
+	}
+	return make([]float64, t.Kind().Facts().SumDim(len(t.Point())))
+}
+
+// clipped is a record's term, clipped; nil of a faulty record.
+func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
+	if math.IsNaN(y) || math.IsInf(y, 0) {
+		return nil
+	}
+	facts, ball := t.Kind().Facts(), t.Ball()
+	if r, ok := l.(loss.RankOne); ok && !facts.Number {
+		s, lo, hi := references[t.Kind()].scalar(r, t, x, y), -ball.Radius, ball.Radius
+		if a, b, ok := t.Curvature(); ok {
+			move := inner(t.Step(), x)
+			lo, hi = min(a*move, b*move), max(a*move, b*move)
+		}
+		if math.IsNaN(s) || math.IsInf(s, 0) {
+			return nil
+		}
+		v := make([]float64, len(x))
+		for j := range v {
+			v[j] = min(max(s, lo), hi) * float64(x[j])
+		}
+		return v
+	} else if ok {
+		v := references[t.Kind()].scalar(r, t, x, y)
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return []float64{min(max(v, ball.Centre-ball.Radius), ball.Centre+ball.Radius)}
+	}
+	centre := centreOf(t)
+	v := plus(references[t.Kind()].vector(l.(loss.General), t, x, y), -1, centre)
+	n := euclid(v)
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil
+	}
+	return plus(centre, min(1, ball.Radius/max(n, 1e-300)), v)
+}
+
+// slowly is the answer to a question without noise: the centre for every declared
+// record and, for those that are there, what they contribute beyond it.
+func slowly(l loss.Loss, q query.Question, records []record) []float64 {
+	facts := q.Facts()
+	dim := facts.SumDim(q.PointDim())
+	centre, sum := make([]float64, dim), make([]float64, dim)
+	for _, t := range q.Terms() {
+		centre = plus(centre, t.Weight(), centreOf(t))
+	}
+	for _, r := range records {
+		whole, ok := make([]float64, dim), r.ok
+		for _, t := range q.Terms() {
+			v := clipped(l, t, r.x, r.y)
+			if ok = ok && v != nil; ok {
+				whole = plus(whole, t.Weight(), v)
+			}
+		}
+		if !ok {
+			clear(whole)
+			for _, t := range q.Terms() {
+				if b := t.Ball(); facts.Number {
+					whole[0] += t.Weight() * min(max(0, b.Centre-b.Radius), b.Centre+b.Radius)
+				}
+			}
+		}
+		sum = plus(sum, 1, plus(whole, -1, centre))
+	}
+	mean := plus(centre, 1/q.Cohort().Size(), sum)
+	if facts.Normed {
+		if s := q.Terms()[0].Shift(); s != nil {
+			mean = plus(mean, 1, s)
+		}
+		return []float64{euclid(mean)}
+	}
+	return mean
+}
+
+// TestKindsAgainstReferences: the answer to every kind of question, in every form
+// of it and beside the others, is that of its slow reference up to the rounding
+// to the grid: for rank-one losses and those that write their own gradient, tame
+// ones and ones that only a clip holds, under both relations, faulty records
+// among the others.
+func TestKindsAgainstReferences(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 7))
+	const n, d = 40, 4
+	logistic := parse(t, "logistic")
+	for name, l := range inOrder(map[string]loss.Loss{
+		"logistic": logistic, "tanh": parse(t, "tanh"), "steep": steep{logistic.(loss.RankOne)},
+		"spring": spring{logistic}, "mild": mild{logistic}, "wild": wild{logistic},
+	}) {
+		k := l.Constants()
+		bounds := query.Bounds{Lipschitz: k.Lipschitz, Range: k.Range, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
+		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+			records := randomRecords(r, n, d)
+			records[3].ok, records[17].y, records[29].y = false, math.NaN(), math.Inf(1)
+			s := open(t, records, l, budget(t, 50, .1, relation), func(c *Config) {
+				if noiseless(c); relation == account.AddOrRemove {
+					c.Declared = n + 9
+				}
+			})
+			w, prev := point(r, d, 2), point(r, d, 2)
+			mixed := map[bool][]query.Term{}
+			check := func(form string, terms []query.Term) {
+				t.Helper()
+				q := question(t, 1e-3, terms...)
+				g, _, err := s.law(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := s.Ask(context.Background(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := slowly(l, q, records)
+				// Half a step for a contribution and for its centre; a norm has it
+				// in each coordinate, and a rounding of its own.
+				steps := (n*math.Sqrt(float64(q.SumDim())) + 2) / g.scale / s.declared
+				for j := range want {
+					if !(math.Abs(got.Mean[j]-want[j]) <= steps+1e-11*(1+math.Abs(want[j]))) {
+						t.Errorf("%s, %v: %s: coordinate %d is %v, by its definition %v, up to %v", name, relation, form, j, got.Mean[j], want[j], steps)
+					}
+				}
+			}
+			for _, kind := range query.Kinds() {
+				if ref, ok := references[kind]; !ok || ref.scalar == nil || ref.vector == nil {
+					t.Fatalf("%v: has no slow reference", kind)
+				}
+				for _, form := range kind.Forms() {
+					terms := form.Ask(s.All(), w, prev, bounds)
+					check(form.Name, terms)
+					check(form.Name+", doubled", []query.Term{terms[0].Weighted(2)})
+					if kind.May(query.Mixed) {
+						mixed[kind.Facts().Number] = append(mixed[kind.Facts().Number], terms[0].Weighted(.1+r.Float64()))
+					}
+				}
+			}
+			for _, terms := range inOrder(map[string][]query.Term{"numbers": mixed[true], "vectors": mixed[false]}) {
+				check("mix", terms)
+			}
+		}
+	}
+}
+
+// TestUsesAreTheTables: a session takes a kind as an item of a prefix sum, and of a
+// sample, where the table says so and nowhere else.
+func TestUsesAreTheTables(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 8))
+	l := parse(t, "logistic")
+	b := budget(t, 50, .1, account.ReplaceOne)
+	schedule, err := account.CalibrateSchedule(context.Background(), b, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range query.Kinds() {
+		ask := func(c query.Cohort) []query.Term {
+			return k.Forms()[0].Ask(c, []float64{1, 2}, []float64{0, 1}, query.Bounds{Lipschitz: 1, Range: 1, Hi: .25})
+		}
+		s := open(t, randomRecords(r, 20, 2), l, b, nil)
+		p := openPrefix(t, s, query.Prefix{Mechanism: query.Tree, Items: 2, Sensitivity: 10, Charge: .1})
+		c, err := s.Draw(5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Add(context.Background(), ask(c)...); (err == nil) != k.May(query.Item) {
+			t.Errorf("%v as an item: %v", k, err)
+		}
+		s = open(t, randomRecords(r, 20, 2), l, b, nil)
+		if err := s.Follow(schedule); err != nil {
+			t.Fatal(err)
+		}
+		if c, err = s.Sample(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Ask(context.Background(), question(t, 1, ask(c)...)); (err == nil) != k.May(query.Sampled) {
+			t.Errorf("%v of a sample: %v", k, err)
+		}
+	}
+}

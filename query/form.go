@@ -1,0 +1,51 @@
+package query
+
+// Form is a way to ask a kind of question: the terms of one question about a
+// cohort at two points, for a loss of given bounds. Audits ask every form.
+type Form struct {
+	Name string
+	Ask  func(c Cohort, w, prev []float64, b Bounds) []Term
+}
+
+// Bounds are the constants of a loss that clips are chosen by: of its gradient's
+// norm, of its values' range, and of its curvature.
+type Bounds struct{ Lipschitz, Range, Lo, Hi float64 }
+
+// ball is the curvature interval, with zero in it.
+func (b Bounds) ball() (lo, hi float64) { return min(0, b.Lo), max(0, b.Hi) }
+
+// one is a form of one term.
+func one(name string, term func(c Cohort, w, prev []float64, b Bounds) Term) Form {
+	return Form{name, func(c Cohort, w, prev []float64, b Bounds) []Term { return []Term{term(c, w, prev, b)} }}
+}
+
+var gradientForms = []Form{
+	one("gradient", func(c Cohort, w, _ []float64, b Bounds) Term { return GradientAt(c, w, b.Lipschitz) }),
+	one("gradient, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return GradientAt(c, w, b.Lipschitz/20) }),
+}
+
+var differenceForms = []Form{
+	one("difference by curvature", func(c Cohort, w, prev []float64, b Bounds) Term {
+		lo, hi := b.ball()
+		return DifferenceByCurvature(c, w, prev, lo, hi)
+	}),
+	one("difference around 0", func(c Cohort, w, prev []float64, b Bounds) Term { return around(c, w, prev, b, 1) }),
+	one("difference around 0, part of the radius", func(c Cohort, w, prev []float64, b Bounds) Term { return around(c, w, prev, b, .2) }),
+}
+
+// around is a difference clipped to a fraction of what the curvature allows.
+func around(c Cohort, w, prev []float64, b Bounds, fraction float64) Term {
+	lo, hi := b.ball()
+	far := DifferenceByCurvature(c, w, prev, lo, hi)
+	return DifferenceWithin(c, w, prev, fraction*max(-lo, hi)*far.Distance())
+}
+
+var valueForms = []Form{
+	one("value", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.Range, b.Range) }),
+	one("value, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.Range/2, b.Range/20) }),
+}
+
+var normForms = []Form{
+	one("norm", func(c Cohort, w, _ []float64, b Bounds) Term { return NormAt(c, w, b.Lipschitz, nil) }),
+	one("norm, shifted", func(c Cohort, w, prev []float64, b Bounds) Term { return NormAt(c, w, b.Lipschitz/5, prev) }),
+}

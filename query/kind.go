@@ -1,0 +1,147 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind names what a term computes from one record.
+type Kind uint8
+
+const (
+	// Gradient is the gradient of the record's loss at W.
+	Gradient Kind = iota + 1
+	// Difference is the gradient at W less the gradient at Prev.
+	Difference
+	// Value is the record's loss at W, a scalar.
+	Value
+	// Norm is the gradient at W, of whose sum over records the norm is asked.
+	Norm
+)
+
+// Facts is an entry of the table of kinds: what is publicly true of a kind. The
+// engine has an entry beside it that computes the kind, and the kernel's tests
+// one that computes it slowly; sessions, audits and tests go by the tables, and
+// name no kind themselves.
+//
+// One record moves the sum of any kind by its clip norm, twice under
+// replace-one, since whatever a record contributes is clipped to its ball.
+type Facts struct {
+	// Name is how questions and events call it.
+	Name string
+	// Number says that a record contributes one number, clipped to an interval;
+	// otherwise a vector with one coordinate for each of the point's.
+	Number bool
+	// Centre says where the clip ball may lie.
+	Centre Centring
+	// Normed says that the answer is one number, the norm of the sum and a public
+	// shift. It moves by no more than the sum does.
+	Normed bool
+	// Roundings is how often the answer is rounded after the sum: each time it
+	// may move by a grid step more than the sum.
+	Roundings int
+	// Uses are the ways in which it may be asked.
+	Uses Use
+}
+
+// Centring says where the ball of a kind may lie.
+type Centring uint8
+
+const (
+	// AtZero has no centre but zero.
+	AtZero Centring = iota
+	// AlongStep has a multiple of the term's step, and holds zero.
+	AlongStep
+	// Anywhere is any public number.
+	Anywhere
+)
+
+// Use is a set of ways in which a kind may be asked, beside a question of its own
+// about all records or a cohort.
+type Use uint8
+
+const (
+	// Mixed is a term beside others.
+	Mixed Use = 1 << iota
+	// Candidate is a candidate of a selection.
+	Candidate
+	// Item is an item of a prefix sum.
+	Item
+	// Sampled is a question about a Poisson sample.
+	Sampled
+)
+
+// table has an entry for each kind: its facts, and the ways in which audits ask
+// it, at least one. What moves an answer most differs from form to form.
+var table = [...]struct {
+	Facts
+	forms []Form
+}{
+	Gradient:   {Facts{Name: "gradient", Uses: Mixed | Item | Sampled}, gradientForms},
+	Difference: {Facts{Name: "difference", Centre: AlongStep, Uses: Mixed | Item | Sampled}, differenceForms},
+	Value:      {Facts{Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled}, valueForms},
+	Norm:       {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled}, normForms},
+}
+
+// Kinds returns all kinds.
+func Kinds() []Kind {
+	list := make([]Kind, 0, len(table)-1)
+	for k := range table[1:] {
+		list = append(list, Kind(k+1))
+	}
+	return list
+}
+
+// Facts returns the kind's entry; that of no kind is zero.
+func (k Kind) Facts() Facts {
+	if int(k) >= len(table) {
+		return Facts{}
+	}
+	return table[k].Facts
+}
+
+// Forms returns the ways in which audits ask it; none for no kind.
+func (k Kind) Forms() []Form {
+	if int(k) >= len(table) {
+		return nil
+	}
+	return slices.Clone(table[k].forms)
+}
+
+// May reports whether the kind may be asked in all of these ways.
+func (k Kind) May(u Use) bool { return k.Facts().Uses&u == u }
+
+// SumDim returns how many coordinates are summed over records, for points of dim.
+func (f Facts) SumDim(dim int) int {
+	if f.Number {
+		return 1
+	}
+	return dim
+}
+
+// Dim returns how many coordinates the answer has, for points of dim.
+func (f Facts) Dim(dim int) int {
+	if f.Normed {
+		return 1
+	}
+	return f.SumDim(dim)
+}
+
+func (k Kind) String() string {
+	if name := k.Facts().Name; name != "" {
+		return name
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// plurals lists the kinds that may be asked in a way, for an error.
+func plurals(u Use) string {
+	var names []string
+	for _, k := range Kinds() {
+		if k.May(u) {
+			names = append(names, k.String()+"s")
+		}
+	}
+	return strings.Join(names, " or all ")
+}

@@ -1,0 +1,104 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTableOfKinds: every kind's entry is whole, and says nothing that the ways in
+// which it may be asked rule out. Its forms are questions of that kind, which may
+// be asked in those ways and no others.
+func TestTableOfKinds(t *testing.T) {
+	kinds := Kinds()
+	if len(kinds) != len(table)-1 || kinds[0] != 1 || Kind(0).Facts() != (Facts{}) || Kind(len(table)).Facts() != (Facts{}) || Kind(len(table)).Forms() != nil {
+		t.Fatalf("kinds %v of a table of %d", kinds, len(table)-1)
+	}
+	names, forms := map[string]bool{}, map[string]bool{}
+	for _, k := range kinds {
+		f := k.Facts()
+		if f.Name == "" || names[f.Name] || k.String() != f.Name {
+			t.Errorf("kind %d is called %q", uint8(k), f.Name)
+		}
+		names[f.Name] = true
+		for what, broken := range map[string]bool{
+			"a norm of a number":                              f.Normed && f.Number,
+			"the norm of a sum beside other terms":            f.Normed && k.May(Mixed),
+			"a norm without a rounding after the sum":         f.Normed && f.Roundings == 0,
+			"a candidate whose score is a vector":             k.May(Candidate) && !f.Number && !f.Normed,
+			"an item that is no vector of the sum":            k.May(Item) && (f.Number || f.Normed),
+			"a vector anywhere: zero may be outside its ball": !f.Number && f.Centre == Anywhere,
+			"a number about a step":                           f.Number && f.Centre == AlongStep,
+		} {
+			if broken {
+				t.Errorf("%v: %s", k, what)
+			}
+		}
+		if len(k.Forms()) == 0 {
+			t.Errorf("%v: no form, so that no audit asks it", k)
+		}
+		clear(k.Forms())
+		for _, form := range k.Forms() {
+			if form.Name == "" || forms[form.Name] || !strings.HasPrefix(form.Name, f.Name) {
+				t.Errorf("%v: a form is called %q", k, form.Name)
+			}
+			forms[form.Name] = true
+			terms := form.Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, Range: 1, Lo: -.5, Hi: 1})
+			if !slices.ContainsFunc(terms, func(term Term) bool { return term.Kind() == k }) {
+				t.Errorf("%s: has no %v", form.Name, k)
+			}
+			if q, err := New(1, terms...); err != nil || q.Facts() != f || q.Dim() != f.Dim(2) || q.SumDim() != f.SumDim(2) {
+				t.Errorf("%s: %v", form.Name, err)
+			}
+			checkUses(t, k, terms)
+		}
+	}
+}
+
+// checkUses holds what may be asked of one term against the table.
+func checkUses(t *testing.T, k Kind, terms []Term) {
+	t.Helper()
+	if _, err := New(1, terms[0], terms[0]); (err == nil) != k.May(Mixed) {
+		t.Errorf("%v beside another: %v", k, err)
+	}
+	if _, err := NewSelection(1, terms[0], terms[0]); (err == nil) != k.May(Candidate) {
+		t.Errorf("%v as a candidate: %v", k, err)
+	}
+	for _, u := range []Use{Mixed, Candidate, Item, Sampled} {
+		q, err := New(1, terms...)
+		if err != nil || q.May(u) != k.May(u) {
+			t.Errorf("%v, use %d: the question disagrees with the table", k, u)
+		}
+	}
+}
+
+// TestCentres: a term's centre lies where its kind's may.
+func TestCentres(t *testing.T) {
+	for _, k := range Kinds() {
+		for _, form := range k.Forms() {
+			term := form.Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, Range: 1, Lo: -.5, Hi: 1})[0]
+			small, large := term, term
+			small.ball.Centre, large.ball.Centre = 1e-3*term.ball.Radius, 1e3*term.ball.Radius
+			_, near := New(1, small)
+			_, far := New(1, large)
+			rule := k.Facts().Centre
+			if (near == nil) != (rule != AtZero) || (far == nil) != (rule == Anywhere) {
+				t.Errorf("%s: a centre nearby: %v; far away: %v", form.Name, near, far)
+			}
+		}
+	}
+}
+
+// TestOver: a term about another cohort is the same term.
+func TestOver(t *testing.T) {
+	for _, k := range Kinds() {
+		term := k.Forms()[0].Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, Range: 1, Hi: 1})[0].Weighted(.5)
+		other := term.Over(everyone)
+		if other.Cohort() != everyone || term.Cohort() != some {
+			t.Errorf("%v: about %v, from %v", k, other.Cohort(), term.Cohort())
+		}
+		if back := other.Over(some); back.Kind() != k || back.Weight() != .5 || back.Ball() != term.Ball() || back.Cohort() != some {
+			t.Errorf("%v: became %+v", k, back)
+		}
+	}
+}
