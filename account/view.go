@@ -24,6 +24,15 @@ func (v View) Budget() Budget { return v.source().Budget() }
 // Events returns a copy of the events so far.
 func (v View) Events() []Event { return v.source().Events() }
 
+// Since returns a copy of the events from number n on, counted from 0; none where
+// there are no more than n. It takes time in proportion to what it returns.
+func (v View) Since(n int) []Event {
+	l := v.source()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Event(nil), l.events[min(max(n, 0), len(l.events)):]...)
+}
+
 // Len returns the number of events so far.
 func (v View) Len() int {
 	l := v.source()

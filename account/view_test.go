@@ -44,7 +44,25 @@ func TestViewFollowsItsLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for n, want := range map[int]int{-1: 3, 0: 3, 1: 2, 2: 1, 3: 0, 7: 0, math.MaxInt: 0} {
+		since := v.Since(n)
+		if len(since) != want {
+			t.Errorf("%d events since number %d, want %d", len(since), n, want)
+		}
+		for i, e := range since {
+			if e != l.Events()[3-want+i] {
+				t.Errorf("since number %d: event %d is %+v", n, i, e)
+			}
+		}
+		clear(since)
+		if l.Events()[2] == (Event{}) {
+			t.Fatal("what a view shows is the ledger's own")
+		}
+	}
 	var zero View
+	if zero.Since(0) != nil {
+		t.Error("the zero View has events")
+	}
 	if zero.Len() != 0 || zero.Events() != nil || zero.Charged() != 0 || zero.Left(Everyone) != 0 || zero.Schedule() != nil {
 		t.Error("the zero View shows something")
 	}

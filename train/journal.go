@@ -123,12 +123,13 @@ func (j *journal) add(r record) error {
 	return nil
 }
 
-// note writes the events that are new.
+// note writes the events from number j.events on, which are new.
 func (j *journal) note(events []account.Event) error {
-	for ; j.events < len(events); j.events++ {
-		if err := j.add(record{Event: &events[j.events]}); err != nil {
+	for i := range events {
+		if err := j.add(record{Event: &events[i]}); err != nil {
 			return err
 		}
+		j.events++
 	}
 	if j.now().Sub(j.synced) < syncEvery {
 		return nil
