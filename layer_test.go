@@ -146,6 +146,15 @@ var inspectors = map[string][]string{
 	"internal/strictyaml":          {"reflect"}, // the fields of what is decoded into
 }
 
+// random lists packages, those below them included, that draw on the system's
+// randomness or are seeded by it: keys, signatures and seeds of maps do. Coins come
+// from curator/internal/coin and nowhere else. Seeded generators that protect
+// nobody are math/rand/v2, in rows that do not bar it; hashes draw nothing.
+var random, hashes = []string{"crypto", "hash/maphash", "math/rand", "golang.org/x/crypto", "golang.org/x/exp/rand"}, []string{"crypto/sha256"}
+
+// randomised is who may import them.
+const randomised = "curator/internal/coin"
+
 // source is what a package's files import. Files count whatever systems and
 // tags they are for.
 type source struct {
@@ -250,6 +259,8 @@ func judge(name string, p *source) (complaints []string) {
 			complaints = append(complaints, fmt.Sprintf("%s imports %s: barred", name, i))
 		case below(i, inspecting) && !slices.Contains(inspectors[name], i) && !(strings.Contains(i, ".") && below(i, inspectors[name])):
 			complaints = append(complaints, fmt.Sprintf("%s imports %s: shows what is not its own", name, i))
+		case name != randomised && i != "math/rand/v2" && below(i, random) && !slices.Contains(hashes, i):
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: draws coins", name, i))
 		case standard(i) && !confinedMay(name, i):
 			complaints = append(complaints, fmt.Sprintf("%s imports %s: reaches beyond what it is given", name, i))
 		}
@@ -318,6 +329,17 @@ func TestLayersRefuse(t *testing.T) {
 		}
 		if judge(name, &source{foreign: []string{"x.s"}}) == nil {
 			t.Errorf("%s may hold assembly", name)
+		}
+	}
+	// Whoever draws coins but the package of coins is refused, wherever it is.
+	for name := range layers {
+		for _, path := range []string{
+			"crypto/rand", "crypto/mlkem", "crypto/ecdh", "crypto/ed25519", "crypto/rsa", "crypto/tls", "crypto/internal/sysrand",
+			"hash/maphash", "math/rand", "golang.org/x/crypto/nacl/box", "golang.org/x/exp/rand",
+		} {
+			if name != randomised && judge(name, &source{imports: []string{path}}) == nil {
+				t.Errorf("%s may import %s", name, path)
+			}
 		}
 	}
 	if judge("optimize/new", new(source)) == nil {
