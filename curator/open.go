@@ -57,6 +57,9 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if err := matches(c.Loss, c.Schema.Target()); err != nil {
 		return nil, err
 	}
+	if err := probe(c.Loss, c.Schema.Dim()); err != nil {
+		return nil, err
+	}
 	rows, err := read(ctx, c, math.MaxInt32)
 	if err != nil {
 		return nil, err

@@ -50,6 +50,7 @@ const (
 	ruleConstants   = "declared constants"
 	ruleKind        = "kind of loss"
 	ruleName        = "name"
+	ruleReturns     = "returns on every record"
 	ruleFinite      = "finite results"
 	ruleSlope       = "slope is the derivative of the value"
 	ruleCurvature   = "curvature is the derivative of the slope"
@@ -116,6 +117,8 @@ func checkLoss(l loss.Loss) findings {
 	switch {
 	case isRankOne && isGeneral, !isRankOne && !isGeneral:
 		fs.add(ruleKind, "must be a RankOne or a General, and not both")
+	case !checkReturns(&fs, l):
+		// What is checked below would end with it.
 	case isRankOne:
 		checkRankOne(&fs, rankOne)
 	case isGeneral:

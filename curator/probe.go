@@ -1,0 +1,79 @@
+package curator
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// probe tries a loss on rows that are nobody's, zero and a unit vector, with both
+// labels that everybody knows. A loss that panics there or writes what is no
+// number would make every record faulty, silently, and train on zeros.
+func probe(l loss.Loss, dim int) error {
+	axis, unit := make([]float32, dim), make([]float64, dim)
+	axis[0], unit[0] = 1, 1
+	for _, x := range [][]float32{make([]float32, dim), axis} {
+		for _, w := range [][]float64{make([]float64, dim), unit} {
+			for _, y := range []float64{-1, 1} {
+				for _, what := range []string{"value", "gradient"} {
+					if err := try(l, what, slices.Clone(w), slices.Clone(x), y); err != nil {
+						return fmt.Errorf("curator: loss %s: its %s on a made-up row of norm %v, at a point of norm %v, for target %v: %w: records would be faulty without a word", l.Name(), what, x[0], w[0], y, err)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// try evaluates a loss in a goroutine of its own, which the loss may end. What it
+// panics with is not shown.
+func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
+	verdict := make(chan error, 1)
+	go func() {
+		err := errors.New("panics, or does not return")
+		defer func() {
+			_ = recover()
+			verdict <- err
+		}()
+		err = judge(evaluate(l, what, w, x, y))
+	}()
+	return <-verdict
+}
+
+// evaluate returns a loss's value, or the gradient or slope it writes; what it
+// leaves unwritten is NaN. Of what is no loss of either form there is nothing.
+func evaluate(l loss.Loss, what string, w []float64, x []float32, y float64) []float64 {
+	dst := []float64{math.NaN()}
+	switch l := l.(type) {
+	case loss.RankOne:
+		f := l.Values
+		if what == "gradient" {
+			f = l.Slopes
+		}
+		f(dst, []float64{float64(w[0] * float64(x[0]))}, []float64{y})
+	case loss.General:
+		if what == "value" {
+			return []float64{l.Value(w, x, y)}
+		}
+		for len(dst) < len(w) {
+			dst = append(dst, math.NaN())
+		}
+		l.Gradient(dst, w, x, y)
+	default:
+		return nil
+	}
+	return dst
+}
+
+func judge(v []float64) error {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("is %v", x)
+		}
+	}
+	return nil
+}

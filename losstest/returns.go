@@ -1,0 +1,71 @@
+package losstest
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// checkReturns reports whether l answers about ordinary records: rows of every
+// norm up to 1, points near and far, the targets it is made for. A session takes a
+// record on which a loss panics, or ends its goroutine, for a faulty one and says
+// nothing, so that a loss that always does trains on zeros.
+func checkReturns(fs *findings, l loss.Loss) bool {
+	targets := []float64{-1, 1}
+	if l.Target() == loss.Real {
+		targets = append(targets, 0, .5)
+	}
+	ok := true
+	for _, dim := range []int{1, 3} {
+		for _, length := range []float64{0, .5, 1} {
+			for _, size := range []float64{0, 1, 1e3} {
+				for _, y := range targets {
+					for what, ask := range evaluations(l, dim, size, float32(length), y) {
+						if !returns(ask) {
+							fs.add(ruleReturns, "%s panics at a row of norm %v, a point of norm %v, y = %v", what, length, size, y)
+							ok = false
+						}
+					}
+				}
+			}
+		}
+	}
+	return ok
+}
+
+// evaluations are l's methods, asked about a row and a point along the last axis.
+func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) map[string]func() {
+	w, x := make([]float64, dim), make([]float32, dim)
+	w[dim-1], x[dim-1] = size, length
+	dst := make([]float64, dim)
+	for j := range dst {
+		dst[j] = math.NaN()
+	}
+	switch l := l.(type) {
+	case loss.RankOne:
+		z := []float64{size * float64(length)}
+		return map[string]func(){
+			"Values":     func() { l.Values(dst[:1], z, []float64{y}) },
+			"Slopes":     func() { l.Slopes(dst[:1], z, []float64{y}) },
+			"Curvatures": func() { l.Curvatures(dst[:1], z, []float64{y}) },
+		}
+	case loss.General:
+		return map[string]func(){
+			"Value":    func() { l.Value(w, x, y) },
+			"Gradient": func() { l.Gradient(dst, w, x, y) },
+		}
+	}
+	return nil
+}
+
+// returns reports whether f does, rather than panic or end its goroutine.
+func returns(f func()) bool {
+	did := make(chan bool)
+	go func() {
+		ok := false
+		defer func() { _ = recover(); did <- ok }()
+		f()
+		ok = true
+	}()
+	return <-did
+}
