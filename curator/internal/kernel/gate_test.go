@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"embed"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,6 +14,12 @@ import (
 	"strings"
 	"testing"
 )
+
+// kernelSource is this package as it was built: what the go command was given in
+// place of a file, an overlay, is in it too.
+//
+//go:embed *.go
+var kernelSource embed.FS
 
 // guarded says in which functions of the kernel a name may occur at all, as a
 // call, a value, a field or anything else. What is not theirs goes through the
@@ -53,14 +60,23 @@ var parts = map[string]struct{ methods, whole []string }{
 // can reach the parts of a session that do.
 func TestNothingGoesRoundTheGate(t *testing.T) {
 	var files []*ast.File
-	paths, err := filepath.Glob("*.go")
+	entries, err := kernelSource.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range paths {
-		if !strings.HasSuffix(path, "_test.go") {
-			files = append(files, parsed(t, path))
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), "_test.go") {
+			continue
 		}
+		text, err := kernelSource.ReadFile(e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), e.Name(), text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
 	}
 	found := map[string]int{}
 	for _, f := range files {
