@@ -116,18 +116,23 @@ func is(r Record, dim int, x []float32, y float64) bool {
 	return slices.EqualFunc(x, want, same) && (y == target || y != y && target != target)
 }
 
-// copies demands that what the records' owner does to them later changes nothing.
+// copies demands that what the records' owner does to them later changes nothing,
+// of rows as long as a stride too.
 func copies(t *testing.T, source Make) {
-	const n, dim = 21, 5
-	given := Records(n, dim, 2, false)
-	s := source(t, dim, 4, given)
-	defer s.Close()
-	for i := range given {
-		clear(given[i].X)
-		given[i].Y = 7
-	}
-	if complaint := compare(s, dim, Records(n, dim, 2, false)); complaint != "" {
-		t.Errorf("after its records were changed: %s", complaint)
+	const n = 21
+	for _, dim := range []int{5, row.Lane} {
+		for _, block := range []int{1, 4} {
+			given := Records(n, dim, 2, false)
+			s := source(t, dim, block, given)
+			for i := range given {
+				clear(given[i].X)
+				given[i].Y = 7
+			}
+			if complaint := compare(s, dim, Records(n, dim, 2, false)); complaint != "" {
+				t.Errorf("%s, after its records were changed: %s", name(n, dim, block), complaint)
+			}
+			s.Close()
+		}
 	}
 }
 
