@@ -160,7 +160,7 @@ func readers(t *testing.T, source Make) {
 			}
 		}
 		if !slices.Equal(b.Rows, rows) || !slices.EqualFunc(b.Targets, targets, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }) {
-			t.Error("a block changed while another reader read")
+			t.Fatal("a block changed while another reader read")
 		}
 	}
 	var wg sync.WaitGroup
