@@ -17,6 +17,8 @@ var withoutExample = map[string]string{
 	"silence":  "takes away the crash reports of the whole process",
 	"losstest": "its one function takes a *testing.T",
 	"results":  "tests alone",
+	// A program, which its test runs.
+	"examples/service": "a program",
 }
 
 // TestEveryPackageHasAnExample: a package that users import shows its use in an

@@ -207,12 +207,13 @@ func TestChargesOfCohortsAreDrawn(t *testing.T) {
 func TestModelInNumbers(t *testing.T) {
 	f := people(t, "p", 50)
 	f.weights = func(j int) float64 { return []float64{-.9, .02, .8, -.001, .25, .3}[j] }
-	f.algorithm = certificate.Algorithm{Name: "gd", Plan: []byte(`{"steps":50,"step_size":4,"clip":0.7,"charges":"alike","output":"last","effective_size":701,"floor":0.0031,
+	const records, features, step = 10000, 6, 4
+	each := f.events[0].Sigma / records
+	law := fmt.Sprintf(`"law":{"noise":[%v],"step_sizes":[%v],"weight_noise":%v}`, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%v,", each), 50), ","), step, step*math.Sqrt(50)*each)
+	f.algorithm = certificate.Algorithm{Name: "gd", Plan: []byte(`{` + law + `,"steps":50,"step_size":4,"clip":0.7,"charges":"alike","output":"last","effective_size":701,"floor":0.0031,
 		"predicted_gradient_norm":0.0042,"measured":{"loss":0.51,"loss_sigma":0.013,"gradient_norm":0.0067,"gradient_sigma":0.0011}}`)}
 	fit := read(t, f)
 	noise := fit.noise()
-	const records, features, step = 10000, 6, 4
-	each := f.events[0].Sigma / records
 
 	s := fit.signal(noise)
 	for name, want := range map[string]struct{ value, note float64 }{

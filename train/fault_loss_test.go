@@ -143,12 +143,14 @@ func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (ev
 		t.Fatal(err)
 	}
 	f := &fragile{RankOne: l.(loss.RankOne), strike: func() { strike(cancel) }}
-	f.at.Store(int64(at))
 	session, err := curator.Open(context.Background(), curator.Config{Path: c.DataPath(), Schema: c.Schema, Loss: f, Budget: budget, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
+	// Opening tries the loss on made-up rows.
+	f.n.Store(0)
+	f.at.Store(int64(at))
 	sampled := false
 	if schedule := plan.Needs().Schedule; schedule != nil {
 		sampled = true
