@@ -10,7 +10,7 @@ import (
 func TestImpossibleCohorts(t *testing.T) {
 	l := NewLedger(mustBudget(t, 8, 1e-3))
 	for id, possible := range map[uint64]bool{1: true, MaxCohort: true, MaxCohort + 1: false, 1 << 32: false, 1 << 63: false, math.MaxUint64: false} {
-		gaussian, err := GaussianEvent("gradient", id, 1, 1e3)
+		_, err := GaussianEvent("gradient", id, 1, 1e3)
 		if (err == nil) != possible {
 			t.Errorf("cohort %d: gaussian: %v", id, err)
 		}
@@ -20,7 +20,7 @@ func TestImpossibleCohorts(t *testing.T) {
 		if _, err := SelectionEvent("selection", id, .01); (err == nil) != possible {
 			t.Errorf("cohort %d: selection: %v", id, err)
 		}
-		gaussian = Event{Kind: Gaussian, Cohort: id, Sensitivity: 1, Sigma: 1e3, Charge: 1}
+		gaussian := Event{Kind: Gaussian, Cohort: id, Sensitivity: 1, Sigma: 1e3, Charge: 1}
 		if err := l.Reserve(gaussian); (err == nil) != possible {
 			t.Errorf("cohort %d: reserved: %v", id, err)
 		}

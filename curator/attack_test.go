@@ -42,7 +42,6 @@ type prey struct {
 	view     account.View
 	question query.Question
 	cohort   query.Cohort
-	schedule *account.Schedule // followed, if not nil
 	prefix   query.PrefixSum
 	w        []float64
 	release  query.Release
@@ -190,8 +189,7 @@ var attacks = map[string]func(t *testing.T, p *prey) *curator.Session{
 		return p.Session
 	},
 	"account.View": func(t *testing.T, p *prey) *curator.Session {
-		v := p.Ledger()
-		v = account.NewLedger(big(t)).View()
+		v := account.NewLedger(big(t)).View()
 		p.view = v
 		if _, ok := any(p.Session).(interface{ Ledger() *account.Ledger }); ok {
 			t.Error("a session shows its ledger")
