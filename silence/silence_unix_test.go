@@ -4,6 +4,7 @@ package silence
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -75,7 +77,9 @@ func fail(way string, number uint64, word string) {
 // crash runs the test binary and returns what it wrote and how it ended.
 func crash(t *testing.T, dir, way, traceback string, silent bool) (string, *os.ProcessState) {
 	t.Helper()
-	c := exec.Command(os.Args[0])
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	c := exec.CommandContext(ctx, os.Args[0])
 	c.Dir = dir
 	c.Env = append(os.Environ(), wayVariable+"="+way, "GOTRACEBACK="+traceback, "GODEBUG=tracebackancestors=10,inittrace=0")
 	if silent {
@@ -85,6 +89,9 @@ func crash(t *testing.T, dir, way, traceback string, silent bool) (string, *os.P
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("it does not end; until then it wrote %.2000q", &out)
 	}
 	return out.String(), c.ProcessState
 }
@@ -106,6 +113,9 @@ func TestCrashesAreSilent(t *testing.T) {
 	shown := 0
 	for _, way := range slices.Sorted(maps.Keys(crashing)) {
 		t.Run(way, func(t *testing.T) {
+			if raceDetector && (way == "deadlock" || way == "goexit") {
+				t.Skip("the race detector brings threads of its own, with which the runtime sees no deadlock: it would wait for ever")
+			}
 			for _, traceback := range []string{"single", "system", "crash"} {
 				dir := t.TempDir()
 				out, state := crash(t, dir, way, traceback, true)

@@ -1,0 +1,6 @@
+//go:build race
+
+package silence
+
+// raceDetector tells whether the race detector is in this binary.
+const raceDetector = true
