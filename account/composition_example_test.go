@@ -44,8 +44,8 @@ func ExampleCalibrateMultiplier() {
 	// Output: noise multiplier 1.508
 }
 
-func ExampleDecodePlan() {
-	plan, err := account.DecodePlan([]byte(`{"relation": "add-or-remove", "events": [
+func ExampleDecodeEventFile() {
+	plan, err := account.DecodeEventFile([]byte(`{"relation": "add-or-remove", "events": [
 		{"kind": "sampled-gaussian", "noise_multiplier": 2, "sampling": 0.01, "count": 10000},
 		{"kind": "laplace", "scale": 20, "count": 1}]}`))
 	if err != nil {

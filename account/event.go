@@ -12,17 +12,17 @@ const Everyone uint64 = 0
 // are disjoint, and no session holds more records than that.
 const MaxCohort = math.MaxInt32
 
-// Kind names the law of a release. Kinds are added as the accountant learns
+// EventKind names the law of a release. Kinds are added as the accountant learns
 // them; a kind it does not know is refused, never skipped.
-type Kind string
+type EventKind string
 
 const (
 	// Gaussian is a vector plus N(0, Sigma^2 I).
-	Gaussian Kind = "gaussian"
+	Gaussian EventKind = "gaussian"
 	// SampledGaussian is a sum over a Poisson sample plus N(0, Sigma^2 I): each
 	// record joins with probability Sampling by its own secret coin. It is
 	// charged nothing in units of mu^2; a schedule counts it.
-	SampledGaussian Kind = "sampled-gaussian"
+	SampledGaussian EventKind = "sampled-gaussian"
 )
 
 // Basis is why the stated sensitivity of an event holds. Bases are added as they
@@ -46,7 +46,7 @@ type Event struct {
 	// Index counts the events of a ledger from 0; set by the ledger.
 	Index int `json:"index"`
 	// Kind is the law of the noise.
-	Kind Kind `json:"kind"`
+	Kind EventKind `json:"kind"`
 	// Question names what was asked, e.g. "gradient"; for people only.
 	Question string `json:"question"`
 	// Cohort is the identifier of the records that took part. Cohorts other

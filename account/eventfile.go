@@ -10,29 +10,29 @@ import (
 // ledger does not admit them: they are fixed before the first release and
 // composed as a whole.
 const (
-	GaussianMixture    Kind = "gaussian-mixture"
-	FixedSizeGaussian  Kind = "fixed-size-gaussian"
-	DiscreteGaussian   Kind = "discrete-gaussian"
-	Tree               Kind = "tree"
-	Toeplitz           Kind = "toeplitz"
-	Laplace            Kind = "laplace"
-	RandomizedResponse Kind = "randomized-response"
-	Pure               Kind = "pure"
-	BoundedRange       Kind = "bounded-range"
-	RepeatAndSelect    Kind = "repeat-and-select"
+	GaussianMixture    EventKind = "gaussian-mixture"
+	FixedSizeGaussian  EventKind = "fixed-size-gaussian"
+	DiscreteGaussian   EventKind = "discrete-gaussian"
+	Tree               EventKind = "tree"
+	Toeplitz           EventKind = "toeplitz"
+	Laplace            EventKind = "laplace"
+	RandomizedResponse EventKind = "randomized-response"
+	Pure               EventKind = "pure"
+	BoundedRange       EventKind = "bounded-range"
+	RepeatAndSelect    EventKind = "repeat-and-select"
 )
 
-// Plan is a relation and the mechanisms to be composed under it.
-type Plan struct {
+// EventFile is a relation and the mechanisms to be composed under it.
+type EventFile struct {
 	Relation Relation
 	Events   []Composed
 }
 
-// maxPlanEvents bounds the events of a file, and maxRepeatedEvents those among
+// maxFileEvents bounds the events of a file, and maxRepeatedEvents those among
 // them that are repeated: their divergences are tabulated as they are read.
-const maxPlanEvents, maxRepeatedEvents = 1 << 17, 64
+const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
 
-// DecodePlan reads an event file:
+// DecodeEventFile reads an event file:
 //
 //	{"relation": "add-or-remove",
 //	 "events": [{"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250},
@@ -80,25 +80,25 @@ const maxPlanEvents, maxRepeatedEvents = 1 << 17, 64
 //
 // Anything else is an error: unknown, repeated, missing or misspelt fields,
 // null, and text after the end.
-func DecodePlan(data []byte) (Plan, error) {
+func DecodeEventFile(data []byte) (EventFile, error) {
 	top, err := decodeObject(data, "file")
 	if err != nil {
-		return Plan{}, err
+		return EventFile{}, err
 	}
 	if err := exactly(top, "file", "relation", "events"); err != nil {
-		return Plan{}, err
+		return EventFile{}, err
 	}
-	var p Plan
+	var p EventFile
 	var name string
 	if err := decodeField(top, "file", "relation", &name); err != nil {
-		return Plan{}, err
+		return EventFile{}, err
 	}
 	if p.Relation, err = ParseRelation(name); err != nil {
-		return Plan{}, err
+		return EventFile{}, err
 	}
 	var raw []json.RawMessage
 	if err := decodeField(top, "file", "events", &raw); err != nil {
-		return Plan{}, err
+		return EventFile{}, err
 	}
 	d := planDecoder{relation: p.Relation}
 	p.Events, err = d.list(raw, "")
@@ -114,8 +114,8 @@ type planDecoder struct {
 
 // list decodes events, those of an outer one after its name.
 func (d *planDecoder) list(raw []json.RawMessage, prefix string) ([]Composed, error) {
-	if d.seen += len(raw); d.seen > maxPlanEvents {
-		return nil, fmt.Errorf("account: file: %d events: must be at most %d", d.seen, maxPlanEvents)
+	if d.seen += len(raw); d.seen > maxFileEvents {
+		return nil, fmt.Errorf("account: file: %d events: must be at most %d", d.seen, maxFileEvents)
 	}
 	if d.insideRepeated {
 		if d.repeats += len(raw); d.repeats > maxRepeatedEvents {
@@ -139,7 +139,7 @@ func (d *planDecoder) event(data []byte, where string) (Composed, error) {
 		return Composed{}, err
 	}
 	f := &planFields{object: object, where: where}
-	var kind Kind
+	var kind EventKind
 	f.read("kind", &kind)
 	var out Composed
 	f.read("count", &out.Count)
@@ -151,7 +151,7 @@ func (d *planDecoder) event(data []byte, where string) (Composed, error) {
 }
 
 // mechanism reads the fields of a kind. The first error stays in f.
-func (d *planDecoder) mechanism(kind Kind, f *planFields) Mechanism {
+func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 	switch kind {
 	case Gaussian:
 		z := f.number("noise_multiplier")

@@ -32,7 +32,7 @@ const newKindsText = `{"relation": "replace-one", "events": [
 	{"kind": "repeat-and-select", "repetitions": "logarithmic", "mean": 2, "count": 1, "events": [{"kind": "pure", "epsilon": 0.01, "count": 1}]}]}`
 
 func TestDecodeNewKinds(t *testing.T) {
-	p, err := DecodePlan([]byte(newKindsText))
+	p, err := DecodeEventFile([]byte(newKindsText))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +70,8 @@ func TestDecodeNewKinds(t *testing.T) {
 	}
 }
 
-func TestDecodePlan(t *testing.T) {
-	p, err := DecodePlan([]byte(planText))
+func TestDecodeEventFile(t *testing.T) {
+	p, err := DecodeEventFile([]byte(planText))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestDecodePlan(t *testing.T) {
 	}
 }
 
-func TestDecodePlanRefuses(t *testing.T) {
+func TestDecodeEventFileRefuses(t *testing.T) {
 	one := func(event string) string { return `{"relation": "replace-one", "events": [` + event + `]}` }
 	for text, want := range map[string]string{
 		``:                                "file: EOF",
@@ -142,20 +142,20 @@ func TestDecodePlanRefuses(t *testing.T) {
 		one(`{"kind": "randomized-response", "p": 0.5, "count": 1}`):                                                                                   "p = 0.5",
 		`{"relation": "add-or-remove", "events": [{"kind": "gaussian-mixture", "noise_multiplier": 1, "weights": [0.4], "offsets": [1], "count": 1}]}`: "must sum to 1",
 	} {
-		if _, err := DecodePlan([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := DecodeEventFile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }
 
-// FuzzDecodePlan: no panic, and what is accepted is valid and says so again.
-func FuzzDecodePlan(f *testing.F) {
+// FuzzDecodeEventFile: no panic, and what is accepted is valid and says so again.
+func FuzzDecodeEventFile(f *testing.F) {
 	f.Add([]byte(planText))
 	f.Add([]byte(newKindsText))
 	f.Add([]byte(`{"relation":"replace-one","events":[{"kind":"pure","epsilon":1,"count":1}]}`))
 	f.Add([]byte(`{"relation":"replace-one","events":[{"kind":"laplace","scale":1e-1,"count":1073741824}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := DecodePlan(data)
+		p, err := DecodeEventFile(data)
 		if err != nil {
 			return
 		}

@@ -10,7 +10,7 @@ import (
 
 // refKind is delta of one use by the definition of a kind, computed from the
 // numbers of an event file and not from its laws.
-func refKind(kind Kind, number map[string]float64, r Relation, group int, epsilon float64) float64 {
+func refKind(kind EventKind, number map[string]float64, r Relation, group int, epsilon float64) float64 {
 	k := float64(group)
 	gaussian := func(mu float64) float64 {
 		return refNormal(mu/2-epsilon/mu) - math.Exp(epsilon)*refNormal(-mu/2-epsilon/mu)
@@ -64,7 +64,7 @@ func withWeight(bumps []bump) (out []bump) {
 
 // fieldsOf lists what an event file says of a kind that TestEveryKindByItsDefinition
 // draws.
-var fieldsOf = map[Kind][]string{
+var fieldsOf = map[EventKind][]string{
 	Gaussian:           {"noise_multiplier"},
 	SampledGaussian:    {"noise_multiplier", "sampling"},
 	Laplace:            {"scale"},
@@ -82,7 +82,7 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(53, 1))
 	for range trials(120) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
-		kinds := []Kind{Gaussian, SampledGaussian, SampledGaussian, SampledGaussian, Laplace, RandomizedResponse, Pure, BoundedRange}
+		kinds := []EventKind{Gaussian, SampledGaussian, SampledGaussian, SampledGaussian, Laplace, RandomizedResponse, Pure, BoundedRange}
 		kind := kinds[r.IntN(len(kinds))]
 		number := make(map[string]float64)
 		var fields []string
@@ -97,7 +97,7 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 			number[name] = v
 			fields = append(fields, fmt.Sprintf("%q: %v", name, v))
 		}
-		plan, err := DecodePlan([]byte(fmt.Sprintf(`{"relation": %q, "events": [{"kind": %q, "count": 1, %s}]}`, relation, kind, strings.Join(fields, ", "))))
+		plan, err := DecodeEventFile([]byte(fmt.Sprintf(`{"relation": %q, "events": [{"kind": %q, "count": 1, %s}]}`, relation, kind, strings.Join(fields, ", "))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func (f *planFields) wholeOr(name string, otherwise int) int {
 	return otherwise
 }
 
-func (f *planFields) demand(kind Kind, is, must Relation) {
+func (f *planFields) demand(kind EventKind, is, must Relation) {
 	if f.err == nil && is != must {
 		f.err = fmt.Errorf("account: %s: relation = %v: a %s needs %v", f.where, is, kind, must)
 	}

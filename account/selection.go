@@ -7,7 +7,7 @@ import "fmt"
 // indices change by amounts that differ by at most Epsilon. The exponential
 // mechanism with weights exp(-Epsilon score/(2 Sensitivity)) is
 // such a law (Durfee & Rogers 2019). It is Epsilon-DP.
-const Selection Kind = "selection"
+const Selection EventKind = "selection"
 
 // Limits of Epsilon: the tails that SelectionMu compares are then far from both
 // ends of the float64 range and well told apart.

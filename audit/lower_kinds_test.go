@@ -161,7 +161,7 @@ func held(t *testing.T, name string, s audit.Statistic, epsilon, share float64) 
 // the item adds to it.
 func TestLowerBoundsOfPrefixSums(t *testing.T) {
 	const epsilon, items, clip = 4, 4, .25
-	for _, m := range []query.Mechanism{query.Tree, query.Toeplitz} {
+	for _, m := range []query.Factorization{query.Tree, query.Toeplitz} {
 		c := flipped(lossOf(t, "logistic"), func(s *simulate.Session) (float64, error) {
 			// All but surely everybody joins the first item and nobody is left.
 			most := 1 - 0x1p-40
@@ -169,7 +169,7 @@ func TestLowerBoundsOfPrefixSums(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			p, err := s.OpenPrefix(query.Prefix{Mechanism: m, Items: items, Sensitivity: 2 * clip / first.Size(), Charge: s.Ledger().Budget().Charge()})
+			p, err := s.OpenPrefix(query.Prefix{Factorization: m, Items: items, Sensitivity: 2 * clip / first.Size(), Charge: s.Ledger().Budget().Charge()})
 			if err != nil {
 				return 0, err
 			}

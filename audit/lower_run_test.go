@@ -23,7 +23,7 @@ func (linear) Target() loss.Target { return loss.Real }
 // Constants declares a curvature that the loss does not have, so that methods
 // have a step size.
 func (linear) Constants() loss.Constants {
-	return loss.Constants{Lipschitz: 1, Curvature: loss.Interval{Lo: 0, Hi: 1}, Range: 1}
+	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1}, InitialGap: 1}
 }
 
 func (linear) Value(w []float64, x []float32, y float64) (v float64) {

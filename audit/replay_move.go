@@ -64,7 +64,7 @@ func span(a, b []int64) float64 {
 func kindOf(x simulate.Exchange) string {
 	prefix := ""
 	if x.Prefix != (query.Prefix{}) {
-		prefix = x.Prefix.Mechanism.String() + " sum: "
+		prefix = x.Prefix.Factorization.String() + " sum: "
 	}
 	if x.Event.Kind == account.SampledGaussian {
 		prefix = "sample: "

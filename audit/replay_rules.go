@@ -161,7 +161,7 @@ func boundSteps(x simulate.Exchange) float64 {
 // how many nodes hold the first item, for the square-root matrix that of its
 // first column, whose entries binom(2k,k)/4^k are rounded to multiples of 2^-q.
 func column(p query.Prefix) float64 {
-	if p.Mechanism == query.Tree {
+	if p.Factorization == query.Tree {
 		levels := 0
 		for block := 1; block <= p.Items; block *= 2 {
 			levels++

@@ -51,7 +51,7 @@ func TestMovementOfPrefixes(t *testing.T) {
 		for size := 1; size <= items; size *= 2 {
 			nodes++
 		}
-		if got := column(query.Prefix{Mechanism: query.Tree, Items: items}); math.Abs(got*got-float64(nodes)) > 1e-12 {
+		if got := column(query.Prefix{Factorization: query.Tree, Items: items}); math.Abs(got*got-float64(nodes)) > 1e-12 {
 			t.Errorf("tree of %d: squared column %v, want %d", items, got*got, nodes)
 		}
 		var squares float64
@@ -59,7 +59,7 @@ func TestMovementOfPrefixes(t *testing.T) {
 			squares += e * e
 			e *= (2*float64(k) + 1) / (2*float64(k) + 2)
 		}
-		if got := column(query.Prefix{Mechanism: query.Toeplitz, Items: items}); math.Abs(got*got-squares) > 1e-3 {
+		if got := column(query.Prefix{Factorization: query.Toeplitz, Items: items}); math.Abs(got*got-squares) > 1e-3 {
 			t.Errorf("toeplitz of %d: squared column %v, want %v", items, got*got, squares)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // boundsOf is what forms are told of a loss.
 func boundsOf(k loss.Constants) query.Bounds {
-	return query.Bounds{Lipschitz: k.Lipschitz, Range: k.Range, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
+	return query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
 }
 
 // vectors are the forms of items of prefix sums, whose answers have a coordinate
@@ -193,7 +193,7 @@ func (s *script) cohorts(ctx context.Context, o Oracle) (any, error) {
 // just the sensitivity of its first item.
 func (s *script) prefixes(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
-	for _, mechanism := range []query.Mechanism{query.Tree, query.Toeplitz} {
+	for _, mechanism := range []query.Factorization{query.Tree, query.Toeplitz} {
 		for _, f := range vectors() {
 			if err := k.prefix(ctx, o, mechanism, f); err != nil {
 				return k.heard, err
@@ -203,7 +203,7 @@ func (s *script) prefixes(ctx context.Context, o Oracle) (any, error) {
 	return k.heard, nil
 }
 
-func (k *walk) prefix(ctx context.Context, o Oracle, m query.Mechanism, f query.Form) error {
+func (k *walk) prefix(ctx context.Context, o Oracle, m query.Factorization, f query.Form) error {
 	s := k.script
 	first, err := s.draw(o)
 	if err != nil {
@@ -217,7 +217,7 @@ func (k *walk) prefix(ctx context.Context, o Oracle, m query.Mechanism, f query.
 	if s.relation == account.ReplaceOne {
 		sensitivity *= 2
 	}
-	sum, err := o.OpenPrefix(query.Prefix{Mechanism: m, Items: 5, Sensitivity: sensitivity, Charge: s.charge})
+	sum, err := o.OpenPrefix(query.Prefix{Factorization: m, Items: 5, Sensitivity: sensitivity, Charge: s.charge})
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func TestEveryKindIsEnrolled(t *testing.T) {
 		for _, x := range trace.exchanges {
 			asked[reflect.TypeOf(x.Asked).Name()+" "+s.relation().String()] = true
 			if x.Prefix != (query.Prefix{}) {
-				asked[x.Prefix.Mechanism.String()+" "+s.relation().String()] = true
+				asked[x.Prefix.Factorization.String()+" "+s.relation().String()] = true
 			}
 			for _, term := range s.terms(x) {
 				asked[term.Kind().String()+" "+s.relation().String()] = true
@@ -154,7 +154,7 @@ func TestEveryKindIsEnrolled(t *testing.T) {
 			}
 		}
 		for i := range mechanisms {
-			if name := query.Mechanism(i + 1).String(); !asked[name+" "+r.String()] {
+			if name := query.Factorization(i + 1).String(); !asked[name+" "+r.String()] {
 				t.Errorf("mechanism %s (%s), %v: is used by no subject", mechanisms[i], name, r)
 			}
 		}

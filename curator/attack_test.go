@@ -76,7 +76,7 @@ func catch(t testing.TB) *prey {
 	p.view = p.Ledger()
 	p.cohort = must[query.Cohort](t)(p.Draw(20))
 	charge := c.Budget.Charge()
-	p.prefix = must[query.PrefixSum](t)(p.OpenPrefix(query.Prefix{Mechanism: query.Tree, Items: 3, Sensitivity: .1, Charge: charge / 2}))
+	p.prefix = must[query.PrefixSum](t)(p.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 3, Sensitivity: .1, Charge: charge / 2}))
 	must[query.Release](t)(p.prefix.Add(context.Background(), query.GradientAt(p.cohort, p.w, 1)))
 	p.question = must[query.Question](t)(query.New(charge*.499, query.GradientAt(p.All(), p.w, 1)))
 	p.release = must[query.Release](t)(p.Ask(context.Background(), p.question))
@@ -96,7 +96,7 @@ func spent(t *testing.T, name string, s *curator.Session, cohort query.Cohort) {
 	if _, err := s.Select(context.Background(), sel); !errors.As(err, &over) {
 		t.Errorf("%s: Select: %v", name, err)
 	}
-	p := must[query.PrefixSum](t)(s.OpenPrefix(query.Prefix{Mechanism: query.Tree, Items: 2, Sensitivity: .2, Charge: .01}))
+	p := must[query.PrefixSum](t)(s.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 2, Sensitivity: .2, Charge: .01}))
 	if _, err := p.Add(context.Background(), query.GradientAt(cohort, w, 1)); !errors.As(err, &over) {
 		t.Errorf("%s: Add: %v", name, err)
 	}
@@ -133,7 +133,7 @@ var attacks = map[string]func(t *testing.T, p *prey) *curator.Session{
 		return &s
 	},
 	"curator.PrefixSum": func(t *testing.T, p *prey) *curator.Session {
-		fresh := must[query.PrefixSum](t)(p.OpenPrefix(query.Prefix{Mechanism: query.Tree, Items: 9, Sensitivity: 9, Charge: 1e-9}))
+		fresh := must[query.PrefixSum](t)(p.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 9, Sensitivity: 9, Charge: 1e-9}))
 		mine := p.prefix.(*curator.PrefixSum)
 		kept := *mine
 		*mine = *fresh.(*curator.PrefixSum)

@@ -16,7 +16,7 @@ import (
 func TestPrefixSumOfARealTable(t *testing.T) {
 	s := open(t, write(t, "people.csv", people))
 	charge := s.Ledger().Budget().Charge() / 2
-	p, err := s.OpenPrefix(query.Prefix{Mechanism: query.Toeplitz, Items: 2, Sensitivity: 2, Charge: charge})
+	p, err := s.OpenPrefix(query.Prefix{Factorization: query.Toeplitz, Items: 2, Sensitivity: 2, Charge: charge})
 	if err != nil {
 		t.Fatal(err)
 	}

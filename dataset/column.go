@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says how a column is read. The zero Kind is invalid.
-type Kind uint8
+// ColumnKind says how a column is read. The zero ColumnKind is invalid.
+type ColumnKind uint8
 
 const (
-	Number   Kind = iota + 1 // a number within public bounds
-	Category                 // one of a public list of values; for a target, of two classes
-	Ignore                   // not a feature
-	Public                   // known of every row to everybody; not a feature
+	Number   ColumnKind = iota + 1 // a number within public bounds
+	Category                       // one of a public list of values; for a target, of two classes
+	Ignore                         // not a feature
+	Public                         // known of every row to everybody; not a feature
 )
 
-func (k Kind) String() string {
+func (k ColumnKind) String() string {
 	switch k {
 	case Number:
 		return "number"
@@ -55,7 +55,7 @@ func (t Transform) String() string {
 // Column describes one column of a table that is not the target.
 type Column struct {
 	Name       string
-	Kind       Kind
+	Kind       ColumnKind
 	Low, High  float64   // Number: public bounds, in the column's units
 	Transform  Transform // Number
 	Categories []string  // Category: the public list, without "other"

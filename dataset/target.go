@@ -9,9 +9,9 @@ import (
 // Target describes the column to be predicted.
 type Target struct {
 	Column    string
-	Kind      Kind      // Number (regression) or Category (two classes)
-	Classes   [2]string // Category: the cells that mean -1 and +1
-	Low, High float64   // Number: public bounds, in the target's units
+	Kind      ColumnKind // Number (regression) or Category (two classes)
+	Classes   [2]string  // Category: the cells that mean -1 and +1
+	Low, High float64    // Number: public bounds, in the target's units
 }
 
 func (t Target) validate(missing []string) error {

@@ -212,7 +212,7 @@ func TestProblems(t *testing.T) {
 			t.Error(err)
 		}
 		if c.f.Name != name || p.Dim() != 4 || p.RankOne != c.rankOne || p.Constants.Lipschitz != c.l0 ||
-			math.Abs(p.DataSmoothness()-c.l1) > 1e-15 || p.Constants.Range != c.f0 || math.Abs(p.Smoothness()-c.l1-c.regularizer) > 1e-15 {
+			math.Abs(p.DataSmoothness()-c.l1) > 1e-15 || p.Constants.InitialGap != c.f0 || math.Abs(p.Smoothness()-c.l1-c.regularizer) > 1e-15 {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

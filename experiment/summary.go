@@ -71,7 +71,7 @@ type Quartiles struct {
 type Slope struct {
 	Group
 	Sizes int `json:"sizes"`
-	stationarity.Interval
+	stationarity.Estimate
 }
 
 // Comparison is the ratio of median gradient norms, a cell's over the
@@ -81,7 +81,7 @@ type Comparison struct {
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
 	Baseline  string  `json:"baseline"`
-	stationarity.Interval
+	stationarity.Estimate
 }
 
 // Summarize tells what records show of a specification. Records that it does

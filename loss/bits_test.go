@@ -40,7 +40,7 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 			}
 		}
 		c := l.Constants()
-		add(c.Lipschitz, c.Curvature.Lo, c.Curvature.Hi, c.HessianLipschitz, c.Range)
+		add(c.Lipschitz, c.Curvature.Lo, c.Curvature.Hi, c.HessianLipschitz, c.InitialGap)
 
 		const n = 4096
 		rng := rand.New(rand.NewPCG(9, 10))

@@ -13,7 +13,7 @@ type gemanMcClure struct{ c float64 }
 //	d3/dz3 = 12 t(u-1)/(1+u)^4 / c, extremal where 5u^2 - 10u + 1 = 0, greatest
 //	at u = 1 - 2/sqrt 5
 //
-// Values grow with |z-y| from 0, so Range is the value at |z-y| = 1.
+// Values grow with |z-y| from 0, so InitialGap is the value at |z-y| = 1.
 func GemanMcClure(c float64) (RankOne, error) {
 	if err := checkScale("geman-mcclure", "c", c); err != nil {
 		return nil, err
@@ -28,9 +28,9 @@ func (l gemanMcClure) Constants() Constants {
 	const u = 1 - 2/sqrt5
 	return Constants{
 		Lipschitz:        3 * sqrt3 / 16 * l.c,
-		Curvature:        Interval{-1.0 / 4, 1},
+		Curvature:        CurvatureInterval{-1.0 / 4, 1},
 		HessianLipschitz: 12 * math.Sqrt(u) * (1 - u) / ((1 + u) * (1 + u) * (1 + u) * (1 + u)) / l.c,
-		Range:            l.value(1 / l.c),
+		InitialGap:       l.value(1 / l.c),
 	}
 }
 

@@ -12,7 +12,7 @@ type huber struct{ delta float64 }
 //	d2/dr2 = 1 inside, 0 outside: in [0, 1], with jumps, so there is no bound
 //	on the third derivative
 //
-// Values grow with |r| from 0, and |r| <= 1 at z = 0, so Range is the value at
+// Values grow with |r| from 0, and |r| <= 1 at z = 0, so InitialGap is the value at
 // r = 1.
 func Huber(delta float64) (RankOne, error) {
 	if err := checkScale("huber", "delta", delta); err != nil {
@@ -27,9 +27,9 @@ func (huber) Target() Target { return Real }
 func (h huber) Constants() Constants {
 	return Constants{
 		Lipschitz:        h.delta,
-		Curvature:        Interval{0, 1},
+		Curvature:        CurvatureInterval{0, 1},
 		HessianLipschitz: math.Inf(1),
-		Range:            h.value(1),
+		InitialGap:       h.value(1),
 	}
 }
 

@@ -15,14 +15,14 @@ type huberBias struct{}
 //	Hessian I inside; outside I/(2||w||) but 0 along w: curvature in [0, 1], with
 //	a jump at ||w|| = 1/2, so there is no bound on the third derivative
 //
-// f(0) = 0 and the least value, -||x||^2/8, is at w = -x/2: Range is 1/8.
+// f(0) = 0 and the least value, -||x||^2/8, is at w = -x/2: InitialGap is 1/8.
 func HuberBias() General { return huberBias{} }
 
 func (huberBias) Name() string   { return "huber-bias" }
 func (huberBias) Target() Target { return Real }
 
 func (huberBias) Constants() Constants {
-	return Constants{Lipschitz: 1, Curvature: Interval{0, 1}, HessianLipschitz: math.Inf(1), Range: .125}
+	return Constants{Lipschitz: 1, Curvature: CurvatureInterval{0, 1}, HessianLipschitz: math.Inf(1), InitialGap: .125}
 }
 
 func (huberBias) Value(w []float64, x []float32, y float64) float64 {

@@ -14,14 +14,14 @@ type huberMean struct{}
 //	Hessian I inside; outside I/r but 0 along w - x: curvature in [0, 1], with a
 //	jump at r = 1, so there is no bound on the third derivative
 //
-// Values are at least 0, and f(0) = ||x||^2/2, so Range is 1/2.
+// Values are at least 0, and f(0) = ||x||^2/2, so InitialGap is 1/2.
 func HuberMean() General { return huberMean{} }
 
 func (huberMean) Name() string   { return "huber-mean" }
 func (huberMean) Target() Target { return Real }
 
 func (huberMean) Constants() Constants {
-	return Constants{Lipschitz: 1, Curvature: Interval{0, 1}, HessianLipschitz: math.Inf(1), Range: .5}
+	return Constants{Lipschitz: 1, Curvature: CurvatureInterval{0, 1}, HessianLipschitz: math.Inf(1), InitialGap: .5}
 }
 
 func (huberMean) Value(w []float64, x []float32, y float64) float64 {

@@ -13,7 +13,7 @@ type logistic struct{}
 //	|d3/dm3| = s(1-s)|1-2s|, greatest where s(1-s) = 1/6, |1-2s| = 1/sqrt 3:
 //	1/(6 sqrt 3)
 //
-// Values lie above 0 and are ln 2 at z = 0, so Range is ln 2.
+// Values lie above 0 and are ln 2 at z = 0, so InitialGap is ln 2.
 func Logistic() RankOne { return logistic{} }
 
 func (logistic) Name() string   { return "logistic" }
@@ -22,9 +22,9 @@ func (logistic) Target() Target { return Binary }
 func (logistic) Constants() Constants {
 	return Constants{
 		Lipschitz:        1,
-		Curvature:        Interval{0, 1.0 / 4},
+		Curvature:        CurvatureInterval{0, 1.0 / 4},
 		HessianLipschitz: 1 / (6 * sqrt3),
-		Range:            math.Ln2,
+		InitialGap:       math.Ln2,
 	}
 }
 

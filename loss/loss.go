@@ -2,9 +2,9 @@ package loss
 
 import "fmt"
 
-// Interval is a closed interval of curvatures, Lo <= Hi. The zero value holds
+// CurvatureInterval is a closed interval of curvatures, Lo <= Hi. The zero value holds
 // only 0: a linear loss.
-type Interval struct{ Lo, Hi float64 }
+type CurvatureInterval struct{ Lo, Hi float64 }
 
 // Constants are a loss's bounds for rows of norm at most 1. They are public:
 // nothing in them is read from records.
@@ -13,22 +13,22 @@ type Constants struct {
 	Lipschitz float64
 	// Curvature holds d2 phi/dz2, and every eigenvalue of the Hessian of a
 	// General loss.
-	Curvature Interval
+	Curvature CurvatureInterval
 	// HessianLipschitz bounds the third derivative (the Lipschitz constant of
 	// the second, where that has corners); +Inf if there is no bound, or none
 	// is known.
 	HessianLipschitz float64
-	// Range is F0, a bound on F(0) - inf F over all tables: the supremum over
+	// InitialGap is F0, a bound on F(0) - inf F over all tables: the supremum over
 	// records of f(0) - inf f suffices, because the mean of infima is at most
 	// the infimum of the mean.
-	Range float64
+	InitialGap float64
 
 	// Clipped says that Lipschitz is a choice, not a property of the values:
 	// Slopes and Gradient are the derivative of the values scaled down to
 	// length Lipschitz, and that is what an optimizer follows. Curvature and
 	// HessianLipschitz then bound the derivative before it is scaled down.
 	Clipped bool
-	// ZeroMean says that Range holds only over tables whose rows sum to zero.
+	// ZeroMean says that InitialGap holds only over tables whose rows sum to zero.
 	ZeroMean bool
 	// Loose says why the constants are not attained. Empty: each finite one is,
 	// within 1%.

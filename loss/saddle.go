@@ -10,7 +10,7 @@ type saddle struct{}
 //
 // It is Geman and McClure's loss at c = 1 and y = 0 with the opposite sign, and
 // so are its derivatives: of size at most 3 sqrt(3)/16, in [-1, 1/4], and as
-// there for the third. Values lie between 0 (at z = 0) and -1/2: Range is 1/2.
+// there for the third. Values lie between 0 (at z = 0) and -1/2: InitialGap is 1/2.
 func Saddle() RankOne { return saddle{} }
 
 func (saddle) Name() string   { return "saddle" }
@@ -20,9 +20,9 @@ func (saddle) Constants() Constants {
 	c := gemanMcClure{1}.Constants()
 	return Constants{
 		Lipschitz:        c.Lipschitz,
-		Curvature:        Interval{-c.Curvature.Hi, -c.Curvature.Lo},
+		Curvature:        CurvatureInterval{-c.Curvature.Hi, -c.Curvature.Lo},
 		HessianLipschitz: c.HessianLipschitz,
-		Range:            .5,
+		InitialGap:       .5,
 	}
 }
 

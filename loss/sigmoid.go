@@ -12,7 +12,7 @@ type sigmoid struct{}
 //	d3/dm3 = -p(1-6p), of size at most 1/8 (p = 1/4; the other extremum, p =
 //	1/12, gives 1/24)
 //
-// Values lie above 0 and are 1/2 at z = 0, so Range is 1/2.
+// Values lie above 0 and are 1/2 at z = 0, so InitialGap is 1/2.
 func Sigmoid() RankOne { return sigmoid{} }
 
 func (sigmoid) Name() string   { return "sigmoid" }
@@ -21,9 +21,9 @@ func (sigmoid) Target() Target { return Binary }
 func (sigmoid) Constants() Constants {
 	return Constants{
 		Lipschitz:        1.0 / 4,
-		Curvature:        Interval{-1 / (6 * sqrt3), 1 / (6 * sqrt3)},
+		Curvature:        CurvatureInterval{-1 / (6 * sqrt3), 1 / (6 * sqrt3)},
 		HessianLipschitz: 1.0 / 8,
-		Range:            1.0 / 2,
+		InitialGap:       1.0 / 2,
 	}
 }
 

@@ -25,7 +25,7 @@ type slowTail struct{}
 // The quadratic part has no Lipschitz constant: gradients are scaled down to
 // length 1. That is above the 1/(2c) + 0.4 = 0.978 of points with w_1 >= 0 and
 // nothing in the other coordinates, where good iterates stay. F(0) = 1 and
-// inf F = 0, so Range is 1 over tables of mean zero.
+// inf F = 0, so InitialGap is 1 over tables of mean zero.
 func SlowTail() General { return slowTail{} }
 
 const (
@@ -40,9 +40,9 @@ func (slowTail) Target() Target { return Real }
 func (slowTail) Constants() Constants {
 	return Constants{
 		Lipschitz:        slowTailL0,
-		Curvature:        Interval{0, 1},
+		Curvature:        CurvatureInterval{0, 1},
 		HessianLipschitz: 5 / sqrt3,
-		Range:            1,
+		InitialGap:       1,
 		Clipped:          true,
 		ZeroMean:         true,
 	}

@@ -14,7 +14,7 @@ type smoothedHinge struct{ width float64 }
 //
 // h lies between 1e-6 and 1e6. d/dm = -(a/h clamped to [0, 1]), of size at most
 // 1; d2/dm2 is 1/h on the arc and 0 elsewhere, with jumps, so there is no bound on
-// the third derivative. Values reach 0, and a = 1 at z = 0, so Range is the
+// the third derivative. Values reach 0, and a = 1 at z = 0, so InitialGap is the
 // value at a = 1.
 func SmoothedHinge(width float64) (RankOne, error) {
 	if err := checkScale("smoothed-hinge", "width", width); err != nil {
@@ -29,9 +29,9 @@ func (smoothedHinge) Target() Target { return Binary }
 func (l smoothedHinge) Constants() Constants {
 	return Constants{
 		Lipschitz:        1,
-		Curvature:        Interval{0, 1 / l.width},
+		Curvature:        CurvatureInterval{0, 1 / l.width},
 		HessianLipschitz: math.Inf(1),
-		Range:            l.value(1),
+		InitialGap:       l.value(1),
 	}
 }
 

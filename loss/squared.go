@@ -13,7 +13,7 @@ type squared struct{ clip float64 }
 // function.
 //
 // Curvature is 1 before the clip and 0 beyond. Values are at least 0 and at most
-// 1/2 at z = 0, where |r| = |y| <= 1, so Range is 1/2; it bounds the range of
+// 1/2 at z = 0, where |r| = |y| <= 1, so InitialGap is 1/2; it bounds the range of
 // Huber(clip), too, which is never above r^2/2.
 func Squared(clip float64) (RankOne, error) {
 	if err := checkScale("squared", "clip", clip); err != nil {
@@ -27,7 +27,7 @@ func (squared) Target() Target { return Real }
 
 func (s squared) Constants() Constants {
 	c := huber{s.clip}.Constants()
-	c.Range = 1.0 / 2
+	c.InitialGap = 1.0 / 2
 	c.Clipped = true
 	return c
 }

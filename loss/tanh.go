@@ -12,7 +12,7 @@ type tanh struct{}
 //	d3/dm3 = 2(1-t^2)(1-3t^2), of size at most 2 (t = 0; the other extremum,
 //	t^2 = 2/3, gives 2/3)
 //
-// Values lie above 0 and are 1 at z = 0, so Range is 1.
+// Values lie above 0 and are 1 at z = 0, so InitialGap is 1.
 func Tanh() RankOne { return tanh{} }
 
 func (tanh) Name() string   { return "tanh" }
@@ -21,9 +21,9 @@ func (tanh) Target() Target { return Binary }
 func (tanh) Constants() Constants {
 	return Constants{
 		Lipschitz:        1,
-		Curvature:        Interval{-4 / (3 * sqrt3), 4 / (3 * sqrt3)},
+		Curvature:        CurvatureInterval{-4 / (3 * sqrt3), 4 / (3 * sqrt3)},
 		HessianLipschitz: 2,
-		Range:            1,
+		InitialGap:       1,
 	}
 }
 

@@ -16,7 +16,7 @@ type tukey struct{ c float64 }
 //	d3/dz3 = (20u-12) t / c, of size 8/c at t = 1 (the extremum inside, u = 1/5,
 //	gives 8/(sqrt 5 c)); it jumps to 0 there, so 8/c is a Lipschitz constant
 //
-// Values grow with |z-y| from 0, so Range is the value at |z-y| = 1.
+// Values grow with |z-y| from 0, so InitialGap is the value at |z-y| = 1.
 func Tukey(c float64) (RankOne, error) {
 	if err := checkScale("tukey", "c", c); err != nil {
 		return nil, err
@@ -30,9 +30,9 @@ func (tukey) Target() Target { return Real }
 func (l tukey) Constants() Constants {
 	return Constants{
 		Lipschitz:        16 * l.c / (25 * sqrt5),
-		Curvature:        Interval{-4.0 / 5, 1},
+		Curvature:        CurvatureInterval{-4.0 / 5, 1},
 		HessianLipschitz: 8 / l.c,
-		Range:            l.value(1 / l.c),
+		InitialGap:       l.value(1 / l.c),
 	}
 }
 

@@ -14,7 +14,7 @@ type welsch struct{ c float64 }
 //	d3/dz3 = (4u-6) t e^-u / c, greatest at u = (3-sqrt 6)/2, where it is
 //	2 sqrt(6u) e^-u / c in size (the other extremum, u = (3+sqrt 6)/2, is smaller)
 //
-// Values grow with |z-y| from 0, so Range is the value at |z-y| = 1.
+// Values grow with |z-y| from 0, so InitialGap is the value at |z-y| = 1.
 func Welsch(c float64) (RankOne, error) {
 	if err := checkScale("welsch", "c", c); err != nil {
 		return nil, err
@@ -30,9 +30,9 @@ func (l welsch) Constants() Constants {
 	u := (3 - sqrt6) / 2
 	return Constants{
 		Lipschitz:        l.c / math.Sqrt(2*math.E),
-		Curvature:        Interval{-2 * exp(-1.5), 1},
+		Curvature:        CurvatureInterval{-2 * exp(-1.5), 1},
 		HessianLipschitz: 2 * math.Sqrt(6*u) * exp(-u) / l.c,
-		Range:            l.value(1 / l.c),
+		InitialGap:       l.value(1 / l.c),
 	}
 }
 

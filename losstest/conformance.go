@@ -92,7 +92,7 @@ func checkLoss(l loss.Loss) findings {
 		ok    bool
 	}{
 		{"Lipschitz", c.Lipschitz, c.Lipschitz > 0 && !math.IsInf(c.Lipschitz, 0)},
-		{"Range", c.Range, c.Range > 0 && !math.IsInf(c.Range, 0)},
+		{"Range", c.InitialGap, c.InitialGap > 0 && !math.IsInf(c.InitialGap, 0)},
 		{"Curvature.Lo", c.Curvature.Lo, !math.IsInf(c.Curvature.Lo, 0) && c.Curvature.Lo <= c.Curvature.Hi},
 		{"Curvature.Hi", c.Curvature.Hi, !math.IsInf(c.Curvature.Hi, 0) && c.Curvature.Lo <= c.Curvature.Hi},
 		{"HessianLipschitz", c.HessianLipschitz, c.HessianLipschitz >= 0},
@@ -164,7 +164,7 @@ func checkBound(fs *findings, rule, loose string, declared, found, rounding floa
 
 // checkInterval does the same for both ends of a curvature interval, in units of
 // its width or, for a point, its size.
-func checkInterval(fs *findings, loose string, declared loss.Interval, lo, hi, rounding float64, atLo, atHi string) {
+func checkInterval(fs *findings, loose string, declared loss.CurvatureInterval, lo, hi, rounding float64, atLo, atHi string) {
 	if !(hi <= declared.Hi+rounding) {
 		fs.add(ruleInterval, "declared Hi = %v, found %v at %s", declared.Hi, hi, atHi)
 	}

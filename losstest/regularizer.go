@@ -54,7 +54,7 @@ func checkRegularizer(r loss.Regularizer) findings {
 	// Gradients are rounded at |w| up to 50 or so, and divided by 2h.
 	rounding := 1e-8 * smooth
 	checkBound(&fs, "Smoothness", "", smooth, max(hi, -lo), rounding, atHi+"; "+atLo)
-	checkInterval(&fs, "", loss.Interval{Lo: convex, Hi: max(hi, convex)}, lo, hi, rounding, atLo, atHi)
+	checkInterval(&fs, "", loss.CurvatureInterval{Lo: convex, Hi: max(hi, convex)}, lo, hi, rounding, atLo, atHi)
 
 	w := normals(rng, 5)
 	dst := normals(rng, 5)

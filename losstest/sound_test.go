@@ -17,9 +17,9 @@ func (pseudoHuber) Target() loss.Target { return loss.Real }
 func (pseudoHuber) Constants() loss.Constants {
 	return loss.Constants{
 		Lipschitz:        1,
-		Curvature:        loss.Interval{Lo: 0, Hi: 1},
+		Curvature:        loss.CurvatureInterval{Lo: 0, Hi: 1},
 		HessianLipschitz: 1.5 / math.Pow(1.25, 2.5),
-		Range:            math.Sqrt2 - 1,
+		InitialGap:       math.Sqrt2 - 1,
 	}
 }
 
@@ -97,7 +97,7 @@ func TestSoundLossesOfOtherModulesPass(t *testing.T) {
 func TestLooseConstants(t *testing.T) {
 	slack := func(why string) loss.Loss {
 		return rankOneMutant{RankOne: pseudoHuber{}, constants: func(c *loss.Constants) {
-			c.Lipschitz, c.Curvature.Hi, c.HessianLipschitz, c.Range = 2, 2, 2, 2
+			c.Lipschitz, c.Curvature.Hi, c.HessianLipschitz, c.InitialGap = 2, 2, 2, 2
 			c.Loose = why
 		}}
 	}

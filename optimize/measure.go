@@ -34,7 +34,7 @@ func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Mea
 	if err := p.Validate(); err != nil {
 		return Measured{}, err
 	}
-	f0 := p.Constants.Range
+	f0 := p.Constants.InitialGap
 	shift := make([]float64, p.Dim())
 	p.AddRegularizer(shift, w)
 	charge := m.Charge / 2 * usable

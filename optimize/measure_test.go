@@ -30,14 +30,14 @@ func TestMeasure(t *testing.T) {
 		if l, ok := p.Loss.(loss.General); ok { // below zero, which the clip does not allow
 			mean = 0
 			for i, x := range p.Rows {
-				mean += min(max(l.Value(w, x, p.Targets[i]), 0), 2*p.Public.Constants.Range) / float64(len(p.Rows))
+				mean += min(max(l.Value(w, x, p.Targets[i]), 0), 2*p.Public.Constants.InitialGap) / float64(len(p.Rows))
 			}
 		}
 		if !close(m.Loss, mean, 1e-12) || !close(m.GradientNorm, length(p.Gradient(w)), 1e-12) {
 			t.Errorf("%s: %+v: want %v, %v", p.Name, m, mean, length(p.Gradient(w)))
 		}
 		n, root := o.All().Size(), math.Sqrt(charge/2)
-		f0, l0 := p.Public.Constants.Range, p.Public.Constants.Lipschitz
+		f0, l0 := p.Public.Constants.InitialGap, p.Public.Constants.Lipschitz
 		if !close(m.LossSigma, 2*f0/root/n, 1e-6) || !close(m.GradientSigma, 2*l0/root/n, 1e-6) || m.LossClip != 2*f0 {
 			t.Errorf("%s: %+v: want deviations %v, %v", p.Name, m, 2*f0/root/n, 2*l0/root/n)
 		}

@@ -93,8 +93,8 @@ func (p Problem) Validate() error {
 		return fmt.Errorf("optimize: curvature = [%v, %v]: must be a finite interval", c.Curvature.Lo, c.Curvature.Hi)
 	case c.Curvature.Lo == 0 && c.Curvature.Hi == 0:
 		return fmt.Errorf("optimize: curvature = [0, 0]: must hold more than 0, or no step size follows")
-	case !Positive(c.Range):
-		return fmt.Errorf("optimize: initial gap F0 = %v: must be finite and > 0", c.Range)
+	case !Positive(c.InitialGap):
+		return fmt.Errorf("optimize: initial gap F0 = %v: must be finite and > 0", c.InitialGap)
 	case !Positive(p.Records):
 		return fmt.Errorf("optimize: records = %v: must be finite and > 0", p.Records)
 	case !Positive(p.Mu):
@@ -154,7 +154,7 @@ func (p Problem) Smoothness() float64 {
 
 // InitialGradient returns G0 = sqrt(2 L1 F0), which bounds ||grad F(w_0)||.
 func (p Problem) InitialGradient() float64 {
-	return math.Sqrt(2 * p.Smoothness() * p.Constants.Range)
+	return math.Sqrt(2 * p.Smoothness() * p.Constants.InitialGap)
 }
 
 // StepSize returns h/L1 for the given h, kept stable for the regularizer, which

@@ -32,15 +32,15 @@ func TestSize(t *testing.T) {
 // direction; the regularizer counts for the step and never for the ball.
 func TestCurvature(t *testing.T) {
 	for _, c := range []struct {
-		in     loss.Interval
+		in     loss.CurvatureInterval
 		lambda float64
 		lo, hi float64
 		data   float64
 		whole  float64
 	}{
-		{loss.Interval{Lo: .1, Hi: .5}, 0, 0, .5, .5, .5},
-		{loss.Interval{Lo: -.7, Hi: .5}, .25, -.7, .5, .7, .95},
-		{loss.Interval{Lo: -2, Hi: -1}, 1, -2, 0, 2, 3},
+		{loss.CurvatureInterval{Lo: .1, Hi: .5}, 0, 0, .5, .5, .5},
+		{loss.CurvatureInterval{Lo: -.7, Hi: .5}, .25, -.7, .5, .7, .95},
+		{loss.CurvatureInterval{Lo: -2, Hi: -1}, 1, -2, 0, 2, 3},
 	} {
 		p := optimize.Problem{Shape: optimize.Vector(1), Constants: loss.Constants{Curvature: c.in}, Regularizer: l2(t, c.lambda)}
 		lo, hi := p.Curvature()
@@ -84,7 +84,7 @@ func TestSpectrum(t *testing.T) {
 	}
 	p := optimizetest.Problems()[1].Public // not of rank one: all that is known is L1
 	e, share, gradient := optimizetest.Spectrum(p)
-	if len(e) != 1 || e[0] != 1 || share[0] != 1 || !close(gradient[0], math.Sqrt(p.Constants.Range), 1e-12) {
+	if len(e) != 1 || e[0] != 1 || share[0] != 1 || !close(gradient[0], math.Sqrt(p.Constants.InitialGap), 1e-12) {
 		t.Errorf("general loss: %v, %v, %v", e, share, gradient)
 	}
 }

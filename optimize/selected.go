@@ -141,7 +141,7 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	}
 	what, clip := "gradient norms", p.Constants.Lipschitz
 	if c.By == ByValue {
-		what, clip = "mean losses", p.Constants.Range
+		what, clip = "mean losses", p.Constants.InitialGap
 	}
 	// The exponential mechanism prefers one of two by Gumbel noise of this scale.
 	scale := 2 * p.Neighbours() * clip / held / epsilon
@@ -236,7 +236,7 @@ func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, 
 	terms := make([]query.Term, len(points))
 	for i, w := range points {
 		if s.by == ByValue {
-			f0 := s.problem.Constants.Range
+			f0 := s.problem.Constants.InitialGap
 			terms[i] = query.ValueAt(held, w, f0, f0)
 			continue
 		}

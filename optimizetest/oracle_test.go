@@ -46,7 +46,7 @@ func TestAnswersByHand(t *testing.T) {
 	slope := func(y, m float64) float64 { return -y / (1 + math.Exp(y*m)) }
 	rank := optimizetest.Config{Rows: [][]float32{{1, 0}, {0, .5}, {.5, .5}}, Targets: []float64{1, -1, nan}, Repeat: 2, Loss: loss.Logistic(), Noiseless: true}
 	square := rank
-	square.Loss = optimizetest.Quadratic{Eigenvalues: []float64{1, 1}, Lipschitz: 1, Range: 1}
+	square.Loss = optimizetest.Quadratic{Eigenvalues: []float64{1, 1}, Lipschitz: 1, InitialGap: 1}
 	o, w := []float64{0, 0}, []float64{1, 0}
 	for name, c := range map[string]struct {
 		config optimizetest.Config
@@ -193,8 +193,8 @@ func TestProblems(t *testing.T) {
 		if f := p.Objective(p.Minimiser); math.Abs(f-p.Minimum) > 1e-12 {
 			t.Errorf("%s: objective %v at the minimiser, minimum %v", p.Name, f, p.Minimum)
 		}
-		if gap := p.Objective(make([]float64, p.Public.Dim())) - p.Minimum; !(gap > 0 && gap <= p.Public.Constants.Range) {
-			t.Errorf("%s: F(0) - min F = %v: want in (0, %v]", p.Name, gap, p.Public.Constants.Range)
+		if gap := p.Objective(make([]float64, p.Public.Dim())) - p.Minimum; !(gap > 0 && gap <= p.Public.Constants.InitialGap) {
+			t.Errorf("%s: F(0) - min F = %v: want in (0, %v]", p.Name, gap, p.Public.Constants.InitialGap)
 		}
 		if err := optimizetest.With(p.Public, optimizetest.Size{Records: 1, Mu: 1}).Validate(); err != nil {
 			t.Errorf("%s: %v", p.Name, err)

@@ -69,7 +69,7 @@ func (s *prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 }
 
 func (s *prefix) addNoise(out []float64, sigma float64) {
-	if s.p.Mechanism == query.Tree {
+	if s.p.Factorization == query.Tree {
 		// The nodes of the binary expansion of the number of items.
 		sigma *= math.Sqrt(float64(bits.Len(uint(s.p.Items))))
 		for rest := s.items; rest > 0; rest &= rest - 1 {

@@ -96,7 +96,7 @@ func quadratic(name string, eigenvalues []float64) Problem {
 		p.Minimum -= m * m / e / 2
 	}
 	p.Rows, p.Targets = [][]float32{high, low}, []float64{0, 0}
-	l := Quadratic{Eigenvalues: eigenvalues, Lipschitz: 2, Range: .5}
+	l := Quadratic{Eigenvalues: eigenvalues, Lipschitz: 2, InitialGap: .5}
 	p.Loss = l
 	p.Public = optimize.Problem{Shape: optimize.Vector(len(eigenvalues)), Constants: l.Constants()}
 	return p

@@ -13,8 +13,8 @@ import (
 type Quadratic struct {
 	Eigenvalues []float64
 	Lipschitz   float64
-	// Range is F0.
-	Range float64
+	// InitialGap is F0.
+	InitialGap float64
 }
 
 var _ loss.General = Quadratic{}
@@ -28,10 +28,10 @@ func (q Quadratic) Target() loss.Target { return loss.Real }
 // Constants are those of the quadratic; zero is in the curvature interval.
 func (q Quadratic) Constants() loss.Constants {
 	return loss.Constants{
-		Lipschitz: q.Lipschitz,
-		Curvature: loss.Interval{Lo: min(0, slices.Min(q.Eigenvalues)), Hi: max(0, slices.Max(q.Eigenvalues))},
-		Range:     q.Range,
-		Clipped:   true,
+		Lipschitz:  q.Lipschitz,
+		Curvature:  loss.CurvatureInterval{Lo: min(0, slices.Min(q.Eigenvalues)), Hi: max(0, slices.Max(q.Eigenvalues))},
+		InitialGap: q.InitialGap,
+		Clipped:    true,
 	}
 }
 

@@ -75,14 +75,14 @@ func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*O
 // around half the sum of the curvature interval's ends with half its length as
 // radius, both times the displacement, or c times the smoothness around zero;
 // the ball of radius 2 L0 around zero if that is smaller.
-func WantedBall(p optimize.Problem, c, distance float64) query.Ball {
+func WantedBall(p optimize.Problem, c, distance float64) query.ClipBall {
 	lo, hi := min(p.Constants.Curvature.Lo, 0), max(p.Constants.Curvature.Hi, 0)
-	b := query.Ball{Radius: (hi - lo) / 2 * distance, Centre: (lo + hi) / 2}
+	b := query.ClipBall{Radius: (hi - lo) / 2 * distance, Centre: (lo + hi) / 2}
 	if c > 0 {
-		b = query.Ball{Radius: c * max(-lo, hi) * distance}
+		b = query.ClipBall{Radius: c * max(-lo, hi) * distance}
 	}
 	if b.Radius >= 2*p.Constants.Lipschitz {
-		b = query.Ball{Radius: 2 * p.Constants.Lipschitz}
+		b = query.ClipBall{Radius: 2 * p.Constants.Lipschitz}
 	}
 	return b
 }
@@ -137,7 +137,7 @@ func Wide(d int, slowest float64) Problem {
 		l.Eigenvalues = append(l.Eigenvalues, max(slowest, .2+.8*float64(j)/float64(d)))
 		p.Public.Start = append(p.Public.Start, 1)
 	}
-	l.Lipschitz, l.Range = 4*float64(d), float64(d)
+	l.Lipschitz, l.InitialGap = 4*float64(d), float64(d)
 	p.Loss = l
 	p.Public.Shape, p.Public.Constants = optimize.Vector(d), l.Constants()
 	return p

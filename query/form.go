@@ -9,7 +9,7 @@ type Form struct {
 
 // Bounds are the constants of a loss that clips are chosen by: of its gradient's
 // norm, of its values' range, and of its curvature.
-type Bounds struct{ Lipschitz, Range, Lo, Hi float64 }
+type Bounds struct{ Lipschitz, InitialGap, Lo, Hi float64 }
 
 // ball is the curvature interval, with zero in it.
 func (b Bounds) ball() (lo, hi float64) { return min(0, b.Lo), max(0, b.Hi) }
@@ -41,8 +41,8 @@ func around(c Cohort, w, prev []float64, b Bounds, fraction float64) Term {
 }
 
 var valueForms = []Form{
-	one("value", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.Range, b.Range) }),
-	one("value, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.Range/2, b.Range/20) }),
+	one("value", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.InitialGap, b.InitialGap) }),
+	one("value, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.InitialGap/2, b.InitialGap/20) }),
 }
 
 var normForms = []Form{

@@ -7,15 +7,15 @@ import (
 	"math/bits"
 )
 
-// Mechanism is how the noises of a prefix sum's answers depend on each other.
-type Mechanism uint8
+// Factorization is how the noises of a prefix sum's answers depend on each other.
+type Factorization uint8
 
 const (
 	// Tree adds an item to every node above it in a binary tree and noise to
 	// every node; a prefix is the sum of the nodes in the binary expansion of
 	// its length (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song
 	// 2011). It keeps as many vectors as Items has bits.
-	Tree Mechanism = iota + 1
+	Tree Factorization = iota + 1
 	// Toeplitz multiplies the items by the square root of the matrix that sums
 	// them (Fichtenberger, Henzinger and Upadhyay 2023). Its answers have a
 	// quarter of the tree's variance and less, but it keeps two vectors an item
@@ -23,7 +23,7 @@ const (
 	Toeplitz
 )
 
-func (m Mechanism) String() string {
+func (m Factorization) String() string {
 	switch m {
 	case Tree:
 		return "tree"
@@ -38,8 +38,8 @@ func (m Mechanism) String() string {
 // declared size, of clipped per-record vectors. Everything here is fixed before
 // the first item. The zero Prefix is invalid.
 type Prefix struct {
-	// Mechanism correlates the noise.
-	Mechanism Mechanism
+	// Factorization correlates the noise.
+	Factorization Factorization
 	// Items is the largest number of items.
 	Items int
 	// Sensitivity bounds how far one record moves its item, in the unit of a
@@ -58,15 +58,15 @@ const maxTreeItems, maxToeplitzItems = math.MaxInt32, 1 << 20
 // Validate reports the first rule that p breaks.
 func (p Prefix) Validate() error {
 	items := maxTreeItems
-	switch p.Mechanism {
+	switch p.Factorization {
 	case Tree:
 	case Toeplitz:
 		items = maxToeplitzItems
 	default:
-		return fmt.Errorf("query: prefix sum: mechanism = %d: must be Tree or Toeplitz", uint8(p.Mechanism))
+		return fmt.Errorf("query: prefix sum: mechanism = %d: must be Tree or Toeplitz", uint8(p.Factorization))
 	}
 	if p.Items < 1 || p.Items > items {
-		return fmt.Errorf("query: prefix sum: items = %d: must be between 1 and %d for %v", p.Items, items, p.Mechanism)
+		return fmt.Errorf("query: prefix sum: items = %d: must be between 1 and %d for %v", p.Items, items, p.Factorization)
 	}
 	if !(p.Sensitivity >= least && p.Sensitivity <= most) {
 		return fmt.Errorf("query: prefix sum: sensitivity = %v: must be between 2^-200 and 2^200", p.Sensitivity)
@@ -83,7 +83,7 @@ func (p Prefix) Validate() error {
 // valid p.
 func (p Prefix) Sigma(t int) float64 {
 	noise := p.Sensitivity / math.Sqrt(p.Charge)
-	if p.Mechanism == Tree {
+	if p.Factorization == Tree {
 		return noise * math.Sqrt(float64(bits.Len(uint(p.Items))*bits.OnesCount(uint(t))))
 	}
 	var column, prefix float64

@@ -120,17 +120,17 @@ func TestSelectionRules(t *testing.T) {
 // TestPrefixRules: what a prefix sum declares before its first item is finite,
 // positive and within its mechanism's integers.
 func TestPrefixRules(t *testing.T) {
-	good := Prefix{Mechanism: Tree, Items: 4, Sensitivity: 1, Charge: 1}
+	good := Prefix{Factorization: Tree, Items: 4, Sensitivity: 1, Charge: 1}
 	for name, c := range map[string]struct {
 		change func(*Prefix)
 		want   string
 	}{
-		"no mechanism":        {func(p *Prefix) { p.Mechanism = 0 }, "mechanism"},
-		"unknown mechanism":   {func(p *Prefix) { p.Mechanism = 3 }, "mechanism"},
+		"no mechanism":        {func(p *Prefix) { p.Factorization = 0 }, "mechanism"},
+		"unknown mechanism":   {func(p *Prefix) { p.Factorization = 3 }, "mechanism"},
 		"no items":            {func(p *Prefix) { p.Items = 0 }, "items"},
 		"negative items":      {func(p *Prefix) { p.Items = -1 }, "items"},
 		"too many items":      {func(p *Prefix) { p.Items = maxTreeItems + 1 }, "items"},
-		"too many for a root": {func(p *Prefix) { p.Mechanism, p.Items = Toeplitz, maxToeplitzItems+1 }, "items"},
+		"too many for a root": {func(p *Prefix) { p.Factorization, p.Items = Toeplitz, maxToeplitzItems+1 }, "items"},
 		"no sensitivity":      {func(p *Prefix) { p.Sensitivity = 0 }, "sensitivity"},
 		"sensitivity of NaN":  {func(p *Prefix) { p.Sensitivity = math.NaN() }, "sensitivity"},
 		"negative":            {func(p *Prefix) { p.Sensitivity = -1 }, "sensitivity"},

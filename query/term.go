@@ -10,11 +10,11 @@ import (
 // of the float64 range, where relative errors have no bound.
 const least, most = 0x1p-200, 0x1p200
 
-// Ball is where a record's contribution is clipped to: the ball of the given
+// ClipBall is where a record's contribution is clipped to: the ball of the given
 // radius around Centre times the displacement W - Prev (around zero when
 // Centre is 0, as it must be for all but differences and values). A vector's
 // ball holds zero, which is what a faulty record contributes.
-type Ball struct {
+type ClipBall struct {
 	Radius float64
 	Centre float64
 }
@@ -28,7 +28,7 @@ type Term struct {
 	w, prev []float64
 	step    []float64
 	shift   []float64
-	ball    Ball
+	ball    ClipBall
 	lo, hi  float64
 	centred bool
 	err     error
@@ -36,13 +36,13 @@ type Term struct {
 
 // GradientAt is the per-record gradient at w, clipped to norm clip.
 func GradientAt(c Cohort, w []float64, clip float64) Term {
-	return Term{kind: Gradient, cohort: c, weight: 1, w: clone(w), ball: Ball{Radius: clip}}
+	return Term{kind: Gradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}}
 }
 
 // ValueAt is the per-record loss at w, clipped to [centre-clip, centre+clip].
 // centre is public, for instance the loss at w = 0.
 func ValueAt(c Cohort, w []float64, centre, clip float64) Term {
-	return Term{kind: Value, cohort: c, weight: 1, w: clone(w), ball: Ball{Radius: clip, Centre: centre}}
+	return Term{kind: Value, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip, Centre: centre}}
 }
 
 // NormAt asks for the norm of the mean of per-record gradients at w, each
@@ -50,7 +50,7 @@ func ValueAt(c Cohort, w []float64, centre, clip float64) Term {
 // gradient (nil for none). The answer is one number: it has the sensitivity of
 // the mean gradient, but the noise of a single coordinate.
 func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
-	t := Term{kind: Norm, cohort: c, weight: 1, w: clone(w), ball: Ball{Radius: clip}, shift: clone(shift)}
+	t := Term{kind: Norm, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, shift: clone(shift)}
 	if shift != nil && len(shift) != len(w) {
 		t.err = fmt.Errorf("query: norm: shift has %d coordinates: must have as many as w, %d", len(shift), len(w))
 	}
@@ -60,7 +60,7 @@ func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
 // DifferenceWithin is the per-record difference of gradients between w and
 // prev, clipped to norm radius.
 func DifferenceWithin(c Cohort, w, prev []float64, radius float64) Term {
-	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: Ball{Radius: radius}}
+	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: ClipBall{Radius: radius}}
 	t.displace()
 	return t
 }
@@ -76,7 +76,7 @@ func DifferenceByCurvature(c Cohort, w, prev []float64, lo, hi float64) Term {
 	if t.err == nil && (!(lo <= 0 && 0 <= hi && lo < hi) || math.IsInf(hi-lo, 0)) {
 		t.err = fmt.Errorf("query: curvature interval = [%v, %v]: must be finite with lo <= 0 <= hi, lo < hi", lo, hi)
 	}
-	t.ball = Ball{Radius: (hi - lo) / 2 * t.Distance(), Centre: (lo + hi) / 2}
+	t.ball = ClipBall{Radius: (hi - lo) / 2 * t.Distance(), Centre: (lo + hi) / 2}
 	return t
 }
 
@@ -113,7 +113,7 @@ func (t Term) Cohort() Cohort { return t.cohort }
 func (t Term) Weight() float64 { return t.weight }
 
 // Ball returns the clip ball.
-func (t Term) Ball() Ball { return t.ball }
+func (t Term) Ball() ClipBall { return t.ball }
 
 // Curvature returns the declared interval of a term made by
 // DifferenceByCurvature; ok is false for any other.

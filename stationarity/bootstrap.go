@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/order"
 )
 
-// Interval is an estimate with a 95% bootstrap interval around it.
-type Interval struct {
+// Estimate is an estimate with a 95% bootstrap interval around it.
+type Estimate struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
@@ -23,10 +23,10 @@ const resamples = 2000
 // interval (Efron 1979): every group is resampled by itself, with replacement.
 // It is deterministic. With few numbers a group the interval is rough and, of
 // medians, rather short.
-func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (Interval, error) {
+func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (Estimate, error) {
 	for i, g := range groups {
 		if len(g) == 0 {
-			return Interval{}, fmt.Errorf("stationarity: bootstrap: group %d is empty", i)
+			return Estimate{}, fmt.Errorf("stationarity: bootstrap: group %d is empty", i)
 		}
 	}
 	r := rand.New(rand.NewPCG(0xb007, uint64(len(groups))))
@@ -45,14 +45,14 @@ func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (
 	}
 	slices.Sort(values)
 	tail := resamples / 40
-	return Interval{statistic(groups), values[tail-1], values[resamples-tail]}, nil
+	return Estimate{statistic(groups), values[tail-1], values[resamples-tail]}, nil
 }
 
 // Slope fits a line by least squares to the medians of y[i] at x[i] and returns
 // its slope. Logarithms of errors at logarithms of sizes give an exponent.
-func Slope(x []float64, y [][]float64) (Interval, error) {
+func Slope(x []float64, y [][]float64) (Estimate, error) {
 	if len(x) != len(y) {
-		return Interval{}, fmt.Errorf("stationarity: slope: %d abscissas, %d groups: must be equal", len(x), len(y))
+		return Estimate{}, fmt.Errorf("stationarity: slope: %d abscissas, %d groups: must be equal", len(x), len(y))
 	}
 	var mean, spread float64
 	for _, v := range x {
@@ -62,7 +62,7 @@ func Slope(x []float64, y [][]float64) (Interval, error) {
 		spread += (v - mean) * (v - mean)
 	}
 	if !(spread > 0) || math.IsInf(spread, 0) {
-		return Interval{}, fmt.Errorf("stationarity: slope: abscissas %v: must be finite and not all the same", x)
+		return Estimate{}, fmt.Errorf("stationarity: slope: abscissas %v: must be finite and not all the same", x)
 	}
 	return Bootstrap(y, func(groups [][]float64) float64 {
 		var slope float64

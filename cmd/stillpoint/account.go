@@ -182,7 +182,7 @@ func (a *accountCommand) releases(ctx context.Context) (*accountReport, []accoun
 		if err != nil {
 			return nil, nil, err
 		}
-		plan, err := account.DecodePlan(text)
+		plan, err := account.DecodeEventFile(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", a.Events, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -187,6 +188,14 @@ func TestKilled(t *testing.T) {
 // background jobs have it, stays ignored; one that is not is heeded.
 func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	const background = "INT QUIT"
+	// The tests themselves may run in the background, and hand that on.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			heard := make(chan os.Signal, 1)
+			signal.Notify(heard, s)
+			defer signal.Ignore(s)
+		}
+	}
 	for _, test := range []struct {
 		ignored string
 		sent    syscall.Signal

@@ -36,8 +36,8 @@ func TestWritingIntoSlicesChangesNothing(t *testing.T) {
 			spoilExchange(s.Exchanges())
 		}
 		ctx := context.Background()
-		for _, m := range []query.Mechanism{query.Tree, query.Toeplitz} {
-			p, err := s.OpenPrefix(query.Prefix{Mechanism: m, Items: 4, Sensitivity: 1, Charge: 1e-4})
+		for _, m := range []query.Factorization{query.Tree, query.Toeplitz} {
+			p, err := s.OpenPrefix(query.Prefix{Factorization: m, Items: 4, Sensitivity: 1, Charge: 1e-4})
 			if err != nil {
 				t.Fatal(err)
 			}

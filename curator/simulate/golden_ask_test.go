@@ -81,8 +81,8 @@ func (a *asker) everything() {
 	for _, f := range forms {
 		a.ask(f(a.draw()))
 	}
-	for _, m := range []query.Mechanism{query.Tree, query.Toeplitz} {
-		sum, err := a.s.OpenPrefix(query.Prefix{Mechanism: m, Items: vectors, Sensitivity: 2, Charge: charge})
+	for _, m := range []query.Factorization{query.Tree, query.Toeplitz} {
+		sum, err := a.s.OpenPrefix(query.Prefix{Factorization: m, Items: vectors, Sensitivity: 2, Charge: charge})
 		if err != nil {
 			a.t.Fatal(err)
 		}

@@ -94,7 +94,9 @@ func kinds(d int, c loss.Constants) map[string]func(on query.Cohort) []query.Ter
 		"mix of three": func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceByCurvature(on, w, prev, lo, hi), query.GradientAt(on, prev, l0/2).Weighted(2), query.DifferenceWithin(on, prev, w, l0)}
 		},
-		"value":          func(on query.Cohort) []query.Term { return []query.Term{query.ValueAt(on, w, c.Range, c.Range)} },
+		"value": func(on query.Cohort) []query.Term {
+			return []query.Term{query.ValueAt(on, w, c.InitialGap, c.InitialGap)}
+		},
 		"value, clipped": func(on query.Cohort) []query.Term { return []query.Term{query.ValueAt(on, w, 100, 99.9)} },
 		"two values": func(on query.Cohort) []query.Term {
 			return []query.Term{query.ValueAt(on, w, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)}

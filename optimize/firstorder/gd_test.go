@@ -39,7 +39,7 @@ func TestGDAsksAsItsPageSays(t *testing.T) {
 			for k, a := range o.Asked {
 				terms := a.Question.Terms()
 				if len(terms) != 1 || terms[0].Kind() != query.Gradient || !same(terms[0].Point(), w) ||
-					terms[0].Ball() != (query.Ball{Radius: p.Public.Constants.Lipschitz}) {
+					terms[0].Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
 					t.Fatalf("%s: question %d: %s at %v, ball %v: want a gradient at %v", p.Name, k, a.Question.Name(), terms[0].Point(), terms[0].Ball(), w)
 				}
 				onEverybody(t, k, terms[0], 1)
@@ -191,7 +191,7 @@ func TestGDPredictionIsExact(t *testing.T) {
 		{firstorder.GD{Steps: 12, Output: optimize.Random}, 0, 1},
 	} {
 		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
-		p.Constants.Range = c.f0
+		p.Constants.InitialGap = c.f0
 		p.Constants.Lipschitz = 20 // so that nothing is clipped
 		if c.lambda > 0 {
 			p.Regularizer = l2(t, c.lambda)

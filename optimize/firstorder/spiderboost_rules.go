@@ -42,7 +42,7 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 			c.StepScale = .5
 		}
 		if c.Steps == 0 {
-			t := math.Pow(math.Sqrt(p.Constants.Range*p.Smoothness())/(p.Constants.Lipschitz*a*a), 2./3)
+			t := math.Pow(math.Sqrt(p.Constants.InitialGap*p.Smoothness())/(p.Constants.Lipschitz*a*a), 2./3)
 			c.Steps = int(min(max(t, 1/a, 1), optimize.MostSteps))
 		}
 		if c.Period == 0 {

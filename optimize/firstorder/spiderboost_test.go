@@ -51,7 +51,7 @@ func TestSpiderBoostIsAlgorithm1(t *testing.T) {
 					isDifference(t, k, p.Public, c.Ball.Fraction, term, w, prev)
 					estimate = add(estimate, 1, a.Answer.Mean)
 				} else {
-					if k%q != 0 || term.Kind() != query.Gradient || !same(term.Point(), w) || term.Ball() != (query.Ball{Radius: p.Public.Constants.Lipschitz}) {
+					if k%q != 0 || term.Kind() != query.Gradient || !same(term.Point(), w) || term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
 						t.Fatalf("%s: question %d: %s: want an anchor", p.Name, k, a.Question.Name())
 					}
 					estimate = a.Answer.Mean
@@ -147,7 +147,7 @@ func TestSpiderBoostTheorem9(t *testing.T) {
 				L1 += p.Public.Regularizer.Smoothness()
 			}
 			a := 2 / N
-			T := math.Floor(max(math.Pow(math.Pow(c.Range*L1, .25)/(math.Sqrt(c.Lipschitz)*a), 4./3), 1/a))
+			T := math.Floor(max(math.Pow(math.Pow(c.InitialGap*L1, .25)/(math.Sqrt(c.Lipschitz)*a), 4./3), 1/a))
 			q := max(math.Floor(1/(T*a*a)), 1)
 			plan, err := firstorder.SpiderBoost{Theorem: true}.Plan(ctx, with(p.Public, size{
 				Records: 4 * N * math.Sqrt(float64(p.Public.Dim())), Mu: .25,
@@ -195,7 +195,7 @@ func TestSpiderBoostRate(t *testing.T) {
 				}
 				c := p.Public.Constants
 				L1, a := max(-c.Curvature.Lo, c.Curvature.Hi), 2/with(p.Public, o.Size()).Effective()
-				bound = 2 * (math.Pow(math.Sqrt(c.Range*L1)*c.Lipschitz*a, 2./3) + c.Lipschitz*a)
+				bound = 2 * (math.Pow(math.Sqrt(c.InitialGap*L1)*c.Lipschitz*a, 2./3) + c.Lipschitz*a)
 			}
 			if mean > bound {
 				t.Errorf("%s, N = %v: mean gradient norm is %.2f of the bound", p.Name, N, mean/bound)

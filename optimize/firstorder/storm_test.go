@@ -161,7 +161,7 @@ func TestSTORMAsksAsItsPageSays(t *testing.T) {
 				}
 				if gradient {
 					onEverybody(t, k, terms[0], K)
-					if terms[0].Kind() != query.Gradient || !same(terms[0].Point(), w) || terms[0].Ball() != (query.Ball{Radius: l0}) {
+					if terms[0].Kind() != query.Gradient || !same(terms[0].Point(), w) || terms[0].Ball() != (query.ClipBall{Radius: l0}) {
 						t.Fatalf("%s: question %d: %v: want a gradient at %v", p.Name, k, terms[0], w)
 					}
 				}
@@ -313,7 +313,7 @@ func TestSTORMPrediction(t *testing.T) {
 		records int
 	}{{1, 2, 20, 500}, {3, 400, 20, 500}, {40, .7, 20, 500}, {40, .7, 1, 1000}} {
 		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
-		p.Constants.Range, p.Constants.Lipschitz = c.f0, c.l0
+		p.Constants.InitialGap, p.Constants.Lipschitz = c.f0, c.l0
 		family := optimizetest.AssumedQuadratic(p, 0)
 		p.Start = family.Start
 		var squares, want float64
@@ -346,7 +346,7 @@ func TestSTORMStepRule(t *testing.T) {
 			if p.Public.RankOne {
 				h = 4
 			}
-			G0 := math.Sqrt(2 * c.Range * h / stepSize(optimize.Problem{Constants: c, Regularizer: p.Public.Regularizer}, h))
+			G0 := math.Sqrt(2 * c.InitialGap * h / stepSize(optimize.Problem{Constants: c, Regularizer: p.Public.Regularizer}, h))
 			rule := min(math.Ceil(.1*math.Pow(G0/c.Lipschitz, 2./3)*math.Pow(N, 4./3)/h), 1000)
 			given := size{Records: N * 10 / .5, Mu: .5}
 			predicted := func(steps float64) float64 {

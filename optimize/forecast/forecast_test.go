@@ -23,7 +23,7 @@ func TestExcessPredictionIsExact(t *testing.T) {
 		{firstorder.GD{Steps: 16, Output: optimize.Last}, .7},
 	} {
 		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
-		p.Constants.Range = c.f0
+		p.Constants.InitialGap = c.f0
 		p.Constants.Lipschitz = 20 // so that nothing is clipped
 		family := optimizetest.AssumedQuadratic(p, 0)
 		p.Start = family.Start

@@ -26,9 +26,9 @@ type Direction struct {
 //
 // Nothing but predictions rests on this.
 func Assumed(p optimize.Problem) []Direction {
-	f0 := p.Constants.Range / 2
+	f0 := p.Constants.InitialGap / 2
 	l0, top := p.Constants.Lipschitz, p.DataSmoothness()
-	if !p.RankOne && 2*top*p.Constants.Range <= l0*l0 {
+	if !p.RankOne && 2*top*p.Constants.InitialGap <= l0*l0 {
 		l := p.Smoothness()
 		return []Direction{{l, 1, math.Sqrt(2 * l * f0)}}
 	}

@@ -131,7 +131,7 @@ func TestOnePassSGDAsksAsItsPageSays(t *testing.T) {
 			for k, a := range o.Asked {
 				term := a.Question.Terms()[0]
 				if len(a.Question.Terms()) != 1 || term.Kind() != query.Gradient || term.Weight() != 1 || !same(term.Point(), w) ||
-					term.Ball() != (query.Ball{Radius: p.Public.Constants.Lipschitz}) {
+					term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
 					t.Fatalf("%s: question %d: %s: want a gradient at %v", name, k, a.Question.Name(), w)
 				}
 				w = descend(p.Public, w, a.Answer.Mean, pace.step(full(p.Public, w, a.Answer.Mean)))
@@ -186,7 +186,7 @@ func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 				if len(terms) != count(K > 0, K < 1 && R > 0) {
 					t.Fatalf("%s: question %d: %s: want gain %v, radius %v", name, k, a.Question.Name(), K, R)
 				}
-				if K > 0 && (terms[0].Kind() != query.Gradient || !close(terms[0].Weight(), K, 1e-6) || !same(terms[0].Point(), w) || terms[0].Ball() != (query.Ball{Radius: l0})) {
+				if K > 0 && (terms[0].Kind() != query.Gradient || !close(terms[0].Weight(), K, 1e-6) || !same(terms[0].Point(), w) || terms[0].Ball() != (query.ClipBall{Radius: l0})) {
 					t.Fatalf("%s: question %d: %v, weight %v: want a gradient, %v", name, k, terms[0].Kind(), terms[0].Weight(), K)
 				}
 				if last := terms[len(terms)-1]; K < 1 && R > 0 {
@@ -335,7 +335,7 @@ func TestOnePassPrediction(t *testing.T) {
 		scale, f0 float64
 		rule      optimize.Output
 	}{{2, 20, optimize.Last}, {2, 20, optimize.TailAverage}, {.1, .001, optimize.Last}} {
-		p.Constants.Range, p.Start = c.f0, nil
+		p.Constants.InitialGap, p.Start = c.f0, nil
 		family := optimizetest.AssumedQuadratic(p, 0)
 		p.Start = family.Start
 		for _, m := range onePassMethods(t, 8, c.scale, c.rule) {

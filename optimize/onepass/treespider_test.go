@@ -103,7 +103,7 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 				}
 				for range rounds {
 					term, g := s.take(0)
-					if term.Kind() != query.Gradient || !same(term.Point(), s.w) || term.Ball() != (query.Ball{Radius: p.Public.Constants.Lipschitz}) {
+					if term.Kind() != query.Gradient || !same(term.Point(), s.w) || term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
 						t.Fatalf("%s: %v at %v: want a root at %v", name, term.Kind(), term.Point(), s.w)
 					}
 					s.visit(0, s.w, g)
@@ -211,7 +211,7 @@ func TestTheorem4(t *testing.T) {
 				if !close(perRound, sizes[0]*(float64(D)/2+1), 1e-12) || float64(rounds) != math.Floor(n/perRound) {
 					t.Fatalf("n = %v, d = %d: %d rounds of %v", n, d, rounds, perRound)
 				}
-				l0, l1, f0 := p.Constants.Lipschitz, p.Smoothness(), p.Constants.Range
+				l0, l1, f0 := p.Constants.Lipschitz, p.Smoothness(), p.Constants.InitialGap
 				alpha := math.Sqrt2 * l0 * math.Max(1/math.Cbrt(n), math.Sqrt(math.Sqrt(float64(d))/(n*epsilon)))
 				beta := alpha * math.Min(1, math.Sqrt(sizes[0])*epsilon/math.Sqrt(float64(d)))
 				C := 256*math.Log(1.25/delta)*math.Log(float64(rounds)*math.Pow(2, float64(D+2))/failure) +

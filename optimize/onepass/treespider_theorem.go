@@ -56,7 +56,7 @@ func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float
 		}
 		leaves := float64(plan.rounds) * math.Exp2(D+1)
 		plan.accuracy = alpha * (256*math.Log(1.25/delta)*math.Log(2*leaves/failure) +
-			8*l1*p.Constants.Range*math.Sqrt(2*D)*(D/2+1)/(2*l0*l0))
+			8*l1*p.Constants.InitialGap*math.Sqrt(2*D)*(D/2+1)/(2*l0*l0))
 	}
 	plan.length = beta / (math.Exp2(D/2) * l1)
 	return plan.length / l0, nil

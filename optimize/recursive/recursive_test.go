@@ -133,7 +133,7 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 					seen := map[uint64]int{}
 					for k, a := range o.Asked {
 						term := a.Question.Terms()[0]
-						if len(a.Question.Terms()) != 1 || term.Kind() != query.Gradient || term.Ball() != (query.Ball{Radius: p.Public.Constants.Lipschitz}) {
+						if len(a.Question.Terms()) != 1 || term.Kind() != query.Gradient || term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
 							t.Fatalf("%s: question %d: %s, %v", name, k, a.Question.Name(), term.Ball())
 						}
 						if !same(term.Point(), points[k]) {
@@ -344,7 +344,7 @@ func TestRecursivePrediction(t *testing.T) {
 	} {
 		for _, c.Cohorts = range []recursive.Cohorts{recursive.Disjoint, recursive.AllRecords} {
 			c.Radius = 1e6
-			p := optimize.Problem{Shape: optimize.Vector(3), Constants: loss.Constants{Lipschitz: l0, Curvature: loss.Interval{Hi: 1}, Range: f0}}
+			p := optimize.Problem{Shape: optimize.Vector(3), Constants: loss.Constants{Lipschitz: l0, Curvature: loss.CurvatureInterval{Hi: 1}, InitialGap: f0}}
 			plan, err := c.Plan(ctx, with(p, size{Records: n, Mu: .4}))
 			if err != nil {
 				t.Fatal(err)

@@ -48,7 +48,7 @@ type pointedTerm struct {
 	computation
 	number            bool
 	weight            float64
-	ball              query.Ball
+	ball              query.ClipBall
 	point, prev, step []float64
 	// reuse says that the margin at point is that of the term before.
 	reuse bool

@@ -41,7 +41,7 @@ func doorsUnder(ctx context.Context, t testing.TB, s *Session) map[string]func(c
 			return mu * mu, err
 		},
 		"item": func(c query.Cohort) (float64, error) {
-			p, err := s.OpenPrefix(query.Prefix{Mechanism: query.Tree, Items: 4, Sensitivity: 2, Charge: charge})
+			p, err := s.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 4, Sensitivity: 2, Charge: charge})
 			if err != nil {
 				return 0, err
 			}

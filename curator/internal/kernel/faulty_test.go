@@ -255,7 +255,7 @@ func TestFaultyItemsAreZero(t *testing.T) {
 	}
 	for _, m := range mechanisms {
 		s := open(t, records, parse(t, "logistic"), budget(t, 8, .01, account.ReplaceOne), noiseless)
-		p := openPrefix(t, s, query.Prefix{Mechanism: m, Items: 3, Sensitivity: 10, Charge: .1})
+		p := openPrefix(t, s, query.Prefix{Factorization: m, Items: 3, Sensitivity: 10, Charge: .1})
 		for range 3 {
 			c, err := s.Draw(10)
 			if err != nil {

@@ -63,7 +63,7 @@ func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
 const crowd = 8
 
 func newMechanism(spec query.Prefix) mechanism {
-	if spec.Mechanism == query.Tree {
+	if spec.Factorization == query.Tree {
 		return newTree(spec.Items)
 	}
 	return newToeplitz(spec.Items)
@@ -98,7 +98,7 @@ func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 	if err != nil {
 		return r, err
 	}
-	name := fmt.Sprintf("%v sum of %d: %s", p.spec.Mechanism, p.spec.Items, q.Name())
+	name := fmt.Sprintf("%v sum of %d: %s", p.spec.Factorization, p.spec.Items, q.Name())
 	event, err := account.GaussianEvent(name, c.ID(), p.grid.sensitivity, p.grid.sigma)
 	if err != nil {
 		return r, err

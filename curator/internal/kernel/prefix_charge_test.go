@@ -108,7 +108,7 @@ func TestInverse(t *testing.T) {
 }
 
 // exactColumn returns the column norm to 200 bits.
-func exactColumn(m query.Mechanism, items int) *big.Float {
+func exactColumn(m query.Factorization, items int) *big.Float {
 	column, q := bigFloat(columns(query.Tree, items)), 0
 	if m == query.Toeplitz {
 		q = newToeplitz(items).q
@@ -129,7 +129,7 @@ func TestPrefixCharge(t *testing.T) {
 					for _, charge := range []float64{1e-4, .01, 3} {
 						for _, dim := range []int{1, 300} {
 							for _, sensitivity := range []float64{0x1p-200, 1e-3, 0x1p200} {
-								spec := query.Prefix{Mechanism: m, Items: items, Sensitivity: sensitivity, Charge: charge}
+								spec := query.Prefix{Factorization: m, Items: items, Sensitivity: sensitivity, Charge: charge}
 								mech := newMechanism(spec)
 								g, err := newPrefixGrid(spec, mech, relation, dim, rows)
 								if err != nil {
@@ -298,7 +298,7 @@ func TestReplacingARecordOfAnItem(t *testing.T) {
 				clip := map[string]float64{"gradient": .05, "centred": (hi - lo) / 2 * distance1, "mix": .05 + .05*(hi-lo)*distance1}[kind] * (1 + 1e-12)
 				for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 					for _, m := range mechanisms {
-						spec := query.Prefix{Mechanism: m, Items: items, Sensitivity: clip * clips(relation), Charge: .01}
+						spec := query.Prefix{Factorization: m, Items: items, Sensitivity: clip * clips(relation), Charge: .01}
 						list := make([]func(query.Cohort) []query.Term, items)
 						for i := range list {
 							list[i] = terms
@@ -351,7 +351,7 @@ func TestPrefixRoundingIsCharged(t *testing.T) {
 	l := steep{parse(t, "logistic").(loss.RankOne)}
 	worst := 0.0
 	for i := range 60 {
-		spec := query.Prefix{Mechanism: mechanisms[i%2], Items: 1, Sensitivity: .5, Charge: 1e-7 * (1 + float64(i)/20)}
+		spec := query.Prefix{Factorization: mechanisms[i%2], Items: 1, Sensitivity: .5, Charge: 1e-7 * (1 + float64(i)/20)}
 		m := newMechanism(spec)
 		// As many rows as leave the coarsest grid only.
 		rows := 1.0
@@ -368,7 +368,7 @@ func TestPrefixRoundingIsCharged(t *testing.T) {
 		after := residual(t, []record{{minus, 1, true}}, l, q, g)
 		moved := distance(before, after) / g.scale
 		if !(moved <= g.sensitivity) {
-			t.Errorf("%v: charge %v: moved %v, charged for %v", spec.Mechanism, spec.Charge, moved, g.sensitivity)
+			t.Errorf("%v: charge %v: moved %v, charged for %v", spec.Factorization, spec.Charge, moved, g.sensitivity)
 		}
 		worst = max(worst, moved/spec.Sensitivity)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-var mechanisms = []query.Mechanism{query.Tree, query.Toeplitz}
+var mechanisms = []query.Factorization{query.Tree, query.Toeplitz}
 
 func openPrefix(t testing.TB, s *Session, p query.Prefix) *Prefix {
 	t.Helper()
@@ -50,7 +50,7 @@ func TestPrefixSumsItsItems(t *testing.T) {
 				records[5].ok, records[17].y = false, math.NaN()
 				b := budget(t, 50, .1, relation)
 				s, direct := open(t, records, l, b, noiseless), open(t, records, l, b, noiseless)
-				p := openPrefix(t, s, query.Prefix{Mechanism: m, Items: items, Sensitivity: 60 * k.Lipschitz, Charge: 1})
+				p := openPrefix(t, s, query.Prefix{Factorization: m, Items: items, Sensitivity: 60 * k.Lipschitz, Charge: 1})
 				w, sum := point(r, d, 2), make([]float64, d)
 				prev := w
 				for i := range items {
@@ -113,7 +113,7 @@ func nodesOf(t int) map[[2]int]bool {
 
 // covariance is what the noises of answers s and t have in common, by the
 // definition of the mechanism, in units of one node's or row's noise squared.
-func covariance(m query.Mechanism, s, t int) float64 {
+func covariance(m query.Factorization, s, t int) float64 {
 	if m == query.Tree {
 		common := 0.0
 		for node := range nodesOf(s) {
@@ -140,7 +140,7 @@ func central(k int) float64 {
 // columns is the largest squared column norm, by the definition of the
 // mechanism: for the tree the most nodes that any item is in, over all nodes
 // that a prefix uses.
-func columns(m query.Mechanism, items int) float64 {
+func columns(m query.Factorization, items int) float64 {
 	if m == query.Toeplitz {
 		sum := 0.0
 		for k := range items {
@@ -181,7 +181,7 @@ func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 	records := randomRecords(r, items*2, d)
 	l := parse(t, "logistic")
 	for _, m := range mechanisms {
-		spec := query.Prefix{Mechanism: m, Items: items, Sensitivity: .5, Charge: .3}
+		spec := query.Prefix{Factorization: m, Items: items, Sensitivity: .5, Charge: .3}
 		var products [items][items]float64
 		var stated [items]float64
 		for rep := range reps {
@@ -246,7 +246,7 @@ func TestPrefixVarianceRatio(t *testing.T) {
 		var mean [2]float64
 		for i, m := range mechanisms {
 			s := open(t, randomRecords(r, items, 1), parse(t, "logistic"), budget(t, 8, .01, account.ReplaceOne), noiseless)
-			p := openPrefix(t, s, query.Prefix{Mechanism: m, Items: items, Sensitivity: 2, Charge: .1})
+			p := openPrefix(t, s, query.Prefix{Factorization: m, Items: items, Sensitivity: 2, Charge: .1})
 			for range items {
 				c, err := s.Draw(1)
 				if err != nil {

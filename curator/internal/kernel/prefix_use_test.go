@@ -36,7 +36,7 @@ func TestPrefixRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := query.Prefix{Mechanism: m, Items: 3, Sensitivity: .25, Charge: b.Charge() * .9}
+		spec := query.Prefix{Factorization: m, Items: 3, Sensitivity: .25, Charge: b.Charge() * .9}
 		p := openPrefix(t, s, spec)
 		w := []float64{.3, -.2, .1}
 		at := func(c query.Cohort, clip float64) query.Term { return query.GradientAt(c, w, clip) }
@@ -92,11 +92,11 @@ func TestPrefixRefusals(t *testing.T) {
 		}
 	}
 	s := open(t, records, l, b, nil)
-	good := query.Prefix{Mechanism: query.Tree, Items: 3, Sensitivity: 1, Charge: 1}
+	good := query.Prefix{Factorization: query.Tree, Items: 3, Sensitivity: 1, Charge: 1}
 	for name, change := range map[string]func(*query.Prefix){
-		"mechanism":                     func(p *query.Prefix) { p.Mechanism = 0 },
+		"mechanism":                     func(p *query.Prefix) { p.Factorization = 0 },
 		"items":                         func(p *query.Prefix) { p.Items = 0 },
-		"items = 1048577":               func(p *query.Prefix) { p.Mechanism, p.Items = query.Toeplitz, 1<<20+1 },
+		"items = 1048577":               func(p *query.Prefix) { p.Factorization, p.Items = query.Toeplitz, 1<<20+1 },
 		"sensitivity = 0":               func(p *query.Prefix) { p.Sensitivity = 0 },
 		"sensitivity = NaN":             func(p *query.Prefix) { p.Sensitivity = math.NaN() },
 		"sensitivity = +Inf":            func(p *query.Prefix) { p.Sensitivity = math.Inf(1) },
@@ -139,7 +139,7 @@ func TestFailedItemIsLeftOut(t *testing.T) {
 		var call func()
 		s := open(t, records, sometimes{l, &call}, budget(t, 8, .01, account.ReplaceOne), noiseless)
 		direct := open(t, records, l, budget(t, 8, .01, account.ReplaceOne), noiseless)
-		p := openPrefix(t, s, query.Prefix{Mechanism: m, Items: 4, Sensitivity: .2, Charge: .1})
+		p := openPrefix(t, s, query.Prefix{Factorization: m, Items: 4, Sensitivity: .2, Charge: .1})
 		sum := make([]float64, d)
 		for i := range 5 {
 			c, err := s.Draw(8)
@@ -187,7 +187,7 @@ func TestConcurrentItems(t *testing.T) {
 	records := randomRecords(r, 2*calls, d)
 	for _, m := range mechanisms {
 		s := open(t, records, parse(t, "logistic"), budget(t, 8, .01, account.ReplaceOne), nil)
-		p := openPrefix(t, s, query.Prefix{Mechanism: m, Items: items, Sensitivity: 1, Charge: .1})
+		p := openPrefix(t, s, query.Prefix{Factorization: m, Items: items, Sensitivity: 1, Charge: .1})
 		var cohorts []query.Cohort
 		for range calls {
 			c, err := s.Draw(2)

@@ -186,7 +186,7 @@ func TestKindsAgainstReferences(t *testing.T) {
 		"spring": spring{logistic}, "mild": mild{logistic}, "wild": wild{logistic},
 	}) {
 		k := l.Constants()
-		bounds := query.Bounds{Lipschitz: k.Lipschitz, Range: k.Range, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
+		bounds := query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 			records := randomRecords(r, n, d)
 			records[3].ok, records[17].y, records[29].y = false, math.NaN(), math.Inf(1)
@@ -250,10 +250,10 @@ func TestUsesAreTheTables(t *testing.T) {
 	}
 	for _, k := range query.Kinds() {
 		ask := func(c query.Cohort) []query.Term {
-			return k.Forms()[0].Ask(c, []float64{1, 2}, []float64{0, 1}, query.Bounds{Lipschitz: 1, Range: 1, Hi: .25})
+			return k.Forms()[0].Ask(c, []float64{1, 2}, []float64{0, 1}, query.Bounds{Lipschitz: 1, InitialGap: 1, Hi: .25})
 		}
 		s := open(t, randomRecords(r, 20, 2), l, b, nil)
-		p := openPrefix(t, s, query.Prefix{Mechanism: query.Tree, Items: 2, Sensitivity: 10, Charge: .1})
+		p := openPrefix(t, s, query.Prefix{Factorization: query.Tree, Items: 2, Sensitivity: 10, Charge: .1})
 		c, err := s.Draw(5)
 		if err != nil {
 			t.Fatal(err)

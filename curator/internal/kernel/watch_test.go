@@ -25,7 +25,7 @@ func watched(t *testing.T, s *Session) []any {
 		r, err := s.Ask(ctx, question(t, 1e-4, term))
 		list = append(list, r, err)
 	}
-	sum, err := s.OpenPrefix(query.Prefix{Mechanism: query.Toeplitz, Items: 3, Sensitivity: .5, Charge: 1e-4})
+	sum, err := s.OpenPrefix(query.Prefix{Factorization: query.Toeplitz, Items: 3, Sensitivity: .5, Charge: 1e-4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func questions(t testing.TB, dim int, k loss.Constants) map[string]query.Questio
 		"difference, clipped":    {query.DifferenceWithin(on, w, prev, size/9)},
 		"mix":                    {query.GradientAt(on, w, size).Weighted(.3), query.DifferenceByCurvature(on, w, prev, lo, hi).Weighted(.7)},
 		"mix of three":           {query.DifferenceByCurvature(on, w, prev, lo, hi), query.GradientAt(on, prev, size/2).Weighted(2), query.DifferenceWithin(on, prev, w, size)},
-		"value":                  {query.ValueAt(on, w, k.Range, k.Range)},
+		"value":                  {query.ValueAt(on, w, k.InitialGap, k.InitialGap)},
 		"value, clipped":         {query.ValueAt(on, w, 100, 99.9)},
 		"two values":             {query.ValueAt(on, w, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)},
 		"norm":                   {query.NormAt(on, w, size, nil)},
