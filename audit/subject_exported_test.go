@@ -18,7 +18,7 @@ func exportedOf(p *types.Package) (kinds, mechanisms, questions []string) {
 			switch named.Obj().Name() {
 			case "Kind":
 				kinds = append(kinds, name)
-			case "Mechanism":
+			case "Factorization":
 				mechanisms = append(mechanisms, name)
 			}
 		case *types.TypeName:

@@ -57,7 +57,7 @@ const (
 	ruleLipschitz   = "Lipschitz"
 	ruleInterval    = "Curvature"
 	ruleThird       = "HessianLipschitz"
-	ruleRange       = "Range"
+	ruleInitialGap  = "InitialGap"
 	ruleTight       = " attained within 1%"
 	ruleBlock       = "block equals one at a time"
 	ruleLengths     = "unequal lengths panic"
@@ -92,13 +92,13 @@ func checkLoss(l loss.Loss) findings {
 		ok    bool
 	}{
 		{"Lipschitz", c.Lipschitz, c.Lipschitz > 0 && !math.IsInf(c.Lipschitz, 0)},
-		{"Range", c.InitialGap, c.InitialGap > 0 && !math.IsInf(c.InitialGap, 0)},
+		{"InitialGap", c.InitialGap, c.InitialGap > 0 && !math.IsInf(c.InitialGap, 0)},
 		{"Curvature.Lo", c.Curvature.Lo, !math.IsInf(c.Curvature.Lo, 0) && c.Curvature.Lo <= c.Curvature.Hi},
 		{"Curvature.Hi", c.Curvature.Hi, !math.IsInf(c.Curvature.Hi, 0) && c.Curvature.Lo <= c.Curvature.Hi},
 		{"HessianLipschitz", c.HessianLipschitz, c.HessianLipschitz >= 0},
 	} {
 		if !v.ok {
-			fs.add(ruleConstants, "%s = %v: Lipschitz and Range must be finite and > 0, Curvature finite with Lo <= Hi, HessianLipschitz >= 0", v.name, v.value)
+			fs.add(ruleConstants, "%s = %v: Lipschitz and InitialGap must be finite and > 0, Curvature finite with Lo <= Hi, HessianLipschitz >= 0", v.name, v.value)
 		}
 	}
 	if l.Target() != loss.Binary && l.Target() != loss.Real {

@@ -171,7 +171,7 @@ func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	}
 
 	fall, at := f.climb(sites, rng, f.fall)
-	checkBound(fs, ruleRange, c.Loose, c.InitialGap, fall, 1e-9*c.InitialGap, at.String())
+	checkBound(fs, ruleInitialGap, c.Loose, c.InitialGap, fall, 1e-9*c.InitialGap, at.String())
 }
 
 // climb maximises over parameters, rows and directions: random steps that grow

@@ -53,7 +53,7 @@ func TestWrongGeneralConstantsAreCaught(t *testing.T) {
 	}
 	requireCaught(t, "slow tail without mean zero", checkLoss(generalMutant{
 		General: loss.SlowTail(), constants: func(c *loss.Constants) { c.ZeroMean = false },
-	}), ruleRange)
+	}), ruleInitialGap)
 	requireCaught(t, "slow tail without clip", checkLoss(generalMutant{
 		General: loss.SlowTail(), constants: func(c *loss.Constants) { c.Clipped = false },
 	}), ruleSlope)

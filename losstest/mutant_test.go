@@ -98,7 +98,7 @@ func scaledConstants(has loss.Constants) []struct {
 		changes = append(changes,
 			change{"Lipschitz" + name, ruleLipschitz + suffix, func(c *loss.Constants) { c.Lipschitz *= by }},
 			change{"Hi" + name, ruleInterval + suffix, func(c *loss.Constants) { c.Curvature.Hi *= by }},
-			change{"Range" + name, ruleRange + suffix, func(c *loss.Constants) { c.InitialGap *= by }})
+			change{"Range" + name, ruleInitialGap + suffix, func(c *loss.Constants) { c.InitialGap *= by }})
 		if has.Curvature.Lo != 0 {
 			changes = append(changes, change{"Lo" + name, ruleInterval + suffix, func(c *loss.Constants) { c.Curvature.Lo *= by }})
 		}
@@ -110,7 +110,7 @@ func scaledConstants(has loss.Constants) []struct {
 		change{"Lo - 5%", ruleInterval + ruleTight, func(c *loss.Constants) { c.Curvature.Lo -= .05 * c.Curvature.Hi }},
 		change{"Lo + 5%", ruleInterval, func(c *loss.Constants) { c.Curvature.Lo += .05 * c.Curvature.Hi }},
 		change{"Lo > Hi", ruleConstants, func(c *loss.Constants) { c.Curvature.Lo = c.Curvature.Hi + 1 }},
-		change{"Range NaN", ruleConstants, func(c *loss.Constants) { c.InitialGap = math.NaN() }},
+		change{"InitialGap NaN", ruleConstants, func(c *loss.Constants) { c.InitialGap = math.NaN() }},
 		change{"Lipschitz 0", ruleConstants, func(c *loss.Constants) { c.Lipschitz = 0 }})
 	return changes
 }

@@ -184,7 +184,7 @@ func checkExtremes(fs *findings, g *glm, points []point) {
 	}
 
 	fall, at := g.climb(points, func(z, y float64) float64 { return g.value(0, y) - g.value(z, y) })
-	checkBound(fs, ruleRange, c.Loose, c.InitialGap, fall, 1e-12*c.InitialGap, at.String())
+	checkBound(fs, ruleInitialGap, c.Loose, c.InitialGap, fall, 1e-12*c.InitialGap, at.String())
 }
 
 // climb maximises f over margins and targets: a pattern search from the best of
