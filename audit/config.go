@@ -28,7 +28,7 @@ type Options struct {
 // Result is what an audit of a configuration found.
 type Result struct {
 	Report
-	Plan    optimize.Summary `json:"plan"`
+	Summary optimize.Summary `json:"plan"`
 	Epsilon float64          `json:"epsilon"`
 	Delta   float64          `json:"delta"`
 	Mu      float64          `json:"mu"`
@@ -64,14 +64,14 @@ const (
 	mostCells, leastRecords = 1_000_000, 20
 )
 
-// Config audits what a configuration would run: its loss, budget, algorithm and
+// RunConfig audits what a configuration would run: its loss, budget, algorithm and
 // settings on a generated table with the columns of its schema. The
 // configuration's own table is not opened and need not exist.
 //
 // The number of records is scaled down, and with it the default number of steps:
 // sensitivity and control flow do not depend on it, but a branch that only a
 // large table reaches is not reached.
-func Config(ctx context.Context, c *train.Config, o Options) (Result, error) {
+func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) {
 	small := *c
 	most := o.Records
 	if most == 0 {
@@ -111,7 +111,7 @@ func Config(ctx context.Context, c *train.Config, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("audit: the run itself fails on a generated table: %s", report.Ended)
 	}
 	r := Result{
-		Report: report, Plan: planned.Summary, Configured: c.Privacy.Records, Loss: s.Loss.Name(),
+		Report: report, Summary: planned.Summary, Configured: c.Privacy.Records, Loss: s.Loss.Name(),
 		Epsilon: s.Budget.Epsilon(), Delta: s.Budget.Delta(), Mu: s.Budget.Mu(),
 	}
 	if chosen != "" {

@@ -54,7 +54,7 @@ func TestConfigNeedsNoTable(t *testing.T) {
 			if algorithm != "gd" {
 				o.Effort.Climbs = -1
 			}
-			r, err := Config(context.Background(), c, o)
+			r, err := RunConfig(context.Background(), c, o)
 			if err != nil {
 				if relation == "add-or-remove" && strings.Contains(err.Error(), relation) {
 					continue // an algorithm that does not serve it says so
@@ -85,7 +85,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"replace-one, records: 400", "add-or-remove", "privacy.records"},
 		{"epsilon: 2", "epsilon: -2", "epsilon"},
 	} {
-		_, err := Config(context.Background(), configuration(t, test.old, test.new), little)
+		_, err := RunConfig(context.Background(), configuration(t, test.old, test.new), little)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v: must speak of %s", test.new, err, test.want)
 		}
@@ -95,7 +95,7 @@ func TestConfigRefusals(t *testing.T) {
 // TestConfigCountsNothing: without privacy.records the audit takes a number of
 // its own, rather than counting rows.
 func TestConfigCountsNothing(t *testing.T) {
-	r, err := Config(context.Background(), configuration(t, ", records: 400", ""), little)
+	r, err := RunConfig(context.Background(), configuration(t, ", records: 400", ""), little)
 	if err != nil || r.Records != 60 || r.Configured != 0 {
 		t.Errorf("%d records, configured %d: %v", r.Records, r.Configured, err)
 	}
@@ -103,7 +103,7 @@ func TestConfigCountsNothing(t *testing.T) {
 
 // TestConfigMeasures: the questions of train.measure are audited, too.
 func TestConfigMeasures(t *testing.T) {
-	r, err := Config(context.Background(), configuration(t, "steps: 6", "steps: 6, measure: 0.1"), little)
+	r, err := RunConfig(context.Background(), configuration(t, "steps: 6", "steps: 6, measure: 0.1"), little)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestConfigMeasures(t *testing.T) {
 func TestAttackStaysBelowTheClaim(t *testing.T) {
 	o := little
 	o.Runs = 400
-	r, err := Config(context.Background(), configuration(t, "epsilon: 2", "epsilon: 12"), o)
+	r, err := RunConfig(context.Background(), configuration(t, "epsilon: 2", "epsilon: 12"), o)
 	if err != nil {
 		t.Fatal(err)
 	}

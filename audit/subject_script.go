@@ -51,7 +51,7 @@ func alone() []query.Form {
 	return list
 }
 
-func formsOf(u query.Use) []query.Form {
+func formsOf(u query.Ways) []query.Form {
 	var list []query.Form
 	for _, k := range query.Kinds() {
 		if k.May(u) {

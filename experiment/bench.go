@@ -26,7 +26,7 @@ func newBench() *bench {
 	return &bench{families: map[string]*drawn{}, plans: map[string]planned{}}
 }
 
-func (b *bench) family(c Configuration) (*Family, stationarity.Sample, error) {
+func (b *bench) family(c Trial) (*Family, stationarity.Sample, error) {
 	key := fmt.Sprint(c.Family, " ", c.Dim, " ", c.Rows, " ", c.FamilySeed, " ", c.Population)
 	b.mu.Lock()
 	f := b.families[key]

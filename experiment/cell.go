@@ -10,7 +10,7 @@ import (
 // cell is an algorithm at a family, dimension, size and budget.
 type cell struct {
 	// base lacks Settings and Seed.
-	base      Configuration
+	base      Trial
 	effective float64
 	name      string
 	grid      []json.RawMessage
@@ -27,7 +27,7 @@ func (s *Spec) cells() ([]cell, error) {
 		for _, d := range s.Dimensions {
 			for _, epsilon := range s.Epsilons {
 				for i := range max(len(s.Records), len(s.Effective)) {
-					c := Configuration{
+					c := Trial{
 						Family: family, FamilySeed: s.FamilySeed, Dim: d, Rows: s.Rows,
 						Epsilon: epsilon, Relation: s.Relation, Population: s.Population,
 					}
@@ -60,7 +60,7 @@ func (s *Spec) cells() ([]cell, error) {
 
 // tuning lists the runs that choose a cell's settings: none where there is no
 // choice.
-func (c cell) tuning(seeds int) []Configuration {
+func (c cell) tuning(seeds int) []Trial {
 	if len(c.grid) == 1 {
 		return nil
 	}
@@ -68,12 +68,12 @@ func (c cell) tuning(seeds int) []Configuration {
 }
 
 // measured lists a cell's measured runs.
-func (c cell) measured(settings json.RawMessage, seeds int) []Configuration {
+func (c cell) measured(settings json.RawMessage, seeds int) []Trial {
 	return c.runs([]json.RawMessage{settings}, 1, seeds)
 }
 
-func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Configuration {
-	var list []Configuration
+func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Trial {
+	var list []Trial
 	for _, settings := range grid {
 		for i := range seeds {
 			r := c.base
@@ -86,7 +86,7 @@ func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Configurat
 
 // choose returns the settings of the least median gradient norm over the tuning
 // seeds, the first of equals; ok is false while runs are missing.
-func (c cell) choose(done map[string]Record, seeds int) (settings json.RawMessage, ok bool) {
+func (c cell) choose(done map[string]Finished, seeds int) (settings json.RawMessage, ok bool) {
 	if len(c.grid) == 1 {
 		return c.grid[0], true
 	}

@@ -57,7 +57,7 @@ func (c Check) RunOn(ctx context.Context, f *Family, list []choose.Candidate, do
 		c.Seeds = 5
 	}
 	repeat := int(math.Ceil(c.Records / float64(len(f.Sample.Rows))))
-	s := Setting{Family: f, Repeat: repeat, Budget: c.Budget}
+	s := Instance{Family: f, Repeat: repeat, Budget: c.Budget}
 	measure, err := c.measure(f)
 	if err != nil {
 		return nil, err

@@ -5,11 +5,11 @@
 // budgets, and algorithms by the names and settings of package train, some of
 // them to be chosen on seeds that the measurement does not use. [Spec.Run]
 // carries out the runs by simulated sessions and appends each, when it is
-// finished, to a folder's runs.jsonl as a [Record]: the [Configuration] that
-// settles it and its [Outcome]. It goes on from there however it was ended. A
-// record repeats from its configuration alone.
+// finished, to a folder's runs.jsonl as a [Finished]: the [Trial] that settles it
+// and its [Outcome]. It goes on from there however it was ended. A run repeats
+// from its trial alone.
 //
-// [Summary] is what the records show: medians and quartiles, exponents in the
+// [Summary] is what the runs show: medians and quartiles, exponents in the
 // effective size and ratios at equal budget with bootstrap intervals, as plain
 // tables, Markdown and a page of package report.
 //

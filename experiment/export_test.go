@@ -5,14 +5,14 @@ import "encoding/json"
 // Grid is Algorithm.grid.
 func Grid(a Algorithm, effective float64) ([]json.RawMessage, error) { return a.grid(effective) }
 
-// Configurations lists all tuning runs and, for every combination of settings,
+// Trials lists all tuning runs and, for every combination of settings,
 // the measured runs.
-func Configurations(s *Spec) []Configuration {
+func Trials(s *Spec) []Trial {
 	cells, err := s.cells()
 	if err != nil {
 		panic(err)
 	}
-	var all []Configuration
+	var all []Trial
 	for _, c := range cells {
 		all = append(all, c.tuning(s.TuningSeeds)...)
 		all = append(all, c.runs(c.grid, 1, s.Seeds)...)

@@ -43,9 +43,9 @@ func glms(t *testing.T) []*experiment.Family {
 	return []*experiment.Family{tanh, logistic}
 }
 
-func setting(t *testing.T, f *experiment.Family, effective float64) experiment.Setting {
+func instance(t *testing.T, f *experiment.Family, effective float64) experiment.Instance {
 	t.Helper()
-	s, err := experiment.NewSetting(f, effective, 1)
+	s, err := experiment.NewInstance(f, effective, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func setting(t *testing.T, f *experiment.Family, effective float64) experiment.S
 
 type planner = optimize.Algorithm
 
-func plan(t *testing.T, s experiment.Setting, c planner) optimize.Plan {
+func plan(t *testing.T, s experiment.Instance, c planner) optimize.Plan {
 	t.Helper()
 	problem, err := s.Problem()
 	if err != nil {
@@ -69,7 +69,7 @@ func plan(t *testing.T, s experiment.Setting, c planner) optimize.Plan {
 
 // ratios runs a plan with noise seeds first, first+1, ... and returns gradient
 // norms over r.
-func ratios(t *testing.T, s experiment.Setting, p optimize.Plan, first uint64, seeds int) []float64 {
+func ratios(t *testing.T, s experiment.Instance, p optimize.Plan, first uint64, seeds int) []float64 {
 	t.Helper()
 	out := make([]float64, seeds)
 	var failed error
@@ -107,7 +107,7 @@ func firstCandidate(t *testing.T) {
 	var agreement []float64
 	for _, f := range glms(t) {
 		for _, effective := range []float64{500, 659, 1000, 2044, 3000, 5012, 5783, 10000, 15000, 18197} {
-			s := setting(t, f, effective)
+			s := instance(t, f, effective)
 			list, err := choose.Auto{}.Candidates(context.Background(), problemOf(t, s))
 			if err != nil {
 				t.Fatal(err)
@@ -146,7 +146,7 @@ func stormLast(t *testing.T) {
 	for _, f := range glms(t) {
 		t.Run(f.Name, func(t *testing.T) {
 			for _, effective := range []float64{5012, 5783, 10000, 15000, 18197} {
-				s := setting(t, f, effective)
+				s := instance(t, f, effective)
 				rule := plan(t, s, firstorder.STORM{}).Summary().Steps
 				steps := []int{rule}
 				if rule == 1000 {
@@ -180,7 +180,7 @@ type tuned struct {
 
 // tune returns the configuration of the least median over seeds that later
 // measurements do not use.
-func tune(t *testing.T, s experiment.Setting, list []tuned) tuned {
+func tune(t *testing.T, s experiment.Instance, list []tuned) tuned {
 	t.Helper()
 	best := tuned{ratio: math.Inf(1)}
 	for _, c := range list {
@@ -228,7 +228,7 @@ func slowTail(t *testing.T) {
 	fmt.Printf("\n## The slow tail\n\n%d distinct rows. Both tuned over a grid on 2 seeds, spiderboost's output last, then measured: medians of %d other seeds. gd: steps 300 to 10000, h .1 to 1.9, charges in proportion to t or constant; spiderboost: steps 1000 to 16000, h 1 or 1.9, periods T/100, T/30, T/8, anchors' shares .4, .8. The gain is that of spiderboost's best output.\n\n", rows, seeds)
 	fmt.Print("| N | gd last / r | its setting | spiderboost last / average / smallest | its setting | gain (target 1.5) |\n|---|---|---|---|---|---|\n")
 	for _, effective := range []float64{2044, 3000} {
-		s := setting(t, f, effective)
+		s := instance(t, f, effective)
 		d, b := tune(t, s, descents), tune(t, s, boosts)
 		descent := experiment.Median(ratios(t, s, plan(t, s, d), 1, seeds))
 		var outputs [3]float64
@@ -257,7 +257,7 @@ func balls(t *testing.T) {
 	fmt.Printf("\n## The centred ball\n\nSTORM on %s, %d distinct rows, medians of %d seeds, the same ones for both.\n\n", f.Name, rows, seeds)
 	fmt.Print("| N | steps | centred / r | L1 around zero / r | gain |\n|---|---|---|---|---|\n")
 	for _, effective := range []float64{200, 300, 450, 650, 1000, 1400, 2000, 3000, 5000, 8000, 12000, 20000} {
-		s := setting(t, f, effective)
+		s := instance(t, f, effective)
 		centred := plan(t, s, firstorder.STORM{})
 		plain := plan(t, s, firstorder.STORM{Ball: optimize.DifferenceBall{Fraction: 1}})
 		a := experiment.Median(ratios(t, s, centred, 1, seeds))

@@ -22,7 +22,7 @@ const RunsFile = "runs.jsonl"
 // has time for.
 const mostBytes = 1 << 30
 
-// journal appends records to a file. A line is written at once and is on stable
+// journal appends finished runs to a file. A line is written at once and is on stable
 // storage before the next; what a crash leaves of a line is dropped when the
 // file is opened again.
 type journal struct {
@@ -44,7 +44,7 @@ func openJournal(folder string) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, whole, err := readRecords(path)
+	_, whole, err := readFinished(path)
 	if err == nil {
 		err = file.Truncate(whole)
 	}
@@ -61,11 +61,11 @@ func openJournal(folder string) (*journal, error) {
 	return &journal{file: file}, nil
 }
 
-// append adds a record.
-func (j *journal) append(r Record) error {
+// append adds a run.
+func (j *journal) append(r Finished) error {
 	line, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("experiment: %v: %w", r.Configuration, err)
+		return fmt.Errorf("experiment: %v: %w", r.Trial, err)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -80,16 +80,16 @@ func (j *journal) append(r Record) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// ReadRecords reads the finished runs in a folder of results; none if there is
+// ReadFinished reads the finished runs in a folder of results; none if there is
 // no file of them. A last line without its end is left out.
-func ReadRecords(folder string) ([]Record, error) {
-	records, _, err := readRecords(filepath.Join(folder, RunsFile))
-	return records, err
+func ReadFinished(folder string) ([]Finished, error) {
+	runs, _, err := readFinished(filepath.Join(folder, RunsFile))
+	return runs, err
 }
 
-// readRecords also returns how many bytes hold whole lines. A run that is there
+// readFinished also returns how many bytes hold whole lines. A run that is there
 // twice counts once.
-func readRecords(path string) (records []Record, whole int64, err error) {
+func readFinished(path string) (runs []Finished, whole int64, err error) {
 	text, err := regular.Read(path, mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -101,20 +101,20 @@ func readRecords(path string) (records []Record, whole int64, err error) {
 	for number := 1; ; number++ {
 		line, rest, ok := bytes.Cut(text, []byte{'\n'})
 		if !ok {
-			return records, whole, nil
+			return runs, whole, nil
 		}
-		var r Record
+		var r Finished
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&r); err != nil {
 			return nil, 0, fmt.Errorf("experiment: %s: line %d: %w", path, number, err)
 		}
-		if r.Key != r.Configuration.Key() {
-			return nil, 0, fmt.Errorf("experiment: %s: line %d: key %s: must be %s: the line was changed", path, number, r.Key, r.Configuration.Key())
+		if r.Key != r.Trial.Key() {
+			return nil, 0, fmt.Errorf("experiment: %s: line %d: key %s: must be %s: the line was changed", path, number, r.Key, r.Trial.Key())
 		}
 		if !seen[r.Key] {
 			seen[r.Key] = true
-			records = append(records, r)
+			runs = append(runs, r)
 		}
 		whole += int64(len(line)) + 1
 		text = rest

@@ -9,9 +9,9 @@ import (
 )
 
 // journaled returns a record of its own for every seed.
-func journaled(seed uint64) Record {
-	c := Configuration{Family: "tanh", Dim: 3, Rows: 10, Repeat: 1, Epsilon: 1, Delta: 1e-6, Label: "gd", Settings: json.RawMessage(`{}`), Seed: seed}
-	return Record{Key: c.Key(), Configuration: c, Seconds: float64(seed)}
+func journaled(seed uint64) Finished {
+	c := Trial{Family: "tanh", Dim: 3, Rows: 10, Repeat: 1, Epsilon: 1, Delta: 1e-6, Label: "gd", Settings: json.RawMessage(`{}`), Seed: seed}
+	return Finished{Key: c.Key(), Trial: c, Seconds: float64(seed)}
 }
 
 // TestNothingFollowsAFailedLine: once a line may have reached the file in part,
@@ -40,7 +40,7 @@ func TestNothingFollowsAFailedLine(t *testing.T) {
 	if err := j.append(journaled(3)); err != failed {
 		t.Errorf("after %v: %v", failed, err)
 	}
-	records, err := ReadRecords(folder)
+	records, err := ReadFinished(folder)
 	if err != nil || len(records) != 1 || records[0].Seed != 1 {
 		t.Errorf("%d records, %v: want the first alone", len(records), err)
 	}
@@ -68,7 +68,7 @@ func TestDoubledLineCountsOnce(t *testing.T) {
 	if lines := bytes.Count(text, []byte{'\n'}); lines != 5 {
 		t.Errorf("%d lines: want 5", lines)
 	}
-	records, err := ReadRecords(folder)
+	records, err := ReadFinished(folder)
 	if err != nil || len(records) != 3 {
 		t.Errorf("%d records, %v: want 3", len(records), err)
 	}

@@ -28,7 +28,7 @@ func TestOutcome(t *testing.T) {
 			{`{"algorithm":"storm","steps":70}`, 70, 70, 1},
 			{`{"algorithm":"dp-sgd","sampling":0.125,"steps":64}`, 64, 8, 0},
 		} {
-			r, err := experiment.Configuration{
+			r, err := experiment.Trial{
 				Family: "logistic", Dim: 6, Rows: 50, Repeat: 8, Epsilon: 1, Delta: 1e-5, Relation: relation.String(),
 				Population: 90, Label: "x", Settings: json.RawMessage(c.settings), Seed: 1,
 			}.Run(context.Background())

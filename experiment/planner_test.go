@@ -97,7 +97,7 @@ func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := experiment.NewSetting(f, effective, epsilon)
+	s, err := experiment.NewInstance(f, effective, epsilon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Setting is a family at a size and a budget.
-type Setting struct {
+// Instance is a family at a size and a budget.
+type Instance struct {
 	Family *Family
 	// Repeat is how many records each distinct row stands for.
 	Repeat int
@@ -24,13 +24,13 @@ type Setting struct {
 	Fresh stationarity.Sample
 }
 
-// NewSetting chooses the number of records so that the effective size n
+// NewInstance chooses the number of records so that the effective size n
 // mu/sqrt(d), at the given epsilon and delta = n^-1.5 under replace-one, is
 // close to effective.
-func NewSetting(f *Family, effective, epsilon float64) (Setting, error) {
+func NewInstance(f *Family, effective, epsilon float64) (Instance, error) {
 	rows := len(f.Sample.Rows)
 	repeat, b, err := repeatFor(f.Dim(), rows, effective, epsilon, Delta{Power: -1.5}, account.ReplaceOne)
-	return Setting{Family: f, Repeat: repeat, Budget: b}, err
+	return Instance{Family: f, Repeat: repeat, Budget: b}, err
 }
 
 // repeatFor returns how many records each of some distinct rows stands for so
@@ -59,10 +59,10 @@ func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.R
 const mostRecords = math.MaxInt32
 
 // Records is the number of records.
-func (s Setting) Records() int { return len(s.Family.Sample.Rows) * s.Repeat }
+func (s Instance) Records() int { return len(s.Family.Sample.Rows) * s.Repeat }
 
-// Problem returns what is public about the setting.
-func (s Setting) Problem() (optimize.Problem, error) {
+// Problem returns what is public about the instance.
+func (s Instance) Problem() (optimize.Problem, error) {
 	return s.Family.Problem(float64(s.Records()), s.Budget)
 }
 
@@ -112,13 +112,13 @@ func (o Outcome) Ratio() float64 { return o.GradientNorm / o.Floor }
 
 // Run runs a plan with simulated coins of the given seed and measures its
 // output on all rows.
-func (s Setting) Run(ctx context.Context, plan optimize.Plan, seed uint64) (Outcome, error) {
+func (s Instance) Run(ctx context.Context, plan optimize.Plan, seed uint64) (Outcome, error) {
 	return s.run(ctx, plan, false, seed)
 }
 
 // run takes, if random, an iterate drawn uniformly by the seed for the plan's
 // output.
-func (s Setting) run(ctx context.Context, plan optimize.Plan, random bool, seed uint64) (Outcome, error) {
+func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed uint64) (Outcome, error) {
 	session, err := s.open(plan, seed)
 	if err != nil {
 		return Outcome{}, err
@@ -162,7 +162,7 @@ func (s Setting) run(ctx context.Context, plan optimize.Plan, random bool, seed 
 }
 
 // measure fills in what is computed from rows directly.
-func (s Setting) measure(o *Outcome, w []float64) error {
+func (s Instance) measure(o *Outcome, w []float64) error {
 	f := s.Family
 	g, err := f.GradientNorm(w)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s Setting) measure(o *Outcome, w []float64) error {
 }
 
 // open returns a session for a plan.
-func (s Setting) open(plan optimize.Plan, seed uint64) (*counted, error) {
+func (s Instance) open(plan optimize.Plan, seed uint64) (*counted, error) {
 	declared := 0.
 	if s.Budget.Relation() == account.AddOrRemove {
 		declared = float64(s.Records())

@@ -12,14 +12,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
-// TestNewSettingMeetsItsSize: N is within half a copy of the distinct rows of
+// TestNewInstanceMeetsItsSize: N is within half a copy of the distinct rows of
 // what was asked for, delta is n^-1.5, and no other number of copies is nearer.
-func TestNewSettingMeetsItsSize(t *testing.T) {
+func TestNewInstanceMeetsItsSize(t *testing.T) {
 	for _, rows := range []int{20, 300} {
 		f := family(t, experiment.SlowTail, 16, rows, 1)
 		for _, epsilon := range []float64{.2, 1, 4} {
 			for _, want := range []float64{50, 237, 2044, 18197} {
-				s, err := experiment.NewSetting(f, want, epsilon)
+				s, err := experiment.NewInstance(f, want, epsilon)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -39,10 +39,10 @@ func TestNewSettingMeetsItsSize(t *testing.T) {
 			}
 		}
 	}
-	if s, err := experiment.NewSetting(family(t, experiment.SlowTail, 16, 20, 1), 1e-3, 1); err != nil || s.Repeat != 1 {
+	if s, err := experiment.NewInstance(family(t, experiment.SlowTail, 16, 20, 1), 1e-3, 1); err != nil || s.Repeat != 1 {
 		t.Errorf("tiny: %+v, %v: want every row once", s, err)
 	}
-	if _, err := experiment.NewSetting(family(t, experiment.SlowTail, 16, 20, 1), 100, -1); err == nil {
+	if _, err := experiment.NewInstance(family(t, experiment.SlowTail, 16, 20, 1), 100, -1); err == nil {
 		t.Error("epsilon = -1 was taken")
 	}
 }
@@ -51,7 +51,7 @@ func TestNewSettingMeetsItsSize(t *testing.T) {
 // of r; a seed repeats it, another does not.
 func TestRun(t *testing.T) {
 	f := family(t, experiment.LogisticNonconvex, 10, 200, 1)
-	s, err := experiment.NewSetting(f, 500, 1)
+	s, err := experiment.NewInstance(f, 500, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestMedian(t *testing.T) {
 	experiment.Median(nil)
 }
 
-func problemOf(t *testing.T, s experiment.Setting) optimize.Problem {
+func problemOf(t *testing.T, s experiment.Instance) optimize.Problem {
 	t.Helper()
 	p, err := s.Problem()
 	if err != nil {

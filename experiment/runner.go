@@ -37,13 +37,13 @@ func (s *Spec) Run(ctx context.Context, folder string, o Options) (Summary, erro
 	if err != nil {
 		return Summary{}, err
 	}
-	records, err := ReadRecords(folder)
+	runs, err := ReadFinished(folder)
 	if err != nil {
 		return Summary{}, err
 	}
-	r := &runner{spec: s, options: o, bench: newBench(), done: map[string]Record{}, workers: workers(o.Workers, s.Workers)}
-	for _, record := range records {
-		r.done[record.Key] = record
+	r := &runner{spec: s, options: o, bench: newBench(), done: map[string]Finished{}, workers: workers(o.Workers, s.Workers)}
+	for _, run := range runs {
+		r.done[run.Key] = run
 	}
 	if err := r.planAll(ctx, cells); err != nil {
 		return Summary{}, err
@@ -79,14 +79,14 @@ type runner struct {
 	workers int
 
 	mu       sync.Mutex
-	done     map[string]Record
+	done     map[string]Finished
 	progress Progress
 	ran      int           // runs of this process
 	took     time.Duration // by them together
 }
 
 func (r *runner) all(ctx context.Context, cells []cell) error {
-	var tuning []Configuration
+	var tuning []Trial
 	count := 0
 	for _, c := range cells {
 		t := c.tuning(r.spec.TuningSeeds)
@@ -104,7 +104,7 @@ func (r *runner) all(ctx context.Context, cells []cell) error {
 	if err := r.run(ctx, tuning, false); err != nil {
 		return err
 	}
-	var measured []Configuration
+	var measured []Trial
 	for _, c := range cells {
 		settings, ok := c.choose(r.done, r.spec.TuningSeeds)
 		if !ok {
@@ -118,7 +118,7 @@ func (r *runner) all(ctx context.Context, cells []cell) error {
 // planAll makes every plan that is still needed once, so that what cannot be
 // planned is known before anything runs.
 func (r *runner) planAll(ctx context.Context, cells []cell) error {
-	var plans []Configuration
+	var plans []Trial
 	for _, c := range cells {
 		grid, runs := c.grid, c.tuning(r.spec.TuningSeeds)
 		if settings, ok := c.choose(r.done, r.spec.TuningSeeds); ok {
@@ -131,8 +131,8 @@ func (r *runner) planAll(ctx context.Context, cells []cell) error {
 			}
 		}
 	}
-	return each(ctx, r.workers, plans, func(c Configuration) error {
-		s, err := r.bench.setting(c)
+	return each(ctx, r.workers, plans, func(c Trial) error {
+		s, err := r.bench.instance(c)
 		if err == nil {
 			_, err = r.bench.plan(ctx, c, s)
 		}
@@ -142,8 +142,8 @@ func (r *runner) planAll(ctx context.Context, cells []cell) error {
 
 // run carries out what is not done of a list, in random order, so that the mean
 // time of the runs so far is that of those to come.
-func (r *runner) run(ctx context.Context, list []Configuration, count bool) error {
-	var todo []Configuration
+func (r *runner) run(ctx context.Context, list []Trial, count bool) error {
+	var todo []Trial
 	for _, c := range list {
 		if _, ok := r.done[c.Key()]; !ok {
 			todo = append(todo, c)
@@ -156,19 +156,19 @@ func (r *runner) run(ctx context.Context, list []Configuration, count bool) erro
 	}
 	shuffle := rand.New(rand.NewPCG(uint64(len(list)), 1))
 	shuffle.Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
-	return each(ctx, r.workers, todo, func(c Configuration) error {
-		record, err := r.bench.run(ctx, c)
+	return each(ctx, r.workers, todo, func(c Trial) error {
+		run, err := r.bench.run(ctx, c)
 		if err != nil {
 			return err
 		}
-		if err := r.journal.append(record); err != nil {
+		if err := r.journal.append(run); err != nil {
 			return err
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.done[record.Key] = record
+		r.done[run.Key] = run
 		r.ran++
-		r.took += time.Duration(record.Seconds * float64(time.Second))
+		r.took += time.Duration(run.Seconds * float64(time.Second))
 		r.progress.Done++
 		r.progress.Left = r.took / time.Duration(r.ran) * time.Duration(r.progress.Of-r.progress.Done) / time.Duration(r.workers)
 		r.report()

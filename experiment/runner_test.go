@@ -48,20 +48,20 @@ func runSpec(t *testing.T, s *experiment.Spec, folder string, o experiment.Optio
 	return summary
 }
 
-func readRuns(t *testing.T, folder string) map[string]experiment.Record {
+func readRuns(t *testing.T, folder string) map[string]experiment.Finished {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, experiment.RunsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := experiment.ReadRecords(folder)
+	records, err := experiment.ReadFinished(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if lines := bytes.Count(text, []byte{'\n'}); lines != len(records) {
 		t.Errorf("%d lines, %d runs: one is doubled", lines, len(records))
 	}
-	all := map[string]experiment.Record{}
+	all := map[string]experiment.Finished{}
 	for _, r := range records {
 		r.Seconds = 0
 		all[r.Key] = r
@@ -166,7 +166,7 @@ func TestTornLineIsDropped(t *testing.T) {
 		if err := os.WriteFile(path, text[:cut], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := experiment.ReadRecords(folder); err != nil || len(left) != bytes.Count(text[:cut], []byte{'\n'}) {
+		if left, err := experiment.ReadFinished(folder); err != nil || len(left) != bytes.Count(text[:cut], []byte{'\n'}) {
 			t.Fatalf("cut at %d: %d runs, %v", cut, len(left), err)
 		}
 		runSpec(t, s, folder, experiment.Options{Workers: 1})
@@ -198,7 +198,7 @@ func TestRecordsRepeat(t *testing.T) {
 	sampled := "  - {name: dp-sgd, settings: {steps: 4, sampling: .25}}\n"
 	runSpec(t, parseSpec(t, strings.Replace(smallSpec, ", slow-tail", "", 1)+sampled), folder, experiment.Options{})
 	for _, r := range readRuns(t, folder) {
-		again, err := r.Configuration.Run(context.Background())
+		again, err := r.Trial.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestEveryAlgorithmRepeats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := experiment.Configuration{
+			c := experiment.Trial{
 				Family: "logistic", Dim: 4, Rows: 40, Repeat: 20, Epsilon: 1, Delta: 1e-5, Relation: "replace-one",
 				Label: name, Settings: text, Seed: 3,
 			}
@@ -255,7 +255,7 @@ func TestEveryAlgorithmRepeats(t *testing.T) {
 // other (with 3 iterates, 60 runs have none of some iterate with probability
 // below 3 (2/3)^60 < 1e-10).
 func TestRandomOutput(t *testing.T) {
-	c := experiment.Configuration{
+	c := experiment.Trial{
 		Family: "huber-mean", Dim: 3, Rows: 10, Repeat: 100000, Epsilon: 8, Delta: 1e-6, Relation: "replace-one",
 		Label: "x", Settings: json.RawMessage(`{"algorithm":"gd","output":"random","step_scale":0.5,"steps":3}`),
 	}

@@ -84,21 +84,21 @@ type Comparison struct {
 	stationarity.Estimate
 }
 
-// Summarize tells what records show of a specification. Records that it does
+// Summarize tells what runs show of a specification. Runs that it does
 // not ask for are left out.
-func (s *Spec) Summarize(records []Record) (Summary, error) {
+func (s *Spec) Summarize(runs []Finished) (Summary, error) {
 	cells, err := s.cells()
 	if err != nil {
 		return Summary{}, err
 	}
-	done := map[string]Record{}
-	for _, r := range records {
+	done := map[string]Finished{}
+	for _, r := range runs {
 		done[r.Key] = r
 	}
 	return s.summarize(cells, done)
 }
 
-func (s *Spec) summarize(cells []cell, done map[string]Record) (Summary, error) {
+func (s *Spec) summarize(cells []cell, done map[string]Finished) (Summary, error) {
 	out := Summary{Name: s.Name}
 	for _, c := range cells {
 		for _, r := range c.tuning(s.TuningSeeds) {
@@ -109,7 +109,7 @@ func (s *Spec) summarize(cells []cell, done map[string]Record) (Summary, error) 
 			out.Missing += s.Seeds
 			continue
 		}
-		var runs []Record
+		var runs []Finished
 		for _, r := range c.measured(settings, s.Seeds) {
 			if out.count(done, r) {
 				runs = append(runs, done[r.Key()])
@@ -125,7 +125,7 @@ func (s *Spec) summarize(cells []cell, done map[string]Record) (Summary, error) 
 	return out, out.compare(s.Algorithms[0].Label)
 }
 
-func (s *Summary) count(done map[string]Record, c Configuration) bool {
+func (s *Summary) count(done map[string]Finished, c Trial) bool {
 	_, ok := done[c.Key()]
 	if ok {
 		s.Done++
@@ -135,7 +135,7 @@ func (s *Summary) count(done map[string]Record, c Configuration) bool {
 	return ok
 }
 
-func newCell(c cell, settings json.RawMessage, runs []Record) Cell {
+func newCell(c cell, settings json.RawMessage, runs []Finished) Cell {
 	first := runs[0].Outcome
 	out := Cell{
 		Group:   Group{c.base.Family, c.base.Dim, c.base.Epsilon, c.base.Label},
@@ -143,19 +143,19 @@ func newCell(c cell, settings json.RawMessage, runs []Record) Cell {
 		Settings: settings, Grid: len(c.grid), Runs: len(runs), Steps: first.Steps,
 		Floor: first.Floor, LowerBound: first.LowerBound, Predicted: first.Predicted, Series: first.Series,
 	}
-	over := func(value func(Record) float64) []float64 {
+	over := func(value func(Finished) float64) []float64 {
 		v := make([]float64, len(runs))
 		for i, r := range runs {
 			v[i] = value(r)
 		}
 		return v
 	}
-	out.norms = over(func(r Record) float64 { return r.Outcome.GradientNorm })
+	out.norms = over(func(r Finished) float64 { return r.Outcome.GradientNorm })
 	out.GradientNorm = quartiles(out.norms)
-	out.Population = quartiles(over(func(r Record) float64 { return r.Outcome.Population }))
-	out.Loss = quartiles(over(func(r Record) float64 { return r.Outcome.Loss }))
-	out.Passes = quartiles(over(func(r Record) float64 { return r.Outcome.Passes }))
-	out.Seconds = quartiles(over(func(r Record) float64 { return r.Seconds }))
+	out.Population = quartiles(over(func(r Finished) float64 { return r.Outcome.Population }))
+	out.Loss = quartiles(over(func(r Finished) float64 { return r.Outcome.Loss }))
+	out.Passes = quartiles(over(func(r Finished) float64 { return r.Outcome.Passes }))
+	out.Seconds = quartiles(over(func(r Finished) float64 { return r.Seconds }))
 	return out
 }
 

@@ -27,10 +27,10 @@ algorithms:
 
 // powers makes records whose gradient norms are times N^exponent, exactly so at
 // the median of the seeds. b's step scale .5 is better when tuned.
-func powers(t *testing.T, s *experiment.Spec) []experiment.Record {
+func powers(t *testing.T, s *experiment.Spec) []experiment.Finished {
 	t.Helper()
-	var all []experiment.Record
-	for _, c := range experiment.Configurations(s) {
+	var all []experiment.Finished
+	for _, c := range experiment.Trials(s) {
 		n := float64(c.Records()) * c.Epsilon // proportional to N, but for mu
 		o := experiment.Outcome{Effective: n, Floor: 2 / n, LowerBound: 1 / n, Predicted: 4 / n, Steps: 5, Passes: 5, Loss: .3}
 		exponent := map[string]float64{"a": -.5, "b": -2. / 3}[c.Label]
@@ -39,7 +39,7 @@ func powers(t *testing.T, s *experiment.Spec) []experiment.Record {
 		if c.Tuning() && strings.Contains(string(c.Settings), "0.1") {
 			o.GradientNorm *= 3
 		}
-		all = append(all, experiment.Record{Key: c.Key(), Configuration: c, Outcome: o, Seconds: float64(c.Seed % 5)})
+		all = append(all, experiment.Finished{Key: c.Key(), Trial: c, Outcome: o, Seconds: float64(c.Seed % 5)})
 	}
 	return all
 }

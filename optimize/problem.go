@@ -49,16 +49,16 @@ type Shape struct{ Margins, Features int }
 // Vector is the shape of models with one margin.
 func Vector(features int) Shape { return Shape{Margins: 1, Features: features} }
 
-// Table says what is public about the records: a session, or Stated.
-type Table interface {
+// Public says what is public about the records: a session, or Stated.
+type Public interface {
 	// All returns the cohort of all records.
 	All() query.Cohort
 	// Dim returns the number of features.
 	Dim() int
 }
 
-// Stated is a Table of which only the figures are known.
-func Stated(features int, records float64) Table { return stated{features, records} }
+// Stated is what is public where only the figures are known.
+func Stated(features int, records float64) Public { return stated{features, records} }
 
 type stated struct {
 	features int
@@ -70,7 +70,7 @@ func (s stated) Dim() int          { return s.features }
 
 // NewProblem returns the problem of minimising a loss over the records of a
 // table within a budget, whose relation it is under.
-func NewProblem(l loss.Loss, b account.Budget, t Table) (Problem, error) {
+func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	_, rankOne := l.(loss.RankOne)
 	p := Problem{
 		Shape: Vector(t.Dim()), Constants: l.Constants(), RankOne: rankOne,

@@ -238,7 +238,7 @@ func TestSelectedAroundEveryMethod(t *testing.T) {
 			return firstorder.STORM{Steps: 6}.Plan(ctx, with(p, s))
 		}},
 	}
-	for _, which := range []recursive.Cohorts{recursive.Disjoint, recursive.AllRecords} {
+	for _, which := range []recursive.Division{recursive.Disjoint, recursive.AllRecords} {
 		list = append(list, method{"recursive", func(p optimize.Problem, s size) (optimize.Plan, error) {
 			return recursive.Recursive{Rounds: 3, Steps: 2, Cohorts: which}.Plan(ctx, with(p, s))
 		}})

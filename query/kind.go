@@ -42,7 +42,7 @@ type Facts struct {
 	// may move by a grid step more than the sum.
 	Roundings int
 	// Uses are the ways in which it may be asked.
-	Uses Use
+	Uses Ways
 }
 
 // Centring says where the ball of a kind may lie.
@@ -57,13 +57,13 @@ const (
 	Anywhere
 )
 
-// Use is a set of ways in which a kind may be asked, beside a question of its own
+// Ways is a set of ways in which a kind may be asked, beside a question of its own
 // about all records or a cohort.
-type Use uint8
+type Ways uint8
 
 const (
 	// Mixed is a term beside others.
-	Mixed Use = 1 << iota
+	Mixed Ways = 1 << iota
 	// Candidate is a candidate of a selection.
 	Candidate
 	// Item is an item of a prefix sum.
@@ -110,7 +110,7 @@ func (k Kind) Forms() []Form {
 }
 
 // May reports whether the kind may be asked in all of these ways.
-func (k Kind) May(u Use) bool { return k.Facts().Uses&u == u }
+func (k Kind) May(u Ways) bool { return k.Facts().Uses&u == u }
 
 // SumDim returns how many coordinates are summed over records, for points of dim.
 func (f Facts) SumDim(dim int) int {
@@ -136,7 +136,7 @@ func (k Kind) String() string {
 }
 
 // plurals lists the kinds that may be asked in a way, for an error.
-func plurals(u Use) string {
+func plurals(u Ways) string {
 	var names []string
 	for _, k := range Kinds() {
 		if k.May(u) {

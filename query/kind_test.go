@@ -64,7 +64,7 @@ func checkUses(t *testing.T, k Kind, terms []Term) {
 	if _, err := NewSelection(1, terms[0], terms[0]); (err == nil) != k.May(Candidate) {
 		t.Errorf("%v as a candidate: %v", k, err)
 	}
-	for _, u := range []Use{Mixed, Candidate, Item, Sampled} {
+	for _, u := range []Ways{Mixed, Candidate, Item, Sampled} {
 		q, err := New(1, terms...)
 		if err != nil || q.May(u) != k.May(u) {
 			t.Errorf("%v, use %d: the question disagrees with the table", k, u)

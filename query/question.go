@@ -80,7 +80,7 @@ func (q Question) Facts() Facts {
 }
 
 // May reports whether all terms may be asked in these ways.
-func (q Question) May(u Use) bool {
+func (q Question) May(u Ways) bool {
 	for _, t := range q.terms {
 		if !t.kind.May(u) {
 			return false

@@ -49,7 +49,7 @@ func (a *auditCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	p := newProgress(c.err)
-	result, err := audit.Config(ctx, config, audit.Options{Runs: a.Runs, Progress: p.replayed})
+	result, err := audit.RunConfig(ctx, config, audit.Options{Runs: a.Runs, Progress: p.replayed})
 	p.finish()
 	if err != nil {
 		return err

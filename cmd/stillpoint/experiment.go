@@ -87,14 +87,14 @@ func (e *experimentReportCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	records, err := experiment.ReadRecords(out)
+	runs, err := experiment.ReadFinished(out)
 	if err != nil {
 		return err
 	}
-	if len(records) == 0 {
+	if len(runs) == 0 {
 		return fmt.Errorf("%s: has no finished runs (stillpoint experiment run %s makes them)", filepath.Join(out, experiment.RunsFile), e.Spec)
 	}
-	summary, err := s.Summarize(records)
+	summary, err := s.Summarize(runs)
 	if err != nil {
 		return err
 	}

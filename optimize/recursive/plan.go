@@ -113,8 +113,8 @@ func (c Recursive) check(p optimize.Problem) error {
 		return fmt.Errorf("optimize: recursive: regularizer %s has curvature %v: must be >= 0, the objective convex", p.Regularizer.Name(), p.Regularizer.Convexity())
 	case int(c.Inner) >= len(innerNames):
 		return fmt.Errorf("optimize: recursive: inner = %v: must be one of %v", c.Inner, innerNames)
-	case int(c.Cohorts) >= len(cohortNames):
-		return fmt.Errorf("optimize: recursive: cohorts = %v: must be one of %v", c.Cohorts, cohortNames[1:])
+	case int(c.Cohorts) >= len(divisionNames):
+		return fmt.Errorf("optimize: recursive: cohorts = %v: must be one of %v", c.Cohorts, divisionNames[1:])
 	case c.Inner == PhasedSGD && c.Cohorts == AllRecords:
 		return fmt.Errorf("optimize: recursive: cohorts = %v: must be disjoint for phased-sgd, which takes each record once", c.Cohorts)
 	case c.Inner == PhasedSGD && c.Steps != 0:
@@ -139,7 +139,7 @@ func (c Recursive) check(p optimize.Problem) error {
 
 // settle fills in the rules' values.
 func (c Recursive) settle(p optimize.Problem) Recursive {
-	if c.Cohorts == RuleCohorts {
+	if c.Cohorts == RuleDivision {
 		c.Cohorts = AllRecords
 		if c.Theorem || c.Inner == PhasedSGD {
 			c.Cohorts = Disjoint

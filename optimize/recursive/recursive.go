@@ -55,7 +55,7 @@ type Recursive struct {
 	Inner Inner `yaml:"inner"`
 	// Cohorts says which records a round sees: all or disjoint. Zero means all for
 	// NoisyGD without Theorem, else disjoint.
-	Cohorts Cohorts `yaml:"cohorts"`
+	Cohorts Division `yaml:"cohorts"`
 	// Theorem takes the settings of Theorem 5 for those fields that are zero.
 	Theorem bool `yaml:"theorem"`
 	// Radius is D, a public bound on the distance from the start to a minimiser.
@@ -105,12 +105,12 @@ func (i *Inner) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Cohorts says which records a round of Recursive sees.
-type Cohorts uint8
+// Division says which records a round of Recursive sees.
+type Division uint8
 
 const (
-	// RuleCohorts stands for what the rule says.
-	RuleCohorts Cohorts = iota
+	// RuleDivision stands for what the rule says.
+	RuleDivision Division = iota
 	// Disjoint gives each round n/T records of its own, which it may charge the
 	// whole budget.
 	Disjoint
@@ -118,19 +118,19 @@ const (
 	AllRecords
 )
 
-var cohortNames = [...]string{"", "disjoint", "all"}
+var divisionNames = [...]string{"", "disjoint", "all"}
 
-func (c Cohorts) String() string { return optimize.NameOf(cohortNames[:], "cohorts", uint8(c)) }
+func (c Division) String() string { return optimize.NameOf(divisionNames[:], "cohorts", uint8(c)) }
 
-// ParseCohorts reads "disjoint" or "all"; the empty name is RuleCohorts.
-func ParseCohorts(s string) (Cohorts, error) {
-	i, err := optimize.ParseName(cohortNames[:], "cohorts", s)
-	return Cohorts(i), err
+// ParseDivision reads "disjoint" or "all"; the empty name is RuleDivision.
+func ParseDivision(s string) (Division, error) {
+	i, err := optimize.ParseName(divisionNames[:], "cohorts", s)
+	return Division(i), err
 }
 
-// UnmarshalText reads a name as ParseCohorts does.
-func (c *Cohorts) UnmarshalText(text []byte) (err error) {
-	*c, err = ParseCohorts(string(text))
+// UnmarshalText reads a name as ParseDivision does.
+func (c *Division) UnmarshalText(text []byte) (err error) {
+	*c, err = ParseDivision(string(text))
 	return err
 }
 

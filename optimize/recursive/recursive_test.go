@@ -97,7 +97,7 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 	broken := errors.New("broken")
 	for _, p := range convexProblems(t) {
 		for relation, o := range relations(t, p, 3) {
-			for _, which := range []recursive.Cohorts{recursive.Disjoint, recursive.AllRecords} {
+			for _, which := range []recursive.Division{recursive.Disjoint, recursive.AllRecords} {
 				for _, stop := range []int{-1, 0, 9} {
 					name := fmt.Sprintf("%s, %v, %v, stop %d", p.Name, relation, which, stop)
 					config := p.Config(budgetOf(t, relation, 3), 1, 11)
@@ -342,7 +342,7 @@ func TestRecursivePrediction(t *testing.T) {
 	for _, c := range []recursive.Recursive{
 		{Rounds: 1, Lambda: .5, Steps: 3}, {Rounds: 3, Lambda: .3, Steps: 4, StepScale: .2}, {Rounds: 4, Lambda: .2, Growth: 3, Steps: 6, StepScale: .1},
 	} {
-		for _, c.Cohorts = range []recursive.Cohorts{recursive.Disjoint, recursive.AllRecords} {
+		for _, c.Cohorts = range []recursive.Division{recursive.Disjoint, recursive.AllRecords} {
 			c.Radius = 1e6
 			p := optimize.Problem{Shape: optimize.Vector(3), Constants: loss.Constants{Lipschitz: l0, Curvature: loss.CurvatureInterval{Hi: 1}, InitialGap: f0}}
 			plan, err := c.Plan(ctx, with(p, size{Records: n, Mu: .4}))
@@ -415,7 +415,7 @@ func TestNoisyGDResponse(t *testing.T) {
 func TestRecursiveObserve(t *testing.T) {
 	p := convexProblems(t)[4]
 	for relation := range relations(t, p, 1) {
-		for _, which := range []recursive.Cohorts{recursive.Disjoint, recursive.AllRecords} {
+		for _, which := range []recursive.Division{recursive.Disjoint, recursive.AllRecords} {
 			o := relations(t, p, 1)[relation]
 			plan, err := recursive.Recursive{Cohorts: which, Rounds: 3, Steps: 4}.Plan(ctx, with(p.Public, o.Size()))
 			if err != nil {
@@ -482,7 +482,7 @@ func TestRecursiveRefuses(t *testing.T) {
 	}
 	for name, parse := range map[string]func(string) (fmt.Stringer, error){
 		"inner":   func(s string) (fmt.Stringer, error) { return recursive.ParseInner(s) },
-		"cohorts": func(s string) (fmt.Stringer, error) { return recursive.ParseCohorts(s) },
+		"cohorts": func(s string) (fmt.Stringer, error) { return recursive.ParseDivision(s) },
 		"score":   func(s string) (fmt.Stringer, error) { return optimize.ParseScore(s) },
 	} {
 		for _, s := range map[string][]string{"inner": {"noisy-gd", "phased-sgd"}, "cohorts": {"", "disjoint", "all"}, "score": {"gradient", "value"}}[name] {

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Configuration is all that settles the outcome of a run.
-type Configuration struct {
+// Trial is all that settles the outcome of a run.
+type Trial struct {
 	Family     string `json:"family"`
 	FamilySeed uint64 `json:"family_seed"`
 	Dim        int    `json:"dimension"`
@@ -32,69 +32,69 @@ type Configuration struct {
 	Seed uint64 `json:"seed"`
 }
 
-// Key identifies a configuration: a digest of it.
-func (c Configuration) Key() string {
+// Key identifies a trial: a digest of it.
+func (c Trial) Key() string {
 	text, err := json.Marshal(c)
 	if err != nil {
-		panic(fmt.Sprintf("experiment: configuration: %v", err)) // settings that no grid made
+		panic(fmt.Sprintf("experiment: trial: %v", err)) // settings that no grid made
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
 
 // Tuning reports whether the run serves the choice of settings only.
-func (c Configuration) Tuning() bool { return c.Seed >= firstTuningSeed }
+func (c Trial) Tuning() bool { return c.Seed >= firstTuningSeed }
 
 // Records is the number of records.
-func (c Configuration) Records() int { return c.Rows * c.Repeat }
+func (c Trial) Records() int { return c.Rows * c.Repeat }
 
-func (c Configuration) String() string {
+func (c Trial) String() string {
 	return fmt.Sprintf("%s on %s, d = %d, n = %d, epsilon = %g, %s", c.Label, c.Family, c.Dim, c.Records(), c.Epsilon, c.Settings)
 }
 
-// Record is a finished run: a line of runs.jsonl.
-type Record struct {
+// Finished is a finished run: a line of runs.jsonl.
+type Finished struct {
 	Key string `json:"key"`
-	Configuration
+	Trial
 	Outcome Outcome `json:"outcome"`
 	// Seconds is how long it took; unlike all else it differs between runs of
-	// one configuration.
+	// one trial.
 	Seconds float64 `json:"seconds"`
 }
 
 // Run carries the configured run out.
-func (c Configuration) Run(ctx context.Context) (Record, error) { return newBench().run(ctx, c) }
+func (c Trial) Run(ctx context.Context) (Finished, error) { return newBench().run(ctx, c) }
 
 // run carries out a configured run.
-func (b *bench) run(ctx context.Context, c Configuration) (Record, error) {
-	s, err := b.setting(c)
+func (b *bench) run(ctx context.Context, c Trial) (Finished, error) {
+	s, err := b.instance(c)
 	if err != nil {
-		return Record{}, err
+		return Finished{}, err
 	}
 	p, err := b.plan(ctx, c, s)
 	if err != nil {
-		return Record{}, err
+		return Finished{}, err
 	}
 	start := time.Now()
 	o, err := s.run(ctx, p.plan, p.random, c.Seed)
 	if err != nil {
-		return Record{}, fmt.Errorf("experiment: %v, seed %d: %w", c, c.Seed, err)
+		return Finished{}, fmt.Errorf("experiment: %v, seed %d: %w", c, c.Seed, err)
 	}
-	return Record{Key: c.Key(), Configuration: c, Outcome: o, Seconds: time.Since(start).Seconds()}, nil
+	return Finished{Key: c.Key(), Trial: c, Outcome: o, Seconds: time.Since(start).Seconds()}, nil
 }
 
-// setting draws what the run is on.
-func (b *bench) setting(c Configuration) (Setting, error) {
+// instance draws what the run is on.
+func (b *bench) instance(c Trial) (Instance, error) {
 	relation, err := account.ParseRelation(c.Relation)
 	if err != nil {
-		return Setting{}, err
+		return Instance{}, err
 	}
-	s := Setting{Repeat: c.Repeat}
+	s := Instance{Repeat: c.Repeat}
 	if s.Budget, err = account.NewBudget(c.Epsilon, c.Delta, relation); err != nil {
-		return Setting{}, err
+		return Instance{}, err
 	}
 	if s.Family, s.Fresh, err = b.family(c); err != nil {
-		return Setting{}, err
+		return Instance{}, err
 	}
 	return s, nil
 }
@@ -106,7 +106,7 @@ type planned struct {
 	random bool
 }
 
-func (b *bench) plan(ctx context.Context, c Configuration, s Setting) (planned, error) {
+func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) {
 	c.Seed = 0
 	key := c.Key()
 	b.mu.Lock()
