@@ -15,7 +15,7 @@ import (
 var withoutExample = map[string]string{
 	"":         "documentation alone",
 	"silence":  "takes away the crash reports of the whole process",
-	"losstest": "its one function takes a *testing.T",
+	"losstest": "for tests alone",
 	"results":  "tests alone",
 	// A program, which its test runs.
 	"examples/service": "a program",

@@ -26,6 +26,7 @@ var layers = map[string]struct {
 	"":                                   {},
 	"account":                            {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
 	"loss":                               {},
+	"problem":                            {local: []string{"loss"}},
 	"convex":                             {},
 	"query":                              {local: []string{"account"}},
 	"dataset":                            {local: []string{"internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
@@ -37,7 +38,7 @@ var layers = map[string]struct {
 	"curator/internal/row":               {local: kernelMay, barred: randomness},
 	"curator/internal/row/rowtest":       {local: []string{"curator/internal/row"}},
 	"curator/internal/engine":            {local: kernelMay, barred: randomness},
-	"curator/internal/engine/enginetest": {local: []string{"curator/internal/engine", "curator/internal/row", "curator/internal/row/rowtest", "loss", "query"}},
+	"curator/internal/engine/enginetest": {local: []string{"curator/internal/engine", "curator/internal/row", "curator/internal/row/rowtest", "loss", "problem", "query"}},
 	"curator/internal/coin":              {local: kernelMay, barred: []string{"math/rand"}},
 	"curator/internal/noise":             {local: kernelMay, barred: randomness},
 	"curator/internal/kernel":            {local: kernelMay, barred: randomness},
@@ -48,8 +49,8 @@ var layers = map[string]struct {
 	"internal/strictyaml":                {others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table":                     {local: []string{"internal/regular", "dataset"}},
 	"stationarity":                       {local: []string{"internal/vector", "internal/order", "loss"}, others: []string{"gonum.org/v1/gonum"}},
-	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
-	"audit":                              {local: []string{"account", "loss", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
+	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"audit":                              {local: []string{"account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
 	"report":                             {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "internal/ledgerfile"}},
 	"model":                              {local: []string{"internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
@@ -84,6 +85,9 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 // and these.
 var testLocal = map[string][]string{
 	"loss":                    {"losstest"},
+	"problem":                 {"losstest"},
+	"losstest":                {"problem"},
+	"stationarity":            {"problem"},
 	"optimize":                {"optimizetest", "optimize/firstorder", "optimize/recursive"},
 	"optimize/forecast":       {"optimizetest", "account", "loss", "optimize/firstorder", "optimize/choose"},
 	"optimize/firstorder":     {"optimizetest", "optimize/choose", "loss", "convex"},
@@ -91,7 +95,7 @@ var testLocal = map[string][]string{
 	"optimize/recursive":      {"optimizetest", "optimize/firstorder", "loss"},
 	"optimize/choose":         {"optimizetest", "loss"},
 	"optimizetest":            {"optimize/firstorder"},
-	"curator/simulate":        {"optimize", "optimizetest", "optimize/firstorder"},
+	"curator/simulate":        {"problem", "optimize", "optimizetest", "optimize/firstorder"},
 	"curator":                 {"optimize", "optimize/choose"},
 	"curator/internal/row":    {"curator/internal/row/rowtest"},
 	"curator/internal/engine": {"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
@@ -120,7 +124,7 @@ var pure = []string{
 // these alone: what others write runs there, on rows (losses) or beside them
 // (optimizers), and from a goroutine's own code all stacks can be read.
 var confined = map[string][]string{
-	"account": nil, "loss": nil, "convex": nil, "query": nil,
+	"account": nil, "loss": nil, "problem": nil, "convex": nil, "query": nil,
 	"internal/vector": nil,
 	"optimize":        {"math/rand/v2"},
 }

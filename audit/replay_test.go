@@ -14,6 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -170,7 +171,7 @@ func TestFaultsAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow, err := loss.Parse("slow-tail")
+	slow, err := problem.Parse("slow-tail")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -69,7 +70,7 @@ func scripted() ([]Subject, error) {
 	const records, dim = 120, 3
 	var list []Subject
 	for _, name := range []string{"logistic", "tanh", "squared(0.5)", "slow-tail"} {
-		l, err := loss.Parse(name)
+		l, err := problem.Parse(name)
 		if err != nil {
 			return nil, err
 		}

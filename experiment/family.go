@@ -8,6 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -186,7 +187,7 @@ func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows in
 		return nil, fmt.Errorf("experiment: %s: rows = %d: must be even", name, rows)
 	}
 	var err error
-	if f.Loss, err = loss.Parse(l); err != nil {
+	if f.Loss, err = problem.Parse(l); err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", name, err)
 	}
 	if reg != "" {

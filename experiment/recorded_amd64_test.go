@@ -20,6 +20,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -198,7 +199,7 @@ func recorded(t *testing.T, relation account.Relation, name string, k int, setti
 func recordedPlan(t *testing.T, settings []byte, k, dim int, records float64, b account.Budget, plain bool) (optimize.Plan, loss.Loss, error) {
 	t.Helper()
 	p := recordedProblems[k]
-	l, err := loss.Parse(p.loss)
+	l, err := problem.Parse(p.loss)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -191,10 +191,6 @@ func TestBlocksDoNotAllocate(t *testing.T) {
 			t.Errorf("%s allocates %v times", l.Name(), n)
 		}
 	}
-	w, x := make([]float64, 64), make([]float32, 64)
-	if n := testing.AllocsPerRun(10, func() { SlowTail().Value(w, x, 0); SlowTail().Gradient(dst, w, x, 0) }); n != 0 {
-		t.Errorf("slow-tail allocates %v times", n)
-	}
 }
 
 func BenchmarkSlopes(b *testing.B) {

@@ -10,10 +10,6 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"welsch":         {[]string{"c"}, func(p []float64) (Loss, error) { return Welsch(p[0]) }},
 	"geman-mcclure":  {[]string{"c"}, func(p []float64) (Loss, error) { return GemanMcClure(p[0]) }},
 	"tukey":          {[]string{"c"}, func(p []float64) (Loss, error) { return Tukey(p[0]) }},
-	"slow-tail":      {nil, func([]float64) (Loss, error) { return SlowTail(), nil }},
-	"huber-mean":     {nil, func([]float64) (Loss, error) { return HuberMean(), nil }},
-	"huber-bias":     {nil, func([]float64) (Loss, error) { return HuberBias(), nil }},
-	"saddle":         {nil, func([]float64) (Loss, error) { return Saddle(), nil }},
 }}
 
 // Names lists the losses that New and Parse know, sorted, without parameters.
@@ -27,8 +23,6 @@ func Names() []string { return losses.names() }
 //	huber                                delta
 //	squared                              clip
 //	welsch, geman-mcclure, tukey         c
-//	slow-tail, huber-mean, huber-bias,   no parameters (see Synthetic)
-//	saddle
 //
 // Every parameter must be given; an error names the field, its value and the
 // rule.
@@ -37,13 +31,3 @@ func New(name string, params map[string]float64) (Loss, error) { return losses.n
 // Parse makes the loss whose Name is name. Other spellings of the same numbers
 // are read, too.
 func Parse(name string) (Loss, error) { return losses.parse(name) }
-
-// Synthetic reports whether a loss is a test problem, which says nothing about
-// a target and suits no table.
-func Synthetic(l Loss) bool {
-	switch l.(type) {
-	case slowTail, huberMean, huberBias, saddle:
-		return true
-	}
-	return false
-}

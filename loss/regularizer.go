@@ -130,3 +130,9 @@ func (r nonconvex) AddGradient(dst, w []float64) {
 		dst[j] = math.FMA(2*r.lambda, v/q/q, dst[j])
 	}
 }
+
+func checkShape(dst, w, x int) {
+	if dst != w || x != w {
+		panic(fmt.Sprintf("loss: len(dst) = %d, len(w) = %d, len(x) = %d: must be equal", dst, w, x))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/problem"
 )
 
 // TestLossesThatFailAreCaught: whichever method panics, or ends its goroutine,
@@ -27,7 +28,7 @@ func TestLossesThatFailAreCaught(t *testing.T) {
 			requireCaught(t, name+": slopes", checkLoss(rankOneMutant{RankOne: l, slopes: f}), ruleReturns)
 			requireCaught(t, name+": curvatures", checkLoss(rankOneMutant{RankOne: l, curvatures: f}), ruleReturns)
 		}
-		requireCaught(t, name+": gradient", checkLoss(generalMutant{General: loss.SlowTail(), gradient: func(gradients) gradients {
+		requireCaught(t, name+": gradient", checkLoss(generalMutant{General: problem.SlowTail(), gradient: func(gradients) gradients {
 			return func(_, _ []float64, _ []float32, _ float64) { fail() }
 		}}), ruleReturns)
 	}

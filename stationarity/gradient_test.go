@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 func parse(t testing.TB, l, r string) (loss.Loss, loss.Regularizer) {
 	t.Helper()
-	a, err := loss.Parse(l)
+	a, err := problem.Parse(l)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ var hessians = [][2]string{
 	{"slow-tail", ""}, {"slow-tail", "l2(0.5)"}, {"huber-mean", ""},
 }
 
-// problem is a random sample with a point where no loss jumps or is clipped.
-func problem(t testing.TB, names [2]string, d int, seed uint64) (loss.Loss, loss.Regularizer, stationarity.Sample, []float64) {
+// drawn is a random sample with a point where no loss jumps or is clipped.
+func drawn(t testing.TB, names [2]string, d int, seed uint64) (loss.Loss, loss.Regularizer, stationarity.Sample, []float64) {
 	l, reg := parse(t, names[0], names[1])
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := sample(r, 23, d)
@@ -66,7 +66,7 @@ func dense(t testing.TB, l loss.Loss, reg loss.Regularizer, s stationarity.Sampl
 // the product does not scale with v.
 func TestHessianVector(t *testing.T) {
 	for _, names := range hessians {
-		l, reg, s, w := problem(t, names, 5, 1)
+		l, reg, s, w := drawn(t, names, 5, 1)
 		h := dense(t, l, reg, s, w)
 		for k, v := range [][]float64{{1, 0, 0, 0, 0}, {0, 3, -4, .5, 1e3}, {1e-6, 0, 2e-6, 0, 0}, make([]float64, 5)} {
 			got, err := stationarity.HessianVector(l, reg, s, w, v)
@@ -95,7 +95,7 @@ func TestHessianVector(t *testing.T) {
 func TestLambdaMin(t *testing.T) {
 	for _, names := range hessians {
 		for _, d := range []int{1, 2, 6, 30} {
-			l, reg, s, w := problem(t, names, d, uint64(d))
+			l, reg, s, w := drawn(t, names, d, uint64(d))
 			h := dense(t, l, reg, s, w)
 			var e mat.EigenSym
 			if !e.Factorize(h, false) {

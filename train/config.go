@@ -163,9 +163,6 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	if err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)
 	}
-	if loss.Synthetic(l) {
-		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %q: is for generated rows", c.Model.Loss)
-	}
 	target := c.Schema.Target()
 	if (l.Target() == loss.Binary) != (target.Kind == dataset.Category) {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %s: is for a %v target: schema.target %q is declared otherwise", l.Name(), l.Target(), target.Column)

@@ -86,7 +86,7 @@ func TestRefusals(t *testing.T) {
 		{"loss not proven for phased sgd", func(c *Config) {
 			c.Model.Loss, c.Train.Algorithm, c.Train.Settings = "tanh", "recursive", Settings{"inner": "phased-sgd"}
 		}, "train.inner = phased-sgd: curator: stable sgd: loss = tanh: curvature"},
-		{"synthetic loss", func(c *Config) { c.Model.Loss = "slow-tail" }, "generated rows"},
+		{"loss of a test problem", func(c *Config) { c.Model.Loss = "slow-tail" }, `model.loss: loss: name = "slow-tail": must be one of`},
 		{"auto's steps", func(c *Config) { c.Train.Settings = Settings{"steps": 20} }, "train.steps: auto settles it itself"},
 		{"gd's period", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"period": 5} }, "train.period"},
 		{"storm's multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "storm", Settings{"multiplier": 5} }, "train.multiplier"},

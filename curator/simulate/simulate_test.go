@@ -16,6 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -32,7 +33,7 @@ func budget(t testing.TB, r account.Relation) account.Budget {
 
 func parse(t testing.TB, name string) loss.Loss {
 	t.Helper()
-	l, err := loss.Parse(name)
+	l, err := problem.Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}

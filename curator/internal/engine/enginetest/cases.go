@@ -6,6 +6,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -38,7 +39,7 @@ func (l leaves) Gradient(dst, w []float64, x []float32, y float64) {
 
 func parse(t testing.TB, name string) loss.Loss {
 	t.Helper()
-	l, err := loss.Parse(name)
+	l, err := problem.Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
-package loss
+package problem
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
 
 type huberMean struct{}
 
@@ -15,17 +19,17 @@ type huberMean struct{}
 //	jump at r = 1, so there is no bound on the third derivative
 //
 // Values are at least 0, and f(0) = ||x||^2/2, so InitialGap is 1/2.
-func HuberMean() General { return huberMean{} }
+func HuberMean() loss.General { return huberMean{} }
 
-func (huberMean) Name() string   { return "huber-mean" }
-func (huberMean) Target() Target { return Real }
+func (huberMean) Name() string        { return "huber-mean" }
+func (huberMean) Target() loss.Target { return loss.Real }
 
-func (huberMean) Constants() Constants {
-	return Constants{Lipschitz: 1, Curvature: CurvatureInterval{0, 1}, HessianLipschitz: math.Inf(1), InitialGap: .5}
+func (huberMean) Constants() loss.Constants {
+	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Hi: 1}, HessianLipschitz: math.Inf(1), InitialGap: .5}
 }
 
 func (huberMean) Value(w []float64, x []float32, y float64) float64 {
-	checkShape(len(w), len(w), len(x))
+	checkLengths(len(w), len(w), len(x))
 	if y != y {
 		return y
 	}
@@ -33,17 +37,24 @@ func (huberMean) Value(w []float64, x []float32, y float64) float64 {
 	for j, v := range w {
 		r = math.Hypot(r, v-float64(x[j]))
 	}
-	return huber{1}.value(r)
+	return huber(r, 1)
 }
 
 func (huberMean) Gradient(dst, w []float64, x []float32, y float64) {
-	checkShape(len(dst), len(w), len(x))
+	checkLengths(len(dst), len(w), len(x))
 	squares := 0.0
 	for j, v := range w {
 		dst[j] = v - float64(x[j])
 		squares = math.FMA(dst[j], dst[j], squares)
 	}
 	shrink(dst, squares, 1, y)
+}
+
+// huber is Huber's function of r >= 0: its square over 2 up to most, and a line
+// beyond.
+func huber(r, most float64) float64 {
+	q := min(r, most)
+	return float64(q * (r - float64(q/2)))
 }
 
 // shrink scales v, whose sum of squares is given, down to length most at most,

@@ -1,6 +1,10 @@
-package loss
+package problem
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
 
 type saddle struct{}
 
@@ -11,23 +15,27 @@ type saddle struct{}
 // It is Geman and McClure's loss at c = 1 and y = 0 with the opposite sign, and
 // so are its derivatives: of size at most 3 sqrt(3)/16, in [-1, 1/4], and as
 // there for the third. Values lie between 0 (at z = 0) and -1/2: InitialGap is 1/2.
-func Saddle() RankOne { return saddle{} }
+func Saddle() loss.RankOne { return saddle{} }
 
-func (saddle) Name() string   { return "saddle" }
-func (saddle) Target() Target { return Real }
+func (saddle) Name() string        { return "saddle" }
+func (saddle) Target() loss.Target { return loss.Real }
 
-func (saddle) Constants() Constants {
-	c := gemanMcClure{1}.Constants()
-	return Constants{
+func (saddle) Constants() loss.Constants {
+	opposite, err := loss.GemanMcClure(1)
+	if err != nil {
+		panic(err) // of a constant
+	}
+	c := opposite.Constants()
+	return loss.Constants{
 		Lipschitz:        c.Lipschitz,
-		Curvature:        CurvatureInterval{-c.Curvature.Hi, -c.Curvature.Lo},
+		Curvature:        loss.CurvatureInterval{Lo: -c.Curvature.Hi, Hi: -c.Curvature.Lo},
 		HessianLipschitz: c.HessianLipschitz,
 		InitialGap:       .5,
 	}
 }
 
 func (saddle) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+	checkLengths(len(dst), len(z), len(y))
 	for i := range dst {
 		t := saddleMargin(z[i], y[i])
 		dst[i] = float64(t*t) / math.FMA(t, t, 1) / -2
@@ -35,7 +43,7 @@ func (saddle) Values(dst, z, y []float64) {
 }
 
 func (saddle) Slopes(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+	checkLengths(len(dst), len(z), len(y))
 	for i := range dst {
 		t := saddleMargin(z[i], y[i])
 		v := 1 / math.FMA(t, t, 1)
@@ -44,7 +52,7 @@ func (saddle) Slopes(dst, z, y []float64) {
 }
 
 func (saddle) Curvatures(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+	checkLengths(len(dst), len(z), len(y))
 	for i := range dst {
 		t := saddleMargin(z[i], y[i])
 		v := 1 / math.FMA(t, t, 1)
@@ -52,11 +60,14 @@ func (saddle) Curvatures(dst, z, y []float64) {
 	}
 }
 
+// Stopping z here keeps z^2 finite and its quotients at their limits.
+const saddleStop = 1e150
+
 // saddleMargin is the margin, kept where its square is finite, or not a number
 // where the target is not.
 func saddleMargin(z, y float64) float64 {
 	if y != y {
 		return y
 	}
-	return clamp(z, -gemanMcClureStop, gemanMcClureStop)
+	return min(max(z, -saddleStop), saddleStop)
 }

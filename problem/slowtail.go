@@ -1,8 +1,9 @@
-package loss
+package problem
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 type slowTail struct{}
@@ -26,21 +27,22 @@ type slowTail struct{}
 // length 1. That is above the 1/(2c) + 0.4 = 0.978 of points with w_1 >= 0 and
 // nothing in the other coordinates, where good iterates stay. F(0) = 1 and
 // inf F = 0, so InitialGap is 1 over tables of mean zero.
-func SlowTail() General { return slowTail{} }
+func SlowTail() loss.General { return slowTail{} }
 
 const (
+	sqrt3       = 1.732050807568877293527446341505872366942805253810380628
 	slowTailC   = sqrt3 / 2
 	slowTailRow = 0.4
 	slowTailL0  = 1
 )
 
-func (slowTail) Name() string   { return "slow-tail" }
-func (slowTail) Target() Target { return Real }
+func (slowTail) Name() string        { return "slow-tail" }
+func (slowTail) Target() loss.Target { return loss.Real }
 
-func (slowTail) Constants() Constants {
-	return Constants{
+func (slowTail) Constants() loss.Constants {
+	return loss.Constants{
 		Lipschitz:        slowTailL0,
-		Curvature:        CurvatureInterval{0, 1},
+		Curvature:        loss.CurvatureInterval{Hi: 1},
 		HessianLipschitz: 5 / sqrt3,
 		InitialGap:       1,
 		Clipped:          true,
@@ -49,7 +51,7 @@ func (slowTail) Constants() Constants {
 }
 
 func (slowTail) Value(w []float64, x []float32, y float64) float64 {
-	checkShape(len(w), len(w), len(x))
+	checkLengths(len(w), len(w), len(x))
 	if y != y {
 		return y
 	}
@@ -71,7 +73,7 @@ func (slowTail) Value(w []float64, x []float32, y float64) float64 {
 }
 
 func (slowTail) Gradient(dst, w []float64, x []float32, y float64) {
-	checkShape(len(dst), len(w), len(x))
+	checkLengths(len(dst), len(w), len(x))
 	copy(dst, w)
 	if len(dst) > 0 {
 		if v := w[0]; v >= 0 {
@@ -95,11 +97,5 @@ func (slowTail) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 	for j := range dst {
 		dst[j] = float64(scale * dst[j])
-	}
-}
-
-func checkShape(dst, w, x int) {
-	if dst != w || x != w {
-		panic(fmt.Sprintf("loss: len(dst) = %d, len(w) = %d, len(x) = %d: must be equal", dst, w, x))
 	}
 }

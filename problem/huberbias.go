@@ -1,6 +1,10 @@
-package loss
+package problem
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
 
 type huberBias struct{}
 
@@ -16,17 +20,17 @@ type huberBias struct{}
 //	a jump at ||w|| = 1/2, so there is no bound on the third derivative
 //
 // f(0) = 0 and the least value, -||x||^2/8, is at w = -x/2: InitialGap is 1/8.
-func HuberBias() General { return huberBias{} }
+func HuberBias() loss.General { return huberBias{} }
 
-func (huberBias) Name() string   { return "huber-bias" }
-func (huberBias) Target() Target { return Real }
+func (huberBias) Name() string        { return "huber-bias" }
+func (huberBias) Target() loss.Target { return loss.Real }
 
-func (huberBias) Constants() Constants {
-	return Constants{Lipschitz: 1, Curvature: CurvatureInterval{0, 1}, HessianLipschitz: math.Inf(1), InitialGap: .125}
+func (huberBias) Constants() loss.Constants {
+	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Hi: 1}, HessianLipschitz: math.Inf(1), InitialGap: .125}
 }
 
 func (huberBias) Value(w []float64, x []float32, y float64) float64 {
-	checkShape(len(w), len(w), len(x))
+	checkLengths(len(w), len(w), len(x))
 	if y != y {
 		return y
 	}
@@ -35,11 +39,11 @@ func (huberBias) Value(w []float64, x []float32, y float64) float64 {
 		r = math.Hypot(r, v)
 		dot += v * float64(x[j])
 	}
-	return dot/2 + huber{.5}.value(r)
+	return dot/2 + huber(r, .5)
 }
 
 func (huberBias) Gradient(dst, w []float64, x []float32, y float64) {
-	checkShape(len(dst), len(w), len(x))
+	checkLengths(len(dst), len(w), len(x))
 	squares := 0.0
 	for j, v := range w {
 		dst[j] = v

@@ -1,0 +1,56 @@
+package losstest
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Bits is a hash of a loss's constants and of its slopes, curvatures or gradients
+// on made-up records. It is the same on every machine if they are.
+func Bits(l loss.Loss) uint64 {
+	h := fnv.New64a()
+	add := func(vs ...float64) {
+		for _, v := range vs {
+			b := math.Float64bits(v)
+			for range 8 {
+				h.Write([]byte{byte(b)})
+				b >>= 8
+			}
+		}
+	}
+	c := l.Constants()
+	add(c.Lipschitz, c.Curvature.Lo, c.Curvature.Hi, c.HessianLipschitz, c.InitialGap)
+
+	const n = 4096
+	rng := rand.New(rand.NewPCG(9, 10))
+	for range n / 64 {
+		z, y, dst := make([]float64, 64), make([]float64, 64), make([]float64, 64)
+		x := make([]float32, 64)
+		for i := range z {
+			// Sums of few bits and divisions by powers of 2: no library function.
+			z[i] = (rng.Float64() - .5) * float64(int64(1)<<rng.IntN(10)) / 8
+			y[i] = float64(2*rng.IntN(2) - 1)
+			if l.Target() == loss.Real {
+				y[i] = float64(2*rng.Float64()) - 1
+			}
+			x[i] = float32(y[i] / 8)
+		}
+		switch l := l.(type) {
+		case loss.RankOne:
+			l.Slopes(dst, z, y)
+			add(dst...)
+			l.Curvatures(dst, z, y)
+			add(dst...)
+		case loss.General:
+			z[1] /= 1024
+			l.Gradient(dst, z, x, 1) // clipped
+			add(dst...)
+			l.Gradient(dst[:2], z[:2], x[:2], 1)
+			add(dst...)
+		}
+	}
+	return h.Sum64()
+}

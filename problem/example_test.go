@@ -1,0 +1,20 @@
+package problem_test
+
+import (
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/problem"
+)
+
+// An experiment finds its problem by name; a configuration, which is read by
+// package loss, does not.
+func ExampleParse() {
+	l, err := problem.Parse("saddle")
+	fmt.Println(l.Name(), l.Constants().Curvature, err)
+	_, err = loss.Parse("saddle")
+	fmt.Println(err != nil)
+	// Output:
+	// saddle {-1 0.25} <nil>
+	// true
+}

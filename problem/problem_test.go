@@ -1,0 +1,115 @@
+package problem_test
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/losstest"
+	"github.com/stillpoint-dp/stillpoint/problem"
+)
+
+// Every problem conforms and is found by its name, and package loss, which
+// configurations and model files are read by, does not know it.
+func TestEveryProblemConforms(t *testing.T) {
+	types := map[string]bool{}
+	for _, name := range problem.Names() {
+		l, err := problem.Parse(name)
+		if err != nil || l.Name() != name {
+			t.Fatalf("%s: %v, %v", name, l, err)
+		}
+		types[reflect.TypeOf(l).Name()] = true
+		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
+		if _, err := loss.Parse(name); err == nil {
+			t.Errorf("%s: package loss knows it", name)
+		}
+	}
+	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
+}
+
+// Losses that people train are found as well, and nothing else is.
+func TestParse(t *testing.T) {
+	if l, err := problem.Parse("huber(0.5)"); err != nil || l.Name() != "huber(0.5)" {
+		t.Errorf("%v, %v", l, err)
+	}
+	if l, err := problem.Parse("slow-tail(1)"); err == nil {
+		t.Errorf("slow-tail(1) is %v", l)
+	}
+}
+
+// TestBitsAgreeAcrossMachines: of the goldens as package loss says of its own.
+func TestBitsAgreeAcrossMachines(t *testing.T) {
+	goldens := map[string]uint64{
+		"slow-tail":  0xe23ad0d202b22c01,
+		"huber-mean": 0x562cebffb9b899a0,
+		"huber-bias": 0x9eb15ef74fd73220,
+		"saddle":     0x9ac2b57297e296d2,
+	}
+	for _, name := range problem.Names() {
+		l, err := problem.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := losstest.Bits(l); got != goldens[name] {
+			t.Errorf("%s: %#016x, want %#016x", name, got, goldens[name])
+		}
+	}
+}
+
+func TestGradientsDoNotAllocate(t *testing.T) {
+	w, x, dst := make([]float64, 64), make([]float32, 64), make([]float64, 64)
+	for _, l := range []loss.General{problem.SlowTail(), problem.HuberMean(), problem.HuberBias()} {
+		if n := testing.AllocsPerRun(10, func() { l.Value(w, x, 0); l.Gradient(dst, w, x, 0) }); n != 0 {
+			t.Errorf("%s allocates %v times", l.Name(), n)
+		}
+	}
+}
+
+// The saddle is the opposite of Geman and McClure's loss at c = 1, y = 0.
+func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
+	gm, err := loss.GemanMcClure(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for z := -40.0; z <= 40; z += .37 {
+		a, b := make([]float64, 1), make([]float64, 1)
+		for i, pair := range [][2]func(dst, z, y []float64){
+			{problem.Saddle().Values, gm.Values}, {problem.Saddle().Slopes, gm.Slopes}, {problem.Saddle().Curvatures, gm.Curvatures},
+		} {
+			pair[0](a, []float64{z}, []float64{1}) // the target is unused
+			pair[1](b, []float64{z}, []float64{0})
+			if math.Abs(a[0]+b[0]) > 1e-15 {
+				t.Errorf("method %d at %v: %v: want %v", i, z, a[0], -b[0])
+			}
+		}
+	}
+}
+
+// The gradients vanish where the proofs of the lower bounds say: at the mean of
+// rows near each other, and at minus half the mean.
+func TestHardInstancesAreSolvedByMeans(t *testing.T) {
+	rows := [][]float32{{.25, 0, 0}, {-.125, .125, 0}, {0, .25, -.0625}}
+	for _, c := range []struct {
+		l     loss.General
+		times float64
+	}{{problem.HuberMean(), 1}, {problem.HuberBias(), -.5}} {
+		w, sum, g := make([]float64, 3), make([]float64, 3), make([]float64, 3)
+		for _, x := range rows {
+			for j, v := range x {
+				w[j] += c.times * float64(v) / 3
+			}
+		}
+		for _, x := range rows {
+			c.l.Gradient(g, w, x, 1)
+			for j, v := range g {
+				sum[j] += v
+			}
+		}
+		for _, v := range sum {
+			if math.Abs(v) > 1e-15 {
+				t.Errorf("%s: gradient %v at %v", c.l.Name(), sum, w)
+			}
+		}
+	}
+}
