@@ -13,10 +13,7 @@ import (
 // for the declared number of records rather than for those present.
 func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int) {
 	terms := q.Terms()
-	dim := q.PointDim()
-	if terms[0].Kind() == query.Value {
-		dim = 1
-	}
+	dim := q.SumDim()
 	centre := make([]float64, dim)
 	for _, t := range terms {
 		addTo(centre, t.Weight(), centreOf(t))
@@ -36,7 +33,7 @@ func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int
 	}
 	mean = centre
 	addTo(mean, 1/q.Cohort().Size(), sum)
-	if terms[0].Kind() == query.Norm {
+	if q.Facts().Normed {
 		addTo(mean, 1, terms[0].Shift())
 		return []float64{length(mean)}, clipped
 	}
@@ -48,7 +45,7 @@ func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int
 func nothing(terms []query.Term, dim int) []float64 {
 	sum := make([]float64, dim)
 	for _, t := range terms {
-		if b := t.Ball(); t.Kind() == query.Value {
+		if b := t.Ball(); t.Kind().Facts().Number {
 			sum[0] += t.Weight() * min(max(0, b.Centre-b.Radius), b.Centre+b.Radius)
 		}
 	}
@@ -57,11 +54,14 @@ func nothing(terms []query.Term, dim int) []float64 {
 
 // centreOf is the public centre of the ball a term is clipped to.
 func centreOf(t query.Term) []float64 {
-	if t.Kind() == query.Value {
-		return []float64{t.Ball().Centre}
+	facts := t.Kind().Facts()
+	c := make([]float64, facts.SumDim(len(t.Point())))
+	switch facts.Centre {
+	case query.Anywhere:
+		c[0] = t.Ball().Centre
+	case query.AlongStep:
+		addTo(c, t.Ball().Centre, t.Step())
 	}
-	c := make([]float64, len(t.Point()))
-	addTo(c, t.Ball().Centre, t.Step())
 	return c
 }
 
@@ -94,35 +94,25 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 	return sum, cut, true
 }
 
-// rankOne is a term of phi(<w,x>, y), a scalar times the row. The scalar is
-// clipped: to the radius, or, where a curvature interval was declared, to what
-// the interval allows for this record's change of margin.
+// rankOne is a term of phi(<w,x>, y), a scalar times the row, or a number. The
+// scalar is clipped: to the ball, or, where a curvature interval was declared, to
+// what the interval allows for this record's change of margin.
 func rankOne(l loss.RankOne, t query.Term, x []float32, y float64) ([]float64, bool) {
-	one := func(f func(dst, z, y []float64), z float64) float64 {
-		dst := make([]float64, 1)
-		f(dst, []float64{z}, []float64{y})
-		return dst[0]
+	facts, ball := t.Kind().Facts(), t.Ball()
+	s, lo, hi := kinds[t.Kind()].scalar(l, t, x, y), -ball.Radius, ball.Radius
+	if facts.Number {
+		lo, hi = ball.Centre-ball.Radius, ball.Centre+ball.Radius
 	}
-	z := inner(t.Point(), x)
-	var s, lo, hi float64
-	switch t.Kind() {
-	case query.Value:
-		s, lo, hi = one(l.Values, z), t.Ball().Centre-t.Ball().Radius, t.Ball().Centre+t.Ball().Radius
-	case query.Gradient, query.Norm:
-		s, lo, hi = one(l.Slopes, z), -t.Ball().Radius, t.Ball().Radius
-	case query.Difference:
-		s, lo, hi = one(l.Slopes, z)-one(l.Slopes, inner(t.Previous(), x)), -t.Ball().Radius, t.Ball().Radius
-		if a, b, ok := t.Curvature(); ok {
-			move := inner(t.Step(), x)
-			lo, hi = min(a*move, b*move), max(a*move, b*move)
-		}
+	if a, b, ok := t.Curvature(); ok {
+		move := inner(t.Step(), x)
+		lo, hi = min(a*move, b*move), max(a*move, b*move)
 	}
 	if math.IsInf(s, 0) {
 		s = math.NaN() // faulty, and not to be hidden by the clip
 	}
 	v := min(max(s, lo), hi)
 	cut := math.Abs(v-s) > 1e-12*math.Abs(s)
-	if t.Kind() == query.Value {
+	if facts.Number {
 		return []float64{v}, cut
 	}
 	out := make([]float64, len(x))
@@ -135,19 +125,7 @@ func rankOne(l loss.RankOne, t query.Term, x []float32, y float64) ([]float64, b
 // general is a term of a loss that writes its gradient: what lies outside the
 // ball is moved straight towards its centre.
 func general(l loss.General, t query.Term, x []float32, y float64) ([]float64, bool) {
-	var v []float64
-	switch t.Kind() {
-	case query.Value:
-		v = []float64{l.Value(t.Point(), x, y)}
-	default:
-		v = make([]float64, len(x))
-		l.Gradient(v, t.Point(), x, y)
-		if t.Kind() == query.Difference {
-			prev := make([]float64, len(x))
-			l.Gradient(prev, t.Previous(), x, y)
-			addTo(v, -1, prev)
-		}
-	}
+	v := kinds[t.Kind()].vector(l, t, x, y)
 	centre := centreOf(t)
 	addTo(v, -1, centre)
 	n := length(v)

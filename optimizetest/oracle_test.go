@@ -39,7 +39,8 @@ func near(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12 })
 }
 
-// TestAnswersByHand: every kind of question on rows small enough for paper.
+// TestAnswersByHand: every kind of question on rows small enough for paper, of a
+// loss of either form, or this fails.
 func TestAnswersByHand(t *testing.T) {
 	nan := math.NaN()
 	// The logistic slope at margin 0 is -y/2; at margin m it is -y/(1+e^(ym)).
@@ -48,6 +49,11 @@ func TestAnswersByHand(t *testing.T) {
 	square := rank
 	square.Loss = optimizetest.Quadratic{Eigenvalues: []float64{1, 1}, Lipschitz: 1, InitialGap: 1}
 	o, w := []float64{0, 0}, []float64{1, 0}
+	type askedOf struct {
+		kind    query.Kind
+		general bool
+	}
+	done := map[askedOf]bool{}
 	for name, c := range map[string]struct {
 		config optimizetest.Config
 		terms  func(c query.Cohort) []query.Term
@@ -84,6 +90,8 @@ func TestAnswersByHand(t *testing.T) {
 			[]float64{(.8 + .8) / 3, 0}, 2},
 		"general value": {square, func(c query.Cohort) []query.Term { return []query.Term{query.ValueAt(c, w, 0, .25)} },
 			[]float64{(-.25 + .25 + 0) / 3}, 2},
+		"general norm": {square, func(c query.Cohort) []query.Term { return []query.Term{query.NormAt(c, w, 1, nil)} },
+			[]float64{math.Hypot(1, .5) / math.Sqrt(1.25) / 3}, 1},
 	} {
 		c.config.Budget = budget(t, account.ReplaceOne)
 		oracle := optimizetest.New(c.config)
@@ -91,6 +99,17 @@ func TestAnswersByHand(t *testing.T) {
 		asked := oracle.Asked[0]
 		if !near(got.Mean, c.want) || !near(asked.Exact, c.want) || asked.Clipped != c.cut {
 			t.Errorf("%s: %v, exact %v, %d clipped: want %v and %d", name, got.Mean, asked.Exact, asked.Clipped, c.want, c.cut)
+		}
+		_, general := c.config.Loss.(loss.General)
+		for _, term := range asked.Question.Terms() {
+			done[askedOf{term.Kind(), general}] = true
+		}
+	}
+	for _, k := range query.Kinds() {
+		for _, general := range []bool{false, true} {
+			if !done[askedOf{k, general}] {
+				t.Errorf("%v, of a general loss %v: not worked out by hand", k, general)
+			}
 		}
 	}
 }
