@@ -28,6 +28,8 @@ type Config struct {
 	Privacy Privacy `yaml:"privacy"`
 	// Train says how it is fitted; all of it has defaults.
 	Train Train `yaml:"train"`
+	// Memory bounds what of the table is in memory; all of it if left out.
+	Memory Memory `yaml:"memory"`
 
 	name, folder string
 }
@@ -105,18 +107,20 @@ func (c *Config) check() error {
 	case c.Privacy.Records < 0:
 		return fmt.Errorf("privacy.records = %d: must be >= 1", c.Privacy.Records)
 	}
-	return nil
+	return c.Memory.check()
 }
 
 // Name is the configuration file's name without its extension.
 func (c *Config) Name() string { return c.name }
 
 // DataPath is the table's path, resolved against the configuration's folder.
-func (c *Config) DataPath() string {
-	if filepath.IsAbs(c.Data) {
-		return c.Data
+func (c *Config) DataPath() string { return c.resolve(c.Data) }
+
+func (c *Config) resolve(path string) string {
+	if filepath.IsAbs(path) {
+		return path
 	}
-	return filepath.Join(c.folder, c.Data)
+	return filepath.Join(c.folder, path)
 }
 
 // mostMu is far beyond what protects anybody, and within what the kernel's grid

@@ -14,7 +14,7 @@ func TestReadConfig(t *testing.T) {
 		{"table", people(5), "must be YAML with the keys"},
 		{"broken", strings.Replace(peopleYAML, "]}", "}", 1), "[4:"},
 		{"list", "- data: x\n", "[1:1]"},
-		{"unknown key", peopleYAML + "privcy: 1\n", "unknown key; the keys here are data, schema, model, privacy, train"},
+		{"unknown key", peopleYAML + "privcy: 1\n", "unknown key; the keys here are data, schema, model, privacy, train, memory"},
 		{"unknown key below", strings.Replace(peopleYAML, "delta:", "dleta:", 1), "unknown key; the keys here are epsilon, delta, relation, records"},
 		{"unknown schema key", strings.Replace(peopleYAML, "columns:", "colums:", 1), "schema: unknown key; the keys here are columns, target, where, missing"},
 		{"repeated key", strings.Replace(peopleYAML, "epsilon: 1,", "epsilon: 1, epsilon: 10,", 1), "a key is given twice"},
@@ -27,6 +27,10 @@ func TestReadConfig(t *testing.T) {
 		{"no loss", strings.Replace(peopleYAML, "logistic", `""`, 1), "model.loss: must name a loss"},
 		{"no relation", strings.Replace(peopleYAML, ", relation: replace-one", "", 1), "privacy.relation: must be replace-one or add-or-remove"},
 		{"records", strings.Replace(peopleYAML, "one}", "one, records: -4}", 1), "privacy.records = -4: must be >= 1"},
+		{"no memory", peopleYAML + "memory: {gigabytes: -1}\n", "memory.gigabytes = -1: must be > 0"},
+		{"memory NaN", peopleYAML + "memory: {gigabytes: .nan}\n", "memory.gigabytes = NaN: must be > 0"},
+		{"memory beyond count", peopleYAML + "memory: {gigabytes: 1e10}\n", "memory.gigabytes = 1e+10: must be > 0 and at most 9e9"},
+		{"folder of nothing", peopleYAML + "memory: {folder: rows}\n", "memory.folder: is for rows beyond memory.gigabytes"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -96,6 +96,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	session, err := curator.Open(ctx, curator.Config{
 		Path: c.DataPath(), Schema: c.Schema, Loss: l, Budget: budget, Declared: declared,
+		Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
 	})
 	if err != nil {
 		if ctx.Err() != nil {
