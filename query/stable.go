@@ -95,7 +95,7 @@ func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
 // the exact number. It makes sense only for a valid p and n >= 2.
 func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 	keep := 1 - float64(p.Step*p.Lambda)
-	c := max(math.Abs(keep), float64(p.Gain()*smoothness)-keep)
+	c := max(keep, float64(p.Gain()*smoothness)-keep)
 	steps := float64(n - 1)
 	if gap := 1 - c; gap*steps > 1e-9 {
 		steps = -math.Expm1(steps*math.Log1p(-gap)) / gap

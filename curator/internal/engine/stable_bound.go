@@ -38,7 +38,7 @@ func Bound(p query.Pass, k loss.Constants, n int) Bounds {
 	b := Bounds{n: float64(n), Jump: up(gain*p.Clip) * (1 + 0x1p-22), Start: length(p.Start)}
 
 	rate := up(gain*k.Curvature.Hi) * (1 + 0x1p-21)
-	b.Contraction = max(math.Abs(keep), up(rate-keep))
+	b.Contraction = max(keep, up(rate-keep)) // where keep < 0, the other is more than -keep
 	b.Powers = geometric(b.Contraction, n-1)
 
 	if p.Radius > 0 {

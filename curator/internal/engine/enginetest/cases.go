@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
@@ -21,6 +22,17 @@ func (p panics) Slopes(dst, z, y []float64) {
 		}
 	}
 	p.RankOne.Slopes(dst, z, y)
+}
+
+// skips is a rank-one loss that leaves the slopes of such records unwritten.
+type skips struct{ loss.RankOne }
+
+func (s skips) Slopes(dst, z, y []float64) {
+	for i := range z {
+		if !(y[i] == 1 && .1 < z[i] && z[i] < .2) {
+			s.RankOne.Slopes(dst[i:i+1], z[i:i+1], y[i:i+1])
+		}
+	}
 }
 
 // leaves is a general loss that panics on some records and leaves the gradient of
@@ -53,6 +65,7 @@ func losses(t testing.TB) map[string]loss.Loss {
 		"welsch":             parse(t, "welsch(0.5)"),
 		"slow-tail":          parse(t, "slow-tail"),
 		"rank-one, panics":   panics{parse(t, "tanh").(loss.RankOne)},
+		"rank-one, skips":    skips{parse(t, "tanh").(loss.RankOne)},
 		"general, unwritten": leaves{parse(t, "slow-tail").(loss.General)},
 	}
 }
@@ -104,6 +117,19 @@ func passes(dim int) map[string]query.Pass {
 		"ball":        {Start: v, Step: .3, Clip: 1, Radius: .1, Centre: make([]float64, dim)},
 		"regularized": {Start: v, Step: .2, Clip: .7, Lambda: .1, Linear: v, Radius: 1, Centre: v},
 	}
+}
+
+// strange gives some records targets that no loss is made for, and some that only
+// losses of real targets are.
+func strange(records []rowtest.Record) []rowtest.Record {
+	targets := []float64{2, -.25, 1e300, 0, 1 + 0x1p-52, -1 - 0x1p-52, -7, 0x1p-1074}
+	out := slices.Clone(records)
+	for i := range out {
+		if i%3 == 1 && out[i].Y == out[i].Y {
+			out[i].Y = targets[i/3%len(targets)]
+		}
+	}
+	return out
 }
 
 // lists are lists of members of n rows; nil are all rows.

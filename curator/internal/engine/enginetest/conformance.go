@@ -89,11 +89,14 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 }
 
 func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
-	for _, kind := range []string{"logistic", "squared(1)"} {
-		l := parse(t, kind).(loss.RankOne)
+	for kind, l := range losses(t) {
+		l, rankOne := l.(loss.RankOne)
+		if !rankOne {
+			continue
+		}
 		for _, dim := range dims() {
 			for way, n := range lengths {
-				records := rowtest.Records(n, dim, uint64(n), way%3 > 0)
+				records := strange(rowtest.Records(n, dim, uint64(n), way%3 > 0))
 				over(t, build, sources, l, dim, way, records, func(engines map[string]engine.Engine) {
 					for pass, p := range passes(dim) {
 						for whose, members := range lists(n) {
