@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 )
@@ -139,13 +138,6 @@ func asGaussian(m Mechanism) (gaussianMechanism, bool) {
 	return gaussianMechanism{}, false
 }
 
-// direction is one direction of the composition.
-type direction struct {
-	laws    []law
-	counts  []float64
-	profile profile
-}
-
 // directions returns one or two directions. The first bounds the other in
 // most cases.
 func (c *Composition) directions() []direction {
@@ -170,126 +162,6 @@ func (c *Composition) directions() []direction {
 	}
 	return out
 }
-
-// sketchTail is what the first planning copies leave out.
-const sketchTail = 1e-290
-
-// draw makes the planning copies of the laws.
-func (d *direction) draw(e *effort, tail float64) error {
-	d.profile = make(profile, len(d.laws))
-	for i, l := range d.laws {
-		atoms, err := l.sketch(e, tail)
-		if err != nil {
-			return err
-		}
-		d.profile[i] = sketched{atoms, d.counts[i]}
-	}
-	return nil
-}
-
-// apart bounds the total variation distance between the two compositions by the
-// sum of those of its laws, known where samples are rare: it answers where their
-// losses are beyond float64.
-func (d direction) apart() float64 {
-	var sum float64
-	for i, l := range d.laws {
-		m, ok := l.(mixtureLaw)
-		if !ok {
-			return 1
-		}
-		sum += d.counts[i] * m.apart()
-	}
-	return sum * (1 + 0x1p-50*float64(len(d.laws)+8))
-}
-
-// search counts the work of finding a saddle or a layout, and does it.
-func search[T any](e *effort, p profile, find func() T) (T, error) {
-	if err := e.spend(profileLooks * p.labour()); err != nil {
-		var none T
-		return none, err
-	}
-	return find(), nil
-}
-
-// lay returns the layout for the relative width goal, or for the narrowest for
-// which there is effort left.
-func (d direction) lay(e *effort, s saddle, goal, tail float64) (layout, error) {
-	for {
-		l, err := search(e, d.profile, func() layout { return d.profile.lay(s, goal, tail, d.laws) })
-		if err != nil {
-			return layout{}, err
-		}
-		if d.labour(l) <= e.left/2 {
-			return l, nil
-		}
-		if goal >= coarsest {
-			return layout{}, errEffort
-		}
-		goal = min(coarsest, 4*goal)
-	}
-}
-
-// coarsest is the relative width in delta beyond which no layout is tried.
-const coarsest = 1
-
-// transformLabour is the work of one point of a composition for each law.
-const transformLabour = 40
-
-// labour estimates the work of composing on a layout.
-func (d direction) labour(l layout) float64 {
-	work := transformLabour * float64(l.n) * float64(len(d.laws)+1)
-	for i, w := range d.laws {
-		lo, hi := w.span(l.below[i], l.above)
-		slabs := 2 * ((hi-lo)/l.width + 4)
-		work += cellLabour*slabs + w.labour(slabs, l.below[i], l.above)
-	}
-	return work
-}
-
-// curve composes the direction's laws on a layout.
-func (d direction) curve(e *effort, l layout) (curve, error) {
-	uppers, lowers := make([]weighted, len(d.laws)), make([]weighted, len(d.laws))
-	var infinite, shift float64
-	for i, w := range d.laws {
-		g, err := discretise(e, w, l.width, l.below[i], l.above)
-		if err != nil {
-			return curve{}, err
-		}
-		uppers[i] = weighted{g.upper, d.counts[i]}
-		lowers[i] = weighted{g.lower, d.counts[i]}
-		infinite += d.counts[i] * g.infinite
-		shift += d.counts[i] * g.shift
-	}
-	up, err := convolve(e, uppers, l)
-	if err != nil {
-		return curve{}, err
-	}
-	low, err := convolve(e, lowers, l)
-	if err != nil {
-		return curve{}, err
-	}
-	return newCurve(up, low, l.epsilon, infinite*1.0001, shift*1.0001), nil
-}
-
-// largest bounds the composed loss from above.
-func (d direction) largest() float64 {
-	var sum float64
-	for i, l := range d.laws {
-		sum += d.counts[i] * l.largest()
-	}
-	return sum * (1 + 0x1p-50*float64(len(d.laws)))
-}
-
-const (
-	attempts = 5
-	// coarse is the relative width in delta of a rough look.
-	coarse = .2
-	// finest is the relative width in delta below which none is asked for.
-	finest = 1e-6
-	// deltaLeast is the delta below which none is looked for: masses would be
-	// subnormal.
-	deltaLeast = 1e-280
-)
 
 // Epsilon brackets the least epsilon >= 0 with which the composition is
 // (epsilon, delta)-DP. delta must be in (0, 1), and at least 1e-280 unless losses
@@ -318,87 +190,6 @@ func (c *Composition) epsilon(e *effort, delta float64) (Bracket, error) {
 	return out, nil
 }
 
-// epsilon brackets one direction's epsilon to the relative width goal, until it
-// is known not to exceed other, the upper end of the other direction, or as
-// well as its effort allows.
-func (d *direction) epsilon(e *effort, delta, goal, other float64) (Bracket, error) {
-	if d.apart() <= delta {
-		return Bracket{}, nil
-	}
-	best := Bracket{0, d.largest()}
-	err := d.narrowEpsilon(e, delta, goal, other, &best)
-	switch {
-	case err != nil && !errors.Is(err, errEffort):
-		return Bracket{}, err
-	case !math.IsInf(best.Upper, 1):
-		return best, nil
-	case err != nil:
-		return Bracket{}, err
-	}
-	if delta < deltaLeast {
-		return Bracket{}, fmt.Errorf("account: delta = %v: must be at least %v where losses are not bounded", delta, deltaLeast)
-	}
-	return Bracket{}, fmt.Errorf("account: delta = %v: no finite epsilon found", delta)
-}
-
-func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *Bracket) error {
-	largest := best.Upper
-	if delta < deltaLeast {
-		return nil
-	}
-	tail := d.counted().tail(saddle{logDelta: math.Log(delta)}, goal)
-	if err := d.draw(e, tail); err != nil {
-		return err
-	}
-	s, err := search(e, d.profile, func() saddle { return d.profile.forDelta(delta) })
-	if err != nil {
-		return err
-	}
-	full := min(.3, goal*s.epsilon*(s.theta+1)*.8)
-	if s.epsilon == 0 { // 0 may do, which a rough look can tell
-		full = coarse / 4
-	}
-	relative := full
-	if other > 0 { // perhaps a rough look is enough
-		relative = max(full, coarse)
-	}
-	for range attempts {
-		l, err := d.lay(e, s, relative, tail)
-		if err != nil {
-			return err
-		}
-		v, err := d.curve(e, l)
-		if err != nil {
-			return err
-		}
-		best.Upper = min(best.Upper, v.upperEpsilon(delta))
-		best.Lower = max(best.Lower, v.lowerEpsilon(delta))
-		if best.Upper <= other || best.Width() <= goal {
-			return nil
-		}
-		if best.Upper == largest {
-			s, err = search(e, d.profile, func() saddle { return d.profile.forDelta(delta / 2) })
-			relative /= 4
-		} else {
-			s, err = search(e, d.profile, func() saddle { return d.profile.forEpsilon((best.Lower + best.Upper) / 2) })
-			relative = max(finest, min(full, relative*min(.5, .8*goal/best.Width())))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// counted is a profile that knows only how many laws there are.
-func (d *direction) counted() profile {
-	p := make(profile, len(d.counts))
-	for i, n := range d.counts {
-		p[i].count = n
-	}
-	return p
-}
-
 // Delta brackets the least delta with which the composition is
 // (epsilon, delta)-DP, for finite epsilon >= 0. Where the work allowed does not
 // narrow the bracket to the width asked for it is wider, at worst [0, 1]; so it
@@ -423,74 +214,6 @@ func (c *Composition) delta(e *effort, epsilon float64) (Bracket, error) {
 		out = Bracket{max(out.Lower, b.Lower), max(out.Upper, b.Upper)}
 	}
 	return out, nil
-}
-
-// delta brackets one direction's delta to the relative width goal, until
-// enough says so, or as well as its effort allows; rough has it begin with a
-// quick look.
-func (d *direction) delta(e *effort, epsilon, goal float64, rough bool, enough func(Bracket) bool) (Bracket, error) {
-	if epsilon >= d.largest() {
-		return Bracket{}, nil
-	}
-	best := Bracket{0, min(1, d.apart())}
-	err := d.narrowDelta(e, epsilon, goal, rough, enough, &best)
-	if errors.Is(err, errEffort) {
-		err = nil
-	}
-	if err != nil {
-		return Bracket{}, err
-	}
-	return best, nil
-}
-
-func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, enough func(Bracket) bool, best *Bracket) error {
-	if err := d.draw(e, sketchTail); err != nil {
-		return err
-	}
-	find := func() saddle { return d.profile.forEpsilon(epsilon) }
-	s, err := search(e, d.profile, find)
-	if err != nil {
-		return err
-	}
-	tail := d.profile.tail(s, goal)
-	redraw := func() error {
-		if err := d.draw(e, tail); err != nil {
-			return err
-		}
-		s, err = search(e, d.profile, find)
-		return err
-	}
-	if err := redraw(); err != nil {
-		return err
-	}
-	full := goal * .8
-	relative := full
-	if rough {
-		relative = max(full, coarse)
-	}
-	for range attempts {
-		l, err := d.lay(e, s, relative, tail)
-		if err != nil {
-			return err
-		}
-		v, err := d.curve(e, l)
-		if err != nil {
-			return err
-		}
-		best.Upper = min(best.Upper, v.upperDelta(epsilon))
-		best.Lower = max(best.Lower, v.lowerDelta(epsilon))
-		if enough(*best) || best.Width() <= goal || best.Upper < deltaLeast {
-			return nil
-		}
-		relative = min(full, relative*min(.5, .8*goal/best.Width()))
-		if finer := d.profile.tail(saddle{logDelta: math.Log(best.Upper)}, goal); finer < tail/2 {
-			tail = finer // the estimate of delta was too large
-			if err := redraw(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // within reports whether the composition is certainly (epsilon, delta)-DP, with

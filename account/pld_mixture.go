@@ -225,7 +225,15 @@ func (l mixtureLaw) labour(slabs, below, above float64) float64 {
 
 func (l mixtureLaw) slabs(e *effort, dst []slab, on lattice, below, above float64) error {
 	lo, hi := l.reach(below, above)
-	from, to := l.span(below, above)
+	return l.stretch(e, dst, on, lo, hi)
+}
+
+// stretch is slabs for x in [lo, hi] alone. Where lo or hi is not the end of
+// the law's reach its loss must be 0 to the last bit, and 0 an end of dst, so
+// that no mass is lost to the rounding of an inverse.
+func (l mixtureLaw) stretch(e *effort, dst []slab, on lattice, lo, hi float64) error {
+	from, _ := l.loss(lo)
+	to, _ := l.loss(hi)
 	scale := max(math.Abs(from), math.Abs(to))
 	x := lo
 	value, slope := l.loss(x)
