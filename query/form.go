@@ -49,3 +49,44 @@ var normForms = []Form{
 	one("norm", func(c Cohort, w, _ []float64, b Bounds) Term { return NormAt(c, w, b.Lipschitz, nil) }),
 	one("norm, shifted", func(c Cohort, w, prev []float64, b Bounds) Term { return NormAt(c, w, b.Lipschitz/5, prev) }),
 }
+
+var momentForms = []Form{
+	one("second moment", func(c Cohort, w, _ []float64, _ Bounds) Term { return SecondMomentOf(c, len(w)) }),
+}
+
+var curvatureForms = []Form{
+	one("curvature", func(c Cohort, w, _ []float64, b Bounds) Term { return CurvatureAt(c, w, b.Hi) }),
+	one("curvature, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return CurvatureAt(c, w, b.Hi/20) }),
+}
+
+var metricForms = []Form{
+	one("gradient in a metric", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return GradientInMetric(c, w, b.Lipschitz, b.Lipschitz, towards(prev))
+	}),
+	one("gradient in a metric, short clip", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return GradientInMetric(c, w, b.Lipschitz/20, 4*b.Lipschitz, towards(prev))
+	}),
+}
+
+var slopeForms = []Form{
+	one("squared slope", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, towards(prev))
+	}),
+}
+
+// towards is a metric that lengthens one direction: I + v v'/<v, v>.
+func towards(v []float64) Metric {
+	d, square := len(v), 0.
+	for _, x := range v {
+		square += float64(x * x)
+	}
+	p := make([]float64, d*d)
+	for j := range d {
+		for k := range d {
+			p[j*d+k] = v[j] * v[k] / max(square, least)
+		}
+		p[j*d+j]++
+	}
+	m, _ := NewMetric(d, p) // the zero Metric, which is refused, where v is not finite
+	return m
+}

@@ -2,8 +2,11 @@ package query
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // Kind names what a term computes from one record.
@@ -18,6 +21,16 @@ const (
 	Value
 	// Norm is the gradient at W, of whose sum over records the norm is asked.
 	Norm
+	// SecondMoment is x x', the record's features times themselves, whatever the
+	// loss.
+	SecondMoment
+	// Curvature is phi'' x x', the Hessian of the record's loss at W.
+	Curvature
+	// MetricGradient is the gradient at W times a public matrix, the metric, in
+	// which it is clipped.
+	MetricGradient
+	// SquaredSlope is the squared norm of what MetricGradient clips, a scalar.
+	SquaredSlope
 )
 
 // Facts is an entry of the table of kinds: what is publicly true of a kind. The
@@ -25,14 +38,23 @@ const (
 // one that computes it slowly; sessions, audits and tests go by the tables, and
 // name no kind themselves.
 //
-// One record moves the sum of any kind by its clip norm, twice under
-// replace-one, since whatever a record contributes is clipped to its ball.
+// One record moves the sum of any kind by its clip norm, since whatever a record
+// contributes is clipped to its ball; Moves says what two records, one in the
+// other's place, move it by.
 type Facts struct {
 	// Name is how questions and events call it.
 	Name string
 	// Number says that a record contributes one number, clipped to an interval;
 	// otherwise a vector with one coordinate for each of the point's.
 	Number bool
+	// Pairs says that the vector is a multiple, not negative, of the products of
+	// the record's features, one coordinate for each pair of them (svec). The
+	// angle between any two such vectors is at most a right one.
+	Pairs bool
+	// RankOne says that it can be asked of losses phi(<w,x>, y) alone.
+	RankOne bool
+	// Metric says that contributions are measured by a metric.
+	Metric bool
 	// Centre says where the clip ball may lie.
 	Centre Centring
 	// Normed says that the answer is one number, the norm of the sum and a public
@@ -82,6 +104,11 @@ var table = [...]struct {
 	Difference: {Facts{Name: "difference", Centre: AlongStep, Uses: Mixed | Item | Sampled}, differenceForms},
 	Value:      {Facts{Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled}, valueForms},
 	Norm:       {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled}, normForms},
+
+	SecondMoment:   {Facts{Name: "second moment", Pairs: true}, momentForms},
+	Curvature:      {Facts{Name: "curvature", Pairs: true, RankOne: true}, curvatureForms},
+	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, RankOne: true}, metricForms},
+	SquaredSlope:   {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, RankOne: true}, slopeForms},
 }
 
 // Kinds returns all kinds.
@@ -114,10 +141,26 @@ func (k Kind) May(u Ways) bool { return k.Facts().Uses&u == u }
 
 // SumDim returns how many coordinates are summed over records, for points of dim.
 func (f Facts) SumDim(dim int) int {
-	if f.Number {
+	switch {
+	case f.Number:
 		return 1
+	case f.Pairs:
+		return dim * (dim + 1) / 2
 	}
 	return dim
+}
+
+// Moves returns how many clip norms one record moves the sum by at most: two
+// under replace-one, in general, but only sqrt 2 (rounded up, as the constant is)
+// for vectors that are never more than a right angle apart.
+func (f Facts) Moves(r account.Relation) float64 {
+	switch {
+	case r == account.AddOrRemove:
+		return 1
+	case f.Pairs:
+		return math.Sqrt2
+	}
+	return 2
 }
 
 // Dim returns how many coordinates the answer has, for points of dim.

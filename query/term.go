@@ -31,6 +31,8 @@ type Term struct {
 	ball    ClipBall
 	lo, hi  float64
 	centred bool
+	metric  Metric
+	slope   float64
 	err     error
 }
 
@@ -135,6 +137,13 @@ func (t Term) Distance() float64 { return norm(t.step) }
 // Shift returns a copy of what a Norm adds to the mean; nil for nothing.
 func (t Term) Shift() []float64 { return clone(t.shift) }
 
+// Metric returns what contributions are measured by; the zero Metric for kinds
+// that have none.
+func (t Term) Metric() Metric { return t.metric }
+
+// Slope returns the largest slope that a MetricGradient takes; 0 for other kinds.
+func (t Term) Slope() float64 { return t.slope }
+
 // Dim returns the number of coordinates of the answer.
 func (t Term) Dim() int { return t.kind.Facts().Dim(len(t.w)) }
 
@@ -161,6 +170,9 @@ func (t Term) validate() error {
 				return fmt.Errorf("query: %v: point: coordinate %d = %v: must be finite", t.kind, j, x)
 			}
 		}
+	}
+	if err := t.shaped(facts); err != nil {
+		return err
 	}
 	if !moderate(t.weight) {
 		return fmt.Errorf("query: %v: weight = %v: must be 0 or between 2^-200 and 2^200", t.kind, t.weight)

@@ -1,0 +1,229 @@
+package query
+
+import (
+	"fmt"
+	"math"
+)
+
+// Metric is a public symmetric matrix R by which contributions are measured: a
+// record's gradient g is clipped to a length of R g and released as R g. It is
+// immutable. The zero Metric is none.
+//
+// What is made of a matrix P is R, P rounded to multiples of Step, a power of two
+// between 2^-20 and 2^-19 of P's largest entry. R, not P, is what everything is
+// measured by, so an optimizer that steps along R times an answer takes it from
+// here (Times).
+type Metric struct{ m *metric }
+
+type metric struct {
+	dim  int
+	step float64
+	// upper is R/step, row after row, from each row's diagonal on.
+	upper []int32
+	norm  float64
+}
+
+// metricBits is the size of a metric's largest integer.
+const metricBits = 20
+
+// MaxPairs is the largest number of features of whose pairs a question may be
+// asked, and the largest dimension of a metric: sums over pairs take 8 bytes for
+// each pair and goroutine.
+const MaxPairs = 2000
+
+// NewMetric makes a metric of a symmetric matrix of dim rows, row after row. For
+// sums to be well conditioned it should be positive definite, which is not
+// demanded: privacy does not rest on it.
+func NewMetric(dim int, p []float64) (Metric, error) {
+	if dim < 1 || dim > MaxPairs {
+		return Metric{}, fmt.Errorf("query: metric: dimension = %d: must be between 1 and %d", dim, MaxPairs)
+	}
+	if len(p) != dim*dim {
+		return Metric{}, fmt.Errorf("query: metric: %d entries: must be %d, the square of its dimension", len(p), dim*dim)
+	}
+	var big float64
+	for i, x := range p {
+		if !finite(x) {
+			return Metric{}, fmt.Errorf("query: metric: entry %d, %d = %v: must be finite", i/dim, i%dim, x)
+		}
+		big = max(big, math.Abs(x))
+	}
+	if !(big >= 0x1p-40 && big <= 0x1p40) {
+		return Metric{}, fmt.Errorf("query: metric: largest entry = %v: must be between 2^-40 and 2^40", big)
+	}
+	_, exp := math.Frexp(big)
+	m := &metric{dim: dim, step: math.Ldexp(1, exp-metricBits), upper: make([]int32, 0, dim*(dim+1)/2)}
+	for j := range dim {
+		for k := j; k < dim; k++ {
+			x, y := p[j*dim+k], p[k*dim+j]
+			if !(math.Abs(x-y) <= m.step) {
+				return Metric{}, fmt.Errorf("query: metric: entries %d, %d = %v and %d, %d = %v: must be equal", j, k, x, k, j, y)
+			}
+			m.upper = append(m.upper, int32(math.RoundToEven((x/2+y/2)/m.step)))
+		}
+	}
+	m.norm = m.bound()
+	return Metric{m}, nil
+}
+
+// bound is at least the operator norm, in steps: the least of the Frobenius norm
+// and the largest sum of a row's absolute values, which for symmetric matrices
+// bound it. Both are sums of fewer than 2^22 integers below 2^41: exact.
+func (m *metric) bound() float64 {
+	sums := make([]int64, m.dim)
+	var squares int64
+	i := 0
+	for j := range m.dim {
+		for k := j; k < m.dim; k++ {
+			v := int64(m.upper[i])
+			i++
+			v = max(v, -v)
+			sums[j] += v
+			squares += v * v
+			if k > j {
+				sums[k] += v
+				squares += v * v
+			}
+		}
+	}
+	var most int64
+	for _, s := range sums {
+		most = max(most, s)
+	}
+	return min(float64(most), math.Sqrt(float64(squares))*(1+0x1p-50))
+}
+
+// Dim returns the number of rows.
+func (m Metric) Dim() int {
+	if m.m == nil {
+		return 0
+	}
+	return m.m.dim
+}
+
+// Step returns the power of two that every entry is a multiple of; 0 for the zero
+// Metric.
+func (m Metric) Step() float64 {
+	if m.m == nil {
+		return 0
+	}
+	return m.m.step
+}
+
+// Row sets dst[k] to entry j, k in steps, integers of at most 2^20. len(dst) must
+// be Dim.
+func (m Metric) Row(dst []int64, j int) {
+	at := j // of entry 0, j
+	for k := range dst {
+		if k > j {
+			dst[k] = int64(m.m.upper[at+k-j])
+			continue
+		}
+		dst[k] = int64(m.m.upper[at])
+		if k < j {
+			at += m.m.dim - k - 1
+		}
+	}
+}
+
+// Norm returns a bound of the operator norm of R, in steps: the Frobenius norm or
+// the largest sum along a row, rounded up.
+func (m Metric) Norm() float64 {
+	if m.m == nil {
+		return 0
+	}
+	return m.m.norm
+}
+
+// Times returns R v. len(v) must be Dim.
+func (m Metric) Times(v []float64) []float64 {
+	out := make([]float64, m.Dim())
+	row := make([]int64, m.Dim())
+	for j := range out {
+		m.Row(row, j)
+		for k, r := range row {
+			out[j] += float64(float64(r) * v[k])
+		}
+		out[j] *= m.m.step
+	}
+	return out
+}
+
+// GradientInMetric is the per-record gradient at w times the metric's matrix R,
+// clipped to norm clip: the record's slope phi' is clipped to +-clip/||R x|| (and
+// to +-slope, a public bound such as the loss's Lipschitz constant, without which
+// a record along which R vanishes could weigh without bound). It is asked alone,
+// and of losses phi(<w,x>, y) only.
+//
+// The answer is mean R phi' x, one coordinate for each of w's, each with noise of
+// standard deviation Sigma = 2 clip/(n sqrt(charge)) under replace-one, half of
+// that under add-or-remove; R times it once more is a step in the metric.
+//
+// A session works out ||R x|| when it first hears of a metric, at about d^2
+// operations a row (fewer where features are zero), and keeps the latest metric's
+// at 4 bytes a row. Further questions about that metric cost what gradients do.
+func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term {
+	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope, metric: m}
+}
+
+// SquaredSlopeAt is the per-record (phi' ||R x||)^2 at w, the squared norm of what
+// GradientInMetric clips, itself cut at limit: a scalar from 0 to limit. Its noise
+// has standard deviation Sigma = limit/(n sqrt(charge)) under replace-one, half of
+// that under add-or-remove. A small one is often below its noise, and the answer
+// then may be negative.
+func SquaredSlopeAt(c Cohort, w []float64, limit float64, m Metric) Term {
+	return Term{kind: SquaredSlope, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}, metric: m}
+}
+
+// SecondMomentOf is the per-record x x', of dim features, for any loss. The answer
+// is mean x x' as a vector (svec): the entries on and above the diagonal, row
+// after row, those off the diagonal times sqrt 2, which keeps lengths. Symmetric
+// makes the matrix of it. There are dim (dim+1)/2 coordinates, each with noise of
+// standard deviation Sigma = sqrt 2/(n sqrt(charge)) under replace-one, as two
+// such vectors are at most sqrt 2 apart, and 1/(n sqrt(charge)) under
+// add-or-remove; in the matrix, entries off the diagonal have that over sqrt 2.
+// dim is at most MaxPairs.
+func SecondMomentOf(c Cohort, dim int) Term {
+	return Term{kind: SecondMoment, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
+}
+
+// CurvatureAt is the per-record phi'' x x' at w, with phi'' clipped to [0, bound]:
+// the Hessian, of losses phi(<w,x>, y) only. The answer has the form and the noise
+// of SecondMomentOf's, the latter times bound.
+func CurvatureAt(c Cohort, w []float64, bound float64) Term {
+	return Term{kind: Curvature, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: bound}}
+}
+
+// Symmetric returns the matrix of which v is the svec, as SecondMomentOf and
+// CurvatureAt are answered: dim rows, row after row.
+func Symmetric(v []float64) (matrix []float64, dim int, err error) {
+	dim = int(math.Sqrt(2 * float64(len(v))))
+	if dim == 0 || dim*(dim+1)/2 != len(v) {
+		return nil, 0, fmt.Errorf("query: svec of %d coordinates: must be d(d+1)/2 for a d >= 1", len(v))
+	}
+	matrix = make([]float64, dim*dim)
+	i := 0
+	for j := range dim {
+		matrix[j*dim+j] = v[i]
+		i++
+		for k := j + 1; k < dim; k++ {
+			matrix[j*dim+k] = v[i] / math.Sqrt2
+			matrix[k*dim+j] = v[i] / math.Sqrt2
+			i++
+		}
+	}
+	return matrix, dim, nil
+}
+
+// shaped checks what belongs to kinds about pairs and to kinds with a metric.
+func (t Term) shaped(f Facts) error {
+	switch {
+	case f.Pairs && len(t.w) > MaxPairs:
+		return fmt.Errorf("query: %v: %d features: must be at most %d, since there is a sum for each pair of them", t.kind, len(t.w), MaxPairs)
+	case f.Metric && t.metric.Dim() != len(t.w):
+		return fmt.Errorf("query: %v: metric of dimension %d: must have %d, as the point", t.kind, t.metric.Dim(), len(t.w))
+	case t.kind == MetricGradient && !(t.slope >= least && t.slope <= most):
+		return fmt.Errorf("query: %v: slope = %v: must be between 2^-200 and 2^200", t.kind, t.slope)
+	}
+	return nil
+}
