@@ -130,6 +130,9 @@ func (s Subject) clipSteps(x simulate.Exchange) float64 {
 	}
 	switch q := x.Asked.(type) {
 	case query.Question:
+		if factor > 1 && q.Facts().Pairs {
+			factor = math.Sqrt2 // products of features are at most a right angle apart
+		}
 		if x.Prefix != (query.Prefix{}) {
 			return factor * q.Clip() / q.Cohort().Size() * column(x.Prefix) * x.Scale
 		}

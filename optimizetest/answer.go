@@ -74,10 +74,19 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 	for _, t := range terms {
 		var v []float64
 		var c bool
+		definition := kinds[t.Kind()]
 		switch l := o.config.Loss.(type) {
 		case loss.RankOne:
+			if definition.measured != nil {
+				v, c = measured(definition.measured(l, t, x, y))
+				break
+			}
 			v, c = rankOne(l, t, x, y)
 		case loss.General:
+			if t.Kind().Facts().Lossless {
+				v, c = measured(definition.measured(nil, t, x, y))
+				break
+			}
 			v, c = general(l, t, x, y)
 		}
 		for _, e := range v {
@@ -120,6 +129,18 @@ func rankOne(l loss.RankOne, t query.Term, x []float32, y float64) ([]float64, b
 		out[j] = v * float64(x[j])
 	}
 	return out, cut
+}
+
+// measured is a vector times a scalar that is clipped to an interval.
+func measured(v []float64, s, lo, hi float64) ([]float64, bool) {
+	if math.IsInf(s, 0) {
+		s = math.NaN()
+	}
+	c := min(max(s, lo), hi)
+	for j := range v {
+		v[j] *= c
+	}
+	return v, math.Abs(c-s) > 1e-12*math.Abs(s)
 }
 
 // general is a term of a loss that writes its gradient: what lies outside the

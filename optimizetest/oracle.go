@@ -205,13 +205,16 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 	if d := len(o.config.Rows[0]); q.PointDim() != d {
 		return fmt.Errorf("optimizetest: point has %d coordinates: must have %d", q.PointDim(), d)
 	}
+	if _, ok := o.config.Loss.(loss.General); ok && q.Facts().RankOne {
+		return fmt.Errorf("optimizetest: %s of a loss that writes its own gradient", q.Name())
+	}
 	var rows []int
 	var event account.Event
 	var err error
 	if q.Cohort().ID()&sampleBit != 0 {
 		rows, event, err = o.sampled(q)
 	} else if rows, err = o.members(q.Cohort()); err == nil {
-		sensitivity := o.neighbours() * q.Clip()
+		sensitivity := q.Facts().Moves(o.config.Budget.Relation()) * q.Clip()
 		// The last factor keeps the charge, rounded up, at most the one offered.
 		sigma := sensitivity / math.Sqrt(q.Charge()) * (1 + 0x1p-50)
 		event, err = account.GaussianEvent(q.Name(), q.Cohort().ID(), sensitivity, sigma)

@@ -51,10 +51,12 @@ type Facts struct {
 	// the record's features, one coordinate for each pair of them (svec). The
 	// angle between any two such vectors is at most a right one.
 	Pairs bool
-	// RankOne says that it can be asked of losses phi(<w,x>, y) alone.
-	RankOne bool
-	// Metric says that contributions are measured by a metric.
-	Metric bool
+	// RankOne says that it is asked of losses phi(<w,x>, y) only, Lossless that it
+	// is of features, whatever the loss.
+	RankOne, Lossless bool
+	// Metric says that contributions are measured by a metric, Lifted that their sum
+	// is multiplied by its matrix.
+	Metric, Lifted bool
 	// Centre says where the clip ball may lie.
 	Centre Centring
 	// Normed says that the answer is one number, the norm of the sum and a public
@@ -105,9 +107,9 @@ var table = [...]struct {
 	Value:      {Facts{Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled}, valueForms},
 	Norm:       {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled}, normForms},
 
-	SecondMoment:   {Facts{Name: "second moment", Pairs: true}, momentForms},
+	SecondMoment:   {Facts{Name: "second moment", Pairs: true, Lossless: true}, momentForms},
 	Curvature:      {Facts{Name: "curvature", Pairs: true, RankOne: true}, curvatureForms},
-	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, RankOne: true}, metricForms},
+	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, RankOne: true}, metricForms},
 	SquaredSlope:   {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, RankOne: true}, slopeForms},
 }
 

@@ -56,6 +56,9 @@ type Portable struct {
 	table   row.Source
 	loss    loss.Loss
 	workers int
+	// measured keeps the lengths of rows in the metric that was asked about last.
+	// Whoever reads or fills it takes it out.
+	measured chan *lengths
 }
 
 // New returns an engine with the given number of goroutines, at least one.
@@ -68,7 +71,9 @@ func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 	if workers < 1 {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
-	return &Portable{table: t, loss: l, workers: workers}, nil
+	e := &Portable{table: t, loss: l, workers: workers, measured: make(chan *lengths, 1)}
+	e.measured <- nil
+	return e, nil
 }
 
 // Table returns the rows.
@@ -89,7 +94,16 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	if err := within(members, e.table.Len()); err != nil {
 		return Sum{}, err
 	}
+	if err := Answers(e.loss, q); err != nil {
+		return Sum{}, err
+	}
 	tiles := e.tiles(members)
+	if q.Facts().Metric {
+		var err error
+		if tiles.measured, err = e.lengths(ctx, q.Terms()[0].Metric()); err != nil {
+			return Sum{}, err
+		}
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	shares := make([]share, e.workers)
@@ -155,6 +169,14 @@ func CentreVector(q query.Question) []float64 {
 		}
 	}
 	return c
+}
+
+// Answers returns an error if a question cannot be asked of a loss.
+func Answers(l loss.Loss, q query.Question) error {
+	if _, ok := l.(loss.RankOne); q.Facts().RankOne && !ok {
+		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())
+	}
+	return nil
 }
 
 // within returns an error unless all members are numbers of n rows.

@@ -12,7 +12,8 @@ type computation struct {
 	// multiplies the rows of a tile, or the numbers that it makes of them. It
 	// finds the rows' margins at the term's point in p.margin.
 	rankOne func(p *pass, t *pointedTerm, x []float32, y []float64)
-	// general writes to v what the term makes of one record.
+	// general writes to v what the term makes of one record; nil for kinds that no
+	// such loss is asked for.
 	general func(g *generalPass, v []float64, t *pointedTerm, x []float32, y float64)
 }
 
@@ -21,6 +22,11 @@ var computations = [...]computation{
 	query.Difference: {addSlopeChanges, (*generalPass).gradientChange},
 	query.Value:      {addValues, (*generalPass).valueAt},
 	query.Norm:       {addSlopes, (*generalPass).gradientAt},
+
+	query.SecondMoment:   {rankOne: addOnes},
+	query.Curvature:      {rankOne: addCurvatures},
+	query.MetricGradient: {rankOne: addSlopesInMetric},
+	query.SquaredSlope:   {rankOne: addSquaredSlopes},
 }
 
 // addSlopes is the gradient of phi(<w,x>, y): the slope times the row.

@@ -17,6 +17,7 @@ type pass struct {
 	// how many of them are to be tried one by one.
 	x             []float32
 	y             []float64
+	long          []float32 // their lengths in the question's metric, if it has one
 	trying, alone int
 
 	stride int
@@ -24,8 +25,10 @@ type pass struct {
 	terms  []pointedTerm
 	// number says that a record contributes one number, absent what a faulty one
 	// contributes before scaling: zero, clipped like any other.
-	number  bool
-	absent  float64
+	number bool
+	absent float64
+	// pairs adds products of features; nil where a record contributes its features.
+	pairs   *pairs
 	general *generalPass
 	rankOne loss.RankOne
 
@@ -69,7 +72,12 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, dim, stri
 			p.absent += float64(pt.weight * min(max(-pt.ball.Centre, -pt.ball.Radius), pt.ball.Radius))
 		}
 	}
-	if r, ok := l.(loss.RankOne); ok {
+	facts := terms[0].Kind().Facts()
+	if facts.Pairs {
+		p.pairs = newPairs(dim)
+	}
+	r, ok := l.(loss.RankOne)
+	if ok || facts.Lossless {
 		p.rankOne = r
 		for _, s := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z, &p.target} {
 			*s = make([]float64, tileRows)
@@ -124,6 +132,10 @@ func (p *pass) tile(x []float32, y []float64) {
 		for _, c := range coef {
 			p.acc[0] += Round(c)
 		}
+		return
+	}
+	if p.pairs != nil {
+		p.pairs.add(p.acc, coef, x, p.stride)
 		return
 	}
 	addRounded(p.acc, coef, x)

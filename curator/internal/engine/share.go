@@ -72,6 +72,9 @@ func (p *pass) run() {
 func (p *pass) passed() {
 	n := p.trying
 	p.x, p.y = p.x[n*p.stride:], p.y[n:]
+	if p.long != nil {
+		p.long = p.long[n:]
+	}
 	p.seen += int64(n)
 	p.alone = max(p.alone-n, 0)
 }

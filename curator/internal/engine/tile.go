@@ -11,9 +11,11 @@ const tileRows = 64
 type tiling struct {
 	table   row.Source
 	members []int32
+	// measured are the rows' lengths in a metric; nil for none.
+	measured *lengths
 }
 
-func (e *Portable) tiles(members []int32) tiling { return tiling{e.table, members} }
+func (e *Portable) tiles(members []int32) tiling { return tiling{table: e.table, members: members} }
 
 func (t tiling) len() int {
 	if t.members == nil {
@@ -35,6 +37,9 @@ func (t tiling) records() int {
 func (t tiling) at(i int, p *pass) ([]float32, []float64, error) {
 	if t.members == nil {
 		b, err := p.reader.Block(i)
+		if t.measured != nil {
+			p.long = t.measured.block(i)
+		}
 		return b.Rows, b.Targets, err
 	}
 	members := t.members[i*tileRows : min((i+1)*tileRows, len(t.members))]
@@ -44,6 +49,9 @@ func (t tiling) at(i int, p *pass) ([]float32, []float64, error) {
 	p.rows = p.rows[:0]
 	for _, x := range p.members[:len(members)] {
 		p.rows = append(p.rows, x...)
+	}
+	if t.measured != nil {
+		p.long = t.measured.rows(members)
 	}
 	return p.rows, p.targets[:len(members)], nil
 }

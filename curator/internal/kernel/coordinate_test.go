@@ -16,7 +16,7 @@ import (
 // and with the same coordinate of the answer before. Each estimate from n pairs of
 // normals has a standard deviation of at most sqrt(2/n); 6.5 of them leave less
 // than 1e-9 (the skewness of a variance at n = 2000 included), and there are fewer
-// than 200 estimates: a false failure has probability below 1e-6. A coordinate
+// than 300 estimates: a false failure has probability below 1e-6. A coordinate
 // without noise, or two that share it, are off by 1; the tolerance is 0.2.
 func TestEveryCoordinateHasItsNoise(t *testing.T) {
 	const d, asks = 3, 2000
@@ -25,7 +25,7 @@ func TestEveryCoordinateHasItsNoise(t *testing.T) {
 	rankOne := parse(t, "logistic")
 	w, prev := point(r, d, 2), point(r, d, 2)
 	for name, l := range map[string]loss.Loss{"rank-one": rankOne, "general": spring{rankOne}} {
-		for kind, q := range questionsAt(t, query.NewCohort(account.Everyone, 4), w, prev, l.Constants()) {
+		for kind, q := range questionsAt(t, query.NewCohort(account.Everyone, 4), w, prev, l) {
 			q = question(t, 1e-4, q.Terms()...)
 			s, silent := open(t, records, l, budget(t, 8, .01, account.ReplaceOne), nil), open(t, records, l, budget(t, 8, .01, account.ReplaceOne), noiseless)
 			exact := answer(t, silent, q)

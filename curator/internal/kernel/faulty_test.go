@@ -43,8 +43,9 @@ type fickle struct {
 	vice vice
 }
 
-func (f fickle) Slopes(dst, z, y []float64) { f.each(dst, z, y, f.RankOne.Slopes) }
-func (f fickle) Values(dst, z, y []float64) { f.each(dst, z, y, f.RankOne.Values) }
+func (f fickle) Slopes(dst, z, y []float64)     { f.each(dst, z, y, f.RankOne.Slopes) }
+func (f fickle) Values(dst, z, y []float64)     { f.each(dst, z, y, f.RankOne.Values) }
+func (f fickle) Curvatures(dst, z, y []float64) { f.each(dst, z, y, f.RankOne.Curvatures) }
 
 func (f fickle) each(dst, z, y []float64, own func(dst, z, y []float64)) {
 	for i := range y {
@@ -92,7 +93,7 @@ func TestAFailingRecordIsFaulty(t *testing.T) {
 	for _, i := range r.Perm(n)[:150] {
 		cohort = append(cohort, int32(i))
 	}
-	questions := questionsAt(t, query.NewCohort(account.Everyone, n), w, prev, logistic.Constants())
+	questions := questionsAt(t, query.NewCohort(account.Everyone, n), w, prev, logistic)
 	for name, v := range inOrder(vices) {
 		for form, l := range inOrder(map[string][2]loss.Loss{
 			"rank-one": {fickle{logistic.(loss.RankOne), v}, logistic},
@@ -105,6 +106,9 @@ func TestAFailingRecordIsFaulty(t *testing.T) {
 					bad[i].y, malformed[i].ok = marked, false
 				}
 				for kind, q := range inOrder(questions) {
+					if q.Facts().Lossless || engine.Answers(l[0], q) != nil {
+						continue
+					}
 					g, err := newGrid(q, account.ReplaceOne, n)
 					if err != nil {
 						t.Fatal(err)
@@ -157,17 +161,22 @@ func TestNothingIsHandedOn(t *testing.T) {
 	}
 	loud := slices.Clone(records)
 	loud[3].x = []float32{.5, .5, .5, .5}
-	for kind, q := range inOrder(questionsAt(t, query.NewCohort(account.Everyone, n), w, prev, logistic.Constants())) {
+	for kind, q := range inOrder(questionsAt(t, query.NewCohort(account.Everyone, n), w, prev, logistic)) {
 		g, err := newGrid(q, account.ReplaceOne, n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if moved := distance(residual(t, records, sparse{spring{logistic}}, q, g), residual(t, loud, sparse{spring{logistic}}, q, g)) / g.scale; !(moved <= g.sensitivity) {
-			t.Errorf("%s: one record moves the sum by %v, charged for %v", kind, moved, g.sensitivity)
+		if skips := (sparse{spring{logistic}}); engine.Answers(skips, q) == nil {
+			if moved := distance(residual(t, records, skips, q, g), residual(t, loud, skips, q, g)) / g.scale; !(moved <= g.sensitivity) {
+				t.Errorf("%s: one record moves the sum by %v, charged for %v", kind, moved, g.sensitivity)
+			}
 		}
 		for form, l := range inOrder(map[string][2]loss.Loss{
 			"rank-one": {untidy{logistic.(loss.RankOne)}, logistic}, "general": {messy{spring{logistic}}, spring{logistic}},
 		}) {
+			if engine.Answers(l[0], q) != nil {
+				continue
+			}
 			if got, want := residual(t, loud, l[0], q, g), residual(t, loud, l[1], q, g); !slices.Equal(got, want) {
 				t.Errorf("%s: %s loss that writes into what it reads: %v, want %v", kind, form, got, want)
 			}
@@ -180,6 +189,11 @@ type untidy struct{ loss.RankOne }
 
 func (u untidy) Slopes(dst, z, y []float64) { u.RankOne.Slopes(dst, z, y); clear(z); clear(y) }
 func (u untidy) Values(dst, z, y []float64) { u.RankOne.Values(dst, z, y); clear(z); clear(y) }
+func (u untidy) Curvatures(dst, z, y []float64) {
+	u.RankOne.Curvatures(dst, z, y)
+	clear(z)
+	clear(y)
+}
 
 type messy struct{ spring }
 
@@ -212,7 +226,7 @@ func TestFaultyRecordsContributeZero(t *testing.T) {
 		r.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
 		b := budget(t, 50, .1, account.ReplaceOne)
 		whole, part := open(t, all, l, b, noiseless), open(t, some, l, b, noiseless)
-		questions := questionsAt(t, whole.All(), w, prev, l.Constants())
+		questions := questionsAt(t, whole.All(), w, prev, l)
 		for centre, far := range map[string]float64{"value near": 3, "value above": .25, "value below": -3} {
 			questions[centre] = question(t, 1e-3, query.ValueAt(whole.All(), w, far, math.Abs(far)+1))
 		}

@@ -27,6 +27,8 @@ type release[R any] struct {
 	sums  []query.Question
 	scale float64
 	walk  *query.Pass
+	// lift takes the only sum to the grid of the answer; nil leaves it as it is.
+	lift func(sum []int64) []int64
 	// score makes a number of the i-th sum; nil leaves the only sum as it is.
 	score func(i int, sum []int64) int64
 	// answer makes what is released of the scores, or of the sum, by noise.
@@ -83,6 +85,9 @@ func compute[R any](ctx context.Context, s *Session, r release[R]) (exact, score
 			for j := range exact {
 				exact[j] *= s.repeat
 			}
+		}
+		if r.lift != nil {
+			exact = r.lift(exact)
 		}
 		if r.score != nil {
 			scores = append(scores, r.score(i, exact))

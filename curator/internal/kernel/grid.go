@@ -46,14 +46,14 @@ func slack(d int) float64 { return 0x1p-20 + float64(d+16)*0x1p-50 }
 // newGrid chooses a grid for a question of d coordinates over at most rows
 // records, at the charge the question offers.
 func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
-	return gridFor(q, clips(r), q.Charge(), rows)
+	return gridFor(q, q.Facts().Moves(r), q.Charge(), rows)
 }
 
 // gridFor chooses a grid whose sensitivity is factor times the clip norm and
 // whose noise has the given charge.
 func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
-	d := max(q.Dim(), q.PointDim())
-	root := math.Sqrt(float64(q.SumDim())) + float64(q.Facts().Roundings)
+	d := q.PointDim()
+	root := rounding(q)
 	clip := q.Clip() * (1 + slack(d))
 	size := reach(q)
 	z := math.Sqrt(charge)
@@ -65,7 +65,10 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
 			break
 		}
-		if most := float64(size*g.scale*(1+slack(d))) + 1; !(most <= maxContribution && most*rows <= maxTotal) {
+		if most := float64(size*sumScale(q, g)*(1+slack(d))) + 1; !(most <= maxContribution && most*rows <= maxTotal) {
+			continue
+		}
+		if q.Facts().Lifted && !(float64((clip*g.scale+root)*rows) <= maxTotal) {
 			continue
 		}
 		g.sensitivity = (factor*clip + root/g.scale) * (1 + 0x1p-50)
@@ -95,6 +98,9 @@ func reach(q query.Question) float64 {
 	var size float64
 	for _, t := range q.Terms() {
 		reach := t.Ball().Radius
+		if t.Kind().Facts().Lifted {
+			reach = t.Slope()
+		}
 		if c := math.Abs(t.Ball().Centre); t.Kind().Facts().Centre == query.AlongStep && c > 0 {
 			reach += float64(c * t.Distance())
 		}

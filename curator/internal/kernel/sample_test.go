@@ -123,7 +123,7 @@ func TestSampledSensitivity(t *testing.T) {
 	records := randomRecords(r, 8, d)
 	w, prev := point(r, d, 3), point(r, d, 3)
 	all := query.NewCohort(account.Everyone, 8)
-	for kind, q := range inOrder(questionsAt(t, all, w, prev, l.Constants())) {
+	for kind, q := range inOrder(questionsAt(t, all, w, prev, l)) {
 		g, err := gridFor(q, 1, 1./9, 8)
 		if err != nil {
 			t.Fatal(err)

@@ -15,12 +15,13 @@ import (
 )
 
 // questionsAt lists one question of every kind, at a point and a nearby one.
-func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, k loss.Constants) map[string]query.Question {
+func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) map[string]query.Question {
+	k := l.Constants()
 	lo, hi := min(0, k.Curvature.Lo), max(0, k.Curvature.Hi)
 	l0 := k.Lipschitz
 	const charge = 1e-3
 	far := query.DifferenceByCurvature(c, w, prev, lo, hi)
-	return map[string]query.Question{
+	all := map[string]query.Question{
 		"gradient":   question(t, charge, query.GradientAt(c, w, l0)),
 		"tight clip": question(t, charge, query.GradientAt(c, w, l0/50)),
 		"difference": question(t, charge, query.DifferenceWithin(c, w, prev, max(-lo, hi)*far.Distance())),
@@ -30,9 +31,45 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, k loss.Constan
 		"value":      question(t, charge, query.ValueAt(c, w, math.Ln2, .5)),
 		"norm":       question(t, charge, query.NormAt(c, w, l0, nil)),
 		// Weights above 1 lift the sensitivity as they lift the sum.
-		"heavy":       question(t, charge, query.GradientAt(c, w, l0).Weighted(1.5), far.Weighted(6)),
-		"heavy value": question(t, charge, query.ValueAt(c, w, math.Ln2, .5).Weighted(2.5)),
+		"heavy":         question(t, charge, query.GradientAt(c, w, l0).Weighted(1.5), far.Weighted(6)),
+		"heavy value":   question(t, charge, query.ValueAt(c, w, math.Ln2, .5).Weighted(2.5)),
+		"second moment": question(t, charge, query.SecondMomentOf(c, len(w))),
 	}
+	if _, ok := l.(loss.RankOne); !ok {
+		return all
+	}
+	m := metricOf(t, prev)
+	for name, term := range map[string]query.Term{
+		"curvature":             query.CurvatureAt(c, w, hi/50),
+		"heavy curvature":       query.CurvatureAt(c, w, hi).Weighted(3),
+		"in a metric":           query.GradientInMetric(c, w, l0, 10*l0, m),
+		"in a metric, tight":    query.GradientInMetric(c, w, l0/50, 10*l0, m),
+		"in a metric, heavy":    query.GradientInMetric(c, w, l0/5, l0, m).Weighted(4),
+		"squared slope":         query.SquaredSlopeAt(c, w, l0*l0/4, m),
+		"squared slope, double": query.SquaredSlopeAt(c, w, l0*l0/50, m).Weighted(2),
+	} {
+		all[name] = question(t, charge, term)
+	}
+	return all
+}
+
+// metricOf is a metric that depends on a point: it shortens lengths a thousandfold
+// across the point, and turns some of them around.
+func metricOf(t testing.TB, v []float64) query.Metric {
+	t.Helper()
+	d, size := len(v), euclid(v)
+	p := make([]float64, d*d)
+	for j := range d {
+		for k := range d {
+			p[j*d+k] = v[j] * v[k] / size / size
+		}
+		p[j*d+j] += float64(1-j%3) / 1000
+	}
+	m, err := query.NewMetric(d, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // replacements are rows that a neighbouring table may hold instead: ordinary,
@@ -86,8 +123,8 @@ func TestReplacingARecord(t *testing.T) {
 			w, prev := point(r, d, 3), point(r, d, 3)
 			for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 				s := open(t, records, l, budget(t, 50, .1, relation), nil)
-				for kind, q := range inOrder(questionsAt(t, s.All(), w, prev, l.Constants())) {
-					g, err := newGrid(q, relation, s.mostRows())
+				for kind, q := range inOrder(questionsAt(t, s.All(), w, prev, l)) {
+					g, err := newGrid(q, relation, s.room(q))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -168,9 +205,12 @@ func residual(t testing.TB, records []record, l loss.Loss, q query.Question, g g
 
 func integers(t testing.TB, e engine.Engine, q query.Question, g grid, members []int32) []int64 {
 	t.Helper()
-	sum, err := e.Sum(context.Background(), q, g.scale, members)
+	sum, err := e.Sum(context.Background(), q, sumScale(q, g), members)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if lift := lifting(q); lift != nil {
+		return lift(sum.Residual)
 	}
 	score, err := scoring(g, q)
 	if err != nil {
@@ -202,7 +242,7 @@ func TestSameIntegers(t *testing.T) {
 	w, prev := point(r, d, 3), point(r, d, 3)
 	all := query.NewCohort(account.Everyone, 1000)
 	for _, l := range []loss.Loss{parse(t, "logistic"), wild{parse(t, "logistic")}} {
-		for kind, q := range inOrder(questionsAt(t, all, w, prev, l.Constants())) {
+		for kind, q := range inOrder(questionsAt(t, all, w, prev, l)) {
 			g, err := newGrid(q, account.ReplaceOne, 1000)
 			if err != nil {
 				t.Fatal(err)

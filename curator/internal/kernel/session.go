@@ -148,7 +148,7 @@ func (s *Session) question(q query.Question) (r release[query.Release], err erro
 		return r, err
 	}
 	return release[query.Release]{
-		asked: q, members: members, grid: g, event: event, sums: []query.Question{q}, scale: g.scale, score: score,
+		asked: q, members: members, grid: g, event: event, sums: []query.Question{q}, scale: sumScale(q, g), lift: lifting(q), score: score,
 		answer: func(exact []int64, n *noises) query.Release {
 			n.add(exact, g.bits)
 			return meanOf(q, g, exact, event.Charge)
@@ -173,14 +173,14 @@ func (s *Session) present(members []int32) []int32 {
 // law returns the grid of a question and the event of its answer.
 func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	if z, sampling, ok := s.sampleOf(q.Cohort()); ok {
-		g, err := gridFor(q, 1, 1/(z*z), s.mostRows())
+		g, err := gridFor(q, 1, 1/(z*z), s.room(q))
 		if err != nil {
 			return grid{}, account.Event{}, err
 		}
 		e, err := account.SampledEvent(q.Name(), sampling, g.sensitivity, g.sigma)
 		return g, e, err
 	}
-	g, err := newGrid(q, s.ledger.Budget().Relation(), s.mostRows())
+	g, err := newGrid(q, s.ledger.Budget().Relation(), s.room(q))
 	if err != nil {
 		return grid{}, account.Event{}, err
 	}
@@ -227,6 +227,9 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 		return nil, errors.New("curator: question: must be made by query.New")
 	}
 	if err := s.pointed(q); err != nil {
+		return nil, err
+	}
+	if err := engine.Answers(s.engine.Loss(), q); err != nil {
 		return nil, err
 	}
 	if q.Cohort().ID()&sampleBit != 0 {

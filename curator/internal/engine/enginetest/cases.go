@@ -80,6 +80,7 @@ func questions(t testing.TB, dim int, k loss.Constants) map[string]query.Questio
 	}
 	on := query.NewCohort(0, 10)
 	lo, hi, size := min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0), k.Lipschitz
+	m, other := metric(t, dim, 7), metric(t, dim, 8)
 	all := map[string]query.Question{}
 	for name, terms := range map[string][]query.Term{
 		"gradient":               {query.GradientAt(on, w, size)},
@@ -95,6 +96,15 @@ func questions(t testing.TB, dim int, k loss.Constants) map[string]query.Questio
 		"two values":             {query.ValueAt(on, w, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)},
 		"norm":                   {query.NormAt(on, w, size, nil)},
 		"norm, shifted, clipped": {query.NormAt(on, w, size/3, prev)},
+
+		"second moment":          {query.SecondMomentOf(on, dim).Weighted(.7)},
+		"curvature":              {query.CurvatureAt(on, w, hi)},
+		"curvature, clipped":     {query.CurvatureAt(on, w, hi/9).Weighted(2)},
+		"in a metric":            {query.GradientInMetric(on, w, size, 2*size, m)},
+		"in another, clipped":    {query.GradientInMetric(on, prev, size/5, 2*size, other).Weighted(1.5)},
+		"in a metric, steep":     {query.GradientInMetric(on, w, 3*size, size/20, m)},
+		"squared slope":          {query.SquaredSlopeAt(on, w, size*size, other)},
+		"squared slope, clipped": {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
 	} {
 		q, err := query.New(1, terms...)
 		if err != nil {
@@ -103,6 +113,24 @@ func questions(t testing.TB, dim int, k loss.Constants) map[string]query.Questio
 		all[name] = q
 	}
 	return all
+}
+
+// metric is a symmetric matrix with negative eigenvalues among others.
+func metric(t testing.TB, dim int, seed uint64) query.Metric {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, uint64(dim)))
+	p := make([]float64, dim*dim)
+	for j := range dim {
+		for k := range j + 1 {
+			p[j*dim+k] = r.NormFloat64()
+			p[k*dim+j] = p[j*dim+k]
+		}
+	}
+	m, err := query.NewMetric(dim, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // passes are passes of SGD: with a ball and without, from afar, regularized.

@@ -33,14 +33,16 @@ func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record
 	c := make([]int64, q.SumDim())
 	v, ok := []float64(nil), false
 	if r.Sound(dim) {
-		if g, general := l.(loss.General); general {
+		if g, general := l.(loss.General); q.Facts().Lossless {
+			v, ok = products(float64(q.Terms()[0].Weight()*scale), r.X), true
+		} else if general {
 			v, ok = vector(g, q, scale, r)
 		} else {
 			v, ok = multiple(l.(loss.RankOne), q, scale, r)
 		}
 	}
 	if !ok {
-		if q.Terms()[0].Kind() == query.Value {
+		if q.Facts().Number {
 			var absent float64
 			for _, t := range q.Terms() {
 				absent += float64(t.Weight() * clamp(-t.Ball().Centre, -t.Ball().Radius, t.Ball().Radius))
@@ -74,6 +76,17 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 				a, b = float64(a*move), float64(b*move)
 				lo, hi = min(a, b), max(a, b)
 			}
+		case query.Curvature:
+			s, lo = scalar(l.Curvatures, z, r.Y), 0
+		case query.MetricGradient:
+			s = scalar(l.Slopes, z, r.Y)
+			hi = min(hi/float64(long(t.Metric(), r.X)), t.Slope())
+			lo = -hi
+		case query.SquaredSlope:
+			s = scalar(l.Slopes, z, r.Y)
+			ok = ok && !math.IsInf(s, 0)
+			s = float64(s * float64(long(t.Metric(), r.X)))
+			s = min(float64(s*s), t.Ball().Centre+t.Ball().Radius) - t.Ball().Centre
 		default:
 			s = scalar(l.Slopes, z, r.Y)
 		}
@@ -81,14 +94,50 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 		coef += float64(t.Weight() * clamp(s, lo, hi))
 	}
 	coef = float64(coef * scale)
-	if q.Terms()[0].Kind() == query.Value {
+	switch {
+	case q.Facts().Number:
 		return []float64{coef}, ok
+	case q.Facts().Pairs:
+		return products(coef, r.X), ok
 	}
 	v = make([]float64, len(r.X))
 	for j := range v {
 		v[j] = float64(coef * float64(r.X[j]))
 	}
 	return v, ok
+}
+
+// products are c times the svec of x x'.
+func products(c float64, x []float32) (v []float64) {
+	for j, a := range x {
+		v = append(v, float64(float64(c*float64(a))*float64(a)))
+		for _, b := range x[j+1:] {
+			v = append(v, float64(float64(float64(c*math.Sqrt2)*float64(a))*float64(b)))
+		}
+	}
+	return v
+}
+
+// long is ||R x||, rounded up: coordinate by coordinate, in steps, and then more by
+// what all of that may have lost.
+func long(m query.Metric, x []float32) float32 {
+	d := float64(len(x))
+	row := make([]int64, len(x))
+	var square float64
+	for j := range x {
+		m.Row(row, j)
+		var sum float64
+		for k, v := range row {
+			sum += float64(float64(x[k]) * float64(v))
+		}
+		square += float64(sum * sum)
+	}
+	want := float64(math.Sqrt(square)*(1+(d+8)*0x1p-53)+(d+1)*0x1p-53*math.Sqrt(d)*m.Norm()) * m.Step()
+	got := float32(want)
+	for float64(got) < want {
+		got = math.Nextafter32(got, math.MaxFloat32)
+	}
+	return got
 }
 
 // vector is the same of a general loss. What it leaves unwritten is NaN; a record
