@@ -34,6 +34,7 @@ var reached = map[string]string{
 	"query.Stable":      "immutable, and taken by value; attacks",
 	"query.Term":        "immutable, and taken by value; attacks",
 	"query.Prefix":      "a value without pointers, taken by value",
+	"query.Metric":      "one pointer to what never changes, made of a copy; query's TestMetricIsItsOwn",
 	"query.Pass":        "copied whenever it is taken or given; attacks",
 	"query.Release":     "of no further use to the session once given; attacks",
 	"query.Cohort":      "a value without pointers; forged ones are refused, see TestForgedHandles",
@@ -80,6 +81,7 @@ var reached = map[string]string{
 	"[2]string":                         "a value",
 	"[]string":                          "a schema copies what it gives",
 	"[]float32":                         "the caller's row, which a map writes",
+	"[]int64":                           "the caller's, to which a metric writes one of its rows",
 	"github.com/goccy/go-yaml/ast.Node": "the caller's; a schema is read from it",
 }
 

@@ -56,7 +56,7 @@ var momentForms = []Form{
 
 var curvatureForms = []Form{
 	one("curvature", func(c Cohort, w, _ []float64, b Bounds) Term { return CurvatureAt(c, w, b.Hi) }),
-	one("curvature, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return CurvatureAt(c, w, b.Hi/20) }),
+	one("curvature, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return CurvatureAt(c, w, b.Hi/50) }),
 }
 
 var metricForms = []Form{

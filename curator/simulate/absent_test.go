@@ -26,7 +26,7 @@ func TestAbsentRowsHoldNoRecord(t *testing.T) {
 				without.Rows, without.Targets = append(without.Rows, rows[i]), append(without.Targets, targets[i])
 			}
 		}
-		for name, terms := range kinds(4, c.Loss.Constants()) {
+		for name, terms := range kinds(t, 4, c.Loss) {
 			x, y := open(t, c), open(t, without)
 			if a, b := ask(t, x, 1e-4, terms(x.All())), ask(t, y, 1e-4, terms(y.All())); !slices.Equal(a.Mean, b.Mean) {
 				t.Errorf("%s: %v, want %v", name, a.Mean, b.Mean)

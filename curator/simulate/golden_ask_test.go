@@ -74,6 +74,21 @@ func (a *asker) draw() query.Cohort {
 	return c
 }
 
+// measured asks what is about pairs of features, or in a metric.
+func (a *asker) measured() {
+	for _, c := range []query.Cohort{a.s.All(), a.draw()} {
+		terms := []query.Term{query.SecondMomentOf(c, len(w0))}
+		if _, ok := a.loss.(loss.RankOne); ok {
+			m := metric(a.t, len(w0))
+			terms = append(terms, query.CurvatureAt(c, w0, .2), query.GradientInMetric(c, w1, .3, 1, m),
+				query.GradientInMetric(c, w0, 2, .1, m).Weighted(.5), query.SquaredSlopeAt(c, w0, .1, m))
+		}
+		for _, t := range terms {
+			a.ask([]query.Term{t})
+		}
+	}
+}
+
 func (a *asker) everything() {
 	for _, f := range forms {
 		a.ask(f(a.s.All()))

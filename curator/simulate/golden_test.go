@@ -98,6 +98,7 @@ func recorded(t *testing.T, l loss.Loss, r account.Relation) []string {
 	}
 	asked := &asker{t: t, s: s, relation: r, loss: l}
 	asked.everything()
+	asked.measured()
 	var lines []string
 	for _, x := range s.Exchanges() {
 		e := x.Event

@@ -71,14 +71,15 @@ func table(n, d int) (rows [][]float32, targets []float64) {
 
 // kinds are questions of every kind about d features, by name; on makes them
 // about a cohort. A radius of zero keeps what the loss declares.
-func kinds(d int, c loss.Constants) map[string]func(on query.Cohort) []query.Term {
+func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []query.Term {
+	c := l.Constants()
 	r := rand.New(rand.NewPCG(5, 6))
 	w, prev, shift := make([]float64, d), make([]float64, d), make([]float64, d)
 	for j := range w {
 		w[j], prev[j], shift[j] = r.NormFloat64(), r.NormFloat64(), .1*r.NormFloat64()
 	}
 	lo, hi, l0 := min(c.Curvature.Lo, 0), max(c.Curvature.Hi, 0), c.Lipschitz
-	return map[string]func(on query.Cohort) []query.Term{
+	all := map[string]func(on query.Cohort) []query.Term{
 		"gradient":          func(on query.Cohort) []query.Term { return []query.Term{query.GradientAt(on, w, l0)} },
 		"gradient, clipped": func(on query.Cohort) []query.Term { return []query.Term{query.GradientAt(on, w, l0/7)} },
 		"difference": func(on query.Cohort) []query.Term {
@@ -104,7 +105,36 @@ func kinds(d int, c loss.Constants) map[string]func(on query.Cohort) []query.Ter
 		},
 		"norm":          func(on query.Cohort) []query.Term { return []query.Term{query.NormAt(on, w, l0, nil)} },
 		"norm, shifted": func(on query.Cohort) []query.Term { return []query.Term{query.NormAt(on, w, l0/3, shift)} },
+		"second moment": func(on query.Cohort) []query.Term { return []query.Term{query.SecondMomentOf(on, d)} },
 	}
+	if _, ok := l.(loss.RankOne); !ok {
+		return all
+	}
+	m := metric(t, d)
+	for name, term := range map[string]query.Term{
+		"curvature":            query.CurvatureAt(query.Cohort{}, w, hi),
+		"curvature, clipped":   query.CurvatureAt(query.Cohort{}, prev, hi/20).Weighted(2),
+		"in a metric":          query.GradientInMetric(query.Cohort{}, w, 3*l0, 2*l0, m),
+		"in a metric, clipped": query.GradientInMetric(query.Cohort{}, prev, l0/5, l0/2, m).Weighted(2),
+		"squared slope":        query.SquaredSlopeAt(query.Cohort{}, w, l0*l0, m),
+	} {
+		all[name] = func(on query.Cohort) []query.Term { return []query.Term{term.Over(on)} }
+	}
+	return all
+}
+
+// metric is symmetric, with entries that no rounding changes.
+func metric(t testing.TB, d int) query.Metric {
+	t.Helper()
+	p := make([]float64, d*d)
+	for i := range p {
+		p[i] = float64((i/d+i%d)%5-1) / 4
+	}
+	m, err := query.NewMetric(d, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 func question(t testing.TB, charge float64, terms []query.Term) query.Question {
@@ -146,7 +176,7 @@ func TestAgreesWithPlainArithmetic(t *testing.T) {
 				c.Declared, o.Declared = 290, 290
 			}
 			session, plain := open(t, c), optimizetest.New(o)
-			for kind, terms := range kinds(d, c.Loss.Constants()) {
+			for kind, terms := range kinds(t, d, c.Loss) {
 				const charge = 1e-4
 				got, want := ask(t, session, charge, terms(session.All())), ask(t, plain, charge, terms(plain.All()))
 				clip := question(t, charge, terms(session.All())).Clip()
@@ -169,7 +199,7 @@ func transcript(t *testing.T, c simulate.Config) string {
 	t.Helper()
 	s := open(t, c)
 	var out strings.Builder
-	list := kinds(len(c.Rows[0]), c.Loss.Constants())
+	list := kinds(t, len(c.Rows[0]), c.Loss)
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range list {
 			if !yield(name) {
@@ -228,7 +258,7 @@ func TestRepeatEqualsStoring(t *testing.T) {
 			if a.All() != b.All() {
 				t.Fatalf("%v and %v records", a.All().Size(), b.All().Size())
 			}
-			for kind, terms := range kinds(9, c.Loss.Constants()) {
+			for kind, terms := range kinds(t, 9, c.Loss) {
 				x, y := ask(t, a, 1e-4, terms(a.All())), ask(t, b, 1e-4, terms(b.All()))
 				if !slices.Equal(x.Mean, y.Mean) || x.Sigma != y.Sigma || x.Charge != y.Charge {
 					t.Errorf("%s, %s: %+v repeated, %+v stored", name, kind, x, y)
@@ -245,7 +275,7 @@ func TestRepeatEqualsStoring(t *testing.T) {
 				}
 				// Copies are interchangeable but their order in the table is not, so
 				// the cohorts have one law and not one membership.
-				term := kinds(9, c.Loss.Constants())["gradient"]
+				term := kinds(t, 9, c.Loss)["gradient"]
 				if x != y || len(ask(t, a, 1e-4, term(x)).Mean) != len(ask(t, b, 1e-4, term(y)).Mean) {
 					t.Errorf("%s: cohorts %v, %v", name, x, y)
 				}

@@ -57,7 +57,11 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	clip := q.Clip() * (1 + slack(d))
 	size := reach(q)
 	z := math.Sqrt(charge)
-	for bits := startBits(root, z); bits >= minBits; bits-- {
+	start := startBits(root, z)
+	if q.Facts().Lifted {
+		start = maxBits // of which the metric's integers take some
+	}
+	for bits := start; bits >= minBits; bits-- {
 		g := grid{bits: bits}
 		noise := math.Ldexp(1, bits)
 		// 2^-44 keeps the charge, after all roundings, below the one offered.
