@@ -22,6 +22,8 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"welsch(0.3)":         0x65e8e0165a854515,
 		"geman-mcclure(0.3)":  0xe3934fff67d2f137,
 		"tukey(2.3)":          0xb054205ae72b77b6,
+		"softmax(3)":          0xf870e74b4f1f3c55,
+		"softmax(7)":          0x7407e0ffee070ccd,
 	} {
 		l, err := loss.Parse(name)
 		if err != nil {

@@ -20,6 +20,7 @@ var conforming = map[string][]string{
 	"welsch":         {"welsch(1e-06)", "welsch(0.01)", "welsch(0.7)", "welsch(1)", "welsch(50)"},
 	"geman-mcclure":  {"geman-mcclure(0.01)", "geman-mcclure(0.7)", "geman-mcclure(1)", "geman-mcclure(50)"},
 	"tukey":          {"tukey(0.01)", "tukey(0.7)", "tukey(1)", "tukey(4.685)", "tukey(50)", "tukey(1e+06)"},
+	"softmax":        {"softmax(3)", "softmax(7)"},
 }
 
 var conformingRegularizers = map[string][]string{
@@ -43,6 +44,13 @@ func TestEveryLossConforms(t *testing.T) {
 			t.Run(full, func(t *testing.T) { losstest.Conformance(t, l) })
 		}
 	}
+	several, err := loss.Softmax(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joint := loss.Joint(several)
+	types[reflect.TypeOf(joint).Name()] = true
+	t.Run("joint", func(t *testing.T) { losstest.Conformance(t, joint) })
 	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
 }
 
@@ -61,5 +69,12 @@ func TestEveryRegularizerConforms(t *testing.T) {
 			t.Run(full, func(t *testing.T) { losstest.RegularizerConformance(t, r) })
 		}
 	}
+	several, err := loss.Softmax(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joint := loss.Joint(several)
+	types[reflect.TypeOf(joint).Name()] = true
+	t.Run("joint", func(t *testing.T) { losstest.Conformance(t, joint) })
 	losstest.EveryTypeRan(t, types, "AddGradient")
 }

@@ -2,8 +2,9 @@
 //
 // A record is a row x with Euclidean norm at most 1 and a target y. A
 // [RankOne] loss depends on the parameters w only through the margin
-// z = <w, x>: f(w; x, y) = phi(z, y). A [General] loss writes its gradient in
-// w itself. Each declares [Constants]; whoever runs a loss enforces them by
+// z = <w, x>: f(w; x, y) = phi(z, y). A [Margins] loss depends on them through
+// several margins, z = W x. A [General] loss writes its gradient in w itself, and may
+// have any number of parameters ([Shaped]). Each declares [Constants]; whoever runs a loss enforces them by
 // clipping, so that a wrong constant costs accuracy and never privacy.
 //
 // Slopes, Curvatures, Gradient and Constants are the same bits on every machine:

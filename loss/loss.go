@@ -9,10 +9,10 @@ type CurvatureInterval struct{ Lo, Hi float64 }
 // Constants are a loss's bounds for rows of norm at most 1. They are public:
 // nothing in them is read from records.
 type Constants struct {
-	// Lipschitz is L0: |d phi/dz| <= L0, and ||grad f|| <= L0.
+	// Lipschitz is L0: ||d phi/dz|| <= L0, and ||grad f|| <= L0.
 	Lipschitz float64
-	// Curvature holds d2 phi/dz2, and every eigenvalue of the Hessian of a
-	// General loss.
+	// Curvature holds d2 phi/dz2, every eigenvalue of it for several margins, and
+	// every eigenvalue of the Hessian of a General loss.
 	Curvature CurvatureInterval
 	// HessianLipschitz bounds the third derivative (the Lipschitz constant of
 	// the second, where that has corners); +Inf if there is no bound, or none
@@ -44,20 +44,24 @@ const (
 	Binary Target = iota + 1
 	// Real targets lie in [-1, 1].
 	Real
+	// Classes are numbered: 0, 1, 2, ...
+	Classes
 )
 
-// String returns "binary" or "real".
+// String returns "binary", "real" or "classes".
 func (t Target) String() string {
 	switch t {
 	case Binary:
 		return "binary"
 	case Real:
 		return "real"
+	case Classes:
+		return "classes"
 	}
 	return fmt.Sprintf("Target(%d)", int(t))
 }
 
-// Loss is what every loss declares. A loss is also a RankOne or a General.
+// Loss is what every loss declares. A loss is also a RankOne, a Margins or a General.
 type Loss interface {
 	// Name is a stable identifier with parameters, such as "huber(0.1)"; Parse
 	// is its inverse. Model files store it.
@@ -78,10 +82,11 @@ type RankOne interface {
 	Curvatures(dst, z, y []float64) // d2 phi / dz2
 }
 
-// General is a loss whose gradient in w is written out by the loss.
+// General is a loss whose gradient in w is written out by the loss. It has a
+// parameter for each feature unless it is Shaped.
 //
-// len(dst), len(w) and len(x) must be equal, or the methods panic; dst must not
-// be w. A NaN in w, x or y gives a NaN value and a NaN somewhere in dst.
+// len(dst) and len(w) must be Parameters(l, len(x)), or the methods panic; dst must
+// not be w. A NaN in w, x or y gives a NaN value and a NaN somewhere in dst.
 type General interface {
 	Loss
 	Value(w []float64, x []float32, y float64) float64

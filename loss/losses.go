@@ -10,6 +10,7 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"welsch":         {[]string{"c"}, func(p []float64) (Loss, error) { return Welsch(p[0]) }},
 	"geman-mcclure":  {[]string{"c"}, func(p []float64) (Loss, error) { return GemanMcClure(p[0]) }},
 	"tukey":          {[]string{"c"}, func(p []float64) (Loss, error) { return Tukey(p[0]) }},
+	"softmax":        {[]string{"classes"}, func(p []float64) (Loss, error) { return newSoftmax(p[0]) }},
 }}
 
 // Names lists the losses that New and Parse know, sorted, without parameters.
@@ -23,6 +24,7 @@ func Names() []string { return losses.names() }
 //	huber                                delta
 //	squared                              clip
 //	welsch, geman-mcclure, tukey         c
+//	softmax                              classes
 //
 // Every parameter must be given; an error names the field, its value and the
 // rule.

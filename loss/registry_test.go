@@ -9,7 +9,7 @@ import (
 )
 
 func TestNewErrors(t *testing.T) {
-	known := "geman-mcclure, huber, logistic, sigmoid, smoothed-hinge, squared, tanh, tukey, welsch"
+	known := "geman-mcclure, huber, logistic, sigmoid, smoothed-hinge, softmax, squared, tanh, tukey, welsch"
 	for _, c := range []struct {
 		name   string
 		params map[string]float64
@@ -28,6 +28,9 @@ func TestNewErrors(t *testing.T) {
 		{"geman-mcclure", map[string]float64{"c": 0}, "loss: geman-mcclure: c = 0: must be between 1e-06 and 1e+06"},
 		{"tukey", map[string]float64{"c": 1e7}, "loss: tukey: c = 1e+07: must be between 1e-06 and 1e+06"},
 		{"smoothed-hinge", map[string]float64{"width": 1e-7}, "loss: smoothed-hinge: width = 1e-07: must be between 1e-06 and 1e+06"},
+		{"softmax", map[string]float64{"classes": 2}, "loss: softmax: classes = 2: must be between 3 and 4096 (logistic is for 2)"},
+		{"softmax", map[string]float64{"classes": 3.5}, "loss: softmax: classes = 3.5: must be a whole number between 3 and 4096"},
+		{"softmax", map[string]float64{"classes": 1e300}, "loss: softmax: classes = 1e+300: must be a whole number between 3 and 4096"},
 		{"logistic", map[string]float64{"lambda": 1}, "loss: logistic: lambda = 1: unknown parameter: must be none"},
 	} {
 		if l, err := New(c.name, c.params); err == nil || err.Error() != c.want || l != nil {
@@ -85,6 +88,9 @@ func TestNamesRoundTrip(t *testing.T) {
 		params := map[string]float64{}
 		for _, field := range losses.entries[name].fields {
 			params[field] = rapid.Float64Range(minScale, maxScale).Draw(t, field)
+			if field == "classes" {
+				params[field] = float64(rapid.IntRange(3, mostMargins).Draw(t, field))
+			}
 		}
 		l, err := New(name, params)
 		if err != nil {
@@ -112,7 +118,7 @@ func TestNamesRoundTrip(t *testing.T) {
 
 func TestNamesAreStable(t *testing.T) {
 	// Model files store these; a change makes old files unreadable.
-	want := []string{"geman-mcclure", "huber", "logistic", "sigmoid", "smoothed-hinge", "squared", "tanh", "tukey", "welsch"}
+	want := []string{"geman-mcclure", "huber", "logistic", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey", "welsch"}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q, want %q", got, want)
 	}

@@ -39,6 +39,14 @@ func Bits(l loss.Loss) uint64 {
 			x[i] = float32(y[i] / 8)
 		}
 		switch l := l.(type) {
+		case loss.Margins:
+			k := l.K()
+			n := 64 / k
+			for i := range y {
+				y[i] = float64(i % k)
+			}
+			l.Slopes(dst[:n*k], z[:n*k], y[:n])
+			add(dst[:n*k]...)
 		case loss.RankOne:
 			l.Slopes(dst, z, y)
 			add(dst...)

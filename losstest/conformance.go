@@ -101,8 +101,8 @@ func checkLoss(l loss.Loss) findings {
 			fs.add(ruleConstants, "%s = %v: Lipschitz and InitialGap must be finite and > 0, Curvature finite with Lo <= Hi, HessianLipschitz >= 0", v.name, v.value)
 		}
 	}
-	if l.Target() != loss.Binary && l.Target() != loss.Real {
-		fs.add(ruleConstants, "Target = %v: must be binary or real", l.Target())
+	if t := l.Target(); t != loss.Binary && t != loss.Real && t != loss.Classes {
+		fs.add(ruleConstants, "Target = %v: must be binary, real or classes", t)
 	}
 	if l.Constants() != c {
 		fs.add(ruleConstants, "two calls differ")
@@ -112,17 +112,21 @@ func checkLoss(l loss.Loss) findings {
 	}
 	checkName(&fs, l)
 
-	rankOne, isRankOne := l.(loss.RankOne)
-	general, isGeneral := l.(loss.General)
-	switch {
-	case isRankOne && isGeneral, !isRankOne && !isGeneral:
-		fs.add(ruleKind, "must be a RankOne or a General, and not both")
-	case !checkReturns(&fs, l):
-		// What is checked below would end with it.
-	case isRankOne:
-		checkRankOne(&fs, rankOne)
-	case isGeneral:
-		checkGeneral(&fs, general)
+	if _, err := loss.Check(l, 3); err != nil {
+		fs.add(ruleKind, "%v", err)
+		return fs
+	}
+	if !checkReturns(&fs, l) {
+		return fs // what is checked below would end with it
+	}
+	switch l := l.(type) {
+	case loss.RankOne:
+		checkRankOne(&fs, l)
+	case loss.Margins:
+		checkGeneral(&fs, loss.Joint(l))
+		checkRecords(&fs, l)
+	case loss.General:
+		checkGeneral(&fs, l)
 	}
 	return fs
 }

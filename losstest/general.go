@@ -99,21 +99,28 @@ func checkGeneral(fs *findings, l loss.General) {
 }
 
 func (f field) randomSite(rng *rand.Rand, d int) site {
-	s := site{w: normals(rng, d), x: make([]float32, d), v: normals(rng, d)}
+	n := loss.Parameters(f.l, d)
+	s := site{w: normals(rng, n), x: make([]float32, d), v: normals(rng, n)}
 	rescale(s.w, f.unit*math.Pow(10, 9*rng.Float64()-4))
 	rescale(s.v, 1)
 	if rng.IntN(2) == 0 { // along an axis
 		clear(s.v)
-		s.v[rng.IntN(d)] = 1
+		s.v[rng.IntN(n)] = 1
 	}
 	row := normals(rng, d)
 	rescale(row, []float64{0, rng.Float64(), 1}[rng.IntN(3)])
 	s.setRow(row)
-	s.y = math.Copysign(1, rng.NormFloat64())
-	if f.l.Target() == loss.Real && rng.IntN(2) == 0 {
-		s.y = 2*rng.Float64() - 1
-	}
+	s.y = f.target(rng)
 	return s
+}
+
+// target is one that the loss is made for.
+func (f field) target(rng *rand.Rand) float64 {
+	if f.l.Target() == loss.Real && rng.IntN(2) == 0 {
+		return 2*rng.Float64() - 1
+	}
+	targets := targetsOf(f.l)
+	return targets[rng.IntN(len(targets))]
 }
 
 // setRow rounds a row to float32, inside the unit ball.
@@ -206,29 +213,30 @@ func (f field) climb(sites []site, rng *rand.Rand, score func(site) float64) (fl
 // nudge moves one part of a site by about step, parameters in proportion to
 // their size.
 func (f field) nudge(rng *rand.Rand, s site, step float64) site {
-	d := len(s.w)
 	next := site{slices.Clone(s.w), slices.Clone(s.x), s.y, slices.Clone(s.v)}
 	switch rng.IntN(4) {
 	case 0, 1:
-		move := normals(rng, d)
+		move := normals(rng, len(s.w))
 		if rng.IntN(2) == 0 {
-			j := rng.IntN(d)
+			j := rng.IntN(len(s.w))
 			keep := move[j]
 			clear(move)
 			move[j] = keep
 		}
 		next.w = shift(s.w, step*max(f.unit, norm(s.w)), move)
 	case 2:
-		next.v = shift(s.v, step, normals(rng, d))
+		next.v = shift(s.v, step, normals(rng, len(s.v)))
 		rescale(next.v, 1)
 	case 3:
-		row := normals(rng, d)
+		row := normals(rng, len(s.x))
 		for j := range row {
 			row[j] = float64(s.x[j]) + step*row[j]
 		}
 		next.setRow(row)
 		if f.l.Target() == loss.Real {
 			next.y = min(max(s.y+step*rng.NormFloat64(), -1), 1)
+		} else if f.l.Target() == loss.Classes {
+			next.y = f.target(rng)
 		}
 	}
 	return next
@@ -259,7 +267,9 @@ func checkGeneralContract(fs *findings, f field, s site) {
 		bad := clone()
 		bad.w[j] = math.NaN()
 		faulty(fmt.Sprintf("w[%d]", j), bad)
-		bad = clone()
+	}
+	for j := range s.x {
+		bad := clone()
 		bad.x[j] = float32(math.NaN())
 		faulty(fmt.Sprintf("x[%d]", j), bad)
 	}
@@ -267,12 +277,13 @@ func checkGeneralContract(fs *findings, f field, s site) {
 	bad.y = math.NaN()
 	faulty("y", bad)
 
-	for _, n := range [][3]int{{3, 2, 3}, {3, 3, 2}, {2, 3, 3}, {3, 4, 3}, {3, 3, 4}} {
+	p := loss.Parameters(f.l, 3)
+	for _, n := range [][3]int{{p, p - 1, 3}, {p, p, 2}, {p - 1, p, 3}, {p, p + 1, 3}, {p, p, 4}} {
 		dst, w, x := make([]float64, n[0]), make([]float64, n[1]), make([]float32, n[2])
 		if !panics(func() { f.l.Gradient(dst, w, x, 1) }) {
 			fs.add(ruleLengths, "Gradient with lengths %v does not panic", n)
 		}
-		if n[1] != n[2] && !panics(func() { f.l.Value(w, x, 1) }) {
+		if n[1] != loss.Parameters(f.l, n[2]) && !panics(func() { f.l.Value(w, x, 1) }) {
 			fs.add(ruleLengths, "Value with lengths %v does not panic", n[1:])
 		}
 	}

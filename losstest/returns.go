@@ -11,15 +11,11 @@ import (
 // record on which a loss panics, or ends its goroutine, for a faulty one and says
 // nothing, so that a loss that always does trains on zeros.
 func checkReturns(fs *findings, l loss.Loss) bool {
-	targets := []float64{-1, 1}
-	if l.Target() == loss.Real {
-		targets = append(targets, 0, .5)
-	}
 	ok := true
 	for _, dim := range []int{1, 3} {
 		for _, length := range []float64{0, .5, 1} {
 			for _, size := range []float64{0, 1, 1e3} {
-				for _, y := range targets {
+				for _, y := range targetsOf(l) {
 					for what, ask := range evaluations(l, dim, size, float32(length), y) {
 						if !returns(ask) {
 							fs.add(ruleReturns, "%s panics at a row of norm %v, a point of norm %v, y = %v", what, length, size, y)
@@ -33,11 +29,26 @@ func checkReturns(fs *findings, l loss.Loss) bool {
 	return ok
 }
 
+// targetsOf are targets that a loss is made for.
+func targetsOf(l loss.Loss) []float64 {
+	switch l.Target() {
+	case loss.Real:
+		return []float64{-1, 1, 0, .5}
+	case loss.Classes:
+		classes := make([]float64, loss.Parameters(l, 1)) // a margin each
+		for k := range classes {
+			classes[k] = float64(k)
+		}
+		return classes
+	}
+	return []float64{-1, 1}
+}
+
 // evaluations are l's methods, asked about a row and a point along the last axis.
 func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) map[string]func() {
-	w, x := make([]float64, dim), make([]float32, dim)
-	w[dim-1], x[dim-1] = size, length
-	dst := make([]float64, dim)
+	w, x := make([]float64, loss.Parameters(l, dim)), make([]float32, dim)
+	w[len(w)-1], x[dim-1] = size, length
+	dst := make([]float64, len(w))
 	for j := range dst {
 		dst[j] = math.NaN()
 	}
@@ -48,6 +59,13 @@ func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) 
 			"Values":     func() { l.Values(dst[:1], z, []float64{y}) },
 			"Slopes":     func() { l.Slopes(dst[:1], z, []float64{y}) },
 			"Curvatures": func() { l.Curvatures(dst[:1], z, []float64{y}) },
+		}
+	case loss.Margins:
+		z := make([]float64, l.K())
+		z[l.K()-1] = size * float64(length)
+		return map[string]func(){
+			"Values": func() { l.Values(dst[:1], z, []float64{y}) },
+			"Slopes": func() { l.Slopes(make([]float64, len(z)), z, []float64{y}) },
 		}
 	case loss.General:
 		return map[string]func(){

@@ -1,0 +1,153 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+)
+
+// Margins is a loss phi(W x, y) of several margins z = W x, K of them: the
+// parameters are the rows of W, one after the other, each with as many
+// coordinates as x. Its gradient is the outer product of d phi/dz and x, of norm
+// ||d phi/dz|| ||x||.
+//
+// The methods work on a block of len(y) records. The margins of record i are
+// z[i*K] to z[(i+1)*K-1], and so are its slopes: len(z) and, for Slopes, len(dst)
+// are K len(y), for Values len(dst) is len(y), or they panic. dst must overlap
+// neither z nor y. A NaN among a record's margins, or a target that is not one, gives
+// a NaN in what is written for the record.
+type Margins interface {
+	Loss
+	// K is the number of margins, at least 2: a loss of one is a RankOne.
+	K() int
+	Values(dst, z, y []float64) // phi
+	Slopes(dst, z, y []float64) // d phi/dz
+}
+
+// Shaped is a General loss that has other parameters than one for each feature.
+type Shaped interface {
+	General
+	// Parameters returns how many it has for rows of so many features, at least 1.
+	// It depends on nothing else.
+	Parameters(features int) int
+}
+
+// Parameters returns how many parameters a loss has for rows of so many features.
+func Parameters(l Loss, features int) int {
+	switch l := l.(type) {
+	case Margins:
+		return l.K() * features
+	case Shaped:
+		return l.Parameters(features)
+	}
+	return features
+}
+
+// Check returns an error unless a loss is of exactly one form, and says how many
+// parameters it has for rows of so many features.
+func Check(l Loss, features int) (parameters int, err error) {
+	forms := 0
+	if _, ok := l.(RankOne); ok {
+		forms++
+	}
+	if _, ok := l.(General); ok {
+		forms++
+	}
+	if m, ok := l.(Margins); ok {
+		forms++
+		if m.K() < 2 || m.K() > mostMargins {
+			return 0, fmt.Errorf("loss: %s: margins = %d: must be between 2 and %d", l.Name(), m.K(), mostMargins)
+		}
+	}
+	if forms != 1 {
+		return 0, fmt.Errorf("loss: %s: must be a RankOne, a Margins or a General, and of one form only", l.Name())
+	}
+	if n := Parameters(l, features); n >= 1 && n <= mostParameters {
+		return n, nil
+	}
+	return 0, fmt.Errorf("loss: %s: parameters = %d for %d features: must be between 1 and %d", l.Name(), Parameters(l, features), features, mostParameters)
+}
+
+// mostMargins keeps a tile's scratch small, mostParameters is what the curator's
+// bounds of rounding errors are made for.
+const mostMargins, mostParameters = 1 << 12, 1 << 24
+
+// Suits returns an error unless a loss is for targets of so many classes; none
+// means numbers.
+func Suits(l Loss, classes int) error {
+	declared := fmt.Sprintf("%d classes", classes)
+	if classes == 0 {
+		declared = "a number"
+	}
+	switch t := l.Target(); {
+	case t == Real && classes == 0, t == Binary && classes == 2:
+		return nil
+	case t == Classes:
+		if m, ok := l.(Margins); ok && m.K() == classes {
+			return nil
+		}
+	}
+	return fmt.Errorf("loss %s is for %s: the target is declared as %s", l.Name(), expected(l), declared)
+}
+
+// expected says in words what a loss expects of its target.
+func expected(l Loss) string {
+	switch l.Target() {
+	case Binary:
+		return "two classes"
+	case Classes:
+		if m, ok := l.(Margins); ok {
+			return fmt.Sprintf("%d classes", m.K())
+		}
+	}
+	return "a number"
+}
+
+// Joint returns a loss of several margins as a function of all its parameters. It
+// allocates, and serves measures; sessions take the loss itself.
+func Joint(m Margins) Shaped { return joint{m} }
+
+type joint struct{ of Margins }
+
+func (j joint) Name() string                { return j.of.Name() }
+func (j joint) Constants() Constants        { return j.of.Constants() }
+func (j joint) Target() Target              { return j.of.Target() }
+func (j joint) Parameters(features int) int { return Parameters(j.of, features) }
+
+func (j joint) Value(w []float64, x []float32, y float64) float64 {
+	dst := []float64{math.NaN()}
+	j.of.Values(dst, MarginsAt(w, x), []float64{y})
+	return dst[0]
+}
+
+func (j joint) Gradient(dst, w []float64, x []float32, y float64) {
+	checkShape(len(dst), len(w), len(w))
+	z := MarginsAt(w, x)
+	slope := make([]float64, len(z))
+	j.of.Slopes(slope, z, []float64{y})
+	for k, s := range slope {
+		for i, v := range x {
+			dst[k*len(x)+i] = float64(s * float64(v))
+		}
+	}
+}
+
+// MarginsAt returns W x. It panics unless len(w) is a multiple of len(x).
+func MarginsAt(w []float64, x []float32) []float64 {
+	if len(x) == 0 || len(w)%len(x) != 0 {
+		panic(fmt.Sprintf("loss: len(w) = %d, len(x) = %d: must be a multiple", len(w), len(x)))
+	}
+	z := make([]float64, len(w)/len(x))
+	for k := range z {
+		for i, v := range x {
+			z[k] = math.FMA(w[k*len(x)+i], float64(v), z[k])
+		}
+	}
+	return z
+}
+
+// sameRecords checks the lengths of a block of records of k margins.
+func sameRecords(dst, each int, z, y []float64, k int) {
+	if len(z) != k*len(y) || dst != each*len(y) {
+		panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be %d, %d and 1 for each record", dst, len(z), len(y), each, k))
+	}
+}
