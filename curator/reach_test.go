@@ -78,7 +78,6 @@ var reached = map[string]string{
 	"[]dataset.Coefficient":             "a schema copies what it gives",
 	"dataset.Filter":                    "a value",
 	"dataset.Target":                    "a schema copies what it gives",
-	"[2]string":                         "a value",
 	"[]string":                          "a schema copies what it gives",
 	"[]float32":                         "the caller's row, which a map writes",
 	"[]int64":                           "the caller's, to which a metric writes one of its rows",

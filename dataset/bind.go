@@ -56,7 +56,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 	}
 	if labelled {
 		m.target = at[s.target.Column]
-		m.classes = map[string]float64{s.target.Classes[0]: -1, s.target.Classes[1]: 1}
+		m.classes = s.target.codes()
 	}
 	next := 0
 	for _, c := range s.columns {

@@ -14,7 +14,7 @@
 //	    workclass:    {category: [Private, Federal-gov, State-gov]}
 //	    fnlwgt:       ignore
 //	    split:        {public: [train, test]}         # known of every row; not a feature
-//	  target: {column: income, classes: ["0", "1"]}   # negative class first
+//	  target: {column: income, classes: ["0", "1"]}   # of two, the negative class first
 //	  where: split=train              # optional: only rows with this cell of a public column
 //	  missing: ["", NA, "?"]          # optional: cells that mean missing
 //
@@ -49,8 +49,8 @@
 //     norm it could have ([Schema.Scale]), then by max(1, ||x||), all in
 //     float64, and each feature is rounded to float32.
 //
-// A target of two classes is -1 or +1 (the negative class is listed first); a
-// number is clamped to its bounds and mapped to [-1, 1].
+// A target of two classes is -1 or +1 (the negative class is listed first), one of
+// more classes the class's place in the list, from 0; a number is clamped to its bounds and mapped to [-1, 1].
 //
 // A row with the wrong number of cells, or whose target is missing or invalid,
 // encodes as zeros and is reported as not ok. It is still a row: it counts, and

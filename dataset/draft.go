@@ -41,7 +41,7 @@ schema:
   columns:
 `
 
-const draftEnd = `  # What to predict. Delete its line under columns. Either two classes, the
+const draftEnd = `  # What to predict. Delete its line under columns. Either classes, of two the
   # negative one first, or for a quantity its public bounds: number: [low, high].
   target: {column: ???, classes: [???, ???]}
   # Use only rows with this cell. The column must be listed above as public: who

@@ -41,7 +41,7 @@ func anySchema() *rapid.Generator[*Schema] {
 		def.Target.Low, def.Target.High = anyBounds(t, -1e300)
 		if rapid.Bool().Draw(t, "classes") {
 			pair := rapid.SliceOfNDistinct(anyText().Filter(func(s string) bool { return printable.Text(s) == s }), 2, 2, rapid.ID[string]).Draw(t, "pair")
-			def.Target = Target{Column: names[0], Kind: Category, Classes: [2]string(pair)}
+			def.Target = Target{Column: names[0], Kind: Category, Classes: pair}
 		}
 		for _, c := range def.Columns {
 			if c.Kind == Public {

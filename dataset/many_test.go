@@ -9,7 +9,7 @@ import (
 // every one up among all would take many seconds.
 func TestBindManyColumns(t *testing.T) {
 	const n = 30_000
-	d := Definition{Target: Target{Column: "y", Kind: Category, Classes: [2]string{"0", "1"}}}
+	d := Definition{Target: Target{Column: "y", Kind: Category, Classes: []string{"0", "1"}}}
 	header := []string{"y"}
 	for i := range n {
 		name := fmt.Sprintf("c%d", i)

@@ -89,7 +89,7 @@ func (r rawTarget) target() (Target, error) {
 		return t, nil // New says so
 	}
 	if (r.Classes == nil) == (r.Number == nil) {
-		return t, &fieldError{"target", "", "needs either classes (two values, negative first) or number (two bounds)"}
+		return t, &fieldError{"target", "", "needs either classes (of two the negative first) or number (two bounds)"}
 	}
 	if r.Number != nil {
 		t.Kind = Number
@@ -97,10 +97,7 @@ func (r rawTarget) target() (Target, error) {
 		t.Low, t.High = low, high
 		return t, err
 	}
-	if len(r.Classes) != 2 {
-		return t, &fieldError{"target.classes", fmt.Sprintf("%d values", len(r.Classes)), "must list two, the negative class first"}
-	}
-	t.Kind, t.Classes = Category, [2]string(r.Classes)
+	t.Kind, t.Classes = Category, r.Classes
 	return t, nil
 }
 
@@ -138,7 +135,7 @@ func (s *Schema) raw() (rawSchema, error) {
 	if s.target.Kind == Number {
 		r.Target.Number = []float64{s.target.Low, s.target.High}
 	} else {
-		r.Target.Classes = s.target.Classes[:]
+		r.Target.Classes = s.target.Classes
 	}
 	return r, nil
 }

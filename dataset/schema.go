@@ -46,7 +46,7 @@ type Schema struct {
 func New(def Definition) (*Schema, error) {
 	s := &Schema{
 		columns: cloneColumns(def.Columns),
-		target:  def.Target,
+		target:  def.Target.clone(),
 		missing: slices.Clone(def.Missing),
 	}
 	if def.Missing == nil {
@@ -145,7 +145,7 @@ func (s *Schema) Features() []string { return slices.Clone(s.features) }
 func (s *Schema) Columns() []Column { return cloneColumns(s.columns) }
 
 // Target returns the target.
-func (s *Schema) Target() Target { return s.target }
+func (s *Schema) Target() Target { return s.target.clone() }
 
 // Filter returns the row filter; the zero Filter if there is none.
 func (s *Schema) Filter() Filter { return s.filter }
@@ -158,7 +158,7 @@ func (s *Schema) Scale() float64 { return math.Sqrt(float64(s.terms)) }
 
 // TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the
 // target's units. Values beyond [-1, 1] are mapped by the same line, not
-// clamped. With two classes it returns u.
+// clamped. With classes it returns u.
 func (s *Schema) TargetFromUnit(u float64) float64 {
 	if s.target.Kind != Number {
 		return u

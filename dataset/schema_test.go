@@ -30,7 +30,7 @@ func TestSchemaAccessors(t *testing.T) {
 	if diff := cmp.Diff(columns, s.Columns()); diff != "" {
 		t.Errorf("Columns (-want +got):\n%s", diff)
 	}
-	target := Target{Column: "y", Kind: Category, Classes: [2]string{"0", "1"}}
+	target := Target{Column: "y", Kind: Category, Classes: []string{"0", "1"}}
 	if diff := cmp.Diff(target, s.Target()); diff != "" {
 		t.Errorf("Target (-want +got):\n%s", diff)
 	}
@@ -103,9 +103,9 @@ func TestNewRules(t *testing.T) {
 		{predict(Target{Column: "y", Kind: Ignore}), "target: needs classes"},
 		{predict(Target{Column: "x", Kind: Number, High: 1}), `target.column = "x": is also listed under columns`},
 		{predict(Target{Column: "y", Kind: Number, Low: 3, High: 1}), "target.number = [3, 1]: the lower bound"},
-		{predict(Target{Column: "y", Kind: Category, Classes: [2]string{"a", "a"}}), `target.classes[1] = "a": is listed twice`},
-		{predict(Target{Column: "y", Kind: Category, Classes: [2]string{"a", ""}}), `target.classes[1] = "": must not be empty`},
-		{Definition{Columns: []Column{number}, Target: Target{Column: "y", Kind: Category, Classes: [2]string{"a", "NA"}}, Missing: []string{"NA"}}, `target.classes[1] = "NA": is listed under missing`},
+		{predict(Target{Column: "y", Kind: Category, Classes: []string{"a", "a"}}), `target.classes[1] = "a": is listed twice`},
+		{predict(Target{Column: "y", Kind: Category, Classes: []string{"a", ""}}), `target.classes[1] = "": must not be empty`},
+		{Definition{Columns: []Column{number}, Target: Target{Column: "y", Kind: Category, Classes: []string{"a", "NA"}}, Missing: []string{"NA"}}, `target.classes[1] = "NA": is listed under missing`},
 		{Definition{Columns: []Column{number}, Target: target, Missing: []string{"a", "a"}}, `missing[1] = "a": is listed twice`},
 		{Definition{Columns: []Column{number}, Target: target, Missing: []string{" "}}, `missing[0] = " ": must not begin or end`},
 		{Definition{Columns: []Column{number}, Target: target, Where: "x"}, `where = "x": must be column=value`},

@@ -150,7 +150,7 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 		case "column":
 			raw.Column, err = d.text(field, value, "write the name of the column to be predicted")
 		case "classes":
-			raw.Classes, err = d.texts(field, value, "write the negative and the positive class")
+			raw.Classes, err = d.texts(field, value, "write the negative and the positive class, or more than two")
 		case "number":
 			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of the target")
 		default:

@@ -21,7 +21,7 @@ func Example() {
 
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100}},
-		Target:  dataset.Target{Column: "readmitted", Kind: dataset.Category, Classes: [2]string{"no", "yes"}},
+		Target:  dataset.Target{Column: "readmitted", Kind: dataset.Category, Classes: []string{"no", "yes"}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -32,7 +32,7 @@ func schema(t testing.TB, target dataset.Target) *dataset.Schema {
 }
 
 var (
-	classes = dataset.Target{Column: "label", Kind: dataset.Category, Classes: [2]string{"no", "yes"}}
+	classes = dataset.Target{Column: "label", Kind: dataset.Category, Classes: []string{"no", "yes"}}
 	delay   = dataset.Target{Column: "delay", Kind: dataset.Number, Low: -60, High: 240}
 )
 

@@ -86,7 +86,7 @@ func people(t testing.TB, name string, steps int) folder {
 				{Name: name + "3", Kind: dataset.Category, Categories: []string{name + "a", name + "b"}},
 				{Name: name + "4", Kind: dataset.Public, Values: []string{name + "e"}},
 			},
-			Target: dataset.Target{Column: name + "5", Kind: dataset.Category, Classes: [2]string{visible(name) + "c", visible(name) + "d"}},
+			Target: dataset.Target{Column: name + "5", Kind: dataset.Category, Classes: []string{visible(name) + "c", visible(name) + "d"}},
 			Where:  name + "4=" + name + "e",
 		},
 	}

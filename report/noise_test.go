@@ -51,7 +51,7 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 		{Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}},
 	}
 	for _, target := range []dataset.Target{
-		{Column: "t", Kind: dataset.Category, Classes: [2]string{"0", "1"}},
+		{Column: "t", Kind: dataset.Category, Classes: []string{"0", "1"}},
 		{Column: "t", Kind: dataset.Number, Low: -100, High: 700},
 	} {
 		s, err := dataset.New(dataset.Definition{Columns: columns, Target: target})

@@ -42,7 +42,7 @@ func schema() (*dataset.Schema, error) {
 			{Name: "age", Kind: dataset.Number, Low: 18, High: 100},
 			{Name: "ward", Kind: dataset.Category, Categories: []string{"heart", "lung"}},
 		},
-		Target: dataset.Target{Column: "returned", Kind: dataset.Category, Classes: [2]string{"no", "yes"}},
+		Target: dataset.Target{Column: "returned", Kind: dataset.Category, Classes: []string{"no", "yes"}},
 	})
 }
 

@@ -159,7 +159,7 @@ func BenchmarkReadAndEncode(b *testing.B) {
 		def.Columns = append(def.Columns, c)
 		text.WriteString(c.Name + ",")
 	}
-	def.Target = dataset.Target{Column: "y", Kind: dataset.Category, Classes: [2]string{"0", "1"}}
+	def.Target = dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"0", "1"}}
 	text.WriteString("y\n")
 	for range 48_842 {
 		text.WriteString(strings.Repeat("second,17,", 7) + "third,1\n")
