@@ -80,40 +80,65 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 	return l, nil
 }
 
-// ruler measures rows in a metric.
+// ruler measures rows in a metric of matrix R: ||R x||^2 = x' R^2 x.
 type ruler struct {
 	dim int
-	// matrix is R in steps, row after row: integers that float32 holds exactly, as it
-	// does features, so that products are exact in float64.
-	matrix []float32
+	// square holds the rows of R^2 in steps, each from its diagonal on. Entries are
+	// sums of at most 2^11 products below 2^41: float64 holds them exactly.
+	square [][]float64
 	step   float64
-	// excess, relative to a length, and lost, in steps, bound what a computed length
-	// may fall short by.
-	excess, lost float64
+	// lost bounds what a computed square may fall short by, in square steps.
+	lost float64
 }
 
 func newRuler(m query.Metric) *ruler {
 	d := m.Dim()
-	r := &ruler{dim: d, matrix: make([]float32, 0, d*d), step: m.Step()}
-	entries := make([]int64, d)
-	for j := range d {
+	r := &ruler{dim: d, square: make([][]float64, d), step: m.Step()}
+	rows, entries := make([][]float64, d), make([]int64, d)
+	for j := range rows {
 		m.Row(entries, j)
-		for _, v := range entries {
-			r.matrix = append(r.matrix, float32(v))
+		rows[j] = make([]float64, (d+row.Lane-1)/row.Lane*row.Lane)
+		for k, v := range entries {
+			rows[j][k] = float64(v)
 		}
 	}
-	// Each coordinate of R x is a sum of d exact products, off by (d-1)u sum |R_jk x_k|;
-	// together they are off by (d-1)u ||x|| times the Frobenius norm of R, which is at
-	// most sqrt d times a bound of the operator norm, and ||x|| <= 1 + 2^-23. Their norm
-	// is off by a relative (d/2 + 2)u.
-	r.lost = float64(d+1) * 0x1p-53 * math.Sqrt(float64(d)) * m.Norm()
-	r.excess = float64(d+8) * 0x1p-53
+	sums := make([]float64, d)
+	for j := range rows {
+		for k := j; k < d; k++ {
+			v := exactDot(rows[j], rows[k])
+			r.square[j] = append(r.square[j], v)
+			sums[j] += math.Abs(v)
+			if k > j {
+				sums[k] += math.Abs(v)
+			}
+		}
+	}
+	// No term x_j (R^2)_jk x_k passes through more than 2d + 4 roundings, and their
+	// absolute values add up to at most ||x||^2 times the largest sum along a row of
+	// R^2, of absolute values; ||x||^2 <= 1 + 2^-22. The factor 2 pays for that, for
+	// the roundings of these sums and for the root's.
+	for _, s := range sums {
+		r.lost = max(r.lost, 2*float64(2*d+4)*0x1p-53*s)
+	}
 	return r
+}
+
+// exactDot returns <a, b>, of integers such that no sum exceeds 2^53.
+func exactDot(a, b []float64) float64 {
+	var s0, s1, s2, s3 float64
+	b = b[:len(a)]
+	for j := 0; j <= len(a)-4; j += 4 {
+		s0 += a[j] * b[j]
+		s1 += a[j+1] * b[j+1]
+		s2 += a[j+2] * b[j+2]
+		s3 += a[j+3] * b[j+3]
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // measure sets the lengths of blocks until there are none left.
 func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader, stride int) error {
-	scratch := make([]float64, r.dim)
+	var filled filled
 	for ctx.Err() == nil {
 		i := int(next.Add(1)) - 1
 		if i >= len(blocks) {
@@ -124,34 +149,39 @@ func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.In
 			return err
 		}
 		blocks[i] = make([]float32, len(b.Targets))
-		for k := range blocks[i] {
-			blocks[i][k] = r.length(b.Rows[k*stride:k*stride+r.dim], scratch)
+		for at := 0; at < len(b.Targets) && ctx.Err() == nil; at += tileRows {
+			to := min(at+tileRows, len(b.Targets))
+			r.lengths(blocks[i][at:to], &filled, b.Rows[at*stride:to*stride], stride)
 		}
 	}
 	return nil
 }
 
-// length returns ||R x||, rounded up. Features that are zero are skipped.
-func (r *ruler) length(x []float32, scratch []float64) float32 {
-	clear(scratch)
-	for j, v := range x {
-		if v != 0 {
-			addMultiple(scratch, float64(v), r.matrix[j*r.dim:(j+1)*r.dim])
+// lengths sets dst to ||R x||, rounded up, of the len(dst) rows x that start at x.
+func (r *ruler) lengths(dst []float32, f *filled, x []float32, stride int) {
+	var squares [tileRows]float64
+	f.gather(len(dst), x, stride, r.dim)
+	for j := range r.dim {
+		for i, features := range f.from(j) {
+			squares[i] += quadratic(r.square[j], features)
 		}
 	}
-	var square float64
-	for _, v := range scratch {
-		square += float64(v * v)
+	for i := range dst {
+		// In steps, which are a power of two; a root and a sum round once each.
+		dst[i] = above(math.Sqrt(max(squares[i], 0)+r.lost) * (1 + 0x1p-50) * r.step)
 	}
-	return above((math.Sqrt(square)*(1+r.excess) + r.lost) * r.step)
 }
 
-// addMultiple adds c v to sum.
-func addMultiple(sum []float64, c float64, v []float32) {
-	v = v[:len(sum)]
-	for k := range sum {
-		sum[k] += float64(c * float64(v[k]))
+// quadratic returns x_j (S_jj x_j + 2 sum S_jk x_k) over k > j, where j is the first
+// feature and s row j of S from its diagonal on.
+func quadratic(s []float64, x run) float64 {
+	j, first := int(x.index[0]), x.value[0]
+	var sum float64
+	index, value := x.index[1:], x.value[1:len(x.index)]
+	for t, k := range index {
+		sum += float64(s[int(k)-j] * value[t])
 	}
+	return float64(first * (float64(s[0]*first) + 2*sum))
 }
 
 // above is v rounded up.

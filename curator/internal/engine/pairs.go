@@ -1,67 +1,81 @@
 package engine
 
-import "math"
+import (
+	"iter"
+	"math"
+)
 
-// pairs adds multiples of x x', as vectors (svec): the entries on and above the
-// diagonal, row after row, those off it times sqrt 2.
-//
-// Features that are zero are skipped, as the products of which they are part would
-// round to zero: of the usual tables most are.
-type pairs struct {
-	dim int
-	// The features of a tile's rows that are not zero, and where each row's begin
-	// and end.
+// filled lists the features of a tile's rows that are not zero: of the usual tables
+// most are, and what they would add to sums of products is zero.
+type filled struct {
 	index []int32
 	value []float64
-	next  [tileRows]int
-	end   [tileRows]int
+	// What is left of row i's begins at next[i] and ends at end[i].
+	rows      int
+	next, end [tileRows]int
 }
 
-func newPairs(dim int) *pairs { return &pairs{dim: dim} }
+// gather lists the first dim features of n rows that start at x.
+func (f *filled) gather(n int, x []float32, stride, dim int) {
+	f.index, f.value, f.rows = f.index[:0], f.value[:0], n
+	for i := range n {
+		f.next[i] = len(f.index)
+		for j, v := range x[i*stride : i*stride+dim] {
+			if v != 0 {
+				f.index = append(f.index, int32(j))
+				f.value = append(f.value, float64(v))
+			}
+		}
+		f.end[i] = len(f.index)
+	}
+}
 
-// add adds round(c[i] svec(x x')) for the len(c) rows x that start at x. It goes
-// through the rows of the matrix and adds to each what all of the tile has for it,
-// so that what is being added to stays in the first-level cache.
-func (p *pairs) add(acc []int64, c []float64, x []float32, stride int) {
-	p.gather(c, x, stride)
-	for j := range p.dim {
-		sums := acc[:p.dim-j]
-		acc = acc[p.dim-j:]
-		for i, c := range c {
-			at, end := p.next[i], p.end[i]
-			if at == end || int(p.index[at]) != j {
+// from goes through the rows whose next feature is j and takes it from them: their
+// numbers, and what is left of their features with j the first. It is called for
+// every j in turn.
+func (f *filled) from(j int) iter.Seq2[int, run] {
+	return func(yield func(int, run) bool) {
+		for i := range f.rows {
+			at, end := f.next[i], f.end[i]
+			if at == end || int(f.index[at]) != j {
 				continue
 			}
-			p.next[i]++
-			addPairs(sums, c, p.index[at:end], p.value[at:end])
-		}
-	}
-}
-
-// gather lists the features that are not zero, of rows that count.
-func (p *pairs) gather(c []float64, x []float32, stride int) {
-	p.index, p.value = p.index[:0], p.value[:0]
-	for i := range c {
-		p.next[i] = len(p.index)
-		if c[i] != 0 {
-			for j, v := range x[i*stride : i*stride+p.dim] {
-				if v != 0 {
-					p.index = append(p.index, int32(j))
-					p.value = append(p.value, float64(v))
-				}
+			f.next[i]++
+			if !yield(i, run{f.index[at:end], f.value[at:end]}) {
+				return
 			}
 		}
-		p.end[i] = len(p.index)
 	}
 }
 
-// addPairs adds round(c x_j x_k) for all k >= j, times sqrt 2 where k > j, to
-// sums[k-j]: j is the first of index, and value are the features there.
-func addPairs(sums []int64, c float64, index []int32, value []float64) {
-	j, first := int(index[0]), value[0]
+// run are features and where they are.
+type run struct {
+	index []int32
+	value []float64
+}
+
+// addPairs adds round(c[i] svec(x x')) for the len(c) rows x of dim features that
+// start at x: the entries on and above the diagonal, row after row, those off it
+// times sqrt 2. It goes through the rows of the matrix and adds to each what all of
+// the tile has for it, so that what is being added to stays in the first-level cache.
+func addPairs(acc []int64, c []float64, f *filled, x []float32, stride, dim int) {
+	f.gather(len(c), x, stride, dim)
+	for j := range dim {
+		sums := acc[:dim-j]
+		acc = acc[dim-j:]
+		for i, features := range f.from(j) {
+			addRow(sums, c[i], features)
+		}
+	}
+}
+
+// addRow adds round(c x_j x_k) for all k >= j, times sqrt 2 where k > j, to
+// sums[k-j]; j is the first feature.
+func addRow(sums []int64, c float64, x run) {
+	j, first := int(x.index[0]), x.value[0]
 	sums[0] += Round(float64(float64(c*first) * first))
 	c = float64(float64(c*math.Sqrt2) * first)
-	index, value = index[1:], value[1:len(index)]
+	index, value := x.index[1:], x.value[1:len(x.index)]
 	for t, k := range index {
 		sums[int(k)-j] += Round(float64(c * value[t]))
 	}

@@ -20,15 +20,16 @@ type pass struct {
 	long          []float32 // their lengths in the question's metric, if it has one
 	trying, alone int
 
-	stride int
-	scale  float64
-	terms  []pointedTerm
+	stride, dim int
+	scale       float64
+	terms       []pointedTerm
 	// number says that a record contributes one number, absent what a faulty one
 	// contributes before scaling: zero, clipped like any other.
 	number bool
 	absent float64
-	// pairs adds products of features; nil where a record contributes its features.
-	pairs   *pairs
+	// filled lists features for their products; nil where a record contributes the
+	// features themselves.
+	filled  *filled
 	general *generalPass
 	rankOne loss.RankOne
 
@@ -74,7 +75,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, dim, stri
 	}
 	facts := terms[0].Kind().Facts()
 	if facts.Pairs {
-		p.pairs = newPairs(dim)
+		p.filled, p.dim = new(filled), dim
 	}
 	r, ok := l.(loss.RankOne)
 	if ok || facts.Lossless {
@@ -134,8 +135,8 @@ func (p *pass) tile(x []float32, y []float64) {
 		}
 		return
 	}
-	if p.pairs != nil {
-		p.pairs.add(p.acc, coef, x, p.stride)
+	if p.filled != nil {
+		addPairs(p.acc, coef, p.filled, x, p.stride, p.dim)
 		return
 	}
 	addRounded(p.acc, coef, x)

@@ -118,21 +118,33 @@ func products(c float64, x []float32) (v []float64) {
 	return v
 }
 
-// long is ||R x||, rounded up: coordinate by coordinate, in steps, and then more by
-// what all of that may have lost.
-func long(m query.Metric, x []float32) float32 {
-	d := float64(len(x))
-	row := make([]int64, len(x))
-	var square float64
-	for j := range x {
-		m.Row(row, j)
-		var sum float64
-		for k, v := range row {
-			sum += float64(float64(x[k]) * float64(v))
-		}
-		square += float64(sum * sum)
+// squared is entry j, k of R^2, in square steps.
+func squared(m query.Metric, j, k int) (s int64) {
+	a, b := make([]int64, m.Dim()), make([]int64, m.Dim())
+	m.Row(a, j)
+	m.Row(b, k)
+	for i := range a {
+		s += a[i] * b[i]
 	}
-	want := float64(math.Sqrt(square)*(1+(d+8)*0x1p-53)+(d+1)*0x1p-53*math.Sqrt(d)*m.Norm()) * m.Step()
+	return s
+}
+
+// long is ||R x||, rounded up, by x' R^2 x and what that may have lost.
+func long(m query.Metric, x []float32) float32 {
+	var square, largest float64
+	for j := range x {
+		var along, beside float64
+		for k := range x {
+			s := float64(squared(m, j, k))
+			along += math.Abs(s)
+			if k > j {
+				beside += float64(s * float64(x[k]))
+			}
+		}
+		largest = max(largest, along)
+		square += float64(float64(x[j]) * (float64(float64(squared(m, j, j))*float64(x[j])) + 2*beside))
+	}
+	want := math.Sqrt(max(square, 0)+float64(4*len(x)+8)*0x1p-53*largest) * (1 + 0x1p-50) * m.Step()
 	got := float32(want)
 	for float64(got) < want {
 		got = math.Nextafter32(got, math.MaxFloat32)
