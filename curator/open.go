@@ -101,8 +101,8 @@ func matches(l loss.Loss, t dataset.Target) error {
 	if l == nil {
 		return errors.New("curator: loss: must be given")
 	}
-	if want := l.Target(); (want == loss.Binary) != (t.Kind == dataset.Category) {
-		return fmt.Errorf("curator: loss %s expects a %v target: column %q is declared otherwise", l.Name(), want, t.Column)
+	if err := loss.Suits(l, len(t.Classes)); err != nil {
+		return fmt.Errorf("curator: target %q: %w", t.Column, err)
 	}
 	return nil
 }

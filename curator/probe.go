@@ -9,15 +9,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// probe tries a loss on rows that are nobody's, zero and a unit vector, with both
+// probe tries a loss on rows that are nobody's, zero and a unit vector, with two
 // labels that everybody knows. A loss that panics there or writes what is no
 // number would make every record faulty, silently, and train on zeros.
 func probe(l loss.Loss, dim int) error {
-	axis, unit := make([]float32, dim), make([]float64, dim)
+	parameters, err := loss.Check(l, dim)
+	if err != nil {
+		return fmt.Errorf("curator: %w", err)
+	}
+	axis, unit := make([]float32, dim), make([]float64, parameters)
 	axis[0], unit[0] = 1, 1
+	targets := []float64{-1, 1}
+	if l.Target() == loss.Classes {
+		targets = []float64{0, 1}
+	}
 	for _, x := range [][]float32{make([]float32, dim), axis} {
-		for _, w := range [][]float64{make([]float64, dim), unit} {
-			for _, y := range []float64{-1, 1} {
+		for _, w := range [][]float64{make([]float64, parameters), unit} {
+			for _, y := range targets {
 				for _, what := range []string{"value", "gradient"} {
 					if err := try(l, what, slices.Clone(w), slices.Clone(x), y); err != nil {
 						return fmt.Errorf("curator: loss %s: its %s on a made-up row of norm %v, at a point of norm %v, for target %v: %w: records would be faulty without a word", l.Name(), what, x[0], w[0], y, err)
@@ -45,29 +53,37 @@ func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
 }
 
 // evaluate returns a loss's value, or the gradient or slope it writes; what it
-// leaves unwritten is NaN. Of what is no loss of either form there is nothing.
+// leaves unwritten is NaN.
 func evaluate(l loss.Loss, what string, w []float64, x []float32, y float64) []float64 {
-	dst := []float64{math.NaN()}
+	value := func(f func(dst, z, y []float64), n int) []float64 {
+		dst := unwritten(n)
+		f(dst, loss.MarginsAt(w, x), []float64{y})
+		return dst
+	}
+	gradient := what == "gradient"
 	switch l := l.(type) {
-	case loss.RankOne:
-		f := l.Values
-		if what == "gradient" {
-			f = l.Slopes
-		}
-		f(dst, []float64{float64(w[0] * float64(x[0]))}, []float64{y})
 	case loss.General:
-		if what == "value" {
+		if !gradient {
 			return []float64{l.Value(w, x, y)}
 		}
-		for len(dst) < len(w) {
-			dst = append(dst, math.NaN())
-		}
+		dst := unwritten(len(w))
 		l.Gradient(dst, w, x, y)
-	default:
-		return nil
+		return dst
+	case loss.Margins:
+		if gradient {
+			return value(l.Slopes, l.K())
+		}
+		return value(l.Values, 1)
+	case loss.RankOne:
+		if gradient {
+			return value(l.Slopes, 1)
+		}
+		return value(l.Values, 1)
 	}
-	return dst
+	return nil
 }
+
+func unwritten(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 
 func judge(v []float64) error {
 	for _, x := range v {

@@ -41,9 +41,10 @@ type Sum struct {
 // sum may be taken where the rows are, in parts. Errors are the context's,
 // row.ErrUnread, or of use; they never depend on what rows hold.
 type Engine interface {
-	// Table returns the rows, Loss the loss.
+	// Table returns the rows, Loss the loss, Parameters how many it has for them.
 	Table() row.Source
 	Loss() loss.Loss
+	Parameters() int
 	// Sum computes a question's exact answer over the members, or over all rows
 	// when members is nil. scale is the number of grid steps in a unit.
 	Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error)
@@ -55,6 +56,7 @@ type Engine interface {
 type Portable struct {
 	table   row.Source
 	loss    loss.Loss
+	shape   shape
 	workers int
 	// measured keeps the lengths of rows in the metric that was asked about last.
 	// Whoever reads or fills it takes it out.
@@ -63,18 +65,20 @@ type Portable struct {
 
 // New returns an engine with the given number of goroutines, at least one.
 func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
-	switch l.(type) {
-	case loss.RankOne, loss.General:
-	default:
-		return nil, fmt.Errorf("engine: loss = %s: must be a rank-one or a general loss", l.Name())
+	parameters, err := loss.Check(l, t.Dim())
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
 	}
 	if workers < 1 {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
-	e := &Portable{table: t, loss: l, workers: workers, measured: make(chan *lengths, 1)}
+	e := &Portable{table: t, loss: l, shape: shapeOf(l, parameters, t), workers: workers, measured: make(chan *lengths, 1)}
 	e.measured <- nil
 	return e, nil
 }
+
+// Parameters returns how many there are.
+func (e *Portable) Parameters() int { return e.shape.parameters() }
 
 // Table returns the rows.
 func (e *Portable) Table() row.Source { return e.table }
@@ -111,7 +115,7 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 		s := &shares[i]
 		s.tiles, s.next, s.ended = tiles, &next, &wg
 		s.reader = e.table.Reader()
-		s.prepare(e.loss, q.Terms(), scale, e.table.Dim(), e.table.Stride(), len(centre))
+		s.prepare(e.loss, q.Terms(), scale, e.shape, e.table)
 		wg.Add(1)
 		go s.work(ctx)
 	}
@@ -128,7 +132,11 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 		}
 		seen += s.seen
 		for j := range sum.Residual {
-			sum.Residual[j] += s.acc[j] - s.seen*centre[j]
+			at := j
+			if s.filled == nil {
+				at = s.shape.place(j)
+			}
+			sum.Residual[j] += s.acc[at] - s.seen*centre[j]
 		}
 	}
 	if seen != int64(tiles.records()) {
@@ -175,6 +183,11 @@ func CentreVector(q query.Question) []float64 {
 func Answers(l loss.Loss, q query.Question) error {
 	if _, ok := l.(loss.RankOne); q.Facts().RankOne && !ok {
 		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())
+	}
+	_, several := l.(loss.Margins)
+	_, shaped := l.(loss.Shaped)
+	if q.Facts().Lossless && (several || shaped) {
+		return fmt.Errorf("curator: %s: loss %s: must have one parameter a feature", q.Name(), l.Name())
 	}
 	return nil
 }

@@ -8,17 +8,18 @@ import (
 
 // generalPass computes contributions of a loss that writes its own gradient.
 type generalPass struct {
-	loss               loss.General
+	loss loss.General
+	// One number for each parameter, and one for each feature.
 	sum, grad, another []float64
 	// What the loss is given: copies, so that what it writes there is lost.
 	w []float64
 	x []float32
 }
 
-func newGeneralPass(l loss.General, dim int) *generalPass {
+func newGeneralPass(l loss.General, parameters, features int) *generalPass {
 	return &generalPass{
-		loss: l, sum: make([]float64, dim), grad: make([]float64, dim), another: make([]float64, dim),
-		w: make([]float64, dim), x: make([]float32, dim),
+		loss: l, sum: make([]float64, parameters), grad: make([]float64, parameters), another: make([]float64, parameters),
+		w: make([]float64, parameters), x: make([]float32, features),
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 // query.
 type computation struct {
 	// rankOne adds to p.coef the weighted and clipped scalars by which the term
-	// multiplies the rows of a tile, or the numbers that it makes of them. It
-	// finds the rows' margins at the term's point in p.margin.
+	// multiplies the rows of a tile, one for each margin, or the numbers that it
+	// makes of them. It finds the rows' margins at the term's point in p.margin.
 	rankOne func(p *pass, t *pointedTerm, x []float32, y []float64)
 	// general writes to v what the term makes of one record; nil for kinds that no
 	// such loss is asked for.
@@ -31,19 +31,21 @@ var computations = [...]computation{
 
 // addSlopes is the gradient of phi(<w,x>, y): the slope times the row.
 func addSlopes(p *pass, t *pointedTerm, _ []float32, y []float64) {
-	slope := p.slope[:len(y)]
-	p.call(p.rankOne.Slopes, slope, p.margin[:len(y)], y)
-	addClipped(p.coef, p.faulty, slope, t.weight, -t.ball.Radius, t.ball.Radius)
+	n := p.shape.margins * len(y)
+	slope := p.slope[:n]
+	p.call(p.rankOne.Slopes, slope, p.margin[:n], y)
+	p.addWithin(slope, t)
 }
 
 // addSlopeChanges is the difference of two gradients: the change of slope times
 // the row.
 func addSlopeChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
-	slope, other, move, margin := p.slope[:len(y)], p.other[:len(y)], p.move[:len(y)], p.margin[:len(y)]
+	n := p.shape.margins * len(y)
+	slope, other, move, margin := p.slope[:n], p.other[:n], p.move[:n], p.margin[:n]
 	// The margin at prev is taken as <w,x> - <step,x>, so that a difference
 	// depends on the step through one dot product whose error is relative to the
 	// step.
-	dots(move, t.step, x)
+	dots(move, t.step, x, p.stride)
 	p.call(p.rankOne.Slopes, slope, margin, y)
 	for i := range other {
 		other[i] = margin[i] - move[i]
@@ -53,16 +55,16 @@ func addSlopeChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
 		slope[i] -= other[i]
 	}
 	if lo, hi, ok := t.Curvature(); ok {
-		addClippedBetween(p.coef, p.faulty, slope, move, t.weight, lo, hi)
+		p.addBetween(slope, move, t, lo, hi)
 	} else {
-		addClipped(p.coef, p.faulty, slope, t.weight, -t.ball.Radius, t.ball.Radius)
+		p.addWithin(slope, t)
 	}
 }
 
 // addValues is the loss less its public centre.
 func addValues(p *pass, t *pointedTerm, _ []float32, y []float64) {
 	value := p.slope[:len(y)]
-	p.call(p.rankOne.Values, value, p.margin[:len(y)], y)
+	p.call(p.rankOne.Values, value, p.margin[:p.shape.margins*len(y)], y)
 	for i := range value {
 		value[i] -= t.ball.Centre
 	}

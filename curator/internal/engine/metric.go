@@ -203,7 +203,7 @@ func addOnes(p *pass, t *pointedTerm, _ []float32, y []float64) {
 // addCurvatures is phi” x x'.
 func addCurvatures(p *pass, t *pointedTerm, _ []float32, y []float64) {
 	bend := p.slope[:len(y)]
-	p.call(p.rankOne.Curvatures, bend, p.margin[:len(y)], y)
+	p.call(p.single.Curvatures, bend, p.margin[:len(y)], y)
 	addClipped(p.coef, p.faulty, bend, t.weight, 0, t.ball.Radius)
 }
 

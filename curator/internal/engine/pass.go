@@ -20,12 +20,16 @@ const magic = 0x1.8p52
 
 var magicBits = math.Float64bits(magic)
 
-// dots sets z[i] = <w, row i> for the len(z) rows that start at x. len(w) is
-// the rows' stride, a multiple of row.Lane.
-func dots(z, w []float64, x []float32) {
-	for i := range z {
-		z[i] = dot(w, x[:len(w)])
-		x = x[len(w):]
+// dots sets z to the dot products of the rows that start at x with the vectors that
+// w holds one after the other: those of a row with all of them before those of the
+// next row. stride is the length of rows and vectors, a multiple of row.Lane.
+func dots(z, w []float64, x []float32, stride int) {
+	for len(z) > 0 {
+		for v := w; len(v) > 0; v = v[stride:] {
+			z[0] = dot(v[:stride], x[:stride])
+			z = z[1:]
+		}
+		x = x[stride:]
 	}
 }
 

@@ -20,7 +20,9 @@ type pass struct {
 	long          []float32 // their lengths in the question's metric, if it has one
 	trying, alone int
 
+	// stride is the rows', shape that of the parameters, dim the number of features.
 	stride, dim int
+	shape       shape
 	scale       float64
 	terms       []pointedTerm
 	// number says that a record contributes one number, absent what a faulty one
@@ -31,10 +33,14 @@ type pass struct {
 	// features themselves.
 	filled  *filled
 	general *generalPass
-	rankOne loss.RankOne
+	rankOne margins      // nil of a loss that is neither, where it is not asked
+	single  loss.RankOne // the same, if it has one margin
 
-	// Per tile: the records' coefficients, margins and slopes.
+	// Per tile: the records' coefficients, margins and slopes, shape.margins of each
+	// for a record, after those of the record before; one coefficient for a number.
+	// column are the coefficients of one margin.
 	coef, margin, move, slope, other []float64
+	column                           []float64
 	faulty                           []bool
 	// What a loss is given: copies, so that what it writes there is lost.
 	z, target []float64
@@ -45,7 +51,14 @@ type pass struct {
 	targets [tileRows]float64
 }
 
-// pointedTerm is a term with its points padded to the stride, and how it is
+// margins is what is asked of a loss whose gradient is slopes times the row: of one
+// margin, or of several.
+type margins interface {
+	Values(dst, z, y []float64)
+	Slopes(dst, z, y []float64)
+}
+
+// pointedTerm is a term with its points padded to the shape, and how it is
 // computed.
 type pointedTerm struct {
 	query.Term
@@ -58,13 +71,13 @@ type pointedTerm struct {
 	reuse bool
 }
 
-func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, dim, stride, answer int) {
-	p.scale, p.stride = scale, stride
-	p.acc = make([]int64, max(answer, stride))
-	for i, t := range terms {
+func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, t row.Source) {
+	p.scale, p.stride, p.shape = scale, t.Stride(), s
+	p.acc = make([]int64, s.padded())
+	for i, term := range terms {
 		pt := pointedTerm{
-			Term: t, computation: computations[t.Kind()], number: t.Kind().Facts().Number, weight: t.Weight(), ball: t.Ball(),
-			point: pad(t.Point(), stride), prev: pad(t.Previous(), stride), step: pad(t.Step(), stride),
+			Term: term, computation: computations[term.Kind()], number: term.Kind().Facts().Number, weight: term.Weight(), ball: term.Ball(),
+			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()),
 		}
 		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
 		p.terms = append(p.terms, pt)
@@ -73,30 +86,32 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, dim, stri
 			p.absent += float64(pt.weight * min(max(-pt.ball.Centre, -pt.ball.Radius), pt.ball.Radius))
 		}
 	}
+	p.dim = t.Dim()
 	facts := terms[0].Kind().Facts()
 	if facts.Pairs {
-		p.filled, p.dim = new(filled), dim
+		p.filled = new(filled)
+		p.acc = make([]int64, facts.SumDim(p.dim))
 	}
-	r, ok := l.(loss.RankOne)
-	if ok || facts.Lossless {
-		p.rankOne = r
-		for _, s := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z, &p.target} {
-			*s = make([]float64, tileRows)
-		}
-		p.faulty = make([]bool, tileRows)
+	if g, ok := l.(loss.General); ok && !facts.Lossless {
+		p.general = newGeneralPass(g, s.parameters(), p.dim)
 		return
 	}
-	p.general = newGeneralPass(l.(loss.General), dim)
+	p.rankOne, _ = l.(margins)
+	p.single, _ = l.(loss.RankOne)
+	for _, v := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z} {
+		*v = make([]float64, s.margins*tileRows)
+	}
+	p.column, p.target, p.faulty = make([]float64, tileRows), make([]float64, tileRows), make([]bool, tileRows)
 }
 
 // call has the loss write what it computes from margins z and targets y to dst.
 // The loss is given copies, and what it leaves unwritten is NaN. dst may be z.
 func (p *pass) call(f func(dst, z, y []float64), dst, z, y []float64) {
-	n := len(y)
-	copy(p.z, z)
-	copy(p.target, y)
+	dst, given, target := dst[:len(dst):len(dst)], p.z[:len(z):len(z)], p.target[:len(y):len(y)]
+	copy(given, z)
+	copy(target, y)
 	forget(dst)
-	f(dst[:n:n], p.z[:n:n], p.target[:n:n])
+	f(dst, given, target)
 }
 
 // forget fills v with NaN: what is left of another record's must not be taken
@@ -107,39 +122,100 @@ func forget(v []float64) {
 	}
 }
 
-// tile adds a tile of rows for a rank-one loss phi(<w,x>, y): every term is a
-// scalar times the row, so the clipped terms are added as scalars and the row
-// is scaled, rounded and added once.
+// tile adds a tile of rows for a loss phi(<w,x>, y), or phi(W x, y): every term is
+// a scalar for each margin times the row, so the clipped terms are added as scalars
+// and the row is scaled, rounded and added once for each margin.
 func (p *pass) tile(x []float32, y []float64) {
-	coef, faulty := p.coef[:len(y)], p.faulty[:len(y)]
+	faulty := p.faulty[:len(y)]
 	for i := range y {
-		coef[i] = 0
 		faulty[i] = y[i] != y[i]
 	}
+	clear(p.coef)
 	for i := range p.terms {
 		t := &p.terms[i]
-		if !t.reuse {
-			dots(p.margin[:len(y)], t.point, x)
+		if p.rankOne != nil && !t.reuse {
+			dots(p.margin[:p.shape.margins*len(y)], t.point, x, p.stride)
 		}
 		t.rankOne(p, t, x, y)
 	}
-	for i := range coef {
-		if faulty[i] {
-			coef[i] = p.absent
-		}
-		coef[i] = float64(coef[i] * p.scale)
-	}
+	each := p.shape.margins
 	if p.number {
-		for _, c := range coef {
-			p.acc[0] += Round(c)
+		each = 1
+	}
+	for k := range each {
+		column := p.column[:len(y)]
+		for i := range column {
+			c := p.coef[i*each+k]
+			if faulty[i] {
+				c = p.absent
+			}
+			column[i] = float64(c * p.scale)
 		}
+		switch {
+		case p.filled != nil:
+			addPairs(p.acc, column, p.filled, x, p.stride, p.dim)
+		case p.number:
+			for _, c := range column {
+				p.acc[0] += Round(c)
+			}
+		default:
+			addRounded(p.acc[k*p.stride:(k+1)*p.stride], column, x)
+		}
+	}
+}
+
+// addWithin adds weight times the records' slopes, clipped to the term's radius, to
+// their coefficients. A slope that is not finite makes its record faulty.
+func (p *pass) addWithin(slope []float64, t *pointedTerm) {
+	radius := t.ball.Radius
+	k := p.shape.margins
+	if k == 1 {
+		addClipped(p.coef, p.faulty, slope, t.weight, -radius, radius)
 		return
 	}
-	if p.filled != nil {
-		addPairs(p.acc, coef, p.filled, x, p.stride, p.dim)
+	for i := 0; i < len(slope); i += k {
+		v, coef := slope[i:i+k], p.coef[i:i+k]
+		if !clip(v, radius) {
+			p.faulty[i/k] = true
+			continue
+		}
+		for j, s := range v {
+			coef[j] += float64(t.weight * s)
+		}
+	}
+}
+
+// addBetween adds weight times the records' changes of slopes, for the moves of their
+// margins, to their coefficients: clipped to what a curvature in [lo, hi] allows. A
+// number that is not finite makes its record faulty.
+//
+// Several slopes change by A m for a symmetric A of eigenvalues in [lo, hi], m being
+// the moves: within ((hi-lo)/2) ||m|| of ((lo+hi)/2) m. They are clipped to that ball,
+// and then times the row they lie in the one declared by the term (docs/exactness.md,
+// L3 and L4).
+func (p *pass) addBetween(slope, move []float64, t *pointedTerm, lo, hi float64) {
+	k := p.shape.margins
+	if k == 1 {
+		addClippedBetween(p.coef, p.faulty, slope, move, t.weight, lo, hi)
 		return
 	}
-	addRounded(p.acc, coef, x)
+	centre, half := (lo+hi)/2, (hi-lo)/2
+	for i := 0; i < len(slope); i += k {
+		v, m, coef := slope[i:i+k], move[i:i+k], p.coef[i:i+k]
+		var square float64
+		for j := range v {
+			square += float64(m[j] * m[j])
+			v[j] -= float64(centre * m[j])
+		}
+		radius := float64(half * math.Sqrt(square))
+		if !sound(radius) || !clip(v, radius) {
+			p.faulty[i/k] = true
+			continue
+		}
+		for j, s := range v {
+			coef[j] += float64(t.weight * (s + float64(centre*m[j])))
+		}
+	}
 }
 
 // addClipped adds weight * clamp(s, lo, hi) to coef. A scalar that is not
@@ -169,15 +245,6 @@ func addClippedBetween(coef []float64, faulty []bool, s, move []float64, weight,
 		}
 		coef[i] += float64(weight * min(max(v, min(a, b)), max(a, b)))
 	}
-}
-
-func pad(v []float64, stride int) []float64 {
-	if v == nil {
-		return nil
-	}
-	out := make([]float64, stride)
-	copy(out, v)
-	return out
 }
 
 func same(a, b []float64) bool {

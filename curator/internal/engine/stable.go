@@ -94,7 +94,7 @@ func newWalk(l loss.RankOne, p query.Pass, t row.Source, members []int32) *walk 
 		loss: l, target: l.Target(),
 		keep: Keep(p), gain: p.Gain(), clip: p.Clip, shift: make([]float64, stride),
 		radius: p.Radius, centre: make([]float64, stride),
-		at: pad(p.Start, stride), sum: make([]float64, stride), tile: make([]float64, stride),
+		at: shape{1, len(p.Start), stride}.pad(p.Start), sum: make([]float64, stride), tile: make([]float64, stride),
 	}
 	copy(w.shift, Shift(p))
 	copy(w.centre, p.Centre)

@@ -48,7 +48,7 @@ var guarded = map[string][]string{
 // parts says which of its methods a part of a session may be asked for, and in
 // which functions it may be anything else than asked: handed on, or assigned.
 var parts = map[string]struct{ methods, whole []string }{
-	"engine": {[]string{"Table", "Loss", "Sum", "Average"}, []string{"Session", "New"}},
+	"engine": {[]string{"Table", "Loss", "Parameters", "Sum", "Average"}, []string{"Session", "New"}},
 	"Table":  {[]string{"Dim", "Len", "Close"}, []string{"Config", "New"}},
 	"ledger": {[]string{"Budget", "Schedule", "Follow", "View", "Reserve"}, []string{"Session", "New"}},
 	"coins":  {[]string{"Bernoulli", "IntN", "Fork"}, []string{"Session", "New", "Draw", "DrawEach", "draw", "join", "coins", "normals"}},

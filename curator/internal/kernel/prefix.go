@@ -46,13 +46,13 @@ func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
 		return nil, err
 	}
 	m := newMechanism(spec)
-	g, err := newPrefixGrid(spec, m, s.ledger.Budget().Relation(), s.Dim(), min(s.mostRows(), crowd*s.declared))
+	g, err := newPrefixGrid(spec, m, s.ledger.Budget().Relation(), s.parameters(), min(s.mostRows(), crowd*s.declared))
 	if err != nil {
 		return nil, err
 	}
 	return &Prefix{
 		session: s, spec: spec, grid: g,
-		mechanism: m, used: make(map[uint64]bool), centre: make([]float64, s.Dim()),
+		mechanism: m, used: make(map[uint64]bool), centre: make([]float64, s.parameters()),
 	}, nil
 }
 
@@ -132,7 +132,7 @@ func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 		return 0, fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at most the declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
 	}
 	scale = p.grid.scale / c.Size()
-	if steps := float64(reach(q)*scale*(1+slack(p.session.Dim()))) + 1; !(steps <= maxContribution) {
+	if steps := float64(reach(q)*scale*(1+slack(p.session.parameters()))) + 1; !(steps <= maxContribution) {
 		return 0, fmt.Errorf("curator: prefix sum: cohort of %v: contributions of norm %v are too large beside their clip norm %v", c.Size(), reach(q), q.Clip())
 	}
 	return scale, nil

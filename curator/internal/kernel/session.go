@@ -123,6 +123,9 @@ func (s *Session) All() query.Cohort { return query.NewCohort(account.Everyone, 
 // Dim returns the number of features.
 func (s *Session) Dim() int { return s.engine.Table().Dim() }
 
+// parameters is how many the loss has for so many features.
+func (s *Session) parameters() int { return s.engine.Parameters() }
+
 // Ledger returns a view of the session's ledger.
 func (s *Session) Ledger() account.View { return s.ledger.View() }
 
@@ -238,10 +241,10 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 	return s.rowsOf(q.Cohort())
 }
 
-// pointed checks that a question's points have one coordinate a feature.
+// pointed checks that a question's points have one coordinate a parameter.
 func (s *Session) pointed(q query.Question) error {
-	if q.PointDim() != s.Dim() {
-		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a feature", q.PointDim(), s.Dim())
+	if q.PointDim() != s.parameters() {
+		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a parameter", q.PointDim(), s.parameters())
 	}
 	return nil
 }

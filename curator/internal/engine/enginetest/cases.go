@@ -49,6 +49,54 @@ func (l leaves) Gradient(dst, w []float64, x []float32, y float64) {
 	l.General.Gradient(dst, w, x, y)
 }
 
+// several is a loss of three margins. Targets are classes, of which those of the
+// cases are two and other numbers none; where a panic is asked for, one of them
+// panics at some margins.
+type several struct {
+	loss.Margins
+	panics bool
+}
+
+func (s several) Values(dst, z, y []float64) { s.Margins.Values(dst, z, classes(y)) }
+
+func (s several) Slopes(dst, z, y []float64) {
+	for i := range y {
+		if s.panics && y[i] == 1 && .1 < z[3*i+1] && z[3*i+1] < .2 {
+			panic("a record")
+		}
+	}
+	s.Margins.Slopes(dst, z, classes(y))
+}
+
+func classes(y []float64) []float64 {
+	c := make([]float64, len(y))
+	for i := range y {
+		c[i] = y[i] + 1
+	}
+	return c
+}
+
+// twins is a general loss with two parameters for each feature: half of slow-tail's of
+// one and half of the other's.
+type twins struct{ one loss.General }
+
+func (l twins) Name() string                { return "twins" }
+func (l twins) Constants() loss.Constants   { return l.one.Constants() }
+func (l twins) Target() loss.Target         { return l.one.Target() }
+func (l twins) Parameters(features int) int { return 2 * features }
+
+func (l twins) Value(w []float64, x []float32, y float64) float64 {
+	return (l.one.Value(w[:len(x)], x, y) + l.one.Value(w[len(x):], x, y)) / 2
+}
+
+func (l twins) Gradient(dst, w []float64, x []float32, y float64) {
+	l.one.Gradient(dst[:len(x)], w[:len(x)], x, y)
+	l.one.Gradient(dst[len(x):], w[len(x):], x, y)
+	for j := range dst {
+		dst[j] /= 2
+	}
+}
+
 func parse(t testing.TB, name string) loss.Loss {
 	t.Helper()
 	l, err := problem.Parse(name)
@@ -67,6 +115,9 @@ func losses(t testing.TB) map[string]loss.Loss {
 		"rank-one, panics":   panics{parse(t, "tanh").(loss.RankOne)},
 		"rank-one, skips":    skips{parse(t, "tanh").(loss.RankOne)},
 		"general, unwritten": leaves{parse(t, "slow-tail").(loss.General)},
+		"general, shaped":    twins{parse(t, "slow-tail").(loss.General)},
+		"softmax":            several{Margins: parse(t, "softmax(3)").(loss.Margins)},
+		"softmax, panics":    several{parse(t, "softmax(3)").(loss.Margins), true},
 	}
 }
 

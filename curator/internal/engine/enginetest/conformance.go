@@ -70,7 +70,7 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 			for way, n := range lengths {
 				records := rowtest.Records(n, dim, uint64(n), way%3 > 0)
 				over(t, build, sources, l, dim, way, records, func(engines map[string]engine.Engine) {
-					for asked, q := range questions(t, dim, l.Constants()) {
+					for asked, q := range questions(t, loss.Parameters(l, dim), l.Constants()) {
 						if engine.Answers(l, q) != nil {
 							for name, e := range engines {
 								if sum, err := e.Sum(context.Background(), q, scale, nil); err == nil {

@@ -29,16 +29,21 @@ func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Re
 // contribution is one record's in grid steps. A faulty one's is zero, or the clipped
 // value of a loss of zero.
 func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record) []int64 {
-	dim := q.PointDim()
+	dim := q.PointDim() / loss.Parameters(l, 1)
 	c := make([]int64, q.SumDim())
 	v, ok := []float64(nil), false
 	if r.Sound(dim) {
-		if g, general := l.(loss.General); q.Facts().Lossless {
+		if q.Facts().Lossless {
 			v, ok = products(float64(q.Terms()[0].Weight()*scale), r.X), true
-		} else if general {
-			v, ok = vector(g, q, scale, r)
 		} else {
-			v, ok = multiple(l.(loss.RankOne), q, scale, r)
+			switch l := l.(type) {
+			case loss.General:
+				v, ok = vector(l, q, scale, r)
+			case loss.Margins:
+				v, ok = product(l, q, scale, r)
+			case loss.RankOne:
+				v, ok = multiple(l, q, scale, r)
+			}
 		}
 	}
 	if !ok {
@@ -150,6 +155,96 @@ func long(m query.Metric, x []float32) float32 {
 		got = math.Nextafter32(got, math.MaxFloat32)
 	}
 	return got
+}
+
+// product is the same of a loss of several margins: an outer product, or a scalar.
+func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) (v []float64, ok bool) {
+	ok = true
+	k, number := l.K(), q.Terms()[0].Kind() == query.Value
+	width := k
+	if number {
+		width = 1
+	}
+	coef := make([]float64, width)
+	for _, t := range q.Terms() {
+		z := inners(t.Point(), r.X)
+		s, centre, radius := []float64(nil), make([]float64, width), t.Ball().Radius
+		switch t.Kind() {
+		case query.Value:
+			s = written(l.Values, 1, z, r.Y)
+			s[0] -= t.Ball().Centre
+		case query.Difference:
+			move := inners(t.Step(), r.X)
+			before, square := make([]float64, k), 0.
+			for j := range before {
+				before[j] = z[j] - move[j]
+			}
+			s = written(l.Slopes, k, z, r.Y)
+			for j, u := range written(l.Slopes, k, before, r.Y) {
+				s[j] -= u
+			}
+			if lo, hi, centred := t.Curvature(); centred {
+				for j, m := range move {
+					centre[j] = float64((lo + hi) / 2 * m)
+					square += float64(m * m)
+					s[j] -= centre[j]
+				}
+				radius = float64((hi - lo) / 2 * math.Sqrt(square))
+			}
+		default:
+			s = written(l.Slopes, k, z, r.Y)
+		}
+		factor, square := 1., 0.
+		for _, u := range s {
+			square += float64(u * u)
+		}
+		ok = ok && !math.IsNaN(square) && !math.IsInf(square, 0)
+		if norm := math.Sqrt(square); norm > radius {
+			factor = radius / norm
+		}
+		for j, u := range s {
+			if number {
+				coef[j] += float64(t.Weight() * clamp(u, -radius, radius))
+			} else {
+				coef[j] += float64(t.Weight() * (float64(u*factor) + centre[j]))
+			}
+		}
+	}
+	for _, c := range coef {
+		c = float64(c * scale)
+		if number {
+			return []float64{c}, ok
+		}
+		for _, x := range r.X {
+			v = append(v, float64(c*float64(x)))
+		}
+	}
+	return v, ok
+}
+
+// inners are the dot products of the rows of W with x.
+func inners(w []float64, x []float32) []float64 {
+	z := make([]float64, len(w)/len(x))
+	for k := range z {
+		z[k] = inner(w[k*len(x):(k+1)*len(x)], x)
+	}
+	return z
+}
+
+// written has the loss compute numbers of one record. All that it does not write, or
+// panics on, are NaN.
+func written(f func(dst, z, y []float64), n int, z []float64, y float64) (s []float64) {
+	s = make([]float64, n)
+	for j := range s {
+		s[j] = math.NaN()
+	}
+	defer func() {
+		if recover() != nil {
+			s[0] = math.NaN()
+		}
+	}()
+	f(s, z, []float64{y})
+	return s
 }
 
 // vector is the same of a general loss. What it leaves unwritten is NaN; a record

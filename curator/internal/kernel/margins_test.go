@@ -1,0 +1,334 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// threefold is a loss of three classes for targets of -1 and 1.
+type threefold struct{ loss.Margins }
+
+func (l threefold) Values(dst, z, y []float64) { l.Margins.Values(dst, z, plus(y, 1, ones(len(y)))) }
+func (l threefold) Slopes(dst, z, y []float64) { l.Margins.Slopes(dst, z, plus(y, 1, ones(len(y)))) }
+
+func ones(n int) []float64 { return slices.Repeat([]float64{1}, n) }
+
+// lever is a loss of k margins whose slopes are 1000 y z and exceed what it declares:
+// only clipping stands between it and the sum.
+type lever struct{ k int }
+
+func (lever) Name() string        { return "lever" }
+func (l lever) K() int            { return l.k }
+func (lever) Target() loss.Target { return loss.Real }
+func (lever) Constants() loss.Constants {
+	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Lo: -.25, Hi: .75}, InitialGap: 1}
+}
+
+func (l lever) Values(dst, z, y []float64) {
+	for i := range dst {
+		dst[i] = 500 * y[i] * z[i*l.k]
+	}
+}
+
+func (l lever) Slopes(dst, z, y []float64) {
+	for i := range dst {
+		dst[i] = 1000 * y[i/l.k] * z[i]
+	}
+}
+
+// pair is a general loss of two parameters a feature: the spring of either.
+type pair struct{ loss.Loss }
+
+func (p pair) Parameters(features int) int { return 2 * features }
+
+func (p pair) Value(w []float64, x []float32, y float64) float64 {
+	return spring{p}.Value(w[:len(x)], x, y) + spring{p}.Value(w[len(x):], x, y)
+}
+
+func (p pair) Gradient(dst, w []float64, x []float32, y float64) {
+	spring{p}.Gradient(dst[:len(x)], w[:len(x)], x, y)
+	spring{p}.Gradient(dst[len(x):], w[len(x):], x, y)
+}
+
+// slopeReferences are the kinds by their definition for a loss of several margins:
+// the vector that multiplies the row, before clip and weight.
+var slopeReferences = map[query.Kind]func(l loss.Margins, t query.Term, x []float32, y float64) []float64{
+	query.Gradient: slopesOf,
+	query.Norm:     slopesOf,
+	query.Difference: func(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
+		return plus(slopesAt(l, t.Point(), x, y), -1, slopesAt(l, t.Previous(), x, y))
+	},
+}
+
+func slopesOf(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
+	return slopesAt(l, t.Point(), x, y)
+}
+
+func slopesAt(l loss.Margins, w []float64, x []float32, y float64) []float64 {
+	s := make([]float64, l.K())
+	l.Slopes(s, loss.MarginsAt(w, x), []float64{y})
+	return s
+}
+
+// clippedProduct is a record's term of a loss of several margins: clipped slopes times
+// the row; nil of a faulty record.
+func clippedProduct(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
+	s, radius, centre := slopeReferences[t.Kind()](l, t, x, y), t.Ball().Radius, make([]float64, l.K())
+	if lo, hi, ok := t.Curvature(); ok {
+		move := loss.MarginsAt(t.Step(), x)
+		centre, radius = plus(centre, (lo+hi)/2, move), (hi-lo)/2*euclid(move)
+	}
+	off := plus(s, -1, centre)
+	n := euclid(off)
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil
+	}
+	var v []float64
+	for _, c := range plus(centre, min(1, radius/max(n, 1e-300)), off) {
+		for _, a := range x {
+			v = append(v, c*float64(a))
+		}
+	}
+	return v
+}
+
+// outer is a b'.
+func outer(a, b []float64) (v []float64) {
+	for _, x := range a {
+		for _, y := range b {
+			v = append(v, x*y)
+		}
+	}
+	return v
+}
+
+// TestReplacingARecordOfSeveralMargins is TestReplacingARecord for losses of several
+// margins, and for a general one with more parameters than features.
+func TestReplacingARecordOfSeveralMargins(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 2))
+	closest := map[string]float64{}
+	for name, l := range inOrder(map[string]loss.Loss{
+		"softmax": threefold{parse(t, "softmax(3)").(loss.Margins)}, "lever": lever{2}, "wide lever": lever{5},
+		"springs": pair{parse(t, "logistic")},
+	}) {
+		for _, d := range []int{1, 7, 20} {
+			records := randomRecords(r, 20, d)
+			k := loss.Parameters(l, 1)
+			// Rows of W along one direction, where a record can be, and any.
+			along, sizes := point(r, d, 1), point(r, k, 2)
+			for way, w := range [][]float64{outer(sizes, along), point(r, k*d, 3)} {
+				prev := plus(make([]float64, len(w)), -.5, w)
+				if way > 0 {
+					prev = point(r, k*d, 3)
+				}
+				for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+					s := open(t, records, l, budget(t, 50, .1, relation), nil)
+					for kind, q := range inOrder(questionsAt(t, s.All(), w, prev, l)) {
+						g, err := newGrid(q, relation, s.mostRows())
+						if err != nil {
+							t.Fatal(err)
+						}
+						before := residual(t, records, l, q, g)
+						some := replacements(r, d, w[:d], prev[:d])
+						for i, x := range some {
+							n := append(records[:len(records):len(records)], x)
+							if relation == account.ReplaceOne {
+								n = slices.Clone(records)
+								n[3] = x
+								// What was there is a record of this kind, too.
+								was := slices.Clone(records)
+								was[3] = some[r.IntN(len(some))]
+								if i%8 == 1 {
+									was[3] = record{x.x, -x.y, true}
+								}
+								before = residual(t, was, l, q, g)
+							}
+							moved := distance(before, residual(t, n, l, q, g)) / g.scale
+							if !(moved <= g.sensitivity) {
+								t.Errorf("%s d=%d %v %s: replacement %d moves the sum by %v, charged for %v", name, d, relation, kind, i, moved, g.sensitivity)
+							}
+							if _, several := l.(loss.Margins); several {
+								key := fmt.Sprint(kind, " ", relation)
+								closest[key] = max(closest[key], moved/g.sensitivity)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for key, ratio := range inOrder(closest) {
+		if ratio < .9 {
+			t.Errorf("%s: the worst replacement reaches only %.3f of the charged sensitivity", key, ratio)
+		}
+	}
+}
+
+// linear has slopes z - y, in each of its margins: exact in big floats.
+type linear struct{ lever }
+
+func (l linear) Slopes(dst, z, y []float64) {
+	for i := range dst {
+		dst[i] = z[i] - y[i/l.k]
+	}
+}
+
+// TestProductsAgainstBigFloats is TestContributionsAgainstBigFloats for a loss of
+// several margins: gradients, clipped and not, and differences, whose slopes change by
+// the moves of the margins, in the ball of a curvature in [0, 1] and beyond that of
+// one in [0, 1/2], where they are taken back to its surface.
+func TestProductsAgainstBigFloats(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 2))
+	all := query.NewCohort(account.Everyone, 1)
+	for range 150 {
+		d, k := 1+r.IntN(20), 2+r.IntN(4)
+		l := linear{lever{k}}
+		records := randomRecords(r, 1, d)
+		w, prev := point(r, k*d, 5), point(r, k*d, 5)
+		clip := .05 + 5*r.Float64()
+		whole, half := query.DifferenceByCurvature(all, w, prev, 0, 1), query.DifferenceByCurvature(all, w, prev, 0, .5)
+		slopes, moves := make([]*big.Float, k), make([]*big.Float, k)
+		for i := range k {
+			slopes[i], moves[i] = bigSlope(w[i*d:(i+1)*d], records[0]), bigDot(whole.Step()[i*d:(i+1)*d], records[0].x)
+		}
+		for _, c := range []struct {
+			term query.Term
+			want []*big.Float
+		}{
+			{query.GradientAt(all, w, clip), bigClip(slopes, clip)},
+			{whole, moves},
+			{half, bigScaled(.5, copied(moves))},
+		} {
+			q := question(t, .01, c.term)
+			g, err := newGrid(q, account.ReplaceOne, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, centre := residual(t, records, l, q, g), engine.Centre(q, g.scale)
+			for i, slope := range c.want {
+				for j, want := range bigRow(records[0].x, slope) {
+					at := i*d + j
+					if off := offBy(want, g.scale, got[at]+centre[at]); off > .5+slack(k*d)*q.Clip()*g.scale {
+						t.Fatalf("%s d=%d k=%d: coordinate %d is off by %v steps", q.Name(), d, k, at, off)
+					}
+				}
+			}
+		}
+	}
+}
+
+func copied(v []*big.Float) []*big.Float {
+	out := make([]*big.Float, len(v))
+	for i := range v {
+		out[i] = new(big.Float).Copy(v[i])
+	}
+	return out
+}
+
+// capricious is a loss of several margins with a vice.
+type capricious struct {
+	loss.Margins
+	vice vice
+}
+
+func (c capricious) Slopes(dst, z, y []float64) { c.each(dst, z, y, c.K(), c.Margins.Slopes) }
+func (c capricious) Values(dst, z, y []float64) { c.each(dst, z, y, 1, c.Margins.Values) }
+
+func (c capricious) each(dst, z, y []float64, width int, own func(dst, z, y []float64)) {
+	k := c.K()
+	for i := range y {
+		if y[i] == marked {
+			c.vice(dst[i*width:(i+1)*width:(i+1)*width], z[:(i+1)*k])
+			continue
+		}
+		own(dst[i*width:(i+1)*width], z[i*k:(i+1)*k], y[i:i+1])
+	}
+}
+
+// TestAFailingRecordOfSeveralMarginsIsFaulty is TestAFailingRecordIsFaulty for a loss
+// of several margins: what fails in one of them contributes nothing to any.
+func TestAFailingRecordOfSeveralMarginsIsFaulty(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 3))
+	const n, d, k = 200, 3, 3
+	own := threefold{parse(t, "softmax(3)").(loss.Margins)}
+	questions := questionsAt(t, query.NewCohort(account.Everyone, n), point(r, k*d, 3), point(r, k*d, 3), own)
+	for name, v := range inOrder(vices) {
+		for _, most := range []int{1, 3, n} {
+			bad := randomRecords(r, n, d)
+			malformed := slices.Clone(bad)
+			for _, i := range r.Perm(n)[:most] {
+				bad[i].y, malformed[i].ok = marked, false
+			}
+			for kind, q := range inOrder(questions) {
+				g, err := newGrid(q, account.ReplaceOne, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := residual(t, malformed, own, q, g)
+				for _, workers := range []int{1, 3} {
+					e, err := engine.New(tableOf(t, bad, 70*workers), capricious{own, v}, workers)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := integers(t, e, q, g, nil); !slices.Equal(got, want) {
+						t.Errorf("loss that %s on %d records: %s: sum %v, want %v", name, most, kind, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPointsHaveTheLossesParameters: a session takes points of as many coordinates as
+// its loss has parameters, and no loss of which nobody can say how many.
+func TestPointsHaveTheLossesParameters(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	const d = 4
+	records := randomRecords(r, 10, d)
+	for name, c := range inOrder(map[string]struct {
+		l    loss.Loss
+		want int
+	}{
+		"logistic": {parse(t, "logistic"), d}, "softmax": {parse(t, "softmax(5)"), 5 * d}, "pair": {pair{parse(t, "logistic")}, 2 * d},
+	}) {
+		for _, have := range []int{1, d - 1, d, d + 1, 2 * d, 5*d - 1, 5 * d, 6 * d} {
+			s := open(t, records, c.l, budget(t, 50, .1, account.ReplaceOne), nil)
+			_, err := s.Ask(t.Context(), question(t, .01, query.GradientAt(s.All(), make([]float64, have), 1)))
+			_, unselected := s.Select(t.Context(), selection(t, query.ValueAt(s.All(), make([]float64, have), 1, 1)))
+			if (err == nil) != (have == c.want) || (unselected == nil) != (have == c.want) {
+				t.Errorf("%s: a point of %d coordinates for %d features: %v, %v", name, have, d, err, unselected)
+			}
+		}
+	}
+	for _, l := range []loss.Loss{lever{1}, lever{-3}, lever{1 << 13}, shapeless{pair{parse(t, "logistic")}, 0}, shapeless{pair{parse(t, "logistic")}, -1}, shapeless{pair{parse(t, "logistic")}, 1 << 25}} {
+		if e, err := engine.New(tableOf(t, records, 0), l, 1); err == nil {
+			t.Errorf("%+v: has %d parameters", l, e.Parameters())
+		}
+	}
+}
+
+func selection(t *testing.T, score query.Term) query.Selection {
+	t.Helper()
+	s, err := query.NewSelection(.01, score, score)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// shapeless is a general loss of any number of parameters.
+type shapeless struct {
+	pair
+	parameters int
+}
+
+func (s shapeless) Parameters(int) int { return s.parameters }
