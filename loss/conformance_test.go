@@ -69,12 +69,5 @@ func TestEveryRegularizerConforms(t *testing.T) {
 			t.Run(full, func(t *testing.T) { losstest.RegularizerConformance(t, r) })
 		}
 	}
-	several, err := loss.Softmax(4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	joint := loss.Joint(several)
-	types[reflect.TypeOf(joint).Name()] = true
-	t.Run("joint", func(t *testing.T) { losstest.Conformance(t, joint) })
 	losstest.EveryTypeRan(t, types, "AddGradient")
 }
