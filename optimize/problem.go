@@ -19,7 +19,8 @@ type Problem struct {
 	// Constants are those of the data term, for rows of norm at most 1. The
 	// Lipschitz constant and the curvature are enforced by clipping.
 	Constants loss.Constants
-	// RankOne says that f(w; x) depends on w through <w, x> alone. Rows then
+	// RankOne says that f(w; x) depends on w through <w, x> alone, or through W x:
+	// gradients are slopes times the row, as matrices of rank one. Rows then
 	// span few directions at full length, and steps of several times 1/L1 are
 	// stable in practice.
 	RankOne bool
@@ -43,11 +44,12 @@ type Problem struct {
 	Budget account.Budget
 }
 
-// Shape is that of the parameters of a model: Margins rows of Features.
+// Shape is that of the parameters of a model: Margins rows of Features. Those of a
+// loss that writes its own gradient are one row.
 type Shape struct{ Margins, Features int }
 
-// Vector is the shape of models with one margin.
-func Vector(features int) Shape { return Shape{Margins: 1, Features: features} }
+// Vector is the shape of parameters in one row.
+func Vector(parameters int) Shape { return Shape{Margins: 1, Features: parameters} }
 
 // Public says what is public about the records: a session, or Stated.
 type Public interface {
@@ -72,8 +74,12 @@ func (s stated) Dim() int          { return s.features }
 // table within a budget, whose relation it is under.
 func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	_, rankOne := l.(loss.RankOne)
+	shape := Vector(loss.Parameters(l, t.Dim()))
+	if m, ok := l.(loss.Margins); ok {
+		shape, rankOne = Shape{Margins: m.K(), Features: t.Dim()}, true
+	}
 	p := Problem{
-		Shape: Vector(t.Dim()), Constants: l.Constants(), RankOne: rankOne,
+		Shape: shape, Constants: l.Constants(), RankOne: rankOne,
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
 	}
 	return p, p.Validate()
@@ -83,8 +89,8 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 func (p Problem) Validate() error {
 	c := p.Constants
 	switch {
-	case p.Shape.Features < 1 || p.Shape.Margins != 1:
-		return fmt.Errorf("optimize: dimension = %d: must be >= 1, in one margin", p.Dim())
+	case p.Shape.Features < 1 || p.Shape.Margins < 1:
+		return fmt.Errorf("optimize: dimension = %d: must be >= 1", p.Dim())
 	case p.Start != nil && len(p.Start) != p.Dim():
 		return fmt.Errorf("optimize: start has %d coordinates: must have %d", len(p.Start), p.Dim())
 	case !Positive(c.Lipschitz):

@@ -36,7 +36,8 @@ type Config struct {
 
 // Model names a loss and a regularizer as package loss writes them.
 type Model struct {
-	// Loss is for example logistic or huber(0.1).
+	// Loss is for example logistic, huber(0.1) or softmax, which is softmax(K) for
+	// the schema's K classes.
 	Loss string `yaml:"loss"`
 	// Regularizer is for example l2(0.001); empty for none.
 	Regularizer string `yaml:"regularizer"`
@@ -160,16 +161,25 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
+// loss returns the loss. That of classes may be written without their number, which
+// the schema has.
+func (c *Config) loss() (loss.Loss, error) {
+	if classes := len(c.Schema.Target().Classes); c.Model.Loss == "softmax" {
+		return loss.Softmax(classes)
+	}
+	return loss.Parse(c.Model.Loss)
+}
+
 // Problem returns the minimisation problem for a public number of records, and its
 // loss. What is to be measured is kept from what plans divide.
 func (c *Config) Problem(budget account.Budget, records float64) (optimize.Problem, loss.Loss, error) {
-	l, err := loss.Parse(c.Model.Loss)
+	l, err := c.loss()
 	if err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)
 	}
 	target := c.Schema.Target()
-	if (l.Target() == loss.Binary) != (target.Kind == dataset.Category) {
-		return optimize.Problem{}, nil, fmt.Errorf("model.loss = %s: is for a %v target: schema.target %q is declared otherwise", l.Name(), l.Target(), target.Column)
+	if err := loss.Suits(l, len(target.Classes)); err != nil {
+		return optimize.Problem{}, nil, fmt.Errorf("model.loss: schema.target %q: %w", target.Column, err)
 	}
 	p, err := optimize.NewProblem(l, budget, optimize.Stated(c.Schema.Dim(), records))
 	if err != nil {

@@ -135,6 +135,15 @@ func (h head) model(weights []float64, complete bool) (*model.Model, error) {
 	})
 }
 
+// parameters is how many weights a model has.
+func (h head) parameters() (int, error) {
+	l, err := loss.Parse(h.Loss)
+	if err != nil {
+		return 0, err
+	}
+	return loss.Check(l, h.Schema.Dim())
+}
+
 // room returns how many bytes the files of a run can take at most before its
 // first event, and perEvent for each. Making files of nothing shows, before
 // anything is charged, that they can be made.
@@ -146,7 +155,11 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 		rest    = 4096
 	)
 	r.complete, r.events, r.schedule = false, nil, nil
-	r.weights = make([]float64, h.Schema.Dim())
+	parameters, err := h.parameters()
+	if err != nil {
+		return 0, 0, err
+	}
+	r.weights = make([]float64, parameters)
 	text, cert, err := h.files(r)
 	if err != nil {
 		return 0, 0, err
@@ -155,7 +168,7 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return int64(len(text) + aNumber*h.Schema.Dim()),
+	return int64(len(text) + aNumber*parameters),
 		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + rest), nil
 }
 

@@ -20,13 +20,15 @@ const mostLine = 64 << 20
 
 // told is what a journal tells of a run.
 type told struct {
-	head     *head
-	events   []account.Event
-	norms    []float64
-	step     int // whose iterate weights is
-	weights  []float64
-	measured *optimize.Measured
-	ready    *ready
+	head *head
+	// parameters is how many weights the head's model has.
+	parameters int
+	events     []account.Event
+	norms      []float64
+	step       int // whose iterate weights is
+	weights    []float64
+	measured   *optimize.Measured
+	ready      *ready
 	// size is that of the lines read. What follows was being written when the
 	// machine stopped, and tells nothing.
 	size int64
@@ -124,7 +126,11 @@ func (t *told) take(r record) error {
 		if err := r.Head.check(); err != nil {
 			return err
 		}
-		t.head = r.Head
+		n, err := r.Head.parameters()
+		if err != nil {
+			return err
+		}
+		t.head, t.parameters = r.Head, n
 	case r.Event != nil:
 		if r.Event.Index != len(t.events) {
 			return errOrder
@@ -132,7 +138,7 @@ func (t *told) take(r record) error {
 		t.events = append(t.events, *r.Event)
 	case r.Step != nil:
 		if w := r.Step.W; w != nil {
-			if len(w) != t.head.Schema.Dim() || !finite(w) || r.Step.Number <= t.step {
+			if len(w) != t.parameters || !finite(w) || r.Step.Number <= t.step {
 				return errOrder
 			}
 			t.step, t.weights = r.Step.Number, w

@@ -18,7 +18,8 @@ type Direction struct {
 // Assumed returns what predictions take the Hessian and the start to be.
 //
 // A rank-one loss with rows of norm at most 1 has a Hessian of trace at most
-// L1. Predictions take half of it, spread over eigenvalues proportional to
+// L1 (of several margins, taken alike: softmax has twice that at most). Predictions
+// take half of it, spread over eigenvalues proportional to
 // 1/j, j = 1..d, as the covariances of real tables fall off, and a start whose
 // distance from the minimum grows with the eigenvalue's fourth root, between
 // not at all and as signal does with variance. Of other losses only the bound is

@@ -316,6 +316,34 @@ func TestPointsHaveTheLossesParameters(t *testing.T) {
 	}
 }
 
+// TestPrefixOfSeveralMargins: items of a prefix sum are about all margins, and so is
+// what their rounding is charged for.
+func TestPrefixOfSeveralMargins(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const n, d, k = 30, 5, 3
+	l := threefold{parse(t, "softmax(3)").(loss.Margins)}
+	records := randomRecords(r, n, d)
+	s := open(t, records, l, budget(t, 50, .1, account.ReplaceOne), noiseless)
+	spec := query.Prefix{Factorization: query.Toeplitz, Items: 2, Sensitivity: 1, Charge: 1e-3}
+	p := openPrefix(t, s, spec)
+	one, err := newPrefixGrid(spec, newToeplitz(2), account.ReplaceOne, d, n)
+	if err != nil || !(p.grid.sensitivity > one.sensitivity) {
+		t.Errorf("sensitivity %v with %d margins, %v with one: %v", p.grid.sensitivity, k, one.sensitivity, err)
+	}
+	c, err := s.Draw(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, prev := point(r, k*d, 2), point(r, k*d, 2)
+	terms := []query.Term{query.GradientAt(c, w, 1), query.DifferenceByCurvature(c, w, prev, 0, .5).Weighted(.3)}
+	got, want := add(t, p, terms...).Mean, slowly(l, question(t, 1, terms...), records)
+	for j := range want {
+		if !(math.Abs(got[j]-want[j]) <= 1e-5) {
+			t.Errorf("coordinate %d: %v, want %v", j, got[j], want[j])
+		}
+	}
+}
+
 func selection(t *testing.T, score query.Term) query.Selection {
 	t.Helper()
 	s, err := query.NewSelection(.01, score, score)
