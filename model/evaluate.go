@@ -20,12 +20,11 @@ import (
 // is a row filter, column=value, and "" keeps every row; the schema's own filter
 // is not applied. It is an error if no row can be scored.
 func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, error) {
-	l, err := m.rankOne()
-	if err != nil {
-		return Metrics{}, err
+	if m.schema == nil {
+		return Metrics{}, errZero
 	}
-	t := &tally{model: m, loss: l, gradient: make([]float64, m.Dim())}
-	err = m.scan(ctx, path, where, true, func(r record) error {
+	t := newTally(m)
+	err := m.scan(ctx, path, where, true, func(r record) error {
 		t.add(r)
 		return nil
 	})
@@ -38,17 +37,32 @@ func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, erro
 // tally sums over rows, in their order.
 type tally struct {
 	model *Model
-	loss  loss.RankOne
+	// predicting is the loss of a model that predicts, general one of which only the
+	// objective is known.
+	predicting margins
+	general    loss.General
 
 	n, skipped int64
-	correct    int64
+	confusion  [][]int64 // classes: by true class and predicted one
 	rows       []scored  // two classes
 	values     float64   // of the loss
 	gradient   []float64 // of the loss
 	squares    float64   // of the errors of a regression
 	absolutes  float64
 
-	z, y, value, slope [1]float64 // of the row at hand
+	y, value [1]float64 // of the row at hand
+	slope    []float64
+}
+
+func newTally(m *Model) *tally {
+	t := &tally{model: m, gradient: make([]float64, m.Dim()), slope: make([]float64, m.Dim())}
+	t.predicting, _ = m.loss.(margins)
+	t.general, _ = m.loss.(loss.General)
+	k := len(m.schema.Target().Classes)
+	for range k {
+		t.confusion = append(t.confusion, make([]int64, k))
+	}
+	return t
 }
 
 func (t *tally) add(r record) {
@@ -60,28 +74,42 @@ func (t *tally) add(r record) {
 		return
 	}
 	t.n++
-	z, y := t.model.Margin(r.x), r.y
-	t.z[0], t.y[0] = z, y
-	t.loss.Values(t.value[:], t.z[:], t.y[:])
-	t.loss.Slopes(t.slope[:], t.z[:], t.y[:])
-	t.values += t.value[0]
-	for j, x := range r.x {
-		t.gradient[j] = math.FMA(t.slope[0], float64(x), t.gradient[j])
-	}
-	if t.binary() {
-		if (z > 0) == (y > 0) {
-			t.correct++
+	if t.general != nil {
+		t.values += t.general.Value(t.model.weights, r.x, r.y)
+		t.general.Gradient(t.slope, t.model.weights, r.x, r.y)
+		for j, g := range t.slope {
+			t.gradient[j] += g
 		}
-		t.rows = append(t.rows, scored{z, y > 0})
 		return
 	}
+	z, y := t.model.Margins(r.x), r.y
+	t.y[0] = y
+	t.predicting.Values(t.value[:], z, t.y[:])
+	t.predicting.Slopes(t.slope[:len(z)], z, t.y[:])
+	t.values += t.value[0]
+	for k := range z {
+		g := t.gradient[k*len(r.x):]
+		for j, x := range r.x {
+			g[j] = math.FMA(t.slope[k], float64(x), g[j])
+		}
+	}
 	schema := t.model.schema
-	e := schema.TargetFromUnit(z) - truth(schema, r)
-	t.squares += float64(e * e)
-	t.absolutes += math.Abs(e)
+	switch len(t.confusion) {
+	case 0:
+		e := schema.TargetFromUnit(z[0]) - truth(schema, r)
+		t.squares += float64(e * e)
+		t.absolutes += math.Abs(e)
+	case 2:
+		class := 0
+		if y > 0 {
+			class = 1
+		}
+		t.confusion[class][classOf(z)]++
+		t.rows = append(t.rows, scored{z[0], y > 0})
+	default:
+		t.confusion[int(y)][classOf(z)]++
+	}
 }
-
-func (t *tally) binary() bool { return t.model.schema.Target().Kind == dataset.Category }
 
 // truth is the target in its units: the cell itself or, if it is infinite, the
 // bound that it counts as.
@@ -99,15 +127,20 @@ func (t *tally) metrics() (Metrics, error) {
 	}
 	n := float64(t.n)
 	m := Metrics{N: t.n, Skipped: t.skipped}
-	if t.binary() {
-		m.Accuracy = new(float64(t.correct) / n)
+	switch {
+	case t.general != nil:
+	case len(t.confusion) > 0:
+		m.Accuracy = new(accuracy(t.confusion, n))
 		if area, ok := auc(t.rows); ok {
 			m.AUC = new(area)
 		}
-		if hasProbability(t.loss) {
+		if hasProbability(t.predicting) {
 			m.LogLoss = new(t.values / n)
 		}
-	} else {
+		if len(t.confusion) > 2 {
+			m.MacroF1, m.Confusion = new(macroF1(t.confusion)), &Confusion{t.model.schema.Target().Classes, t.confusion}
+		}
+	default:
 		m.RMSE = new(math.Sqrt(t.squares / n))
 		m.MAE = new(t.absolutes / n)
 	}

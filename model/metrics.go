@@ -15,14 +15,17 @@ type Metrics struct {
 	// Skipped counts the rows that the filter kept and that were not scored. A
 	// row with the wrong number of cells is kept by every filter.
 	Skipped int64 `json:"skipped"`
-	// Accuracy is the share of rows whose class is predicted (two classes).
+	// Accuracy is the share of rows whose class is predicted (classes).
 	Accuracy *float64 `json:"accuracy,omitempty"`
 	// AUC is the area under the receiver operating characteristic, ties counting
 	// half (two classes, both present).
 	AUC *float64 `json:"auc,omitempty"`
 	// LogLoss is the mean of -log(probability of the true class), base e
-	// (logistic loss).
+	// (logistic and softmax loss).
 	LogLoss *float64 `json:"log_loss,omitempty"`
+	// MacroF1 is the mean over classes of the harmonic mean of precision and recall,
+	// over those that rows have or are predicted for (more than two classes).
+	MacroF1 *float64 `json:"macro_f1,omitempty"`
 	// RMSE and MAE are the root mean square and the mean absolute error in the
 	// target's units (regression). The error is against the cell as it is, not
 	// clamped to the public bounds; only an infinite cell counts as its bound.
@@ -33,6 +36,8 @@ type Metrics struct {
 	// encoded rows and targets, which is what training minimises.
 	Objective    *float64 `json:"objective,omitempty"`
 	GradientNorm *float64 `json:"gradient_norm,omitempty"`
+	// Confusion is nil but for more than two classes.
+	Confusion *Confusion `json:"confusion,omitempty"`
 }
 
 const notPrivate = "NOT private: computed directly from the table; do not publish without accounting."
@@ -48,6 +53,9 @@ func (m Metrics) String() string {
 			fmt.Fprintf(&b, "%-13s  %.6g\n", row.name, *row.value)
 		}
 	}
+	if m.Confusion != nil {
+		b.WriteString(m.Confusion.String())
+	}
 	return b.String()
 }
 
@@ -61,6 +69,7 @@ func (m Metrics) measures() []measure {
 		{"accuracy", m.Accuracy},
 		{"auc", m.AUC},
 		{"log_loss", m.LogLoss},
+		{"macro_f1", m.MacroF1},
 		{"rmse", m.RMSE},
 		{"mae", m.MAE},
 		{"objective", m.Objective},

@@ -33,7 +33,8 @@ type Params struct {
 	Loss        loss.Loss
 	Regularizer loss.Regularizer
 	Schema      *dataset.Schema
-	// Weights has one weight for each feature of the schema, in its order.
+	// Weights has as many as the loss has parameters for the schema's features: one
+	// for each, in its order, or so many for each margin of the loss.
 	Weights []float64
 }
 
@@ -50,8 +51,8 @@ type Model struct {
 }
 
 // New makes a model. Weights must be finite, and so must the sum of their sizes,
-// which bounds every margin. A loss of binary targets needs a schema whose
-// target has classes, one of real targets a schema whose target is a number.
+// which bounds every margin. The loss must be for targets of as many classes as the
+// schema's, or for numbers.
 func New(p Params) (*Model, error) {
 	if p.Schema == nil || p.Schema.Dim() == 0 {
 		return nil, errors.New("model: schema: must be given")
@@ -110,20 +111,20 @@ func (p Privacy) check() error {
 }
 
 func (m *Model) checkTarget() error {
-	want := loss.Binary
-	if m.schema.Target().Kind == dataset.Number {
-		want = loss.Real
-	}
-	if got := m.loss.Target(); got != want {
-		return fmt.Errorf("model: loss = %q: is for %v targets: the schema's target %q needs one for %v targets",
-			m.loss.Name(), got, m.schema.Target().Column, want)
+	if err := loss.Suits(m.loss, len(m.schema.Target().Classes)); err != nil {
+		return fmt.Errorf("model: schema's target %q: %w", m.schema.Target().Column, err)
 	}
 	return nil
 }
 
 func (m *Model) checkWeights() error {
-	if len(m.weights) != m.schema.Dim() {
-		return fmt.Errorf("model: weights: %d of them: must be %d, one for each feature of the schema", len(m.weights), m.schema.Dim())
+	features := m.schema.Dim()
+	parameters, err := loss.Check(m.loss, features)
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	if len(m.weights) != parameters {
+		return fmt.Errorf("model: weights: %d of them: must be %d for loss %s and %d features", len(m.weights), parameters, m.loss.Name(), features)
 	}
 	sum := 0.0
 	for j, w := range m.weights {
@@ -168,21 +169,36 @@ func (m *Model) Margin(x []float32) float64 {
 	if len(x) != len(m.weights) {
 		panic(fmt.Sprintf("model: a row of %d features for %d weights", len(x), len(m.weights)))
 	}
-	z := 0.0
-	for j, w := range m.weights {
-		z = math.FMA(w, float64(x[j]), z)
-	}
-	return z
+	return loss.MarginsAt(m.weights, x)[0]
 }
 
-// rankOne returns the loss as a function of the margin.
-func (m *Model) rankOne() (loss.RankOne, error) {
-	if m.schema == nil {
-		return nil, errors.New("model: the zero Model predicts nothing")
+// Margins returns W x for an encoded row: the margins of a loss that has several, each
+// as Margin has it, or the one of a loss that has one. It panics unless len(x) is the
+// number of features.
+func (m *Model) Margins(x []float32) []float64 {
+	if m.schema == nil || len(x) != m.schema.Dim() {
+		panic(fmt.Sprintf("model: a row of %d features: must be one of the schema's", len(x)))
 	}
-	l, ok := m.loss.(loss.RankOne)
+	return loss.MarginsAt(m.weights, x)
+}
+
+// margins is a loss as a function of the margins.
+type margins interface {
+	loss.Loss
+	Values(dst, z, y []float64)
+	Slopes(dst, z, y []float64)
+}
+
+// predicting returns the loss of a model that predicts.
+func (m *Model) predicting() (margins, error) {
+	if m.schema == nil {
+		return nil, errZero
+	}
+	l, ok := m.loss.(margins)
 	if !ok {
-		return nil, fmt.Errorf("model: loss = %q: must be a function of the margin <w, x>: what another model predicts is not defined here", m.loss.Name())
+		return nil, fmt.Errorf("model: loss = %q: must be a function of margins W x: what another model predicts is not defined here", m.loss.Name())
 	}
 	return l, nil
 }
+
+var errZero = errors.New("model: the zero Model predicts nothing")

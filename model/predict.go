@@ -24,11 +24,12 @@ type PredictOptions struct {
 // be absent or present and are not read. The columns written are
 //
 //	probability, class   logistic loss: the probability of the second class
+//	probability=A, probability=B, ..., class   softmax loss: that of each class
 //	score, class         other losses of two classes: the margin <w, x>
 //	prediction           regression: in the target's units, not clamped
 //
 // The class is the second of the schema's classes where the margin is positive,
-// the first elsewhere, also at 0.
+// the first elsewhere, also at 0; of several margins the first of the greatest.
 //
 // A row that cannot be encoded, and one that the filter does not keep, has empty
 // predictions, so that the n-th row written is always for the n-th row read (a
@@ -36,7 +37,7 @@ type PredictOptions struct {
 // and quotes). Regression writes such a row as "", because an empty line is no
 // row.
 func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts PredictOptions) error {
-	l, err := m.rankOne()
+	l, err := m.predicting()
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts Pr
 	}
 	err = m.scan(ctx, path, opts.Where, false, func(r record) error {
 		if r.kept && r.ok {
-			return w.Write(predict(m.Margin(r.x)))
+			return w.Write(predict(m.Margins(r.x)))
 		}
 		if len(columns) > 1 {
 			return w.Write(make([]string, len(columns)))
@@ -66,40 +67,75 @@ func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts Pr
 	return nil
 }
 
-// predictor returns the columns of a prediction and the map from a margin to
+// predictor returns the columns of a prediction and the map from margins to
 // them.
-func (m *Model) predictor(l loss.RankOne) (columns []string, predict func(z float64) []string) {
+func (m *Model) predictor(l margins) (columns []string, predict func(z []float64) []string) {
 	target := m.schema.Target()
 	if target.Kind == dataset.Number {
-		return []string{"prediction"}, func(z float64) []string {
-			return []string{show(m.schema.TargetFromUnit(z))}
+		return []string{"prediction"}, func(z []float64) []string {
+			return []string{show(m.schema.TargetFromUnit(z[0]))}
 		}
 	}
-	class := func(z float64) string {
-		if z > 0 {
-			return target.Classes[1]
+	class := func(z []float64) string { return target.Classes[classOf(z)] }
+	switch {
+	case len(target.Classes) > 2:
+		for _, c := range target.Classes {
+			columns = append(columns, "probability="+c)
 		}
-		return target.Classes[0]
-	}
-	if hasProbability(l) {
-		return []string{"probability", "class"}, func(z float64) []string {
-			return []string{show(probability(l, z)), class(z)}
+		return append(columns, "class"), func(z []float64) (row []string) {
+			for _, p := range probabilities(l, z) {
+				row = append(row, show(p))
+			}
+			return append(row, class(z))
+		}
+	case hasProbability(l):
+		return []string{"probability", "class"}, func(z []float64) []string {
+			return []string{show(probability(l, z[0])), class(z)}
 		}
 	}
-	return []string{"score", "class"}, func(z float64) []string {
-		return []string{show(z), class(z)}
+	return []string{"score", "class"}, func(z []float64) []string {
+		return []string{show(z[0]), class(z)}
 	}
 }
 
+// classOf is the number of the class that margins speak for.
+func classOf(z []float64) int {
+	if len(z) == 1 {
+		if z[0] > 0 {
+			return 1
+		}
+		return 0
+	}
+	best := 0
+	for k, v := range z {
+		if v > z[best] {
+			best = k
+		}
+	}
+	return best
+}
+
 // hasProbability reports whether the loss is minus the logarithm of a
-// probability.
-func hasProbability(l loss.Loss) bool { return l.Name() == loss.Logistic().Name() }
+// probability. That of more than two classes is.
+func hasProbability(l loss.Loss) bool {
+	return l.Name() == loss.Logistic().Name() || l.Target() == loss.Classes
+}
 
 // probability is 1/(1+e^-z), the derivative in z of log(1 + e^(-yz)) at y = -1.
-func probability(l loss.RankOne, z float64) float64 {
+func probability(l margins, z float64) float64 {
 	p, margins, targets := [1]float64{}, [1]float64{z}, [1]float64{-1}
 	l.Slopes(p[:], margins[:], targets[:])
 	return p[0]
+}
+
+// probabilities are the derivatives in the margins of minus the logarithm of a class's
+// probability, each where the class is another.
+func probabilities(l margins, z []float64) []float64 {
+	p, second := make([]float64, len(z)), make([]float64, len(z))
+	l.Slopes(p, z, []float64{0})
+	l.Slopes(second, z, []float64{1})
+	p[0] = second[0]
+	return p
 }
 
 func show(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -116,7 +116,7 @@ func TestPredictStaysAligned(t *testing.T) {
 func (m *Model) shown(a float64) string {
 	x := []float32{float32((2*((a+1)/2) - 1) / 2), 0, 0, 0.5}
 	_, predict := m.predictor(m.loss.(loss.RankOne))
-	return predict(m.Margin(x))[0]
+	return predict(m.Margins(x))[0]
 }
 
 func TestPredictFaults(t *testing.T) {
@@ -152,19 +152,29 @@ func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
 type general struct{ loss.Loss }
 
-func (general) Name() string                                      { return "network(3)" }
-func (general) Value([]float64, []float32, float64) float64       { return 0 }
-func (general) Gradient(dst, w []float64, x []float32, y float64) {}
+func (general) Name() string                                { return "network(3)" }
+func (general) Value([]float64, []float32, float64) float64 { return 5 }
+func (general) Gradient(dst, w []float64, x []float32, y float64) {
+	for j := range dst {
+		dst[j] = -y * w[0]
+	}
+}
 
-func TestGeneralLossesAreRefused(t *testing.T) {
+// TestGeneralLossesPredictNothing: what a loss that is no function of margins predicts
+// is not defined; its objective and gradient are.
+func TestGeneralLossesPredictNothing(t *testing.T) {
 	m := makeModel(t, classes, "logistic", "none", 2, 0, 0, 0)
 	m.loss = general{loss.Logistic()}
 	path := writeFile(t, "a,b,c,split,label", "0,0,0,x,no")
-	if err := m.Predict(t.Context(), path, io.Discard, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `loss = "network(3)": must be a function of the margin`) {
+	if err := m.Predict(t.Context(), path, io.Discard, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `loss = "network(3)": must be a function of margins`) {
 		t.Errorf("predict: %v", err)
 	}
-	if _, err := m.Evaluate(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), `loss = "network(3)"`) {
-		t.Errorf("evaluate: %v", err)
+	measured, err := m.Evaluate(t.Context(), path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if measured.Accuracy != nil || *measured.Objective != 5 || *measured.GradientNorm != 4 {
+		t.Errorf("evaluate: %v", measured)
 	}
 	if err := new(Model).Predict(t.Context(), path, io.Discard, PredictOptions{}); err == nil {
 		t.Error("the zero Model predicts")

@@ -11,11 +11,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Format and Version open every model file.
+// Format opens every model file, and one of the versions: models of one weight for each
+// feature are of the first, models of other numbers of weights of the second.
 const (
-	Format  = "stillpoint model"
-	Version = 1
+	Format      = "stillpoint model"
+	Version     = 1
+	WideVersion = 2
 )
+
+// version is that of the model's file.
+func (m *Model) version() int {
+	if len(m.weights) == m.schema.Dim() {
+		return Version
+	}
+	return WideVersion
+}
 
 // document is the file; the order of the fields is that of its members.
 type document struct {
@@ -63,6 +73,9 @@ func Parse(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.Version != m.version() {
+		return nil, fmt.Errorf("model: version = %d: must be %d for %d weights and %d features", d.Version, m.version(), len(m.weights), m.schema.Dim())
+	}
 	if want := m.schema.Features(); !slices.Equal(d.Features, want) {
 		return nil, fmt.Errorf("model: features%s", difference(d.Features, want))
 	}
@@ -86,8 +99,8 @@ func decode(data []byte) (d document, err error) {
 	if err := json.Unmarshal(data, &head); err != nil || head.Format != Format {
 		return d, fmt.Errorf("format = %q: must be %q", head.Format, Format)
 	}
-	if head.Version != "1" {
-		return d, fmt.Errorf("version = %v: must be %d, the only version this program reads", head.Version, Version)
+	if head.Version != "1" && head.Version != "2" {
+		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, Version, WideVersion)
 	}
 	if err := checkMembers("", data, "format", "version", "software", "complete", "privacy", "loss", "regularizer", "schema", "features", "weights"); err != nil {
 		return d, err

@@ -37,7 +37,7 @@ func (m *Model) Bytes() ([]byte, error) {
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(document{
 		Format:      Format,
-		Version:     Version,
+		Version:     m.version(),
 		Software:    m.software,
 		Complete:    m.complete,
 		Privacy:     m.privacy,

@@ -1,0 +1,71 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+)
+
+// Confusion counts the rows of each class by the class that is predicted for them.
+type Confusion struct {
+	// Classes are the schema's.
+	Classes []string `json:"classes"`
+	// Rows has, for each class, how many rows of it each class is predicted for.
+	Rows [][]int64 `json:"rows"`
+}
+
+// accuracy is the share of n rows on the diagonal.
+func accuracy(confusion [][]int64, n float64) float64 {
+	var correct int64
+	for k := range confusion {
+		correct += confusion[k][k]
+	}
+	return float64(correct) / n
+}
+
+// macroF1 is the mean, over the classes that rows have or are predicted for, of
+// 2 tp/(2 tp + fp + fn).
+func macroF1(confusion [][]int64) float64 {
+	var sum, present float64
+	for k := range confusion {
+		var of, as int64
+		for j := range confusion {
+			of += confusion[k][j]
+			as += confusion[j][k]
+		}
+		if of+as > 0 {
+			sum += 2 * float64(confusion[k][k]) / float64(of+as)
+			present++
+		}
+	}
+	return sum / present
+}
+
+// mostShown is the largest number of classes whose counts a text shows.
+const mostShown = 20
+
+// String is a table: a line for each class, with the classes that are predicted for its
+// rows in the order of the lines.
+func (c *Confusion) String() string {
+	if len(c.Classes) > mostShown {
+		return fmt.Sprintf("confusion      of %d classes: as JSON only\n", len(c.Classes))
+	}
+	width, name := 1, len("class")
+	for k, row := range c.Rows {
+		name = max(name, len([]rune(printable.Text(c.Classes[k]))))
+		for _, n := range row {
+			width = max(width, len(fmt.Sprint(n)))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "confusion      rows of a class (line) by the class predicted (column, in the same order)\n")
+	for k, row := range c.Rows {
+		fmt.Fprintf(&b, "  %-*s", name, printable.Text(c.Classes[k]))
+		for _, n := range row {
+			fmt.Fprintf(&b, "  %*d", width, n)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
