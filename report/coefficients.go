@@ -13,6 +13,9 @@ import (
 type coefficient struct {
 	name string
 	per  string
+	// class is whose it is, where there are several; the effect is then on its
+	// log-odds against the mean of all classes.
+	class string
 	// effect is that of one unit, span that between a number's bounds; sd are the
 	// standard deviations of their noise, 0 where unknown.
 	effect, effectSD float64
@@ -23,6 +26,52 @@ type coefficient struct {
 // within reports whether noise alone explains the coefficient: less than two
 // standard deviations.
 func (c coefficient) within() bool { return c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
+
+// label names the coefficient among all.
+func (c coefficient) label() string {
+	if c.class == "" {
+		return c.name
+	}
+	return c.name + " for “" + c.class + "”"
+}
+
+// explained are the model's coefficients; ok is false if weights are no sum's.
+//
+// Probabilities of classes stay what they are when the same is added to the weights of
+// every class, so weights less their mean over the classes are explained, and their
+// noise, which is sqrt(1 - 1/K) times that of a weight.
+func (f *Fit) explained(sd float64) (list []coefficient, ok bool) {
+	s, w := f.Model.Schema(), f.Model.Weights()
+	classes, d := s.Target().Classes, s.Dim()
+	if len(w) == d {
+		return explain(s, w, sd), true
+	}
+	if len(w) != d*len(classes) {
+		return nil, false
+	}
+	k := float64(len(classes))
+	byClass := make([][]coefficient, len(classes))
+	for i, class := range classes {
+		own := make([]float64, d)
+		for j := range own {
+			mean := 0.0
+			for c := range classes {
+				mean += w[c*d+j] / k
+			}
+			own[j] = w[i*d+j] - mean
+		}
+		byClass[i] = explain(s, own, sd*math.Sqrt(1-1/k))
+		for j := range byClass[i] {
+			byClass[i][j].class = class
+		}
+	}
+	for j := range d {
+		for i := range classes {
+			list = append(list, byClass[i][j])
+		}
+	}
+	return list, true
+}
 
 // explain restates the weights and the noise in them in the user's units. Both
 // are linear but for a constant, so the scale of each feature is that of a weight
@@ -82,6 +131,9 @@ func (f *Fit) score() (unit string, odds bool) {
 	if target.Kind == dataset.Number {
 		return "units of " + target.Column, false
 	}
+	if len(target.Classes) > 2 {
+		return "log-odds against the mean of all classes", false
+	}
 	if f.Model.Loss().Name() == "logistic" {
 		return "log-odds of “" + target.Classes[1] + "”", true
 	}
@@ -91,10 +143,18 @@ func (f *Fit) score() (unit string, odds bool) {
 // coefficients says what the model says, and how sure the noise lets one be.
 func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
-	list := explain(f.Model.Schema(), f.Model.Weights(), n.weight)
+	list, ok := f.explained(n.weight)
+	if !ok {
+		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is its loss’s to say.", Number(float64(f.Model.Dim())))))
+		return s
+	}
 	unit, odds := f.score()
+	what := "The prediction is a sum"
+	if len(f.Model.Schema().Target().Classes) > 2 {
+		what = "The prediction is the class with the largest sum"
+	}
 	s.Parts = append(s.Parts,
-		Text("The prediction is a sum: one term for each number, one for the value of each category, and the intercept, in "+unit+". Coefficients describe the model and its table, not causes. Of the values of one category only differences mean something."),
+		Text(what+": one term for each number, one for the value of each category, and the intercept, in "+unit+". Coefficients describe the model and its table, not causes. Of the values of one category only differences mean something."),
 		f.certainty(n, list))
 	if b := f.bars(list, n, unit); b.check() == nil { // not so if weights near the end of the float64 range
 		s.Parts = append(s.Parts, b)
@@ -152,7 +212,7 @@ func (f *Fit) bars(list []coefficient, n runNoise, unit string) Bars {
 		list = list[:mostCoefficients]
 	}
 	for _, c := range list {
-		bar := Bar{Name: c.name, Value: c.span, Faint: c.within()}
+		bar := Bar{Name: c.label(), Value: c.span, Faint: c.within()}
 		if c.spanSD > 0 {
 			bar.Interval = Interval{c.span - 2*c.spanSD, c.span + 2*c.spanSD}
 		}
@@ -167,6 +227,10 @@ func (f *Fit) table(list []coefficient, n runNoise, odds bool) Table {
 		Title:   "Coefficients",
 		Columns: []Column{{"Feature", false}, {"Per", false}, {"Effect", true}},
 		Caption: "A number counts within its bounds. Values are in " + modelFile + " to the last bit, for the encoded columns.",
+	}
+	classes := len(list) > 0 && list[0].class != ""
+	if classes {
+		t.Columns = slices.Insert(t.Columns, 1, Column{"Class", false})
 	}
 	if n.why == nil {
 		t.Columns = append(t.Columns, Column{"Noise (sd)", true}, Column{"|Effect| / noise", true})
@@ -185,6 +249,9 @@ func (f *Fit) table(list []coefficient, n runNoise, odds bool) Table {
 			continue
 		}
 		row := Row{Cells: []string{c.name, c.per, Number(c.effect)}, Faint: c.within()}
+		if classes {
+			row.Cells = slices.Insert(row.Cells, 1, c.class)
+		}
 		if n.why == nil {
 			row.Cells = append(row.Cells, digits(c.effectSD, 2), digits(math.Abs(c.effect)/c.effectSD, 2))
 		}

@@ -198,8 +198,11 @@ func (f *Fit) asked() Section {
 	schema := f.Model.Schema()
 	target := schema.Target()
 	predicted := fmt.Sprintf("number from %s to %s", exact(target.Low), exact(target.High))
-	if target.Kind == dataset.Category {
+	switch n := len(target.Classes); {
+	case n == 2:
 		predicted = fmt.Sprintf("“%s” against “%s”", target.Classes[1], target.Classes[0])
+	case n > 2:
+		predicted = fmt.Sprintf("one of %d classes: %s", n, listed(target.Classes, 160))
 	}
 	facts := Facts{
 		{Name: "To be predicted", Value: target.Column, Note: predicted},
@@ -212,6 +215,9 @@ func (f *Fit) asked() Section {
 		facts = append(facts, Fact{Name: "Rows", Value: filterNote(filter)})
 	}
 	facts = append(facts, Fact{Name: "Features", Value: Number(float64(schema.Dim())), Note: "after categories are spread out; the intercept included"})
+	if n := f.Model.Dim(); n != schema.Dim() {
+		facts = append(facts, Fact{Name: "Weights", Value: Number(float64(n)), Note: "of all classes or margins together"})
+	}
 	if f.plan.Steps > 0 {
 		note := ""
 		if f.plan.StepSize > 0 {

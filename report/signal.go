@@ -45,7 +45,7 @@ func (f *Fit) signal(n runNoise) Section {
 	}
 	add("Floor r", f.plan.Floor, "the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
 	add("Longest gradient of a row", f.plan.Clip, "longer ones are clipped to it: the mean gradient is no longer at any point")
-	add("Effective size N", f.plan.Effective, "rows × μ / √features; below 30 the table is too small for this budget")
+	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
 		s.Parts = append(s.Parts, facts, Text("Lengths are in the encoded space, in which a row has norm 1 at most. How well a model does on people is for data to say that nobody was trained on (stillpoint evaluate, which is not private)."))
 	}

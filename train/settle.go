@@ -16,10 +16,12 @@ import (
 
 // Planned is what will run, before any record has been asked about.
 type Planned struct {
-	// Records is the public number of records; Dim the number of features.
-	Records float64
-	Dim     int
-	Budget  account.Budget
+	// Records is the public number of records, Dim that of the model's weights,
+	// Features that of a row's features.
+	Records  float64
+	Dim      int
+	Features int
+	Budget   account.Budget
 	// Filter says which rows are records; the zero Filter for all of them.
 	Filter  certificate.Filter
 	Summary optimize.Summary
@@ -106,7 +108,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	planned := Planned{
 		LowerBound: problem.LowerBound(),
-		Records:    records, Dim: problem.Dim(), Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
+		Records:    records, Dim: problem.Dim(), Features: c.Schema.Dim(), Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
 		Filter: certificate.Filter(c.Schema.Filter()),
 	}
 	if candidates != nil {

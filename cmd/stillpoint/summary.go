@@ -22,7 +22,11 @@ func outline(p train.Planned) string {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("records", "%.0f (public), %d features", p.Records, p.Dim)
+	weights := ""
+	if p.Dim != p.Features {
+		weights = fmt.Sprintf(", %d weights", p.Dim)
+	}
+	line("records", "%.0f (public), %d features%s", p.Records, p.Features, weights)
 	line("neighbour", "%s", p.Filter.Neighbour(p.Budget.Relation()))
 	if note := p.Filter.Note(); note != "" {
 		line("filter", "%v: %s", p.Filter, note)
