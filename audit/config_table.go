@@ -37,7 +37,7 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 
 func outcome(r *rand.Rand, t dataset.Target) string {
 	if t.Kind == dataset.Category {
-		return t.Classes[r.IntN(2)]
+		return t.Classes[r.IntN(len(t.Classes))]
 	}
 	return number(r, t.Low, t.High)
 }

@@ -79,7 +79,7 @@ func TestConfigNeedsNoTable(t *testing.T) {
 func TestConfigRefusals(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{"loss: logistic", "loss: hinge", "model.loss"},
-		{"loss: logistic", "loss: huber(0.1)", "real target"},
+		{"loss: logistic", "loss: huber(0.1)", "is for a number"},
 		{"radius: 5", "radius: -5", "radius"},
 		{"steps: 6", "steps: -6", "steps"},
 		{"replace-one, records: 400", "add-or-remove", "privacy.records"},

@@ -61,8 +61,15 @@ func faulty(dim int, l loss.Loss) []candidate {
 
 // targets are what a loss may be given, in order.
 func targets(l loss.Loss) []float64 {
-	if l.Target() == loss.Binary {
+	switch l.Target() {
+	case loss.Binary:
 		return []float64{-1, 1}
+	case loss.Classes:
+		classes := make([]float64, loss.Parameters(l, 1)) // a margin each
+		for k := range classes {
+			classes[k] = float64(k)
+		}
+		return classes
 	}
 	return []float64{-1, -.75, -.5, -.25, 0, .25, .5, .75, 1}
 }
@@ -74,31 +81,34 @@ func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 		length = r.Float64()
 	}
 	y := 2*r.Float64() - 1
-	if l.Target() == loss.Binary {
-		y = float64(2*r.IntN(2) - 1)
+	if of := targets(l); l.Target() != loss.Real {
+		y = of[r.IntN(len(of))]
 	}
 	return candidate{Record{narrow(scaled(direction(r, dim), length)), y}, "random"}
 }
 
-// worst are the records that move the answer to a question most, as far as
-// calculation tells: rows along the points and steps asked about and, for
-// rank-one losses, rows at the margins where the slope, the curvature and the
+// worst are the records of dim features that move the answer to a question most, as
+// far as calculation tells: rows along the points and steps asked about (each margin's
+// of several) and, for rank-one losses, rows at the margins where the slope, the curvature and the
 // value are extreme, as much along the step as that allows.
-func worst(r *rand.Rand, l loss.Loss, terms []query.Term) []candidate {
+func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	var list []candidate
 	add := func(why string, x []float64, y ...float64) {
 		for _, y := range y {
 			list = append(list, candidate{Record{narrow(x), y}, why})
 		}
 	}
-	for _, t := range terms {
-		w := t.Point()
+	ends := targets(l)
+	if len(ends) > 3 {
+		ends = []float64{ends[0], ends[len(ends)-1]}
+	}
+	for _, t := range rowsOf(terms, dim) {
+		w := t.w
 		along, length := unit(w)
-		ends := []float64{targets(l)[0], 1}
 		if length == 0 {
 			along = direction(r, len(w))
 		}
-		step, far := unit(t.Step())
+		step, far := unit(t.step)
 		if far > 0 {
 			add("along the step", step, ends...)
 			add("against the step", scaled(step, -1), ends...)
@@ -121,6 +131,25 @@ func worst(r *rand.Rand, l loss.Loss, terms []query.Term) []candidate {
 			for _, x := range atMargin(r, w, step, e.margin) {
 				add(e.why, x, e.target)
 			}
+		}
+	}
+	return list
+}
+
+// rowOf is one of the rows of a term's parameters, and of its step.
+type rowOf struct{ w, step []float64 }
+
+// rowsOf cuts parameters into rows of dim; nothing is left of such as have none.
+func rowsOf(terms []query.Term, dim int) []rowOf {
+	var list []rowOf
+	for _, t := range terms {
+		w, step := t.Point(), t.Step()
+		for ; len(w) >= dim; w = w[dim:] {
+			r := rowOf{w: w[:dim]}
+			if step != nil {
+				r.step, step = step[:dim], step[dim:]
+			}
+			list = append(list, r)
 		}
 	}
 	return list
@@ -190,7 +219,7 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 	dim := s.Dim()
 	list := []candidate{absent(dim), {s.Table.Record(i), "as it was"}}
 	for _, x := range spread(exchanges, 3) {
-		list = append(list, worst(r, s.Loss, s.terms(x))...)
+		list = append(list, worst(r, s.Loss, dim, s.terms(x))...)
 	}
 	for len(list) < most/2 && len(list) < 24 {
 		list = append(list, random(r, dim, s.Loss))

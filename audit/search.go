@@ -101,8 +101,11 @@ func recordOf(v []float64, was candidate, l loss.Loss) candidate {
 		}
 	}
 	y := min(max(v[len(v)-1], -1), 1)
-	if l.Target() == loss.Binary {
+	switch l.Target() {
+	case loss.Binary:
 		y = math.Copysign(1, y)
+	case loss.Classes:
+		y = math.Round(min(max(v[len(v)-1], 0), float64(len(targets(l))-1)))
 	}
 	return candidate{Record{narrow(v[:len(v)-1]), y}, was.Why + ", climbed"}
 }

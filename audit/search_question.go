@@ -13,17 +13,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Forms names the forms of question that Search knows.
+// Forms names the forms of question that Search knows; those of losses of another form
+// than phi(<w,x>, y) are some of them.
 func Forms() []string {
 	var names []string
-	for _, f := range forms() {
+	for _, f := range forms(loss.Logistic()) {
 		names = append(names, f.Name)
 	}
 	return names
 }
 
-// forms are those of every kind in the table, and a mix.
-func forms() []query.Form { return slices.Concat(vectors(), numbers(), alone()) }
+// forms are those of every kind in the table that may be asked of the loss, and a mix.
+func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
 
 // searchDim is enough for a row along a step, one across it and a margin to
 // choose.
@@ -38,7 +39,7 @@ func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, s
 	if steps == 0 {
 		steps = 300
 	}
-	for _, f := range forms() {
+	for _, f := range forms(l) {
 		if f.Name != name {
 			continue
 		}
@@ -95,11 +96,12 @@ func (h *hunt) search(ctx context.Context, steps int) error {
 // start is a vector of: the point, the step, the logarithm of the step's length,
 // and two records.
 func (h *hunt) start() []float64 {
-	v := make([]float64, 2*searchDim+1+2*(searchDim+1))
+	n := loss.Parameters(h.loss, searchDim)
+	v := make([]float64, 2*n+1+2*(searchDim+1))
 	for j := range v {
 		v[j] = h.rand.NormFloat64()
 	}
-	for j := range searchDim {
+	for j := range n {
 		v[j] *= 3
 	}
 	return v
@@ -108,14 +110,15 @@ func (h *hunt) start() []float64 {
 // ratio asks the question on tables with either record.
 func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 	const d = searchDim
-	w := v[:d]
-	step, length := unit(v[d : 2*d])
+	n := loss.Parameters(h.loss, d)
+	w, records := v[:n], v[2*n+1:]
+	step, length := unit(v[n : 2*n])
 	if length == 0 {
 		return 0, nil
 	}
-	prev := minus(w, scaled(step, math.Pow(10, -1+min(max(v[2*d], -2), 1))))
-	a := recordOf(v[2*d+1:3*d+2], candidate{Record: Record{Row: make([]float32, d)}}, h.loss)
-	b := recordOf(v[3*d+2:], candidate{Record: Record{Row: make([]float32, d)}}, h.loss)
+	prev := minus(w, scaled(step, math.Pow(10, -1+min(max(v[2*n], -2), 1))))
+	a := recordOf(records[:d+1], candidate{Record: Record{Row: make([]float32, d)}}, h.loss)
+	b := recordOf(records[d+1:], candidate{Record: Record{Row: make([]float32, d)}}, h.loss)
 	if h.budget.Relation() == account.AddOrRemove {
 		b = absent(d)
 	}
@@ -127,7 +130,7 @@ func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 		}
 		return o.Ask(ctx, q)
 	}
-	still := narrow(scaled(step, .5))
+	still := narrow(scaled(step[:d], .5))
 	s.Table = Table{Rows: [][]float32{still, a.Row}, Targets: []float64{1, a.Target}}
 	first, err := s.trace(ctx, s.Table, nil)
 	if err != nil {

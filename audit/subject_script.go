@@ -41,15 +41,22 @@ func mix(c query.Cohort, w, prev []float64, b query.Bounds) []query.Term {
 // numbers are the forms of candidates, whose answers are one number.
 func numbers() []query.Form { return formsOf(query.Candidate) }
 
-// alone are the forms of kinds that are neither.
-func alone() []query.Form {
+// alone are the forms of kinds that are neither, and may be asked of the loss.
+func alone(l loss.Loss) []query.Form {
 	var list []query.Form
 	for _, k := range query.Kinds() {
-		if !k.May(query.Item) && !k.May(query.Candidate) {
+		if !k.May(query.Item) && !k.May(query.Candidate) && suits(k, l) {
 			list = append(list, k.Forms()...)
 		}
 	}
 	return list
+}
+
+// suits reports whether a kind may be asked of a loss: some are about the one margin
+// of a record, or about its features where each has one parameter.
+func suits(k query.Kind, l loss.Loss) bool {
+	_, one := l.(loss.RankOne)
+	return one || !k.Facts().RankOne && !k.Facts().Lossless
 }
 
 func formsOf(u query.Ways) []query.Form {
@@ -69,7 +76,7 @@ func formsOf(u query.Ways) []query.Form {
 func scripted() ([]Subject, error) {
 	const records, dim = 120, 3
 	var list []Subject
-	for _, name := range []string{"logistic", "tanh", "squared(0.5)", "slow-tail"} {
+	for _, name := range []string{"logistic", "tanh", "squared(0.5)", "slow-tail", "softmax(3)"} {
 		l, err := problem.Parse(name)
 		if err != nil {
 			return nil, err
@@ -79,7 +86,7 @@ func scripted() ([]Subject, error) {
 			if err != nil {
 				return nil, err
 			}
-			script := &script{constants: l.Constants(), bounds: boundsOf(l.Constants()), dim: dim, relation: relation, charge: b.Charge() / 200}
+			script := &script{loss: l, constants: l.Constants(), bounds: boundsOf(l.Constants()), dim: loss.Parameters(l, dim), relation: relation, charge: b.Charge() / 200}
 			base := Subject{Loss: l, Budget: b, Table: Generate(records, dim, l, 5), Seed: 2}
 			for _, part := range []struct {
 				name string
@@ -90,7 +97,7 @@ func scripted() ([]Subject, error) {
 				s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) { return part.run(ctx, o) }
 				list = append(list, s)
 			}
-			if c := l.Constants(); relation == account.ReplaceOne && c.Curvature.Lo >= 0 && c.Loose == "" && !c.ZeroMean {
+			if c := l.Constants(); relation == account.ReplaceOne && c.Curvature.Lo >= 0 && c.Loose == "" && !c.ZeroMean && l.Target() != loss.Classes {
 				s := base
 				s.Name = fmt.Sprintf("passes, %s, %v", name, relation)
 				s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) { return script.passes(ctx, o) }
@@ -108,11 +115,13 @@ func scripted() ([]Subject, error) {
 
 // script asks questions. It is immutable: each run begins where every run does.
 type script struct {
+	loss      loss.Loss
 	constants loss.Constants
 	bounds    query.Bounds
-	dim       int
-	relation  account.Relation
-	charge    float64
+	// dim is the number of parameters.
+	dim      int
+	relation account.Relation
+	charge   float64
 }
 
 // walk is where a run of a script is: two points that follow the answers.
@@ -152,7 +161,7 @@ func (k *walk) ask(ctx context.Context, o Oracle, c query.Cohort, f query.Form) 
 
 func (s *script) questions(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
-	for _, f := range forms() {
+	for _, f := range forms(s.loss) {
 		for range 2 {
 			if err := k.ask(ctx, o, o.All(), f); err != nil {
 				return k.heard, err
@@ -178,7 +187,7 @@ func (s *script) draw(o Oracle) (query.Cohort, error) {
 
 func (s *script) cohorts(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
-	for _, f := range forms() {
+	for _, f := range forms(s.loss) {
 		c, err := s.draw(o)
 		if err != nil {
 			return k.heard, err

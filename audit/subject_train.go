@@ -46,7 +46,7 @@ func trained() ([]Subject, error) {
 			// Some take convex losses only. Settings are tried with the first that
 			// is taken.
 			settings := variants()
-			for _, l := range []string{"tanh", "huber(0.3)"} {
+			for _, l := range []string{"tanh", "huber(0.3)", "softmax(3)"} {
 				taken, err := withSettings(name, l, b, settings)
 				if err != nil {
 					refusal = err
