@@ -172,20 +172,21 @@ func (c *Composition) Epsilon(ctx context.Context, delta float64) (Bracket, erro
 	if err := gaussianProbability("delta", delta); err != nil {
 		return Bracket{}, err
 	}
-	if len(c.parts) == 0 {
-		return c.gaussianEpsilon(delta)
-	}
-	return c.epsilon(newEffort(ctx, effortMost), delta)
+	return c.epsilon(c.allowed(ctx), delta)
 }
 
 func (c *Composition) epsilon(e *effort, delta float64) (Bracket, error) {
+	if len(c.parts) == 0 {
+		return c.gaussianEpsilon(delta)
+	}
 	var out Bracket
-	for _, d := range c.directions() {
+	err := c.each(e, func(e *effort, d direction) error {
 		b, err := d.epsilon(e, delta, c.goal, out.Upper)
-		if err != nil {
-			return Bracket{}, err
-		}
 		out = Bracket{max(out.Lower, b.Lower), max(out.Upper, b.Upper)}
+		return err
+	})
+	if err != nil {
+		return Bracket{}, err
 	}
 	return out, nil
 }
@@ -198,22 +199,39 @@ func (c *Composition) Delta(ctx context.Context, epsilon float64) (Bracket, erro
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
 		return Bracket{}, err
 	}
-	if len(c.parts) == 0 {
-		return c.gaussianDelta(epsilon), nil
-	}
-	return c.delta(newEffort(ctx, effortMost), epsilon)
+	return c.delta(c.allowed(ctx), epsilon)
 }
 
 func (c *Composition) delta(e *effort, epsilon float64) (Bracket, error) {
+	if len(c.parts) == 0 {
+		return c.gaussianDelta(epsilon), nil
+	}
 	var out Bracket
-	for _, d := range c.directions() {
+	err := c.each(e, func(e *effort, d direction) error {
 		b, err := d.delta(e, epsilon, c.goal, out.Upper > 0, func(b Bracket) bool { return b.Upper <= out.Upper })
-		if err != nil {
-			return Bracket{}, err
-		}
 		out = Bracket{max(out.Lower, b.Lower), max(out.Upper, b.Upper)}
+		return err
+	})
+	if err != nil {
+		return Bracket{}, err
 	}
 	return out, nil
+}
+
+// allowed is the effort of one question.
+func (c *Composition) allowed(ctx context.Context) *effort {
+	return newEffort(ctx, among(effortMost, len(c.parts)))
+}
+
+// each asks every direction. The first of two takes at most half of the effort.
+func (c *Composition) each(e *effort, ask func(*effort, direction) error) error {
+	all := c.directions()
+	for k, d := range all {
+		if err := e.lend(e.left/float64(len(all)-k), func(e *effort) error { return ask(e, d) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // within reports whether the composition is certainly (epsilon, delta)-DP, with

@@ -54,18 +54,20 @@ func search[T any](e *effort, p profile, find func() T) (T, error) {
 }
 
 // lay returns the layout for the relative width goal, or for the narrowest for
-// which there is effort left.
-func (d direction) lay(e *effort, s saddle, goal, tail float64) (layout, error) {
+// which half of the effort left is enough, if that is below most; as a last resort
+// the coarsest, which may take all of it.
+func (d direction) lay(e *effort, s saddle, goal, most, tail float64) (l layout, reached float64, err error) {
 	for {
 		l, err := search(e, d.profile, func() layout { return d.profile.lay(s, goal, tail, d.laws) })
 		if err != nil {
-			return layout{}, err
+			return layout{}, 0, err
 		}
-		if d.labour(l) <= e.left/2 {
-			return l, nil
+		last := goal >= coarsest && math.IsInf(most, 1)
+		if work := d.labour(l); work <= e.left/2 || last && work <= e.left {
+			return l, goal, nil
 		}
-		if goal >= coarsest {
-			return layout{}, errEffort
+		if 4*goal >= most || goal >= coarsest {
+			return layout{}, 0, errEffort
 		}
 		goal = min(coarsest, 4*goal)
 	}
@@ -75,7 +77,7 @@ func (d direction) lay(e *effort, s saddle, goal, tail float64) (layout, error) 
 const coarsest = 1
 
 // transformLabour is the work of one point of a composition for each law.
-const transformLabour = 40
+const transformLabour = 16
 
 // labour estimates the work of composing on a layout.
 func (d direction) labour(l layout) float64 {
@@ -177,11 +179,13 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 	if other > 0 { // perhaps a rough look is enough
 		relative = max(full, coarse)
 	}
+	last := math.Inf(1)
 	for range attempts {
-		l, err := d.lay(e, s, relative, tail)
+		l, reached, err := d.lay(e, s, relative, last, tail)
 		if err != nil {
 			return err
 		}
+		last = reached
 		v, err := d.curve(e, l)
 		if err != nil {
 			return err
@@ -194,6 +198,7 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 		if best.Upper == largest {
 			s, err = search(e, d.profile, func() saddle { return d.profile.forDelta(delta / 2) })
 			relative /= 4
+			last = math.Inf(1)
 		} else {
 			s, err = search(e, d.profile, func() saddle { return d.profile.forEpsilon((best.Lower + best.Upper) / 2) })
 			relative = max(finest, min(full, relative*min(.5, .8*goal/best.Width())))
@@ -257,11 +262,13 @@ func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, en
 	if rough {
 		relative = max(full, coarse)
 	}
+	last := math.Inf(1)
 	for range attempts {
-		l, err := d.lay(e, s, relative, tail)
+		l, reached, err := d.lay(e, s, relative, last, tail)
 		if err != nil {
 			return err
 		}
+		last = reached
 		v, err := d.curve(e, l)
 		if err != nil {
 			return err
@@ -273,7 +280,7 @@ func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, en
 		}
 		relative = min(full, relative*min(.5, .8*goal/best.Width()))
 		if finer := d.profile.tail(saddle{logDelta: math.Log(best.Upper)}, goal); finer < tail/2 {
-			tail = finer // the estimate of delta was too large
+			tail, last = finer, math.Inf(1) // the estimate of delta was too large
 			if err := redraw(); err != nil {
 				return err
 			}

@@ -18,11 +18,17 @@ type effort struct {
 
 const (
 	// effortMost is the work allowed to one bracket.
-	effortMost = 1 << 29
+	effortMost = 1 << 28
 	// effortSearch is the work allowed to a calibration, of which a single
 	// answer may take effortAnswer.
-	effortSearch = 1 << 28
+	effortSearch = 1 << 27
 	effortAnswer = 1 << 26
+	// effortSchedule is the work allowed to the check of a schedule.
+	effortSchedule = 1 << 26
+	// effortKind is allowed in addition for every unlike mechanism, up to
+	// effortLimit in all.
+	effortKind  = 1 << 22
+	effortLimit = 1 << 30
 	// effortCurve is the work allowed to a whole trade-off curve, of which its
 	// end may take effortReach.
 	effortCurve = 1 << 27
@@ -36,6 +42,11 @@ var errEffort = errors.New("account: no bracket within the work allowed: losses 
 
 func newEffort(ctx context.Context, most float64) *effort {
 	return &effort{ctx: ctx, left: most, unchecked: effortStride}
+}
+
+// among is the work allowed where so many unlike mechanisms are composed.
+func among(base float64, kinds int) float64 {
+	return min(effortLimit, base+effortKind*float64(kinds))
 }
 
 // spend counts work that is about to be done.

@@ -52,8 +52,13 @@ type fixed struct {
 
 // NewSchedule checks that all steps, together with Gaussian releases of mu in
 // sum (0 for none), are within the budget by their privacy-loss distributions,
-// and returns them as a schedule.
+// and returns them as a schedule. The work is bounded: where it does not show that
+// they are, they are refused.
 func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
+	return newSchedule(newEffort(ctx, scheduleEffort(steps)), b, mu, steps)
+}
+
+func newSchedule(e *effort, b Budget, mu float64, steps []SampledSteps) (*Schedule, error) {
 	if !(mu >= 0) || math.IsInf(mu, 0) {
 		return nil, fmt.Errorf("account: schedule: mu = %v: must be finite and >= 0", mu)
 	}
@@ -63,7 +68,7 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 		return nil, err
 	}
 	s.total = total
-	epsilon, err := composedEpsilon(ctx, mu, s.steps, b.relation, b.delta)
+	epsilon, err := composedEpsilon(e, mu, s.steps, b.relation, b.delta)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +78,21 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 	s.epsilon = epsilon
 	return &Schedule{fixed: s}, nil
 }
+
+// scheduleEffort is the work allowed to the check of a schedule. It depends on the
+// steps alone: whoever checks them again comes to the same answer.
+func scheduleEffort(steps []SampledSteps) float64 {
+	kinds := make(map[stepKind]bool)
+	for _, s := range steps {
+		kinds[s.kind()] = true
+	}
+	return among(effortSchedule, len(kinds))
+}
+
+// stepKind is what steps that count together share.
+type stepKind struct{ noiseMultiplier, sampling float64 }
+
+func (s SampledSteps) kind() stepKind { return stepKind{s.NoiseMultiplier, s.Sampling} }
 
 // countSteps returns the number of releases of steps that are valid.
 func countSteps(steps []SampledSteps) (total int, err error) {
@@ -153,15 +173,13 @@ const scheduleWidth = 1e-3
 // composed lists the steps, with multipliers scaled by factor, beside Gaussian
 // releases of mu in sum. Equal steps count together.
 func composed(mu float64, steps []SampledSteps, factor float64, r Relation) ([]Composed, error) {
-	type law struct{ noiseMultiplier, sampling float64 }
-	place := make(map[law]int)
+	place := make(map[stepKind]int)
 	var kinds []SampledSteps
 	for _, s := range steps {
-		l := law{s.NoiseMultiplier, s.Sampling}
-		i, known := place[l]
+		i, known := place[s.kind()]
 		if !known {
 			i = len(kinds)
-			place[l] = i
+			place[s.kind()] = i
 			kinds = append(kinds, SampledSteps{NoiseMultiplier: s.NoiseMultiplier, Sampling: s.Sampling})
 		}
 		kinds[i].Count += s.Count
@@ -186,44 +204,62 @@ func composed(mu float64, steps []SampledSteps, factor float64, r Relation) ([]C
 
 // composedEpsilon returns an upper bound on the epsilon at delta of the steps
 // beside Gaussian releases of mu in sum.
-func composedEpsilon(ctx context.Context, mu float64, steps []SampledSteps, r Relation, delta float64) (float64, error) {
+func composedEpsilon(e *effort, mu float64, steps []SampledSteps, r Relation, delta float64) (float64, error) {
 	events, err := composed(mu, steps, 1, r)
 	if err != nil {
 		return 0, err
 	}
-	c, err := Compose(ctx, events, scheduleWidth)
+	c, err := Compose(e.ctx, events, scheduleWidth)
 	if err != nil {
 		return 0, err
 	}
-	b, err := c.Epsilon(ctx, delta)
+	b, err := c.epsilon(e, delta)
 	return b.Upper, err
 }
+
+// scheduleTries is how many factors a calibration tries, each farther beyond the
+// one before.
+const scheduleTries = 4
 
 // CalibrateSchedule returns the schedule whose multipliers are those of steps
 // times the smallest common factor with which the whole is within the budget,
 // beside Gaussian releases of mu in sum. It errs by a few parts in a thousand,
-// to the private side.
+// to the private side; by more where so close a search would take seconds.
 func CalibrateSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
+	return calibrateSchedule(newEffort(ctx, effortSearch+scheduleTries*scheduleEffort(steps)), b, mu, steps)
+}
+
+func calibrateSchedule(e *effort, b Budget, mu float64, steps []SampledSteps) (s *Schedule, err error) {
 	if _, err := countSteps(steps); err != nil {
 		return nil, err
 	}
-	factor, err := CalibrateMultiplier(ctx, b.epsilon, b.delta, func(factor float64) ([]Composed, error) {
-		return composed(mu, steps, factor, b.relation)
+	var factor float64
+	err = e.lend(effortSearch, func(e *effort) (err error) {
+		factor, err = calibrateMultiplier(e, b.epsilon, b.delta, func(factor float64) ([]Composed, error) {
+			return composed(mu, steps, factor, b.relation)
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	// The two searches bracket differently: epsilon's upper end may lie above the
+	// budget's by its width where delta's did not, and by more where the work
+	// allowed to a check ends first.
 	scaled := append([]SampledSteps(nil), steps...)
-	for attempt := 0; ; attempt++ {
+	more := scheduleWidth
+	for try := 1; ; try++ {
 		for i := range scaled {
 			scaled[i].NoiseMultiplier = steps[i].NoiseMultiplier * factor
 		}
-		s, err := NewSchedule(ctx, b, mu, scaled...)
-		if err == nil || attempt == 3 {
+		err = e.lend(scheduleEffort(scaled), func(e *effort) (err error) {
+			s, err = newSchedule(e, b, mu, scaled)
+			return err
+		})
+		if err == nil || e.ctx.Err() != nil || try == scheduleTries {
 			return s, err
 		}
-		// The two searches bracket differently: epsilon's upper end may lie above
-		// the budget's by its width where delta's did not.
-		factor *= 1 + scheduleWidth
+		factor *= 1 + more
+		more *= 8
 	}
 }

@@ -1,0 +1,75 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"testing"
+)
+
+// counted counts how often it is asked whether it has ended. The accountant asks
+// with every 2^16 units of work, or with a longer piece of it.
+type counted struct {
+	context.Context
+	looks *int
+}
+
+func (c counted) Err() error {
+	*c.looks++
+	return c.Context.Err()
+}
+
+// mostLooks bounds those of a plan, of which 2^9 are two or three seconds of work.
+const mostLooks = 1 << 12
+
+// TestEveryPlanIsBounded: every algorithm is planned, or refused with a reason, at
+// budgets and numbers of records from one end to the other with bounded work. Of the
+// grid every fourth point is tried, in short mode every twentieth.
+func TestEveryPlanIsBounded(t *testing.T) {
+	t.Parallel()
+	epsilons, deltas := []float64{1e-6, 1e-3, 1, 50, 1000}, []float64{1e-12, .1}
+	numbers, relations := []int{1, 2, 100, 1e6}, []string{"replace-one", "add-or-remove"}
+	c, err := ReadConfig(write(t, t.TempDir()+"/people.yaml", peopleYAML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	every := 4
+	if testing.Short() {
+		every = 20
+	}
+	planned, most, at := 0, 0, ""
+	for a, algorithm := range Algorithms() {
+		for i := range len(epsilons) * len(deltas) * len(numbers) * len(relations) {
+			k := i
+			pick := func(n int) int { m := k % n; k /= n; return m }
+			relation, n := relations[pick(2)], numbers[pick(4)]
+			delta, epsilon := deltas[pick(2)], epsilons[pick(5)]
+			// Every algorithm has points of its own, and every value is tried.
+			if (i+a*7)%every != 0 {
+				continue
+			}
+			c.Train.Algorithm = algorithm
+			c.Privacy.Epsilon, c.Privacy.Delta, c.Privacy.Relation, c.Privacy.Records = &epsilon, &delta, relation, n
+			name := fmt.Sprintf("%s at epsilon %v, delta %v, %d records, %s", algorithm, epsilon, delta, n, relation)
+			looks := 0
+			p, err := c.Plan(counted{t.Context(), &looks})
+			if looks > most {
+				most, at = looks, name
+			}
+			switch {
+			case err == nil && (p.Plan == nil || p.Summary.Steps < 1):
+				t.Errorf("%s: neither a plan nor a reason", name)
+			case err == nil:
+				planned++
+			case err.Error() == "":
+				t.Errorf("%s: refused without a reason", name)
+			}
+		}
+	}
+	t.Logf("%d planned; the accountant looked %d times at most, for %s", planned, most, at)
+	if most > mostLooks {
+		t.Errorf("%s: the accountant looked %d times at its context: must be at most %d", at, most, mostLooks)
+	}
+	if planned < 20 {
+		t.Errorf("%d plans: the test shows nothing", planned)
+	}
+}
