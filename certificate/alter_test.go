@@ -14,10 +14,11 @@ func TestEveryAlterationIsRefused(t *testing.T) {
 	if !bytes.Equal(root.file(t), c.text) {
 		t.Fatalf("the test's own writer disagrees:\n%s\n%s", root.file(t), c.text)
 	}
-	list := root.alterations("")
-	if len(list) < 1500 {
-		t.Fatalf("only %d alterations", len(list))
+	all := root.alterations("")
+	if len(all) < 1500 {
+		t.Fatalf("only %d alterations", len(all))
 	}
+	list := some(all)
 	kinds := make(map[error]int)
 	for _, a := range list {
 		a.do()
@@ -37,7 +38,7 @@ func TestEveryAlterationIsRefused(t *testing.T) {
 			t.Errorf("%s: %v: an altered file is not called altered", a.name, err)
 		}
 	}
-	if kinds[ErrAltered] < 200 || kinds[ErrMalformed] < 200 {
+	if least := len(list) / 10; kinds[ErrAltered] < least || kinds[ErrMalformed] < least {
 		t.Errorf("kinds of refusal: %v", kinds)
 	}
 	if !bytes.Equal(root.file(t), c.text) {
@@ -48,7 +49,11 @@ func TestEveryAlterationIsRefused(t *testing.T) {
 // Every change of one byte is refused, also one that changes no meaning.
 func TestEveryByteIsGuarded(t *testing.T) {
 	text := mustNew(t, params(t)).text
-	for i := range text {
+	places := make([]int, len(text))
+	for i := range places {
+		places[i] = i
+	}
+	for _, i := range some(places) {
 		for _, b := range []byte{text[i] ^ 1, text[i] ^ 0x20, ' ', '0', '"'} {
 			if b == text[i] {
 				continue

@@ -46,7 +46,8 @@ func TestEveryForgeryIsRefusedOrNoStronger(t *testing.T) {
 	for name, c := range kinds(t) {
 		root := parseNode(t, c.text)
 		refused := 0
-		for _, a := range root.alterations("") {
+		list := some(root.alterations(""))
+		for _, a := range list {
 			if name == "schedule" && !ofSchedules(a.name) {
 				continue // as for the others, and each takes a composition
 			}
@@ -57,7 +58,7 @@ func TestEveryForgeryIsRefusedOrNoStronger(t *testing.T) {
 				refused++
 			}
 		}
-		if refused < 100 {
+		if refused < len(list)/15 {
 			t.Errorf("%s: only %d forgeries refused", name, refused)
 		}
 	}
@@ -86,7 +87,7 @@ func TestForgeriesInPairs(t *testing.T) {
 		list := slices.DeleteFunc(root.alterations(""), func(a alteration) bool {
 			return strings.HasPrefix(a.name, ".algorithm") || strings.HasPrefix(a.name, ".trusted")
 		})
-		for range 1000 {
+		for range len(some(make([]int, 1000))) {
 			a, b := list[coins.IntN(len(list))], list[coins.IntN(len(list))]
 			x, _, _ := strings.Cut(a.name, ":")
 			y, _, _ := strings.Cut(b.name, ":")

@@ -55,7 +55,7 @@ func TestScheduleVerifies(t *testing.T) {
 func TestEveryAlterationOfAScheduleIsRefused(t *testing.T) {
 	c := scheduled(t)
 	root := parseNode(t, c.text)
-	for _, a := range root.alterations("") {
+	for _, a := range some(root.alterations("")) {
 		a.do()
 		data := root.file(t)
 		a.undo()

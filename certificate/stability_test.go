@@ -84,7 +84,7 @@ func TestUntoldStabilityIsUnsound(t *testing.T) {
 func TestEveryAlterationOfStabilityIsRefused(t *testing.T) {
 	c := mustNew(t, stableParams(t))
 	root := parseNode(t, c.text)
-	for _, a := range root.alterations("") {
+	for _, a := range some(root.alterations("")) {
 		a.do()
 		data := root.file(t)
 		a.undo()
