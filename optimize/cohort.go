@@ -8,29 +8,29 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Cohorts draws disjoint cohorts of given expected sizes, for methods in which a
+// dealer draws disjoint cohorts of given expected sizes, for methods in which a
 // record takes part in one release only. Under replace-one a cohort is drawn by
 // number; under add-or-remove, where numbers are secret, every record not yet in
 // a cohort joins by a coin of probability size over the declared number left.
 //
 // Each cohort has the whole budget: records of different cohorts compose in
 // parallel.
-type Cohorts struct {
+type dealer struct {
 	oracle Oracle
 	coins  bool
 	// left is the declared number of records that are in no cohort yet.
 	left float64
 }
 
-// NewCohorts draws from an oracle of which no cohort has been drawn.
-func NewCohorts(o Oracle, p Problem) *Cohorts {
-	return &Cohorts{oracle: o, coins: p.Relation == account.AddOrRemove, left: o.All().Size()}
+// newDealer draws from an oracle of which no cohort has been drawn.
+func newDealer(o Oracle, p Problem) *dealer {
+	return &dealer{oracle: o, coins: p.Relation == account.AddOrRemove, left: o.All().Size()}
 }
 
-// Draw returns a cohort of the given size: rounded to a whole number, at least
+// draw returns a cohort of the given size: rounded to a whole number, at least
 // 1, under replace-one; in expectation under add-or-remove. More than are left,
 // beyond rounding, is an error.
-func (d *Cohorts) Draw(size float64) (query.Cohort, error) {
+func (d *dealer) draw(size float64) (query.Cohort, error) {
 	if !d.coins {
 		size = max(math.Round(size), 1)
 	}

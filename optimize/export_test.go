@@ -4,9 +4,9 @@ package optimize
 
 // DrawSizes draws cohorts of the given sizes and says what is left.
 func DrawSizes(o Oracle, p Problem, sizes ...float64) (drawn []float64, left float64, err error) {
-	d := NewCohorts(o, p)
+	d := newDealer(o, p)
 	for _, size := range sizes {
-		c, err := d.Draw(size)
+		c, err := d.draw(size)
 		if err != nil {
 			return drawn, d.left, err
 		}

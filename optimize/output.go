@@ -50,6 +50,19 @@ func (o Output) Or(rule Output) Output {
 	return o
 }
 
+// Result is a released point.
+type Result struct {
+	W []float64
+	// Steps is how many steps were taken.
+	Steps int
+	// Output says which rule chose W.
+	Output string
+	// Complete is false when the run ended before its plan did.
+	Complete bool
+	// Law is how the releases became W.
+	Law Realised
+}
+
 // choice is an output rule settled for a number of steps.
 type choice struct {
 	rule  Output

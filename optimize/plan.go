@@ -96,19 +96,6 @@ type Step struct {
 	W []float64
 }
 
-// Result is a released point.
-type Result struct {
-	W []float64
-	// Steps is how many steps were taken.
-	Steps int
-	// Output says which rule chose W.
-	Output string
-	// Complete is false when the run ended before its plan did.
-	Complete bool
-	// Law is how the releases became W.
-	Law Realised
-}
-
 // Settled is what plans have in common. A plan embeds it and adds its loop.
 type Settled struct {
 	problem    Problem

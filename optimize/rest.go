@@ -19,12 +19,12 @@ type rest struct {
 }
 
 // newRest makes the oracle of what records has left.
-func newRest(o Oracle, records *Cohorts, n Needs) (*rest, error) {
+func newRest(o Oracle, records *dealer, n Needs) (*rest, error) {
 	if n.Cohorts || n.PrefixSums {
 		// A handle that tells the size. Nothing may be asked of it.
 		return &rest{Oracle: o, all: query.NewCohort(account.Everyone, records.left), draws: true}, nil
 	}
-	all, err := records.Draw(records.left)
+	all, err := records.draw(records.left)
 	return &rest{Oracle: o, all: all}, err
 }
 

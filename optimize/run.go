@@ -24,7 +24,7 @@ type Run struct {
 	plan    *Settled
 	observe func(Step)
 	out     *collector
-	cohorts *Cohorts
+	cohorts *dealer
 	// totals are what records of each cohort have been charged.
 	totals  map[uint64]float64
 	charged float64
@@ -81,9 +81,9 @@ func (r *Run) Sample() (query.Cohort, error) { return r.oracle.Sample() }
 // Draw draws a cohort of the given size (see Cohorts).
 func (r *Run) Draw(size float64) (query.Cohort, error) {
 	if r.cohorts == nil {
-		r.cohorts = NewCohorts(r.oracle, r.plan.problem)
+		r.cohorts = newDealer(r.oracle, r.plan.problem)
 	}
-	return r.cohorts.Draw(size)
+	return r.cohorts.draw(size)
 }
 
 // Ask asks for a weighted sum of terms at a charge.

@@ -195,8 +195,8 @@ func (s *selectedPlan) Properties() Properties {
 // Run carries the plan out. observe sees every step of the inner algorithm.
 func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {
 	w := s.problem.StartPoint()
-	records := NewCohorts(o, s.problem)
-	held, err := records.Draw(s.held)
+	records := newDealer(o, s.problem)
+	held, err := records.draw(s.held)
 	if err != nil {
 		return Result{W: w, Output: s.summary.Output}, fmt.Errorf("selected: %w", err)
 	}

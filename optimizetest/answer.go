@@ -77,14 +77,10 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 		definition := kinds[t.Kind()]
 		switch l := o.config.Loss.(type) {
 		case loss.RankOne:
-			if definition.measured != nil {
-				v, c = measured(definition.measured(l, t, x, y))
-				break
-			}
-			v, c = rankOne(l, t, x, y)
+			v, c = scaled(definition.rankOne(l, t, x, y))
 		case loss.General:
 			if t.Kind().Facts().Lossless {
-				v, c = measured(definition.measured(nil, t, x, y))
+				v, c = scaled(definition.rankOne(nil, t, x, y))
 				break
 			}
 			v, c = general(l, t, x, y)
@@ -103,38 +99,10 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 	return sum, cut, true
 }
 
-// rankOne is a term of phi(<w,x>, y), a scalar times the row, or a number. The
-// scalar is clipped: to the ball, or, where a curvature interval was declared, to
-// what the interval allows for this record's change of margin.
-func rankOne(l loss.RankOne, t query.Term, x []float32, y float64) ([]float64, bool) {
-	facts, ball := t.Kind().Facts(), t.Ball()
-	s, lo, hi := kinds[t.Kind()].scalar(l, t, x, y), -ball.Radius, ball.Radius
-	if facts.Number {
-		lo, hi = ball.Centre-ball.Radius, ball.Centre+ball.Radius
-	}
-	if a, b, ok := t.Curvature(); ok {
-		move := inner(t.Step(), x)
-		lo, hi = min(a*move, b*move), max(a*move, b*move)
-	}
+// scaled is a vector times a scalar that is clipped to an interval.
+func scaled(v []float64, s, lo, hi float64) ([]float64, bool) {
 	if math.IsInf(s, 0) {
 		s = math.NaN() // faulty, and not to be hidden by the clip
-	}
-	v := min(max(s, lo), hi)
-	cut := math.Abs(v-s) > 1e-12*math.Abs(s)
-	if facts.Number {
-		return []float64{v}, cut
-	}
-	out := make([]float64, len(x))
-	for j := range x {
-		out[j] = v * float64(x[j])
-	}
-	return out, cut
-}
-
-// measured is a vector times a scalar that is clipped to an interval.
-func measured(v []float64, s, lo, hi float64) ([]float64, bool) {
-	if math.IsInf(s, 0) {
-		s = math.NaN()
 	}
 	c := min(max(s, lo), hi)
 	for j := range v {
@@ -146,7 +114,7 @@ func measured(v []float64, s, lo, hi float64) ([]float64, bool) {
 // general is a term of a loss that writes its gradient: what lies outside the
 // ball is moved straight towards its centre.
 func general(l loss.General, t query.Term, x []float32, y float64) ([]float64, bool) {
-	v := kinds[t.Kind()].vector(l, t, x, y)
+	v := kinds[t.Kind()].general(l, t, x, y)
 	centre := centreOf(t)
 	addTo(v, -1, centre)
 	n := length(v)

@@ -7,40 +7,48 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// definition is what a kind of question makes of one record, clip and weight
-// aside: an entry of this package's table of kinds.
+// definition is what a kind of question makes of one record: an entry of this
+// package's table of kinds.
 type definition struct {
-	// scalar is what a rank-one loss multiplies the row by, or the number that the
-	// kind is.
-	scalar func(l loss.RankOne, t query.Term, x []float32, y float64) float64
-	// vector is the same of a loss that writes its gradient.
-	vector func(l loss.General, t query.Term, x []float32, y float64) []float64
-	// measured is, of kinds about pairs of features or with a metric, a vector and
-	// what it is multiplied by, with the interval that this is clipped to.
-	measured func(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64)
+	// rankOne is, of a loss phi(<w,x>, y), a vector and the scalar that it is
+	// multiplied by, with the interval that this is clipped to.
+	rankOne func(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64)
+	// general is the vector of a loss that writes its gradient, before the clip; nil
+	// of kinds that are asked of rank-one losses only, or whatever the loss.
+	general func(l loss.General, t query.Term, x []float32, y float64) []float64
 }
 
 var kinds = [...]definition{
-	query.Gradient:       {scalar: slope, vector: gradient},
-	query.Difference:     {scalar: slopeChange, vector: gradientChange},
-	query.Value:          {scalar: value, vector: values},
-	query.Norm:           {scalar: slope, vector: gradient},
-	query.SecondMoment:   {measured: moment},
-	query.Curvature:      {measured: curvature},
-	query.MetricGradient: {measured: metricSlope},
-	query.SquaredSlope:   {measured: squaredSlope},
+	query.Gradient:       {slope, gradient},
+	query.Difference:     {slopeChange, gradientChange},
+	query.Value:          {value, values},
+	query.Norm:           {slope, gradient},
+	query.SecondMoment:   {moment, nil},
+	query.Curvature:      {curvature, nil},
+	query.MetricGradient: {metricSlope, nil},
+	query.SquaredSlope:   {squaredSlope, nil},
 }
 
-func slope(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
-	return one(l.Slopes, t.Point(), x, y)
+// slope is phi' x.
+func slope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	return vector(x), one(l.Slopes, t.Point(), x, y), -t.Ball().Radius, t.Ball().Radius
 }
 
-func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
-	return slope(l, t, x, y) - one(l.Slopes, t.Previous(), x, y)
+// slopeChange is the change of phi', times x. Where a curvature interval was
+// declared it is clipped to what that allows for this record's change of margin.
+func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	v, s, lo, hi = slope(l, t, x, y)
+	if a, b, ok := t.Curvature(); ok {
+		move := inner(t.Step(), x)
+		lo, hi = min(a*move, b*move), max(a*move, b*move)
+	}
+	return v, s - one(l.Slopes, t.Previous(), x, y), lo, hi
 }
 
-func value(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
-	return one(l.Values, t.Point(), x, y)
+// value is phi.
+func value(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	b := t.Ball()
+	return []float64{1}, one(l.Values, t.Point(), x, y), b.Centre - b.Radius, b.Centre + b.Radius
 }
 
 // one has a rank-one loss compute a number of one record.
@@ -75,20 +83,16 @@ func moment(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []float64, 
 	return products(x), 1, 0, 1
 }
 
-// curvature is phi” x x'.
+// curvature is the second derivative of phi, times x x'.
 func curvature(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	return products(x), one(l.Curvatures, t.Point(), x, y), 0, t.Ball().Radius
 }
 
 // metricSlope is phi' R x, with a norm of at most the radius.
 func metricSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
-	row := make([]float64, len(x))
-	for j, e := range x {
-		row[j] = float64(e)
-	}
-	v = t.Metric().Times(row)
+	v = t.Metric().Times(vector(x))
 	hi = min(t.Slope(), t.Ball().Radius/length(v))
-	return v, slope(l, t, x, y), -hi, hi
+	return v, one(l.Slopes, t.Point(), x, y), -hi, hi
 }
 
 // squaredSlope is (phi' ||R x||)^2, at most twice the radius.
@@ -96,6 +100,15 @@ func squaredSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []flo
 	v, s, _, _ = metricSlope(l, t, x, y)
 	n := length(v)
 	return []float64{1}, s * s * n * n, 0, t.Ball().Centre + t.Ball().Radius
+}
+
+// vector is x.
+func vector(x []float32) []float64 {
+	v := make([]float64, len(x))
+	for j, e := range x {
+		v[j] = float64(e)
+	}
+	return v
 }
 
 // products are the svec of x x'.
