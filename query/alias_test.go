@@ -8,8 +8,10 @@ import (
 // shown is everything that getters tell of a term.
 func shown(t Term) []any {
 	lo, hi, ok := t.Curvature()
-	return []any{t.Kind(), t.Cohort(), t.Weight(), t.Ball(), lo, hi, ok, t.Point(), t.Previous(), t.Step(), t.Shift(), t.Distance(), t.Dim()}
+	return []any{t.Kind(), t.Cohort(), t.Weight(), t.Ball(), lo, hi, ok, t.Point(), t.Previous(), t.Step(), t.Shift(), t.Distance(), t.Dim(), t.Metric(), t.Slope()}
 }
+
+var plain, _ = NewMetric(2, []float64{1, 0, 0, 1})
 
 // TestSlicesAreOnesOwn: writing into a slice after it was handed over, or after it
 // was received, changes no term, question, selection or pass.
@@ -22,6 +24,9 @@ func TestSlicesAreOnesOwn(t *testing.T) {
 		"curvature":  func(a, b []float64) Term { return DifferenceByCurvature(some, a, b, -1, 2) },
 		"weighted":   func(a, b []float64) Term { return DifferenceByCurvature(some, a, b, -1, 2).Weighted(3) },
 		"norm alone": func(a, _ []float64) Term { return NormAt(some, a, 1, nil) },
+		"bend":       func(a, _ []float64) Term { return CurvatureAt(some, a, 1) },
+		"in metric":  func(a, _ []float64) Term { return GradientInMetric(some, a, 1, 3, plain) },
+		"squares":    func(a, _ []float64) Term { return SquaredSlopeAt(some, a, 1, plain) },
 	} {
 		a, b := at(1, 2), at(-3, .5)
 		want := shown(make(at(1, 2), at(-3, .5)))
