@@ -14,6 +14,8 @@ import "math"
 type Law struct {
 	// StepSize is eta.
 	StepSize float64
+	// StepSizes, if not nil, are those of the steps, in place of one eta.
+	StepSizes []float64
 	// OnePass says that each release has fresh records, so that what it
 	// estimates is the gradient of their distribution; that the tail average is
 	// of the points that steps reach; and that steps which overshoot are
@@ -48,6 +50,14 @@ func (v Variance) Total() float64 { return v.Noise + v.Sampling }
 // Weights returns the weight in the result of w_0, ..., w_T. Smallest has no
 // weights beforehand; it is taken for Last.
 func (l Law) Weights() []float64 { return l.weights }
+
+// Eta returns the size of step t.
+func (l Law) Eta(t int) float64 {
+	if l.StepSizes != nil {
+		return l.StepSizes[t]
+	}
+	return l.StepSize
+}
 
 // Radius returns that of the ball for points at a distance.
 func (l Law) Radius(distance float64) float64 { return min(l.Slope*distance, l.MostRadius) }

@@ -30,6 +30,8 @@ type Problem struct {
 	Set convex.Set
 	// Start is w_0; nil for zero.
 	Start []float64
+	// KL is public knowledge of how fast the objective rises, if there is any.
+	KL KL
 
 	// Records is the public number of records: the declared one under
 	// add-or-remove.
@@ -110,7 +112,7 @@ func (p Problem) Validate() error {
 	case p.Budget != (account.Budget{}) && p.Budget.Relation() != p.Relation:
 		return fmt.Errorf("optimize: relation = %v: must be the budget's, %v", p.Relation, p.Budget.Relation())
 	}
-	return nil
+	return p.KL.Validate()
 }
 
 // Dim returns the number of coordinates of w.
@@ -181,6 +183,12 @@ func (p Problem) StepScale() float64 {
 		return 4
 	}
 	return 1
+}
+
+// GradientSteps is the rule for the number of steps of methods that ask for
+// gradients: a multiple of G0 N/(2 L0 h), at most RuleSteps.
+func (p Problem) GradientSteps(multiplier, h float64) int {
+	return StepCount(multiplier * p.InitialGradient() * p.Effective() / (2 * p.Constants.Lipschitz * h))
 }
 
 // StartPoint returns a copy of w_0.

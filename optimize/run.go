@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -63,6 +64,23 @@ func (r *Run) Loop(body func() error) (Result, error) {
 	}
 	return r.Result(), r.Failed(err)
 }
+
+// Until is Loop for runs whose charges, and so whose length, follow what was
+// released: they are complete when the body returns, or when the filter refuses a
+// question.
+func (r *Run) Until(body func() error) (Result, error) {
+	err := body()
+	if over := new(account.BudgetError); err == nil || errors.As(err, &over) {
+		res := r.Result()
+		res.Complete = true
+		return res, nil
+	}
+	return r.Result(), r.Failed(err)
+}
+
+// Left is what the plan may still charge a record, by its own count: the session's
+// filter may hold more, for other questions.
+func (r *Run) Left() float64 { return r.plan.problem.Charge() - r.charged }
 
 // Failed adds to an error, if there is one, the step on the way to which it came.
 func (r *Run) Failed(err error) error {
@@ -126,6 +144,9 @@ type Use struct {
 	Noise float64
 	// Weight is what the iterate weighs in an average.
 	Weight float64
+	// Measured is the norm of the gradient as it was released by itself, by which
+	// Smallest goes then; zero where it was not, for the estimate's.
+	Measured float64
 }
 
 // Regularized returns the estimate with the regularizer's gradient at w_t.
@@ -139,17 +160,24 @@ func (r *Run) Regularized(estimate []float64) []float64 {
 func (r *Run) Descend(estimate []float64, u Use) {
 	g := r.Regularized(estimate)
 	length := Norm(g)
-	direction, eta := g, r.plan.law.StepSize
+	var direction []float64
+	var eta float64
 	if r.Direction != nil {
 		direction, eta = r.Direction(g)
+	} else {
+		direction, eta = g, r.plan.law.Eta(r.out.seen)
+	}
+	judged := length
+	if u.Measured > 0 {
+		judged = u.Measured
 	}
 	if !r.out.reached {
-		r.out.visit(r.W, u.Weight, length)
+		r.out.visit(r.W, u.Weight, judged)
 	}
 	Descend(r.W, direction, eta)
 	r.plan.problem.Project(r.W)
 	if r.out.reached {
-		r.out.visit(r.W, u.Weight, length)
+		r.out.visit(r.W, u.Weight, judged)
 	}
 	r.Took(u, eta)
 	r.show(r.out.seen, length)

@@ -70,7 +70,7 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	}
 	steps := c.Steps
 	if steps == 0 {
-		steps = gradientSteps(p, multiplier, h)
+		steps = p.GradientSteps(multiplier, h)
 	}
 	plan := &gdPlan{charges: make([]float64, steps)}
 	words := "step t in proportion to t"
@@ -103,12 +103,6 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	}
 	plan.Expect(forecast.Of(p, plan.Law()))
 	return plan, nil
-}
-
-// gradientSteps is the rule for the number of steps of methods that ask for
-// gradients: a multiple of G0 N/(2 L0 h), at most 1000.
-func gradientSteps(p optimize.Problem, multiplier, h float64) int {
-	return optimize.StepCount(multiplier * p.InitialGradient() * p.Effective() / (2 * p.Constants.Lipschitz * h))
 }
 
 // Run carries the plan out.

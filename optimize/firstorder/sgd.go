@@ -73,7 +73,7 @@ func (c SGD) StepRule(p optimize.Problem) int {
 	if h == 0 {
 		h = p.StepScale()
 	}
-	return gradientSteps(p, 4, h)
+	return p.GradientSteps(4, h)
 }
 
 // settle composes the schedule and completes a plan.

@@ -24,12 +24,15 @@ import (
 // distribution's, with which records were drawn among the noise, and the records'
 // own is taken to be alike; steps that pass the minimum are shortened in such a
 // run, and followed at the length that just reaches it.
+//
+// Where it is publicly known how fast the objective rises (Problem.KL), the excess
+// risk is the most that goes with the gradient norm.
 func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 	directions := Assumed(p)
-	eta := l.StepSize
+	longest := math.Inf(1)
 	if l.OnePass {
 		for _, e := range directions {
-			eta = min(eta, 1/e.Eigenvalue)
+			longest = min(longest, 1/e.Eigenvalue)
 		}
 	}
 	weights, d := l.Weights(), float64(p.Dim())
@@ -49,7 +52,7 @@ func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 			before = errors[t-1]
 		}
 		K, answer := l.Answer(t, l.Radius(move*float64(back)), last)
-		fresh := answer.Total()
+		fresh, eta := answer.Total(), min(l.Eta(t), longest)
 		errors[t] = (1-K)*(1-K)*last + fresh
 		if back > 1 {
 			K, fresh = 0, errors[t]-before
@@ -81,6 +84,9 @@ func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 	f.Gradient = math.Sqrt(f.Gradient)
 	if l.OnePass {
 		f.Population = f.Gradient
+	}
+	if p.KL.Known() {
+		f.Excess = p.KL.Excess(f.Gradient)
 	}
 	return f
 }
