@@ -16,13 +16,15 @@ import (
 // tried with every algorithm, and enrolled with those that take it.
 func variants() []train.Settings {
 	return []train.Settings{
-		{"output": "last"}, {"output": "smallest"}, {"output": "random"},
+		{"output": "last"}, {"output": "smallest"}, {"output": "random"}, {"output": "average"},
 		{"step_scale": .5}, {"multiplier": .5}, {"constant_charges": true}, {"rate": .1}, {"sampling": .3},
 		{"period": 3}, {"anchor_share": .4}, {"theorem": true}, {"theorem": true, "failure": .1}, {"theorem": true, "beta": .1},
 		{"ball_fraction": .5}, {"front_load": .5}, {"goal": "population"}, {"passes": 8},
 		{"anchor_batch": .5, "difference_batch": .25},
 		{"equal_cohorts": true}, {"rounds": 2}, {"depth": 1}, {"decay": 1}, {"accuracy": .05},
 		{"inner": "phased-sgd"}, {"cohorts": "disjoint"}, {"lambda": .05}, {"growth": 4}, {"distance": 2},
+		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"noise_scale": 4},
+		{"proportion": 4}, {"norm_charge": .01}, {"landing": .5}, {"landing_steps": 3},
 		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"},
 	}
 }

@@ -28,7 +28,7 @@ var record = flag.Bool("record", false, "write testdata/recorded.txt anew")
 
 // recordedSettings are values of settings that rules would not choose, as JSON.
 var recordedSettings = []string{
-	`{}`, `{"output":"tail-average"}`, `{"output":"last"}`, `{"output":"smallest"}`, `{"output":"random"}`,
+	`{}`, `{"output":"tail-average"}`, `{"output":"last"}`, `{"output":"smallest"}`, `{"output":"random"}`, `{"output":"average"}`,
 	`{"output":"selected"}`, `{"output":"selected","held_out":0.3}`, `{"output":"selected","candidates":3}`, `{"output":"selected","score":"value"}`,
 	`{"goal":"population"}`, `{"goal":"excess-risk"}`, `{"passes":7}`,
 	`{"steps":9}`, `{"step_scale":0.3}`, `{"multiplier":0.5}`, `{"period":3}`, `{"anchor_share":0.3}`, `{"theorem":true}`,
@@ -37,6 +37,7 @@ var recordedSettings = []string{
 	`{"lambda":0.05}`, `{"growth":5}`, `{"distance":3}`, `{"ball_fraction":0.5}`,
 	`{"inner":"phased-sgd","theorem":true}`, `{"cohorts":"disjoint","theorem":true,"steps":7}`, `{"theorem":true,"output":"last"}`,
 	`{"theorem":true,"accuracy":1e-9}`,
+	`{"kappa":1.5,"gamma":2}`, `{"kappa":3,"gamma":2}`, `{"threshold":2}`, `{"kappa":1,"gamma":0.5,"theorem":true}`, `{"shrink":1.1}`, `{"noise_scale":3}`, `{"proportion":2}`, `{"norm_charge":0.003}`, `{"landing":0.5}`, `{"landing_steps":11}`,
 }
 
 // recordedProblems are the losses recorded, each with its regularizer.
@@ -128,8 +129,8 @@ func recorded(t *testing.T, relation account.Relation, name string, k int, setti
 		t.Fatal(err)
 	}
 	maps.Copy(with, extra)
-	if name == "recursive" && settings == `{"theorem":true}` {
-		with["steps"] = 40 // of 10^6
+	if name == "recursive" && settings == `{"theorem":true}` || (name == "strongly-convex" || name == "proximal-point") && extra["theorem"] != nil && extra["steps"] == nil {
+		with["steps"] = 40 // of up to 10^6
 	}
 	if name == "storm" && extra["output"] == "random" {
 		with["steps"] = 9 // the rule's number follows predictions, and they what is drawn

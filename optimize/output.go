@@ -24,9 +24,12 @@ const (
 	// Random is an iterate drawn uniformly by a public coin when the plan is
 	// made: the rule that theorems on stationary points speak of.
 	Random
+	// Average is the average of all iterates, weighted as TailAverage weighs those
+	// of the second half.
+	Average
 )
 
-var outputNames = [...]string{"", "tail-average", "last", "smallest", "random"}
+var outputNames = [...]string{"", "tail-average", "last", "smallest", "random", "average"}
 
 func (o Output) String() string { return NameOf(outputNames[:], "output", uint8(o)) }
 
@@ -78,7 +81,7 @@ func newChoice(rule Output, steps int, onePass bool) (choice, error) {
 	if rule == RuleOutput || int(rule) >= len(outputNames) {
 		return choice{}, fmt.Errorf("optimize: output = %v: must be one of %v", rule, outputNames[1:])
 	}
-	c := choice{rule: rule, steps: steps, reached: onePass && rule == TailAverage}
+	c := choice{rule: rule, steps: steps, reached: onePass && (rule == TailAverage || rule == Average)}
 	if rule == Random {
 		c.pick = rand.IntN(steps)
 	}
@@ -92,8 +95,8 @@ func (c choice) describe() string {
 	return c.rule.String()
 }
 
-// averages reports whether iterate t, counted from 0, is in the tail.
-func (c choice) averages(t int) bool { return 2*(t+1) >= c.steps }
+// averages reports whether iterate t, counted from 0, is in the average.
+func (c choice) averages(t int) bool { return c.rule == Average || 2*(t+1) >= c.steps }
 
 // weights returns the weight in the result of each iterate asked about, given
 // the charges, and of the one that the last step reaches. Smallest has no weights
@@ -101,7 +104,7 @@ func (c choice) averages(t int) bool { return 2*(t+1) >= c.steps }
 func (c choice) weights(charges []float64) []float64 {
 	w := make([]float64, c.steps+1)
 	switch c.rule {
-	case TailAverage:
+	case TailAverage, Average:
 		var sum float64
 		for t, m := range charges {
 			if c.averages(t) {
@@ -148,7 +151,7 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 	t := c.seen
 	c.seen++
 	switch c.rule {
-	case TailAverage:
+	case TailAverage, Average:
 		if !c.averages(t) {
 			c.given = append(c.given, 0)
 			return
@@ -178,7 +181,7 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 func (c *collector) result(current []float64) Result {
 	r := Result{Steps: c.seen, Output: c.describe(), Complete: c.seen == c.steps}
 	switch {
-	case c.rule == TailAverage && c.weight > 0:
+	case c.weight > 0:
 		r.W = make([]float64, len(c.sum))
 		for j, v := range c.sum {
 			r.W[j] = v / c.weight

@@ -62,7 +62,7 @@ type Properties struct {
 	// Sampled says that releases are on Poisson samples.
 	Sampled bool
 	// EndsEarly says that the run may end before all its steps, with an iterate
-	// it found.
+	// it found, or since its charges follow what was released.
 	EndsEarly bool
 	// Convex says that the guarantee is for convex objectives only.
 	Convex bool
@@ -132,7 +132,7 @@ func Settle(d Draft) (Settled, error) {
 	}
 	if s.summary.Output == "" {
 		s.summary.Output = s.choice.describe()
-		s.properties.Averaged = s.choice.rule == TailAverage
+		s.properties.Averaged = s.choice.rule == TailAverage || s.choice.rule == Average
 		s.needs.PublicCoins = s.choice.rule == Random
 	}
 	s.summary.Effective, s.summary.Floor = p.Effective(), p.Floor()

@@ -86,7 +86,7 @@ func TestAlgorithms(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r := verified(t, f); !r.Complete || r.Events != f.Result.Steps {
+		if r := verified(t, f); !r.Complete || r.Events < f.Result.Steps {
 			t.Errorf("%s: %d steps, report %+v", name, f.Result.Steps, r)
 		}
 		auto := name == Algorithms()[0]

@@ -7,6 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimize/kl"
 	"github.com/stillpoint-dp/stillpoint/optimize/onepass"
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
@@ -31,6 +32,11 @@ var algorithms = []algorithm{
 	{"one-pass-storm", onepass.STORM{}},
 	{"tree-spider", onepass.TreeSpider{}},
 	{"recursive", recursive.Recursive{}},
+	{"kl-spider", kl.Spider{}},
+	{"proximal-point", kl.Proximal{}},
+	{"strongly-convex", kl.StronglyConvex{}},
+	{"adaptive-gd", kl.Adaptive{}},
+	{"kl-geometric", kl.Geometric{}},
 }
 
 // Algorithms lists the names that Train.Algorithm takes; the first is the

@@ -1,0 +1,233 @@
+package kl
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Proximal configures the proximal point method (Menart, Ullah, Arora, Bassily and
+// Guzmán 2024, Algorithm 2) for weakly convex losses under the KL condition with
+// kappa >= 2, smooth or not.
+//
+//	3  for t = 1..T
+//	4      F_t(w) = F(w) + L~ ||w - w_{t-1}||^2
+//	5      w_t = noisy gradient descent on F_t, for mu^2/T (StronglyConvex's steps
+//	             1/(L~ s) and weights s, in the ball of radius L0/(2 L~) around w_{t-1})
+//	7  return w_T
+//
+// F_t is L~-strongly convex where F is L~-weakly convex, and its minimiser is at least
+// as good as w_{t-1}, by more the further the KL condition lets it go.
+//
+// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk
+// is O~((gamma L0 sqrt(d (1 + F0^((kappa-2)/kappa) gamma^2 L~))/(n mu))^kappa) with
+// probability 1-beta (Theorem 2).
+//
+// Deviations from the paper:
+//   - a round's charge is mu^2/T, exactly, where Algorithm 4's noise is that of half of it;
+//   - the average is of the points that steps reach, without the start, of weight 1 in
+//     K(K+1)/2;
+//   - L~ is at least 1/(4 gamma^2), or convex losses would have none;
+//   - the regularizer is a part of F, added exactly, outside the clip; the ball is wider
+//     by what its gradient at the round's start asks for. A problem with a set of its
+//     own is projected on that instead;
+//   - with Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, and a run 10^6 at most;
+//   - without Theorem steps are at most h/(L1 + 2 L~) long, and rounds few: the theorem's
+//     are for the worst case.
+//
+// The zero Proximal has 4 rounds, that share as many steps as GD takes.
+type Proximal struct {
+	// KL is the condition gone by.
+	KL optimize.KL `yaml:",inline"`
+	// Lambda is L~. Zero: the larger of the objective's weak convexity and 1/(4
+	// gamma^2).
+	Lambda float64 `yaml:"lambda"`
+	// Rounds is T; zero means 4, or the theorem's.
+	Rounds int `yaml:"rounds"`
+	// Steps is the number of each round's.
+	Steps int `yaml:"steps"`
+	// StepScale is h in eta <= h/(L1 + 2 L~). Zero means 4 for rank-one losses, else 1;
+	// with Theorem it must be zero.
+	StepScale float64 `yaml:"step_scale"`
+	// Theorem takes the settings of Theorem 2 for those fields that are zero.
+	Theorem bool `yaml:"theorem"`
+}
+
+// proximalPlan is a settled Proximal.
+type proximalPlan struct {
+	optimize.Settled
+	lambda float64 // L~
+	rounds int
+	steps  int // of a round
+	step   harmonic
+	charge float64 // of an answer
+}
+
+// Plan settles Proximal for a problem.
+func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	const name = "proximal-point"
+	known, err := condition(c.KL, p)
+	if err != nil {
+		return nil, err
+	}
+	if known.Kappa < 2 {
+		return nil, fmt.Errorf("optimize: %s: kappa = %v: must be at least 2 (kl-spider takes less)", name, known.Kappa)
+	}
+	if c.Rounds < 0 || c.Rounds > optimize.MostSteps {
+		return nil, fmt.Errorf("optimize: %s: rounds = %d: must be between 0 (the rule's number) and %d", name, c.Rounds, optimize.MostSteps)
+	}
+	if err := optimize.CheckSteps(name, c.Steps); err != nil {
+		return nil, err
+	}
+	plan := &proximalPlan{}
+	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda, max(-convexity(p), 1/(4*known.Gamma*known.Gamma))); err != nil {
+		return nil, err
+	}
+	if err := c.settle(name, p, known, plan); err != nil {
+		return nil, err
+	}
+	T := plan.rounds * plan.steps
+	plan.charge = p.Charge() / float64(T)
+	plan.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: name,
+			Citation:  "proximal point method (Menart et al. 2024, Algorithm 2) over noisy gradient descent (Algorithm 4)",
+			Steps:     T,
+			StepSize:  plan.step.eta(1),
+			Charges: fmt.Sprintf("every step alike, in %d rounds; L~ = %.3g, steps 1/(L~ s), at most %.3g; %s",
+				plan.rounds, plan.lambda, plan.step.most, words(known)),
+			Output: "the last round's weighted average",
+			Passes: float64(T),
+		},
+		Properties: optimize.Properties{Averaged: true, Restarted: true},
+		Output:     optimize.Last,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The rate of Theorem 2 without its logarithms: the floor of the last round, and
+	// the most excess risk that goes with it.
+	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(float64(plan.rounds))}
+	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
+	plan.Expect(f)
+	return plan, nil
+}
+
+// settle fills in rounds and steps.
+func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
+	n := p.Effective()
+	plan.rounds, plan.steps = c.Rounds, c.Steps
+	plan.step = harmonic{lambda: plan.lambda, most: 1 / plan.lambda}
+	if c.Theorem {
+		if c.StepScale != 0 {
+			return fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length", name, c.StepScale)
+		}
+		if plan.rounds == 0 { // line 1
+			F0 := p.Constants.InitialGap
+			log := math.Log(F0) + known.Kappa*math.Log(n/(math.Sqrt2*known.Gamma*p.Constants.Lipschitz))
+			T := (1 + 32*math.Pow(F0, 1-2/known.Kappa)*known.Gamma*known.Gamma*plan.lambda) * log
+			plan.rounds = int(min(max(math.Ceil(T), 1), optimize.MostSteps))
+		}
+		if plan.steps == 0 { // Theorem 9, at rho/T and beta/T
+			T := float64(plan.rounds)
+			log := math.Log(2 * T / defaultFailure)
+			plan.steps = int(max(min(n*n/(2*T)*log*log, optimize.MostSteps/T), 1))
+		}
+	} else {
+		h, err := positiveOr(name, "step scale", c.StepScale, p.StepScale())
+		if err != nil {
+			return err
+		}
+		plan.step.most = min(h/(p.Smoothness()+2*plan.lambda), 1/(2*plan.lambda+p.Smoothness()-p.DataSmoothness()))
+		if plan.rounds == 0 {
+			plan.rounds = 4
+		}
+		if plan.steps == 0 {
+			plan.steps = max(p.GradientSteps(4, h)/plan.rounds, 1)
+		}
+	}
+	if plan.rounds*plan.steps > optimize.MostSteps {
+		return fmt.Errorf("optimize: %s: %d rounds of %d steps: must be at most %d steps altogether", name, plan.rounds, plan.steps, optimize.MostSteps)
+	}
+	return nil
+}
+
+// Run carries the plan out.
+func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	run := r.Begin(ctx, o, observe)
+	w := r.Problem().StartPoint()
+	weights, ends := []float64{0}, []int(nil)
+	for range r.rounds { // line 3
+		next, of, err := r.solve(run, w)
+		weights, ends = append(weights, of...), append(ends, run.Taken())
+		if err != nil {
+			return run.ResultAt(next, false, weights, ends), run.Failed(err)
+		}
+		w = next
+	}
+	return run.ResultAt(w, true, weights, ends), nil
+}
+
+// solve is Algorithm 4 on F + L~ ||w - centre||^2, from centre. It returns the
+// weighted average of the points reached, with the weights, even beside an error.
+func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (average, weights []float64, err error) {
+	p := r.Problem()
+	if p.Set == nil {
+		if p.Set, err = r.ball(p, centre); err != nil {
+			return centre, nil, err
+		}
+	}
+	w, average := slices.Clone(centre), slices.Clone(centre)
+	var sum float64
+	for s := range r.steps {
+		answer, err := run.Ask(r.charge, query.GradientAt(run.All(), w, p.Constants.Lipschitz))
+		if err != nil {
+			return average, portions(s), err
+		}
+		g := answer.Mean
+		p.AddRegularizer(g, w)
+		estimate := optimize.Norm(g)
+		for j := range g {
+			g[j] += 2 * r.lambda * (w[j] - centre[j])
+		}
+		eta := r.step.eta(s + 1)
+		optimize.Descend(w, g, eta)
+		p.Project(w)
+		weight := float64(s + 1)
+		sum += weight
+		for j := range average {
+			average[j] += (w[j] - average[j]) * weight / sum
+		}
+		run.Took(optimize.Use{Noise: answer.Sigma}, eta)
+		run.Reach(w, estimate)
+	}
+	return average, portions(r.steps), nil
+}
+
+// portions are the weights 1, 2, ..., n over their sum.
+func portions(n int) []float64 {
+	weights := make([]float64, n)
+	for s := range weights {
+		weights[s] = 2 * float64(s+1) / (float64(n) * float64(n+1))
+	}
+	return weights
+}
+
+// ball holds the minimiser w of F + L~ ||w - centre||^2: there 2 L~ ||w - centre||^2 =
+// -<grad F(w), w - centre>, of which the data term is at most L0 ||w - centre||, and the
+// regularizer at most ||grad reg(centre)|| ||w - centre|| - m ||w - centre||^2, m its
+// convexity.
+func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
+	at := make([]float64, p.Dim())
+	p.AddRegularizer(at, centre)
+	return convex.NewBall(centre, (p.Constants.Lipschitz+optimize.Norm(at))/(2*r.lambda+regularizerConvexity(p)))
+}
