@@ -38,22 +38,73 @@ func TestPlacesExist(t *testing.T) {
 	}
 }
 
-// TestOutputRulesAreEverywhere: an output rule is replayed by the audit and its
-// runs are recorded, or this fails. The algorithms' own rules are averages, so the
-// audit need not name that one.
+// TestOutputRulesAreEverywhere: an output rule is replayed by the audit, its runs
+// are recorded, its noise is told by the report, and another implementation of it
+// is compared, or this fails. The algorithms' own rules are averages and the last
+// iterate, so that audit and report need not name those.
 func TestOutputRulesAreEverywhere(t *testing.T) {
-	list := regexp.MustCompile(`outputNames = \[\.\.\.\]string\{"", (.*)\}`).FindStringSubmatch(read(t, "optimize/output.go"))
-	if list == nil || strings.Count(list[1], ",") < 3 {
-		t.Fatalf("the list of output rules has changed shape: %q", list)
+	list := found(t, "optimize/output.go", `outputNames = \[\.\.\.\]string\{"", (.*)\}`, 1)[0]
+	for _, name := range strings.Split(list, ", ") {
+		if name != `"tail-average"` {
+			contains(t, "audit/subject_train.go", `"output": `+name)
+			if name != `"last"` {
+				contains(t, "cmd/stillpoint/noise_test.go", `"output": `+name)
+			}
+		}
+		contains(t, "experiment/recorded_amd64_test.go", `"output":`+name)
 	}
-	audit, recorded := read(t, "audit/subject_train.go"), read(t, "experiment/recorded_amd64_test.go")
-	for _, name := range strings.Split(list[1], ", ") {
-		if name != `"tail-average"` && !strings.Contains(audit, `"output": `+name) {
-			t.Errorf("output %s: no variant in audit/subject_train.go", name)
+	for _, m := range found(t, "optimize/output.go", `(?m)^\tcase ([A-Z]\w*):`, 3) {
+		contains(t, "optimize/firstorder/output_test.go", "optimize."+m)
+	}
+}
+
+// TestSettingsAreRecorded: each setting of an algorithm has a recorded run, so that
+// what it does can change only where somebody says so.
+func TestSettingsAreRecorded(t *testing.T) {
+	files, err := filepath.Glob("optimize/*/*.go")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, path := range append(files, "optimize/selected.go") {
+		for _, key := range found(t, path, "`yaml:\"(\\w+)\"`", 0) {
+			contains(t, "experiment/recorded_amd64_test.go", `"`+key+`":`)
 		}
-		if !strings.Contains(recorded, `"output":`+name) {
-			t.Errorf("output %s: no run in experiment/recorded_amd64_test.go", name)
+	}
+}
+
+// TestReadmeNamesThem: README.md names every loss and algorithm that a
+// configuration may.
+func TestReadmeNamesThem(t *testing.T) {
+	loss := found(t, "README.md", `(?m)^  loss: (.*)$`, 1)[0]
+	for _, name := range found(t, "loss/losses.go", `(?m)^\t"([a-z-]+)":`, 9) {
+		if !strings.Contains(loss, name) {
+			t.Errorf("README.md: loss %s is not named", name)
 		}
+	}
+	algorithm := found(t, "README.md", `(?m)^#   algorithm: (.*)$`, 1)[0]
+	for _, name := range found(t, "train/registry.go", `(?m)^\t\{"([a-z-]+)", `, 10) {
+		if !strings.Contains(algorithm, name) {
+			t.Errorf("README.md: algorithm %s is not named", name)
+		}
+	}
+}
+
+// found returns what an expression's group matches in a file, at least so often.
+func found(t *testing.T, path, expression string, least int) (all []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(expression).FindAllStringSubmatch(read(t, path), -1) {
+		all = append(all, m[1])
+	}
+	if len(all) < least {
+		t.Fatalf("%s has changed shape: %s is found %d times", path, expression, len(all))
+	}
+	return all
+}
+
+func contains(t *testing.T, path, text string) {
+	t.Helper()
+	if !strings.Contains(read(t, path), text) {
+		t.Errorf("%s: nothing of %s", path, text)
 	}
 }
 

@@ -34,6 +34,7 @@ var recordedSettings = []string{
 	`{"steps":9}`, `{"step_scale":0.3}`, `{"multiplier":0.5}`, `{"period":3}`, `{"anchor_share":0.3}`, `{"theorem":true}`,
 	`{"anchor_batch":0.6,"difference_batch":0.4}`, `{"sampling":0.3}`, `{"rate":0.02}`, `{"front_load":0.5}`, `{"equal_cohorts":true}`,
 	`{"rounds":2}`, `{"depth":2}`, `{"decay":0.7}`, `{"accuracy":0.05}`, `{"inner":"phased-sgd"}`, `{"cohorts":"disjoint"}`,
+	`{"constant_charges":true}`, `{"theorem":true,"failure":0.2}`, `{"theorem":true,"beta":0.3}`,
 	`{"lambda":0.05}`, `{"growth":5}`, `{"distance":3}`, `{"ball_fraction":0.5}`,
 	`{"inner":"phased-sgd","theorem":true}`, `{"cohorts":"disjoint","theorem":true,"steps":7}`, `{"theorem":true,"output":"last"}`,
 	`{"theorem":true,"accuracy":1e-9}`,

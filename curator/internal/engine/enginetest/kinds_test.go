@@ -1,0 +1,23 @@
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestEveryKindIsAsked: engines are asked every kind of question there is.
+func TestEveryKindIsAsked(t *testing.T) {
+	asked := map[query.Kind]bool{}
+	for _, q := range questions(t, 3, loss.Logistic().Constants()) {
+		for _, term := range q.Terms() {
+			asked[term.Kind()] = true
+		}
+	}
+	for _, k := range query.Kinds() {
+		if !asked[k] {
+			t.Errorf("%v: no case asks for it", k)
+		}
+	}
+}
