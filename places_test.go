@@ -89,6 +89,33 @@ func TestReadmeNamesThem(t *testing.T) {
 	}
 }
 
+// TestSourcesAreTried: each source of encoded rows has the suite of sources run over
+// it, and engines give the reference's integers over it.
+func TestSourcesAreTried(t *testing.T) {
+	files, err := filepath.Glob("curator/internal/row/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests, code strings.Builder
+	for _, path := range files {
+		text := &code
+		if strings.HasSuffix(path, "_test.go") && strings.Contains(read(t, path), "rowtest.Run(") {
+			text = &tests
+		}
+		text.WriteString(read(t, path))
+	}
+	sources := regexp.MustCompile(`(?m)^func \(\w+ \*(\w+)\) Blocks\(\) int`).FindAllStringSubmatch(code.String(), -1)
+	if len(sources) < 2 {
+		t.Fatalf("the search for sources is broken: %q", sources)
+	}
+	for _, m := range sources {
+		if !strings.Contains(tests.String(), "New"+m[1]+"(") {
+			t.Errorf("row.%s: no test of package row runs the suite over it", m[1])
+		}
+		contains(t, "curator/internal/engine/conformance_test.go", "row.New"+m[1]+"(")
+	}
+}
+
 // found returns what an expression's group matches in a file, at least so often.
 func found(t *testing.T, path, expression string, least int) (all []string) {
 	t.Helper()

@@ -1,0 +1,64 @@
+package table
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// samples holds a table of each form that can be read: two columns, a and b, three
+// rows, the second malformed.
+var samples = map[string]string{
+	"t.csv": "a,b\n1,2\n3,x\"y\n5,6\n",
+}
+
+// TestEveryReader: each type that reads a table is what Open chooses for a sample,
+// and gives header, rows and end as any other, the end again and again. Fails for a
+// reader without a sample, and for a sample that Open refuses.
+func TestEveryReader(t *testing.T) {
+	opened := map[string]bool{}
+	for name, content := range samples {
+		r, err := Open(write(t, name, []byte(content)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		opened[strings.TrimPrefix(fmt.Sprintf("%T", r), "*table.")] = true
+		if got := r.Header(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("%s: header %q", name, got)
+		}
+		for i, want := range [][]string{{"1", "2"}, nil, {"5", "6"}} {
+			if cells, ok, err := r.Next(); err != nil || !ok || !slices.Equal(cells, want) {
+				t.Errorf("%s: row %d: %q, %v, %v", name, i, cells, ok, err)
+			}
+		}
+		for range 2 {
+			if cells, ok, err := r.Next(); cells != nil || ok || err != nil {
+				t.Errorf("%s: the end: %q, %v, %v", name, cells, ok, err)
+			}
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readers := 0
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func \(\w+ \*?(\w+)\) Next\(\) \(cells`).FindAllStringSubmatch(string(text), -1) {
+			if readers++; !opened[m[1]] {
+				t.Errorf("%s: reader %s has no sample", path, m[1])
+			}
+		}
+	}
+	if readers == 0 {
+		t.Error("no reader was found: the search is broken")
+	}
+}
