@@ -19,7 +19,7 @@ func TestEveryAlgorithmsNoiseIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range train.Algorithms() {
-		for _, more := range []train.Settings{{}, {"output": "smallest"}, {"output": "random"}, {"output": "selected"}, {"inner": "phased-sgd"}, {"theorem": true, "accuracy": 1e-9}} {
+		for _, more := range []train.Settings{{}, {"output": "smallest"}, {"output": "random"}, {"output": "average"}, {"output": "selected"}, {"inner": "phased-sgd"}, {"theorem": true, "accuracy": 1e-9}} {
 			c, err := train.ReadConfig(filepath.Join(dir, "people.yaml"))
 			if err != nil {
 				t.Fatal(err)
