@@ -124,7 +124,7 @@ func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 	}
 	s := Subject{Name: h.form.Name, Loss: h.loss, Budget: h.budget, Seed: 3}
 	s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) {
-		q, err := query.New(h.budget.Charge()/10, h.form.Ask(o.All(), w, prev, boundsOf(h.loss.Constants()))...)
+		q, err := query.New(h.budget.Charge()/10, h.form.Ask(o.All(), w, prev, boundsOf(h.loss.Constants(), d))...)
 		if err != nil {
 			return nil, err
 		}

@@ -40,8 +40,8 @@ func TestSearchReachesTheSensitivity(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, form := range forms {
-			if form == "second moment" && name == "softmax(3)" {
-				break // it and those after it are about one margin
+			if form == "curvature, short clip" && loss.Count(l) > 1 {
+				continue // about one margin
 			}
 			for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 				f, err := Search(context.Background(), l, r, form, 0, 1)

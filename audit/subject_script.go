@@ -13,8 +13,8 @@ import (
 )
 
 // boundsOf is what forms are told of a loss.
-func boundsOf(k loss.Constants) query.Bounds {
-	return query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
+func boundsOf(k loss.Constants, features int) query.Bounds {
+	return query.Bounds{Features: features, Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
 }
 
 // vectors are the forms of items of prefix sums, whose answers have a coordinate
@@ -45,18 +45,11 @@ func numbers() []query.Form { return formsOf(query.Candidate) }
 func alone(l loss.Loss) []query.Form {
 	var list []query.Form
 	for _, k := range query.Kinds() {
-		if !k.May(query.Item) && !k.May(query.Candidate) && suits(k, l) {
+		if !k.May(query.Item) && !k.May(query.Candidate) && k.Facts().Suits(loss.Count(l)) {
 			list = append(list, k.Forms()...)
 		}
 	}
 	return list
-}
-
-// suits reports whether a kind may be asked of a loss: some are about the one margin
-// of a record, or about its features where each has one parameter.
-func suits(k query.Kind, l loss.Loss) bool {
-	_, one := l.(loss.RankOne)
-	return one || !k.Facts().RankOne && !k.Facts().Lossless
 }
 
 func formsOf(u query.Ways) []query.Form {
@@ -86,7 +79,7 @@ func scripted() ([]Subject, error) {
 			if err != nil {
 				return nil, err
 			}
-			script := &script{loss: l, constants: l.Constants(), bounds: boundsOf(l.Constants()), dim: loss.Parameters(l, dim), relation: relation, charge: b.Charge() / 200}
+			script := &script{loss: l, constants: l.Constants(), bounds: boundsOf(l.Constants(), dim), dim: loss.Parameters(l, dim), relation: relation, charge: b.Charge() / 200}
 			base := Subject{Loss: l, Budget: b, Table: Generate(records, dim, l, 5), Seed: 2}
 			for _, part := range []struct {
 				name string

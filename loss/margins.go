@@ -42,6 +42,18 @@ func Parameters(l Loss, features int) int {
 	return features
 }
 
+// Count returns how many margins a loss is of: none for one that writes its own
+// gradient.
+func Count(l Loss) int {
+	switch l := l.(type) {
+	case RankOne:
+		return 1
+	case Margins:
+		return l.K()
+	}
+	return 0
+}
+
 // Check returns an error unless a loss is of exactly one form, and says how many
 // parameters it has for rows of so many features.
 func Check(l Loss, features int) (parameters int, err error) {

@@ -79,7 +79,7 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 		case loss.RankOne:
 			v, c = scaled(definition.rankOne(l, t, x, y))
 		case loss.General:
-			if t.Kind().Facts().Lossless {
+			if t.Kind().Facts().Losses == query.NoLoss {
 				v, c = scaled(definition.rankOne(nil, t, x, y))
 				break
 			}

@@ -8,8 +8,12 @@ type Form struct {
 }
 
 // Bounds are the constants of a loss that clips are chosen by: of its gradient's
-// norm, of its values' range, and of its curvature.
-type Bounds struct{ Lipschitz, InitialGap, Lo, Hi float64 }
+// norm, of its values' range, and of its curvature. Features is how many of them
+// points are made for: a multiple of it is the number of their coordinates.
+type Bounds struct {
+	Lipschitz, InitialGap, Lo, Hi float64
+	Features                      int
+}
 
 // ball is the curvature interval, with zero in it.
 func (b Bounds) ball() (lo, hi float64) { return min(0, b.Lo), max(0, b.Hi) }
@@ -51,7 +55,7 @@ var normForms = []Form{
 }
 
 var momentForms = []Form{
-	one("second moment", func(c Cohort, w, _ []float64, _ Bounds) Term { return SecondMomentOf(c, len(w)) }),
+	one("second moment", func(c Cohort, _, _ []float64, b Bounds) Term { return SecondMomentOf(c, b.Features) }),
 }
 
 var curvatureForms = []Form{
@@ -61,16 +65,16 @@ var curvatureForms = []Form{
 
 var metricForms = []Form{
 	one("gradient in a metric", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return GradientInMetric(c, w, b.Lipschitz, b.Lipschitz, towards(prev))
+		return GradientInMetric(c, w, b.Lipschitz, b.Lipschitz, towards(prev[:b.Features]))
 	}),
 	one("gradient in a metric, short clip", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return GradientInMetric(c, w, b.Lipschitz/20, 4*b.Lipschitz, towards(prev))
+		return GradientInMetric(c, w, b.Lipschitz/20, 4*b.Lipschitz, towards(prev[:b.Features]))
 	}),
 }
 
 var slopeForms = []Form{
 	one("squared slope", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, towards(prev))
+		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, towards(prev[:b.Features]))
 	}),
 }
 

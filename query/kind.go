@@ -51,9 +51,8 @@ type Facts struct {
 	// the record's features, one coordinate for each pair of them (svec). The
 	// angle between any two such vectors is at most a right one.
 	Pairs bool
-	// RankOne says that it is asked of losses phi(<w,x>, y) only, Lossless that it
-	// is of features, whatever the loss.
-	RankOne, Lossless bool
+	// Losses says of which losses it is asked.
+	Losses Losses
 	// Metric says that contributions are measured by a metric, Lifted that their sum
 	// is multiplied by its matrix.
 	Metric, Lifted bool
@@ -67,6 +66,34 @@ type Facts struct {
 	Roundings int
 	// Uses are the ways in which it may be asked.
 	Uses Ways
+}
+
+// Losses says of which losses a kind is asked.
+type Losses uint8
+
+const (
+	// AnyLoss is all of them, at points of as many coordinates as there are
+	// parameters.
+	AnyLoss Losses = iota
+	// NoLoss is none: the kind is of features, whatever the loss, and its point has
+	// one coordinate a feature.
+	NoLoss
+	// OfMargins is losses phi(W x, y), of one margin or of several.
+	OfMargins
+	// OfOneMargin is losses phi(<w,x>, y).
+	OfOneMargin
+)
+
+// Suits reports whether the kind is asked of losses of so many margins, none for
+// those that write their own gradient.
+func (f Facts) Suits(margins int) bool {
+	switch f.Losses {
+	case OfMargins:
+		return margins >= 1
+	case OfOneMargin:
+		return margins == 1
+	}
+	return true
 }
 
 // Centring says where the ball of a kind may lie.
@@ -107,10 +134,10 @@ var table = [...]struct {
 	Value:      {Facts{Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled}, valueForms},
 	Norm:       {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled}, normForms},
 
-	SecondMoment:   {Facts{Name: "second moment", Pairs: true, Lossless: true}, momentForms},
-	Curvature:      {Facts{Name: "curvature", Pairs: true, RankOne: true}, curvatureForms},
-	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, RankOne: true}, metricForms},
-	SquaredSlope:   {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, RankOne: true}, slopeForms},
+	SecondMoment:   {Facts{Name: "second moment", Pairs: true, Losses: NoLoss}, momentForms},
+	Curvature:      {Facts{Name: "curvature", Pairs: true, Losses: OfOneMargin}, curvatureForms},
+	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, Losses: OfMargins}, metricForms},
+	SquaredSlope:   {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, Losses: OfMargins}, slopeForms},
 }
 
 // Kinds returns all kinds.

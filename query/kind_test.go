@@ -43,7 +43,7 @@ func TestTableOfKinds(t *testing.T) {
 				t.Errorf("%v: a form is called %q", k, form.Name)
 			}
 			forms[form.Name] = true
-			terms := form.Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Lo: -.5, Hi: 1})
+			terms := form.Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Lo: -.5, Hi: 1, Features: 2})
 			if !slices.ContainsFunc(terms, func(term Term) bool { return term.Kind() == k }) {
 				t.Errorf("%s: has no %v", form.Name, k)
 			}
@@ -76,7 +76,7 @@ func checkUses(t *testing.T, k Kind, terms []Term) {
 func TestCentres(t *testing.T) {
 	for _, k := range Kinds() {
 		for _, form := range k.Forms() {
-			term := form.Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Lo: -.5, Hi: 1})[0]
+			term := form.Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Lo: -.5, Hi: 1, Features: 2})[0]
 			small, large := term, term
 			small.ball.Centre, large.ball.Centre = 1e-3*term.ball.Radius, 1e3*term.ball.Radius
 			_, near := New(1, small)
@@ -92,13 +92,27 @@ func TestCentres(t *testing.T) {
 // TestOver: a term about another cohort is the same term.
 func TestOver(t *testing.T) {
 	for _, k := range Kinds() {
-		term := k.Forms()[0].Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Hi: 1})[0].Weighted(.5)
+		term := k.Forms()[0].Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Hi: 1, Features: 2})[0].Weighted(.5)
 		other := term.Over(everyone)
 		if other.Cohort() != everyone || term.Cohort() != some {
 			t.Errorf("%v: about %v, from %v", k, other.Cohort(), term.Cohort())
 		}
 		if back := other.Over(some); back.Kind() != k || back.Weight() != .5 || back.Ball() != term.Ball() || back.Cohort() != some {
 			t.Errorf("%v: became %+v", k, back)
+		}
+	}
+}
+
+// TestSuits: what is about features is asked whatever the loss, what is about slopes
+// where there are margins, and what is about curvature where there is one.
+func TestSuits(t *testing.T) {
+	least, most := map[Kind]int{MetricGradient: 1, SquaredSlope: 1, Curvature: 1}, map[Kind]int{Curvature: 1}
+	for _, k := range Kinds() {
+		for margins := range 5 {
+			want := margins >= least[k] && (most[k] == 0 || margins <= most[k])
+			if got := k.Facts().Suits(margins); got != want {
+				t.Errorf("%v of a loss of %d margins: %v, want %v", k, margins, got, want)
+			}
 		}
 	}
 }

@@ -153,7 +153,9 @@ func (m Metric) Times(v []float64) []float64 {
 // clipped to norm clip: the record's slope phi' is clipped to +-clip/||R x|| (and
 // to +-slope, a public bound such as the loss's Lipschitz constant, without which
 // a record along which R vanishes could weigh without bound). It is asked alone,
-// and of losses phi(<w,x>, y) only.
+// and not of losses that write their own gradient. Of several margins the slopes
+// phi' are a vector, of which the norm is clipped, and R is applied to each margin's
+// gradient; its dimension is the number of features.
 //
 // The answer is mean R phi' x, one coordinate for each of w's, each with noise of
 // standard deviation Sigma = 2 clip/(n sqrt(charge)) under replace-one, half of
@@ -166,7 +168,7 @@ func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term
 	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope, metric: m}
 }
 
-// SquaredSlopeAt is the per-record (phi' ||R x||)^2 at w, the squared norm of what
+// SquaredSlopeAt is the per-record (||phi'|| ||R x||)^2 at w, the squared norm of what
 // GradientInMetric clips, itself cut at limit: a scalar from 0 to limit. Its noise
 // has standard deviation Sigma = limit/(n sqrt(charge)) under replace-one, half of
 // that under add-or-remove. A small one is often below its noise, and the answer
@@ -175,7 +177,7 @@ func SquaredSlopeAt(c Cohort, w []float64, limit float64, m Metric) Term {
 	return Term{kind: SquaredSlope, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}, metric: m}
 }
 
-// SecondMomentOf is the per-record x x', of dim features, for any loss. The answer
+// SecondMomentOf is the per-record x x', of dim features, whatever the loss. The answer
 // is mean x x' as a vector (svec): the entries on and above the diagonal, row
 // after row, those off the diagonal times sqrt 2, which keeps lengths. Symmetric
 // makes the matrix of it. There are dim (dim+1)/2 coordinates, each with noise of
@@ -220,8 +222,8 @@ func (t Term) shaped(f Facts) error {
 	switch {
 	case f.Pairs && len(t.w) > MaxPairs:
 		return fmt.Errorf("query: %v: %d features: must be at most %d, since there is a sum for each pair of them", t.kind, len(t.w), MaxPairs)
-	case f.Metric && t.metric.Dim() != len(t.w):
-		return fmt.Errorf("query: %v: metric of dimension %d: must have %d, as the point", t.kind, t.metric.Dim(), len(t.w))
+	case f.Metric && (t.metric.Dim() == 0 || len(t.w)%t.metric.Dim() != 0):
+		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, of which the point's %d coordinates are a multiple", t.kind, t.metric.Dim(), len(t.w))
 	case t.kind == MetricGradient && !(t.slope >= least && t.slope <= most):
 		return fmt.Errorf("query: %v: slope = %v: must be between 2^-200 and 2^200", t.kind, t.slope)
 	}

@@ -169,6 +169,7 @@ func TestMetricRefusals(t *testing.T) {
 	}{
 		"no metric":           {GradientInMetric(some, at(1, 2), 1, 1, Metric{}), "dimension 0"},
 		"another dimension":   {GradientInMetric(some, at(1, 2, 3), 1, 1, m), "dimension 2"},
+		"half a metric":       {GradientInMetric(some, at(1), 1, 1, m), "dimension 2"},
 		"squares, no metric":  {SquaredSlopeAt(some, at(1, 2), 1, Metric{}), "dimension 0"},
 		"no slope":            {GradientInMetric(some, at(1, 2), 1, 0, m), "slope"},
 		"a slope of NaN":      {GradientInMetric(some, at(1, 2), 1, nan, m), "slope"},

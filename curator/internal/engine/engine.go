@@ -103,8 +103,12 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	}
 	tiles := e.tiles(members)
 	if q.Facts().Metric {
+		m := q.Terms()[0].Metric()
+		if m.Dim() != e.table.Dim() {
+			return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature", m.Dim(), e.table.Dim())
+		}
 		var err error
-		if tiles.measured, err = e.lengths(ctx, q.Terms()[0].Metric()); err != nil {
+		if tiles.measured, err = e.lengths(ctx, m); err != nil {
 			return Sum{}, err
 		}
 	}
@@ -115,7 +119,7 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 		s := &shares[i]
 		s.tiles, s.next, s.ended = tiles, &next, &wg
 		s.reader = e.table.Reader()
-		s.prepare(e.loss, q.Terms(), scale, e.shape, e.table)
+		s.prepare(e.loss, q.Terms(), scale, e.shapeFor(q.Facts()), e.table)
 		wg.Add(1)
 		go s.work(ctx)
 	}
@@ -132,11 +136,7 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 		}
 		seen += s.seen
 		for j := range sum.Residual {
-			at := j
-			if s.filled == nil {
-				at = s.shape.place(j)
-			}
-			sum.Residual[j] += s.acc[at] - s.seen*centre[j]
+			sum.Residual[j] += s.acc[s.place(j)] - s.seen*centre[j]
 		}
 	}
 	if seen != int64(tiles.records()) {
@@ -181,15 +181,13 @@ func CentreVector(q query.Question) []float64 {
 
 // Answers returns an error if a question cannot be asked of a loss.
 func Answers(l loss.Loss, q query.Question) error {
-	if _, ok := l.(loss.RankOne); q.Facts().RankOne && !ok {
-		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())
+	switch f := q.Facts(); {
+	case f.Suits(loss.Count(l)):
+		return nil
+	case f.Suits(2):
+		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(W x, y), which does not write its own gradient", q.Name(), l.Name())
 	}
-	_, several := l.(loss.Margins)
-	_, shaped := l.(loss.Shaped)
-	if q.Facts().Lossless && (several || shaped) {
-		return fmt.Errorf("curator: %s: loss %s: must have one parameter a feature", q.Name(), l.Name())
-	}
-	return nil
+	return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())
 }
 
 // within returns an error unless all members are numbers of n rows.

@@ -207,33 +207,41 @@ func addCurvatures(p *pass, t *pointedTerm, _ []float32, y []float64) {
 	addClipped(p.coef, p.faulty, bend, t.weight, 0, t.ball.Radius)
 }
 
-// addSlopesInMetric is the gradient clipped in a metric: the slope, such that the
-// slope times the row's length in the metric is within the radius, times the row.
+// addSlopesInMetric is the gradient clipped in a metric: the slopes, such that their
+// norm times the row's length in the metric is within the radius, times the row.
 func addSlopesInMetric(p *pass, t *pointedTerm, _ []float32, y []float64) {
-	slope := p.slope[:len(y)]
-	p.call(p.rankOne.Slopes, slope, p.margin[:len(y)], y)
-	for i, s := range slope {
-		if !sound(s) {
+	k := p.shape.margins
+	slope := p.slope[:k*len(y)]
+	p.call(p.rankOne.Slopes, slope, p.margin[:k*len(y)], y)
+	for i := range y {
+		v := slope[i*k : (i+1)*k]
+		if !clip(v, min(t.ball.Radius/float64(p.long[i]), t.Slope())) {
 			p.faulty[i] = true
 			continue
 		}
-		most := min(t.ball.Radius/float64(p.long[i]), t.Slope())
-		p.coef[i] += float64(t.weight * min(max(s, -most), most))
+		for j, s := range v {
+			p.coef[i*k+j] += float64(t.weight * s)
+		}
 	}
 }
 
 // addSquaredSlopes is the squared length in a metric of the gradient, less its public
-// centre: a slope too large to be squared is finite all the same, and is clipped.
+// centre. Finite slopes whose square is not are clipped like any other.
 func addSquaredSlopes(p *pass, t *pointedTerm, _ []float32, y []float64) {
-	square := p.slope[:len(y)]
-	p.call(p.rankOne.Slopes, square, p.margin[:len(y)], y)
+	k := p.shape.margins
+	slope := p.slope[:k*len(y)]
+	p.call(p.rankOne.Slopes, slope, p.margin[:k*len(y)], y)
 	most := t.ball.Centre + t.ball.Radius
-	for i, s := range square {
-		if !sound(s) {
-			p.faulty[i] = true
+	for i := range y {
+		var square float64
+		for _, s := range slope[i*k : (i+1)*k] {
+			if !sound(s) {
+				p.faulty[i] = true
+			}
+			square += float64(s * s)
 		}
-		length := float64(s * float64(p.long[i]))
-		square[i] = min(float64(length*length), most) - t.ball.Centre
+		long := float64(p.long[i])
+		v := min(float64(square*float64(long*long)), most) - t.ball.Centre
+		p.coef[i] += float64(t.weight * min(max(v, -t.ball.Radius), t.ball.Radius))
 	}
-	addClipped(p.coef, p.faulty, square, t.weight, -t.ball.Radius, t.ball.Radius)
 }

@@ -33,7 +33,7 @@ type pass struct {
 	// features themselves.
 	filled  *filled
 	general *generalPass
-	rankOne margins      // nil of a loss that is neither, where it is not asked
+	rankOne margins      // nil where no loss is asked
 	single  loss.RankOne // the same, if it has one margin
 
 	// Per tile: the records' coefficients, margins and slopes, shape.margins of each
@@ -92,16 +92,26 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		p.filled = new(filled)
 		p.acc = make([]int64, facts.SumDim(p.dim))
 	}
-	if g, ok := l.(loss.General); ok && !facts.Lossless {
-		p.general = newGeneralPass(g, s.parameters(), p.dim)
-		return
+	if facts.Losses != query.NoLoss {
+		if g, ok := l.(loss.General); ok {
+			p.general = newGeneralPass(g, s.parameters(), p.dim)
+			return
+		}
+		p.rankOne = l.(margins)
+		p.single, _ = l.(loss.RankOne)
 	}
-	p.rankOne, _ = l.(margins)
-	p.single, _ = l.(loss.RankOne)
 	for _, v := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z} {
 		*v = make([]float64, s.margins*tileRows)
 	}
 	p.column, p.target, p.faulty = make([]float64, tileRows), make([]float64, tileRows), make([]bool, tileRows)
+}
+
+// place is where coordinate j of the sum is added up.
+func (p *pass) place(j int) int {
+	if p.filled != nil {
+		return j
+	}
+	return p.shape.place(j)
 }
 
 // call has the loss write what it computes from margins z and targets y to dst.

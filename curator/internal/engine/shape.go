@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // shape is how parameters lie in memory: margins rows of features coordinates, each
@@ -15,6 +16,15 @@ func shapeOf(l loss.Loss, parameters int, t row.Source) shape {
 		return shape{1, parameters, parameters}
 	}
 	return shape{parameters / t.Dim(), t.Dim(), t.Stride()}
+}
+
+// shapeFor is the shape of a kind's points: that of the parameters, or one row of
+// features.
+func (e *Portable) shapeFor(f query.Facts) shape {
+	if f.Losses == query.NoLoss {
+		return shape{1, e.table.Dim(), e.table.Stride()}
+	}
+	return e.shape
 }
 
 // parameters is their number, padded what they take.

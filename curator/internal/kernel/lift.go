@@ -29,14 +29,16 @@ func lifting(q query.Question) func(sum []int64) []int64 {
 	return func(sum []int64) []int64 { return lift(q.Terms()[0].Metric(), sum) }
 }
 
-// lift returns M times the sum. Products and partial sums may wrap modulo 2^64; the
+// lift returns M times the sum, margin by margin. Products and partial sums may wrap modulo 2^64; the
 // result is small enough not to have.
 func lift(m query.Metric, sum []int64) []int64 {
 	out, row := make([]int64, len(sum)), make([]int64, m.Dim())
-	for j := range out {
+	for j := range row {
 		m.Row(row, j)
-		for k, r := range row {
-			out[j] += r * sum[k]
+		for at := 0; at < len(sum); at += len(row) {
+			for k, r := range row {
+				out[at+j] += r * sum[at+k]
+			}
 		}
 	}
 	return out

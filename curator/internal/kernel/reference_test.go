@@ -53,10 +53,7 @@ var references = map[query.Kind]slow{
 			return []float64{l.Value(t.Point(), x, y)}
 		},
 	},
-	query.SecondMoment: {
-		func(loss.RankOne, query.Term, []float32, float64) float64 { return 1 },
-		func(_ loss.General, _ query.Term, x []float32, _ float64) []float64 { return products(1, x) },
-	},
+	query.SecondMoment: {}, // x x' of every record, see clipped
 	query.Curvature: {scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
 		v := []float64{0}
 		l.Curvatures(v, []float64{inner(t.Point(), x)}, []float64{y})
@@ -145,8 +142,14 @@ func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 		return nil
 	}
 	facts, ball := t.Kind().Facts(), t.Ball()
+	if facts.Losses == query.NoLoss {
+		return products(1, x)
+	}
 	if m, ok := l.(loss.Margins); ok && !facts.Number {
 		return clippedProduct(m, t, x, y)
+	} else if ok && facts.Metric {
+		v := math.Pow(euclid(slopesAt(m, t.Point(), x, y))*euclid(times(t.Metric(), x)), 2)
+		return []float64{min(max(v, ball.Centre-ball.Radius), ball.Centre+ball.Radius)}
 	} else if ok {
 		l = loss.Joint(m)
 	}
@@ -240,7 +243,7 @@ func TestKindsAgainstReferences(t *testing.T) {
 		"softmax": threefold{parse(t, "softmax(3)").(loss.Margins)}, "lever": lever{2}, "pair": pair{logistic},
 	}) {
 		k := l.Constants()
-		bounds := query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
+		bounds := query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi, Features: d}
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 			records := randomRecords(r, n, d)
 			records[3].ok, records[17].y, records[29].y = false, math.NaN(), math.Inf(1)
@@ -283,7 +286,8 @@ func TestKindsAgainstReferences(t *testing.T) {
 				}
 			}
 			for _, kind := range query.Kinds() {
-				if ref, ok := references[kind]; !ok || ref.scalar == nil || (ref.vector == nil) != kind.Facts().RankOne {
+				facts := kind.Facts()
+				if ref, ok := references[kind]; !ok || (ref.scalar == nil) != (facts.Losses == query.NoLoss) || (ref.vector == nil) != (facts.Losses != query.AnyLoss) {
 					t.Fatalf("%v: has no slow reference", kind)
 				}
 				for _, form := range kind.Forms() {
@@ -314,7 +318,7 @@ func TestUsesAreTheTables(t *testing.T) {
 	}
 	for _, k := range query.Kinds() {
 		ask := func(c query.Cohort) []query.Term {
-			return k.Forms()[0].Ask(c, []float64{1, 2}, []float64{0, 1}, query.Bounds{Lipschitz: 1, InitialGap: 1, Hi: .25})
+			return k.Forms()[0].Ask(c, []float64{1, 2}, []float64{0, 1}, query.Bounds{Lipschitz: 1, InitialGap: 1, Hi: .25, Features: 2})
 		}
 		s := open(t, randomRecords(r, 20, 2), l, b, nil)
 		p := openPrefix(t, s, query.Prefix{Factorization: query.Tree, Items: 2, Sensitivity: 10, Charge: .1})

@@ -31,26 +31,23 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"value":      question(t, charge, query.ValueAt(c, w, math.Ln2, .5)),
 		"norm":       question(t, charge, query.NormAt(c, w, l0, nil)),
 		// Weights above 1 lift the sensitivity as they lift the sum.
-		"heavy":       question(t, charge, query.GradientAt(c, w, l0).Weighted(1.5), far.Weighted(6)),
-		"heavy value": question(t, charge, query.ValueAt(c, w, math.Ln2, .5).Weighted(2.5)),
+		"heavy":         question(t, charge, query.GradientAt(c, w, l0).Weighted(1.5), far.Weighted(6)),
+		"heavy value":   question(t, charge, query.ValueAt(c, w, math.Ln2, .5).Weighted(2.5)),
+		"second moment": question(t, charge, query.SecondMomentOf(c, len(w)/loss.Parameters(l, 1))),
 	}
-	if moment := question(t, charge, query.SecondMomentOf(c, len(w))); engine.Answers(l, moment) == nil {
-		all["second moment"] = moment
-	}
-	if _, ok := l.(loss.RankOne); !ok {
-		return all
-	}
-	m := metricOf(t, prev)
+	m := metricOf(t, prev[:len(w)/loss.Parameters(l, 1)])
 	for name, term := range map[string]query.Term{
-		"curvature":             query.CurvatureAt(c, w, hi/50),
-		"heavy curvature":       query.CurvatureAt(c, w, hi).Weighted(3),
+		"curvature":             query.CurvatureAt(c, w[:m.Dim()], hi/50),
+		"heavy curvature":       query.CurvatureAt(c, w[:m.Dim()], hi).Weighted(3),
 		"in a metric":           query.GradientInMetric(c, w, l0, 10*l0, m),
 		"in a metric, tight":    query.GradientInMetric(c, w, l0/50, 10*l0, m),
 		"in a metric, heavy":    query.GradientInMetric(c, w, l0/5, l0, m).Weighted(4),
 		"squared slope":         query.SquaredSlopeAt(c, w, l0*l0/4, m),
 		"squared slope, double": query.SquaredSlopeAt(c, w, l0*l0/50, m).Weighted(2),
 	} {
-		all[name] = question(t, charge, term)
+		if q := question(t, charge, term); q.Facts().Suits(loss.Count(l)) {
+			all[name] = q
+		}
 	}
 	return all
 }

@@ -241,10 +241,18 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 	return s.rowsOf(q.Cohort())
 }
 
-// pointed checks that a question's points have one coordinate a parameter.
+// pointed checks that a question's points have one coordinate a parameter, or a
+// feature where no loss is asked, and a metric one dimension a feature.
 func (s *Session) pointed(q query.Question) error {
-	if q.PointDim() != s.parameters() {
-		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a parameter", q.PointDim(), s.parameters())
+	want, each := s.parameters(), "parameter"
+	if q.Facts().Losses == query.NoLoss {
+		want, each = s.Dim(), "feature"
+	}
+	if q.PointDim() != want {
+		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a %s", q.PointDim(), want, each)
+	}
+	if m := q.Terms()[0].Metric(); q.Facts().Metric && m.Dim() != s.Dim() {
+		return fmt.Errorf("curator: question: metric of dimension %d: must have %d, one a feature", m.Dim(), s.Dim())
 	}
 	return nil
 }

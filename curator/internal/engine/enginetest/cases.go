@@ -122,8 +122,9 @@ func losses(t testing.TB) map[string]loss.Loss {
 }
 
 // questions are of every kind: clipped and not, around a centre and not, mixed.
-func questions(t testing.TB, dim int, k loss.Constants) map[string]query.Question {
+func questions(t testing.TB, l loss.Loss, features int) map[string]query.Question {
 	t.Helper()
+	k, dim := l.Constants(), loss.Parameters(l, features)
 	r := rand.New(rand.NewPCG(6, uint64(dim)))
 	w, prev := make([]float64, dim), make([]float64, dim)
 	for j := range w {
@@ -131,7 +132,7 @@ func questions(t testing.TB, dim int, k loss.Constants) map[string]query.Questio
 	}
 	on := query.NewCohort(0, 10)
 	lo, hi, size := min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0), k.Lipschitz
-	m, other := metric(t, dim, 7), metric(t, dim, 8)
+	m, other := metric(t, features, 7), metric(t, features, 8)
 	all := map[string]query.Question{}
 	for name, terms := range map[string][]query.Term{
 		"gradient":               {query.GradientAt(on, w, size)},
@@ -148,7 +149,7 @@ func questions(t testing.TB, dim int, k loss.Constants) map[string]query.Questio
 		"norm":                   {query.NormAt(on, w, size, nil)},
 		"norm, shifted, clipped": {query.NormAt(on, w, size/3, prev)},
 
-		"second moment":          {query.SecondMomentOf(on, dim).Weighted(.7)},
+		"second moment":          {query.SecondMomentOf(on, features).Weighted(.7)},
 		"curvature":              {query.CurvatureAt(on, w, hi)},
 		"curvature, clipped":     {query.CurvatureAt(on, w, hi/9).Weighted(2)},
 		"in a metric":            {query.GradientInMetric(on, w, size, 2*size, m)},

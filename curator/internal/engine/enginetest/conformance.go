@@ -70,7 +70,7 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 			for way, n := range lengths {
 				records := rowtest.Records(n, dim, uint64(n), way%3 > 0)
 				over(t, build, sources, l, dim, way, records, func(engines map[string]engine.Engine) {
-					for asked, q := range questions(t, loss.Parameters(l, dim), l.Constants()) {
+					for asked, q := range questions(t, l, dim) {
 						if engine.Answers(l, q) != nil {
 							for name, e := range engines {
 								if sum, err := e.Sum(context.Background(), q, scale, nil); err == nil {
@@ -132,7 +132,7 @@ func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
 func refusals(t *testing.T, build Make, source rowtest.Make) {
 	const n, dim = 150, 3
 	l := parse(t, "logistic")
-	q := questions(t, dim, l.Constants())["gradient"]
+	q := questions(t, l, dim)["gradient"]
 	p := passes(dim)["plain"]
 	ask := func(name string, s row.Source, ctx context.Context, members []int32, want error) {
 		t.Helper()

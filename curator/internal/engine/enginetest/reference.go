@@ -29,11 +29,14 @@ func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Re
 // contribution is one record's in grid steps. A faulty one's is zero, or the clipped
 // value of a loss of zero.
 func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record) []int64 {
-	dim := q.PointDim() / loss.Parameters(l, 1)
+	dim := q.PointDim()
+	if q.Facts().Losses != query.NoLoss {
+		dim /= loss.Parameters(l, 1)
+	}
 	c := make([]int64, q.SumDim())
 	v, ok := []float64(nil), false
 	if r.Sound(dim) {
-		if q.Facts().Lossless {
+		if q.Facts().Losses == query.NoLoss {
 			v, ok = products(float64(q.Terms()[0].Weight()*scale), r.X), true
 		} else {
 			switch l := l.(type) {
@@ -85,13 +88,16 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 			s, lo = scalar(l.Curvatures, z, r.Y), 0
 		case query.MetricGradient:
 			s = scalar(l.Slopes, z, r.Y)
-			hi = min(hi/float64(long(t.Metric(), r.X)), t.Slope())
-			lo = -hi
+			most := min(hi/float64(long(t.Metric(), r.X)), t.Slope())
+			if size := math.Sqrt(float64(s * s)); size > most && !math.IsInf(size, 0) {
+				s = float64(s * (most / size))
+			}
+			lo, hi = s, s
 		case query.SquaredSlope:
 			s = scalar(l.Slopes, z, r.Y)
 			ok = ok && !math.IsInf(s, 0)
-			s = float64(s * float64(long(t.Metric(), r.X)))
-			s = min(float64(s*s), t.Ball().Centre+t.Ball().Radius) - t.Ball().Centre
+			n := float64(long(t.Metric(), r.X))
+			s = min(float64(float64(s*s)*float64(n*n)), t.Ball().Centre+t.Ball().Radius) - t.Ball().Centre
 		default:
 			s = scalar(l.Slopes, z, r.Y)
 		}
@@ -160,7 +166,7 @@ func long(m query.Metric, x []float32) float32 {
 // product is the same of a loss of several margins: an outer product, or a scalar.
 func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) (v []float64, ok bool) {
 	ok = true
-	k, number := l.K(), q.Terms()[0].Kind() == query.Value
+	k, number := l.K(), q.Facts().Number
 	width := k
 	if number {
 		width = 1
@@ -191,6 +197,16 @@ func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) 
 				}
 				radius = float64((hi - lo) / 2 * math.Sqrt(square))
 			}
+		case query.MetricGradient:
+			s = written(l.Slopes, k, z, r.Y)
+			radius = min(radius/float64(long(t.Metric(), r.X)), t.Slope())
+		case query.SquaredSlope:
+			n := float64(long(t.Metric(), r.X))
+			s = []float64{0}
+			for _, u := range written(l.Slopes, k, z, r.Y) {
+				s[0] += float64(u * u)
+			}
+			s[0] = min(float64(s[0]*float64(n*n)), t.Ball().Centre+radius) - t.Ball().Centre
 		default:
 			s = written(l.Slopes, k, z, r.Y)
 		}
