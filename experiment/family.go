@@ -190,6 +190,9 @@ func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows in
 	if f.Loss, err = problem.Parse(l); err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", name, err)
 	}
+	if f.Loss.Target() == loss.Classes {
+		return nil, fmt.Errorf("experiment: %s: loss = %s: must be for a number or two classes, which the rows have", name, l)
+	}
 	if reg != "" {
 		if f.Regularizer, err = loss.ParseRegularizer(reg); err != nil {
 			return nil, fmt.Errorf("experiment: %s: %w", name, err)

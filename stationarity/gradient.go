@@ -21,7 +21,7 @@ type Sample struct {
 func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64, error) {
 	g := make([]float64, len(w))
 	n := float64(len(s.Rows))
-	switch l := l.(type) {
+	switch l := joint(l).(type) {
 	case loss.RankOne:
 		slope := make([]float64, 1)
 		for i, x := range s.Rows {
@@ -47,10 +47,19 @@ func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64
 	return g, nil
 }
 
+// joint is a loss of several margins as a function of its parameters, and any other
+// loss itself.
+func joint(l loss.Loss) loss.Loss {
+	if m, ok := l.(loss.Margins); ok {
+		return loss.Joint(m)
+	}
+	return l
+}
+
 // Objective returns the mean loss over the sample plus the regularizer.
 func Objective(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (float64, error) {
 	var sum float64
-	switch l := l.(type) {
+	switch l := joint(l).(type) {
 	case loss.RankOne:
 		value := make([]float64, 1)
 		for i, x := range s.Rows {

@@ -11,7 +11,7 @@ import (
 // the regularizer, which may be nil, times v.
 //
 // For rank-one losses the data's part is exact to rounding: the mean of second
-// derivatives times <x, v> x, where one jumps either side's. A general loss's and
+// derivatives times <x, v> x, where one jumps either side's. Another loss's and
 // a regularizer's part is a central difference of gradients at a distance of
 // about 6e-6 (1+||w||): its error relative to ||v|| is about 1e-10 times gradient
 // and smoothness plus 1e-11 (1+||w||)^2 times the third derivative.
@@ -24,7 +24,7 @@ func HessianVector(l loss.Loss, r loss.Regularizer, s Sample, w, v []float64) ([
 	if size == 0 {
 		return out, nil
 	}
-	switch l := l.(type) {
+	switch l := joint(l).(type) {
 	case loss.RankOne:
 		bend := make([]float64, 1)
 		for i, x := range s.Rows {
