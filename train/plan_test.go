@@ -92,7 +92,7 @@ func TestRefusals(t *testing.T) {
 		{"storm's multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "storm", Settings{"multiplier": 5} }, "train.multiplier"},
 		{"loss", func(c *Config) { c.Model.Loss = "hinge" }, `model.loss: loss: name = "hinge": must be one of`},
 		{"loss parameter", func(c *Config) { c.Model.Loss = "huber" }, "model.loss: loss: name = \"huber\": has 0 parameters: must be delta"},
-		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" }, `model.loss = huber(0.1): is for a real target: schema.target "sick" is declared otherwise`},
+		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" }, `model.loss: schema.target "sick": loss huber(0.1) is for a number: the target is declared as 2 classes`},
 		{"regularizer", func(c *Config) { c.Model.Regularizer = "l1(3)" }, `model.regularizer: loss: regularizer: name = "l1": must be one of`},
 		{"lambda", func(c *Config) { c.Model.Regularizer = "l2(-1)" }, "lambda = -1: must be between"},
 		{"radius", func(c *Config) { c.Model.Radius = -3 }, "radius = -3: must be finite and > 0"},
