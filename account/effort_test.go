@@ -24,8 +24,8 @@ func TestCalibratedSchedulesOfAnyPlan(t *testing.T) {
 		for _, delta := range []float64{1e-12, .1} {
 			for _, relation := range []Relation{ReplaceOne, AddOrRemove} {
 				for _, step := range []SampledSteps{{1, .1, 1}, {1, .1, 100}, {1, 1e-3, 1000}} {
-					// 11 is prime to the lengths of the lists.
-					if i++; testing.Short() && i%11 != 1 {
+					// 17 is prime to the lengths of the lists.
+					if i++; testing.Short() && i%17 != 1 {
 						continue
 					}
 					name := fmt.Sprintf("epsilon %v, delta %v, %v, %v", epsilon, delta, relation, step)
@@ -92,7 +92,7 @@ func TestManyKindsAreBracketed(t *testing.T) {
 	}
 	c := compose(t, 1e-3, events...)
 	var narrow Bracket
-	for _, most := range []float64{1 << 28, 1 << 27, 1 << 26} {
+	for _, most := range []float64{1 << 27, 1 << 26} {
 		b, err := c.epsilon(newEffort(t.Context(), most), 1e-6)
 		if err != nil || b.Width() > .2 || narrow.Upper > 0 && !(b.Lower <= narrow.Upper && b.Upper >= narrow.Lower) {
 			t.Errorf("%v units of work: %v, %v after %v", most, b, err, narrow)

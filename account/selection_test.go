@@ -59,8 +59,9 @@ func TestHazardInequality(t *testing.T) {
 // The charge of a selection and its event.
 func TestSelectionEvent(t *testing.T) {
 	last := 0.0
-	for i := range 3000 {
-		epsilon := math.Ldexp(1, -40) * math.Exp(float64(i)/3000*math.Log(math.Ldexp(16, 40)))
+	n := trials(3000)
+	for i := range n {
+		epsilon := math.Ldexp(1, -40) * math.Exp(float64(i)/float64(n)*math.Log(math.Ldexp(16, 40)))
 		e, err := SelectionEvent("value", 3, epsilon)
 		if err != nil {
 			t.Fatal(err)

@@ -31,11 +31,14 @@ func kinds(t testing.TB) map[string]*Certificate {
 	}
 	cut := params(t)
 	cut.Complete, cut.ModelSHA256, cut.Events = false, "", cut.Events[:1]
+	filtered := params(t)
+	filtered.Filter = Filter{Column: "split", Value: "train"}
 	none := params(t)
 	none.Events = nil
 	return map[string]*Certificate{
 		"cohorts": mustNew(t, params(t)), "stability": mustNew(t, stable), "selection": mustNew(t, chosen),
 		"add-or-remove": mustNew(t, coins), "interrupted": mustNew(t, cut), "nothing asked": mustNew(t, none),
+		"filtered": mustNew(t, filtered),
 		"schedule": scheduled(t),
 	}
 }

@@ -1,0 +1,34 @@
+package certificate
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+)
+
+// TestFiltersAreTexts: a filter's names are as package dataset takes them, whoever
+// writes the certificate: New, or a file whose checksum was made again.
+func TestFiltersAreTexts(t *testing.T) {
+	good := Filter{Column: "split", Value: "train"}
+	for text, ok := range map[string]bool{
+		"x": true, "two words": true, "a=b": true, "größe": true,
+		"": false, " ": false, " x": false, "x ": false, "x\t": false, "\nx": false, "\u00a0x": false, "x\u2003": false, "\xff": false,
+	} {
+		for field, f := range map[string]Filter{"column": {text, good.Value}, "value": {good.Column, text}} {
+			p := params(t)
+			p.Filter = f
+			if _, err := New(p); (err == nil) != ok || !ok && !errors.Is(err, ErrUnsound) {
+				t.Errorf("new with %s %q: %v", field, text, err)
+			}
+			p.Filter = good
+			root := parseNode(t, mustNew(t, p).text)
+			root.get("filter").set(field, strconv.Quote(text))
+			if text == "\xff" {
+				root.get("filter").set(field, "\"\xff\"")
+			}
+			if _, err := verdict(root.sealed(t)); (err == nil) != ok {
+				t.Errorf("a file with %s %q: %v", field, text, err)
+			}
+		}
+	}
+}
