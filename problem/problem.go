@@ -21,6 +21,11 @@ var problems = map[string]loss.Loss{
 	"huber-mean": HuberMean(),
 	"huber-bias": HuberBias(),
 	"saddle":     Saddle(),
+
+	"exp-tail":     ExpTail(),
+	"quartic":      Quartic(),
+	"three-halves": ThreeHalves(),
+	"phase":        Phase(),
 }
 
 // Names lists the losses of this package, sorted.

@@ -45,6 +45,11 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"huber-mean": 0x562cebffb9b899a0,
 		"huber-bias": 0x9eb15ef74fd73220,
 		"saddle":     0x9ac2b57297e296d2,
+
+		"exp-tail":     0xbd4d74c2ac882ee6,
+		"quartic":      0x6f88558f3aafd039,
+		"three-halves": 0x1b60261ce7d25d4d,
+		"phase":        0xcdb26cd47a8c5d59,
 	}
 	for _, name := range problem.Names() {
 		l, err := problem.Parse(name)

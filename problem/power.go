@@ -1,0 +1,114 @@
+package problem
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// power rises from its minimum like r^4 or, if blunt, like r^(3/2).
+type power struct{ blunt bool }
+
+// Quartic is a synthetic problem of the KL condition with kappa = 4/3, gamma =
+// 4^(-3/4): a record's loss is h(||w - u||) + <0.4 x, w>, y unused, with
+//
+//	h(r) = r^4/4 for r <= 1, r - 3/4 beyond
+//
+// and u the unit vector of equal coordinates. Rows come with mean zero, so that h is
+// the risk: h = h'^(4/3)/4 as long as r <= 1.
+//
+//	h' = r^3 and 1: with 0.4 the Lipschitz constant is 1.4
+//	h'' = 3 r^2 in [0, 3] and 0, h'/r <= 1: curvature in [0, 3], with a jump at r = 1
+//	inf h = 0 and h(||0 - u||) = 1/4, so InitialGap is 1/4 over tables of mean zero
+func Quartic() loss.General { return power{} }
+
+// ThreeHalves is the same with
+//
+//	h(r) = (s^(3/2) - e^(3/2))/(3/2), s^2 = r^2 + e^2, e = 1/16, for r <= 1, straight beyond
+//
+// which has kappa = 3. No smooth loss has a kappa above 2 near its minimum: there
+// this one is rounded, and where r >= e, h <= (2/3) s^(3/2) and h' = r s^(-1/2) >=
+// s^(1/2)/sqrt(2), so that gamma^3 = (2/3) 2^(3/2).
+//
+//	h' <= 1: with 0.4 the Lipschitz constant is 1.4, but for 0.1%
+//	h'/r = s^(-1/2) and h'' below it lie in [0, e^(-1/2)] = [0, 4], with a jump at r = 1
+func ThreeHalves() loss.General { return power{blunt: true} }
+
+const (
+	powerRow = 0.4
+	// blunting is e^2 of ThreeHalves.
+	blunting = 1. / 256
+)
+
+func (p power) Name() string {
+	if p.blunt {
+		return "three-halves"
+	}
+	return "quartic"
+}
+
+func (power) Target() loss.Target { return loss.Real }
+
+func (p power) Constants() loss.Constants {
+	c := loss.Constants{Lipschitz: 1 + powerRow, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 3}, HessianLipschitz: math.Inf(1), InitialGap: p.value(1), ZeroMean: true}
+	if p.blunt {
+		c.Curvature.Hi = 4
+	}
+	return c
+}
+
+// value is h at the square of r.
+func (p power) value(squares float64) float64 {
+	beyond := 0.0
+	if squares > 1 {
+		beyond = float64((math.Sqrt(squares) - 1) * p.slope(1))
+		squares = 1
+	}
+	if !p.blunt {
+		return float64(squares*squares)/4 + beyond
+	}
+	s := math.Sqrt(squares + blunting)
+	const least = 1. / 64 // e^(3/2)
+	return (float64(s*math.Sqrt(s))-least)/1.5 + beyond
+}
+
+// slope is h'/r at the square of r.
+func (p power) slope(squares float64) float64 {
+	if squares > 1 {
+		return p.slope(1) / math.Sqrt(squares)
+	}
+	if !p.blunt {
+		return squares
+	}
+	return 1 / math.Sqrt(math.Sqrt(squares+blunting))
+}
+
+func (p power) Value(w []float64, x []float32, y float64) float64 {
+	checkLengths(len(w), len(w), len(x))
+	if y != y {
+		return y
+	}
+	u := 1 / math.Sqrt(float64(len(w)))
+	squares, linear := 0.0, 0.0
+	for j, v := range w {
+		squares = math.FMA(v-u, v-u, squares)
+		linear = math.FMA(float64(powerRow*float64(x[j])), v, linear)
+	}
+	return p.value(squares) + linear
+}
+
+func (p power) Gradient(dst, w []float64, x []float32, y float64) {
+	checkLengths(len(dst), len(w), len(x))
+	u := 1 / math.Sqrt(float64(len(w)))
+	squares := 0.0
+	for _, v := range w {
+		squares = math.FMA(v-u, v-u, squares)
+	}
+	slope := p.slope(squares)
+	if y != y {
+		slope = y
+	}
+	for j, v := range w {
+		dst[j] = math.FMA(powerRow, float64(x[j]), float64(slope*(v-u)))
+	}
+}
