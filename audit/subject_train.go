@@ -23,7 +23,7 @@ func variants() []train.Settings {
 		{"anchor_batch": .5, "difference_batch": .25},
 		{"equal_cohorts": true}, {"rounds": 2}, {"depth": 1}, {"decay": 1}, {"accuracy": .05},
 		{"inner": "phased-sgd"}, {"cohorts": "disjoint"}, {"lambda": .05}, {"growth": 4}, {"distance": 2},
-		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"noise_scale": 4},
+		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"descent": .1}, {"noise_scale": 4},
 		{"proportion": 4}, {"norm_charge": .01}, {"landing": .5}, {"landing_steps": 3},
 		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"},
 	}
@@ -110,12 +110,25 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 }
 
 func short(t train.Train) train.Train {
-	t.Settings = maps.Clone(t.Settings)
-	if t.Settings == nil {
-		t.Settings = train.Settings{}
+	few, ok := fewSteps[t.Algorithm]
+	if !ok {
+		few = train.Settings{"steps": subjectSteps}
 	}
-	t.Settings["steps"] = subjectSteps
+	few = maps.Clone(few)
+	if t.Settings["kappa"] != nil {
+		delete(few, "gamma")
+	}
+	maps.Copy(few, t.Settings)
+	t.Settings = few
 	return t
+}
+
+// fewSteps are settings of algorithms whose number of steps is not told as steps, or not
+// by that alone.
+var fewSteps = map[string]train.Settings{
+	"kl-spider":      {"rounds": 4, "descent": 2, "kappa": 1, "gamma": 2},
+	"proximal-point": {"rounds": 2, "steps": 5},
+	"adaptive-gd":    {"norm_charge": .03, "landing": .8, "landing_steps": 5},
 }
 
 // title names the algorithm and its settings.

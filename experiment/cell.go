@@ -84,8 +84,9 @@ func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Trial {
 	return list
 }
 
-// choose returns the settings of the least median gradient norm over the tuning
-// seeds, the first of equals; ok is false while runs are missing.
+// choose returns the settings of the least median excess risk over the tuning seeds,
+// or gradient norm where the minimum is not known, the first of equals; ok is false
+// while runs are missing.
 func (c cell) choose(done map[string]Finished, seeds int) (settings json.RawMessage, ok bool) {
 	if len(c.grid) == 1 {
 		return c.grid[0], true
@@ -98,7 +99,7 @@ func (c cell) choose(done map[string]Finished, seeds int) (settings json.RawMess
 			if !there {
 				return nil, false
 			}
-			norms = append(norms, record.Outcome.GradientNorm)
+			norms = append(norms, record.Outcome.score())
 		}
 		if m := Median(norms); m < best {
 			best, settings = m, g

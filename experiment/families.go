@@ -18,12 +18,16 @@ var families = map[string]maker{
 	"slow-tail":          SlowTail,
 	"huber-mean":         HuberMean,
 	"huber-bias":         HuberBias,
+	"exp-tail":           ExpTail,
+	"quartic":            Quartic,
+	"three-halves":       ThreeHalves,
+	"phase":              PhaseRetrieval,
 }
 
 // Families lists the names that NewFamily takes; saddle takes its gap, as in
-// saddle(0.15).
+// saddle(0.15), and low-rank its rank.
 func Families() []string {
-	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "saddle(GAP)")))
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)")))
 }
 
 // NewFamily draws the named family.
@@ -35,6 +39,12 @@ func NewFamily(name string, d, rows int, seed uint64) (*Family, error) {
 			return nil, fmt.Errorf("experiment: family = %q: gap must be a number", name)
 		}
 		m, ok = Saddle(gap), true
+	}
+	if k, is, err := rank(name); is {
+		if err != nil {
+			return nil, err
+		}
+		m, ok = LowRank(k), true
 	}
 	if !ok {
 		return nil, fmt.Errorf("experiment: family = %q: must be one of %s", name, strings.Join(Families(), ", "))

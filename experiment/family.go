@@ -19,6 +19,10 @@ type Family struct {
 	Sample      stationarity.Sample
 	Loss        loss.Loss
 	Regularizer loss.Regularizer
+	// KL is what is known of how fast the objective rises, and Minimum its infimum on
+	// Sample; nil where it is not known.
+	KL      optimize.KL
+	Minimum *float64
 
 	// population draws rows of the distribution that Sample was drawn from.
 	population population
@@ -35,7 +39,7 @@ func (f *Family) Dim() int { return len(f.Sample.Rows[0]) }
 // budget.
 func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, error) {
 	p, err := optimize.NewProblem(f.Loss, b, optimize.Stated(f.Dim(), records))
-	p.Regularizer = f.Regularizer
+	p.Regularizer, p.KL = f.Regularizer, f.KL
 	return p, err
 }
 

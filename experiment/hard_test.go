@@ -110,7 +110,7 @@ func TestSaddleRows(t *testing.T) {
 func TestFreshRows(t *testing.T) {
 	const d, n = 4, 20000
 	w := []float64{.3, -.2, .5, .1}
-	for _, name := range []string{"tanh", "logistic", "logistic+nonconvex", "slow-tail", "huber-mean", "saddle(0.15)"} {
+	for _, name := range []string{"tanh", "logistic", "logistic+nonconvex", "slow-tail", "huber-mean", "saddle(0.15)", "low-rank(2)", "exp-tail", "quartic", "three-halves", "phase"} {
 		f, err := experiment.NewFamily(name, d, n, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestFamiliesRefuse(t *testing.T) {
 		d, rows int
 		want    string
 	}{
-		{"tahn", 3, 10, `family = "tahn": must be one of huber-bias, huber-mean, logistic, logistic+nonconvex, saddle(GAP), slow-tail, tanh`},
+		{"tahn", 3, 10, `family = "tahn": must be one of exp-tail, huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), phase, quartic, saddle(GAP), slow-tail, tanh, three-halves`},
 		{"saddle(x)", 5, 10, "gap must be a number"},
 		{"saddle(0.3)", 5, 10, "gap = 0.3: must be > 0 and < 0.3"},
 		{"saddle(0.1)", 3, 10, "dimension = 3: must be >= 4"},

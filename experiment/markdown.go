@@ -3,9 +3,11 @@ package experiment
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 // WriteMarkdown writes the tables of a summary. Gradient norms are in units of
@@ -26,9 +28,18 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	}
 	if len(s.Comparisons) > 0 {
 		fmt.Fprintf(&b, "\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with 95%% bootstrap intervals over seeds.\n\n", printable.Text(s.Comparisons[0].Baseline))
-		table(&b, "family", "d", "epsilon", "n", "N", "algorithm", "ratio", "interval")
+		head := []string{"family", "d", "epsilon", "n", "N", "algorithm", "ratio", "interval"}
+		risks := slices.ContainsFunc(s.Comparisons, func(x Comparison) bool { return x.Excess > 0 })
+		if risks {
+			head = append(head, "of median excess risks")
+		}
+		table(&b, head...)
 		for _, x := range s.Comparisons {
-			row[any](&b, x.Family, x.Dim, x.Epsilon, x.Records, fmt.Sprintf("%.0f", x.Effective), x.Label, fmt.Sprintf("%.3g", x.Value), fmt.Sprintf("%.3g to %.3g", x.Low, x.High))
+			r := []any{x.Family, x.Dim, x.Epsilon, x.Records, fmt.Sprintf("%.0f", x.Effective), x.Label, fmt.Sprintf("%.3g", x.Value), fmt.Sprintf("%.3g to %.3g", x.Low, x.High)}
+			if risks {
+				r = append(r, orNothing(x.Excess > 0, "%.3g", x.Excess))
+			}
+			row(&b, r...)
 		}
 	}
 	fmt.Fprintf(&b, "\n## Runs\n\n%s\n\n", runsCaption)
@@ -49,9 +60,12 @@ func (s Summary) runs() (head []string, rows [][]string) {
 		"family", "d", "epsilon", "n", "N", "algorithm", "runs", "gradient norm", "/ r", "/ lower bound", "predicted / r",
 		"loss", "steps", "passes", "seconds", "settings", "chosen from",
 	}
-	population := false
+	population, risks := false, false
 	for _, c := range s.Cells {
-		population = population || c.Population.High > 0
+		population, risks = population || c.Population.High > 0, risks || c.Excess != nil
+	}
+	if risks {
+		head = append(head, "excess risk", "seen: F - min F <= (gamma ||grad F||)^kappa")
 	}
 	if population {
 		head = append(head, "population gradient norm")
@@ -64,12 +78,31 @@ func (s Summary) runs() (head []string, rows [][]string) {
 			fmt.Sprintf("%.2f", c.Predicted/c.Floor), fmt.Sprintf("%.4g", c.Loss.Median), fmt.Sprint(c.Steps),
 			fmt.Sprintf("%.4g", c.Passes.Median), fmt.Sprintf("%.2g", c.Seconds.Median), "`" + string(c.Settings) + "`", fmt.Sprint(c.Grid),
 		}
+		if risks {
+			var q Quartiles
+			var rise stationarity.Rise
+			if c.Excess != nil {
+				q = *c.Excess
+			}
+			if c.Rise != nil {
+				rise = *c.Rise
+			}
+			r = append(r, orNothing(c.Excess != nil, "%v", q), orNothing(c.Rise != nil, "gamma %.3g, kappa %.3g", rise.Gamma, rise.Kappa))
+		}
 		if population {
 			r = append(r, c.Population.String())
 		}
 		rows = append(rows, r)
 	}
 	return head, rows
+}
+
+// orNothing leaves out what is not known.
+func orNothing(known bool, format string, values ...any) string {
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf(format, values...)
 }
 
 // String is the median with the other quartiles.

@@ -38,7 +38,7 @@ var recordedSettings = []string{
 	`{"lambda":0.05}`, `{"growth":5}`, `{"distance":3}`, `{"ball_fraction":0.5}`,
 	`{"inner":"phased-sgd","theorem":true}`, `{"cohorts":"disjoint","theorem":true,"steps":7}`, `{"theorem":true,"output":"last"}`,
 	`{"theorem":true,"accuracy":1e-9}`,
-	`{"kappa":1.5,"gamma":2}`, `{"kappa":3,"gamma":2}`, `{"threshold":2}`, `{"kappa":1,"gamma":0.5,"theorem":true}`, `{"shrink":1.1}`, `{"noise_scale":3}`, `{"proportion":2}`, `{"norm_charge":0.003}`, `{"landing":0.5}`, `{"landing_steps":11}`,
+	`{"kappa":1.5,"gamma":2}`, `{"kappa":3,"gamma":2}`, `{"threshold":2}`, `{"kappa":1,"gamma":0.5,"theorem":true}`, `{"shrink":1.1}`, `{"descent":0.3}`, `{"noise_scale":3}`, `{"proportion":2}`, `{"norm_charge":0.003}`, `{"landing":0.5}`, `{"landing_steps":11}`,
 }
 
 // recordedProblems are the losses recorded, each with its regularizer.

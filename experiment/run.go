@@ -80,6 +80,10 @@ type Outcome struct {
 	GradientNorm float64 `json:"gradient_norm"`
 	Population   float64 `json:"population_gradient_norm,omitempty"`
 	Loss         float64 `json:"loss"`
+	// Excess is Loss less its infimum, where that is known, and Rise what the run shows
+	// of how fast the loss rises there, by the points of Series; nil where not.
+	Excess *float64           `json:"excess_risk,omitempty"`
+	Rise   *stationarity.Rise `json:"rise,omitempty"`
 	// Effective is N and Floor r (see optimize.Problem); LowerBound is
 	// Problem.LowerBound; Predicted is the plan's gradient norm.
 	Effective  float64 `json:"effective_size"`
@@ -107,6 +111,14 @@ type Point struct {
 // mostPoints is the greatest length of a series.
 const mostPoints = 64
 
+// score is what settings are chosen by.
+func (o Outcome) score() float64 {
+	if o.Excess != nil {
+		return *o.Excess
+	}
+	return o.GradientNorm
+}
+
 // Ratio is the gradient norm in units of the floor.
 func (o Outcome) Ratio() float64 { return o.GradientNorm / o.Floor }
 
@@ -126,6 +138,7 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 	summary := plan.Summary()
 	stride := max((summary.Steps+mostPoints-1)/mostPoints, 1)
 	var series []Point
+	var path [][]float64
 	w := make([]float64, s.Family.Dim())
 	pick := -1
 	if random {
@@ -135,6 +148,10 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 		if step.Number%stride == 0 || step.Number == step.Of {
 			if len(series) == mostPoints {
 				series = series[:mostPoints-1]
+				path = path[:min(len(path), mostPoints-1)]
+			}
+			if s.Family.Minimum != nil {
+				path = append(path, append([]float64(nil), step.W...))
 			}
 			series = append(series, Point{step.Number, finite(step.Charged), finite(step.GradientNorm)})
 		}
@@ -158,7 +175,35 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 		LowerBound: problem.LowerBound(),
 		Steps:      result.Steps, Passes: session.read / float64(s.Records()), Charged: session.Ledger().Charged(), Series: series,
 	}
-	return o, s.measure(&o, w)
+	if err := s.measure(&o, w); err != nil || s.Family.Minimum == nil {
+		return o, err
+	}
+	return o, s.rise(&o, path)
+}
+
+// rise fills in what rests on a known minimum. A run that shows too little of how the
+// loss rises says nothing of it.
+func (s Instance) rise(o *Outcome, path [][]float64) error {
+	f := s.Family
+	excess := make([]float64, len(path))
+	norms := make([]float64, len(path))
+	for i, w := range path {
+		value, err := stationarity.Objective(f.Loss, f.Regularizer, f.Sample, w)
+		if err != nil {
+			return err
+		}
+		excess[i] = value - *f.Minimum
+		if norms[i], err = f.GradientNorm(w); err != nil {
+			return err
+		}
+	}
+	above := finite(o.Loss - *f.Minimum)
+	o.Excess = &above
+	if r, err := stationarity.EstimateRise(excess, norms); err == nil {
+		r.Kappa, r.Gamma = finite(r.Kappa), finite(r.Gamma)
+		o.Rise = &r
+	}
+	return nil
 }
 
 // measure fills in what is computed from rows directly.

@@ -54,8 +54,9 @@ type Algorithm struct {
 	Label    string         `yaml:"label"`
 	Settings map[string]any `yaml:"settings"`
 	// Tune lists values of settings to choose from, in all combinations: the
-	// combination of the least median gradient norm over the tuning seeds, in
-	// each cell of its own, is measured.
+	// combination of the least median excess risk over the tuning seeds, or gradient
+	// norm where the family's minimum is not known, in each cell of its own, is
+	// measured.
 	Tune map[string][]any `yaml:"tune"`
 	// Scale lists values to choose from that grow with the size.
 	Scale map[string]Scale `yaml:"scale"`

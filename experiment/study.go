@@ -173,7 +173,7 @@ func (s Summary) table() report.Table {
 	head, rows := s.runs()
 	t := report.Table{Title: "Runs", Caption: runsCaption}
 	for _, h := range head {
-		number := !strings.Contains("family algorithm settings", h)
+		number := !strings.Contains("family algorithm settings", h) && !strings.HasPrefix(h, "seen")
 		t.Columns = append(t.Columns, report.Column{Name: h, Number: number})
 	}
 	for _, r := range rows {

@@ -51,8 +51,11 @@ type Cell struct {
 	GradientNorm Quartiles `json:"gradient_norm"`
 	Population   Quartiles `json:"population_gradient_norm"`
 	Loss         Quartiles `json:"loss"`
-	Passes       Quartiles `json:"passes"`
-	Seconds      Quartiles `json:"seconds"`
+	// Excess is nil where the minimum is not known; Rise is the first run's.
+	Excess  *Quartiles         `json:"excess_risk,omitempty"`
+	Rise    *stationarity.Rise `json:"rise,omitempty"`
+	Passes  Quartiles          `json:"passes"`
+	Seconds Quartiles          `json:"seconds"`
 	// Series is the first run's.
 	Series []Point `json:"series"`
 
@@ -81,6 +84,8 @@ type Comparison struct {
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
 	Baseline  string  `json:"baseline"`
+	// Excess is the ratio of median excess risks; zero where the minimum is not known.
+	Excess float64 `json:"excess_risk_ratio,omitempty"`
 	stationarity.Estimate
 }
 
@@ -154,6 +159,10 @@ func newCell(c cell, settings json.RawMessage, runs []Finished) Cell {
 	out.GradientNorm = quartiles(out.norms)
 	out.Population = quartiles(over(func(r Finished) float64 { return r.Outcome.Population }))
 	out.Loss = quartiles(over(func(r Finished) float64 { return r.Outcome.Loss }))
+	if first.Excess != nil {
+		q := quartiles(over(func(r Finished) float64 { return *r.Outcome.Excess }))
+		out.Excess, out.Rise = &q, first.Rise
+	}
 	out.Passes = quartiles(over(func(r Finished) float64 { return r.Outcome.Passes }))
 	out.Seconds = quartiles(over(func(r Finished) float64 { return r.Seconds }))
 	return out
@@ -221,10 +230,10 @@ func (s *Summary) compare(baseline string) error {
 		p.Label = ""
 		return p
 	}
-	base := map[place][]float64{}
+	base, excess := map[place][]float64{}, map[place]*Quartiles{}
 	for _, c := range s.Cells {
 		if c.Label == baseline {
-			base[at(c)] = logarithms(c.norms)
+			base[at(c)], excess[at(c)] = logarithms(c.norms), c.Excess
 		}
 	}
 	for _, c := range s.Cells {
@@ -238,7 +247,11 @@ func (s *Summary) compare(baseline string) error {
 		if err != nil {
 			return err
 		}
-		s.Comparisons = append(s.Comparisons, Comparison{c.Group, c.Records, c.Effective, baseline, i})
+		x := Comparison{c.Group, c.Records, c.Effective, baseline, 0, i}
+		if e := excess[at(c)]; e != nil && e.Median > 0 {
+			x.Excess = c.Excess.Median / e.Median
+		}
+		s.Comparisons = append(s.Comparisons, x)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ var other = map[string]any{
 	"period": 3, "anchor_share": .3, "theorem": true, "failure": .2, "beta": .3, "constant_charges": true, "anchor_batch": .6, "difference_batch": .4, "sampling": .3, "rate": .02,
 	"front_load": .5, "equal_cohorts": true, "rounds": 2, "depth": 2, "decay": .7, "accuracy": .01,
 	"inner": "phased-sgd", "cohorts": "disjoint", "lambda": .01, "growth": 5., "distance": 3.,
-	"kappa": 2., "gamma": 2., "shrink": 1.3, "noise_scale": 3., "threshold": 2., "proportion": 2., "norm_charge": .003, "landing": .5, "landing_steps": 11,
+	"kappa": 2., "gamma": 2., "shrink": 1.3, "descent": .3, "noise_scale": 3., "threshold": 2., "proportion": 2., "norm_charge": .003, "landing": .5, "landing_steps": 11,
 	"held_out": .3, "candidates": 3, "score": "value", "ball_fraction": .5,
 }
 

@@ -12,8 +12,9 @@ import (
 
 // Geometric configures what practice made of KL Spider (Menart, Ullah, Arora, Bassily
 // and Guzmán 2024, Algorithm 1): gradient descent whose noise falls with the excess
-// risk it is taken to have, Phi_t = F0 c^-t.
+// risk it is taken to have.
 //
+//	Phi_0 = F0,  Phi_{t+1} = Phi_t/(1 + (c-1) (Phi_t/F0)^((2-kappa)/kappa))
 //	g_t = mean_i clip(grad f(w_t; x_i), L0) + noise of norm a Phi_t^(1/kappa)/gamma
 //	w_{t+1} = Proj(w_t - (h/L1) (g_t + grad reg(w_t)))
 //	until the charges come to mu^2;  return sum_t charge_t w_t / sum_t charge_t
@@ -27,13 +28,15 @@ import (
 // number of steps.
 //
 // Deviations from Algorithm 1:
-//   - every round is an anchor and one plain step of length h/L1 times the gradient: at
-//     kappa = 2 the paper's T_k is 1, and its differences are never asked for;
+//   - every step asks for an anchor, and its length is h/L1 times that of the estimate: at
+//     kappa = 2 the paper's T_k is 1, and its differences are never asked for. Below, Phi
+//     falls by c in T_k = (F0/Phi)^((2-kappa)/kappa) steps, a little in each;
 //   - c is 1.02, where the theorem's c - 1 is about 10^-4;
 //   - the output is an average, where the theorem's is the last iterate;
-//   - charges are public beforehand. They are stretched by less than c^(2/kappa), so
-//     that they come to mu^2 at the last step, and a run is no shorter than two
-//     e-foldings of its charges, whatever F0.
+//   - charges are public beforehand. They are stretched so that they come to mu^2 at the
+//     last step: by less than the last, where the number of steps is the noise's. That is
+//     at least 2/log(q), with q = c^(2/kappa) the factor of the first charges, and at most
+//     1000.
 type Geometric struct {
 	// KL is the condition gone by.
 	KL optimize.KL `yaml:",inline"`
@@ -43,7 +46,7 @@ type Geometric struct {
 	// Phi. Zero means 10. With Steps it must be zero.
 	NoiseScale float64 `yaml:"noise_scale"`
 	// Steps is the number of steps, to which the noise is then fitted. Zero: what
-	// NoiseScale leads to.
+	// NoiseScale leads to, at most 1000.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
 	StepScale float64 `yaml:"step_scale"`
@@ -71,19 +74,11 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	T, q, err := c.rules(name, p, known)
-	if err != nil {
+	plan := &geometricPlan{}
+	if plan.charges, err = c.rules(name, p, known); err != nil {
 		return nil, err
 	}
-	plan := &geometricPlan{charges: make([]float64, T)}
-	var sum float64
-	for t := range T { // q^(t-T+1) does not overflow
-		plan.charges[t] = math.Pow(q, float64(t-T+1))
-		sum += plan.charges[t]
-	}
-	for t := range T {
-		plan.charges[t] *= p.Charge() / sum
-	}
+	T := len(plan.charges)
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -91,7 +86,7 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Citation:  "gradient descent with noise that falls with the excess risk (after Menart et al. 2024, Algorithm 1)",
 			Steps:     T,
 			StepSize:  p.StepSize(h),
-			Charges:   fmt.Sprintf("by factors of %.4g from step to step, from %.3g of mu^2; %s", q, plan.charges[0]/(p.Mu*p.Mu), words(known)),
+			Charges:   fmt.Sprintf("growing from %.3g to %.3g of mu^2; %s", plan.charges[0]/(p.Mu*p.Mu), plan.charges[T-1]/(p.Mu*p.Mu), words(known)),
 			Passes:    float64(T),
 		},
 		Law: optimize.Law{Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
@@ -107,32 +102,43 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
-// rules settles the number of steps and the factor q of the charges: noise of norm
-// proportional to Phi^(1/kappa) is charged in proportion to Phi^(-2/kappa).
-func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) (T int, q float64, err error) {
+// rules settles the charges: noise of norm proportional to Phi^(1/kappa) is charged in
+// proportion to Phi^(-2/kappa).
+func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]float64, error) {
 	if c.Shrink == 0 {
 		c.Shrink = 1.02
 	}
 	if !(c.Shrink >= 1+0x1p-20 && c.Shrink <= 2) {
-		return 0, 0, fmt.Errorf("optimize: %s: shrink = %v: must be > 1 + 2^-20 and <= 2, or 0 for 1.02", name, c.Shrink)
+		return nil, fmt.Errorf("optimize: %s: shrink = %v: must be > 1 + 2^-20 and <= 2, or 0 for 1.02", name, c.Shrink)
 	}
-	q = math.Pow(c.Shrink, 2/known.Kappa)
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	if c.Steps > 0 {
-		if c.NoiseScale != 0 {
-			return 0, 0, fmt.Errorf("optimize: %s: noise scale = %v: must be 0 beside a number of steps, which settles it", name, c.NoiseScale)
-		}
-		return c.Steps, q, nil
+	if c.Steps > 0 && c.NoiseScale != 0 {
+		return nil, fmt.Errorf("optimize: %s: noise scale = %v: must be 0 beside a number of steps, which settles it", name, c.NoiseScale)
 	}
 	a, err := positiveOr(name, "noise scale", c.NoiseScale, 10)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	first := chargeFor(p, a*known.Gradient(p.Constants.InitialGap)/math.Sqrt(float64(p.Dim())))
-	steps := math.Log1p(p.Charge()*(q-1)/first) / math.Log(q)
-	return int(min(math.Ceil(max(steps, 2/math.Log(q))), optimize.MostSteps)), q, nil
+	F0 := p.Constants.InitialGap
+	most := float64(c.Steps)
+	if c.Steps == 0 {
+		most = optimize.RuleSteps
+	}
+	fewest := min(math.Ceil(known.Kappa/math.Log(c.Shrink)), most)
+	first := chargeFor(p, a*known.Gradient(F0)/math.Sqrt(float64(p.Dim())))
+	var charges []float64
+	var sum float64
+	for Φ := F0; float64(len(charges)) < most && (c.Steps > 0 || float64(len(charges)) < fewest || sum*first < p.Charge()); {
+		m := math.Pow(Φ/F0, -2/known.Kappa)
+		charges, sum = append(charges, m), sum+m
+		Φ /= 1 + (c.Shrink-1)*math.Pow(Φ/F0, max(2/known.Kappa-1, 0))
+	}
+	for t := range charges {
+		charges[t] *= p.Charge() / sum
+	}
+	return charges, nil
 }
 
 // words says what condition a plan goes by.

@@ -38,7 +38,7 @@ import (
 //   - a step that a set takes back to where it came from ends the round;
 //   - T_k is rounded up, and a run has at most 10^6 steps.
 //
-// The zero Spider has constants that were searched for: c = 1.1, h = 1, rounds that
+// The zero Spider has constants that were searched for: b = 1/8, h = 1, rounds that
 // aim below their noise, half the budget for anchors, and the average of the last
 // rounds. What rounds that were left early have not charged goes to those that come;
 // with Theorem it stays unspent.
@@ -52,10 +52,12 @@ type Spider struct {
 	Failure float64 `yaml:"failure"`
 	// Rounds is K. Zero: as many as bring F0 to the least target, or the theorem's.
 	Rounds int `yaml:"rounds"`
-	// Shrink is c > 1. Zero means 1.1, or the theorem's.
-	Shrink float64 `yaml:"shrink"`
+	// Descent is b in c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1): how much of what a
+	// round's steps gain without noise its target falls by. Zero means 1/8, with Theorem
+	// 1/64.
+	Descent float64 `yaml:"descent"`
 	// Threshold says how fine targets get: to where the least gradient is Threshold
-	// times the norm of an anchor's noise. Zero means .3, with Theorem 23
+	// times the norm of an anchor's noise. Zero means .1, with Theorem 32
 	// sqrt(log(1/beta')).
 	Threshold float64 `yaml:"threshold"`
 	// AnchorShare is the anchors' share of the budget, where there are differences.
@@ -151,20 +153,19 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 	if c.Rounds < 0 || c.Rounds > optimize.MostSteps {
 		return c, fmt.Errorf("optimize: %s: rounds = %d: must be between 0 (the rule's number) and %d", name, c.Rounds, optimize.MostSteps)
 	}
-	// line 2: c - 1 = F0^((2-kappa)/kappa)/(64 gamma^2 L1)
-	rise := math.Pow(p.Constants.InitialGap, 2/known.Kappa-1) / (64 * known.Gamma * known.Gamma * p.Smoothness())
-	shrink, threshold, share, scale := 1.1, .3, .5, 1.
+	descent, threshold, share, scale := .125, .1, .5, 1.
 	if c.Theorem {
-		shrink, threshold, share, scale = 1+rise, 1, 16./17, .25
+		descent, threshold, share, scale = 1./64, 1, 16./17, .25
 		c.Output = c.Output.Or(optimize.Last)
 	}
 	c.Output = c.Output.Or(optimize.Average)
-	if c.Shrink == 0 {
-		c.Shrink = max(shrink, 1+0x1p-40)
+	if c.Descent, err = positiveOr(name, "descent", c.Descent, descent); err != nil {
+		return c, err
 	}
-	if !(c.Shrink > 1) || !optimize.Positive(c.Shrink) {
-		return c, fmt.Errorf("optimize: %s: shrink = %v: must be finite and > 1, or 0 for the rule's", name, c.Shrink)
+	if c.Descent > mostDescent {
+		return c, fmt.Errorf("optimize: %s: descent = %v: must be at most %v", name, c.Descent, mostDescent)
 	}
+	rise := c.rise(p, known)
 	if c.AnchorShare, err = shareOr(name, "anchor share", c.AnchorShare, share); err != nil {
 		return c, err
 	}
@@ -179,8 +180,8 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 		// line 3: beta' = (beta/K)(gamma L0 sqrt(K d)/(n sqrt(rho) F0^(1/kappa)))^(2-kappa)
 		K := float64(c.Rounds)
 		ratio := math.Sqrt2 * math.Sqrt(K) * p.Constants.Lipschitz / (p.Effective() * known.Gradient(p.Constants.InitialGap))
-		// The noise's norm is sqrt(2) L0 sqrt(K d)/(n sqrt(rho)).
-		threshold = 32 / math.Sqrt2 * math.Sqrt(max(math.Log(K/beta)-(2-known.Kappa)*math.Log(ratio), 1))
+		// line 6, by the noise that anchors have here
+		threshold = 32 * math.Sqrt(max(math.Log(K/beta)-(2-known.Kappa)*math.Log(ratio), 1))
 	}
 	if c.Threshold, err = positiveOr(name, "threshold", c.Threshold, threshold); err != nil {
 		return c, err
@@ -197,10 +198,18 @@ func (c Spider) roundRule(p optimize.Problem, known optimize.KL) int {
 	K := 1.
 	for range 20 {
 		least := c.least(p, known, K)
-		K = max(math.Ceil(math.Log(p.Constants.InitialGap/least)/math.Log(c.Shrink)), 1)
+		K = max(math.Ceil(math.Log(p.Constants.InitialGap/least)/math.Log1p(c.rise(p, known))), 1)
 	}
 	return int(min(K, optimize.MostSteps))
 }
+
+// rise is c - 1 (line 2).
+func (c Spider) rise(p optimize.Problem, known optimize.KL) float64 {
+	return c.Descent * math.Pow(p.Constants.InitialGap, 2/known.Kappa-1) / (known.Gamma * known.Gamma * p.Smoothness())
+}
+
+// mostDescent is what no round can gain.
+const mostDescent = 1e3
 
 // least is the least target of K rounds.
 func (c Spider) least(p optimize.Problem, known optimize.KL, K float64) float64 {
@@ -214,7 +223,7 @@ func (c Spider) rounds(p optimize.Problem, known optimize.KL) []spiderRound {
 	least, Φ, left := c.least(p, known, float64(c.Rounds)), F0, optimize.MostSteps
 	var list []spiderRound
 	for k := range c.Rounds {
-		Φ = max(Φ/c.Shrink, least)
+		Φ = max(Φ/(1+c.rise(p, known)), least)
 		T := math.Ceil(math.Pow(F0/Φ, 2/known.Kappa-1))
 		steps := int(min(T, float64(left-(c.Rounds-1-k)))) // each round to come has one
 		left -= steps

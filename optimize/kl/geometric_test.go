@@ -1,0 +1,54 @@
+package kl_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/kl"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestNoiseFollowsTheExcess: the noise of step t has the norm 10 Phi_t^(1/kappa)/gamma,
+// Phi_t = F0/c^t for kappa = 2 and else falling by c in T_k steps, but for what makes the
+// charges come to mu^2, and the result is the average by charge. Fails for charges that
+// grow by c, or for kappa left out.
+func TestNoiseFollowsTheExcess(t *testing.T) {
+	p := optimizetest.Problems()[1]
+	for _, known := range []optimize.KL{{Kappa: 2, Gamma: 3}, {Kappa: 1, Gamma: 20}, {Kappa: 4. / 3, Gamma: 20}} {
+		_, o, r, public := asked(t, kl.Geometric{KL: known, StepScale: 1}, p, 20000, 0)
+		w, answers, sigma := points(o, query.Gradient)
+		at, average, sum := make([]float64, public.Dim()), make([]float64, public.Dim()), 0.
+		q := math.Pow(1.02, 1/known.Kappa) // of norms
+		phi := public.Constants.InitialGap
+		for s := range w {
+			if !same(w[s], at) {
+				t.Fatalf("question %d is at %v: want %v", s, w[s], at)
+			}
+			norm := sigma[s] * math.Sqrt(float64(public.Dim()))
+			if want := 10 * math.Pow(phi, 1/known.Kappa) / known.Gamma; !(norm <= want*q*(1+1e-9) && norm >= want/q*(1-1e-9)) {
+				t.Fatalf("kappa %v, step %d: noise of norm %v: want %v within a factor %v", known.Kappa, s, norm, want, q)
+			}
+			phi /= 1 + .02*math.Pow(phi/public.Constants.InitialGap, (2-known.Kappa)/known.Kappa)
+			charge := o.Asked[s].Question.Charge()
+			average, sum = add(average, charge, at), sum+charge
+			at = descend(public, at, answers[s], optimizetest.StepSize(public, 1))
+		}
+		if !same(r.W, add(make([]float64, len(at)), 1/sum, average)) {
+			t.Errorf("kappa %v: the result is %v: want %v", known.Kappa, r.W, average)
+		}
+	}
+}
+
+// TestShortBudget: where the first noise asked for already costs more than there is,
+// the run still has two e-foldings of its charges, all in all mu^2.
+func TestShortBudget(t *testing.T) {
+	p := optimizetest.Problems()[1]
+	plan, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 1e5}}, p, 200, 0)
+	if want := int(math.Ceil(2 / math.Log(1.02))); plan.Summary().Steps != want {
+		t.Errorf("%d steps: want %d", plan.Summary().Steps, want)
+	}
+	_, charged := charges(o.Asked)
+	withinBudget(t, public.Mu, charged)
+}

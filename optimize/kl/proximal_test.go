@@ -1,0 +1,76 @@
+package kl_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/kl"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestProximalIsAlgorithm2: every round descends F + L~ ||w - w_{t-1}||^2 from w_{t-1} by
+// steps 1/(L~ s), projected on a ball around it, and ends at the average of what they
+// reach with weights s; every answer is charged alike (Menart et al. 2024, Algorithms 2
+// and 4). Fails for a pull of half the strength, a centre that stays, or steps that go on
+// falling from round to round.
+func TestProximalIsAlgorithm2(t *testing.T) {
+	const rounds, K, lambda = 3, 7, .3
+	for _, p := range optimizetest.Problems() {
+		_, o, r, public := asked(t, kl.Proximal{Rounds: rounds, Steps: K, Lambda: lambda, Theorem: true}, p, 600, 0)
+		w, answers, sigma := points(o, query.Gradient)
+		at, centre, i, outside := public.StartPoint(), public.StartPoint(), 0, 0
+		for range rounds {
+			average := make([]float64, len(at))
+			about := make([]float64, len(at))
+			public.AddRegularizer(about, centre)
+			radius := (public.Constants.Lipschitz + length(about)) / (2 * lambda)
+			if public.Regularizer != nil {
+				radius = (public.Constants.Lipschitz + length(about)) / (2*lambda + .05)
+			}
+			for s := 1; s <= K; s++ {
+				if !same(w[i], at) {
+					t.Fatalf("%s: question %d is at %v: want %v", p.Name, i, w[i], at)
+				}
+				g := add(answers[i], 2*lambda, add(at, -1, centre))
+				at = descend(public, at, g, 1/(lambda*float64(s)))
+				if away := add(at, -1, centre); length(away) > radius {
+					at = add(centre, radius/length(away), away)
+					outside++
+				}
+				average = add(average, 2*float64(s)/(K*(K+1)), at)
+				if want := 2 * public.Constants.Lipschitz / public.Records * math.Sqrt(rounds*K) / public.Mu; !close(sigma[i], want, 1e-8) {
+					t.Errorf("%s: noise %v: want %v", p.Name, sigma[i], want)
+				}
+				i++
+			}
+			at, centre = average, average
+		}
+		if i != len(w) || !same(r.W, at) {
+			t.Errorf("%s: %d of %d questions, result %v: want %v", p.Name, i, len(w), r.W, at)
+		}
+		if len(r.Law.Rounds) != rounds || len(r.Law.Weights) != rounds*K+1 {
+			t.Errorf("%s: the law has rounds %v and %d weights", p.Name, r.Law.Rounds, len(r.Law.Weights))
+		}
+	}
+}
+
+// TestTheorem2Settings: T = (1 + 32 F0^((kappa-2)/kappa) gamma^2 L~)(log F0 + kappa
+// log(n sqrt(rho)/(gamma L0 sqrt(d)))) rounds, L~ the weak convexity where there is any.
+// Fails for the exponent's sign or a forgotten sqrt(d).
+func TestTheorem2Settings(t *testing.T) {
+	p := optimizetest.Problems()[3] // tanh: curvature from -.77, and .05
+	o := optimizetest.New(p.Config(budget(t), 1000, 5))
+	public := o.Problem(p.Public)
+	known := optimize.KL{Kappa: 3, Gamma: .9}
+	plan, err := kl.Proximal{KL: known, Theorem: true, Steps: 2}.Plan(ctx, public)
+	got := resolve(t, plan, err).Summary()
+	weak := -(public.Constants.Curvature.Lo + .05)
+	rho, F0 := public.Mu*public.Mu/2, public.Constants.InitialGap
+	T := math.Ceil((1 + 32*math.Cbrt(F0)*known.Gamma*known.Gamma*weak) *
+		(math.Log(F0) + known.Kappa*math.Log(public.Records*math.Sqrt(rho)/(known.Gamma*public.Constants.Lipschitz*math.Sqrt(float64(public.Dim()))))))
+	if got.Steps != 2*int(T) || !close(got.StepSize, 1/weak, 1e-12) {
+		t.Errorf("%d steps from %v: want %v rounds of two from %v", got.Steps, got.StepSize, T, 1/weak)
+	}
+}

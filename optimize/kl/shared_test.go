@@ -1,0 +1,60 @@
+package kl_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/kl"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Short names of what all tests of optimizers share.
+var (
+	ctx          = context.Background()
+	budget       = optimizetest.Budget
+	run          = optimizetest.RunPlan
+	resolve      = optimizetest.Resolve
+	descend      = optimizetest.Descend
+	add          = optimizetest.Add
+	length       = optimizetest.Length
+	same         = optimizetest.Same
+	close        = optimizetest.Close
+	charges      = optimizetest.Charges
+	withinBudget = optimizetest.WithinBudget
+)
+
+// methods lists the family, each with settings that solve the shared problems.
+var methods = []struct {
+	name string
+	of   optimize.Algorithm
+}{
+	{"strongly-convex", kl.StronglyConvex{Steps: 2000, StepScale: 1, Lambda: .03}},
+	{"proximal-point", kl.Proximal{Steps: 200, Rounds: 20, StepScale: 1, Lambda: .02}},
+	{"kl-geometric", kl.Geometric{Steps: 600, StepScale: 1, Shrink: 1.05}},
+	{"adaptive-gd", kl.Adaptive{StepScale: 1, LandingSteps: 900, Output: optimize.Last}},
+	{"kl-spider", kl.Spider{KL: optimize.KL{Kappa: 2, Gamma: 4}, Descent: .25, Rounds: 1500, StepScale: .25, Threshold: 1e-9, Output: optimize.Last}},
+}
+
+// asked is a run of an algorithm on a shared problem.
+func asked(t *testing.T, a optimize.Algorithm, p optimizetest.Problem, records int, mu float64) (optimize.Plan, *optimizetest.Oracle, optimize.Result, optimize.Problem) {
+	t.Helper()
+	o := optimizetest.New(p.Config(budget(t), records/len(p.Rows), 5))
+	public := o.Problem(p.Public)
+	if mu > 0 {
+		public.Mu = mu
+	}
+	plan, err := a.Plan(ctx, public)
+	return plan, o, run(t, resolve(t, plan, err), o), public
+}
+
+// gradients splits what was asked into points, answers and the rest.
+func points(o *optimizetest.Oracle, kind query.Kind) (w, answers [][]float64, sigma []float64) {
+	for _, a := range o.Asked {
+		if term := a.Question.Terms()[0]; term.Kind() == kind {
+			w, answers, sigma = append(w, term.Point()), append(answers, a.Answer.Mean), append(sigma, a.Answer.Sigma)
+		}
+	}
+	return w, answers, sigma
+}

@@ -1,0 +1,54 @@
+package stationarity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Rise is what points of a run show of how fast a loss rises from its minimum, on
+// records that their holder may look at:
+//
+//	F(w) - min F <= (Gamma ||grad F(w)||)^Kappa
+//
+// at every point looked at, with the Kappa that fits them best. Elsewhere it may fail.
+type Rise struct {
+	Kappa float64 `json:"kappa"`
+	Gamma float64 `json:"gamma"`
+	// Points is how many there were.
+	Points int `json:"points"`
+}
+
+// EstimateRise fits Kappa, as the slope of the logarithm of the excess over that of the
+// gradient norm by least squares, and then takes the least Gamma that serves at every
+// point. Points at which either is not > 0 and finite are left out; there must be
+// three whose norms span a factor of 2.
+func EstimateRise(excess, gradient []float64) (Rise, error) {
+	if len(excess) != len(gradient) {
+		return Rise{}, fmt.Errorf("stationarity: rise: %d excesses, %d gradient norms: must be as many", len(excess), len(gradient))
+	}
+	var x, y []float64
+	for i, e := range excess {
+		if u, v := math.Log(gradient[i]), math.Log(e); !math.IsNaN(u-v) && !math.IsInf(u-v, 0) && !math.IsInf(u, 0) {
+			x, y = append(x, u), append(y, v)
+		}
+	}
+	if len(x) < 3 || slices.Max(x)-slices.Min(x) < math.Ln2 {
+		return Rise{}, fmt.Errorf("stationarity: rise: %d points: must be 3 whose gradient norms span a factor of 2", len(x))
+	}
+	var mx, my, xx, xy float64
+	for i := range x {
+		mx, my = mx+x[i]/float64(len(x)), my+y[i]/float64(len(x))
+	}
+	for i := range x {
+		xx, xy = xx+(x[i]-mx)*(x[i]-mx), xy+(x[i]-mx)*(y[i]-my)
+	}
+	r := Rise{Kappa: xy / xx, Points: len(x)}
+	if !(r.Kappa > 0) {
+		return Rise{}, fmt.Errorf("stationarity: rise: kappa = %.3g fits best: must be > 0, as it is where gradients fade with the excess", r.Kappa)
+	}
+	for i := range x {
+		r.Gamma = max(r.Gamma, math.Exp(y[i]/r.Kappa-x[i]))
+	}
+	return r, nil
+}
