@@ -68,7 +68,7 @@ var layers = map[string]struct {
 	"optimize/onepass":                   {local: familyMay},
 	"optimize/recursive":                 {local: append([]string{"convex"}, familyMay...)},
 	"optimize/kl":                        {local: append([]string{"convex"}, familyMay...)},
-	"optimize/choose":                    {local: []string{"account", "optimize", "optimize/firstorder", "optimize/onepass", "optimize/recursive"}},
+	"optimize/choose":                    {local: []string{"account", "optimize", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl"}},
 }
 
 // kernelMay is what everything below curator may import.

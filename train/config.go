@@ -43,6 +43,9 @@ type Model struct {
 	Regularizer string `yaml:"regularizer"`
 	// Radius, if > 0, keeps the weights in the ball of that radius around zero.
 	Radius float64 `yaml:"radius"`
+	// KL is what is publicly known, not from the table, of how fast the objective rises
+	// from its minimum: F(w) - min F <= (gamma ||grad F(w)||)^kappa. Empty for nothing.
+	KL optimize.KL `yaml:"kl"`
 }
 
 // Privacy is the budget of a fit.
@@ -189,6 +192,9 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 		return optimize.Problem{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
 	}
 	p.Mu *= math.Sqrt(1 - c.Train.Measure)
+	if p.KL = c.Model.KL; p.KL.Validate() != nil {
+		return optimize.Problem{}, nil, fmt.Errorf("model.kl: %w", p.KL.Validate())
+	}
 	if c.Model.Regularizer != "" {
 		if p.Regularizer, err = loss.ParseRegularizer(c.Model.Regularizer); err != nil {
 			return optimize.Problem{}, nil, fmt.Errorf("model.regularizer: %w", err)

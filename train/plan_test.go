@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 func TestPlan(t *testing.T) {
@@ -96,6 +97,8 @@ func TestRefusals(t *testing.T) {
 		{"regularizer", func(c *Config) { c.Model.Regularizer = "l1(3)" }, `model.regularizer: loss: regularizer: name = "l1": must be one of`},
 		{"lambda", func(c *Config) { c.Model.Regularizer = "l2(-1)" }, "lambda = -1: must be between"},
 		{"radius", func(c *Config) { c.Model.Radius = -3 }, "radius = -3: must be finite and > 0"},
+		{"kl without gamma", func(c *Config) { c.Model.KL.Kappa = 2 }, "model.kl: optimize: kl: gamma = 0: must be finite and > 0, and given with kappa"},
+		{"kl below 1", func(c *Config) { c.Model.KL = optimize.KL{Kappa: .5, Gamma: 1} }, "kappa = 0.5: must be between 1 and 10"},
 		{"radius NaN", func(c *Config) { c.Model.Radius = math.NaN() }, "radius = NaN: must be finite and > 0"},
 		{"no table", func(c *Config) { c.Data = "absent.csv" }, "absent.csv: no such file"},
 	}

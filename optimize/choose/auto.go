@@ -11,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimize/kl"
 	"github.com/stillpoint-dp/stillpoint/optimize/onepass"
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
@@ -34,6 +35,9 @@ import (
 // equal predictions (docs/papers/recursive-regularization.md). So are passes of
 // fewer than 8 steps, whose forecasts have them at their best length from the
 // start.
+//
+// Where a problem says how fast it rises (optimize.KL), kl-geometric is a candidate,
+// too.
 //
 // Sampling saves passes, not privacy: without a limit on passes plans on samples
 // are last.
@@ -135,6 +139,15 @@ var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, e
 		}
 		return recursive.Recursive{}.Plan(ctx, p)
 	},
+	risen,
+}
+
+// risen plans by the KL condition, where one is given.
+func risen(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
+	if !p.KL.Known() {
+		return nil, nil
+	}
+	return capped(func(steps int) optimize.Algorithm { return kl.Geometric{Steps: steps} })(ctx, p, a)
 }
 
 // capped plans an algorithm by its rule (0 steps), or with as many passes as are

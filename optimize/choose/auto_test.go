@@ -108,3 +108,35 @@ func TestWhy(t *testing.T) {
 		t.Errorf("second smallest: %q", why)
 	}
 }
+
+// TestKnownRise: kl-geometric is a candidate where the problem says how fast it rises, and
+// nowhere else; every candidate's excess risk is then the most that goes with its gradient,
+// and a limit on passes holds. Fails for a condition taken from predictions.
+func TestKnownRise(t *testing.T) {
+	p := with(optimizetest.Problems()[2].Public, size{Records: 20_000, Mu: .3})
+	for _, known := range []optimize.KL{{}, {Kappa: 2, Gamma: 3}} {
+		p.KL = known
+		for _, passes := range []float64{0, 12} {
+			list, err := choose.Auto{Passes: passes}.Candidates(ctx, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := 0
+			for _, c := range list {
+				s := c.Summary
+				if s.Algorithm == "kl-geometric" {
+					found++
+					if passes > 0 && s.Passes > passes {
+						t.Errorf("%v passes: at most %v are allowed", s.Passes, passes)
+					}
+					if !close(s.Excess, known.Excess(s.Predicted), 1e-12) {
+						t.Errorf("excess risk %v at a gradient of %v: want %v", s.Excess, s.Predicted, known.Excess(s.Predicted))
+					}
+				}
+			}
+			if (found == 1) != known.Known() {
+				t.Errorf("%+v: %d candidates kl-geometric", known, found)
+			}
+		}
+	}
+}
