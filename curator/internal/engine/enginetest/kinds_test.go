@@ -10,7 +10,7 @@ import (
 // TestEveryKindIsAsked: engines are asked every kind of question there is.
 func TestEveryKindIsAsked(t *testing.T) {
 	asked := map[query.Kind]bool{}
-	for _, q := range questions(t, 3, loss.Logistic().Constants()) {
+	for _, q := range questions(t, loss.Logistic(), 3) {
 		for _, term := range q.Terms() {
 			asked[term.Kind()] = true
 		}
