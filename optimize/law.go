@@ -8,9 +8,11 @@ import "math"
 //
 // Step t, counted from 0, uses the estimate
 //
-//	g_t = (1-K_t) g_{t-Back(t)} + release t,   w_{t+1} = Proj(w_t - eta g_t)
+//	g_t = (1-K_t) g_{t-Back(t)} + release t,   w_{t+1} = Proj(y_t - eta g_t)
+//	y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1}))
 //
-// and the result is a weighted average of w_0, ..., w_T.
+// at y_t, which is w_t where there is no momentum, and the result is a weighted
+// average of y_0, ..., y_{T-1}, w_T.
 type Law struct {
 	// StepSize is eta.
 	StepSize float64
@@ -32,6 +34,13 @@ type Law struct {
 	// means 1. A difference over Back(t) steps has a ball of so many steps'
 	// length.
 	Back func(t int) int
+	// Momentum is how much of the last move step t makes again before it asks, 0 at
+	// t = 0, before which there is none; nil means no momentum.
+	Momentum func(t int) float64
+	// Metric says, of an eigenvector of the data's Hessian, the square of the length
+	// that the metric gives it in which answers are released and steps are taken; nil
+	// where there is none. The metric is taken to have the Hessian's eigenvectors.
+	Metric func(eigenvalue float64) float64
 	// Answer says of step t, with differences clipped to the given radius, and
 	// with last the error's variance in the estimate that is corrected, what the
 	// gain K is and how much fresh variance a coordinate of the estimate gets.
@@ -47,7 +56,7 @@ type Variance struct{ Noise, Sampling float64 }
 // Total is the sum.
 func (v Variance) Total() float64 { return v.Noise + v.Sampling }
 
-// Weights returns the weight in the result of w_0, ..., w_T. Smallest has no
+// Weights returns the weight in the result of y_0, ..., y_{T-1}, w_T. Smallest has no
 // weights beforehand; it is taken for Last.
 func (l Law) Weights() []float64 { return l.weights }
 

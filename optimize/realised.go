@@ -16,7 +16,14 @@ type Realised struct {
 	// of the estimate; StepSizes are the eta.
 	Noise     []float64 `json:"noise,omitempty"`
 	StepSizes []float64 `json:"step_sizes,omitempty"`
-	// Weights are those of w_0, ..., w_T in the result; none means w_T alone.
+	// Momentum is that of each step (see Law); none means 0.
+	Momentum []float64 `json:"momentum,omitempty"`
+	// Scales, if there are any, are one for each weight of the result: steps are
+	// taken in a metric, and the noise in weight j is Scales[j] times what it would be
+	// without one.
+	Scales []float64 `json:"scales,omitempty"`
+	// Weights are those of y_0, ..., y_{T-1}, w_T in the result, y_t being w_t
+	// where there is no momentum; none means w_T alone.
 	// Where there are Rounds, each has weights of its own that sum to 1.
 	Weights []float64 `json:"weights,omitempty"`
 	// Rounds are the steps at which rounds ended, each of which started from the
@@ -29,7 +36,8 @@ type Realised struct {
 	// move a coordinate by at most this.
 	Move float64 `json:"largest_move,omitempty"`
 	// WeightNoise is the standard deviation of each weight of the result, by
-	// Noises, whether or not the columns are kept.
+	// Noises, whether or not the columns are kept; Scales[j] times it that of weight
+	// j where there are Scales.
 	WeightNoise float64 `json:"weight_noise"`
 }
 
@@ -43,7 +51,9 @@ func (l Realised) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l
 // product of matrices I - eta Hessian. Where the loss is flat J is 1, and the
 // deviation of a weight is exactly the one computed here if Exact says so; under
 // a convex loss whose steps do not overshoot J shrinks, and it is at most that.
-// Projections and convex regularizers shrink as well.
+// Projections and convex regularizers shrink as well. Momentum beta swings on a
+// curved loss, but no farther: with r^2 = beta (1-a), the k-th response to an impulse
+// is at most r^k (k+1), and 1 + beta + ... + beta^k on a flat one is at least that.
 //
 // Between rounds deviations are added, whatever their correlation: a round's
 // result is an affine combination of those before it, and its own noise. Among
@@ -88,20 +98,25 @@ func (l Realised) Noises() (estimate []float64, weight float64) {
 // bound on it.
 func (l Realised) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
 
-// after returns for each step the weight, in the result of its round, of the
-// iterates after it.
+// after returns for each step what moving w_{t+1} moves the result of its round:
+// the weight of the iterates after it, and more with momentum, which repeats the
+// move and, a step later, takes it back.
 func (l Realised) after(T int) []float64 {
-	after, sum := make([]float64, T), 0.0
+	after, sum, back := make([]float64, T), 0.0, 0.0
 	end := len(l.Rounds) - 1
 	for t := T - 1; t >= 0; t-- {
 		if end >= 0 && l.Rounds[end] == t+1 {
-			sum, end = 0, end-1
+			sum, back, end = 0, 0, end-1
 		}
 		switch {
 		case l.Weights != nil:
 			sum += l.Weights[t+1]
 		case t == T-1 || end+1 < len(l.Rounds) && l.Rounds[end+1] == t+1:
 			sum = 1
+		}
+		if t+1 < T {
+			again := column(l.Momentum, t+1, 0) * sum
+			sum, back = sum+again-back, again
 		}
 		after[t] = sum
 	}
@@ -117,10 +132,11 @@ const mostLaw = 20_000
 func (l Realised) Compact() Realised {
 	l.WeightNoise = short(l.WeightNoise)
 	if l.Steps() > mostLaw {
-		return Realised{Chosen: l.Chosen, Move: l.Move, WeightNoise: l.WeightNoise}
+		return Realised{Chosen: l.Chosen, Move: l.Move, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales)}
 	}
 	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)
 	l.Noise, l.StepSizes, l.Weights = shorts(l.Noise), single(shorts(l.StepSizes)), shorts(l.Weights)
+	l.Momentum, l.Scales = constant(shorts(l.Momentum), 0), shorts(l.Scales)
 	return l
 }
 

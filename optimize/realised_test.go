@@ -15,9 +15,12 @@ func impulses(l optimize.Realised, weights []float64) (estimate []float64, weigh
 	T := len(l.Noise)
 	estimate = make([]float64, T)
 	for k := range T {
-		w, result := 0., 0.
+		w, last, result := 0., 0., 0.
 		e := make([]float64, T)
 		for t := range T {
+			if l.Momentum != nil {
+				w, last = w+l.Momentum[t]*(w-last), w
+			}
 			result += weights[t] * w
 			if from := t - l.Back[t]; from >= 0 {
 				e[t] = l.Keep[t] * e[from]
@@ -38,8 +41,9 @@ func impulses(l optimize.Realised, weights []float64) (estimate []float64, weigh
 }
 
 // TestNoisesAgainstTheWalk: any law, corrections further back and any weights
-// included. Fails for a release that is not followed through what keeps it, for
-// weights taken one iterate off, for step sizes of another step.
+// included, with and without momentum. Fails for a release that is not followed
+// through what keeps it, for weights taken one iterate off, for step sizes or
+// momentum of another step.
 func TestNoisesAgainstTheWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 200 {
@@ -59,6 +63,11 @@ func TestNoisesAgainstTheWalk(t *testing.T) {
 		}
 		last := make([]float64, T+1)
 		last[T] = 1
+		if r.IntN(2) == 0 {
+			for t := range T {
+				l.Momentum = append(l.Momentum, float64(t)/float64(t+3))
+			}
+		}
 		for _, w := range [][]float64{weights, last} {
 			if l.Weights = w; w[T] == 1 {
 				l.Weights = nil

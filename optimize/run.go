@@ -13,12 +13,15 @@ import (
 // shows it to the output rule and to whoever observes, and writes down the law as
 // it was realised. Loops are left with what their page says.
 type Run struct {
-	// W is the iterate, w_t. Loops read it.
+	// W is the iterate, w_t, or y_t once Extrapolate has been called. Loops read it.
 	W []float64
 	// Direction, if not nil, says which way and how far a step goes on the full
 	// gradient estimate, the regularizer's gradient included. nil means along it,
 	// by the law's step size.
 	Direction func(g []float64) (direction []float64, eta float64)
+	// Metric, if not zero, is what steps are taken in: estimates are of the metric
+	// times the gradient, and steps go along the metric times an estimate.
+	Metric query.Metric
 
 	ctx     context.Context
 	oracle  Oracle
@@ -30,6 +33,8 @@ type Run struct {
 	totals  map[uint64]float64
 	charged float64
 	law     Realised
+	// last is w_{t-1}, of runs with momentum alone.
+	last []float64
 }
 
 // Begin starts a run at the problem's start.
@@ -149,23 +154,45 @@ type Use struct {
 	Measured float64
 }
 
-// Regularized returns the estimate with the regularizer's gradient at w_t.
+// Regularized returns the estimate with the regularizer's gradient at W, in the
+// metric if there is one.
 func (r *Run) Regularized(estimate []float64) []float64 {
 	g := append([]float64(nil), estimate...)
-	r.plan.problem.AddRegularizer(g, r.W)
+	if r.Metric.Dim() == 0 {
+		r.plan.problem.AddRegularizer(g, r.W)
+		return g
+	}
+	more := make([]float64, len(r.W))
+	r.plan.problem.AddRegularizer(more, r.W)
+	for j, v := range r.Metric.Times(more) {
+		g[j] += v
+	}
 	return g
 }
 
-// Descend takes the step w_{t+1} = Proj(w_t - eta (estimate + grad reg(w_t))).
+// Extrapolate moves the iterate on by as much of its last move as the law says of
+// step t: from w_t to y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1})).
+func (r *Run) Extrapolate(t int) {
+	beta := r.plan.law.Momentum(t)
+	r.law.Momentum = append(r.law.Momentum, beta)
+	w := append([]float64(nil), r.W...)
+	for j, v := range r.last {
+		r.W[j] += beta * (w[j] - v)
+	}
+	r.last = w
+	r.plan.problem.Project(r.W)
+}
+
+// Descend takes the step w_{t+1} = Proj(W - eta (estimate + grad reg(W))).
 func (r *Run) Descend(estimate []float64, u Use) {
 	g := r.Regularized(estimate)
 	length := Norm(g)
-	var direction []float64
-	var eta float64
-	if r.Direction != nil {
+	direction, eta := g, r.plan.law.Eta(r.out.seen)
+	switch {
+	case r.Metric.Dim() > 0:
+		direction = r.Metric.Times(g)
+	case r.Direction != nil:
 		direction, eta = r.Direction(g)
-	} else {
-		direction, eta = g, r.plan.law.Eta(r.out.seen)
 	}
 	judged := length
 	if u.Measured > 0 {
@@ -239,6 +266,10 @@ func (r *Run) ResultAt(w []float64, complete bool, weights []float64, rounds []i
 	res.Law.settle()
 	return res
 }
+
+// Scale says by how much more the noise is in each weight than it would be without a
+// metric.
+func (r *Run) Scale(scales []float64) { r.law.Scales = scales }
 
 // Bound says that the run's steps are no linear function of its estimates, but
 // move a coordinate by at most this.

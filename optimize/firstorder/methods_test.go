@@ -25,6 +25,9 @@ func methods(c settings) []method {
 		{"gd", func(p optimize.Problem, s size) (optimize.Plan, error) {
 			return firstorder.GD{Steps: c.steps, StepScale: c.scale, Output: c.output}.Plan(ctx, with(p, s))
 		}},
+		{"nesterov", func(p optimize.Problem, s size) (optimize.Plan, error) {
+			return firstorder.Nesterov{Steps: c.steps, StepScale: c.scale, Output: c.output}.Plan(ctx, with(p, s))
+		}},
 		{"spiderboost", func(p optimize.Problem, s size) (optimize.Plan, error) {
 			return firstorder.SpiderBoost{Steps: c.steps, StepScale: c.scale, Output: c.output}.Plan(ctx, with(p, s))
 		}},

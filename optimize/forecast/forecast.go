@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -10,6 +11,7 @@ import (
 // Along an eigenvector of eigenvalue e, with a = eta e, the true gradient tau,
 // the estimate's error err and the output's gradient out follow
 //
+//	tau <- tau + momentum (tau - before)
 //	err <- (1-K) err + fresh noise
 //	out <- out + weight tau
 //	tau <- (1-a) tau - a err
@@ -19,6 +21,7 @@ import (
 // quadratic diverges, which losses that flatten do not, and a is taken for 2.
 // Of an estimate that corrects one further back than the last, the error is
 // followed by itself, and what it changes by from step to step is taken for fresh.
+// In a metric all of this is followed there, and what comes out is taken back.
 //
 // Where each release has fresh records, the gradient followed is the
 // distribution's, with which records were drawn among the noise, and the records'
@@ -28,7 +31,22 @@ import (
 // Where it is publicly known how fast the objective rises (Problem.KL), the excess
 // risk is the most that goes with the gradient norm.
 func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
-	directions := Assumed(p)
+	return Over(Assumed(p), p, l)
+}
+
+// Over is Of on given directions.
+func Over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.Forecast {
+	directions = slices.Clone(directions)
+	metric := make([]float64, len(directions))
+	for i := range directions {
+		metric[i] = 1
+		if l.Metric != nil {
+			e := &directions[i]
+			metric[i] = l.Metric(e.Eigenvalue)
+			e.Eigenvalue *= metric[i]
+			e.Gradient *= math.Sqrt(metric[i])
+		}
+	}
 	longest := math.Inf(1)
 	if l.OnePass {
 		for _, e := range directions {
@@ -61,6 +79,11 @@ func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 		for i := range moments {
 			e, m := &directions[i], &moments[i]
 			a := min(eta*e.Eigenvalue, 2)
+			if l.Momentum != nil {
+				beta := l.Momentum(t)
+				m.extrapolate(beta)
+				e.Gradient, m.last = e.Gradient+beta*(e.Gradient-m.last), e.Gradient
+			}
 			m.answer(K, fresh)
 			square += e.Gradient*e.Gradient + e.Share*d*m.estimate()
 			m.start += weights[t] * e.Gradient
@@ -75,8 +98,8 @@ func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 		m := &moments[i]
 		m.start += weights[steps] * e.Gradient
 		m.visit(weights[steps])
-		square := m.start*m.start + e.Share*d*m.out
-		f.Gradient += square
+		square := m.start*m.start + e.Share*d*m.cov[out][out]
+		f.Gradient += square / metric[i]
 		f.Excess += square / (2 * e.Eigenvalue)
 	}
 	l0 := p.Constants.Lipschitz
@@ -103,36 +126,71 @@ func AtStart(p optimize.Problem) optimize.Forecast {
 	return f
 }
 
-// moment holds second moments along one direction: of the true gradient's
-// random part tau, of the estimate's error, of the output's gradient, and
-// between them; start is the output's gradient without noise.
+// What a moment follows along one direction: the random part of the true gradient
+// where a question is asked, the same a step before, the estimate's error, and the
+// random part of the output's gradient.
+const (
+	tau = iota
+	before
+	err
+	out
+	parts
+)
+
+// moment holds the second moments of the parts and between them. start and last are
+// the output's gradient and the gradient a step before, without noise.
 type moment struct {
-	tau, err, cross     float64
-	out, outTau, outErr float64
-	start               float64
+	cov         [parts][parts]float64
+	start, last float64
+}
+
+// replace makes part i the given combination of the parts.
+func (m *moment) replace(i int, by [parts]float64) {
+	var cross [parts]float64
+	for j := range parts {
+		for k, v := range by {
+			cross[j] += v * m.cov[k][j]
+		}
+	}
+	var own float64
+	for k, v := range by {
+		own += v * cross[k]
+	}
+	for j := range parts {
+		m.cov[i][j], m.cov[j][i] = cross[j], cross[j]
+	}
+	m.cov[i][i] = own
+}
+
+// extrapolate goes on by beta times the last move.
+func (m *moment) extrapolate(beta float64) {
+	was := m.cov
+	m.replace(tau, [parts]float64{tau: 1 + beta, before: -beta})
+	// What was tau is before, whose moment with the new tau is that of
+	// (1+beta) tau - beta before with the old tau.
+	now := (1+beta)*was[tau][tau] - beta*was[before][tau]
+	for j := range parts {
+		m.cov[before][j], m.cov[j][before] = was[tau][j], was[j][tau]
+	}
+	m.cov[before][before] = was[tau][tau]
+	m.cov[before][tau], m.cov[tau][before] = now, now
 }
 
 func (m *moment) answer(K, variance float64) {
-	m.err = (1-K)*(1-K)*m.err + variance
-	m.cross *= 1 - K
-	m.outErr *= 1 - K
+	m.replace(err, [parts]float64{err: 1 - K})
+	m.cov[err][err] += variance
 }
 
 // estimate is the second moment of tau + err; rounding may take it below zero
 // where the two cancel.
-func (m *moment) estimate() float64 { return max(m.tau+2*m.cross+m.err, 0) }
+func (m *moment) estimate() float64 {
+	return max(m.cov[tau][tau]+2*m.cov[tau][err]+m.cov[err][err], 0)
+}
 
 func (m *moment) visit(weight float64) {
-	if weight == 0 {
-		return
+	if weight != 0 {
+		m.replace(out, [parts]float64{out: 1, tau: weight})
 	}
-	m.out += weight * (2*m.outTau + weight*m.tau)
-	m.outTau += weight * m.tau
-	m.outErr += weight * m.cross
 }
 
-func (m *moment) step(a float64) {
-	m.tau = (1-a)*(1-a)*m.tau - 2*a*(1-a)*m.cross + a*a*m.err
-	m.cross = (1-a)*m.cross - a*m.err
-	m.outTau = (1-a)*m.outTau - a*m.outErr
-}
+func (m *moment) step(a float64) { m.replace(tau, [parts]float64{tau: 1 - a, err: -a}) }
