@@ -19,6 +19,7 @@ func variants() []train.Settings {
 		{"output": "last"}, {"output": "smallest"}, {"output": "random"}, {"output": "average"},
 		{"step_scale": .5}, {"multiplier": .5}, {"constant_charges": true}, {"rate": .1}, {"sampling": .3},
 		{"period": 3}, {"anchor_share": .4}, {"theorem": true}, {"theorem": true, "failure": .1}, {"theorem": true, "beta": .1},
+		{"moment_share": .3}, {"clip_share": .2}, {"clip_scale": .5},
 		{"ball_fraction": .5}, {"front_load": .5}, {"goal": "population"}, {"passes": 8},
 		{"anchor_batch": .5, "difference_batch": .25},
 		{"equal_cohorts": true}, {"rounds": 2}, {"depth": 1}, {"decay": 1}, {"accuracy": .05},

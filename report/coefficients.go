@@ -40,16 +40,18 @@ func (c coefficient) label() string {
 // Probabilities of classes stay what they are when the same is added to the weights of
 // every class, so weights less their mean over the classes are explained, and their
 // noise, which is sqrt(1 - 1/K) times that of a weight.
-func (f *Fit) explained(sd float64) (list []coefficient, ok bool) {
+func (f *Fit) explained(n noise) (list []coefficient, ok bool) {
 	s, w := f.Model.Schema(), f.Model.Weights()
 	classes, d := s.Target().Classes, s.Dim()
 	if len(w) == d {
-		return explain(s, w, sd), true
+		return explain(s, w, n), true
 	}
 	if len(w) != d*len(classes) {
 		return nil, false
 	}
 	k := float64(len(classes))
+	less := n
+	less.weight *= math.Sqrt(1 - 1/k)
 	byClass := make([][]coefficient, len(classes))
 	for i, class := range classes {
 		own := make([]float64, d)
@@ -60,7 +62,7 @@ func (f *Fit) explained(sd float64) (list []coefficient, ok bool) {
 			}
 			own[j] = w[i*d+j] - mean
 		}
-		byClass[i] = explain(s, own, sd*math.Sqrt(1-1/k))
+		byClass[i] = explain(s, own, less)
 		for j := range byClass[i] {
 			byClass[i][j].class = class
 		}
@@ -75,8 +77,9 @@ func (f *Fit) explained(sd float64) (list []coefficient, ok bool) {
 
 // explain restates the weights and the noise in them in the user's units. Both
 // are linear but for a constant, so the scale of each feature is that of a weight
-// of one.
-func explain(s *dataset.Schema, weights []float64, sd float64) []coefficient {
+// of one. The noise of the intercept is put together as if that of the weights were
+// independent, as it is without a metric.
+func explain(s *dataset.Schema, weights []float64, n noise) []coefficient {
 	one := make([]float64, len(weights))
 	for j := range one {
 		one[j] = 1
@@ -89,6 +92,7 @@ func explain(s *dataset.Schema, weights []float64, sd float64) []coefficient {
 	list := make([]coefficient, len(values))
 	variance := 0.0 // of the intercept
 	for j, v := range values {
+		sd := n.in(j)
 		k := coefficient{name: v.Feature, per: "this value", effect: v.Value, effectSD: math.Abs(scales[j].Value) * sd}
 		c := columns[v.Column]
 		low, high := bounds(c)
@@ -143,7 +147,7 @@ func (f *Fit) score() (unit string, odds bool) {
 // coefficients says what the model says, and how sure the noise lets one be.
 func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
-	list, ok := f.explained(n.weight)
+	list, ok := f.explained(n.noise)
 	if !ok {
 		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is its loss’s to say.", Number(float64(f.Model.Dim())))))
 		return s

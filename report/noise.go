@@ -14,6 +14,8 @@ type law struct {
 	Keep        []float64 `json:"keep"`
 	Noise       []float64 `json:"noise"`
 	StepSizes   []float64 `json:"step_sizes"`
+	Momentum    []float64 `json:"momentum"`
+	Scales      []float64 `json:"scales"`
 	Weights     []float64 `json:"weights"`
 	Rounds      []int     `json:"rounds"`
 	Chosen      int       `json:"chosen_among"`
@@ -34,11 +36,24 @@ type noise struct {
 	// estimate is that of the gradient estimate at each step; none for runs of
 	// very many steps.
 	estimate []float64
-	// weight is the bound for each weight of the result.
+	// weight is the bound for each weight of the result; scales, if there are any,
+	// say how much larger it is in each: steps were taken in a metric.
 	weight float64
+	scales []float64
 	// loose says why weight is a bound that even a flat loss need not reach;
 	// empty if it is none.
 	loose string
+}
+
+// in is the bound for weight j.
+func (n noise) in(j int) float64 {
+	switch {
+	case len(n.scales) == 0:
+		return n.weight
+	case j < len(n.scales):
+		return n.weight * n.scales[j]
+	}
+	return 0
 }
 
 // derive reads the noise of a run off its law.
@@ -66,7 +81,12 @@ func derive(l *law) (noise, error) {
 			variance[t] += keep * keep * variance[t-back]
 		}
 	}
-	n := noise{weight: l.WeightNoise}
+	for _, s := range l.Scales {
+		if !(s >= 0 && s < 1e100) {
+			return noise{}, errors.New("a weight's scale is out of all proportion")
+		}
+	}
+	n := noise{weight: l.WeightNoise, scales: l.Scales}
 	for _, v := range variance {
 		n.estimate = append(n.estimate, math.Sqrt(v))
 	}

@@ -34,6 +34,9 @@ func TestNoiseFollowsTheLaw(t *testing.T) {
 			t.Errorf("%s: %v without an error", name, n.weight)
 		}
 	}
+	if n, err := derive(&law{Noise: []float64{1}, WeightNoise: 2, Scales: []float64{3, 1}}); err != nil || n.in(0) != 6 || n.in(1) != 2 {
+		t.Errorf("in a metric: %+v, %v", n, err)
+	}
 	for _, l := range []law{{WeightNoise: 1, Move: 2}, {WeightNoise: 1, Chosen: 4}} {
 		if n, err := derive(&l); err != nil || n.loose == "" {
 			t.Errorf("%+v: %+v, %v: does not say that it is a bound", l, n, err)
@@ -58,16 +61,16 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const sd = .7
+		n := noise{weight: .7, scales: []float64{1, .5, 2, 3, 1, .1}}
 		w := []float64{1, -2, .5, .25, -3, 4}
-		got := explain(s, w, sd)
+		got := explain(s, w, n)
 		variance, spanVariance := make([]float64, len(w)), make([]float64, len(w))
 		for j := range w {
 			moved := append([]float64(nil), w...)
 			moved[j]++
-			for k, c := range explain(s, moved, sd) {
-				variance[k] += math.Pow((c.effect-got[k].effect)*sd, 2)
-				spanVariance[k] += math.Pow((c.span-got[k].span)*sd, 2)
+			for k, c := range explain(s, moved, n) {
+				variance[k] += math.Pow((c.effect-got[k].effect)*n.in(j), 2)
+				spanVariance[k] += math.Pow((c.span-got[k].span)*n.in(j), 2)
 			}
 		}
 		for k, c := range got {

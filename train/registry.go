@@ -24,6 +24,7 @@ type algorithm struct {
 var algorithms = []algorithm{
 	{"auto", choose.Auto{}},
 	{"gd", firstorder.GD{}},
+	{"preconditioned", firstorder.Preconditioned{}},
 	{"nesterov", firstorder.Nesterov{}},
 	{"spiderboost", firstorder.SpiderBoost{}},
 	{"storm", firstorder.STORM{}},

@@ -20,6 +20,7 @@ import (
 var other = map[string]any{
 	"goal": "population", "passes": 7., "steps": 9, "step_scale": .3, "multiplier": .5, "output": "random",
 	"period": 3, "anchor_share": .3, "theorem": true, "failure": .2, "beta": .3, "constant_charges": true, "anchor_batch": .6, "difference_batch": .4, "sampling": .3, "rate": .02,
+	"moment_share": .2, "clip_share": .05, "clip_scale": 1.3,
 	"front_load": .5, "equal_cohorts": true, "rounds": 2, "depth": 2, "decay": .7, "accuracy": .01,
 	"inner": "phased-sgd", "cohorts": "disjoint", "lambda": .01, "growth": 5., "distance": 3.,
 	"kappa": 2., "gamma": 2., "shrink": 1.3, "descent": .3, "noise_scale": 3., "threshold": 2., "proportion": 2., "norm_charge": .003, "landing": .5, "landing_steps": 11,

@@ -1,0 +1,67 @@
+package firstorder
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// spectrum is a released second moment, taken apart: Gt = V diag(values) V'.
+type spectrum struct {
+	values  []float64
+	vectors mat.Dense
+}
+
+// newSpectrum takes a symmetric matrix apart, of dim rows one after the other.
+// Negative eigenvalues, which are noise alone, are set to 0.
+//
+// The decomposition is LAPACK's, whose last bits differ between processors. So do
+// those of everything an optimizer computes from answers; guarantees rest on none.
+func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(dim, matrix), true) {
+		return nil, errors.New("the released second moment has no eigenvalues: LAPACK's iteration did not converge")
+	}
+	s := &spectrum{values: e.Values(nil)}
+	e.VectorsTo(&s.vectors)
+	for i, v := range s.values {
+		s.values[i] = max(v, 0)
+	}
+	return s, nil
+}
+
+// metric returns P = (Gt + ridge I)^(-1/2), rounded as questions take it.
+func (s *spectrum) metric(ridge float64) (query.Metric, error) {
+	dim := len(s.values)
+	var half, p mat.Dense
+	half.Apply(func(_, k int, v float64) float64 { return v / math.Sqrt(math.Sqrt(s.values[k]+ridge)) }, &s.vectors)
+	p.Mul(&half, half.T())
+	return query.NewMetric(dim, p.RawMatrix().Data)
+}
+
+// effective returns tr Gt (Gt + ridge I)^(-1), the number of directions in which rows
+// vary by more than the ridge.
+func (s *spectrum) effective(ridge float64) float64 {
+	var sum float64
+	for _, v := range s.values {
+		sum += v / (v + ridge)
+	}
+	return sum
+}
+
+// scales returns the length of each row of the metric.
+func scales(m query.Metric) []float64 {
+	out, row := make([]float64, m.Dim()), make([]int64, m.Dim())
+	for j := range out {
+		m.Row(row, j)
+		var square float64
+		for _, v := range row {
+			square += float64(v) * float64(v)
+		}
+		out[j] = m.Step() * math.Sqrt(square)
+	}
+	return out
+}

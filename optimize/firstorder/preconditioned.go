@@ -1,0 +1,252 @@
+package firstorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Preconditioned configures accelerated noisy gradient descent in a released metric,
+// for generalised linear models. It is ours.
+//
+//	Gt = mean_i x_i x_i' + noise, released once;   P = (Gt_+ + lambda I)^(-1/2)
+//	y_t = w_t + t/(t+3) (w_t - w_{t-1})
+//	g_t = mean_i clip(P grad f(y_t; x_i), C_t) + noise + P grad reg(y_t)
+//	w_{t+1} = y_t - eta P g_t
+//
+// Records are clipped where their gradients have become alike, in the metric, and so
+// the noise is that of about as many dimensions as the rows have directions
+// (d_eff = tr Gt_+ (Gt_+ + lambda I)^(-1)), not of d: it goes below the floor r of
+// methods that know nothing of the rows. In the metric every direction that the noise
+// does not hide has about the same curvature, so that tens of steps do.
+//
+// lambda is the edge of the noise's own spectrum, sigma sqrt(2d) for a symmetric
+// matrix whose diagonal has noise sigma; then G <= Gt_+ + lambda I, so that P G P <= I
+// and a step of 1/b, b the bound of phi”, is stable on every table: no spectrum is
+// assumed. A public regularizer of smoothness s adds s/b to lambda, and the bound
+// holds with it.
+//
+// The clip is found on the way. Every Every-th step also releases
+// v = mean_i min(||P grad f(y_t; x_i)||^2, B^2), and C follows kappa times the root of
+// its moving average: a little above the root mean square, most records keep their
+// gradients.
+//
+// Guarantee: mu-GDP whatever the constants, by the filter's adaptive composition:
+// charges are fixed in the plan, and only the metric and the clips depend on earlier
+// releases. A rate is not proved.
+//
+// The zero Preconditioned is the default rule. A field that is set overrides it.
+type Preconditioned struct {
+	// Steps is T. Zero: 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, s
+	// being MomentShare, between 8 and 80: momentum takes the root of the condition
+	// number in the metric, and with few records more steps add noise before they add
+	// anything else.
+	Steps int `yaml:"steps"`
+	// MomentShare is the second moment's share of the budget. Zero means .1: a larger
+	// share sees directions in which rows vary less, and its lower lambda saves steps.
+	MomentShare float64 `yaml:"moment_share"`
+	// ClipShare is the share of each step's charge that the clip's adaptation has.
+	// Zero means .01: a number has the noise of a single coordinate.
+	ClipShare float64 `yaml:"clip_share"`
+	// ClipScale is kappa in C = kappa sqrt(mean square). Zero: .9 log10 N, between 1.2
+	// and 4: where noise is low the bias of a clip that cuts is what is left.
+	ClipScale float64 `yaml:"clip_scale"`
+	// StepScale is h in eta = h/b. Zero means 1, the most that is stable whatever the
+	// table.
+	StepScale float64 `yaml:"step_scale"`
+	// Output is the rule that picks the result; zero means TailAverage.
+	Output optimize.Output `yaml:"output"`
+}
+
+// Figures of the rule that no table was found to be sensitive to.
+const (
+	firstClip  = .7  // C_0 over what bounds the root mean square: slopes are below L0
+	forgetting = .7  // of the mean square, from one release of it to the next
+	leastRoot  = .02 // of L0^2 d_eff, below which a released mean square is noise
+	limit      = 2   // B^2 in L0^2 d_eff, its mean if every slope is L0: few are cut
+	squares    = 12  // about how many mean squares are released in a run
+	usualRoot  = .15 // of L0^2 d_eff, what forecasts take the mean square for
+)
+
+// preconditionedPlan is a settled Preconditioned.
+type preconditionedPlan struct {
+	optimize.Settled
+	moment, gradient, square float64 // charges
+	every                    int
+	kappa                    float64
+}
+
+// Plan settles Preconditioned for a problem.
+func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := c.serves(p); err != nil {
+		return nil, err
+	}
+	c, err := c.rule(p)
+	if err != nil {
+		return nil, err
+	}
+	T := float64(c.Steps)
+	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale}
+	asked := math.Ceil(T / float64(plan.every))
+	plan.moment = p.Charge() * c.MomentShare
+	plan.gradient = p.Charge() * (1 - c.MomentShare) * (1 - c.ClipShare) / T
+	plan.square = p.Charge() * (1 - c.MomentShare) * c.ClipShare / asked
+	law := optimize.Law{Importance: make([]float64, c.Steps), Momentum: momentum}
+	for t := range law.Importance {
+		law.Importance[t] = plan.gradient
+	}
+	b, l0 := p.DataSmoothness(), p.Constants.Lipschitz
+	ridge := plan.ridge(p, p.Neighbours()/math.Sqrt(p.Neighbours())/p.Records/math.Sqrt(plan.moment))
+	law.Metric = func(eigenvalue float64) float64 { return 1 / (eigenvalue/b + ridge) }
+	clip := plan.clip(l0, plan.effective(p, ridge), ridge, usualRoot*l0*l0*plan.effective(p, ridge))
+	noise := p.Neighbours() * clip / p.Records
+	law.Answer = func(int, float64, float64) (float64, optimize.Variance) {
+		return 1, optimize.Variance{Noise: noise * noise / plan.gradient}
+	}
+	plan.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: "preconditioned",
+			Citation:  "accelerated noisy gradient descent in a released metric",
+			Steps:     c.Steps,
+			StepSize:  c.StepScale / b,
+			Charges: fmt.Sprintf("%.3g of the budget to the second moment of the rows, %.3g to the clip's adaptation, the rest to the steps alike",
+				c.MomentShare, (1-c.MomentShare)*c.ClipShare),
+			Passes: 1 + T + asked,
+		},
+		Law: law, Output: c.Output.Or(optimize.TailAverage),
+	})
+	if err != nil {
+		return nil, err
+	}
+	plan.Expect(forecast.Of(p, plan.Law()))
+	return plan, nil
+}
+
+// serves says whether the algorithm serves the problem.
+func (Preconditioned) serves(p optimize.Problem) error {
+	switch {
+	case !p.RankOne:
+		return errors.New("optimize: preconditioned: loss: must be that of a generalised linear model")
+	case p.Set != nil:
+		return errors.New("optimize: preconditioned: a set of parameters: must be none, since points are projected on it in the metric of space")
+	case p.Shape.Features > query.MaxPairs:
+		return fmt.Errorf("optimize: preconditioned: %d features: must be at most %d, of whose pairs there is a sum each", p.Shape.Features, query.MaxPairs)
+	}
+	return nil
+}
+
+// rule fills in what is left zero, and checks what is not.
+func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
+	if err := optimize.CheckSteps("preconditioned", c.Steps); err != nil {
+		return c, err
+	}
+	N := p.Effective()
+	for _, f := range []struct {
+		name       string
+		value      *float64
+		rule, most float64
+	}{
+		{"moment share", &c.MomentShare, .1, 1},
+		{"clip share", &c.ClipShare, .01, 1},
+		{"clip scale", &c.ClipScale, min(max(.9*math.Log10(N), 1.2), 4), math.Inf(1)},
+		{"step scale", &c.StepScale, 1, math.Inf(1)},
+	} {
+		if *f.value == 0 {
+			*f.value = f.rule
+		}
+		if !(*f.value > 0 && *f.value < f.most) {
+			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or 0 for the rule's", f.name, *f.value, f.most)
+		}
+	}
+	if c.Steps == 0 {
+		condition := 2 * math.Sqrt(float64(p.Dim())/c.MomentShare) * p.DataSmoothness() / p.Constants.Lipschitz
+		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), 8), 80))
+	}
+	return c, nil
+}
+
+// ridge is lambda for noise of standard deviation sigma in a second moment, more for
+// a regularizer.
+func (*preconditionedPlan) ridge(p optimize.Problem, sigma float64) float64 {
+	ridge := sigma * math.Sqrt(2*float64(p.Shape.Features))
+	if p.Regularizer != nil {
+		ridge += p.Regularizer.Smoothness() / p.DataSmoothness()
+	}
+	return ridge
+}
+
+// effective is the d_eff that forecasts assume.
+func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 {
+	var sum float64
+	for _, e := range forecast.Assumed(p) {
+		g := e.Eigenvalue / p.DataSmoothness()
+		sum += e.Share * float64(p.Dim()) * g / (g + ridge)
+	}
+	return sum
+}
+
+// clip is C after a mean square: no gradient is longer in the metric than
+// L0/sqrt(lambda).
+func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 {
+	return min(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), l0/math.Sqrt(ridge))
+}
+
+// Run carries the plan out.
+func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	p := g.Problem()
+	l0 := p.Constants.Lipschitz
+	run := g.Begin(ctx, o, observe)
+	released, ridge, err := g.release(run)
+	if err != nil {
+		return run.Result(), run.Failed(err)
+	}
+	if run.Metric, err = released.metric(ridge); err != nil {
+		return run.Result(), run.Failed(err)
+	}
+	run.Scale(scales(run.Metric))
+	effective := released.effective(ridge)
+	clip := firstClip * l0 * math.Sqrt(min(effective, 1/ridge))
+	most := l0 * l0 * min(limit*effective, 1/ridge)
+	var sum, weight float64
+	return run.Steps(func(t int) error {
+		run.Extrapolate(t)
+		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, run.Metric))
+		if err != nil {
+			return err
+		}
+		if t%g.every == 0 {
+			square, err := run.Ask(g.square, query.SquaredSlopeAt(run.All(), run.W, most, run.Metric))
+			if err != nil {
+				return err
+			}
+			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
+			clip = g.clip(l0, effective, ridge, sum/weight)
+		}
+		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.gradient})
+		return nil
+	})
+}
+
+// release asks for the second moment, and returns its spectrum and lambda.
+func (g *preconditionedPlan) release(run *optimize.Run) (*spectrum, float64, error) {
+	p := g.Problem()
+	answer, err := run.Ask(g.moment, query.SecondMomentOf(run.All(), p.Shape.Features))
+	if err != nil {
+		return nil, 0, err
+	}
+	matrix, dim, err := query.Symmetric(answer.Mean)
+	if err != nil {
+		return nil, 0, err
+	}
+	released, err := newSpectrum(matrix, dim)
+	return released, g.ridge(p, answer.Sigma), err
+}
