@@ -42,7 +42,9 @@ type Summary struct {
 	// Effective is N, Floor is r (see Problem).
 	Effective float64 `json:"effective_size"`
 	Floor     float64 `json:"floor"`
-	// Passes is how often the plan looks at a record, on average over records.
+	// Passes is how many gradients, or numbers as dear, the plan works out of a record,
+	// on average over records: a difference is two. Methods that read each record once
+	// count that as one, whatever they work out of it.
 	Passes float64 `json:"passes"`
 	// Predicted is the gradient norm to expect at the output; Population and
 	// Excess say the same of the population's gradient norm and of the excess

@@ -31,6 +31,6 @@ func ExampleAuto() {
 	fmt.Println(first.Summary.Algorithm, "is predicted best of", len(list))
 	fmt.Println(first.Predicted < last.Predicted)
 	// Output:
-	// gd is predicted best of 7
+	// preconditioned is predicted best of 9
 	// true
 }

@@ -63,6 +63,9 @@ type Preconditioned struct {
 	Output optimize.Output `yaml:"output"`
 }
 
+// LeastPreconditioned is the least number of steps of Preconditioned's rule.
+const LeastPreconditioned = 8
+
 // Figures of the rule that no table was found to be sensitive to.
 const (
 	firstClip  = .7  // C_0 over what bounds the root mean square: slopes are below L0
@@ -86,7 +89,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	if err := c.serves(p); err != nil {
+	if err := c.Serves(p); err != nil {
 		return nil, err
 	}
 	c, err := c.rule(p)
@@ -131,8 +134,8 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	return plan, nil
 }
 
-// serves says whether the algorithm serves the problem.
-func (Preconditioned) serves(p optimize.Problem) error {
+// Serves says whether the algorithm serves the problem, and why it does not.
+func (Preconditioned) Serves(p optimize.Problem) error {
 	switch {
 	case !p.RankOne:
 		return errors.New("optimize: preconditioned: loss: must be that of a generalised linear model")
@@ -169,7 +172,7 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 	}
 	if c.Steps == 0 {
 		condition := 2 * math.Sqrt(float64(p.Dim())/c.MomentShare) * p.DataSmoothness() / p.Constants.Lipschitz
-		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), 8), 80))
+		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), LeastPreconditioned), 80))
 	}
 	return c, nil
 }

@@ -103,7 +103,7 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 			StepSize:  p.StepSize(c.StepScale),
 			Charges: fmt.Sprintf("%d anchors, one every %d steps, share %.3g; %d differences the rest, ball %s",
 				anchors, c.Period, plan.anchor*float64(anchors)/p.Charge(), differences, c.Ball),
-			Passes: float64(c.Steps),
+			Passes: float64(anchors + 2*differences),
 		},
 		Law:    optimize.Law{Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer},
 		Output: c.Output,
@@ -116,7 +116,7 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 		d.Properties.Sampled = true
 		d.Summary.Algorithm = "spiderboost-batches"
 		d.Summary.Charges += fmt.Sprintf("; Poisson batches of %.3g (anchors) and %.3g (differences) of the records", c.AnchorBatch, c.DifferenceBatch)
-		d.Summary.Passes = float64(anchors)*c.AnchorBatch + float64(differences)*c.DifferenceBatch
+		d.Summary.Passes = float64(anchors)*c.AnchorBatch + 2*float64(differences)*c.DifferenceBatch
 	}
 	for t := range c.Steps {
 		d.Law.Importance[t] = plan.charge(t)

@@ -114,7 +114,7 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 			Steps:     steps,
 			StepSize:  p.StepSize(h),
 			Charges:   fmt.Sprintf("the first step %.3g of the budget, the others alike; ball %s", plan.first/(p.Mu*p.Mu), c.Ball),
-			Passes:    float64(steps),
+			Passes:    float64(2*steps - 1), // a difference is of two gradients
 		},
 		Law: law, Output: c.Output.Or(optimize.Last),
 	})
