@@ -23,6 +23,10 @@ type Law struct {
 	// of the points that steps reach; and that steps which overshoot are
 	// shortened.
 	OnePass bool
+	// Guarded says that steps which overshoot are shortened, down to 1/L1 (see Pace).
+	// Rules whose steps are longer than that, which alone is stable on every table,
+	// say so; estimates then correct the last one only.
+	Guarded bool
 	// Importance is what iterates weigh in an average, one a step: the charges,
 	// mostly.
 	Importance []float64

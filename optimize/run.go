@@ -3,6 +3,7 @@ package optimize
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
@@ -35,14 +36,21 @@ type Run struct {
 	law     Realised
 	// last is w_{t-1}, of runs with momentum alone.
 	last []float64
+	// pace, of guarded runs alone, and the variance of the last estimate's noise.
+	pace     *Pace
+	variance float64
 }
 
 // Begin starts a run at the problem's start.
 func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run {
-	return &Run{
+	r := &Run{
 		W: s.problem.StartPoint(), ctx: ctx, oracle: o, plan: s, observe: observe,
 		out: s.choice.begin(), totals: map[uint64]float64{},
 	}
+	if eta, safe := s.law.StepSize, 1/s.problem.Smoothness(); s.law.Guarded && eta > safe {
+		r.pace = NewPace(eta, safe)
+	}
+	return r
 }
 
 // errEnd ends a run before all its steps, as it should.
@@ -193,6 +201,9 @@ func (r *Run) Descend(estimate []float64, u Use) {
 		direction = r.Metric.Times(g)
 	case r.Direction != nil:
 		direction, eta = r.Direction(g)
+	case r.pace != nil:
+		r.variance = u.Keep*u.Keep*r.variance + u.Noise*u.Noise
+		eta = r.pace.Next(g, math.Sqrt(r.variance))
 	}
 	judged := length
 	if u.Measured > 0 {

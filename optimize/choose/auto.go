@@ -275,8 +275,8 @@ func (a Auto) Why(list []Candidate) string {
 	}
 	switch {
 	case ranked.Ranked < first.Ranked:
-		return fmt.Sprintf("%s, at %.4g passes, is predicted a %s within a factor %v, which is what predictions are good for, and this takes %.4g passes",
-			ranked.Summary.Algorithm, ranked.Summary.Passes, what, Agreement, first.Summary.Passes)
+		return fmt.Sprintf("the fewest passes, %.4g, of the plans whose predicted %s is the smallest or within a factor %v of it, more than which predictions cannot tell; the smallest is that of %s, with %.4g passes",
+			first.Summary.Passes, what, Agreement, ranked.Summary.Algorithm, ranked.Summary.Passes)
 	case math.IsInf(lowest.Ranked, 1):
 		return fmt.Sprintf("the smallest predicted %s but for %s, whose samples save passes, which are not limited, and no privacy", what, lowest.Summary.Algorithm)
 	case lowest.Predicted < first.Predicted:

@@ -112,7 +112,7 @@ func TestWhy(t *testing.T) {
 	if why := (choose.Auto{}).Why(of(1, 2, 3)); why != "the smallest predicted gradient norm" {
 		t.Errorf("smallest: %q", why)
 	}
-	if why := (choose.Auto{}).Why(of(2.2, 2, 3)); !strings.HasPrefix(why, "gd, at 2 passes, is predicted a gradient norm within a factor 1.3") || !strings.HasSuffix(why, "this takes 1 passes") {
+	if why := (choose.Auto{}).Why(of(2.2, 2, 3)); !strings.HasPrefix(why, "the fewest passes, 1, of the plans whose predicted gradient norm is") || !strings.HasSuffix(why, "that of gd, with 2 passes") {
 		t.Errorf("second smallest: %q", why)
 	}
 	list := of(2, 1.9, 3)

@@ -23,7 +23,9 @@ import (
 //   - step t of T is charged in proportion to t, so the tail is the least noisy;
 //   - the output is the average of the iterates t >= T/2 weighted by their charges;
 //   - on generalised linear models eta = 4/L1, because rows of norm at most 1
-//     rarely bring the curvature near its bound.
+//     rarely bring the curvature near its bound; where they do and a step passes the
+//     minimum by far, the estimate turns round and later steps are shorter, down to
+//     1/L1, which is stable on every table (optimize.Pace).
 //
 // The zero GD is the default rule. A field that is set overrides it.
 type GD struct {
@@ -93,7 +95,7 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 			Charges:   words,
 			Passes:    float64(steps),
 		},
-		Law: optimize.Law{Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
+		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 			return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
 		}},
 		Output: c.Output.Or(optimize.TailAverage),

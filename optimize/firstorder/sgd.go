@@ -41,8 +41,8 @@ type SGD struct {
 // sampled is a settled SGD or Adam.
 type sampled struct {
 	optimize.Settled
-	adam bool
-	rate float64
+	adam, guarded bool
+	rate          float64
 }
 
 // Plan settles SGD for a problem, whose budget is composed by privacy-loss
@@ -51,7 +51,8 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	if c.StepScale == 0 {
+	guarded := c.StepScale == 0
+	if guarded {
 		c.StepScale = p.StepScale()
 	}
 	if !optimize.Positive(c.StepScale) {
@@ -60,7 +61,7 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 	if c.Steps == 0 {
 		c.Steps = c.StepRule(p)
 	}
-	return c.settle(ctx, p, &sampled{}, optimize.Summary{
+	return c.settle(ctx, p, &sampled{guarded: guarded}, optimize.Summary{
 		Algorithm: "dp-sgd",
 		Citation:  "DP-SGD with Poisson batches (Abadi et al. 2016)",
 		StepSize:  p.StepSize(c.StepScale),
@@ -95,7 +96,7 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	s.Steps = c.Steps
 	s.Charges = fmt.Sprintf("noise multiplier %.4g on Poisson batches of %.3g of the records", z, c.Sampling)
 	s.Passes = float64(c.Steps) * c.Sampling
-	law := optimize.Law{Importance: make([]float64, c.Steps), StepSize: s.StepSize}
+	law := optimize.Law{Guarded: plan.guarded, Importance: make([]float64, c.Steps), StepSize: s.StepSize}
 	for t := range law.Importance {
 		law.Importance[t] = 1
 	}

@@ -81,6 +81,7 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 	if err := c.Ball.Validate(); err != nil {
 		return nil, err
 	}
+	guarded := c.StepScale == 0
 	c = c.settle(p)
 	if err := c.check(); err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 				anchors, c.Period, plan.anchor*float64(anchors)/p.Charge(), differences, c.Ball),
 			Passes: float64(anchors + 2*differences),
 		},
-		Law:    optimize.Law{Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer},
+		Law:    optimize.Law{Guarded: guarded, Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer},
 		Output: c.Output,
 	}
 	var err error

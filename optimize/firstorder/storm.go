@@ -37,6 +37,8 @@ import (
 // FrontLoad, which lowers the mean variance when s_d/s_a stays near k. Noise only
 // is tracked: a clip below the true bound biases and P does not see it.
 //
+// On generalised linear models steps are longer than 1/L1, and are guarded as GD's.
+//
 // The zero STORM is the default rule: T as for SpiderBoost, the centred ball, the
 // last iterate. Under a strongly convex regularizer T is halved for as long as
 // that lowers the predicted gradient norm, since a step past the need adds noise.
@@ -101,7 +103,7 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 	load := 1 / (k * (2 - k))
 	rest := p.Charge() / (load + float64(steps-1))
 	plan := &stormPlan{first: load * rest, rest: rest, ball: c.Ball}
-	law := optimize.Law{Importance: make([]float64, steps), Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer}
+	law := optimize.Law{Guarded: c.StepScale == 0, Importance: make([]float64, steps), Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer}
 	for t := range law.Importance {
 		law.Importance[t] = plan.charge(t)
 	}

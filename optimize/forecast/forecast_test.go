@@ -7,6 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
@@ -69,6 +70,23 @@ func TestPopulationIsFartherThanTheRecords(t *testing.T) {
 			}
 			if math.Abs(o.Population/want-1) > 1e-12 {
 				t.Errorf("%v records: %s: the population's gradient is predicted to be %v beside %v: want %v", s.Records, o.Algorithm, o.Population, o.Predicted, want)
+			}
+		}
+	}
+}
+
+// TestStartGradientIsPossible: no record's gradient is longer than L0, so neither is
+// the mean's that predictions start from, however large F0 is beside L0^2/L1.
+func TestStartGradientIsPossible(t *testing.T) {
+	for _, gap := range []float64{.1, 1, 10, 1e4} {
+		for _, rankOne := range []bool{true, false} {
+			p := optimizetest.Problems()[2].Public
+			p.Constants.InitialGap, p.RankOne = gap, rankOne
+			for _, d := range []int{1, 3, 100} {
+				p.Shape = optimize.Vector(d)
+				if g := forecast.StartGradient(p); !(g <= p.Constants.Lipschitz*(1+1e-12)) {
+					t.Errorf("F0 = %v, d = %d, rank one %v: the start's gradient is %v: L0 is %v", gap, d, rankOne, g, p.Constants.Lipschitz)
+				}
 			}
 		}
 	}

@@ -23,7 +23,9 @@ type Direction struct {
 // 1/j, j = 1..d, as the covariances of real tables fall off, and a start whose
 // distance from the minimum grows with the eigenvalue's fourth root, between
 // not at all and as signal does with variance. Of other losses only the bound is
-// known: every eigenvalue is L1. Either way the start has F(w_0) - F* = F0/2.
+// known: every eigenvalue is L1. Either way the start has F(w_0) - F* = F0/2, but for
+// losses that are steep for long before they are flat: there the gradient is as long
+// as it can be, L0 (with a regularizer, which adds to that, nothing is capped).
 //
 // Nothing but predictions rests on this.
 func Assumed(p optimize.Problem) []Direction {
@@ -62,15 +64,23 @@ func Assumed(p optimize.Problem) []Direction {
 		e := &list[i]
 		e.Gradient = e.Eigenvalue * math.Sqrt(a*math.Sqrt(e.Eigenvalue)*e.Share*float64(p.Dim()))
 	}
+	if length := norm(list); regularizer == 0 && length > l0 {
+		for i := range list {
+			list[i].Gradient *= l0 / length
+		}
+	}
 	return list
 }
 
-// StartGradient is the length of the gradient that the start is assumed to
-// have.
-func StartGradient(p optimize.Problem) float64 {
+// norm is the length of the initial gradient.
+func norm(list []Direction) float64 {
 	var sum float64
-	for _, e := range Assumed(p) {
+	for _, e := range list {
 		sum += e.Gradient * e.Gradient
 	}
 	return math.Sqrt(sum)
 }
+
+// StartGradient is the length of the gradient that the start is assumed to
+// have.
+func StartGradient(p optimize.Problem) float64 { return norm(Assumed(p)) }

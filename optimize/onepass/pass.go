@@ -11,7 +11,7 @@ import (
 
 // stepScale is h in eta = h/L1 at the start of a pass: four times what
 // methods on all records take, for steps are few; overshooting shortens it (see
-// pace). On losses of which only L1 is known nothing beyond 1/L1 is safe.
+// optimize.Pace). On losses of which only L1 is known nothing beyond 1/L1 is safe.
 func stepScale(p optimize.Problem) float64 {
 	if p.RankOne {
 		return 4 * p.StepScale()
@@ -98,39 +98,13 @@ func passWords(sizes []float64) string {
 	return fmt.Sprintf("the whole budget to each of %d disjoint cohorts, of %.6g to %.6g records", len(sizes), slices.Min(sizes), slices.Max(sizes))
 }
 
-// pace shortens steps that overshoot. Where the last step passed the minimum by
-// far along the steepest directions the estimate turns round. When it turns by
-// more than 120 degrees, all later steps are divided by
-//
-//	1 - <g, last>/||last||^2,
-//
-// which is eta times the curvature that the secant shows along the last step,
-// so that this step would have ended where it found no slope; but never below
-// 1/L1, which no curvature asks for: what turns an estimate round then is noise,
-// as it often does in few dimensions. A least of 0 sets no such end. It looks at
-// released vectors only.
-type pace struct {
-	eta, least float64
-	last       []float64
+// paced steps along estimates, shortened where they overshoot; see optimize.Pace. The
+// noise of an estimate is not told apart from which records it is of.
+func paced(pace *optimize.Pace) func(g []float64) ([]float64, float64) {
+	return func(g []float64) ([]float64, float64) { return g, pace.Next(g, 0) }
 }
 
 // newPace starts with steps of eta.
-func newPace(p optimize.Problem, eta float64) *pace {
-	return &pace{eta: eta, least: min(eta, 1/p.Smoothness())}
+func newPace(p optimize.Problem, eta float64) *optimize.Pace {
+	return optimize.NewPace(eta, min(eta, 1/p.Smoothness()))
 }
-
-// next returns the step size to use with the estimate g, which it keeps.
-func (p *pace) next(g []float64) float64 {
-	var product float64
-	for j, v := range p.last {
-		product += v * g[j]
-	}
-	if length := optimize.Norm(p.last); product < -length*optimize.Norm(g)/2 {
-		p.eta = max(p.eta/(1-product/(length*length)), p.least)
-	}
-	p.last = g
-	return p.eta
-}
-
-// direction is along the estimate, by the pace.
-func (p *pace) direction(g []float64) ([]float64, float64) { return g, p.next(g) }

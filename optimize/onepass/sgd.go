@@ -96,7 +96,7 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 // Run carries the plan out.
 func (g *sgdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := g.Begin(ctx, o, observe)
-	run.Direction = newPace(g.Problem(), g.Law().StepSize).direction
+	run.Direction = paced(newPace(g.Problem(), g.Law().StepSize))
 	return run.Steps(func(t int) error {
 		cohort, err := run.Draw(g.sizes[t])
 		if err != nil {

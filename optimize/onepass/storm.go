@@ -122,7 +122,7 @@ func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
 func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := s.Problem()
 	run := s.Begin(ctx, o, observe)
-	run.Direction = newPace(p, s.Law().StepSize).direction
+	run.Direction = paced(newPace(p, s.Law().StepSize))
 	var prev, estimate []float64
 	var P float64
 	return run.Steps(func(t int) error {

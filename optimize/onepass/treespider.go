@@ -195,7 +195,7 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	run := t.Begin(ctx, o, observe)
 	// No least step: differences over small cohorts may carry more noise than the
 	// distance they are over, which shorter steps alone end.
-	run.Direction = (&pace{eta: t.Law().StepSize}).direction
+	run.Direction = paced(optimize.NewPace(t.Law().StepSize, 0))
 	if t.length > 0 { // 23
 		run.Direction = func(g []float64) ([]float64, float64) { return g, t.length / optimize.Norm(g) }
 	}

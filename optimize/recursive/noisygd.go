@@ -16,6 +16,7 @@ import (
 type noisyGD struct {
 	steps  int     // K
 	eta    float64 // step size
+	safe   float64 // that is stable on every table: longer ones are shortened (optimize.Pace)
 	decay  float64 // eta lambda_t, in [0, 1]
 	charge float64 // of each answer
 }
@@ -57,6 +58,7 @@ func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective, sta
 	w, average := slices.Clone(start), slices.Clone(start)
 	var sum float64 // of the weights of the points so far, in units of the latest's
 	var fresh []float64
+	pace, eta := optimize.NewPace(s.eta, min(s.eta, s.safe)), s.eta
 	for range s.steps {
 		answer, err := run.Ask(s.charge, query.GradientAt(records, w, f.problem.Constants.Lipschitz))
 		if err != nil {
@@ -66,14 +68,17 @@ func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective, sta
 		f.problem.AddRegularizer(grad, w)
 		estimate := optimize.Norm(grad)
 		f.pull.addGradient(grad, w)
-		optimize.Descend(w, grad, s.eta)
+		if s.eta > s.safe {
+			eta = pace.Next(grad, answer.Sigma)
+		}
+		optimize.Descend(w, grad, eta)
 		f.set.Project(w)
 		sum = 1 + (1-s.decay)*sum
 		for j := range average {
 			average[j] += (w[j] - average[j]) / sum
 		}
 		fresh = append(fresh, 1/sum)
-		run.Took(optimize.Use{Noise: answer.Sigma}, s.eta)
+		run.Took(optimize.Use{Noise: answer.Sigma}, eta)
 		run.Reach(w, estimate)
 	}
 	return average, parts(fresh), nil

@@ -234,7 +234,7 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 	if c.Cohorts == AllRecords {
 		charge /= rounds
 	}
-	return &noisyGD{steps: steps, eta: eta, decay: min(eta*lambda, 1), charge: charge}
+	return &noisyGD{steps: steps, eta: eta, safe: 1 / (l1 + pulls), decay: min(eta*lambda, 1), charge: charge}
 }
 
 // phased settles a round of PhasedSGD on size records.
