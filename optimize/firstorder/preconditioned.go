@@ -137,6 +137,8 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 // Serves says whether the algorithm serves the problem, and why it does not.
 func (Preconditioned) Serves(p optimize.Problem) error {
 	switch {
+	case p.Shape.Margins != 1:
+		return fmt.Errorf("optimize: preconditioned: loss of %d margins: must have one", p.Shape.Margins)
 	case !p.RankOne:
 		return errors.New("optimize: preconditioned: loss: must be that of a generalised linear model")
 	case p.Set != nil:
