@@ -52,7 +52,8 @@ func (s PrefixSums) validate() error {
 // contributions agree, which no other case exceeds. A node of 2^j items covers
 // at most min(Participations, ceil(2^j/Separation)) of p, so that a level's sum
 // is at most that of nodes filled one after the other. This is exact for one
-// participation and for separations by powers of two, an upper bound otherwise.
+// participation, and for separations by powers of two where the number of items is
+// one too; an upper bound otherwise.
 func NewTree(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	if s.Bands != 0 {
 		return nil, fmt.Errorf("account: bands = %d: must be 0 for a tree", s.Bands)

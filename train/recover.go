@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
@@ -113,7 +114,7 @@ func (f *folder) last(entries []Entry) (ended bool) {
 
 // belongs checks that a journal is that of a reservation.
 func (t *told) belongs(e Entry) error {
-	if h := t.head; h.Fit != e.Fit || h.Relation != e.Relation || h.Epsilon != e.Epsilon || h.Delta != e.Delta || len(h.Schedule) != len(e.Schedule) {
+	if h := t.head; h.Fit != e.Fit || h.Relation != e.Relation || h.Epsilon != e.Epsilon || h.Delta != e.Delta || !slices.Equal(h.Schedule, e.Schedule) {
 		return fmt.Errorf("is not the journal of fit %d as %s has it", e.Fit, LedgerFile)
 	}
 	return nil
