@@ -3,6 +3,7 @@ package account
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 )
 
@@ -275,5 +276,25 @@ func BenchmarkEpsilonTenThousand(b *testing.B) {
 		if e, err := compose(b, 1e-3, Composed{m, 10000}).Epsilon(b.Context(), 1e-6); err != nil || e.Width() > 1e-3 {
 			b.Fatal(e, err)
 		}
+	}
+}
+
+// BenchmarkUnlikeKinds composes 1e5 releases of so many kinds.
+func BenchmarkUnlikeKinds(b *testing.B) {
+	for _, kinds := range []int{1, 100, 1000} {
+		b.Run(strconv.Itoa(kinds), func(b *testing.B) {
+			var events []Composed
+			for k := range kinds {
+				part := float64(k) / float64(kinds)
+				events = append(events, Composed{sampled(b, 1+part, .001+.004*part, AddOrRemove), 100000 / kinds})
+			}
+			for b.Loop() {
+				e, err := compose(b, 1e-3, events...).Epsilon(b.Context(), 1e-6)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(e.Width(), "width")
+			}
+		})
 	}
 }
