@@ -1,0 +1,71 @@
+package report
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// TestCoefficientsByClass: for a row, a class's terms add up to its margin less the mean
+// of all classes' margins, which no probability depends on; their noise is that of a
+// weight less the mean of three.
+func TestCoefficientsByClass(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 10}, {Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}}},
+		Target:  dataset.Target{Column: "colour", Kind: dataset.Category, Classes: []string{"red", "green", "blue"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loss.Softmax(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const d, sd = 5, .25
+	weights := make([]float64, 3*d)
+	for j := range weights {
+		weights[j] = math.Sin(float64(3*j + 1))
+	}
+	m, err := model.New(model.Params{
+		Software: "test", Loss: l, Regularizer: loss.None(), Schema: s, Weights: weights,
+		Privacy: model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a row", Certificate: "c.json"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, ok := (&Fit{Model: m}).explained(sd)
+	if !ok || len(list) != 3*d {
+		t.Fatalf("%d coefficients, %v", len(list), ok)
+	}
+	// The row a = 3, c = y, by the row map.
+	scale := math.Sqrt(3)
+	margins, mean := make([]float64, 3), 0.
+	for k := range 3 {
+		w := weights[k*d:]
+		margins[k] = (w[0]*(2*.3-1) + w[2] + w[4]) / scale
+		mean += margins[k] / 3
+	}
+	for k, class := range []string{"red", "green", "blue"} {
+		sum := 0.
+		for _, c := range list {
+			if c.class != class {
+				continue
+			}
+			switch {
+			case c.name == "a":
+				sum += 3 * c.effect
+				if want := 2 / scale / 10 * sd * math.Sqrt(2./3); math.Abs(c.effectSD-want) > 1e-12 {
+					t.Errorf("noise %v, want %v", c.effectSD, want)
+				}
+			case c.name == "c=y" || c.intercept:
+				sum += c.effect
+			}
+		}
+		if want := margins[k] - mean; math.Abs(sum-want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", class, sum, want)
+		}
+	}
+}
