@@ -1,11 +1,11 @@
 package report
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -20,19 +20,20 @@ func TestCoefficientsByClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := loss.Softmax(3)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const d, sd = 5, .25
 	weights := make([]float64, 3*d)
 	for j := range weights {
 		weights[j] = math.Sin(float64(3*j + 1))
 	}
-	m, err := model.New(model.Params{
-		Software: "test", Loss: l, Regularizer: loss.None(), Schema: s, Weights: weights,
-		Privacy: model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a row", Certificate: "c.json"},
+	file, err := json.Marshal(map[string]any{
+		"format": model.Format, "version": model.WideVersion, "software": "test", "complete": true,
+		"loss": "softmax(3)", "regularizer": "none", "schema": s, "features": s.Features(), "weights": weights,
+		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": "replace-one", "neighbour": "a row", "certificate": "c.json"},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.Parse(file)
 	if err != nil {
 		t.Fatal(err)
 	}
