@@ -37,7 +37,7 @@ func TestCoefficientsByClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, ok := (&Fit{Model: m}).explained(sd)
+	list, ok := (&Fit{Model: m}).explained(noise{weight: sd})
 	if !ok || len(list) != 3*d {
 		t.Fatalf("%d coefficients, %v", len(list), ok)
 	}
