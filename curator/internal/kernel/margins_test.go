@@ -301,6 +301,45 @@ func TestAFailingRecordOfSeveralMarginsIsFaulty(t *testing.T) {
 	}
 }
 
+// ending has no slopes where the first margin is above 1/10.
+type ending struct{ threefold }
+
+func (e ending) Slopes(dst, z, y []float64) {
+	e.threefold.Slopes(dst, z, y)
+	for i := 0; i < len(z); i += 3 {
+		if z[i] > .1 {
+			dst[i+2] = math.NaN()
+		}
+	}
+}
+
+// TestALaterTermOfSeveralMarginsFails: what was summed of a record before a term of it
+// failed is in no margin's sum.
+func TestALaterTermOfSeveralMarginsFails(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 4))
+	const n, d, k = 90, 3, 3
+	own := threefold{parse(t, "softmax(3)").(loss.Margins)}
+	records := randomRecords(r, n, d)
+	malformed := slices.Clone(records)
+	w, failed := make([]float64, k*d), 0
+	w[0] = 1
+	for i, x := range records {
+		if x.x[0] > .1 {
+			malformed[i].ok = false
+			failed++
+		}
+	}
+	all := query.NewCohort(account.Everyone, n)
+	q := question(t, 1e-3, query.GradientAt(all, make([]float64, k*d), 1), query.GradientAt(all, w, 1))
+	g, err := newGrid(q, account.ReplaceOne, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := residual(t, records, ending{own}, q, g), residual(t, malformed, own, q, g); !slices.Equal(got, want) || failed < 10 || failed > n-10 {
+		t.Errorf("sum %v with %d records that fail, want %v", got, failed, want)
+	}
+}
+
 // TestPointsHaveTheLossesParameters: a session takes points of as many coordinates as
 // its loss has parameters, and no loss of which nobody can say how many.
 func TestPointsHaveTheLossesParameters(t *testing.T) {
