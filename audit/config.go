@@ -117,7 +117,8 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	if chosen != "" {
 		r.Chosen = likely(c)
 	}
-	for _, form := range Forms() {
+	for _, known := range forms(s.Loss) {
+		form := known.Name
 		if e.Climbs < 0 {
 			break
 		}
