@@ -244,3 +244,21 @@ func TestMoves(t *testing.T) {
 		t.Error("the constant is below the root of 2")
 	}
 }
+
+// TestBallsOfMetrics: what is asked for is what contributions are clipped to.
+func TestBallsOfMetrics(t *testing.T) {
+	for _, c := range []struct {
+		term  Term
+		ball  ClipBall
+		slope float64
+	}{
+		{GradientInMetric(some, at(1, 2), 3, 5, plain), ClipBall{Radius: 3}, 5},
+		{SquaredSlopeAt(some, at(1, 2), 3, plain), ClipBall{Radius: 1.5, Centre: 1.5}, 0},
+		{SecondMomentOf(some, 2), ClipBall{Radius: 1}, 0},
+		{CurvatureAt(some, at(1, 2), 3), ClipBall{Radius: 3}, 0},
+	} {
+		if c.term.Ball() != c.ball || c.term.Slope() != c.slope || c.term.Weight() != 1 || c.term.Cohort() != some {
+			t.Errorf("%v: clipped to %+v and slopes to %v, want %+v and %v", c.term.Kind(), c.term.Ball(), c.term.Slope(), c.ball, c.slope)
+		}
+	}
+}

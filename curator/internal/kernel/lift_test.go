@@ -292,3 +292,22 @@ func TestKindsOfAnotherLoss(t *testing.T) {
 		t.Errorf("second moment: %v", err)
 	}
 }
+
+// TestMetricsHaveTheFeaturesDimension: of several margins, too, a metric has one
+// dimension a feature, and not one for all of the point's coordinates or some part of
+// them; another is refused, uncharged.
+func TestMetricsHaveTheFeaturesDimension(t *testing.T) {
+	r := rand.New(rand.NewPCG(61, 8))
+	const d, k = 4, 3
+	for _, dim := range []int{1, 2, 3, d, 6, k * d} {
+		s := open(t, randomRecords(r, 10, d), threefold{parse(t, "softmax(3)").(loss.Margins)}, budget(t, 8, .01, account.ReplaceOne), nil)
+		m := randomMetric(t, r, dim, 1)
+		for _, term := range []query.Term{query.GradientInMetric(s.All(), make([]float64, k*d), 1, 1, m), query.SquaredSlopeAt(s.All(), make([]float64, k*d), 1, m)} {
+			before := s.Ledger().Len()
+			_, err := s.Ask(t.Context(), question(t, .1, term))
+			if (err == nil) != (dim == d) || (s.Ledger().Len() > before) != (dim == d) {
+				t.Errorf("%v in a metric of dimension %d for %d features: %v", term.Kind(), dim, d, err)
+			}
+		}
+	}
+}
