@@ -64,6 +64,8 @@ type Result struct {
 	Complete bool
 	// Law is how the releases became W.
 	Law Realised
+	// Late says whether the run converged; zero where steps are not told apart.
+	Late Late
 }
 
 // choice is an output rule settled for a number of steps.

@@ -88,8 +88,9 @@ type Forecast struct {
 // Step is what may be shown of a step: public or released numbers.
 type Step struct {
 	Number, Of int
-	// GradientNorm is the norm of the noisy gradient estimate used.
-	GradientNorm float64
+	// GradientNorm is the norm of the noisy gradient estimate used, and Noise the
+	// length that noise alone would give it, root mean square; 0 if that is not known.
+	GradientNorm, Noise float64
 	// Charged is the most that the run has charged a record so far.
 	Charged float64
 	// W is the iterate reached, a released point. It must be neither kept nor

@@ -36,9 +36,11 @@ type Run struct {
 	law     Realised
 	// last is w_{t-1}, of runs with momentum alone.
 	last []float64
-	// pace, of guarded runs alone, and the variance of the last estimate's noise.
-	pace     *Pace
-	variance float64
+	// pace is of guarded runs alone.
+	pace *Pace
+	// variances are those of a coordinate's noise in each estimate.
+	variances []float64
+	late      late
 }
 
 // Begin starts a run at the problem's start.
@@ -202,8 +204,7 @@ func (r *Run) Descend(estimate []float64, u Use) {
 	case r.Direction != nil:
 		direction, eta = r.Direction(g)
 	case r.pace != nil:
-		r.variance = u.Keep*u.Keep*r.variance + u.Noise*u.Noise
-		eta = r.pace.Next(g, math.Sqrt(r.variance))
+		eta = r.pace.Next(g, math.Sqrt(r.noise(u)))
 	}
 	judged := length
 	if u.Measured > 0 {
@@ -217,12 +218,23 @@ func (r *Run) Descend(estimate []float64, u Use) {
 	if r.out.reached {
 		r.out.visit(r.W, u.Weight, judged)
 	}
+	r.late.visit(r, g, u)
 	r.Took(u, eta)
 	r.show(r.out.seen, length)
 }
 
+// noise is the variance of a coordinate's noise in the next estimate.
+func (r *Run) noise(u Use) float64 {
+	v := u.Noise * u.Noise
+	if back := max(u.Back, 1); back <= len(r.variances) {
+		v += u.Keep * u.Keep * r.variances[len(r.variances)-back]
+	}
+	return v
+}
+
 // Took writes down that a step of size eta used an estimate. Descend calls it.
 func (r *Run) Took(u Use, eta float64) {
+	r.variances = append(r.variances, r.noise(u))
 	l := &r.law
 	l.Back, l.Keep = append(l.Back, max(u.Back, 1)), append(l.Keep, u.Keep)
 	l.Noise, l.StepSizes = append(l.Noise, u.Noise), append(l.StepSizes, eta)
@@ -238,7 +250,11 @@ func (r *Run) Reach(w []float64, gradientNorm float64) {
 
 func (r *Run) show(number int, gradientNorm float64) {
 	if r.observe != nil {
-		r.observe(Step{Number: number, Of: r.plan.summary.Steps, GradientNorm: gradientNorm, Charged: r.charged, W: r.W})
+		noise := 0.
+		if k := len(r.variances); k > 0 {
+			noise = math.Sqrt(r.variances[k-1] * float64(len(r.W)))
+		}
+		r.observe(Step{Number: number, Of: r.plan.summary.Steps, GradientNorm: gradientNorm, Noise: noise, Charged: r.charged, W: r.W})
 	}
 }
 
@@ -263,7 +279,7 @@ func (r *Run) early() Result {
 // Result applies the output rule.
 func (r *Run) Result() Result {
 	res := r.out.result(r.W)
-	res.Law = r.law
+	res.Law, res.Late = r.law, r.late.result()
 	res.Law.Weights, res.Law.Chosen = r.out.weightsOf(), r.out.chosen()
 	res.Law.settle()
 	return res

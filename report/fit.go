@@ -60,8 +60,18 @@ type plan struct {
 	// GradientNorms and Measured were released by the run.
 	GradientNorms []float64 `json:"gradient_norms"`
 	Measured      *measured `json:"measured"`
+	// Late is what the last steps found.
+	Late *late `json:"late"`
 	// Law is absent from certificates of earlier versions.
 	Law *law `json:"law"`
+}
+
+// late is the length of the mean of the last released gradients, and what noise alone
+// makes of it (optimize.Late).
+type late struct {
+	Steps    int     `json:"steps"`
+	Gradient float64 `json:"gradient_norm"`
+	Noise    float64 `json:"noise"`
 }
 
 // measured is the quality of the result as it was released.

@@ -39,6 +39,15 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Noise in the last gradient estimate", root*n.estimate[k-1], fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
 	}
 	add("Gradient norm to expect", f.plan.Predicted, "at the result, as planned before the first release; 0 at a stationary point")
+	if l := f.plan.Late; l != nil && l.Noise > 0 {
+		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s: ", l.Steps, Number(l.Noise))
+		if l.Gradient <= 1.5*l.Noise {
+			note += "the run converged, and more steps would find nothing at this budget"
+		} else {
+			note += "the run had not converged, and more steps may help"
+		}
+		add("Gradient at the end", l.Gradient, note)
+	}
 	if m := f.plan.Measured; m != nil {
 		add("Gradient norm measured", m.GradientNorm, fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
 		add("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))

@@ -7,6 +7,7 @@
 package results_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,6 +45,23 @@ func TestAdult(t *testing.T) {
 	w := minimise(t, training, parse(t, c.Model.Loss))
 	accuracy, auc := held.accuracyAndAUC(held.margins(w))
 	fmt.Printf("adult: %d rows, %d held out: accuracy %.4f, auc %.4f\n", training.n(), held.n(), accuracy, auc)
+}
+
+var tableOf = flag.String("table", "", "a configuration whose loss TestTable minimises without privacy")
+
+// TestTable is the loss of any configuration without privacy, on rows divided by a
+// column split.
+func TestTable(t *testing.T) {
+	if *tableOf == "" {
+		t.Skip("-table names no configuration")
+	}
+	c := config(t, *tableOf)
+	training := read(t, c.DataPath(), c.Schema, "split=train")
+	held := read(t, c.DataPath(), c.Schema, "split=test")
+	z := held.margins(minimise(t, training, parse(t, c.Model.Loss)))
+	low, high := c.Schema.Target().Low, c.Schema.Target().High
+	mae, rmse := held.errorsOf(func(i int) float64 { return (low+high)/2 + z[i]*(high-low)/2 })
+	fmt.Printf("%s: %d rows, %d held out, %d features: mae %.2f, rmse %.2f\n", *tableOf, training.n(), held.n(), training.dim, mae, rmse)
 }
 
 // TestFlights is each loss of flights.sh without privacy, at its stationary point

@@ -80,8 +80,10 @@ type conduct struct {
 	Measured      *optimize.Measured `json:"measured,omitempty"`
 	// Law is how the releases became the result; nil of a recovered run, whose
 	// journal does not tell.
-	Law       *optimize.Realised `json:"law,omitempty"`
-	Recovered *recovered         `json:"recovered,omitempty"`
+	Law *optimize.Realised `json:"law,omitempty"`
+	// Late says whether the run converged.
+	Late      *optimize.Late `json:"late,omitempty"`
+	Recovered *recovered     `json:"recovered,omitempty"`
 }
 
 // files makes the two files of a run. The model's text is nil if there is none.

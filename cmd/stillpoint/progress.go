@@ -44,7 +44,7 @@ func (p *progress) step(s train.Step) {
 	}
 	if now := time.Now(); s.Number == s.Of || now.Sub(p.last) >= between {
 		p.last = now
-		fmt.Fprintf(p.w, "step %d of %d: noisy gradient norm %.2g, charged %.4g\n", s.Number, s.Of, s.GradientNorm, s.Charged)
+		fmt.Fprintf(p.w, "step %d of %d: noisy gradient norm %.2g (noise alone %.2g), charged %.4g\n", s.Number, s.Of, s.GradientNorm, s.Noise, s.Charged)
 	}
 }
 

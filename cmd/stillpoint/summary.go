@@ -53,6 +53,12 @@ func outline(p train.Planned) string {
 		line(name, "%-14s %4d steps, %5.4g passes, %s %.3g%s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes,
 			p.Criterion.Describe(), c.Predicted, floors)
 	}
+	if e := p.Budget.Epsilon(); e > 10 {
+		line("warning", "epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", e, e)
+	}
+	if d := p.Budget.Delta(); d > 1/p.Records {
+		line("warning", "delta %v is above 1/records: it does not exclude that somebody's record is published as it is", d)
+	}
 	if o.Effective < 30 {
 		line("warning", "N is below 30: at this budget the table is too small for a useful model")
 	}
@@ -110,6 +116,9 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 		line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
 	} else {
 		line("charged", "%d releases on Poisson samples of a schedule within the budget", f.Releases)
+	}
+	if late := f.Result.Late.String(); late != "" {
+		line("converged", "%s", late)
 	}
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
