@@ -163,7 +163,7 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 	if err != nil {
 		return Outcome{}, err
 	}
-	if !random {
+	if !random || pick > result.Steps { // a run may be shorter than its plan's longest
 		w = result.W
 	}
 	problem, err := s.Problem()

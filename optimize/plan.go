@@ -63,7 +63,7 @@ type Properties struct {
 	// Sampled says that releases are on Poisson samples.
 	Sampled bool
 	// EndsEarly says that the run may end before all its steps, with an iterate
-	// it found, or since its charges follow what was released.
+	// it found.
 	EndsEarly bool
 	// Convex says that the guarantee is for convex objectives only.
 	Convex bool

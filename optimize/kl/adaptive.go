@@ -109,7 +109,7 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			Charges:   words,
 			Passes:    float64(T + plan.steps),
 		},
-		Law: law, Properties: optimize.Properties{EndsEarly: true},
+		Law:    law,
 		Output: c.Output,
 	})
 	if err != nil {

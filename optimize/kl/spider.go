@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -131,7 +132,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 				K, plan.rounds[0].phi, last.phi, c.Threshold, plan.share, last.steps-1, c.Ball, how, words(known)),
 			Passes: float64(T),
 		},
-		Law: optimize.Law{Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz}, Properties: optimize.Properties{EndsEarly: true},
+		Law:    optimize.Law{Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz},
 		Output: c.Output,
 	})
 	if err != nil {
@@ -192,15 +193,13 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 	return c, nil
 }
 
-// roundRule is how many rounds bring F0 to the least target, which more rounds with
-// more noise each raise.
+// roundRule is how many rounds bring F0 to the least target. More rounds have more noise
+// each, which raises that: it is the fewest that are enough.
 func (c Spider) roundRule(p optimize.Problem, known optimize.KL) int {
-	K := 1.
-	for range 20 {
-		least := c.least(p, known, K)
-		K = max(math.Ceil(math.Log(p.Constants.InitialGap/least)/math.Log1p(c.rise(p, known))), 1)
-	}
-	return int(min(K, optimize.MostSteps))
+	return 1 + sort.Search(optimize.MostSteps-1, func(k int) bool {
+		K := float64(k + 1)
+		return K*math.Log1p(c.rise(p, known)) >= math.Log(p.Constants.InitialGap/c.least(p, known, K))
+	})
 }
 
 // rise is c - 1 (line 2).
