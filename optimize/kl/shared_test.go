@@ -49,7 +49,7 @@ func asked(t *testing.T, a optimize.Algorithm, p optimizetest.Problem, records i
 	return plan, o, run(t, resolve(t, plan, err), o), public
 }
 
-// gradients splits what was asked into points, answers and the rest.
+// points returns where questions of a kind were asked, with the answers and their noise.
 func points(o *optimizetest.Oracle, kind query.Kind) (w, answers [][]float64, sigma []float64) {
 	for _, a := range o.Asked {
 		if term := a.Question.Terms()[0]; term.Kind() == kind {
