@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -58,6 +59,9 @@ func outline(p train.Planned) string {
 	}
 	if d := p.Budget.Delta(); d > 1/p.Records {
 		line("warning", "delta %v is above 1/records: it does not exclude that somebody's record is published as it is", d)
+	}
+	if o.Steps == 1 && o.Output == "tail-average" {
+		line("warning", "the result would be the start itself, since no step is worth its noise here: about %.0f times as many rows would help, or a larger epsilon, or fewer features", math.Ceil(30/o.Effective))
 	}
 	if o.Effective < 30 {
 		line("warning", "N is below 30: at this budget the table is too small for a useful model")
