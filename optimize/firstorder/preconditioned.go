@@ -74,6 +74,7 @@ const (
 	limit      = 2   // B^2 in L0^2 d_eff, its mean if every slope is L0: few are cut
 	squares    = 12  // about how many mean squares are released in a run
 	usualRoot  = .15 // of L0^2 d_eff, what forecasts take the mean square for
+	leastCount = .5  // of d_eff: a direction that varies by lambda, which the noise may hide
 )
 
 // preconditionedPlan is a settled Preconditioned.
@@ -218,7 +219,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		return run.Result(), run.Failed(err)
 	}
 	run.Scale(scales(run.Metric))
-	effective := released.effective(ridge)
+	// A release without an eigenvalue above zero, of noise alone, must not lead to
+	// clips of 0, which no question takes.
+	effective := max(released.effective(ridge), leastCount)
 	clip := firstClip * l0 * math.Sqrt(min(effective, 1/ridge))
 	most := l0 * l0 * min(limit*effective, 1/ridge)
 	var sum, weight float64

@@ -145,6 +145,7 @@ func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 				ridge += public.Regularizer.Smoothness() / b
 			}
 			metric, effective := metricOf(t, moment.Mean, ridge)
+			effective = max(effective, .5)
 			clip := .7 * l0 * min(math.Sqrt(effective), 1/math.Sqrt(ridge))
 			w := public.StartPoint()
 			last, tail := w, make([]float64, len(w))
@@ -233,6 +234,35 @@ func TestPreconditionedIsStable(t *testing.T) {
 				t.Errorf("%s: gradient %v at %v: floor %v", name, g, result.W, plan.Summary().Floor)
 			}
 		}
+	}
+}
+
+// TestPreconditionedSeesNothing: where a second moment is released that has no
+// eigenvalue above zero, as happens to one feature of zeros with every other seed, the
+// run goes on, with the clip of half a direction. Fails if it is a clip of 0, which no
+// question takes.
+func TestPreconditionedSeesNothing(t *testing.T) {
+	problem := optimizetest.Problems()[2]
+	unseen := 0
+	for seed := range uint64(8) {
+		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{{0}}, Targets: []float64{1}, Repeat: 5000, Loss: problem.Loss, Budget: budget(t), Seed: seed})
+		p := optimize.Problem{Shape: optimize.Vector(1), RankOne: true, Constants: problem.Public.Constants}
+		plan, err := firstorder.Preconditioned{}.Plan(ctx, with(p, o.Size()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, plan, o)
+		if o.Asked[0].Answer.Mean[0] > 0 {
+			continue
+		}
+		unseen++
+		clip := o.Asked[1].Question.Clip()
+		if ridge := o.Asked[0].Answer.Sigma * math.Sqrt2; !close(clip, .7*p.Constants.Lipschitz*math.Sqrt(min(.5, 1/ridge)), 1e-9) {
+			t.Errorf("seed %d: clipped to %v", seed, clip)
+		}
+	}
+	if unseen == 0 {
+		t.Error("every release had an eigenvalue above zero")
 	}
 }
 
