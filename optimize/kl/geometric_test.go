@@ -52,3 +52,15 @@ func TestShortBudget(t *testing.T) {
 	_, charged := charges(o.Asked)
 	withinBudget(t, public.Mu, charged)
 }
+
+// TestFewSteps: the charges of a number of steps that is given come to mu^2, and not to
+// the less that the noise of the rule would be charged for so few. Fails if charges are
+// brought down to the budget, but not up to it.
+func TestFewSteps(t *testing.T) {
+	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: 3}, optimizetest.Problems()[1], 20000, 0)
+	if len(o.Asked) != 3 {
+		t.Errorf("%d questions: want 3", len(o.Asked))
+	}
+	_, charged := charges(o.Asked)
+	withinBudget(t, public.Mu, charged)
+}
