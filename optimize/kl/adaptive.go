@@ -178,7 +178,7 @@ func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Va
 func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := a.Begin(ctx, o, observe)
 	return run.Until(func() error {
-		for { // line 2
+		for range a.steps { // line 2
 			taken, err := a.step(run)
 			if err != nil {
 				return err
