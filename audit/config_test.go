@@ -49,7 +49,11 @@ var little = Options{Effort: Effort{Positions: 2, Records: 24, Climbs: 3}, Recor
 func TestConfigNeedsNoTable(t *testing.T) {
 	for _, algorithm := range train.Algorithms() {
 		for _, relation := range []string{"replace-one", "add-or-remove"} {
-			c := configuration(t, "algorithm: gd, steps: 6", "algorithm: "+algorithm, "replace-one", relation)
+			change := []string{"algorithm: gd, steps: 6", "algorithm: " + algorithm, "replace-one", relation}
+			if algorithm == "preconditioned" {
+				change = append(change, ", radius: 5", "") // it serves no ball
+			}
+			c := configuration(t, change...)
 			o := little
 			if algorithm != "gd" {
 				o.Effort.Climbs = -1
