@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// interrupted is a table of which, once, the reading of a block ends the context of
+// who asked.
+type interrupted struct {
+	*row.Table
+	end context.CancelFunc
+	at  int
+}
+
+func (t *interrupted) Reader() row.Reader { return interruption{t} }
+
+type interruption struct{ *interrupted }
+
+func (r interruption) Block(i int) (row.Block, error) {
+	if i == r.at && r.end != nil {
+		r.end()
+	}
+	return r.Table.Block(i)
+}
+
+func (r interruption) Rows(x [][]float32, y []float64, members []int32) error {
+	return r.Table.Rows(x, y, members)
+}
+
+// TestInterruptedLengthsAreForgotten: a context that ends while rows are measured, in
+// the first block or in the last, leaves no lengths behind: the next question about the
+// same metric is answered as if there had been none before. Fails if the zeros of rows
+// that nobody came to are kept, by which slopes are not clipped at all.
+func TestInterruptedLengthsAreForgotten(t *testing.T) {
+	l, err := loss.Parse("logistic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := row.NewTable(2, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		table.Append([]float32{1, float32(i) / 1000}, 1, i != 150)
+	}
+	m, err := query.NewMetric(2, []float64{3, 1, 1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := query.New(1, query.GradientInMetric(query.NewCohort(0, 200), make([]float64, 2), .1, 1, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(ctx context.Context, e *Portable) ([]int64, error) {
+		s, err := e.Sum(ctx, q, 0x1p20, nil)
+		return s.Residual, err
+	}
+	for at := range table.Blocks() {
+		source := &interrupted{Table: table, at: at}
+		e, err := New(source, l, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		source.end = end
+		if _, err := sum(ctx, e); !errors.Is(err, context.Canceled) {
+			t.Errorf("block %d: error = %v", at, err)
+		}
+		source.end = nil
+		got, err := sum(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := New(table, l, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := sum(t.Context(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A slope of 1/2, at a row of length 3 in the metric, is clipped fifteenfold.
+		if !slices.Equal(got, want) || math.Abs(float64(want[0])) > 199*.1*0x1p20 {
+			t.Errorf("block %d: sum = %v: want %v", at, got, want)
+		}
+	}
+}
