@@ -93,3 +93,34 @@ func TestInterruptedLengthsAreForgotten(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptedSumsSaySo: a context that ends while a block is summed, whichever it
+// is, ends the question with the context's error. Fails if it is told as records that
+// nobody looked at, which nothing is known to cause.
+func TestInterruptedSumsSaySo(t *testing.T) {
+	l, err := loss.Parse("logistic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := row.NewTable(1, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		table.Append([]float32{1}, 1, true)
+	}
+	q, err := query.New(1, query.GradientAt(query.NewCohort(0, 300), make([]float64, 1), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range table.Blocks() {
+		ctx, end := context.WithCancel(t.Context())
+		e, err := New(&interrupted{Table: table, end: end, at: at}, l, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := e.Sum(ctx, q, 0x1p20, nil); !errors.Is(err, context.Canceled) || s.Residual != nil {
+			t.Errorf("block %d: sum = %v, error = %v", at, s.Residual, err)
+		}
+	}
+}
