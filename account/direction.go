@@ -181,15 +181,11 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 	}
 	last := math.Inf(1)
 	for range attempts {
-		l, reached, err := d.lay(e, s, relative, last, tail)
+		v, reached, err := d.attempt(e, s, relative, last, tail)
 		if err != nil {
 			return err
 		}
 		last = reached
-		v, err := d.curve(e, l)
-		if err != nil {
-			return err
-		}
 		best.Upper = min(best.Upper, v.upperEpsilon(delta))
 		best.Lower = max(best.Lower, v.lowerEpsilon(delta))
 		if best.Upper <= other || best.Width() <= goal {
@@ -208,6 +204,16 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 		}
 	}
 	return nil
+}
+
+// attempt composes on a grid for a saddle point, and says how fine that grid is.
+func (d *direction) attempt(e *effort, s saddle, goal, most, tail float64) (v curve, reached float64, err error) {
+	l, reached, err := d.lay(e, s, goal, most, tail)
+	if err != nil {
+		return curve{}, 0, err
+	}
+	v, err = d.curve(e, l)
+	return v, reached, err
 }
 
 // counted is a profile that knows only how many laws there are.
@@ -264,15 +270,11 @@ func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, en
 	}
 	last := math.Inf(1)
 	for range attempts {
-		l, reached, err := d.lay(e, s, relative, last, tail)
+		v, reached, err := d.attempt(e, s, relative, last, tail)
 		if err != nil {
 			return err
 		}
 		last = reached
-		v, err := d.curve(e, l)
-		if err != nil {
-			return err
-		}
 		best.Upper = min(best.Upper, v.upperDelta(epsilon))
 		best.Lower = max(best.Lower, v.lowerDelta(epsilon))
 		if enough(*best) || best.Width() <= goal || best.Upper < deltaLeast {

@@ -50,7 +50,7 @@ func SelectionEvent(question string, cohort uint64, epsilon float64) (Event, err
 // at x = -epsilon/2, where it is 2 g(epsilon/2).
 //
 // Concave: with z = g(x) > 0, log g' = log p(1-p) + z^2/2 + constant for
-// p = Phi(z), so g” <= 0 if z Phi(z) Phi(-z) <= phi(z) (Phi(z) - Phi(-z)).
+// p = Phi(z), so g is concave if z Phi(z) Phi(-z) <= phi(z) (Phi(z) - Phi(-z)).
 // Dividing by Phi(z) Phi(-z) this is D(z) = r(z) - r(-z) - z >= 0 for the hazard
 // r = phi/Phi(-.), whose derivative r' = r (r - z) increases strictly (Sampford
 // 1953). D(0) = 0, D'(0) = 4/pi - 1 > 0, and D > 0 for large z, where

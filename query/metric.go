@@ -189,9 +189,9 @@ func SecondMomentOf(c Cohort, dim int) Term {
 	return Term{kind: SecondMoment, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
 
-// CurvatureAt is the per-record phi” x x' at w, with phi” clipped to [0, bound]:
-// the Hessian, of losses phi(<w,x>, y) only. The answer has the form and the noise
-// of SecondMomentOf's, the latter times bound.
+// CurvatureAt is the per-record c x x' at w, c being phi's second derivative clipped to
+// [0, bound]: the Hessian, of losses phi(<w,x>, y) only. The answer has the form and
+// the noise of SecondMomentOf's, the latter times bound.
 func CurvatureAt(c Cohort, w []float64, bound float64) Term {
 	return Term{kind: Curvature, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: bound}}
 }

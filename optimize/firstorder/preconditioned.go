@@ -27,7 +27,7 @@ import (
 //
 // lambda is the edge of the noise's own spectrum, sigma sqrt(2d) for a symmetric
 // matrix whose diagonal has noise sigma; then G <= Gt_+ + lambda I, so that P G P <= I
-// and a step of 1/b, b the bound of phi”, is stable on every table: no spectrum is
+// and a step of 1/b, b bounding phi's second derivative, is stable on every table: no spectrum is
 // assumed. A public regularizer of smoothness s adds s/b to lambda, and the bound
 // holds with it.
 //

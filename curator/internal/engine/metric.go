@@ -200,7 +200,7 @@ func addOnes(p *pass, t *pointedTerm, _ []float32, y []float64) {
 	}
 }
 
-// addCurvatures is phi” x x'.
+// addCurvatures is x x' times the second derivative of phi.
 func addCurvatures(p *pass, t *pointedTerm, _ []float32, y []float64) {
 	bend := p.slope[:len(y)]
 	p.call(p.single.Curvatures, bend, p.margin[:len(y)], y)

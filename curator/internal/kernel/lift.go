@@ -29,8 +29,8 @@ func lifting(q query.Question) func(sum []int64) []int64 {
 	return func(sum []int64) []int64 { return lift(q.Terms()[0].Metric(), sum) }
 }
 
-// lift returns M times the sum, margin by margin. Products and partial sums may wrap modulo 2^64; the
-// result is small enough not to have.
+// lift returns M times the sum, margin by margin. Products and partial sums may wrap
+// modulo 2^64; the result is small enough not to have.
 func lift(m query.Metric, sum []int64) []int64 {
 	out, row := make([]int64, len(sum)), make([]int64, m.Dim())
 	for j := range row {
