@@ -31,11 +31,11 @@ import (
 // Where it is publicly known how fast the objective rises (Problem.KL), the excess
 // risk is the most that goes with the gradient norm.
 func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
-	return Over(Assumed(p), p, l)
+	return over(Assumed(p), p, l)
 }
 
-// Over is Of on given directions.
-func Over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.Forecast {
+// over is Of on given directions.
+func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.Forecast {
 	directions = slices.Clone(directions)
 	metric := make([]float64, len(directions))
 	for i := range directions {
