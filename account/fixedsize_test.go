@@ -3,6 +3,7 @@ package account
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 )
@@ -360,4 +361,31 @@ func TestFixedSizeLimits(t *testing.T) {
 	small, err := NewFixedSizeGaussian(2, 3, 1)
 	_, err = Group(mustMechanism(t, small, err), 4)
 	wantError(t, err, "group = 4: must be at most the number of records, 3")
+}
+
+// TestGroupInAFixedSample: j of k given records are in a sample of m of n with
+// probability choose(k, j) choose(n-k, m-j)/choose(n, m), and then an exchange of them
+// moves the sum by 2jC.
+func TestGroupInAFixedSample(t *testing.T) {
+	choose := func(n, k int) *big.Int { return new(big.Int).Binomial(int64(n), int64(k)) }
+	for _, c := range []struct{ n, m, k int }{{50, 10, 3}, {20, 8, 2}, {1000, 30, 5}} {
+		const z = 1.5
+		law, err := newFixedSample(z, c.n, c.m, c.k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := law.(fixedSample)
+		var any float64
+		for j := 1; j <= c.k; j++ {
+			ways := new(big.Int).Mul(choose(c.k, j), choose(c.n-c.k, c.m-j))
+			p, _ := new(big.Rat).SetFrac(ways, choose(c.n, c.m)).Float64()
+			any += p
+			if got := f.parts[j-1]; math.Abs(got.weight*f.sampling-p) > 1e-9*p || math.Abs(got.mean-2*float64(j)/z) > 1e-12 {
+				t.Errorf("%+v: %d of the group: %v, of a sampling %v: want the probability %v and the distance %v", c, j, got, f.sampling, p, 2*float64(j)/z)
+			}
+		}
+		if math.Abs(f.sampling-any) > 1e-9 || len(f.parts) != c.k {
+			t.Errorf("%+v: any of the group with probability %v, in %d parts: want %v, %d", c, f.sampling, len(f.parts), any, c.k)
+		}
+	}
 }

@@ -42,11 +42,8 @@ func hostiles() map[string]string {
 
 // obeyed returns what in a text a terminal would obey, or "".
 func obeyed(s string) string {
-	for i, r := range s {
-		_, size := utf8.DecodeRuneInString(s[i:])
-		if r != '\n' && (!unicode.IsGraphic(r) || r == utf8.RuneError && size == 1) {
-			return fmt.Sprintf("%+q", s[i:min(len(s), i+12)])
-		}
+	if found := unseen(s); found != "" {
+		return found
 	}
 	if regexp.MustCompile(`(?m)^\s*` + forged).MatchString(s) {
 		return "a line of its own"
@@ -60,6 +57,17 @@ func quoted(s string) string {
 		panic(err)
 	}
 	return string(text)
+}
+
+// unseen returns where a text begins that is obeyed or not seen, line ends aside.
+func unseen(s string) string {
+	for i, r := range s {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if r != '\n' && (!unicode.IsGraphic(r) || r == utf8.RuneError && size == 1) {
+			return fmt.Sprintf("%+q", s[i:min(len(s), i+12)])
+		}
+	}
+	return ""
 }
 
 // reseals replaces text in a certificate and mends its checksum.
@@ -231,5 +239,24 @@ func TestControlCharactersStayIn(t *testing.T) {
 				t.Errorf("only %d commands were run", ran)
 			}
 		})
+	}
+}
+
+// TestWhatIsPrintedIsEscapedLast: whatever is written to the console or as JSON is
+// escaped there, though what comes from files has been before.
+func TestWhatIsPrintedIsEscapedLast(t *testing.T) {
+	for class, h := range hostiles() {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), []string{"fit", "--no-such-flag" + h}, &console{out: &stdout, err: &stderr}); code == 0 || stderr.Len() == 0 {
+			t.Errorf("%s: exit %d, %q", class, code, &stderr)
+		}
+		if err := printJSON(&stdout, map[string]string{h: h}); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{stdout.String(), stderr.String()} {
+			if found := unseen(text); found != "" {
+				t.Errorf("%s: %s in %q", class, found, text)
+			}
+		}
 	}
 }
