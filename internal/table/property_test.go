@@ -119,9 +119,12 @@ func FuzzRead(f *testing.F) {
 	f.Add(zipped(f, string(people))[:40])
 	f.Add([]byte("\xef\xbb\xbfa,b\r\n\"1,2\r\n"))
 	f.Add([]byte("PAR1\x15"))
+	f.Add([]byte("a,b\r1,2\r"))
+	f.Add(bytes.Repeat([]byte("a,"), mostHeader))
 	known := []string{
 		"is empty:", "is a ", "is an ", "is compressed ", "is gzipped ", "is UTF-16 ", "is not UTF-8 ",
-		"the header row is not ", "the fields of the header row ", "the file is damaged:",
+		"the header row is not ", "the header row, up to its newline, ", "the fields of the header row ",
+		"lines must end in LF or CRLF:", "the file is damaged:",
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		err := readAll(content)
