@@ -9,7 +9,8 @@ import "math"
 func up(x float64) float64   { return math.Nextafter(x, math.Inf(1)) }
 func down(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
 
-// tiny bounds the products whose residual may itself underflow.
+// tiny bounds the products and the dividends whose residual may itself
+// underflow.
 const tiny = 0x1p-960
 
 func mulDown(a, b float64) float64 {
@@ -33,7 +34,7 @@ func addUp(a, b float64) float64 {
 
 func divUp(a, b float64) float64 {
 	q := float64(a / b)
-	if math.Abs(q) < tiny || math.Abs(a) < tiny {
+	if math.Abs(a) < tiny {
 		return up(q)
 	}
 	// q*b < a (for b > 0) means q lies below the quotient.
