@@ -42,6 +42,9 @@ func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 	var replays, pairs int
 	for _, s := range subjects(t) {
 		effort := Effort{Positions: 2, Records: 44, Climbs: 8, Seed: 1}
+		if testing.Short() { // finds what is far wrong
+			effort = Effort{Positions: 1, Records: 16, Climbs: 1, Seed: 1}
+		}
 		if isVariant(s) {
 			if testing.Short() {
 				continue
@@ -72,7 +75,7 @@ func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 	t.Logf("%d replays, %d pairs of neighbours", replays, pairs)
 	for _, k := range slices.Sorted(maps.Keys(worst)) {
 		t.Logf("%-72s %.6f", k, worst[k])
-		if worst[k] < .9 {
+		if worst[k] < .9 && !testing.Short() {
 			t.Errorf("%s: the worst neighbours reach only %.3f of the charged sensitivity", k, worst[k])
 		}
 	}

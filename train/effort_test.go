@@ -32,9 +32,9 @@ func TestEveryPlanIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	every := 4
+	every := 8
 	if testing.Short() {
-		every = 20
+		every = 40
 	}
 	planned, most, at := 0, 0, ""
 	for a, algorithm := range Algorithms() {

@@ -20,6 +20,9 @@ func TestEveryAlgorithmsNoiseIsKnown(t *testing.T) {
 	}
 	for _, name := range train.Algorithms() {
 		for _, more := range []train.Settings{{}, {"output": "smallest"}, {"output": "random"}, {"output": "average"}, {"output": "selected"}, {"inner": "phased-sgd"}, {"theorem": true, "accuracy": 1e-9}} {
+			if testing.Short() && len(more) > 0 {
+				continue
+			}
 			c, err := train.ReadConfig(filepath.Join(dir, "people.yaml"))
 			if err != nil {
 				t.Fatal(err)

@@ -131,6 +131,9 @@ func TestReplacingARecordOfSeveralMargins(t *testing.T) {
 		"springs": pair{parse(t, "logistic")},
 	}) {
 		for _, d := range []int{1, 7, 20} {
+			if testing.Short() && d != 7 {
+				continue
+			}
 			records := randomRecords(r, 20, d)
 			k := loss.Parameters(l, 1)
 			// Rows of W along one direction, where a record can be, and any.
