@@ -65,7 +65,7 @@ func targets(l loss.Loss) []float64 {
 	case loss.Binary:
 		return []float64{-1, 1}
 	case loss.Classes:
-		classes := make([]float64, loss.Parameters(l, 1)) // a margin each
+		classes := make([]float64, loss.ClassCount(l))
 		for k := range classes {
 			classes[k] = float64(k)
 		}

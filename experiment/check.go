@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -21,6 +22,7 @@ import (
 type Check struct {
 	Problem   optimize.Problem
 	Loss      loss.Loss
+	Features  int
 	Records   float64
 	Budget    account.Budget
 	Criterion choose.Criterion
@@ -120,9 +122,9 @@ const (
 // more. Where the population counts and rows
 // are repeated, the sampling error is that of the distinct rows.
 func (c Check) family() (*Family, error) {
-	d := c.Problem.Dim()
-	if d > mostFeatures {
-		return nil, fmt.Errorf("experiment: check: %d features: must be at most %d", d, mostFeatures)
+	d := c.Features
+	if d < 1 || d > mostFeatures {
+		return nil, fmt.Errorf("experiment: check: %d features: must be between 1 and %d", d, mostFeatures)
 	}
 	most := float64(max(mostCells/d, 200))
 	repeat := math.Ceil(c.Records / most)
@@ -138,11 +140,35 @@ func (c Check) family() (*Family, error) {
 		f.population = glm(r, d)
 	case loss.Real:
 		f.population = linear(glm(r, d), d)
+	case loss.Classes:
+		f.population = classed(glm(r, d), d, loss.ClassCount(c.Loss))
 	default:
 		return nil, fmt.Errorf("experiment: check: loss = %s: has no rows to try it on", c.Loss.Name())
 	}
 	f.Sample = f.population(r, rows)
 	return f, nil
+}
+
+// classed replaces a population's labels by one of k classes: that of the largest of k
+// random functions <x, v> of the row, and any one time in ten.
+func classed(p population, d, k int) population {
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := p(r, n)
+		coin := rand.New(rand.NewPCG(7, 8)) // the same directions for every sample
+		v := make([]float64, k*d)
+		for j := range v {
+			v[j] = coin.NormFloat64()
+		}
+		for i, x := range s.Rows {
+			z := loss.MarginsAt(v, x)
+			best := slices.Index(z, slices.Max(z))
+			if r.Float64() < .1 {
+				best = r.IntN(k)
+			}
+			s.Targets[i] = float64(best)
+		}
+		return s
+	}
 }
 
 // linear replaces a population's labels by .5 <x, v> + .1 noise, cut to [-1, 1],

@@ -32,7 +32,7 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 		t.Fatal(err)
 	}
 	p.Regularizer = reg
-	c := experiment.Check{Problem: p, Loss: l, Records: records, Budget: b, Criterion: criterion, Seeds: 3, Workers: 2}
+	c := experiment.Check{Problem: p, Loss: l, Features: d, Records: records, Budget: b, Criterion: criterion, Seeds: 3, Workers: 2}
 	list, err := choose.Auto{Goal: criterion, Passes: 20}.Candidates(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +53,7 @@ func TestCheckReachesWhatIsPredicted(t *testing.T) {
 		{"tanh", account.AddOrRemove, choose.Gradient},
 		{"huber(0.5)", account.ReplaceOne, choose.Population},
 		{"logistic", account.ReplaceOne, choose.ExcessRisk},
+		{"softmax(3)", account.ReplaceOne, choose.Gradient},
 	} {
 		check, list := check(t, c.loss, 20, 8_000, c.relation, c.criterion)
 		told := 0
@@ -80,7 +81,7 @@ func TestCheckReachesWhatIsPredicted(t *testing.T) {
 func TestCheckRefuses(t *testing.T) {
 	c, list := check(t, "logistic", 3, 100, account.ReplaceOne, choose.Gradient)
 	wide := c
-	wide.Problem.Shape = optimize.Vector(1 << 20)
+	wide.Features = 1 << 20
 	if _, err := wide.Run(context.Background(), list, nil); err == nil {
 		t.Error("a million features were simulated")
 	}

@@ -187,15 +187,15 @@ func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows in
 	}
 	r := rand.New(rand.NewPCG(seed, stream))
 	f := &Family{Name: name, population: p(r, d), seed: seed}
-	if f.Sample = f.population(r, rows); len(f.Sample.Rows) != rows {
-		return nil, fmt.Errorf("experiment: %s: rows = %d: must be even", name, rows)
-	}
 	var err error
 	if f.Loss, err = problem.Parse(l); err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", name, err)
 	}
-	if f.Loss.Target() == loss.Classes {
-		return nil, fmt.Errorf("experiment: %s: loss = %s: must be for a number or two classes, which the rows have", name, l)
+	if k := loss.ClassCount(f.Loss); k > 0 {
+		f.population = classed(f.population, d, k)
+	}
+	if f.Sample = f.population(r, rows); len(f.Sample.Rows) != rows {
+		return nil, fmt.Errorf("experiment: %s: rows = %d: must be even", name, rows)
 	}
 	if reg != "" {
 		if f.Regularizer, err = loss.ParseRegularizer(reg); err != nil {

@@ -26,6 +26,9 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"tukey(2.3)":          0xb054205ae72b77b6,
 		"softmax(3)":          0xf870e74b4f1f3c55,
 		"softmax(7)":          0x7407e0ffee070ccd,
+
+		"network(3,tanh,logistic)":              0x05b505239acb549d,
+		"network(4-3,relu,softmax(3),clip=0.5)": 0x6f613b8c1f5af617,
 	}
 	hashed := map[string]bool{}
 	for name, want := range goldens {

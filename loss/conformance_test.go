@@ -23,6 +23,9 @@ var conforming = map[string][]string{
 	"softmax":        {"softmax(3)", "softmax(7)"},
 }
 
+// networks are run as well: their names are no list of numbers.
+var networks = []string{"network(2,tanh,logistic)", "network(2-1,tanh,softmax(3),clip=0.5,seed=7)", "network(3,tanh,huber(0.3))"}
+
 var conformingRegularizers = map[string][]string{
 	"none":      {"none"},
 	"l2":        {"l2(0)", "l2(0.01)", "l2(3)"},
@@ -51,6 +54,14 @@ func TestEveryLossConforms(t *testing.T) {
 	joint := loss.Joint(several)
 	types[reflect.TypeOf(joint).Name()] = true
 	t.Run("joint", func(t *testing.T) { losstest.Conformance(t, joint) })
+	for _, name := range networks {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types[reflect.TypeOf(l).Elem().Name()] = true
+		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
+	}
 	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
 }
 

@@ -30,6 +30,8 @@ type Constants struct {
 	Clipped bool
 	// ZeroMean says that InitialGap holds only over tables whose rows sum to zero.
 	ZeroMean bool
+	// Local says where Curvature holds, if it does not everywhere.
+	Local string
 	// Loose says why the constants are not attained. Empty: each finite one is,
 	// within 1%.
 	Loose string

@@ -1,5 +1,7 @@
 package loss
 
+import "strings"
+
 var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"logistic":       {nil, func([]float64) (Loss, error) { return Logistic(), nil }},
 	"tanh":           {nil, func([]float64) (Loss, error) { return Tanh(), nil }},
@@ -30,6 +32,18 @@ func Names() []string { return losses.names() }
 // rule.
 func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
 
-// Parse makes the loss whose Name is name. Other spellings of the same numbers
-// are read, too.
-func Parse(name string) (Loss, error) { return losses.parse(name) }
+// Parse makes the loss whose Name is name, that of a Network, too. Other spellings of
+// the same numbers are read as well.
+func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
+
+// ParseFor is Parse for targets of so many classes: softmax, alone or as a network's
+// output, stands for softmax of them.
+func ParseFor(name string, classes int) (Loss, error) {
+	switch {
+	case strings.HasPrefix(name, networkPrefix):
+		return parseNetwork(name, classes)
+	case name == "softmax" && classes > 0:
+		return Softmax(classes)
+	}
+	return losses.parse(name)
+}

@@ -93,10 +93,8 @@ func Suits(l Loss, classes int) error {
 	switch t := l.Target(); {
 	case t == Real && classes == 0, t == Binary && classes == 2:
 		return nil
-	case t == Classes:
-		if m, ok := l.(Margins); ok && m.K() == classes {
-			return nil
-		}
+	case t == Classes && classes > 0 && ClassCount(l) == classes:
+		return nil
 	}
 	return fmt.Errorf("loss %s is for %s: the target is declared as %s", l.Name(), expected(l), declared)
 }
@@ -107,11 +105,26 @@ func expected(l Loss) string {
 	case Binary:
 		return "two classes"
 	case Classes:
-		if m, ok := l.(Margins); ok {
-			return fmt.Sprintf("%d classes", m.K())
-		}
+		return fmt.Sprintf("%d classes", ClassCount(l))
 	}
 	return "a number"
+}
+
+// ClassCount returns the number of classes that a loss of margins, or of a network's
+// outputs, is for; 0 for any other.
+func ClassCount(l Loss) int {
+	if l.Target() != Classes {
+		return 0
+	}
+	switch l := l.(type) {
+	case Margins:
+		return l.K()
+	case joint:
+		return l.of.K()
+	case Composed:
+		return ClassCount(l.Output())
+	}
+	return 0
 }
 
 // Joint returns a loss of several margins as a function of all its parameters. It

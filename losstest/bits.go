@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -39,6 +40,13 @@ func Bits(l loss.Loss) uint64 {
 			x[i] = float32(y[i] / 8)
 		}
 		switch l := l.(type) {
+		case loss.Composed:
+			w := l.Start(5)
+			for j := range w {
+				w[j] += z[j%64]
+			}
+			l.Gradient(w, slices.Clone(w), x[:5], max(y[0], 0))
+			add(w...)
 		case loss.Margins:
 			k := l.K()
 			n := 64 / k

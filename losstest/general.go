@@ -101,7 +101,11 @@ func checkGeneral(fs *findings, l loss.General) {
 func (f field) randomSite(rng *rand.Rand, d int) site {
 	n := loss.Parameters(f.l, d)
 	s := site{w: normals(rng, n), x: make([]float32, d), v: normals(rng, n)}
-	rescale(s.w, f.unit*math.Pow(10, 9*rng.Float64()-4))
+	size := math.Pow(10, 9*rng.Float64()-4)
+	if f.c.Local != "" {
+		size = min(size, 1) // the curvature is that near zero
+	}
+	rescale(s.w, f.unit*size)
 	rescale(s.v, 1)
 	if rng.IntN(2) == 0 { // along an axis
 		clear(s.v)
@@ -164,6 +168,12 @@ func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	steep, at := f.climb(sites, rng, func(s site) float64 { return norm(f.gradient(s.w, s)) })
 	checkBound(fs, ruleLipschitz, c.Loose, c.Lipschitz, steep, 1e-12*c.Lipschitz, at.String())
 
+	fall, at := f.climb(sites, rng, f.fall)
+	checkBound(fs, ruleInitialGap, c.Loose, c.InitialGap, fall, 1e-9*c.InitialGap, at.String())
+	if c.Local != "" {
+		return // climbing leaves the place where the derivatives are bounded
+	}
+
 	noise := func(s site, h float64) float64 { return 0x1p-50 * (c.Lipschitz + f.bend*norm(s.w)) / h }
 	hi, atHi := f.climb(sites, rng, f.curvature)
 	lo, atLo := f.climb(sites, rng, func(s site) float64 { return -f.curvature(s) })
@@ -176,9 +186,6 @@ func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 		})
 		checkBound(fs, ruleThird, c.Loose, c.HessianLipschitz, third, 1e-6*c.HessianLipschitz, at.String())
 	}
-
-	fall, at := f.climb(sites, rng, f.fall)
-	checkBound(fs, ruleInitialGap, c.Loose, c.InitialGap, fall, 1e-9*c.InitialGap, at.String())
 }
 
 // climb maximises over parameters, rows and directions: random steps that grow

@@ -35,7 +35,7 @@ func targetsOf(l loss.Loss) []float64 {
 	case loss.Real:
 		return []float64{-1, 1, 0, .5}
 	case loss.Classes:
-		classes := make([]float64, loss.Parameters(l, 1)) // a margin each
+		classes := make([]float64, loss.ClassCount(l))
 		for k := range classes {
 			classes[k] = float64(k)
 		}

@@ -37,8 +37,9 @@ func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, erro
 // tally sums over rows, in their order.
 type tally struct {
 	model *Model
-	// predicting is the loss of a model that predicts, general one of which only the
-	// objective is known.
+	// predicting is the loss of the margins that the model predicts by, general one that
+	// writes its own gradient: only the objective is known of the one, or both are there
+	// for a network.
 	predicting margins
 	general    loss.General
 
@@ -56,7 +57,7 @@ type tally struct {
 
 func newTally(m *Model) *tally {
 	t := &tally{model: m, gradient: make([]float64, m.Dim()), slope: make([]float64, m.Dim())}
-	t.predicting, _ = m.loss.(margins)
+	t.predicting, _ = m.predicting()
 	t.general, _ = m.loss.(loss.General)
 	k := len(m.schema.Target().Classes)
 	for range k {
@@ -74,23 +75,30 @@ func (t *tally) add(r record) {
 		return
 	}
 	t.n++
+	t.y[0] = r.y
 	if t.general != nil {
 		t.values += t.general.Value(t.model.weights, r.x, r.y)
 		t.general.Gradient(t.slope, t.model.weights, r.x, r.y)
 		for j, g := range t.slope {
 			t.gradient[j] += g
 		}
-		return
 	}
-	z, y := t.model.Margins(r.x), r.y
-	t.y[0] = y
-	t.predicting.Values(t.value[:], z, t.y[:])
-	t.predicting.Slopes(t.slope[:len(z)], z, t.y[:])
-	t.values += t.value[0]
-	for k := range z {
-		g := t.gradient[k*len(r.x):]
-		for j, x := range r.x {
-			g[j] = math.FMA(t.slope[k], float64(x), g[j])
+	if t.predicting != nil {
+		t.predicted(r, t.model.Margins(r.x))
+	}
+}
+
+// predicted adds a row's margins.
+func (t *tally) predicted(r record, z []float64) {
+	if t.general == nil {
+		t.predicting.Values(t.value[:], z, t.y[:])
+		t.predicting.Slopes(t.slope[:len(z)], z, t.y[:])
+		t.values += t.value[0]
+		for k := range z {
+			g := t.gradient[k*len(r.x):]
+			for j, x := range r.x {
+				g[j] = math.FMA(t.slope[k], float64(x), g[j])
+			}
 		}
 	}
 	schema := t.model.schema
@@ -101,13 +109,13 @@ func (t *tally) add(r record) {
 		t.absolutes += math.Abs(e)
 	case 2:
 		class := 0
-		if y > 0 {
+		if r.y > 0 {
 			class = 1
 		}
 		t.confusion[class][classOf(z)]++
-		t.rows = append(t.rows, scored{z[0], y > 0})
+		t.rows = append(t.rows, scored{z[0], r.y > 0})
 	default:
-		t.confusion[int(y)][classOf(z)]++
+		t.confusion[int(r.y)][classOf(z)]++
 	}
 }
 
@@ -128,7 +136,7 @@ func (t *tally) metrics() (Metrics, error) {
 	n := float64(t.n)
 	m := Metrics{N: t.n, Skipped: t.skipped}
 	switch {
-	case t.general != nil:
+	case t.predicting == nil:
 	case len(t.confusion) > 0:
 		m.Accuracy = new(accuracy(t.confusion, n))
 		if area, ok := auc(t.rows); ok {

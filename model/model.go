@@ -172,14 +172,24 @@ func (m *Model) Margin(x []float32) float64 {
 	return loss.MarginsAt(m.weights, x)[0]
 }
 
-// Margins returns W x for an encoded row: the margins of a loss that has several, each
-// as Margin has it, or the one of a loss that has one. It panics unless len(x) is the
-// number of features.
+// Margins returns what the loss is a function of for an encoded row: W x, each margin as
+// Margin has it, or a network's outputs. It panics unless len(x) is the number of
+// features and the model predicts.
 func (m *Model) Margins(x []float32) []float64 {
 	if m.schema == nil || len(x) != m.schema.Dim() {
 		panic(fmt.Sprintf("model: a row of %d features: must be one of the schema's", len(x)))
 	}
+	if network, ok := m.loss.(loss.Composed); ok {
+		return network.MarginsAt(m.weights, x)
+	}
 	return loss.MarginsAt(m.weights, x)
+}
+
+// Linear reports whether each margin is a sum over features, so that a weight is a
+// feature's. A network's are not, nor is anything known of a loss that predicts nothing.
+func (m *Model) Linear() bool {
+	_, ok := m.loss.(margins)
+	return ok
 }
 
 // margins is a loss as a function of the margins.
@@ -189,14 +199,18 @@ type margins interface {
 	Slopes(dst, z, y []float64)
 }
 
-// predicting returns the loss of a model that predicts.
+// predicting returns the loss of the margins that a model predicts by.
 func (m *Model) predicting() (margins, error) {
 	if m.schema == nil {
 		return nil, errZero
 	}
-	l, ok := m.loss.(margins)
+	of := m.loss
+	if network, ok := of.(loss.Composed); ok {
+		of = network.Output()
+	}
+	l, ok := of.(margins)
 	if !ok {
-		return nil, fmt.Errorf("model: loss = %q: must be a function of margins W x: what another model predicts is not defined here", m.loss.Name())
+		return nil, fmt.Errorf("model: loss = %q: must be a function of margins W x or of a network's outputs: what another model predicts is not defined", m.loss.Name())
 	}
 	return l, nil
 }

@@ -28,7 +28,7 @@ type Problem struct {
 	Regularizer loss.Regularizer
 	// Set is what w is projected on; nil for the whole space.
 	Set convex.Set
-	// Start is w_0; nil for zero.
+	// Start is w_0, public; nil for zero.
 	Start []float64
 	// KL is public knowledge of how fast the objective rises, if there is any.
 	KL KL
@@ -83,6 +83,9 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	p := Problem{
 		Shape: shape, Constants: l.Constants(), RankOne: rankOne,
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
+	}
+	if network, ok := l.(loss.Composed); ok {
+		p.Start = network.Start(t.Dim())
 	}
 	return p, p.Validate()
 }

@@ -43,6 +43,9 @@ func (c coefficient) label() string {
 func (f *Fit) explained(n noise) (list []coefficient, ok bool) {
 	s, w := f.Model.Schema(), f.Model.Weights()
 	classes, d := s.Target().Classes, s.Dim()
+	if !f.Model.Linear() {
+		return nil, false
+	}
 	if len(w) == d {
 		return explain(s, w, n), true
 	}
@@ -149,7 +152,7 @@ func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
 	list, ok := f.explained(n.noise)
 	if !ok {
-		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is its loss’s to say.", Number(float64(f.Model.Dim())))))
+		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is said by its loss, %s.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
 		return s
 	}
 	unit, odds := f.score()

@@ -37,11 +37,12 @@ type Config struct {
 // Model names a loss and a regularizer as package loss writes them.
 type Model struct {
 	// Loss is for example logistic, huber(0.1) or softmax, which is softmax(K) for
-	// the schema's K classes.
-	Loss string `yaml:"loss"`
+	// the schema's K classes, or a network.
+	Loss LossName `yaml:"loss"`
 	// Regularizer is for example l2(0.001); empty for none.
 	Regularizer string `yaml:"regularizer"`
-	// Radius, if > 0, keeps the weights in the ball of that radius around zero.
+	// Radius, if > 0, keeps the weights in the ball of that radius around the start:
+	// zero but for networks.
 	Radius float64 `yaml:"radius"`
 	// KL is what is publicly known, not from the table, of how fast the objective rises
 	// from its minimum: F(w) - min F <= (gamma ||grad F(w)||)^kappa. Empty for nothing.
@@ -167,10 +168,7 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 // loss returns the loss. That of classes may be written without their number, which
 // the schema has.
 func (c *Config) loss() (loss.Loss, error) {
-	if classes := len(c.Schema.Target().Classes); c.Model.Loss == "softmax" {
-		return loss.Softmax(classes)
-	}
-	return loss.Parse(c.Model.Loss)
+	return loss.ParseFor(string(c.Model.Loss), len(c.Schema.Target().Classes))
 }
 
 // Problem returns the minimisation problem for a public number of records, and its
@@ -201,7 +199,7 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 		}
 	}
 	if c.Model.Radius != 0 {
-		if p.Set, err = convex.NewBall(make([]float64, p.Dim()), c.Model.Radius); err != nil {
+		if p.Set, err = convex.NewBall(p.StartPoint(), c.Model.Radius); err != nil {
 			return optimize.Problem{}, nil, fmt.Errorf("model.radius: %w", err)
 		}
 	}

@@ -1,0 +1,429 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Composed is a loss phi(z, y) of margins that are not linear in the row: the
+// outputs of a network.
+type Composed interface {
+	Shaped
+	// Output is phi: a RankOne or a Margins.
+	Output() Loss
+	// MarginsAt returns z for a row. It panics unless w has as many as Parameters.
+	MarginsAt(w []float64, x []float32) []float64
+	// Start returns where to start from, public and always the same: at zero a
+	// network's gradient is zero.
+	Start(features int) []float64
+}
+
+// Network is a multilayer perceptron: one or two layers of hidden units between the
+// row and the margins of a loss of its outputs.
+type Network struct {
+	// Hidden holds the number of units of each hidden layer.
+	Hidden []int
+	// Activation is tanh or relu.
+	Activation string
+	// Output is the loss of the outputs, such as logistic, softmax or squared(1).
+	Output Loss
+	// Clip bounds the norm of a record's gradient; zero for the Lipschitz constant
+	// of the output's loss.
+	Clip float64
+	// Seed is the public seed of the start; zero for 1.
+	Seed uint64
+}
+
+// gain is the standard deviation of the first layer's weights at the start. Rows have
+// a norm of at most 1, so a unit's argument has at most this size: large enough for
+// tanh to bend, small enough not to saturate it.
+const gain = 2
+
+// mostUnits bounds a layer, mostSeed keeps seeds exact as numbers of a file.
+const mostUnits, mostSeed = 1 << 12, 1 << 53
+
+// NewNetwork returns the loss of a network. With m units in a layer, whose outputs h
+// and a constant one are scaled by 1/sqrt(m+1) so that no layer's input is longer than
+// 1 under tanh,
+//
+//	h_1 = a(W_1 x), h_2 = a(W_2 [h_1; 1]/sqrt(m_1+1)), z = V [h; 1]/sqrt(m+1),
+//
+// and the parameters are the rows of W_1, of W_2 and of V, one after the other. (There
+// is no bias at the row: a schema has its intercept for that.) This is the scaling of
+// Jacot et al. 2018, under which gradients and curvature do not grow with the units.
+//
+// At the start V is zero, so all outputs are and InitialGap is that of the loss at
+// z = 0; the other weights are normal with a public seed.
+//
+// No Lipschitz constant holds for all w, so gradients are clipped at Clip, which is
+// what an optimizer follows, after an output's slopes where its loss clips them. Where V has norm at most B sqrt(m+1), with one layer of
+// tanh, l = 4/(3 sqrt 3) the curvature of tanh and L0, L1 those of the output's loss:
+//
+//	gradient: the layers' are s [h; 1]' and (V's a') x', together at most L0 sqrt(1+B^2)
+//	Hessian: J'(d2 phi)J with ||J||^2 <= 1+B^2, and the outputs' own, of which the
+//	block of V and W_1 is at most L0/sqrt(m+1), that of W_1 at most L0 B l
+//
+// Curvature is that for B = 1/2, Local says so, and steps are guarded beyond it. For two
+// layers and for relu nothing is derived; Curvature is then a choice, the same formula's
+// value, and Local says that.
+func NewNetwork(n Network) (Composed, error) {
+	if len(n.Hidden) < 1 || len(n.Hidden) > 2 {
+		return nil, fmt.Errorf("loss: network: hidden = %v: must be the units of one or two layers", n.Hidden)
+	}
+	for _, m := range n.Hidden {
+		if m < 1 || m > mostUnits {
+			return nil, fmt.Errorf("loss: network: hidden = %v: a layer must have between 1 and %d units", n.Hidden, mostUnits)
+		}
+	}
+	if n.Activation != "tanh" && n.Activation != "relu" {
+		return nil, fmt.Errorf("loss: network: activation = %q: must be tanh or relu", n.Activation)
+	}
+	switch n.Output.(type) {
+	case RankOne, Margins:
+	default:
+		return nil, fmt.Errorf("loss: network: output: must be a loss of margins, such as logistic, softmax or squared(1)")
+	}
+	c := n.Output.Constants()
+	if math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0) {
+		return nil, fmt.Errorf("loss: network: output = %s: must have a bounded curvature", n.Output.Name())
+	}
+	if n.Clip == 0 {
+		n.Clip = c.Lipschitz
+	}
+	if err := checkScale("network", "clip", n.Clip); err != nil {
+		return nil, err
+	}
+	if n.Seed == 0 {
+		n.Seed = 1
+	}
+	if n.Seed > mostSeed {
+		return nil, fmt.Errorf("loss: network: seed = %d: must be at most %d", n.Seed, uint64(mostSeed))
+	}
+	n.Hidden = slices.Clone(n.Hidden)
+	out := &network{Network: n, outputs: Count(n.Output)}
+	out.scratch.New = func() any { return new(activity) }
+	return out, nil
+}
+
+// parseNetwork reads what Name writes, network(16,tanh,logistic) or
+// network(32-16,tanh,softmax(3),clip=0.5,seed=7), for targets of so many classes.
+func parseNetwork(name string, classes int) (Loss, error) {
+	list, closed := strings.CutSuffix(strings.TrimPrefix(name, networkPrefix), ")")
+	fields := splitOutside(list)
+	if !closed || len(fields) < 3 {
+		return nil, fmt.Errorf("loss: name = %q: must be network(hidden,activation,output), such as network(16,tanh,logistic)", name)
+	}
+	n := Network{Activation: fields[1]}
+	for _, text := range strings.Split(fields[0], "-") {
+		m, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("loss: network: hidden = %q: must be numbers of units, such as 32 or 32-16", fields[0])
+		}
+		n.Hidden = append(n.Hidden, m)
+	}
+	var err error
+	if n.Output, err = ParseFor(fields[2], classes); err != nil {
+		return nil, fmt.Errorf("loss: network: output: %w", err)
+	}
+	for _, field := range fields[3:] {
+		key, value, _ := strings.Cut(field, "=")
+		switch key {
+		case "clip":
+			n.Clip, err = strconv.ParseFloat(value, 64)
+		case "seed":
+			n.Seed, err = strconv.ParseUint(value, 10, 64)
+		default:
+			return nil, fmt.Errorf("loss: network: %q: must be clip=C or seed=S", field)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("loss: network: %s = %q: must be a number", key, value)
+		}
+	}
+	return NewNetwork(n)
+}
+
+const networkPrefix = "network("
+
+// splitOutside splits a list at its commas outside of parentheses.
+func splitOutside(list string) (fields []string) {
+	depth, from := 0, 0
+	for i, c := range list {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth == 0:
+			fields = append(fields, strings.TrimSpace(list[from:i]))
+			from = i + 1
+		}
+	}
+	return append(fields, strings.TrimSpace(list[from:]))
+}
+
+type network struct {
+	Network
+	outputs int
+	scratch sync.Pool // of *activity
+}
+
+// activity is what one record's forward and backward passes leave.
+type activity struct {
+	inputs [][]float64 // of each layer after the first: [h; 1]/sqrt(m+1)
+	bends  [][]float64 // of each hidden layer: a' over sqrt(m+1)
+	deltas [][]float64 // of each layer: d phi over its arguments
+	z      []float64
+	y      [1]float64
+	value  [1]float64
+}
+
+func (n *network) Target() Target { return n.Network.Output.Target() }
+func (n *network) Output() Loss   { return n.Network.Output }
+
+func (n *network) Name() string {
+	hidden := make([]string, len(n.Hidden))
+	for i, m := range n.Hidden {
+		hidden[i] = strconv.Itoa(m)
+	}
+	name := networkPrefix + strings.Join(hidden, "-") + "," + n.Activation + "," + n.Output().Name()
+	if n.Clip != n.Output().Constants().Lipschitz {
+		name += ",clip=" + strconv.FormatFloat(n.Clip, 'g', -1, 64)
+	}
+	if n.Seed != 1 {
+		name += ",seed=" + strconv.FormatUint(n.Seed, 10)
+	}
+	return name + ")"
+}
+
+// reach is B: curvature is bounded where V has norm at most B sqrt(m+1).
+const reach = .5
+
+func (n *network) Constants() Constants {
+	out := n.Output().Constants()
+	const bend = 4 / (3 * sqrt3)
+	last := float64(n.Hidden[len(n.Hidden)-1])
+	own := out.Lipschitz * (1/math.Sqrt(last+1) + float64(reach*bend))
+	both := 1 + float64(reach*reach)
+	c := Constants{
+		Lipschitz: n.Clip, Clipped: true,
+		Curvature: CurvatureInterval{
+			Lo: float64(both*min(out.Curvature.Lo, 0)) - own,
+			Hi: float64(both*out.Curvature.Hi) + own,
+		},
+		HessianLipschitz: math.Inf(1),
+		InitialGap:       out.InitialGap,
+		ZeroMean:         out.ZeroMean,
+		Loose:            "the clip is a choice, and curvature is bounded layer by layer",
+		Local:            fmt.Sprintf("where the last layer's norm is at most %.3g", reach*math.Sqrt(last+1)),
+	}
+	if len(n.Hidden) > 1 || n.Activation != "tanh" {
+		c.Local = "nowhere for certain: it is the value for one layer of tanh"
+	}
+	return c
+}
+
+func (n *network) Parameters(features int) int {
+	p, in := 0, features
+	for _, m := range n.Hidden {
+		p += m * in
+		in = m + 1
+	}
+	return p + n.outputs*in
+}
+
+// Start is the same on every machine.
+func (n *network) Start(features int) []float64 {
+	w := make([]float64, n.Parameters(features))
+	bits := splitMix(n.Seed)
+	for j := range len(w) - n.outputs*(n.Hidden[len(n.Hidden)-1]+1) {
+		w[j] = float64(gain * bits.normal())
+	}
+	return w
+}
+
+// splitMix is the generator of Steele, Lea and Flood 2014: the public coins of a start.
+type splitMix uint64
+
+// uniform is in [0, 1), a multiple of 2^-53.
+func (s *splitMix) uniform() float64 {
+	*s += 0x9e3779b97f4a7c15
+	z := uint64(*s)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return float64((z^z>>31)>>11) / (1 << 53)
+}
+
+// normal is nearly a standard normal variate: the sum of twelve uniform ones less six,
+// which takes no function but addition. Its tails end at 6.
+func (s *splitMix) normal() float64 {
+	sum := -6.0
+	for range 12 {
+		sum += s.uniform()
+	}
+	return sum
+}
+
+// forward computes the outputs.
+func (n *network) forward(a *activity, w []float64, x []float32) {
+	layers := len(n.Hidden)
+	if len(a.inputs) != layers {
+		a.inputs, a.bends, a.deltas = make([][]float64, layers), make([][]float64, layers), make([][]float64, layers+1)
+		for l, m := range n.Hidden {
+			a.inputs[l], a.bends[l], a.deltas[l] = make([]float64, m+1), make([]float64, m), make([]float64, m)
+		}
+		a.z, a.deltas[layers] = make([]float64, n.outputs), make([]float64, n.outputs)
+	}
+	first := n.Hidden[0] * len(x)
+	for j := range n.Hidden[0] {
+		sum := 0.0
+		for i, v := range w[j*len(x) : (j+1)*len(x)] {
+			sum = math.FMA(v, float64(x[i]), sum)
+		}
+		n.activate(a, 0, j, sum)
+	}
+	w = w[first:]
+	for l := range layers {
+		in := a.inputs[l]
+		in[len(in)-1] = 1 / math.Sqrt(float64(len(in)))
+		if l+1 == layers {
+			products(a.z, w, in)
+			return
+		}
+		for j := range n.Hidden[l+1] {
+			n.activate(a, l+1, j, inner(w[j*len(in):(j+1)*len(in)], in))
+		}
+		w = w[n.Hidden[l+1]*len(in):]
+	}
+}
+
+// activate sets unit j of layer l from its argument.
+func (n *network) activate(a *activity, l, j int, u float64) {
+	scale := 1 / math.Sqrt(float64(n.Hidden[l]+1))
+	if n.Activation == "relu" {
+		a.inputs[l][j], a.bends[l][j] = float64(max(u, 0)*scale), 0
+		if u > 0 {
+			a.bends[l][j] = scale
+		}
+		return
+	}
+	// tanh(u) = 1 - 2/(1+e^(2u)), its derivative 4 s(1-s) at 2u.
+	a.inputs[l][j] = float64((1 - 2/(1+exp(2*u))) * scale)
+	a.bends[l][j] = float64(4 * bell(2*u) * scale)
+}
+
+func products(dst, w, x []float64) {
+	for k := range dst {
+		dst[k] = inner(w[k*len(x):(k+1)*len(x)], x)
+	}
+}
+
+func inner(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum = math.FMA(v, b[i], sum)
+	}
+	return sum
+}
+
+func (n *network) check(dst, w int, x []float32) {
+	if p := n.Parameters(len(x)); len(x) == 0 || dst != p || w != p {
+		panic(fmt.Sprintf("loss: network: len(dst) = %d, len(w) = %d: must be %d for %d features", dst, w, p, len(x)))
+	}
+}
+
+func (n *network) MarginsAt(w []float64, x []float32) []float64 {
+	n.check(len(w), len(w), x)
+	a := n.scratch.Get().(*activity)
+	defer n.scratch.Put(a)
+	n.forward(a, w, x)
+	return slices.Clone(a.z)
+}
+
+func (n *network) Value(w []float64, x []float32, y float64) float64 {
+	n.check(len(w), len(w), x)
+	a := n.scratch.Get().(*activity)
+	defer n.scratch.Put(a)
+	n.forward(a, w, x)
+	a.y[0] = y
+	switch l := n.Output().(type) {
+	case RankOne:
+		l.Values(a.value[:], a.z, a.y[:])
+	case Margins:
+		l.Values(a.value[:], a.z, a.y[:])
+	}
+	return a.value[0]
+}
+
+// Gradient is the derivative scaled down to length Clip.
+func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
+	n.check(len(dst), len(w), x)
+	a := n.scratch.Get().(*activity)
+	defer n.scratch.Put(a)
+	n.forward(a, w, x)
+	layers := len(n.Hidden)
+	a.y[0] = y
+	switch l := n.Output().(type) {
+	case RankOne:
+		l.Slopes(a.deltas[layers], a.z, a.y[:])
+	case Margins:
+		l.Slopes(a.deltas[layers], a.z, a.y[:])
+	}
+	n.backward(a, w, len(x))
+	scale := n.shrink(a, x)
+	at := 0
+	for _, delta := range a.deltas[0] {
+		d := float64(scale * delta)
+		for i, v := range x {
+			dst[at+i] = float64(d * float64(v))
+		}
+		at += len(x)
+	}
+	for l, in := range a.inputs {
+		for _, delta := range a.deltas[l+1] {
+			d := float64(scale * delta)
+			for i, v := range in {
+				dst[at+i] = float64(d * v)
+			}
+			at += len(in)
+		}
+	}
+}
+
+// backward carries the slopes in the outputs back through the layers.
+func (n *network) backward(a *activity, w []float64, features int) {
+	end := len(w)
+	for l := len(n.Hidden) - 1; l >= 0; l-- {
+		in, above, delta := len(a.inputs[l]), a.deltas[l+1], a.deltas[l]
+		w := w[end-len(above)*in : end]
+		end -= len(above) * in
+		clear(delta)
+		for k, s := range above {
+			for j := range delta {
+				delta[j] = math.FMA(s, w[k*in+j], delta[j])
+			}
+		}
+		for j, b := range a.bends[l] {
+			delta[j] = float64(delta[j] * b)
+		}
+	}
+}
+
+// shrink is the factor that brings the gradient, a sum of outer products, to length
+// Clip, or 1.
+func (n *network) shrink(a *activity, x []float32) float64 {
+	square := 0.0
+	for _, v := range x {
+		square = math.FMA(float64(v), float64(v), square)
+	}
+	total := float64(square * inner(a.deltas[0], a.deltas[0]))
+	for l, in := range a.inputs {
+		total = math.FMA(inner(in, in), inner(a.deltas[l+1], a.deltas[l+1]), total)
+	}
+	if size := math.Sqrt(total); size > n.Clip {
+		return n.Clip / size
+	}
+	return 1
+}

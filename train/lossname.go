@@ -1,0 +1,64 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// LossName is the name of a loss, as package loss writes it. A configuration may write a
+// network out:
+//
+//	loss: {network: {hidden: [32, 16], activation: tanh, output: logistic}}
+//
+// with clip and seed where they are to be others than network's own.
+type LossName string
+
+// network is a network as a configuration writes it.
+type network struct {
+	Hidden     []int   `yaml:"hidden"`
+	Activation string  `yaml:"activation"`
+	Output     string  `yaml:"output"`
+	Clip       float64 `yaml:"clip"`
+	Seed       uint64  `yaml:"seed"`
+}
+
+// UnmarshalYAML reads a name or a network.
+func (n *LossName) UnmarshalYAML(unmarshal func(any) error) error {
+	var name string
+	if unmarshal(&name) == nil {
+		*n = LossName(name)
+		return nil
+	}
+	var written struct {
+		Network *network `yaml:"network"`
+	}
+	if err := unmarshal(&written); err != nil {
+		return err
+	}
+	if written.Network == nil {
+		return errors.New("model.loss: must be a name or {network: {hidden: [16], activation: tanh, output: logistic}}")
+	}
+	*n = written.Network.name()
+	return nil
+}
+
+// name is what loss.Parse reads; what is missing it finds.
+func (w network) name() LossName {
+	hidden := make([]string, len(w.Hidden))
+	for i, m := range w.Hidden {
+		hidden[i] = strconv.Itoa(m)
+	}
+	if w.Activation == "" {
+		w.Activation = "tanh"
+	}
+	name := fmt.Sprintf("network(%s,%s,%s", strings.Join(hidden, "-"), w.Activation, w.Output)
+	if w.Clip != 0 {
+		name += fmt.Sprintf(",clip=%v", w.Clip)
+	}
+	if w.Seed != 0 {
+		name += fmt.Sprintf(",seed=%d", w.Seed)
+	}
+	return LossName(name + ")")
+}

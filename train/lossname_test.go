@@ -1,0 +1,61 @@
+package train
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// TestNetworkIsWrittenOut: a configuration names a network in either form, and its
+// problem starts where the network says, with the ball around that.
+func TestNetworkIsWrittenOut(t *testing.T) {
+	for text, want := range map[string]string{
+		"{network: {hidden: [4], output: logistic}}":                                        "network(4,tanh,logistic)",
+		"{network: {hidden: [4, 3], activation: relu, output: sigmoid, clip: .5, seed: 9}}": "network(4-3,relu,sigmoid,clip=0.5,seed=9)",
+		"'network(4, tanh, logistic)'":                                                      "network(4,tanh,logistic)",
+		"{network: {hidden: [4], output: softmax}}":                                         "softmax",
+		"{network: {hidden: [4], output: huber(1)}}":                                        "is for a number",
+		"{network: {hidden: [], output: logistic}}":                                         "hidden",
+		"{network: {hidden: [4], output: logistic, x: 1}}":                                  "unknown key",
+		"{perceptron: {hidden: [4]}}":                                                       "unknown key",
+		"{}":                                                                                "must be a name or",
+	} {
+		dir := t.TempDir()
+		yaml := strings.Replace(peopleYAML, "loss: logistic", "loss: "+text, 1)
+		c, err := ReadConfig(write(t, dir+"/people.yaml", yaml))
+		if err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v: must say %s", text, err, want)
+			}
+			continue
+		}
+		c.Model.Radius = 2
+		b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, l, err := c.Problem(b, 1000)
+		if err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v: must say %s", text, err, want)
+			}
+			continue
+		}
+		if l.Name() != want {
+			t.Errorf("%s: %s, want %s", text, l.Name(), want)
+		}
+		moved := 0
+		for j, w := range p.StartPoint() {
+			if w != p.Start[j] {
+				t.Fatalf("%s: the ball moves the start", text)
+			}
+			if w != 0 {
+				moved++
+			}
+		}
+		if moved == 0 {
+			t.Errorf("%s: starts at zero", text)
+		}
+	}
+}
