@@ -60,16 +60,14 @@ const mostUnits, mostSeed = 1 << 12, 1 << 53
 // z = 0; the other weights are normal with a public seed.
 //
 // No Lipschitz constant holds for all w, so gradients are clipped at Clip, which is
-// what an optimizer follows, after an output's slopes where its loss clips them. Where V has norm at most B sqrt(m+1), with one layer of
-// tanh, l = 4/(3 sqrt 3) the curvature of tanh and L0, L1 those of the output's loss:
+// what an optimizer follows, after an output's slopes where its loss clips them. At the
+// start, with L0, L1 those of the output's loss and s its slopes:
 //
-//	gradient: the layers' are s [h; 1]' and (V's a') x', together at most L0 sqrt(1+B^2)
-//	Hessian: J'(d2 phi)J with ||J||^2 <= 1+B^2, and the outputs' own, of which the
-//	block of V and W_1 is at most L0/sqrt(m+1), that of W_1 at most L0 B l
+//	gradient: s [h; 1]'/sqrt(m+1) for V and nothing for the others, at most L0
+//	Hessian: phi's for V, at most L1, and a block of V and the layer below it with
+//	entries s a' [h; 1]/sqrt(m+1), at most L0/sqrt(m+1)
 //
-// Curvature is that for B = 1/2, Local says so, and steps are guarded beyond it. For two
-// layers and for relu nothing is derived; Curvature is then a choice, the same formula's
-// value, and Local says that.
+// Curvature is that, and steps are guarded, since it grows on the way.
 func NewNetwork(n Network) (Composed, error) {
 	if len(n.Hidden) < 1 || len(n.Hidden) > 2 {
 		return nil, fmt.Errorf("loss: network: hidden = %v: must be the units of one or two layers", n.Hidden)
@@ -199,31 +197,18 @@ func (n *network) Name() string {
 	return name + ")"
 }
 
-// reach is B: curvature is bounded where V has norm at most B sqrt(m+1).
-const reach = .5
-
 func (n *network) Constants() Constants {
 	out := n.Output().Constants()
-	const bend = 4 / (3 * sqrt3)
-	last := float64(n.Hidden[len(n.Hidden)-1])
-	own := out.Lipschitz * (1/math.Sqrt(last+1) + float64(reach*bend))
-	both := 1 + float64(reach*reach)
-	c := Constants{
+	own := out.Lipschitz / math.Sqrt(float64(n.Hidden[len(n.Hidden)-1]+1))
+	return Constants{
 		Lipschitz: n.Clip, Clipped: true,
-		Curvature: CurvatureInterval{
-			Lo: float64(both*min(out.Curvature.Lo, 0)) - own,
-			Hi: float64(both*out.Curvature.Hi) + own,
-		},
+		Curvature:        CurvatureInterval{Lo: min(out.Curvature.Lo, 0) - own, Hi: out.Curvature.Hi + own},
 		HessianLipschitz: math.Inf(1),
 		InitialGap:       out.InitialGap,
 		ZeroMean:         out.ZeroMean,
-		Loose:            "the clip is a choice, and curvature is bounded layer by layer",
-		Local:            fmt.Sprintf("where the last layer's norm is at most %.3g", reach*math.Sqrt(last+1)),
+		Loose:            "the clip is a choice, and curvature is bounded block by block",
+		Local:            "at the start",
 	}
-	if len(n.Hidden) > 1 || n.Activation != "tanh" {
-		c.Local = "nowhere for certain: it is the value for one layer of tanh"
-	}
-	return c
 }
 
 func (n *network) Parameters(features int) int {

@@ -20,10 +20,10 @@ type Problem struct {
 	// Lipschitz constant and the curvature are enforced by clipping.
 	Constants loss.Constants
 	// RankOne says that f(w; x) depends on w through <w, x> alone, or through W x:
-	// gradients are slopes times the row, as matrices of rank one. Rows then
-	// span few directions at full length, and steps of several times 1/L1 are
-	// stable in practice.
+	// gradients are slopes times the row, as matrices of rank one.
 	RankOne bool
+	// Layered says that gradients are an outer product for each layer of a network.
+	Layered bool
 	// Regularizer is public and added exactly; nil for none.
 	Regularizer loss.Regularizer
 	// Set is what w is projected on; nil for the whole space.
@@ -85,7 +85,7 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
 	}
 	if network, ok := l.(loss.Composed); ok {
-		p.Start = network.Start(t.Dim())
+		p.Start, p.Layered = network.Start(t.Dim()), true
 	}
 	return p, p.Validate()
 }
@@ -180,9 +180,16 @@ func (p Problem) StepSize(h float64) float64 {
 	return eta
 }
 
+// LowRank says that gradients are of one outer product or a few. Records then span few
+// directions at full length, and steps of several times 1/L1 are stable in practice.
+func (p Problem) LowRank() bool { return p.RankOne || p.Layered }
+
 // StepScale is the rule for h in eta = h/L1.
 func (p Problem) StepScale() float64 {
-	if p.RankOne {
+	switch {
+	case p.Layered:
+		return 16
+	case p.RankOne:
 		return 4
 	}
 	return 1
@@ -191,8 +198,16 @@ func (p Problem) StepScale() float64 {
 // GradientSteps is the rule for the number of steps of methods that ask for
 // gradients: a multiple of G0 N/(2 L0 h), at most RuleSteps.
 func (p Problem) GradientSteps(multiplier, h float64) int {
+	if p.Layered {
+		multiplier *= layeredSteps
+	}
 	return StepCount(multiplier * p.InitialGradient() * p.Effective() / (2 * p.Constants.Lipschitz * h))
 }
+
+// layeredSteps is how many times more steps networks take: the outputs of a layer's units
+// vary less from record to record than they are long, so slopes stay small for longer.
+// Measured with h = 16 on Adult, and on the exclusive or of two numbers.
+const layeredSteps = 5
 
 // StartPoint returns a copy of w_0.
 func (p Problem) StartPoint() []float64 {

@@ -76,8 +76,10 @@ func New(c Config) *Oracle {
 	if len(c.Rows) == 0 || len(c.Targets) != len(c.Rows) {
 		panic(fmt.Sprintf("optimizetest: %d rows, %d targets", len(c.Rows), len(c.Targets)))
 	}
-	switch c.Loss.(type) {
+	switch l := c.Loss.(type) {
 	case loss.RankOne, loss.General:
+	case loss.Margins:
+		c.Loss = loss.Joint(l)
 	default:
 		panic(fmt.Sprintf("optimizetest: loss = %v", c.Loss))
 	}

@@ -144,7 +144,7 @@ var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, e
 		return firstorder.GD{Steps: a.steps(plan.Summary().Steps), Output: optimize.Last}.Plan(ctx, p)
 	},
 	preconditioned,
-	capped(func(steps int) optimize.Algorithm { return firstorder.Nesterov{Steps: steps} }),
+	accelerated,
 	capped(func(steps int) optimize.Algorithm { return firstorder.SpiderBoost{Steps: steps} }),
 	capped(func(steps int) optimize.Algorithm { return firstorder.STORM{Steps: steps} }),
 	func(ctx context.Context, p optimize.Problem, _ Auto) (optimize.Plan, error) {
@@ -171,6 +171,15 @@ var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, e
 		return recursive.Recursive{}.Plan(ctx, p)
 	},
 	risen,
+}
+
+// accelerated plans momentum, but for networks: its steps are those that L1 allows, and
+// longer ones got further there (results/models.md).
+func accelerated(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
+	if p.Layered {
+		return nil, nil
+	}
+	return capped(func(steps int) optimize.Algorithm { return firstorder.Nesterov{Steps: steps} })(ctx, p, a)
 }
 
 // risen plans by the KL condition, where one is given.

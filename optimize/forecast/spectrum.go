@@ -17,7 +17,7 @@ type Direction struct {
 
 // Assumed returns what predictions take the Hessian and the start to be.
 //
-// A rank-one loss with rows of norm at most 1 has a Hessian of trace at most
+// A loss of low rank with rows of norm at most 1 has a Hessian of trace at most
 // L1 (of several margins, taken alike: softmax has twice that at most). Predictions
 // take half of it, spread over eigenvalues proportional to
 // 1/j, j = 1..d, as the covariances of real tables fall off, and a start whose
@@ -31,11 +31,11 @@ type Direction struct {
 func Assumed(p optimize.Problem) []Direction {
 	f0 := p.Constants.InitialGap / 2
 	l0, top := p.Constants.Lipschitz, p.DataSmoothness()
-	if !p.RankOne && 2*top*p.Constants.InitialGap <= l0*l0 {
+	if !p.LowRank() && 2*top*p.Constants.InitialGap <= l0*l0 {
 		l := p.Smoothness()
 		return []Direction{{l, 1, math.Sqrt(2 * l * f0)}}
 	}
-	if p.RankOne {
+	if p.LowRank() {
 		var harmonic float64
 		for j := 1; j <= p.Dim(); j++ {
 			harmonic += 1 / float64(j)
