@@ -21,6 +21,13 @@ var conforming = map[string][]string{
 	"geman-mcclure":  {"geman-mcclure(0.01)", "geman-mcclure(0.7)", "geman-mcclure(1)", "geman-mcclure(50)"},
 	"tukey":          {"tukey(0.01)", "tukey(0.7)", "tukey(1)", "tukey(4.685)", "tukey(50)", "tukey(1e+06)"},
 	"softmax":        {"softmax(3)", "softmax(7)"},
+
+	"absolute":            {"absolute"},
+	"pinball":             {"pinball(0.001)", "pinball(0.5)", "pinball(0.9)"},
+	"epsilon-insensitive": {"epsilon-insensitive(1e-06)", "epsilon-insensitive(0.1)", "epsilon-insensitive(0.9)"},
+	"hinge":               {"hinge"},
+	"capped-absolute":     {"capped-absolute(0.01)", "capped-absolute(0.7)", "capped-absolute(50)"},
+	"ramp":                {"ramp"},
 }
 
 // networks are run as well: their names are no list of numbers.

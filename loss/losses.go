@@ -13,6 +13,13 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"geman-mcclure":  {[]string{"c"}, func(p []float64) (Loss, error) { return GemanMcClure(p[0]) }},
 	"tukey":          {[]string{"c"}, func(p []float64) (Loss, error) { return Tukey(p[0]) }},
 	"softmax":        {[]string{"classes"}, func(p []float64) (Loss, error) { return newSoftmax(p[0]) }},
+
+	"absolute":            {nil, func([]float64) (Loss, error) { return Absolute(), nil }},
+	"pinball":             {[]string{"tau"}, func(p []float64) (Loss, error) { return Pinball(p[0]) }},
+	"epsilon-insensitive": {[]string{"e"}, func(p []float64) (Loss, error) { return EpsilonInsensitive(p[0]) }},
+	"hinge":               {nil, func([]float64) (Loss, error) { return Hinge(), nil }},
+	"capped-absolute":     {[]string{"c"}, func(p []float64) (Loss, error) { return CappedAbsolute(p[0]) }},
+	"ramp":                {nil, func([]float64) (Loss, error) { return Ramp(), nil }},
 }}
 
 // Names lists the losses that New and Parse know, sorted, without parameters.
@@ -27,6 +34,10 @@ func Names() []string { return losses.names() }
 //	squared                              clip
 //	welsch, geman-mcclure, tukey         c
 //	softmax                              classes
+//	absolute, hinge, ramp                no parameters
+//	pinball                              tau
+//	epsilon-insensitive                  e
+//	capped-absolute                      c
 //
 // Every parameter must be given; an error names the field, its value and the
 // rule.

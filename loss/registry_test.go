@@ -9,7 +9,7 @@ import (
 )
 
 func TestNewErrors(t *testing.T) {
-	known := "geman-mcclure, huber, logistic, sigmoid, smoothed-hinge, softmax, squared, tanh, tukey, welsch"
+	known := "absolute, capped-absolute, epsilon-insensitive, geman-mcclure, hinge, huber, logistic, pinball, ramp, sigmoid, smoothed-hinge, softmax, squared, tanh, tukey, welsch"
 	for _, c := range []struct {
 		name   string
 		params map[string]float64
@@ -31,6 +31,10 @@ func TestNewErrors(t *testing.T) {
 		{"softmax", map[string]float64{"classes": 2}, "loss: softmax: classes = 2: must be between 3 and 4096 (logistic is for 2)"},
 		{"softmax", map[string]float64{"classes": 3.5}, "loss: softmax: classes = 3.5: must be a whole number between 3 and 4096"},
 		{"softmax", map[string]float64{"classes": 1e300}, "loss: softmax: classes = 1e+300: must be a whole number between 3 and 4096"},
+		{"pinball", map[string]float64{"tau": 1}, "loss: pinball: tau = 1: must be between 0.001 and 0.999"},
+		{"pinball", map[string]float64{"tau": math.NaN()}, "loss: pinball: tau = NaN: must be between 0.001 and 0.999"},
+		{"epsilon-insensitive", map[string]float64{"e": 1}, "loss: epsilon-insensitive: e = 1: must be between 1e-06 and 1, and below 1"},
+		{"capped-absolute", map[string]float64{"c": 0}, "loss: capped-absolute: c = 0: must be between 1e-06 and 1e+06"},
 		{"logistic", map[string]float64{"lambda": 1}, "loss: logistic: lambda = 1: unknown parameter: must be none"},
 	} {
 		if l, err := New(c.name, c.params); err == nil || err.Error() != c.want || l != nil {
@@ -88,7 +92,10 @@ func TestNamesRoundTrip(t *testing.T) {
 		params := map[string]float64{}
 		for _, field := range losses.entries[name].fields {
 			params[field] = rapid.Float64Range(minScale, maxScale).Draw(t, field)
-			if field == "classes" {
+			switch field {
+			case "tau", "e":
+				params[field] = rapid.Float64Range(.001, .999).Draw(t, field)
+			case "classes":
 				params[field] = float64(rapid.IntRange(3, mostMargins).Draw(t, field))
 			}
 		}
@@ -118,7 +125,7 @@ func TestNamesRoundTrip(t *testing.T) {
 
 func TestNamesAreStable(t *testing.T) {
 	// Model files store these; a change makes old files unreadable.
-	want := []string{"geman-mcclure", "huber", "logistic", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey", "welsch"}
+	want := []string{"absolute", "capped-absolute", "epsilon-insensitive", "geman-mcclure", "hinge", "huber", "logistic", "pinball", "ramp", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey", "welsch"}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q, want %q", got, want)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Bits is a hash of a loss's constants and of its slopes, curvatures or gradients
-// on made-up records. It is the same on every machine if they are.
+// on made-up records, smoothed slopes included where they jump. It is the same on every machine if they are.
 func Bits(l loss.Loss) uint64 {
 	h := fnv.New64a()
 	add := func(vs ...float64) {
@@ -29,7 +29,7 @@ func Bits(l loss.Loss) uint64 {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for range n / 64 {
 		z, y, dst := make([]float64, 64), make([]float64, 64), make([]float64, 64)
-		x := make([]float32, 64)
+		x, long := make([]float32, 64), make([]float64, 64)
 		for i := range z {
 			// Sums of few bits and divisions by powers of 2: no library function.
 			z[i] = (rng.Float64() - .5) * float64(int64(1)<<rng.IntN(10)) / 8
@@ -38,6 +38,7 @@ func Bits(l loss.Loss) uint64 {
 				y[i] = float64(2*rng.Float64()) - 1
 			}
 			x[i] = float32(y[i] / 8)
+			long[i] = float64(i) / 63
 		}
 		switch l := l.(type) {
 		case loss.Composed:
@@ -60,6 +61,12 @@ func Bits(l loss.Loss) uint64 {
 			add(dst...)
 			l.Curvatures(dst, z, y)
 			add(dst...)
+			if k, ok := l.(loss.Kinked); ok {
+				for _, s := range smoothings() {
+					k.SmoothedSlopes(dst, z, y, long, s)
+					add(dst...)
+				}
+			}
 		case loss.General:
 			z[1] /= 1024
 			l.Gradient(dst, z, x, 1) // clipped

@@ -63,6 +63,7 @@ const (
 	ruleLengths     = "unequal lengths panic"
 	ruleNaN         = "NaN gives NaN"
 	ruleInfinity    = "infinite margins give limits"
+	ruleSmoothed    = "smoothed slopes"
 	ruleSideEffects = "arguments are left alone"
 	ruleAdds        = "AddGradient adds"
 )
@@ -86,6 +87,7 @@ func (fs *findings) add(check, format string, args ...any) {
 func checkLoss(l loss.Loss) findings {
 	var fs findings
 	c := l.Constants()
+	_, mayJump := l.(loss.RankOne)
 	for _, v := range []struct {
 		name  string
 		value float64
@@ -93,12 +95,12 @@ func checkLoss(l loss.Loss) findings {
 	}{
 		{"Lipschitz", c.Lipschitz, c.Lipschitz > 0 && !math.IsInf(c.Lipschitz, 0)},
 		{"InitialGap", c.InitialGap, c.InitialGap > 0 && !math.IsInf(c.InitialGap, 0)},
-		{"Curvature.Lo", c.Curvature.Lo, !math.IsInf(c.Curvature.Lo, 0) && c.Curvature.Lo <= c.Curvature.Hi},
-		{"Curvature.Hi", c.Curvature.Hi, !math.IsInf(c.Curvature.Hi, 0) && c.Curvature.Lo <= c.Curvature.Hi},
+		{"Curvature.Lo", c.Curvature.Lo, (!math.IsInf(c.Curvature.Lo, 0) || mayJump && c.Curvature.Lo < 0) && c.Curvature.Lo <= c.Curvature.Hi},
+		{"Curvature.Hi", c.Curvature.Hi, (!math.IsInf(c.Curvature.Hi, 0) || mayJump && c.Curvature.Hi > 0) && c.Curvature.Lo <= c.Curvature.Hi},
 		{"HessianLipschitz", c.HessianLipschitz, c.HessianLipschitz >= 0},
 	} {
 		if !v.ok {
-			fs.add(ruleConstants, "%s = %v: Lipschitz and InitialGap must be finite and > 0, Curvature finite with Lo <= Hi, HessianLipschitz >= 0", v.name, v.value)
+			fs.add(ruleConstants, "%s = %v: Lipschitz and InitialGap must be finite and > 0, Curvature with Lo <= Hi and finite (but of a loss.RankOne whose slope jumps), HessianLipschitz >= 0", v.name, v.value)
 		}
 	}
 	if t := l.Target(); t != loss.Binary && t != loss.Real && t != loss.Classes {
@@ -122,6 +124,9 @@ func checkLoss(l loss.Loss) findings {
 	switch l := l.(type) {
 	case loss.RankOne:
 		checkRankOne(&fs, l)
+		if k, ok := l.(loss.Kinked); ok {
+			checkSmoothed(&fs, k)
+		}
 	case loss.Margins:
 		checkGeneral(&fs, loss.Joint(l))
 		checkRecords(&fs, l)

@@ -13,14 +13,18 @@ type glm struct {
 	l    loss.RankOne
 	c    loss.Constants
 	unit float64 // margin over which the slope can change by Lipschitz
-	bend float64 // largest size of a declared curvature
+	bend float64 // largest size of a declared curvature that is finite
 
 	dst, z, y []float64 // one row
 }
 
 func newGLM(l loss.RankOne) *glm {
 	g := &glm{l: l, c: l.Constants(), unit: 1, dst: make([]float64, 1), z: make([]float64, 1), y: make([]float64, 1)}
-	g.bend = max(math.Abs(g.c.Curvature.Lo), math.Abs(g.c.Curvature.Hi))
+	for _, end := range []float64{g.c.Curvature.Lo, g.c.Curvature.Hi} {
+		if !math.IsInf(end, 0) {
+			g.bend = max(g.bend, math.Abs(end))
+		}
+	}
 	if g.bend > 0 {
 		g.unit = g.c.Lipschitz / g.bend
 	}
@@ -120,6 +124,10 @@ func checkSlopeAt(fs *findings, g *glm, p point) {
 		want = min(max(want, -g.c.Lipschitz), g.c.Lipschitz)
 	}
 	rounding := 0x1p-50 * (math.Abs(g.value(p.z, p.y)) + g.c.Lipschitz*(1+math.Abs(p.z))) / h
+	if g.jumps() {
+		g.checkSlopesAround(fs, p, want, 1e-9*g.c.Lipschitz+rounding)
+		return
+	}
 	tolerance := (g.c.Curvature.Hi-g.c.Curvature.Lo)*h/2 + 1e-9*g.c.Lipschitz + rounding
 	if got := g.slope(p.z, p.y); !(math.Abs(got-want) <= tolerance) {
 		fs.add(ruleSlope, "slope %v, difference of values %v at %v", got, want, p)
@@ -134,6 +142,9 @@ func checkCurvatureAt(fs *findings, g *glm, p point) {
 	h := g.step(p.z)
 	lo, hi := p.z-h, p.z+h
 	mean := (g.slope(hi, p.y) - g.slope(lo, p.y)) / (hi - lo)
+	if g.jumps() && math.Abs(mean)*h > jump*g.c.Lipschitz {
+		return // there is no curvature at a jump
+	}
 	least, greatest := math.Inf(1), math.Inf(-1)
 	for k := 0; k <= 8; k++ {
 		c := g.curvature(lo+(hi-lo)*float64(k)/8, p.y)
@@ -175,7 +186,11 @@ func checkExtremes(fs *findings, g *glm, points []point) {
 
 	hi, atHi := g.climb(points, g.curvature)
 	lo, atLo := g.climb(points, func(z, y float64) float64 { return -g.curvature(z, y) })
-	checkInterval(fs, c.Loose, c.Curvature, -lo, hi, 1e-12*g.bend, atLo.String(), atHi.String())
+	if g.jumps() {
+		checkJumps(fs, g, points)
+	} else {
+		checkInterval(fs, c.Loose, c.Curvature, -lo, hi, 1e-12*g.bend, atLo.String(), atHi.String())
+	}
 
 	if !math.IsInf(c.HessianLipschitz, 1) {
 		third, at := g.climb(points, func(z, y float64) float64 { return math.Abs(g.third(z, y)) })

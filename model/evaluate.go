@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
@@ -50,6 +51,7 @@ type tally struct {
 	gradient   []float64 // of the loss
 	squares    float64   // of the errors of a regression
 	absolutes  float64
+	below      int64 // targets below their prediction
 
 	y, value [1]float64 // of the row at hand
 	slope    []float64
@@ -107,6 +109,9 @@ func (t *tally) predicted(r record, z []float64) {
 		e := schema.TargetFromUnit(z[0]) - truth(schema, r)
 		t.squares += float64(e * e)
 		t.absolutes += math.Abs(e)
+		if e > 0 {
+			t.below++
+		}
 	case 2:
 		class := 0
 		if r.y > 0 {
@@ -151,6 +156,9 @@ func (t *tally) metrics() (Metrics, error) {
 	default:
 		m.RMSE = new(math.Sqrt(t.squares / n))
 		m.MAE = new(t.absolutes / n)
+		if strings.HasPrefix(t.model.loss.Name(), "pinball(") {
+			m.ShareBelow = new(float64(t.below) / n)
+		}
 	}
 	w := t.model.weights
 	m.Objective = new(t.values/n + t.model.regularizer.Value(w))

@@ -31,6 +31,9 @@ type Metrics struct {
 	// clamped to the public bounds; only an infinite cell counts as its bound.
 	RMSE *float64 `json:"rmse,omitempty"`
 	MAE  *float64 `json:"mae,omitempty"`
+	// ShareBelow is the share of rows whose target is below the prediction, which a fit
+	// of pinball(tau) brings near tau (pinball loss).
+	ShareBelow *float64 `json:"share_below,omitempty"`
 	// Objective is the mean loss over the rows scored plus the regularizer, and
 	// GradientNorm the Euclidean norm of its gradient at the weights, both on
 	// encoded rows and targets, which is what training minimises.
@@ -72,6 +75,7 @@ func (m Metrics) measures() []measure {
 		{"macro_f1", m.MacroF1},
 		{"rmse", m.RMSE},
 		{"mae", m.MAE},
+		{"share_below", m.ShareBelow},
 		{"objective", m.Objective},
 		{"gradient_norm", m.GradientNorm},
 	}

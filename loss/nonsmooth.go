@@ -1,0 +1,80 @@
+package loss
+
+import "fmt"
+
+// Absolute is |r| of the residual r = z - y, y in [-1, 1]: least absolute deviations,
+// the median. Its slope is -1 or 1, and 0 at r = 0. Values reach 0, and |r| <= 1 at
+// z = 0: InitialGap is 1.
+func Absolute() Kinked {
+	return newKinked(kinked{
+		base: "absolute", target: Real, gap: 1,
+		kinks: 1, slope: [4]float64{-1, 1},
+	})
+}
+
+// Pinball is the loss whose minimiser is the tau-quantile (Koenker and Bassett 1978): in
+// r = z - y, y in [-1, 1],
+//
+//	-tau r      for r < 0: the prediction is too low
+//	(1-tau) r   for r > 0
+//
+// tau lies between .001 and .999. Its slope at r = 0 is 1/2 - tau. Values reach 0, and
+// |r| <= 1 at z = 0: InitialGap is max(tau, 1-tau), the Lipschitz constant.
+func Pinball(tau float64) (Kinked, error) {
+	if !(tau >= .001 && tau <= .999) {
+		return nil, fmt.Errorf("loss: pinball: tau = %v: must be between 0.001 and 0.999", tau)
+	}
+	return newKinked(kinked{
+		base: "pinball", params: [1]float64{tau}, named: 1, target: Real, gap: max(tau, 1-tau),
+		kinks: 1, slope: [4]float64{-tau, 1 - tau},
+	}), nil
+}
+
+// EpsilonInsensitive is max(0, |r| - e) of the residual r = z - y, y in [-1, 1]: that of
+// support-vector regression (Vapnik 1995). e, from 1e-6 to below 1, is an error that
+// costs nothing. Its slope is -1, 0 or 1, and half of that at r = -e and r = e. Values
+// reach 0 and are at most 1 - e at z = 0.
+func EpsilonInsensitive(e float64) (Kinked, error) {
+	if !(e >= minScale && e < 1) {
+		return nil, fmt.Errorf("loss: epsilon-insensitive: e = %v: must be between %v and 1, and below 1", e, minScale)
+	}
+	return newKinked(kinked{
+		base: "epsilon-insensitive", params: [1]float64{e}, named: 1, target: Real, gap: 1 - e,
+		kinks: 2, at: [3]float64{-e, e}, slope: [4]float64{-1, 0, 1},
+	}), nil
+}
+
+// Hinge is max(0, 1-m) in the margin m = y z, y in {-1, +1}: that of support-vector
+// machines (Cortes and Vapnik 1995). d/dm is -1 below m = 1, 0 above and -1/2 at it.
+// Values reach 0 and are 1 at z = 0.
+func Hinge() Kinked {
+	return newKinked(kinked{
+		base: "hinge", target: Binary, gap: 1,
+		kinks: 1, at: [3]float64{1}, slope: [4]float64{-1, 0},
+	})
+}
+
+// CappedAbsolute is min(|r|, c) of the residual r = z - y, y in [-1, 1], c between 1e-6
+// and 1e6: a median that outliers do not pull at. It is not convex. Its slope is -1 or 1
+// up to |r| = c, 0 beyond and at 0, and half of what it is inside at |r| = c. Values reach
+// 0 and are at most min(1, c) at z = 0.
+func CappedAbsolute(c float64) (Kinked, error) {
+	if err := checkScale("capped-absolute", "c", c); err != nil {
+		return nil, err
+	}
+	return newKinked(kinked{
+		base: "capped-absolute", params: [1]float64{c}, named: 1, target: Real, gap: min(1, c),
+		kinks: 3, at: [3]float64{-c, 0, c}, level: [3]float64{c}, slope: [4]float64{0, -1, 1, 0},
+	}), nil
+}
+
+// Ramp is min(2, max(0, 1-m)) in the margin m = y z, y in {-1, +1}: the hinge cut off at
+// m = -1, so that a mislabelled record weighs no more than another (Collobert et al.
+// 2006). It is not convex. d/dm is -1 between m = -1 and 1, 0 outside and -1/2 at both.
+// Values reach 0 and are 1 at z = 0.
+func Ramp() Kinked {
+	return newKinked(kinked{
+		base: "ramp", target: Binary, gap: 1,
+		kinks: 2, at: [3]float64{-1, 1}, level: [3]float64{2}, slope: [4]float64{0, -1, 0},
+	})
+}
