@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -14,6 +15,13 @@ import (
 
 // boundsOf is what forms are told of a loss.
 func boundsOf(k loss.Constants, features int) query.Bounds {
+	if math.IsInf(k.Curvature.Hi-k.Curvature.Lo, 0) {
+		// Its slope jumps: it is asked about smoothed, and any interval is enforced.
+		k.Curvature = loss.CurvatureInterval{Lo: -1, Hi: 2}
+		b := boundsOf(k, features)
+		b.Smoothing = query.Smoothing{Radius: .4}
+		return b
+	}
 	return query.Bounds{Features: features, Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
 }
 
@@ -69,7 +77,7 @@ func formsOf(u query.Ways) []query.Form {
 func scripted() ([]Subject, error) {
 	const records, dim = 120, 3
 	var list []Subject
-	for _, name := range []string{"logistic", "tanh", "squared(0.5)", "slow-tail", "softmax(3)"} {
+	for _, name := range []string{"logistic", "tanh", "squared(0.5)", "slow-tail", "softmax(3)", "capped-absolute(0.5)"} {
 		l, err := problem.Parse(name)
 		if err != nil {
 			return nil, err
@@ -90,7 +98,7 @@ func scripted() ([]Subject, error) {
 				s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) { return part.run(ctx, o) }
 				list = append(list, s)
 			}
-			if c := l.Constants(); relation == account.ReplaceOne && c.Curvature.Lo >= 0 && c.Loose == "" && !c.ZeroMean && l.Target() != loss.Classes {
+			if c := l.Constants(); relation == account.ReplaceOne && c.Curvature.Lo >= 0 && c.Curvature.Hi < math.Inf(1) && c.Loose == "" && !c.ZeroMean && l.Target() != loss.Classes {
 				s := base
 				s.Name = fmt.Sprintf("passes, %s, %v", name, relation)
 				s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) { return script.passes(ctx, o) }

@@ -31,7 +31,26 @@ var kinds = [...]definition{
 
 // slope is phi' x.
 func slope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
-	return vector(x), one(l.Slopes, t.Point(), x, y), -t.Ball().Radius, t.Ball().Radius
+	return vector(x), one(slopes(l, t, x), t.Point(), x, y), -t.Ball().Radius, t.Ball().Radius
+}
+
+// slopes are those that a term is about: of the loss, or of the smoothed loss for a row
+// like this one.
+func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64) {
+	by := t.Smoothing()
+	if !by.On() {
+		return l.Slopes
+	}
+	s, err := loss.OverBall(len(x), by.Radius)
+	if by.By == query.LasryLions {
+		s, err = loss.LasryLions(by.Radius)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return func(dst, z, y []float64) {
+		l.(loss.Kinked).SmoothedSlopes(dst, z, y, []float64{length(vector(x))}, s)
+	}
 }
 
 // slopeChange is the change of phi', times x. Where a curvature interval was
@@ -42,7 +61,7 @@ func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []floa
 		move := inner(t.Step(), x)
 		lo, hi = min(a*move, b*move), max(a*move, b*move)
 	}
-	return v, s - one(l.Slopes, t.Previous(), x, y), lo, hi
+	return v, s - one(slopes(l, t, x), t.Previous(), x, y), lo, hi
 }
 
 // value is phi.
@@ -92,7 +111,7 @@ func curvature(l loss.RankOne, t query.Term, x []float32, y float64) (v []float6
 func metricSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v = t.Metric().Times(vector(x))
 	hi = min(t.Slope(), t.Ball().Radius/length(v))
-	return v, one(l.Slopes, t.Point(), x, y), -hi, hi
+	return v, one(slopes(l, t, x), t.Point(), x, y), -hi, hi
 }
 
 // squaredSlope is (phi' ||R x||)^2, at most twice the radius.

@@ -13,6 +13,21 @@ type Form struct {
 type Bounds struct {
 	Lipschitz, InitialGap, Lo, Hi float64
 	Features                      int
+	// Smoothing is that of the loss which terms are asked about, where they may be.
+	Smoothing Smoothing
+}
+
+// smoothed is a form about the smoothed loss, if bounds say so.
+func (f Form) smoothed() Form {
+	return Form{f.Name, func(c Cohort, w, prev []float64, b Bounds) []Term {
+		terms := f.Ask(c, w, prev, b)
+		for i, t := range terms {
+			if b.Smoothing.On() && t.kind.Facts().Smooths {
+				terms[i] = t.Smoothed(b.Smoothing)
+			}
+		}
+		return terms
+	}}
 }
 
 // ball is the curvature interval, with zero in it.

@@ -3,7 +3,6 @@ package query
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -66,6 +65,8 @@ type Facts struct {
 	Roundings int
 	// Uses are the ways in which it may be asked.
 	Uses Ways
+	// Smooths says that it may be asked of a smoothed loss (Term.Smoothed).
+	Smooths bool
 }
 
 // Losses says of which losses a kind is asked.
@@ -129,15 +130,15 @@ var table = [...]struct {
 	Facts
 	forms []Form
 }{
-	Gradient:   {Facts{Name: "gradient", Uses: Mixed | Item | Sampled}, gradientForms},
-	Difference: {Facts{Name: "difference", Centre: AlongStep, Uses: Mixed | Item | Sampled}, differenceForms},
+	Gradient:   {Facts{Name: "gradient", Uses: Mixed | Item | Sampled, Smooths: true}, gradientForms},
+	Difference: {Facts{Name: "difference", Centre: AlongStep, Uses: Mixed | Item | Sampled, Smooths: true}, differenceForms},
 	Value:      {Facts{Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled}, valueForms},
-	Norm:       {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled}, normForms},
+	Norm:       {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled, Smooths: true}, normForms},
 
 	SecondMoment:   {Facts{Name: "second moment", Pairs: true, Losses: NoLoss}, momentForms},
 	Curvature:      {Facts{Name: "curvature", Pairs: true, Losses: OfOneMargin}, curvatureForms},
-	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, Losses: OfMargins}, metricForms},
-	SquaredSlope:   {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, Losses: OfMargins}, slopeForms},
+	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, Losses: OfMargins, Smooths: true}, metricForms},
+	SquaredSlope:   {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, Losses: OfMargins, Smooths: true}, slopeForms},
 }
 
 // Kinds returns all kinds.
@@ -162,7 +163,11 @@ func (k Kind) Forms() []Form {
 	if int(k) >= len(table) {
 		return nil
 	}
-	return slices.Clone(table[k].forms)
+	var list []Form
+	for _, f := range table[k].forms {
+		list = append(list, f.smoothed())
+	}
+	return list
 }
 
 // May reports whether the kind may be asked in all of these ways.

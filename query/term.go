@@ -34,6 +34,8 @@ type Term struct {
 	metric  Metric
 	slope   float64
 	err     error
+
+	smoothing Smoothing
 }
 
 // GradientAt is the per-record gradient at w, clipped to norm clip.
@@ -172,6 +174,9 @@ func (t Term) validate() error {
 		}
 	}
 	if err := t.shaped(facts); err != nil {
+		return err
+	}
+	if err := t.validateSmoothing(facts); err != nil {
 		return err
 	}
 	if !moderate(t.weight) {

@@ -183,7 +183,7 @@ func CentreVector(q query.Question) []float64 {
 func Answers(l loss.Loss, q query.Question) error {
 	switch f := q.Facts(); {
 	case f.Suits(loss.Count(l)):
-		return nil
+		return smoothable(l, q)
 	case f.Suits(2):
 		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(W x, y), which does not write its own gradient", q.Name(), l.Name())
 	}

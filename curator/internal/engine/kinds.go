@@ -30,10 +30,10 @@ var computations = [...]computation{
 }
 
 // addSlopes is the gradient of phi(<w,x>, y): the slope times the row.
-func addSlopes(p *pass, t *pointedTerm, _ []float32, y []float64) {
+func addSlopes(p *pass, t *pointedTerm, x []float32, y []float64) {
 	n := p.shape.margins * len(y)
 	slope := p.slope[:n]
-	p.call(p.rankOne.Slopes, slope, p.margin[:n], y)
+	p.slopes(t, slope, p.margin[:n], x, y)
 	p.addWithin(slope, t)
 }
 
@@ -46,11 +46,11 @@ func addSlopeChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
 	// depends on the step through one dot product whose error is relative to the
 	// step.
 	dots(move, t.step, x, p.stride)
-	p.call(p.rankOne.Slopes, slope, margin, y)
+	p.slopes(t, slope, margin, x, y)
 	for i := range other {
 		other[i] = margin[i] - move[i]
 	}
-	p.call(p.rankOne.Slopes, other, other, y)
+	p.slopes(t, other, other, x, y)
 	for i := range slope {
 		slope[i] -= other[i]
 	}

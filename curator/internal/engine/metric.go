@@ -209,10 +209,10 @@ func addCurvatures(p *pass, t *pointedTerm, _ []float32, y []float64) {
 
 // addSlopesInMetric is the gradient clipped in a metric: the slopes, such that their
 // norm times the row's length in the metric is within the radius, times the row.
-func addSlopesInMetric(p *pass, t *pointedTerm, _ []float32, y []float64) {
+func addSlopesInMetric(p *pass, t *pointedTerm, x []float32, y []float64) {
 	k := p.shape.margins
 	slope := p.slope[:k*len(y)]
-	p.call(p.rankOne.Slopes, slope, p.margin[:k*len(y)], y)
+	p.slopes(t, slope, p.margin[:k*len(y)], x, y)
 	for i := range y {
 		v := slope[i*k : (i+1)*k]
 		if !clip(v, min(t.ball.Radius/float64(p.long[i]), t.Slope())) {
@@ -227,10 +227,10 @@ func addSlopesInMetric(p *pass, t *pointedTerm, _ []float32, y []float64) {
 
 // addSquaredSlopes is the squared length in a metric of the gradient, less its public
 // centre. Finite slopes whose square is not are clipped like any other.
-func addSquaredSlopes(p *pass, t *pointedTerm, _ []float32, y []float64) {
+func addSquaredSlopes(p *pass, t *pointedTerm, x []float32, y []float64) {
 	k := p.shape.margins
 	slope := p.slope[:k*len(y)]
-	p.call(p.rankOne.Slopes, slope, p.margin[:k*len(y)], y)
+	p.slopes(t, slope, p.margin[:k*len(y)], x, y)
 	most := t.ball.Centre + t.ball.Radius
 	for i := range y {
 		var square float64

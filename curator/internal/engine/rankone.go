@@ -35,12 +35,14 @@ type pass struct {
 	general *generalPass
 	rankOne margins      // nil where no loss is asked
 	single  loss.RankOne // the same, if it has one margin
+	kinked  loss.Kinked  // the same, if its slopes jump
 
 	// Per tile: the records' coefficients, margins and slopes, shape.margins of each
 	// for a record, after those of the record before; one coefficient for a number.
 	// column are the coefficients of one margin.
 	coef, margin, move, slope, other []float64
 	column                           []float64
+	norm                             []float64 // of rows, for smoothed losses
 	faulty                           []bool
 	// What a loss is given: copies, so that what it writes there is lost.
 	z, target []float64
@@ -67,6 +69,7 @@ type pointedTerm struct {
 	weight            float64
 	ball              query.ClipBall
 	point, prev, step []float64
+	smoothed          loss.Smoothing
 	// reuse says that the margin at point is that of the term before.
 	reuse bool
 }
@@ -79,6 +82,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 			Term: term, computation: computations[term.Kind()], number: term.Kind().Facts().Number, weight: term.Weight(), ball: term.Ball(),
 			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()),
 		}
+		pt.smoothed, _ = smoothing(term.Smoothing(), t.Dim()) // smoothable has tried it
 		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
 		p.terms = append(p.terms, pt)
 		if pt.number {
@@ -99,11 +103,13 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		}
 		p.rankOne = l.(margins)
 		p.single, _ = l.(loss.RankOne)
+		p.kinked, _ = l.(loss.Kinked)
 	}
 	for _, v := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z} {
 		*v = make([]float64, s.margins*tileRows)
 	}
 	p.column, p.target, p.faulty = make([]float64, tileRows), make([]float64, tileRows), make([]bool, tileRows)
+	p.norm = make([]float64, tileRows)
 }
 
 // place is where coordinate j of the sum is added up.

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -118,6 +119,7 @@ func losses(t testing.TB) map[string]loss.Loss {
 		"general, shaped":    twins{parse(t, "slow-tail").(loss.General)},
 		"softmax":            several{Margins: parse(t, "softmax(3)").(loss.Margins)},
 		"softmax, panics":    several{parse(t, "softmax(3)").(loss.Margins), true},
+		"capped absolute":    parse(t, "capped-absolute(0.5)"),
 	}
 }
 
@@ -132,6 +134,10 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 	}
 	on := query.NewCohort(0, 10)
 	lo, hi, size := min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0), k.Lipschitz
+	if math.IsInf(hi-lo, 0) { // a loss whose slope jumps: any interval is enforced
+		lo, hi = -1, 3
+	}
+	ball, envelope := query.Smoothing{Radius: .7}, query.Smoothing{Radius: .3, By: query.LasryLions}
 	m, other := metric(t, features, 7), metric(t, features, 8)
 	all := map[string]query.Question{}
 	for name, terms := range map[string][]query.Term{
@@ -149,14 +155,20 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 		"norm":                   {query.NormAt(on, w, size, nil)},
 		"norm, shifted, clipped": {query.NormAt(on, w, size/3, prev)},
 
-		"second moment":          {query.SecondMomentOf(on, features).Weighted(.7)},
-		"curvature":              {query.CurvatureAt(on, w, hi)},
-		"curvature, clipped":     {query.CurvatureAt(on, w, hi/9).Weighted(2)},
-		"in a metric":            {query.GradientInMetric(on, w, size, 2*size, m)},
-		"in another, clipped":    {query.GradientInMetric(on, prev, size/5, 2*size, other).Weighted(1.5)},
-		"in a metric, steep":     {query.GradientInMetric(on, w, 3*size, size/20, m)},
-		"squared slope":          {query.SquaredSlopeAt(on, w, size*size, other)},
-		"squared slope, clipped": {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
+		"smoothed":                    {query.GradientAt(on, w, size).Smoothed(ball)},
+		"smoothed otherwise, clipped": {query.GradientAt(on, w, size/7).Smoothed(envelope)},
+		"difference, smoothed":        {query.DifferenceWithin(on, w, prev, size).Smoothed(ball), query.GradientAt(on, w, size).Weighted(.5)},
+		"norm, smoothed":              {query.NormAt(on, w, size, nil).Smoothed(ball)},
+		"in a metric, smoothed":       {query.GradientInMetric(on, w, size, 2*size, m).Smoothed(ball)},
+		"squared slope, smoothed":     {query.SquaredSlopeAt(on, w, size*size, other).Smoothed(ball)},
+		"second moment":               {query.SecondMomentOf(on, features).Weighted(.7)},
+		"curvature":                   {query.CurvatureAt(on, w, hi)},
+		"curvature, clipped":          {query.CurvatureAt(on, w, hi/9).Weighted(2)},
+		"in a metric":                 {query.GradientInMetric(on, w, size, 2*size, m)},
+		"in another, clipped":         {query.GradientInMetric(on, prev, size/5, 2*size, other).Weighted(1.5)},
+		"in a metric, steep":          {query.GradientInMetric(on, w, 3*size, size/20, m)},
+		"squared slope":               {query.SquaredSlopeAt(on, w, size*size, other)},
+		"squared slope, clipped":      {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
 	} {
 		q, err := query.New(1, terms...)
 		if err != nil {

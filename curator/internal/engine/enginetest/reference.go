@@ -71,7 +71,7 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 	ok = true
 	var coef float64
 	for _, t := range q.Terms() {
-		z := inner(t.Point(), r.X)
+		z, slopes := inner(t.Point(), r.X), slopesFor(l, t, r.X)
 		lo, hi := -t.Ball().Radius, t.Ball().Radius
 		var s float64
 		switch t.Kind() {
@@ -79,7 +79,7 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 			s = scalar(l.Values, z, r.Y) - t.Ball().Centre
 		case query.Difference:
 			move := inner(t.Step(), r.X)
-			s = scalar(l.Slopes, z, r.Y) - scalar(l.Slopes, z-move, r.Y)
+			s = scalar(slopes, z, r.Y) - scalar(slopes, z-move, r.Y)
 			if a, b, centred := t.Curvature(); centred {
 				a, b = float64(a*move), float64(b*move)
 				lo, hi = min(a, b), max(a, b)
@@ -87,19 +87,19 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 		case query.Curvature:
 			s, lo = scalar(l.Curvatures, z, r.Y), 0
 		case query.MetricGradient:
-			s = scalar(l.Slopes, z, r.Y)
+			s = scalar(slopes, z, r.Y)
 			most := min(hi/float64(long(t.Metric(), r.X)), t.Slope())
 			if size := math.Sqrt(float64(s * s)); size > most && !math.IsInf(size, 0) {
 				s = float64(s * (most / size))
 			}
 			lo, hi = s, s
 		case query.SquaredSlope:
-			s = scalar(l.Slopes, z, r.Y)
+			s = scalar(slopes, z, r.Y)
 			ok = ok && !math.IsInf(s, 0)
 			n := float64(long(t.Metric(), r.X))
 			s = min(float64(float64(s*s)*float64(n*n)), t.Ball().Centre+t.Ball().Radius) - t.Ball().Centre
 		default:
-			s = scalar(l.Slopes, z, r.Y)
+			s = scalar(slopes, z, r.Y)
 		}
 		ok = ok && !math.IsNaN(s) && !math.IsInf(s, 0)
 		coef += float64(t.Weight() * clamp(s, lo, hi))
@@ -116,6 +116,29 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 		v[j] = float64(coef * float64(r.X[j]))
 	}
 	return v, ok
+}
+
+// slopesFor are the slopes that a term is about: of the loss, or of the smoothed loss
+// for a row like this one.
+func slopesFor(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64) {
+	s := t.Smoothing()
+	if !s.On() {
+		return l.Slopes
+	}
+	wide := make([]float64, len(x))
+	for j, v := range x {
+		wide[j] = float64(v)
+	}
+	by, err := loss.OverBall(len(x), s.Radius)
+	if s.By == query.LasryLions {
+		by, err = loss.LasryLions(s.Radius)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return func(dst, z, y []float64) {
+		l.(loss.Kinked).SmoothedSlopes(dst, z, y, []float64{math.Sqrt(inner(wide, x))}, by)
+	}
 }
 
 // products are c times the svec of x x'.

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// smoothing makes what a smoothed loss is computed by, for rows of so many features.
+func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
+	switch {
+	case !s.On():
+		return loss.Smoothing{}, nil
+	case s.By == query.LasryLions:
+		return loss.LasryLions(s.Radius)
+	}
+	return loss.OverBall(features, s.Radius)
+}
+
+// smoothable returns an error if a question is about a smoothed loss and the loss has
+// no smoothing of that kind in closed form.
+func smoothable(l loss.Loss, q query.Question) error {
+	for _, t := range q.Terms() {
+		if !t.Smoothing().On() {
+			continue
+		}
+		k, ok := l.(loss.Kinked)
+		if !ok {
+			return fmt.Errorf("curator: %s: smoothing radius = %v: loss %s: must be one that is smoothed in closed form, whose slope jumps", q.Name(), t.Smoothing().Radius, l.Name())
+		}
+		s, err := smoothing(t.Smoothing(), q.PointDim())
+		if err == nil {
+			_, err = k.SmoothedConstants(s)
+		}
+		if err != nil {
+			return fmt.Errorf("curator: %s: %w", q.Name(), err)
+		}
+	}
+	return nil
+}
+
+// slopes has the loss compute the slopes of a tile for a term, smoothed if the term is
+// about that: then the norms of rows count.
+func (p *pass) slopes(t *pointedTerm, dst, z []float64, x []float32, y []float64) {
+	if p.kinked == nil || !t.Smoothing().On() {
+		p.call(p.rankOne.Slopes, dst, z, y)
+		return
+	}
+	long := p.norm[:len(y)]
+	for i := range long {
+		long[i] = math.Sqrt(dotSelf(x[i*p.stride : (i+1)*p.stride]))
+	}
+	p.call(func(dst, z, y []float64) { p.kinked.SmoothedSlopes(dst, z, y, long, t.smoothed) }, dst, z, y)
+}
+
+// dotSelf returns <x, x>, in dot's order. len(x) is a multiple of row.Lane.
+func dotSelf(x []float32) float64 {
+	var s [row.Lane]float64
+	for ; len(x) > 0; x = x[row.Lane:] {
+		a := (*[row.Lane]float32)(x)
+		for j, v := range a {
+			s[j] += float64(float64(v) * float64(v))
+		}
+	}
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
