@@ -26,6 +26,7 @@ func variants() []train.Settings {
 		{"inner": "phased-sgd"}, {"cohorts": "disjoint"}, {"lambda": .05}, {"growth": 4}, {"distance": 2},
 		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"descent": .1}, {"noise_scale": 4},
 		{"proportion": 4}, {"norm_charge": .01}, {"landing": .5}, {"landing_steps": 3},
+		{"radius": .2}, {"radius": .2, "smoothing": "lasry-lions"}, {"space": "plain"}, {"one_pass": true},
 		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"},
 	}
 }
@@ -46,10 +47,10 @@ func trained() ([]Subject, error) {
 			if err != nil {
 				return nil, err
 			}
-			// Some take convex losses only. Settings are tried with the first that
+			// Some take convex losses only, or only such whose slope jumps. Settings are tried with the first that
 			// is taken.
 			settings := variants()
-			for _, l := range []string{"tanh", "huber(0.3)", "softmax(3)"} {
+			for _, l := range []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)"} {
 				taken, err := withSettings(name, l, b, settings)
 				if err != nil {
 					refusal = err

@@ -40,13 +40,14 @@ var recordedSettings = []string{
 	`{"theorem":true,"accuracy":1e-9}`,
 	`{"kappa":1.5,"gamma":2}`, `{"kappa":3,"gamma":2}`, `{"threshold":2}`, `{"kappa":1,"gamma":0.5,"theorem":true}`, `{"shrink":1.1}`, `{"descent":0.3}`, `{"noise_scale":3}`, `{"proportion":2}`, `{"norm_charge":0.003}`, `{"landing":0.5}`, `{"landing_steps":11}`,
 	`{"moment_share":0.3}`, `{"clip_share":0.2}`, `{"clip_scale":0.5}`,
+	`{"radius":0.2}`, `{"radius":0.2,"smoothing":"lasry-lions"}`, `{"space":"plain"}`, `{"one_pass":true}`,
 }
 
 // recordedProblems are the losses recorded, each with its regularizer.
 var recordedProblems = []struct {
 	loss, regularizer string
 	radius            float64
-}{{"tanh", "l2(0.01)", 0}, {"huber(0.3)", "l2(0.01)", 0}, {"logistic", "", 0}, {"logistic", "", 2}, {"slow-tail", "", 0}}
+}{{"tanh", "l2(0.01)", 0}, {"huber(0.3)", "l2(0.01)", 0}, {"logistic", "", 0}, {"logistic", "", 2}, {"slow-tail", "", 0}, {"hinge", "l2(0.01)", 0}}
 
 // TestRunsAreWhatTheyWere: every algorithm with each of its settings, every
 // output and both relations ask, are charged and return to the bit what they did
@@ -116,6 +117,8 @@ func recordedInFull(r account.Relation, name string, k int) bool {
 	switch name {
 	case "recursive":
 		return k == 1 // for convex losses
+	case "smoothed":
+		return k == 5 // for losses whose slope jumps
 	case "dp-sgd", "dp-adam":
 		return k == 0 && r == account.ReplaceOne // their schedules take long to plan
 	}

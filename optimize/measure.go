@@ -31,7 +31,7 @@ type Measured struct {
 
 // Ask asks both questions at w, over all records.
 func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Measured, error) {
-	if err := p.Validate(); err != nil {
+	if err := p.ValidateKinked(); err != nil {
 		return Measured{}, err
 	}
 	f0 := p.Constants.InitialGap

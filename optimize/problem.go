@@ -24,6 +24,12 @@ type Problem struct {
 	RankOne bool
 	// Layered says that gradients are an outer product for each layer of a network.
 	Layered bool
+	// Kinked is the loss if its slopes jump, of a generalised linear model; nil of any
+	// other. Its curvature has no bound, and it can be smoothed exactly (Smoothed).
+	Kinked loss.Kinked
+	// Smoothing is how the loss is smoothed that Constants are of and that a Run asks
+	// about.
+	Smoothing query.Smoothing
 	// Regularizer is public and added exactly; nil for none.
 	Regularizer loss.Regularizer
 	// Set is what w is projected on; nil for the whole space.
@@ -80,18 +86,32 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	if m, ok := l.(loss.Margins); ok {
 		shape, rankOne = Shape{Margins: m.K(), Features: t.Dim()}, true
 	}
+	kinked, _ := l.(loss.Kinked)
 	p := Problem{
-		Shape: shape, Constants: l.Constants(), RankOne: rankOne,
+		Kinked: kinked,
+		Shape:  shape, Constants: l.Constants(), RankOne: rankOne,
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
 	}
 	if network, ok := l.(loss.Composed); ok {
 		p.Start, p.Layered = network.Start(t.Dim()), true
 	}
-	return p, p.Validate()
+	return p, p.ValidateKinked()
 }
 
-// Validate returns an error naming the field, its value and the rule.
+// Validate returns an error naming the field, its value and the rule. It is for
+// algorithms whose steps or questions rest on a bound of the curvature.
 func (p Problem) Validate() error {
+	if err := p.ValidateKinked(); err != nil {
+		return err
+	}
+	if c := p.Constants.Curvature; math.IsInf(c.Hi-c.Lo, 0) {
+		return fmt.Errorf("optimize: curvature = [%v, %v]: must be finite for this algorithm, and has no bound where a loss's slope jumps: smoothed and subgradient serve such losses", c.Lo, c.Hi)
+	}
+	return nil
+}
+
+// ValidateKinked is Validate for algorithms that serve losses whose slopes jump, too.
+func (p Problem) ValidateKinked() error {
 	c := p.Constants
 	switch {
 	case p.Shape.Features < 1 || p.Shape.Margins < 1:
@@ -100,7 +120,7 @@ func (p Problem) Validate() error {
 		return fmt.Errorf("optimize: start has %d coordinates: must have %d", len(p.Start), p.Dim())
 	case !Positive(c.Lipschitz):
 		return fmt.Errorf("optimize: Lipschitz constant = %v: must be finite and > 0", c.Lipschitz)
-	case !(c.Curvature.Lo <= c.Curvature.Hi) || math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0):
+	case !(c.Curvature.Lo <= c.Curvature.Hi) || math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0) && p.Kinked == nil:
 		return fmt.Errorf("optimize: curvature = [%v, %v]: must be a finite interval", c.Curvature.Lo, c.Curvature.Hi)
 	case c.Curvature.Lo == 0 && c.Curvature.Hi == 0:
 		return fmt.Errorf("optimize: curvature = [0, 0]: must hold more than 0, or no step size follows")

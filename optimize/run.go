@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
@@ -119,8 +120,17 @@ func (r *Run) Draw(size float64) (query.Cohort, error) {
 	return r.cohorts.draw(size)
 }
 
-// Ask asks for a weighted sum of terms at a charge.
+// Ask asks for a weighted sum of terms at a charge: of the smoothed loss, if the
+// problem's is and the kind can be.
 func (r *Run) Ask(charge float64, terms ...query.Term) (query.Release, error) {
+	if s := r.plan.problem.Smoothing; s.On() {
+		terms = slices.Clone(terms)
+		for i, t := range terms {
+			if t.Kind().Facts().Smooths {
+				terms[i] = t.Smoothed(s)
+			}
+		}
+	}
 	q, err := query.New(charge, terms...)
 	if err != nil {
 		return query.Release{}, err

@@ -94,7 +94,7 @@ const mostCandidates = 10_000
 // Plan settles the algorithm for the records that are not held out, and the
 // selection around it.
 func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
-	if err := p.Validate(); err != nil {
+	if err := p.ValidateKinked(); err != nil {
 		return nil, err
 	}
 	if c.Of == nil {

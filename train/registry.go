@@ -8,6 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/optimize/kl"
+	"github.com/stillpoint-dp/stillpoint/optimize/nonsmooth"
 	"github.com/stillpoint-dp/stillpoint/optimize/onepass"
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
@@ -39,6 +40,8 @@ var algorithms = []algorithm{
 	{"strongly-convex", kl.StronglyConvex{}},
 	{"adaptive-gd", kl.Adaptive{}},
 	{"kl-geometric", kl.Geometric{}},
+	{"smoothed", nonsmooth.Smoothed{}},
+	{"subgradient", nonsmooth.Subgradient{}},
 }
 
 // Algorithms lists the names that Train.Algorithm takes; the first is the

@@ -24,6 +24,7 @@ var other = map[string]any{
 	"front_load": .5, "equal_cohorts": true, "rounds": 2, "depth": 2, "decay": .7, "accuracy": .01,
 	"inner": "phased-sgd", "cohorts": "disjoint", "lambda": .01, "growth": 5., "distance": 3.,
 	"kappa": 2., "gamma": 2., "shrink": 1.3, "descent": .3, "noise_scale": 3., "threshold": 2., "proportion": 2., "norm_charge": .003, "landing": .5, "landing_steps": 11,
+	"radius": .4, "smoothing": "lasry-lions", "space": "plain", "one_pass": true,
 	"held_out": .3, "candidates": 3, "score": "value", "ball_fraction": .5,
 }
 
@@ -39,11 +40,16 @@ func with(c Train, key string) Train {
 
 func settingProblem(t *testing.T) optimize.Problem {
 	t.Helper()
+	return settingProblemOf(t, loss.Logistic())
+}
+
+func settingProblemOf(t *testing.T, l loss.Loss) optimize.Problem {
+	t.Helper()
 	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := optimize.NewProblem(loss.Logistic(), b, optimize.Stated(20, 200_000))
+	p, err := optimize.NewProblem(l, b, optimize.Stated(20, 200_000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +66,7 @@ func TestEverySettingCounts(t *testing.T) {
 			}
 		}
 	}
-	p := settingProblem(t)
+	var p optimize.Problem
 	plan := func(c Train) (optimize.Plan, error) {
 		plan, _, err := c.Plan(context.Background(), p)
 		return plan, err
@@ -68,6 +74,9 @@ func TestEverySettingCounts(t *testing.T) {
 	for i, a := range algorithms {
 		if testing.Short() && i%3 != 0 {
 			continue
+		}
+		if p = settingProblem(t); a.name == "smoothed" {
+			p = settingProblemOf(t, loss.Hinge())
 		}
 		for _, key := range slices.Sorted(maps.Keys(other)) {
 			base := Train{Algorithm: a.name, Settings: Settings{}}

@@ -43,6 +43,10 @@ import (
 // fewer than 8 steps, whose forecasts have them at their best length from the
 // start.
 //
+// Losses whose slope jumps have algorithms of their own (package nonsmooth): smoothed
+// comes first where it takes a metric or N is 2000 at least, subgradient otherwise.
+// Predictions, which take curvature to be bounded, do not compare them.
+//
 // Where a problem says how fast it rises (optimize.KL), kl-geometric is a candidate,
 // too.
 //
@@ -69,6 +73,9 @@ type Candidate struct {
 	// by which candidates are ordered; infinite for plans that are last whatever they
 	// are predicted.
 	Ranked float64
+
+	// unranked says that candidates were ordered by another rule.
+	unranked bool
 }
 
 // Agreement is the factor within which predictions are taken to say the same.
@@ -85,11 +92,14 @@ func (a Auto) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 
 // Candidates returns all plans that serve, the best first.
 func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
-	if err := p.Validate(); err != nil {
+	if err := p.ValidateKinked(); err != nil {
 		return nil, err
 	}
 	if err := a.validate(p); err != nil {
 		return nil, err
+	}
+	if p.Kinked != nil && !p.Smoothing.On() {
+		return a.kinked(ctx, p)
 	}
 	var list []Candidate
 	for _, plan := range planners {
@@ -101,7 +111,7 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 			continue
 		}
 		if s := c.Summary(); a.allows(s) {
-			list = append(list, Candidate{c, s, a.Goal.of(s), a.rank(p, s, c.Properties())})
+			list = append(list, Candidate{Plan: c, Summary: s, Predicted: a.Goal.of(s), Ranked: a.rank(p, s, c.Properties())})
 		}
 	}
 	if len(list) == 0 {
@@ -273,6 +283,9 @@ const averagingMargin = 1.15
 // Why says in a few words why the first candidate was chosen.
 func (a Auto) Why(list []Candidate) string {
 	first, what := list[0], a.Goal.Describe()
+	if first.unranked {
+		return "the loss has slopes that jump, and of the algorithms for such it was measured to be the better at this number of records"
+	}
 	lowest, ranked := first, first
 	for _, c := range list[1:] {
 		if c.Predicted < lowest.Predicted {

@@ -1,0 +1,143 @@
+package nonsmooth
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Subgradient configures noisy subgradient descent on the loss as it is (Bassily, Smith
+// and Thakurta 2014): for any loss, smooth or not.
+//
+//	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f(w_t; x_i), L0) + noise_t + grad reg(w_t)))
+//
+// On all records eta = min(3 F0 N/T, F0)/L0^2 and every step is charged alike; in one
+// pass each step has fresh records and the whole budget, and eta_t = 8 (F0/L0^2)(1 - t/T).
+// The result is the average of the second half of the iterates. Both rules were found by
+// measuring.
+//
+// Guarantee: mu-GDP whatever the constants. For a convex loss whose minimiser is within R
+// of the start, a step of R/(G sqrt T) and the average of all iterates, the mean loss is
+// within R G/sqrt T of its minimum, G^2 being L0^2 and the noise's variance. Nothing is
+// proved of stationarity, which the average was measured to reach as well as methods for
+// it of which that is proved.
+//
+// The zero Subgradient is the default rule. A field that is set overrides it.
+type Subgradient struct {
+	// OnePass gives every step records of its own.
+	OnePass bool `yaml:"one_pass"`
+	// Steps is T. Zero: 3 N, between 100 and 3000; in one pass sqrt N.
+	Steps int `yaml:"steps"`
+	// StepScale multiplies eta. Zero means 1.
+	StepScale float64 `yaml:"step_scale"`
+	// Output is the rule that picks the result; zero means TailAverage.
+	Output optimize.Output `yaml:"output"`
+}
+
+// subgradientPlan is a settled Subgradient.
+type subgradientPlan struct {
+	optimize.Settled
+	charge float64
+	// size is that of a cohort, 0 where all records are asked about.
+	size float64
+}
+
+// Plan settles Subgradient for a problem.
+func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.ValidateKinked(); err != nil {
+		return nil, err
+	}
+	if err := optimize.CheckSteps("subgradient", c.Steps); err != nil {
+		return nil, err
+	}
+	if c.StepScale == 0 {
+		c.StepScale = 1
+	}
+	if !optimize.Positive(c.StepScale) {
+		return nil, fmt.Errorf("optimize: subgradient: step scale = %v: must be finite and > 0, or 0 for 1", c.StepScale)
+	}
+	F0, l0, N := p.Constants.InitialGap, p.Constants.Lipschitz, p.Effective()
+	T := steps(c.Steps, 3, N)
+	plan := &subgradientPlan{charge: p.Charge() / float64(T)}
+	draft := optimize.Draft{Problem: p, Output: c.Output.Or(optimize.TailAverage)}
+	s := &draft.Summary
+	*s = optimize.Summary{
+		Algorithm: "subgradient",
+		Citation:  "noisy subgradient descent (Bassily, Smith and Thakurta 2014)",
+		Charges:   "every step alike", Passes: float64(T),
+	}
+	eta := min(3*N/float64(T), 1)
+	if c.OnePass {
+		if T = c.Steps; T == 0 {
+			T = int(min(max(math.Ceil(math.Sqrt(N)), 1), p.Records))
+		}
+		if plan.size = p.Records / float64(T); p.Relation == account.ReplaceOne {
+			plan.size = math.Floor(plan.size)
+		}
+		if !(plan.size >= 1) {
+			return nil, fmt.Errorf("optimize: subgradient: steps = %d: must leave every cohort of %v records one", T, p.Records)
+		}
+		plan.charge, eta = p.Charge(), 8
+		s.Charges = fmt.Sprintf("the whole budget to each of %d disjoint cohorts of %.6g records", T, plan.size)
+		s.Passes = 1
+		draft.Needs.Cohorts, draft.Properties.OnePass, draft.Law.OnePass = true, true, true
+	}
+	s.Steps = T
+	for t := range T {
+		size := c.StepScale * eta * F0 / (l0 * l0)
+		if c.OnePass {
+			size *= 1 - float64(t)/float64(T)
+		}
+		draft.Law.StepSizes = append(draft.Law.StepSizes, stable(p, size))
+		draft.Law.Importance = append(draft.Law.Importance, 1)
+	}
+	s.StepSize = draft.Law.StepSizes[0]
+	asked := p.Records
+	if c.OnePass {
+		asked = plan.size
+	}
+	noise := p.Neighbours() * l0 / asked
+	fresh := optimize.Variance{Noise: noise * noise / plan.charge}
+	if c.OnePass {
+		fresh.Sampling = l0 * l0 / asked / float64(p.Dim())
+	}
+	draft.Law.Answer = func(int, float64, float64) (float64, optimize.Variance) { return 1, fresh }
+	var err error
+	if plan.Settled, err = optimize.Settle(draft); err != nil {
+		return nil, err
+	}
+	// Of a loss whose slope jumps the gradient of the smoothed one is predicted.
+	smooth := p
+	if p.Kinked != nil && !p.Smoothing.On() {
+		if smooth, err = p.Smoothed(query.Smoothing{Radius: DefaultRadius(p)}); err != nil {
+			return nil, err
+		}
+	}
+	plan.Expect(forecast.Of(smooth, plan.Law()))
+	return plan, nil
+}
+
+// Run carries the plan out.
+func (g *subgradientPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	l0 := g.Problem().Constants.Lipschitz
+	run := g.Begin(ctx, o, observe)
+	cohort := run.All()
+	return run.Steps(func(int) (err error) {
+		if g.size > 0 {
+			if cohort, err = run.Draw(g.size); err != nil {
+				return err
+			}
+		}
+		answer, err := run.Ask(g.charge, query.GradientAt(cohort, run.W, l0))
+		if err != nil {
+			return err
+		}
+		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: 1})
+		return nil
+	})
+}
