@@ -53,7 +53,7 @@ func numbers() []query.Form { return formsOf(query.Candidate) }
 func alone(l loss.Loss) []query.Form {
 	var list []query.Form
 	for _, k := range query.Kinds() {
-		if !k.May(query.Item) && !k.May(query.Candidate) && k.Facts().Suits(loss.Count(l)) {
+		if !k.May(query.Item) && !k.May(query.Candidate) && k.Facts().Suits(loss.Count(l), loss.Products(l)) {
 			list = append(list, k.Forms()...)
 		}
 	}

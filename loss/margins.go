@@ -11,16 +11,33 @@ import (
 // ||d phi/dz|| ||x||.
 //
 // The methods work on a block of len(y) records. The margins of record i are
-// z[i*K] to z[(i+1)*K-1], and so are its slopes: len(z) and, for Slopes, len(dst)
-// are K len(y), for Values len(dst) is len(y), or they panic. dst must overlap
-// neither z nor y. A NaN among a record's margins, or a target that is not one, gives
-// a NaN in what is written for the record.
+// z[i*K] to z[(i+1)*K-1], and so are its slopes: len(z), len(u) and, but for Values,
+// len(dst) are K len(y), for Values len(dst) is len(y), or they panic. dst must overlap
+// neither z nor u nor y. A NaN among a record's margins or its u, or a target that is
+// not one, gives a NaN in what is written for the record.
 type Margins interface {
 	Loss
 	// K is the number of margins, at least 2: a loss of one is a RankOne.
 	K() int
 	Values(dst, z, y []float64) // phi
 	Slopes(dst, z, y []float64) // d phi/dz
+	// CurvaturesAlong is d2 phi/dz2, a matrix of K rows for a record, times its u.
+	CurvaturesAlong(dst, z, u, y []float64)
+}
+
+// Twice is a General loss that also writes the product of its Hessian and a vector,
+// to dst. Lengths are as for Gradient, len(v) being len(w). Where the second derivative
+// has corners it is either side's. What is asked about products, such as curvature
+// along a direction, is asked of losses of margins and of these.
+type Twice interface {
+	General
+	HessianVector(dst, w, v []float64, x []float32, y float64)
+}
+
+// Products reports whether a loss can tell products of its Hessian and a vector.
+func Products(l Loss) bool {
+	_, writes := l.(Twice)
+	return writes || Count(l) > 0
 }
 
 // Shaped is a General loss that has other parameters than one for each feature.
@@ -152,6 +169,19 @@ func (j joint) Gradient(dst, w []float64, x []float32, y float64) {
 	for k, s := range slope {
 		for i, v := range x {
 			dst[k*len(x)+i] = float64(s * float64(v))
+		}
+	}
+}
+
+func (j joint) HessianVector(dst, w, v []float64, x []float32, y float64) {
+	checkShape(len(dst), len(w), len(w))
+	checkShape(len(v), len(w), len(w))
+	z := MarginsAt(w, x)
+	bend := make([]float64, len(z))
+	j.of.CurvaturesAlong(bend, z, MarginsAt(v, x), []float64{y})
+	for k, b := range bend {
+		for i, a := range x {
+			dst[k*len(x)+i] = float64(b * float64(a))
 		}
 	}
 }

@@ -112,6 +112,31 @@ func (s softmax) Slopes(dst, z, y []float64) {
 	}
 }
 
+// CurvaturesAlong is p_j (u_j - sum_i p_i u_i).
+func (s softmax) CurvaturesAlong(dst, z, u, y []float64) {
+	sameRecords(len(dst), s.k, z, y, s.k)
+	sameRecords(len(dst), s.k, u, y, s.k)
+	for i := range y {
+		z, u, dst := z[i*s.k:(i+1)*s.k], u[i*s.k:(i+1)*s.k], dst[i*s.k:(i+1)*s.k]
+		if s.class(y[i]) < 0 {
+			dst[0] = math.NaN()
+			continue
+		}
+		top, sum, mean := greatest(z), 0.0, 0.0
+		for j, v := range z {
+			dst[j] = exp(v - z[top])
+			sum += dst[j]
+		}
+		for j := range dst {
+			dst[j] /= sum
+			mean += float64(dst[j] * u[j])
+		}
+		for j := range dst {
+			dst[j] = float64(dst[j] * (u[j] - mean))
+		}
+	}
+}
+
 // class returns the class that a target is; -1 if it is none.
 func (s softmax) class(y float64) int {
 	if !(y >= 0 && y < float64(s.k)) || y != math.Trunc(y) {

@@ -56,6 +56,8 @@ func Bits(l loss.Loss) uint64 {
 			}
 			l.Slopes(dst[:n*k], z[:n*k], y[:n])
 			add(dst[:n*k]...)
+			l.CurvaturesAlong(dst[:n*k], z[:n*k], z[64-n*k:], y[:n])
+			add(dst[:n*k]...)
 		case loss.RankOne:
 			l.Slopes(dst, z, y)
 			add(dst...)

@@ -55,6 +55,7 @@ const (
 	ruleSlope       = "slope is the derivative of the value"
 	ruleCurvature   = "curvature is the derivative of the slope"
 	ruleLipschitz   = "Lipschitz"
+	ruleProduct     = "Hessian product is the derivative of the gradient"
 	ruleInterval    = "Curvature"
 	ruleThird       = "HessianLipschitz"
 	ruleInitialGap  = "InitialGap"

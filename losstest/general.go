@@ -92,6 +92,9 @@ func checkGeneral(fs *findings, l loss.General) {
 	for _, s := range sites {
 		checkGradientAt(fs, f, s)
 	}
+	if l, ok := l.(loss.Twice); ok {
+		checkProducts(fs, f, l, sites)
+	}
 	checkGeneralExtremes(fs, f, sites, rng)
 	for _, s := range sites[len(sites)-3:] {
 		checkGeneralContract(fs, f, s)
@@ -158,6 +161,61 @@ func checkGradientAt(fs *findings, f field, s site) {
 	for j := range want {
 		if !(math.Abs(got[j]-want[j]) <= tolerance*math.Sqrt(float64(len(want)))) {
 			fs.add(ruleSlope, "coordinate %d is %v, difference of values %v at %v", j, got[j], want[j], s)
+		}
+	}
+}
+
+// checkProducts compares products of the Hessian with central differences of gradients
+// along the direction, in every coordinate, where the gradient is not clipped; both
+// sides of a corner may be meant. NaN and lengths go as for gradients.
+func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
+	product := func(s site) []float64 {
+		dst := slices.Repeat([]float64{math.NaN()}, len(s.w))
+		l.HessianVector(dst, s.w, s.v, s.x, s.y)
+		return dst
+	}
+	for _, s := range sites {
+		got := product(s)
+		h := 1e-5 * f.unit * max(1, 1e-3*norm(s.w)/f.unit)
+		before, at, after := f.gradient(shift(s.w, -h, s.v), s), f.gradient(s.w, s), f.gradient(shift(s.w, h, s.v), s)
+		if f.c.Clipped && max(norm(before), norm(after)) >= f.c.Lipschitz*(1-1e-9) {
+			continue
+		}
+		rounding := 0x1p-48 * (f.c.Lipschitz + f.bend*norm(s.w)) / h
+		for j, v := range got {
+			left, right := (at[j]-before[j])/h, (after[j]-at[j])/h
+			// A smooth gradient's slopes on either side are this far apart at least.
+			slack := math.Abs(right-left) + 1e-6*f.bend + 2*rounding
+			if !(math.Abs(v-(left+right)/2) <= slack) {
+				fs.add(ruleProduct, "coordinate %d is %v, difference of gradients %v at %v", j, v, (left+right)/2, s)
+			}
+		}
+	}
+	for _, s := range sites[len(sites)-3:] {
+		used := site{slices.Clone(s.w), slices.Clone(s.x), s.y, slices.Clone(s.v)}
+		first := product(used)
+		if !slices.Equal(used.w, s.w) || !slices.Equal(used.x, s.x) || !slices.Equal(used.v, s.v) {
+			fs.add(ruleSideEffects, "HessianVector writes to w, v or x at %v", s)
+		}
+		if !slices.EqualFunc(first, product(s), same) {
+			fs.add(ruleSideEffects, "two products at %v differ", s)
+		}
+		bad := []site{s, s, s, s}
+		for i := range bad {
+			bad[i] = site{slices.Clone(s.w), slices.Clone(s.x), s.y, slices.Clone(s.v)}
+		}
+		bad[0].w[0], bad[1].x[0], bad[2].y, bad[3].v[0] = math.NaN(), float32(math.NaN()), math.NaN(), math.NaN()
+		for i, what := range []string{"w", "x", "y", "v"} {
+			if g := product(bad[i]); !slices.ContainsFunc(g, math.IsNaN) {
+				fs.add(ruleNaN, "HessianVector gives %v for NaN in %s", g, what)
+			}
+		}
+	}
+	p := loss.Parameters(l, 3)
+	for _, n := range [][4]int{{p - 1, p, p, 3}, {p, p - 1, p, 3}, {p, p, p + 1, 3}, {p, p, p, 2}} {
+		dst, w, v, x := make([]float64, n[0]), make([]float64, n[1]), make([]float64, n[2]), make([]float32, n[3])
+		if !panics(func() { l.HessianVector(dst, w, v, x, 1) }) {
+			fs.add(ruleLengths, "HessianVector with lengths %v does not panic", n)
 		}
 	}
 }

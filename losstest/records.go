@@ -38,7 +38,14 @@ func checkRecords(fs *findings, l loss.Margins) {
 		y[n-3], y[n-4], y[n-5] = -1, float64(k), .5
 	}
 	z0, y0 := slices.Clone(z), slices.Clone(y)
-	for _, m := range []perRecord{{"Values", 1, l.Values}, {"Slopes", k, l.Slopes}} {
+	along := func(dst, z, y []float64) {
+		u := make([]float64, len(z))
+		for i := range u {
+			u[i] = .5 + float64(i%k)
+		}
+		l.CurvaturesAlong(dst, z, u, y)
+	}
+	for _, m := range []perRecord{{"Values", 1, l.Values}, {"Slopes", k, l.Slopes}, {"CurvaturesAlong", k, along}} {
 		var want []float64
 		for i := range n {
 			one := slices.Repeat([]float64{math.NaN()}, m.width)

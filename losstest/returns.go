@@ -66,12 +66,19 @@ func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) 
 		return map[string]func(){
 			"Values": func() { l.Values(dst[:1], z, []float64{y}) },
 			"Slopes": func() { l.Slopes(make([]float64, len(z)), z, []float64{y}) },
+			"CurvaturesAlong": func() {
+				l.CurvaturesAlong(make([]float64, len(z)), z, make([]float64, len(z)), []float64{y})
+			},
 		}
 	case loss.General:
-		return map[string]func(){
+		all := map[string]func(){
 			"Value":    func() { l.Value(w, x, y) },
 			"Gradient": func() { l.Gradient(dst, w, x, y) },
 		}
+		if l, ok := l.(loss.Twice); ok {
+			all["HessianVector"] = func() { l.HessianVector(dst, w, make([]float64, len(w)), x, y) }
+		}
+		return all
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ var kinds = [...]definition{
 	query.Curvature:      {curvature, nil},
 	query.MetricGradient: {metricSlope, nil},
 	query.SquaredSlope:   {squaredSlope, nil},
+	query.Product:        {hessian, hessianTimes},
+	query.ProductChange:  {hessianChange, hessianTimesChange},
+	query.CurvatureAlong: {curvatureAlong, curvatureAlongOf},
 }
 
 // slope is phi' x.
@@ -119,6 +122,49 @@ func squaredSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []flo
 	v, s, _, _ = metricSlope(l, t, x, y)
 	n := length(v)
 	return []float64{1}, s * s * n * n, 0, t.Ball().Centre + t.Ball().Radius
+}
+
+// hessian is phi” <v,x>, times x, as far as the curvature interval allows.
+func hessian(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	move := inner(t.Step(), x)
+	a, b, _ := t.Curvature()
+	return vector(x), one(l.Curvatures, t.Point(), x, y) * move, min(a*move, b*move), max(a*move, b*move)
+}
+
+// hessianChange is the change of phi”, times <v,x> x.
+func hessianChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	change := one(l.Curvatures, t.Point(), x, y) - one(l.Curvatures, t.Previous(), x, y)
+	return vector(x), change * inner(t.Along(), x), -t.Ball().Radius, t.Ball().Radius
+}
+
+// curvatureAlong is phi” <v,x>^2.
+func curvatureAlong(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	u, b := inner(t.Along(), x), t.Ball()
+	return []float64{1}, one(l.Curvatures, t.Point(), x, y) * u * u, b.Centre - b.Radius, b.Centre + b.Radius
+}
+
+func hessianTimes(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	return hessianAt(l, t.Point(), t.Step(), x, y)
+}
+
+func hessianTimesChange(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	v := hessianAt(l, t.Point(), t.Along(), x, y)
+	addTo(v, -1, hessianAt(l, t.Previous(), t.Along(), x, y))
+	return v
+}
+
+func curvatureAlongOf(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	var sum float64
+	for j, h := range hessianAt(l, t.Point(), t.Along(), x, y) {
+		sum += t.Along()[j] * h
+	}
+	return []float64{sum}
+}
+
+func hessianAt(l loss.General, w, v []float64, x []float32, y float64) []float64 {
+	h := make([]float64, len(w))
+	l.(loss.Twice).HessianVector(h, w, v, x, y)
+	return h
 }
 
 // vector is x.

@@ -207,7 +207,7 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 	if d := len(o.config.Rows[0]); q.PointDim() != d {
 		return fmt.Errorf("optimizetest: point has %d coordinates: must have %d", q.PointDim(), d)
 	}
-	if !q.Facts().Suits(loss.Count(o.config.Loss)) {
+	if !q.Facts().Suits(loss.Count(o.config.Loss), loss.Products(o.config.Loss)) {
 		return fmt.Errorf("optimizetest: %s of a loss that writes its own gradient", q.Name())
 	}
 	var rows []int

@@ -106,6 +106,30 @@ func TestAnswersByHand(t *testing.T) {
 		}, []float64{-.5 / 3, .25 / 3}, 1},
 		"squared slope": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.SquaredSlopeAt(c, o, .5, metric)} },
 			[]float64{(.5 + .0625) / 3}, 1},
+		// The logistic curvature at margin 0 is 1/4; the first row's at margin 1 is
+		// s(1-s), s = 1/(1+e), and the second's margin stays 0.
+		"Hessian product": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ProductAt(c, o, []float64{2, 1}, 0, .25)} },
+			[]float64{.5 / 3, .0625 / 3}, 0},
+		"Hessian product, interval too short": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.ProductAt(c, o, []float64{2, 1}, 0, .125)}
+		}, []float64{.25 / 3, .03125 / 3}, 2},
+		"change of products": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.ProductChangeAt(c, w, o, []float64{2, 1}, 0, .25, 1)}
+		}, []float64{2 * (-slope(1, 1)*(1+slope(1, 1)) - .25) / 3, 0}, 0},
+		"change of products, clipped": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.ProductChangeAt(c, w, o, []float64{2, 0}, 0, .25, .01)}
+		}, []float64{-.02 / 3, 0}, 1},
+		"curvature along": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.CurvatureAlongAt(c, o, []float64{.6, .8}, 0, .05)}
+		}, []float64{(.05 + .04) / 3}, 1},
+		"general Hessian product": {square, func(c query.Cohort) []query.Term { return []query.Term{query.ProductAt(c, w, []float64{3, 4}, 0, .8)} },
+			[]float64{2 * .8 * 3 / 3., 2 * .8 * 4 / 3.}, 2},
+		"general change of products": {square, func(c query.Cohort) []query.Term {
+			return []query.Term{query.ProductChangeAt(c, w, o, []float64{3, 4}, 0, 1, 1)}
+		}, []float64{0, 0}, 0},
+		"general curvature along": {square, func(c query.Cohort) []query.Term {
+			return []query.Term{query.CurvatureAlongAt(c, w, []float64{.6, .8}, 0, 2)}
+		}, []float64{2. / 3}, 0},
 		"general norm": {square, func(c query.Cohort) []query.Term { return []query.Term{query.NormAt(c, w, 1, nil)} },
 			[]float64{math.Hypot(1, .5) / math.Sqrt(1.25) / 3}, 1},
 	} {
@@ -123,7 +147,7 @@ func TestAnswersByHand(t *testing.T) {
 	}
 	for _, k := range query.Kinds() {
 		for _, general := range []bool{false, true} {
-			if !done[askedOf{k, general}] && !(general && !k.Facts().Suits(0)) {
+			if !done[askedOf{k, general}] && !(general && !k.Facts().Suits(0, true)) {
 				t.Errorf("%v, of a general loss %v: not worked out by hand", k, general)
 			}
 		}

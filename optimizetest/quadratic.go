@@ -17,7 +17,7 @@ type Quadratic struct {
 	InitialGap float64
 }
 
-var _ loss.General = Quadratic{}
+var _ loss.Twice = Quadratic{}
 
 // Name is not one that loss.Parse reads.
 func (q Quadratic) Name() string { return fmt.Sprintf("quadratic%v", q.Eigenvalues) }
@@ -48,5 +48,12 @@ func (q Quadratic) Value(w []float64, x []float32, _ float64) float64 {
 func (q Quadratic) Gradient(dst, w []float64, x []float32, _ float64) {
 	for j, e := range q.Eigenvalues {
 		dst[j] = e*w[j] - float64(x[j])
+	}
+}
+
+// HessianVector sets dst to e v.
+func (q Quadratic) HessianVector(dst, _, v []float64, _ []float32, _ float64) {
+	for j, e := range q.Eigenvalues {
+		dst[j] = e * v[j]
 	}
 }

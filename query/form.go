@@ -1,5 +1,7 @@
 package query
 
+import "math"
+
 // Form is a way to ask a kind of question: the terms of one question about a
 // cohort at two points, for a loss of given bounds. Audits ask every form.
 type Form struct {
@@ -91,6 +93,49 @@ var slopeForms = []Form{
 	one("squared slope", func(c Cohort, w, prev []float64, b Bounds) Term {
 		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, towards(prev[:b.Features]))
 	}),
+}
+
+// The vectors of products are prev, as long as it is or of length 1.
+var productForms = []Form{
+	one("Hessian product", func(c Cohort, w, prev []float64, b Bounds) Term {
+		lo, hi := b.ball()
+		return ProductAt(c, w, prev, lo, hi)
+	}),
+	one("Hessian product, part of the interval", func(c Cohort, w, prev []float64, b Bounds) Term {
+		lo, hi := b.ball()
+		return ProductAt(c, w, prev, lo/5, hi/10)
+	}),
+}
+
+var productChangeForms = []Form{
+	one("difference of Hessian products", func(c Cohort, w, prev []float64, b Bounds) Term {
+		lo, hi := b.ball()
+		return ProductChangeAt(c, w, prev, prev, lo, hi, math.Inf(1))
+	}),
+	one("difference of Hessian products, short clip", func(c Cohort, w, prev []float64, b Bounds) Term {
+		lo, hi := b.ball()
+		return ProductChangeAt(c, w, prev, prev, lo, hi, (hi-lo)/40)
+	}),
+}
+
+var alongForms = []Form{
+	one("curvature along a direction", func(c Cohort, w, prev []float64, b Bounds) Term {
+		lo, hi := b.ball()
+		return CurvatureAlongAt(c, w, unit(prev), lo, hi)
+	}),
+	one("curvature along a direction, part of the interval", func(c Cohort, w, prev []float64, b Bounds) Term {
+		lo, hi := b.ball()
+		return CurvatureAlongAt(c, w, unit(prev), lo/4, hi/8)
+	}),
+}
+
+// unit is v, shortened or lengthened to length 1; no number where v is zero.
+func unit(v []float64) []float64 {
+	u, size := clone(v), norm(v)
+	for j := range u {
+		u[j] /= size
+	}
+	return u
 }
 
 // towards is a metric that lengthens one direction: I + v v'/<v, v>.

@@ -30,6 +30,13 @@ const (
 	MetricGradient
 	// SquaredSlope is the squared norm of what MetricGradient clips, a scalar.
 	SquaredSlope
+	// Product is the Hessian of the record's loss at W times a public vector.
+	Product
+	// ProductChange is that product at W less the one at Prev.
+	ProductChange
+	// CurvatureAlong is v'Hv, H being the Hessian of the record's loss at W and v a
+	// public vector: a scalar.
+	CurvatureAlong
 )
 
 // Facts is an entry of the table of kinds: what is publicly true of a kind. The
@@ -83,16 +90,22 @@ const (
 	OfMargins
 	// OfOneMargin is losses phi(<w,x>, y).
 	OfOneMargin
+	// Twice is losses that can tell the product of their Hessian and a vector: those
+	// of margins, and those others that write it.
+	Twice
 )
 
 // Suits reports whether the kind is asked of losses of so many margins, none for
-// those that write their own gradient.
-func (f Facts) Suits(margins int) bool {
+// those that write their own gradient; products says whether they can tell products
+// of their Hessian.
+func (f Facts) Suits(margins int, products bool) bool {
 	switch f.Losses {
 	case OfMargins:
 		return margins >= 1
 	case OfOneMargin:
 		return margins == 1
+	case Twice:
+		return products
 	}
 	return true
 }
@@ -103,7 +116,8 @@ type Centring uint8
 const (
 	// AtZero has no centre but zero.
 	AtZero Centring = iota
-	// AlongStep has a multiple of the term's step, and holds zero.
+	// AlongStep has a multiple of the term's step, which is what a Product is
+	// taken with, and holds zero.
 	AlongStep
 	// Anywhere is any public number.
 	Anywhere
@@ -139,6 +153,9 @@ var table = [...]struct {
 	Curvature:      {Facts{Name: "curvature", Pairs: true, Losses: OfOneMargin}, curvatureForms},
 	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, Losses: OfMargins, Smooths: true}, metricForms},
 	SquaredSlope:   {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, Losses: OfMargins, Smooths: true}, slopeForms},
+	Product:        {Facts{Name: "Hessian product", Centre: AlongStep, Losses: Twice}, productForms},
+	ProductChange:  {Facts{Name: "difference of Hessian products", Losses: Twice}, productChangeForms},
+	CurvatureAlong: {Facts{Name: "curvature along a direction", Number: true, Centre: Anywhere, Losses: Twice}, alongForms},
 }
 
 // Kinds returns all kinds.

@@ -107,11 +107,14 @@ func TestOver(t *testing.T) {
 // where there are margins, and what is about curvature where there is one.
 func TestSuits(t *testing.T) {
 	least, most := map[Kind]int{MetricGradient: 1, SquaredSlope: 1, Curvature: 1}, map[Kind]int{Curvature: 1}
+	twice := map[Kind]bool{Product: true, ProductChange: true, CurvatureAlong: true}
 	for _, k := range Kinds() {
 		for margins := range 5 {
-			want := margins >= least[k] && (most[k] == 0 || margins <= most[k])
-			if got := k.Facts().Suits(margins); got != want {
-				t.Errorf("%v of a loss of %d margins: %v, want %v", k, margins, got, want)
+			for _, products := range []bool{false, true} {
+				want := margins >= least[k] && (most[k] == 0 || margins <= most[k]) && (products || !twice[k])
+				if got := k.Facts().Suits(margins, products); got != want {
+					t.Errorf("%v of a loss of %d margins, products %v: %v, want %v", k, margins, products, got, want)
+				}
 			}
 		}
 	}

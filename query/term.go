@@ -28,6 +28,7 @@ type Term struct {
 	w, prev []float64
 	step    []float64
 	shift   []float64
+	along   []float64
 	ball    ClipBall
 	lo, hi  float64
 	centred bool
@@ -120,24 +121,29 @@ func (t Term) Weight() float64 { return t.weight }
 func (t Term) Ball() ClipBall { return t.ball }
 
 // Curvature returns the declared interval of a term made by
-// DifferenceByCurvature; ok is false for any other.
+// DifferenceByCurvature or ProductAt; ok is false for any other.
 func (t Term) Curvature() (lo, hi float64, ok bool) { return t.lo, t.hi, t.centred }
 
 // Point returns a copy of w.
 func (t Term) Point() []float64 { return clone(t.w) }
 
-// Previous returns a copy of prev; nil for kinds other than Difference.
+// Previous returns a copy of prev; nil for kinds that are about one point.
 func (t Term) Previous() []float64 { return clone(t.prev) }
 
 // Step returns a copy of w - prev as rounded to float64, the displacement all
-// of a difference's bounds refer to; nil for other kinds.
+// of a difference's bounds refer to, or of what a Product is taken with; nil for
+// other kinds.
 func (t Term) Step() []float64 { return clone(t.step) }
 
-// Distance returns ||w - prev||, rounded up; 0 for other kinds.
+// Distance returns the norm of Step, rounded up.
 func (t Term) Distance() float64 { return norm(t.step) }
 
 // Shift returns a copy of what a Norm adds to the mean; nil for nothing.
 func (t Term) Shift() []float64 { return clone(t.shift) }
+
+// Along returns a copy of the vector that Hessians are multiplied by; nil for kinds
+// that are of none.
+func (t Term) Along() []float64 { return clone(t.along) }
 
 // Metric returns what contributions are measured by; the zero Metric for kinds
 // that have none.
@@ -166,7 +172,7 @@ func (t Term) validate() error {
 	if len(t.w) == 0 {
 		return fmt.Errorf("query: %v: point: must have at least one coordinate", t.kind)
 	}
-	for _, v := range [][]float64{t.w, t.prev, t.step, t.shift} {
+	for _, v := range [][]float64{t.w, t.prev, t.step, t.shift, t.along} {
 		for j, x := range v {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
 				return fmt.Errorf("query: %v: point: coordinate %d = %v: must be finite", t.kind, j, x)

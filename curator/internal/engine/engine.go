@@ -182,9 +182,11 @@ func CentreVector(q query.Question) []float64 {
 // Answers returns an error if a question cannot be asked of a loss.
 func Answers(l loss.Loss, q query.Question) error {
 	switch f := q.Facts(); {
-	case f.Suits(loss.Count(l)):
+	case f.Suits(loss.Count(l), loss.Products(l)):
 		return smoothable(l, q)
-	case f.Suits(2):
+	case f.Suits(0, true):
+		return fmt.Errorf("curator: %s: loss %s: must tell products of its Hessian, as losses of margins do and others by a method HessianVector", q.Name(), l.Name())
+	case f.Suits(2, true):
 		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(W x, y), which does not write its own gradient", q.Name(), l.Name())
 	}
 	return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())

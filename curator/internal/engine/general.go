@@ -12,14 +12,14 @@ type generalPass struct {
 	// One number for each parameter, and one for each feature.
 	sum, grad, another []float64
 	// What the loss is given: copies, so that what it writes there is lost.
-	w []float64
-	x []float32
+	w, along []float64
+	x        []float32
 }
 
 func newGeneralPass(l loss.General, parameters, features int) *generalPass {
 	return &generalPass{
 		loss: l, sum: make([]float64, parameters), grad: make([]float64, parameters), another: make([]float64, parameters),
-		w: make([]float64, parameters), x: make([]float32, features),
+		w: make([]float64, parameters), along: make([]float64, parameters), x: make([]float32, features),
 	}
 }
 

@@ -27,6 +27,9 @@ var computations = [...]computation{
 	query.Curvature:      {rankOne: addCurvatures},
 	query.MetricGradient: {rankOne: addSlopesInMetric},
 	query.SquaredSlope:   {rankOne: addSquaredSlopes},
+	query.Product:        {addProducts, (*generalPass).productAt},
+	query.ProductChange:  {addProductChanges, (*generalPass).productChange},
+	query.CurvatureAlong: {addCurvaturesAlong, (*generalPass).curvatureAlong},
 }
 
 // addSlopes is the gradient of phi(<w,x>, y): the slope times the row.

@@ -45,7 +45,7 @@ type pass struct {
 	norm                             []float64 // of rows, for smoothed losses
 	faulty                           []bool
 	// What a loss is given: copies, so that what it writes there is lost.
-	z, target []float64
+	z, given, target []float64
 	// Where the rows come from, and those of a cohort: found, and gathered.
 	reader  row.Reader
 	members [tileRows][]float32
@@ -70,6 +70,7 @@ type pointedTerm struct {
 	ball              query.ClipBall
 	point, prev, step []float64
 	smoothed          loss.Smoothing
+	along             []float64
 	// reuse says that the margin at point is that of the term before.
 	reuse bool
 }
@@ -80,7 +81,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	for i, term := range terms {
 		pt := pointedTerm{
 			Term: term, computation: computations[term.Kind()], number: term.Kind().Facts().Number, weight: term.Weight(), ball: term.Ball(),
-			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()),
+			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()), along: s.pad(term.Along()),
 		}
 		pt.smoothed, _ = smoothing(term.Smoothing(), t.Dim()) // smoothable has tried it
 		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
@@ -105,7 +106,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		p.single, _ = l.(loss.RankOne)
 		p.kinked, _ = l.(loss.Kinked)
 	}
-	for _, v := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z} {
+	for _, v := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z, &p.given} {
 		*v = make([]float64, s.margins*tileRows)
 	}
 	p.column, p.target, p.faulty = make([]float64, tileRows), make([]float64, tileRows), make([]bool, tileRows)

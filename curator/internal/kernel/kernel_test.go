@@ -141,6 +141,12 @@ func (s steep) Values(dst, z, y []float64) {
 	}
 }
 
+func (s steep) Curvatures(dst, z, y []float64) {
+	for i := range dst {
+		dst[i] = 1000 * math.Cos(9*z[i]+y[i])
+	}
+}
+
 // wild is steep's counterpart among general losses.
 type wild struct{ loss.Loss }
 
@@ -149,6 +155,12 @@ func (wild) Value(w []float64, x []float32, y float64) float64 { return 1e6 * fl
 func (wild) Gradient(dst, w []float64, x []float32, y float64) {
 	for j := range dst {
 		dst[j] = 1e5*float64(x[j])*y + 1e4*w[j]*float64(x[(j+1)%len(x)])
+	}
+}
+
+func (wild) HessianVector(dst, w, v []float64, x []float32, y float64) {
+	for j := range dst {
+		dst[j] = 1e5*v[j]*y + 1e4*w[j]*float64(x[(j+1)%len(x)])
 	}
 }
 

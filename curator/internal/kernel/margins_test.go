@@ -20,6 +20,10 @@ type threefold struct{ loss.Margins }
 func (l threefold) Values(dst, z, y []float64) { l.Margins.Values(dst, z, plus(y, 1, ones(len(y)))) }
 func (l threefold) Slopes(dst, z, y []float64) { l.Margins.Slopes(dst, z, plus(y, 1, ones(len(y)))) }
 
+func (l threefold) CurvaturesAlong(dst, z, u, y []float64) {
+	l.Margins.CurvaturesAlong(dst, z, u, plus(y, 1, ones(len(y))))
+}
+
 func ones(n int) []float64 { return slices.Repeat([]float64{1}, n) }
 
 // lever is a loss of k margins whose slopes are 1000 y z and exceed what it declares:
@@ -45,6 +49,13 @@ func (l lever) Slopes(dst, z, y []float64) {
 	}
 }
 
+// CurvaturesAlong exceed what is declared either way, as the sign of a margin goes.
+func (l lever) CurvaturesAlong(dst, z, u, y []float64) {
+	for i := range dst {
+		dst[i] = math.Copysign(1000, z[i]) * y[i/l.k] * u[i]
+	}
+}
+
 // pair is a general loss of two parameters a feature: the spring of either.
 type pair struct{ loss.Loss }
 
@@ -59,6 +70,13 @@ func (p pair) Gradient(dst, w []float64, x []float32, y float64) {
 	spring{p}.Gradient(dst[len(x):], w[len(x):], x, y)
 }
 
+// HessianVector exceeds what is declared.
+func (p pair) HessianVector(dst, w, v []float64, x []float32, y float64) {
+	for j := range dst {
+		dst[j] = 1000 * y * v[j] * math.Copysign(1, w[j])
+	}
+}
+
 // slopeReferences are the kinds by their definition for a loss of several margins:
 // the vector that multiplies the row, before clip and weight.
 var slopeReferences = map[query.Kind]func(l loss.Margins, t query.Term, x []float32, y float64) []float64{
@@ -69,6 +87,18 @@ var slopeReferences = map[query.Kind]func(l loss.Margins, t query.Term, x []floa
 	query.Difference: func(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
 		return plus(slopesAt(l, t.Point(), x, y), -1, slopesAt(l, t.Previous(), x, y))
 	},
+	query.Product: func(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
+		return bendsAt(l, t.Point(), t.Step(), x, y)
+	},
+	query.ProductChange: func(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
+		return plus(bendsAt(l, t.Point(), t.Along(), x, y), -1, bendsAt(l, t.Previous(), t.Along(), x, y))
+	},
+}
+
+func bendsAt(l loss.Margins, w, v []float64, x []float32, y float64) []float64 {
+	b := make([]float64, l.K())
+	l.CurvaturesAlong(b, loss.MarginsAt(w, x), loss.MarginsAt(v, x), []float64{y})
+	return b
 }
 
 func slopesOf(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
@@ -255,6 +285,10 @@ type capricious struct {
 
 func (c capricious) Slopes(dst, z, y []float64) { c.each(dst, z, y, c.K(), c.Margins.Slopes) }
 func (c capricious) Values(dst, z, y []float64) { c.each(dst, z, y, 1, c.Margins.Values) }
+
+func (c capricious) CurvaturesAlong(dst, z, u, y []float64) {
+	c.each(dst, z, y, c.K(), func(dst, z, y []float64) { c.Margins.CurvaturesAlong(dst, z, u[:len(z)], y) })
+}
 
 func (c capricious) each(dst, z, y []float64, width int, own func(dst, z, y []float64)) {
 	k := c.K()

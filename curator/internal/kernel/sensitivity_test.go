@@ -44,12 +44,24 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"in a metric, heavy":    query.GradientInMetric(c, w, l0/5, l0, m).Weighted(4),
 		"squared slope":         query.SquaredSlopeAt(c, w, l0*l0/4, m),
 		"squared slope, double": query.SquaredSlopeAt(c, w, l0*l0/50, m).Weighted(2),
+
+		"product":                  query.ProductAt(c, w, prev, lo, hi),
+		"product, heavy":           query.ProductAt(c, w, far.Step(), lo/9, hi/5).Weighted(3),
+		"change of products":       query.ProductChangeAt(c, w, prev, far.Step(), lo, hi, math.Inf(1)),
+		"change of products, near": query.ProductChangeAt(c, w, prev, w, lo, hi, hi/100).Weighted(.3),
+		"curvature along":          query.CurvatureAlongAt(c, w, scaledTo(1, far.Step()), lo, hi),
+		"curvature along, heavy":   query.CurvatureAlongAt(c, w, far.Step(), lo/9, hi/30).Weighted(2),
 	} {
-		if q := question(t, charge, term); q.Facts().Suits(loss.Count(l)) {
+		if q := question(t, charge, term); q.Facts().Suits(loss.Count(l), loss.Products(l)) {
 			all[name] = q
 		}
 	}
 	return all
+}
+
+// scaledTo is v at a length.
+func scaledTo(length float64, v []float64) []float64 {
+	return plus(make([]float64, len(v)), length/euclid(v), v)
 }
 
 // metricOf is a metric that depends on a point: it shortens lengths a thousandfold
@@ -110,7 +122,7 @@ func replacements(r *rand.Rand, d int, w, prev []float64) []record {
 // noise would be wasted). Skipping a clip, an error in a centre, a missing
 // factor of two or the rounding slack dropped shows here.
 func TestReplacingARecord(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 1))
+	r := rand.New(rand.NewPCG(3, 5))
 	logistic, tanh := parse(t, "logistic").(loss.RankOne), parse(t, "tanh").(loss.RankOne)
 	losses := map[string]loss.Loss{
 		"logistic": logistic, "tanh": tanh, "steep": steep{logistic}, "wild": wild{logistic}, "mild": mild{logistic}, "squared": parse(t, "squared(0.5)"),

@@ -50,6 +50,16 @@ func (l leaves) Gradient(dst, w []float64, x []float32, y float64) {
 	l.General.Gradient(dst, w, x, y)
 }
 
+// HessianVector is a product of no Hessian; it leaves that of some records unwritten.
+func (l leaves) HessianVector(dst, w, v []float64, x []float32, y float64) {
+	if y == 1 && x[0] > .1 {
+		return
+	}
+	for j := range dst {
+		dst[j] = float64(w[j]*v[j]) + float64(y*float64(x[j]))
+	}
+}
+
 // several is a loss of three margins. Targets are classes, of which those of the
 // cases are two and other numbers none; where a panic is asked for, one of them
 // panics at some margins.
@@ -67,6 +77,12 @@ func (s several) Slopes(dst, z, y []float64) {
 		}
 	}
 	s.Margins.Slopes(dst, z, classes(y))
+}
+
+// CurvaturesAlong leaves nothing of what it was given.
+func (s several) CurvaturesAlong(dst, z, u, y []float64) {
+	s.Margins.CurvaturesAlong(dst, z, u, classes(y))
+	clear(u)
 }
 
 func classes(y []float64) []float64 {
@@ -95,6 +111,14 @@ func (l twins) Gradient(dst, w []float64, x []float32, y float64) {
 	l.one.Gradient(dst[len(x):], w[len(x):], x, y)
 	for j := range dst {
 		dst[j] /= 2
+	}
+}
+
+// HessianVector is a product of no Hessian, but of as many roundings.
+func (l twins) HessianVector(dst, w, v []float64, x []float32, y float64) {
+	l.Gradient(dst, w, x, y)
+	for j := range dst {
+		dst[j] = float64(dst[j]*v[j]) + float64(y*v[len(v)-1-j])
 	}
 }
 
@@ -169,6 +193,13 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 		"in a metric, steep":          {query.GradientInMetric(on, w, 3*size, size/20, m)},
 		"squared slope":               {query.SquaredSlopeAt(on, w, size*size, other)},
 		"squared slope, clipped":      {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
+
+		"product":                    {query.ProductAt(on, w, prev, lo, hi)},
+		"product, narrow":            {query.ProductAt(on, prev, w, lo/5, hi/5).Weighted(.3)},
+		"change of products":         {query.ProductChangeAt(on, w, prev, w, lo, hi, math.Inf(1))},
+		"change of products, narrow": {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
+		"curvature along":            {query.CurvatureAlongAt(on, w, prev, lo, hi)},
+		"curvature along, narrow":    {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
 	} {
 		q, err := query.New(1, terms...)
 		if err != nil {

@@ -5,6 +5,7 @@ package enginetest
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
@@ -86,6 +87,18 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 			}
 		case query.Curvature:
 			s, lo = scalar(l.Curvatures, z, r.Y), 0
+		case query.Product:
+			move := inner(t.Step(), r.X)
+			s = float64(scalar(l.Curvatures, z, r.Y) * move)
+			a, b, _ := t.Curvature()
+			a, b = float64(a*move), float64(b*move)
+			lo, hi = min(a, b), max(a, b)
+		case query.ProductChange:
+			u, before := inner(t.Along(), r.X), z-inner(t.Step(), r.X)
+			s = float64(scalar(l.Curvatures, z, r.Y)*u) - float64(scalar(l.Curvatures, before, r.Y)*u)
+		case query.CurvatureAlong:
+			u := inner(t.Along(), r.X)
+			s = float64(u*float64(scalar(l.Curvatures, z, r.Y)*u)) - t.Ball().Centre
 		case query.MetricGradient:
 			s = scalar(slopes, z, r.Y)
 			most := min(hi/float64(long(t.Metric(), r.X)), t.Slope())
@@ -220,6 +233,32 @@ func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) 
 				}
 				radius = float64((hi - lo) / 2 * math.Sqrt(square))
 			}
+		case query.Product:
+			move, square := inners(t.Step(), r.X), 0.
+			s = bent(l, z, move, r.Y)
+			lo, hi, _ := t.Curvature()
+			for j, m := range move {
+				centre[j] = float64((lo + hi) / 2 * m)
+				square += float64(m * m)
+				s[j] -= centre[j]
+			}
+			radius = float64((hi - lo) / 2 * math.Sqrt(square))
+		case query.ProductChange:
+			before, u := inners(t.Step(), r.X), inners(t.Along(), r.X)
+			for j := range before {
+				before[j] = z[j] - before[j]
+			}
+			s = bent(l, z, u, r.Y)
+			for j, b := range bent(l, before, u, r.Y) {
+				s[j] -= b
+			}
+		case query.CurvatureAlong:
+			u := inners(t.Along(), r.X)
+			sum := 0.
+			for j, b := range bent(l, z, u, r.Y) {
+				sum += float64(u[j] * b)
+			}
+			s = []float64{sum - t.Ball().Centre}
 		case query.MetricGradient:
 			s = written(l.Slopes, k, z, r.Y)
 			radius = min(radius/float64(long(t.Metric(), r.X)), t.Slope())
@@ -259,6 +298,11 @@ func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) 
 		}
 	}
 	return v, ok
+}
+
+// bent are a loss's curvatures along u.
+func bent(l loss.Margins, z, u []float64, y float64) []float64 {
+	return written(func(dst, z, y []float64) { l.CurvaturesAlong(dst, z, slices.Clone(u), y) }, len(u), z, y)
 }
 
 // inners are the dot products of the rows of W with x.
@@ -305,8 +349,32 @@ func vector(l loss.General, q query.Question, scale float64, r rowtest.Record) (
 			v[0] += float64(t.Weight() * clamp(s, -ball.Radius, ball.Radius))
 			continue
 		}
+		if t.Kind() == query.CurvatureAlong {
+			s := 0.
+			for j, h := range hessian(l, t.Point(), t.Along(), r) {
+				s += float64(t.Along()[j] * h)
+			}
+			if s -= ball.Centre; math.IsNaN(s) || math.IsInf(s, 0) {
+				return nil, false
+			}
+			v[0] += float64(t.Weight() * clamp(s, -ball.Radius, ball.Radius))
+			continue
+		}
 		g := gradient(l, t.Point(), r)
 		centre := make([]float64, len(g))
+		switch t.Kind() {
+		case query.Product:
+			g = hessian(l, t.Point(), t.Step(), r)
+			for j := range g {
+				centre[j] = float64(ball.Centre * t.Step()[j])
+				g[j] -= centre[j]
+			}
+		case query.ProductChange:
+			g = hessian(l, t.Point(), t.Along(), r)
+			for j, u := range hessian(l, t.Previous(), t.Along(), r) {
+				g[j] -= u
+			}
+		}
 		if t.Kind() == query.Difference {
 			for j, u := range gradient(l, t.Previous(), r) {
 				centre[j] = float64(ball.Centre * t.Step()[j])
@@ -341,6 +409,15 @@ func gradient(l loss.General, w []float64, r rowtest.Record) []float64 {
 	}
 	l.Gradient(g, w, r.X, r.Y)
 	return g
+}
+
+func hessian(l loss.General, w, v []float64, r rowtest.Record) []float64 {
+	h := make([]float64, len(w))
+	for j := range h {
+		h[j] = math.NaN()
+	}
+	l.(loss.Twice).HessianVector(h, w, v, r.X, r.Y)
+	return h
 }
 
 // scalar has the loss compute one number. One that it does not write, or panics

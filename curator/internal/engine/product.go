@@ -1,0 +1,95 @@
+package engine
+
+import "github.com/stillpoint-dp/stillpoint/loss"
+
+// addProducts is the Hessian times the term's step: phi” times the step's product
+// with the row, times the row. Nothing but the step takes the place that it has in
+// a difference of gradients, so the clip is that of differences.
+func addProducts(p *pass, t *pointedTerm, x []float32, y []float64) {
+	n := p.shape.margins * len(y)
+	bend, move := p.slope[:n], p.move[:n]
+	dots(move, t.step, x, p.stride)
+	p.bend(bend, p.margin[:n], move, y)
+	lo, hi, _ := t.Curvature()
+	p.addBetween(bend, move, t, lo, hi)
+}
+
+// addProductChanges is the same at the point less that at prev, of the vector along.
+// The margin at prev is taken as in addSlopeChanges.
+func addProductChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
+	n := p.shape.margins * len(y)
+	bend, before, move := p.slope[:n], p.other[:n], p.move[:n]
+	dots(move, t.step, x, p.stride)
+	for i, z := range p.margin[:n] {
+		before[i] = z - move[i]
+	}
+	dots(move, t.along, x, p.stride)
+	p.bend(bend, p.margin[:n], move, y)
+	p.bend(before, before, move, y)
+	for i := range bend {
+		bend[i] -= before[i]
+	}
+	p.addWithin(bend, t)
+}
+
+// addCurvaturesAlong is v'Hv, less its public centre.
+func addCurvaturesAlong(p *pass, t *pointedTerm, x []float32, y []float64) {
+	k := p.shape.margins
+	n := k * len(y)
+	bend, move := p.slope[:n], p.move[:n]
+	dots(move, t.along, x, p.stride)
+	p.bend(bend, p.margin[:n], move, y)
+	for i := range y {
+		var sum float64
+		for j, m := range move[i*k : (i+1)*k] {
+			sum += float64(m * bend[i*k+j])
+		}
+		bend[i] = sum - t.ball.Centre
+	}
+	addClipped(p.coef, p.faulty, bend[:len(y)], t.weight, -t.ball.Radius, t.ball.Radius)
+}
+
+// bend sets dst to the second derivative of phi at margins z times u, one for each
+// margin. dst may be z.
+func (p *pass) bend(dst, z, u, y []float64) {
+	if p.single != nil {
+		p.call(p.single.Curvatures, dst, z, y)
+		for i, v := range u {
+			dst[i] = float64(dst[i] * v)
+		}
+		return
+	}
+	given := p.given[:len(u):len(u)]
+	copy(given, u)
+	p.call(func(dst, z, y []float64) { p.rankOne.(loss.Margins).CurvaturesAlong(dst, z, given, y) }, dst, z, y)
+}
+
+func (g *generalPass) productAt(v []float64, t *pointedTerm, x []float32, y float64) {
+	g.product(v, t.point, t.step, x, y)
+}
+
+func (g *generalPass) productChange(v []float64, t *pointedTerm, x []float32, y float64) {
+	g.product(v, t.point, t.along, x, y)
+	g.product(g.another, t.prev, t.along, x, y)
+	for j := range v {
+		v[j] -= g.another[j]
+	}
+}
+
+func (g *generalPass) curvatureAlong(v []float64, t *pointedTerm, x []float32, y float64) {
+	g.product(g.another, t.point, t.along, x, y)
+	v[0] = 0
+	for j, h := range g.another {
+		v[0] += float64(t.along[j] * h)
+	}
+}
+
+// product has the loss write the product of its Hessian and a vector to dst. What it
+// leaves unwritten is NaN.
+func (g *generalPass) product(dst, w, along []float64, x []float32, y float64) {
+	copy(g.w, w)
+	copy(g.along, along)
+	copy(g.x, x)
+	forget(dst)
+	g.loss.(loss.Twice).HessianVector(dst, g.w, g.along, g.x, y)
+}
