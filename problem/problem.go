@@ -26,6 +26,7 @@ var problems = map[string]loss.Loss{
 	"quartic":      Quartic(),
 	"three-halves": ThreeHalves(),
 	"phase":        Phase(),
+	"tanh-net":     TanhNet(),
 }
 
 // Names lists the losses of this package, sorted.

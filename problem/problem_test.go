@@ -50,6 +50,7 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"quartic":      0x6f88558f3aafd039,
 		"three-halves": 0x1b60261ce7d25d4d,
 		"phase":        0xcdb26cd47a8c5d59,
+		"tanh-net":     0xe5461cd2647e93ab,
 	}
 	for _, name := range problem.Names() {
 		l, err := problem.Parse(name)
