@@ -54,7 +54,7 @@ var layers = map[string]struct {
 	"report":                             {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "internal/ledgerfile"}},
 	"model":                              {local: []string{"internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
-	"train":                              {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth"}, others: []string{"github.com/gofrs/flock"}},
+	"train":                              {local: []string{"internal/regular", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}, others: []string{"github.com/gofrs/flock"}},
 	"cmd/stillpoint":                     {local: []string{"internal/regular", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular":                   {},
 	"silence":                            {others: []string{"golang.org/x/sys"}},
@@ -70,6 +70,7 @@ var layers = map[string]struct {
 	"optimize/kl":                        {local: append([]string{"convex"}, familyMay...)},
 	"optimize/choose":                    {local: []string{"account", "optimize", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth"}},
 	"optimize/nonsmooth":                 {local: append([]string{"optimize/firstorder"}, familyMay...)},
+	"optimize/secondorder":               {local: familyMay},
 }
 
 // kernelMay is what everything below curator may import.
@@ -97,6 +98,7 @@ var testLocal = map[string][]string{
 	"optimize/recursive":      {"optimizetest", "optimize/firstorder", "loss"},
 	"optimize/kl":             {"optimizetest", "loss"},
 	"optimize/nonsmooth":      {"optimizetest", "loss"},
+	"optimize/secondorder":    {"optimizetest", "loss", "problem"},
 	"optimize/choose":         {"optimizetest", "loss"},
 	"optimizetest":            {"optimize/firstorder"},
 	"curator/simulate":        {"problem", "optimize", "optimizetest", "optimize/firstorder"},

@@ -27,7 +27,8 @@ func variants() []train.Settings {
 		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"descent": .1}, {"noise_scale": 4},
 		{"proportion": 4}, {"norm_charge": .01}, {"landing": .5}, {"landing_steps": 3},
 		{"radius": .2}, {"radius": .2, "smoothing": "lasry-lions"}, {"space": "plain"}, {"one_pass": true},
-		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"},
+		{"gap": .3}, {"items": 3}, {"without_products": true}, {"without_selection": true},
+		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"}, {"output": "selected", "score": "second-order"},
 	}
 }
 
@@ -130,6 +131,7 @@ func short(t train.Train) train.Train {
 var fewSteps = map[string]train.Settings{
 	"kl-spider":      {"rounds": 4, "descent": 2, "kappa": 1, "gamma": 2},
 	"proximal-point": {"rounds": 2, "steps": 5},
+	"second-order":   {"rounds": 2, "items": 4},
 	"adaptive-gd":    {"norm_charge": .03, "landing": .8, "landing_steps": 5},
 }
 

@@ -29,7 +29,7 @@ func (s *Spec) cells() ([]cell, error) {
 				for i := range max(len(s.Records), len(s.Effective)) {
 					c := Trial{
 						Family: family, FamilySeed: s.FamilySeed, Dim: d, Rows: s.Rows,
-						Epsilon: epsilon, Relation: s.Relation, Population: s.Population,
+						Epsilon: epsilon, Relation: s.Relation, Population: s.Population, Gap: s.Gap,
 					}
 					var b account.Budget
 					if len(s.Effective) > 0 {

@@ -60,8 +60,9 @@ func (s Summary) runs() (head []string, rows [][]string) {
 		"family", "d", "epsilon", "n", "N", "algorithm", "runs", "gradient norm", "/ r", "/ lower bound", "predicted / r",
 		"loss", "steps", "passes", "seconds", "settings", "chosen from",
 	}
-	population, risks := false, false
+	population, risks, curved := false, false, false
 	for _, c := range s.Cells {
+		curved = curved || c.SecondOrder != nil
 		population, risks = population || c.Population.High > 0, risks || c.Excess != nil
 	}
 	if risks {
@@ -69,6 +70,9 @@ func (s Summary) runs() (head []string, rows [][]string) {
 	}
 	if population {
 		head = append(head, "population gradient norm")
+	}
+	if curved {
+		head = append(head, "least eigenvalue", "S1", "S2")
 	}
 	for _, c := range s.Cells {
 		g := c.GradientNorm
@@ -91,6 +95,14 @@ func (s Summary) runs() (head []string, rows [][]string) {
 		}
 		if population {
 			r = append(r, c.Population.String())
+		}
+		if curved {
+			var o SecondOrder
+			if c.SecondOrder != nil {
+				o = *c.SecondOrder
+			}
+			there := c.SecondOrder != nil
+			r = append(r, orNothing(there, "%v", o.Eigenvalue), orNothing(there, "%.2f", o.Near), orNothing(there, "%.2f", o.Close))
 		}
 		rows = append(rows, r)
 	}

@@ -22,6 +22,8 @@ type Instance struct {
 	// Fresh, if it has rows, is what the gradient is measured on beside the
 	// family's own rows (see Family.Fresh).
 	Fresh stationarity.Sample
+	// Gap, if > 0, has the least eigenvalue of the Hessian worked out at the output.
+	Gap float64
 }
 
 // NewInstance chooses the number of records so that the effective size n
@@ -80,6 +82,9 @@ type Outcome struct {
 	GradientNorm float64 `json:"gradient_norm"`
 	Population   float64 `json:"population_gradient_norm,omitempty"`
 	Loss         float64 `json:"loss"`
+	// Curvature is the least eigenvalue of the Hessian on all rows, nil where it was not
+	// asked for.
+	Curvature *Eigenvalue `json:"least_eigenvalue,omitempty"`
 	// Excess is Loss less its infimum, where that is known, and Rise what the run shows
 	// of how fast the loss rises there, by the points of Series; nil where not.
 	Excess *float64           `json:"excess_risk,omitempty"`
@@ -225,7 +230,10 @@ func (s Instance) measure(o *Outcome, w []float64) error {
 		}
 		o.Population = finite(stationarity.Norm(g))
 	}
-	return nil
+	if s.Gap > 0 {
+		o.Curvature, err = leastEigenvalue(f, w)
+	}
+	return err
 }
 
 // open returns a session for a plan.

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
@@ -41,6 +42,9 @@ type Spec struct {
 	// Population, if > 0, is how many fresh rows gradients are measured on as
 	// well.
 	Population int `yaml:"population"`
+	// Gap, if > 0, has the least eigenvalue of the Hessian worked out at outputs, and says
+	// how far below zero it counts (see SecondOrder).
+	Gap float64 `yaml:"gap"`
 	// Workers is how many runs go on at a time; zero means one a core.
 	Workers    int         `yaml:"workers"`
 	Algorithms []Algorithm `yaml:"algorithms"`
@@ -144,6 +148,8 @@ func (s *Spec) check() error {
 		return fmt.Errorf("tuning_seeds = %d: must be between 1 and %d, or 0 for 2", s.TuningSeeds, mostSeeds)
 	case s.Population < 0 || s.Population == 1:
 		return fmt.Errorf("population = %d: must be >= 2, or 0 for none", s.Population)
+	case !(s.Gap >= 0) || math.IsInf(s.Gap, 1):
+		return fmt.Errorf("gap = %v: must be finite and > 0, or 0 for no eigenvalues", s.Gap)
 	case s.Workers < 0:
 		return fmt.Errorf("workers = %d: must be >= 1, or 0 for one a core", s.Workers)
 	}

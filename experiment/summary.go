@@ -51,6 +51,8 @@ type Cell struct {
 	GradientNorm Quartiles `json:"gradient_norm"`
 	Population   Quartiles `json:"population_gradient_norm"`
 	Loss         Quartiles `json:"loss"`
+	// SecondOrder is nil where eigenvalues were not asked for.
+	SecondOrder *SecondOrder `json:"second_order,omitempty"`
 	// Excess is nil where the minimum is not known; Rise is the first run's.
 	Excess  *Quartiles         `json:"excess_risk,omitempty"`
 	Rise    *stationarity.Rise `json:"rise,omitempty"`
@@ -159,6 +161,7 @@ func newCell(c cell, settings json.RawMessage, runs []Finished) Cell {
 	out.GradientNorm = quartiles(out.norms)
 	out.Population = quartiles(over(func(r Finished) float64 { return r.Outcome.Population }))
 	out.Loss = quartiles(over(func(r Finished) float64 { return r.Outcome.Loss }))
+	out.SecondOrder = secondOrder(c.base.Gap, runs)
 	if first.Excess != nil {
 		q := quartiles(over(func(r Finished) float64 { return *r.Outcome.Excess }))
 		out.Excess, out.Rise = &q, first.Rise

@@ -24,8 +24,10 @@ type Trial struct {
 	Delta    float64 `json:"delta"`
 	Relation string  `json:"relation"`
 	// Population is how many fresh rows the gradient is measured on; 0 for none.
-	Population int    `json:"population"`
-	Label      string `json:"label"`
+	Population int `json:"population"`
+	// Gap is the specification's; 0 for no eigenvalues.
+	Gap   float64 `json:"gap,omitempty"`
+	Label string  `json:"label"`
 	// Settings are train.Train's, by YAML keys.
 	Settings json.RawMessage `json:"settings"`
 	// Seed settles all coins of the run.
@@ -89,7 +91,7 @@ func (b *bench) instance(c Trial) (Instance, error) {
 	if err != nil {
 		return Instance{}, err
 	}
-	s := Instance{Repeat: c.Repeat}
+	s := Instance{Repeat: c.Repeat, Gap: c.Gap}
 	if s.Budget, err = account.NewBudget(c.Epsilon, c.Delta, relation); err != nil {
 		return Instance{}, err
 	}

@@ -30,6 +30,8 @@ type Problem struct {
 	// Smoothing is how the loss is smoothed that Constants are of and that a Run asks
 	// about.
 	Smoothing query.Smoothing
+	// Products says that the loss can tell products of its Hessian and a vector.
+	Products bool
 	// Regularizer is public and added exactly; nil for none.
 	Regularizer loss.Regularizer
 	// Set is what w is projected on; nil for the whole space.
@@ -89,7 +91,7 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	kinked, _ := l.(loss.Kinked)
 	p := Problem{
 		Kinked: kinked,
-		Shape:  shape, Constants: l.Constants(), RankOne: rankOne,
+		Shape:  shape, Constants: l.Constants(), RankOne: rankOne, Products: loss.Products(l),
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
 	}
 	if network, ok := l.(loss.Composed); ok {

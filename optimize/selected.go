@@ -29,7 +29,8 @@ import (
 // diverge at the end. The result of a good rule it can only degrade: the
 // algorithm has fewer records, and the scores tell less than the averages of
 // released gradients. Hence it is no default. ByGradient cannot tell a saddle from
-// a minimum; ByValue can.
+// a minimum; ByValue can, and BySecondOrder where the way out of the saddle is one that
+// the run took.
 //
 // The algorithm may ask about all its records or draw cohorts, not both; plans on
 // Poisson samples, which are of everybody, are refused.
@@ -44,8 +45,8 @@ type Selected struct {
 	// Candidates is how many points are taken from the run, evenly spaced; its
 	// result is one more. Zero means 8.
 	Candidates int `yaml:"candidates"`
-	// By says what a score is: gradient, the norm of the mean gradient, or value,
-	// the mean loss.
+	// By says what a score is: gradient, the norm of the mean gradient, value, the mean
+	// loss, or second-order, the former among points that are no saddles.
 	By Score `yaml:"score"`
 }
 
@@ -59,13 +60,16 @@ const (
 	// ByValue is the mean loss, each record's clipped to [0, 2 F0]. A regularizer
 	// cannot be added to it and is refused.
 	ByValue
+	// BySecondOrder is ByGradient among the points at which the curvature towards the
+	// others is not below zero (see ChooseCurved).
+	BySecondOrder
 )
 
-var scoreNames = [...]string{"gradient", "value"}
+var scoreNames = [...]string{"gradient", "value", "second-order"}
 
 func (s Score) String() string { return NameOf(scoreNames[:], "score", uint8(s)) }
 
-// ParseScore reads "gradient" or "value"; the empty name is ByGradient.
+// ParseScore reads "gradient", "value" or "second-order"; the empty name is ByGradient.
 func ParseScore(s string) (Score, error) {
 	i, err := ParseName(scoreNames[:], "score", s)
 	return Score(i), err
@@ -113,6 +117,8 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 		return nil, fmt.Errorf("optimize: selected: candidates = %d: must be between 1 and %d, or 0 for 8", c.Candidates, mostCandidates)
 	case int(c.By) >= len(scoreNames):
 		return nil, fmt.Errorf("optimize: selected: by = %v: must be one of %v", c.By, scoreNames)
+	case c.By == BySecondOrder && !p.Products:
+		return nil, errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method HessianVector)")
 	case c.By == ByValue && p.Regularizer != nil && p.Regularizer.Smoothness() > 0:
 		return nil, fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be added to the scores", p.Regularizer.Name())
 	}
@@ -140,8 +146,15 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 		problem: p, summary: plan.Summary(), inner: plan, held: held, candidates: c.Candidates, by: c.By, epsilon: epsilon,
 	}
 	what, clip := "gradient norms", p.Constants.Lipschitz
-	if c.By == ByValue {
+	switch c.By {
+	case ByValue:
 		what, clip = "mean losses", p.Constants.InitialGap
+	case BySecondOrder:
+		// Half of the charge is for curvatures.
+		if out.epsilon, err = selectionEpsilon(p.Mu / math.Sqrt2); err != nil {
+			return nil, err
+		}
+		epsilon = out.epsilon
 	}
 	// The exponential mechanism prefers one of two by Gumbel noise of this scale.
 	scale := 2 * p.Neighbours() * clip / held / epsilon
@@ -233,6 +246,15 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 
 // choose asks which point has the lowest score on the held-out records.
 func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, error) {
+	if s.by == BySecondOrder {
+		list := make([]Candidate, len(points))
+		for i, w := range points {
+			list[i].W = w
+		}
+		TowardsEachOther(list, len(list)-1)
+		k, _, err := ChooseCurved(ctx, o, s.problem, held, s.problem.Mu, 0, list)
+		return k, err
+	}
 	terms := make([]query.Term, len(points))
 	for i, w := range points {
 		if s.by == ByValue {
@@ -244,12 +266,17 @@ func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, 
 		s.problem.AddRegularizer(shift, w)
 		terms[i] = query.NormAt(held, w, s.problem.Constants.Lipschitz, shift)
 	}
-	q, err := query.NewSelection(s.epsilon, terms...)
+	return drawn(ctx, o, s.epsilon, terms)
+}
+
+// drawn asks which term has the lowest score.
+func drawn(ctx context.Context, o Oracle, epsilon float64, terms []query.Term) (int, error) {
+	q, err := query.NewSelection(epsilon, terms...)
 	if err != nil {
 		return 0, err
 	}
 	k, err := o.Select(ctx, q)
-	if err == nil && (k < 0 || k >= len(points)) {
+	if err == nil && (k < 0 || k >= len(terms)) {
 		err = errors.New("the oracle chose none of the candidates")
 	}
 	return k, err

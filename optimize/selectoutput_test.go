@@ -374,7 +374,7 @@ func TestSelectedRefuses(t *testing.T) {
 		"share = NaN: must be > 0 and < 1":           plan(optimize.Selected{Share: math.NaN()}, p, given, fine),
 		"candidates = -1: must be between 1 and":     plan(optimize.Selected{Candidates: -1}, p, given, fine),
 		"candidates = 10001: must be between":        plan(optimize.Selected{Candidates: 10001}, p, given, fine),
-		"by = score(2): must be one of":              plan(optimize.Selected{By: 2}, p, given, fine),
+		"by = score(3): must be one of":              plan(optimize.Selected{By: 3}, p, given, fine),
 		"by = value: regularizer l2(0.1): must":      plan(optimize.Selected{By: optimize.ByValue}, regularized, given, fine),
 		"share = 0.1: must leave some of the 1 reco": plan(optimize.Selected{}, p, tiny, fine),
 		"mu = 1e-14: must allow a selection":         plan(optimize.Selected{}, p, weak, fine),

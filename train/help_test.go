@@ -23,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "write comments.go from the doc commen
 func sourceComments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, dir := range []string{"", "choose", "firstorder", "onepass", "recursive", "kl", "nonsmooth"} {
+	for _, dir := range []string{"", "choose", "firstorder", "onepass", "recursive", "kl", "nonsmooth", "secondorder"} {
 		files, err := filepath.Glob(filepath.Join("..", "optimize", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/nonsmooth"
 	"github.com/stillpoint-dp/stillpoint/optimize/onepass"
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
+	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
 
 // algorithm is one that a configuration can name. Its settings are the fields of
@@ -42,6 +43,7 @@ var algorithms = []algorithm{
 	{"kl-geometric", kl.Geometric{}},
 	{"smoothed", nonsmooth.Smoothed{}},
 	{"subgradient", nonsmooth.Subgradient{}},
+	{"second-order", secondorder.Spider{}},
 }
 
 // Algorithms lists the names that Train.Algorithm takes; the first is the

@@ -196,9 +196,7 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 
 		"product":                    {query.ProductAt(on, w, prev, lo, hi)},
 		"product, narrow":            {query.ProductAt(on, prev, w, lo/5, hi/5).Weighted(.3)},
-		"change of products":         {query.ProductChangeAt(on, w, prev, w, lo, hi, math.Inf(1))},
 		"change of products, narrow": {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
-		"curvature along":            {query.CurvatureAlongAt(on, w, prev, lo, hi)},
 		"curvature along, narrow":    {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
 	} {
 		q, err := query.New(1, terms...)

@@ -1,0 +1,49 @@
+package experiment
+
+import "github.com/stillpoint-dp/stillpoint/stationarity"
+
+// Eigenvalue is the least one of a Hessian, as Lanczos's method found it, and how far off
+// it may be.
+type Eigenvalue struct {
+	Value    float64 `json:"value"`
+	Residual float64 `json:"residual"`
+}
+
+// leastEigenvalue is that of the Hessian of the family's objective at w, on all rows.
+func leastEigenvalue(f *Family, w []float64) (*Eigenvalue, error) {
+	pair, err := stationarity.LambdaMin(f.Loss, f.Regularizer, f.Sample, w)
+	return &Eigenvalue{finite(pair.Value), finite(pair.Residual)}, err
+}
+
+// SecondOrder says how often runs ended at second-order points, for a gap.
+type SecondOrder struct {
+	Eigenvalue Quartiles `json:"least_eigenvalue"`
+	// Near is the share of runs with a gradient norm of at most gap^2 and no eigenvalue
+	// below -gap/2, called S1 in tables; Close, S2, the same with a quarter of gap^2.
+	Near  float64 `json:"near"`
+	Close float64 `json:"close"`
+}
+
+// secondOrder is nil where no eigenvalues were asked for.
+func secondOrder(gap float64, runs []Finished) *SecondOrder {
+	if gap == 0 {
+		return nil
+	}
+	var out SecondOrder
+	values := make([]float64, len(runs))
+	for i, r := range runs {
+		o := r.Outcome
+		values[i] = o.Curvature.Value
+		if o.Curvature.Value < -gap/2 {
+			continue
+		}
+		if o.GradientNorm <= gap*gap {
+			out.Near += 1 / float64(len(runs))
+		}
+		if o.GradientNorm <= gap*gap/4 {
+			out.Close += 1 / float64(len(runs))
+		}
+	}
+	out.Eigenvalue = quartiles(values)
+	return &out
+}

@@ -1,0 +1,149 @@
+package optimize
+
+import (
+	"context"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Candidate is a released point with unit vectors along which to ask for the curvature
+// of the objective there: directions that are public, as those of released points from
+// each other.
+type Candidate struct {
+	W     []float64
+	Along [][]float64
+}
+
+// Curved is what ChooseCurved was told of a candidate: the least of the released
+// curvatures along its directions, the regularizer's included, and the standard
+// deviation of the noise in it; +Inf where there were no directions.
+type Curved struct{ Curvature, Sigma float64 }
+
+// doubted is how many standard deviations a curvature must be below zero to count
+// against a point.
+const doubted = 4
+
+// ChooseCurved returns the index of a candidate at which the objective has a small
+// gradient and, along the directions that were given, no eigenvalue far below zero; and
+// what was released of each. Half of mu^2 is charged to the records of the cohort for
+// curvatures, at most, and half for a choice by the norm of the gradient among the
+// points where the least of them is not below -max(gap/2, 4 sigma) (see Selected for how
+// well that choice finds the smallest). Where there is no such point, the one is
+// returned whose least curvature is greatest.
+//
+// Gradients alone would choose the saddle that a run started from, where the gradient
+// is exactly zero.
+func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, mu, gap float64, points []Candidate) (k int, known []Curved, err error) {
+	asked := 0
+	for _, c := range points {
+		asked += len(c.Along)
+	}
+	known = make([]Curved, len(points))
+	lo, hi := p.Curvature()
+	for i, c := range points {
+		known[i].Curvature = math.Inf(1)
+		for _, v := range c.Along {
+			a, err := ask(ctx, o, mu*mu*usable/2/float64(asked), query.CurvatureAlongAt(held, c.W, v, lo, hi))
+			if err != nil {
+				return 0, nil, err
+			}
+			known[i].Sigma = a.Sigma
+			known[i].Curvature = min(known[i].Curvature, a.Mean[0]+p.regularizerAlong(c.W, v))
+		}
+	}
+	var sound []int
+	for i, c := range known {
+		if c.Curvature >= -max(gap/2, doubted*c.Sigma) {
+			sound = append(sound, i)
+		}
+	}
+	switch len(sound) {
+	case 0:
+		for i, c := range known {
+			if c.Curvature > known[k].Curvature {
+				k = i
+			}
+		}
+		return k, known, nil
+	case 1:
+		return sound[0], known, nil
+	}
+	var terms []query.Term
+	for _, i := range sound {
+		shift := make([]float64, p.Dim())
+		p.AddRegularizer(shift, points[i].W)
+		terms = append(terms, query.NormAt(held, points[i].W, p.Constants.Lipschitz, shift))
+	}
+	epsilon, err := selectionEpsilon(mu / math.Sqrt2)
+	if err != nil {
+		return 0, nil, err
+	}
+	k, err = drawn(ctx, o, epsilon, terms)
+	if err != nil {
+		return 0, nil, err
+	}
+	return sound[k], known, nil
+}
+
+// regularizerAlong is v' times the Hessian of the regularizer at w times v, by a
+// difference of gradients.
+func (p Problem) regularizerAlong(w, v []float64) (along float64) {
+	if p.Regularizer == nil {
+		return 0
+	}
+	const h = 1e-4
+	for _, sign := range []float64{1, -1} {
+		at, g := make([]float64, len(w)), make([]float64, len(w))
+		for j := range w {
+			at[j] = w[j] + sign*h*v[j]
+		}
+		p.Regularizer.AddGradient(g, at)
+		for j := range g {
+			along += sign * g[j] * v[j] / (2 * h)
+		}
+	}
+	return along
+}
+
+// TowardsEachOther adds to the directions of every candidate that towards a given one,
+// such as a run's result, and to its own that towards the candidate farthest from it: the
+// way that the run took. What noise has led astray is longer in that way than in others.
+func TowardsEachOther(points []Candidate, hub int) {
+	centre, most := points[hub].W, 0.
+	var farthest []float64
+	for i := range points {
+		v := Towards(points[i].W, centre)
+		if v == nil || i == hub {
+			continue
+		}
+		points[i].Along = append(points[i].Along[:len(points[i].Along):len(points[i].Along)], v)
+		if d := Apart(points[i].W, centre); d > most {
+			farthest, most = v, d
+		}
+	}
+	if farthest != nil {
+		points[hub].Along = append(points[hub].Along[:len(points[hub].Along):len(points[hub].Along)], farthest)
+	}
+}
+
+// Apart returns ||a - b||.
+func Apart(a, b []float64) float64 {
+	step := append([]float64(nil), a...)
+	Descend(step, b, 1)
+	return Norm(step)
+}
+
+// Towards returns the unit vector from one point to another; nil where they are the same.
+func Towards(from, to []float64) []float64 {
+	v := append([]float64(nil), to...)
+	Descend(v, from, 1)
+	size := Norm(v)
+	if !Positive(size) {
+		return nil
+	}
+	for j := range v {
+		v[j] /= size
+	}
+	return v
+}

@@ -1,0 +1,24 @@
+package optimize
+
+import "github.com/stillpoint-dp/stillpoint/query"
+
+// PrefixSum is an open prefix sum whose charges a run counts.
+type PrefixSum struct {
+	run *Run
+	sum query.PrefixSum
+}
+
+// OpenPrefix opens a prefix sum. It charges nothing yet.
+func (r *Run) OpenPrefix(p query.Prefix) (*PrefixSum, error) {
+	sum, err := r.oracle.OpenPrefix(p)
+	return &PrefixSum{run: r, sum: sum}, err
+}
+
+// Add adds an item and returns the noisy sum of all.
+func (s *PrefixSum) Add(terms ...query.Term) (query.Release, error) {
+	a, err := s.sum.Add(s.run.ctx, terms...)
+	if err == nil {
+		s.run.charge(terms[0].Cohort(), a.Charge)
+	}
+	return a, err
+}

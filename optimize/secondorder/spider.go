@@ -1,0 +1,292 @@
+package secondorder
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Spider configures the stochastic Spider with escapes from saddle points (Liu and
+// Talwar 2025, Algorithm 3 with Algorithms 1, 2 and 4 inside): one pass, each record in
+// one item of one prefix sum.
+//
+//	descend  a fresh estimate of the gradient from a cohort of b, extended by
+//	         differences over cohorts of b_t in proportion to the step, all of them
+//	         items of one prefix sum; fresh again after a path of kappa/L1, tau escapes
+//	         or all items
+//	escape   where the estimate is small: up to Gamma steps along g + H (x - anchor),
+//	         H (x - anchor) by noisy products over the cohort of the fresh estimate,
+//	         up to a distance of Xi
+//
+// Guarantee: mu-GDP whatever the constants: a record is in one item, charged once for
+// all answers, and in the products of its cohort, whose number is declared. Theorem
+// 3.17, for Theorem's settings up to the logarithms and constants it leaves open: some
+// iterate has a gradient of at most alpha = O(n^(-1/3) + (sqrt(d)/(n epsilon))^(1/2)) and no
+// eigenvalue below -sqrt(rho alpha).
+//
+// Deviations from the paper:
+//   - items have a declared sensitivity, that of the fresh estimate; b_t keeps to it. It
+//     follows the distance moved, not the norm of an estimate that is yet to come;
+//   - the fresh estimate has noise of its own, being the first item;
+//   - a sum ends after a declared number of items;
+//   - an escape freezes the next for Gamma steps from its end, so that what was found no
+//     saddle is left first;
+//   - unless Theorem says so: noises depend by the square-root matrix, not the tree;
+//     products are of the fresh estimate's cohort at the anchor, without those of
+//     differences, and nothing is added to their noise; steps are h/L1;
+//   - one point is chosen, not "some iterate" promised: see WithoutSelection.
+//
+// Where the objective is convex every stationary point is one of second order: there
+// are then no products, escapes or held-out records.
+//
+// The zero Spider is the practical rule.
+type Spider struct {
+	// Gap is how far below zero an eigenvalue of the Hessian counts as an escape from a
+	// saddle. Zero means a tenth of the smoothness L1; Theorem settles it itself.
+	Gap float64 `yaml:"gap"`
+	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1; Theorem's
+	// is 1.
+	StepScale float64 `yaml:"step_scale"`
+	// Rounds is K: fresh estimates take cohorts of n/(1.5 K). Zero means 8.
+	Rounds int `yaml:"rounds"`
+	// Items is how many items a prefix sum has. Zero means from 64 to 128, as Gap needs.
+	Items int `yaml:"items"`
+	// WithoutProducts never escapes: prefix sums alone.
+	WithoutProducts bool `yaml:"without_products"`
+	// WithoutSelection returns the average of the points at which estimates were taken in
+	// the second half of the records, since the last escape that led away. Otherwise a
+	// tenth of the records is held out, on which the curvature along the directions of all
+	// escapes is released at that average, the last point and the anchors whose escape led
+	// nowhere; points at which it is below -Gap/2 are left out, and of the others one of
+	// small gradient is drawn by the exponential mechanism.
+	WithoutSelection bool `yaml:"without_selection"`
+	// Theorem takes batches, thresholds and noise from Theorem 3.17, with its unit
+	// constants, in place of the practical rule; Gap, StepScale, Rounds and Items are then
+	// its.
+	Theorem bool `yaml:"theorem"`
+}
+
+// spiderPlan is a settled Spider.
+type spiderPlan struct {
+	optimize.Settled
+	rules
+}
+
+// Plan settles Spider for a problem.
+func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	const name = "second-order"
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	escapes := !p.Convex() && !c.WithoutProducts
+	if escapes && !p.Products {
+		return nil, fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method HessianVector): without_products must be true", name)
+	}
+	r, err := c.settle(p, escapes)
+	if err != nil {
+		return nil, err
+	}
+	plan := &spiderPlan{rules: r}
+	T := r.steps()
+	importance := make([]float64, T)
+	for t := range importance {
+		importance[t] = 1
+	}
+	plan.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: name,
+			Citation:  "stochastic Spider with escapes from saddle points (Liu and Talwar 2025, Algorithm 3)",
+			Steps:     T,
+			StepSize:  r.eta,
+			Charges:   r.words(p),
+			Output:    r.output(),
+			Passes:    1,
+		},
+		Needs:      optimize.Needs{Cohorts: true, PrefixSums: true, Selection: r.held > 0},
+		Properties: optimize.Properties{OnePass: true, Averaged: r.held == 0},
+		Law: optimize.Law{OnePass: true, Importance: importance, Answer: func(t int, _, last float64) (K float64, fresh optimize.Variance) {
+			if t%r.walk.items > 0 {
+				return 0, fresh
+			}
+			return 1, r.variance(p)
+		}},
+		Output: optimize.TailAverage,
+	})
+	if err != nil {
+		return nil, err
+	}
+	plan.Expect(forecast.Of(p, plan.Law()))
+	return plan, nil
+}
+
+// rules are what a run goes by.
+type rules struct {
+	walk walk
+	// gap is the eigenvalue that counts, eta the step size.
+	gap, eta float64
+	// root is b, rounds how many there can be at most.
+	root   float64
+	rounds int
+	// item and product are charges, in units of mu^2: of an item, and of a product at
+	// most.
+	item, product float64
+	factorization query.Factorization
+	// held is how many records the choice is made on; 0 for no choice.
+	held float64
+	// theorem holds its own; nil for the practical rule.
+	theorem *theorem
+	convex  bool
+}
+
+const (
+	// pathShare is c: a sum's differences take c times as many records as its fresh
+	// estimate.
+	pathShare = .5
+	// productShare of the charge is for products.
+	productShare = .1
+	// mostEscapes is tau and longestEscape caps Gamma.
+	mostEscapes, longestEscape = 2, 60
+	// heldOut is the share of the records that the choice is made on.
+	heldOut = .1
+)
+
+// settle fills in the practical rule's values, or the theorem's.
+func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
+	const name = "second-order"
+	r := rules{factorization: query.Toeplitz, convex: p.Convex()}
+	records := p.Records
+	if escapes && !c.WithoutSelection {
+		r.held = heldOut * p.Records
+		if p.Relation == account.ReplaceOne {
+			r.held = max(math.Round(r.held), 1)
+		}
+		records -= r.held
+	}
+	if c.Theorem {
+		for key, set := range map[string]bool{"gap": c.Gap != 0, "step scale": c.StepScale != 0, "rounds": c.Rounds != 0, "items": c.Items != 0} {
+			if set {
+				return r, fmt.Errorf("optimize: %s: %s: must not be set beside theorem, which settles it", name, key)
+			}
+		}
+		return r, r.byTheorem(p, records, escapes)
+	}
+	M, G := p.Smoothness(), p.Constants.Lipschitz
+	for _, v := range []struct {
+		key   string
+		value *float64
+		rule  float64
+	}{{"gap", &c.Gap, M / 10}, {"step scale", &c.StepScale, p.StepScale()}} {
+		if *v.value == 0 {
+			*v.value = v.rule
+		}
+		if !optimize.Positive(*v.value) {
+			return r, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or 0 for the rule", name, v.key, *v.value)
+		}
+	}
+	if c.Rounds == 0 {
+		c.Rounds = 8
+	}
+	r.gap, r.eta = c.Gap, p.StepSize(c.StepScale)
+	H := r.eta // gradient steps of h/L1
+	if c.Items == 0 {
+		// So that all sums together have twice the steps in which a gap opens.
+		c.Items = int(min(max(math.Ceil(32/(H*c.Gap)/(float64(c.Rounds)*(1+pathShare))), 64), 128))
+	}
+	if c.Rounds < 1 || c.Rounds > optimize.RuleSteps || c.Items < 1 || c.Items > mostItems {
+		return r, fmt.Errorf("optimize: %s: rounds = %d, items = %d: must be between 1 and %d, and 1 and %d", name, c.Rounds, c.Items, optimize.RuleSteps, mostItems)
+	}
+	r.root = whole(p, records/(float64(c.Rounds)*(1+pathShare)))
+	if !(r.root <= records) {
+		return r, fmt.Errorf("optimize: %s: rounds = %d: must leave each of them a record of %v", name, c.Rounds, records)
+	}
+	r.rounds = int(records / r.root)
+	r.walk = walk{kappa: pathShare * G, items: c.Items, xi: G / M, gamma: int(min(math.Ceil(8/(H*c.Gap)), longestEscape))}
+	r.item = p.Charge()
+	if escapes {
+		r.walk.tau = mostEscapes
+		r.share(productShare * p.Charge())
+	}
+	return r, nil
+}
+
+// share gives a part of the charge to products.
+func (r *rules) share(products float64) {
+	r.item -= products
+	r.product = products / float64(r.walk.gamma*r.walk.tau) * (1 - 0x1p-30)
+}
+
+// whole is a number of records that can be drawn, at least one.
+func whole(p optimize.Problem, size float64) float64 {
+	if p.Relation == account.AddOrRemove {
+		return size
+	}
+	return max(math.Ceil(size), 1)
+}
+
+// batch is b_t, for differences that lie within a radius: as many records as keep the
+// item within the sensitivity of a fresh estimate, or as the theorem asks for.
+func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
+	size := r.root * radius / p.Constants.Lipschitz
+	if r.theorem != nil {
+		size = max(size, r.theorem.batch(distance))
+	}
+	return whole(p, max(size, 1))
+}
+
+// prefix is what a sum declares.
+func (r *rules) prefix(p optimize.Problem) query.Prefix {
+	return query.Prefix{
+		Factorization: r.factorization, Items: r.walk.items, Charge: r.item,
+		Sensitivity: p.Neighbours() * p.Constants.Lipschitz / r.root * (1 + 0x1p-40),
+	}
+}
+
+// variance is that of an estimate a coordinate, halfway through its sum.
+func (r *rules) variance(p optimize.Problem) optimize.Variance {
+	sigma := r.prefix(p).Sigma((r.walk.items + 1) / 2)
+	G := p.Constants.Lipschitz
+	return optimize.Variance{Noise: sigma * sigma, Sampling: G * G * (1 + pathShare/2) / r.root / float64(p.Dim())}
+}
+
+// scatter is what the error of an estimate is taken for, given its noise: that, and
+// which records were drawn.
+func (r *rules) scatter(p optimize.Problem, sigma, drift float64) float64 {
+	G := p.Constants.Lipschitz
+	return math.Sqrt(float64(p.Dim())*sigma*sigma + G*(G+drift)/r.root)
+}
+
+// steps is how many there can be at most.
+func (r *rules) steps() int {
+	return min(r.rounds*(r.walk.items+r.walk.tau*r.walk.gamma), optimize.MostSteps)
+}
+
+func (r *rules) words(p optimize.Problem) string {
+	s := fmt.Sprintf("%.3g of mu^2 to each item of up to %d prefix sums (%v) of up to %d items, their first of %.6g records",
+		r.item/(p.Mu*p.Mu), r.rounds, r.factorization, r.walk.items, r.root)
+	switch {
+	case r.walk.tau > 0:
+		s += fmt.Sprintf("; %.3g to each of up to %d products on these, for up to %d escapes of up to %d steps from eigenvalues below %.3g",
+			r.product/(p.Mu*p.Mu), r.walk.tau*r.walk.gamma, r.walk.tau, r.walk.gamma, -r.gap)
+	case r.convex:
+		s += "; no escapes, since every stationary point of a convex objective is one of second order"
+	default:
+		s += "; no escapes"
+	}
+	if r.held > 0 {
+		s += fmt.Sprintf("; all of it to a choice on %.6g records held out, half to curvatures and half to gradient norms", r.held)
+	}
+	return s
+}
+
+func (r *rules) output() string {
+	if r.held > 0 {
+		return "selected by curvature and gradient among anchors, the last point and an average"
+	}
+	return "average of the second half's points since the last escape"
+}

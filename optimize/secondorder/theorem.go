@@ -1,0 +1,90 @@
+package secondorder
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// theorem holds the parameters of Theorem 3.17 with unit constants: G is the
+// Lipschitz constant, M the smoothness, rho that of the Hessian, B the initial gap.
+// Where the paper writes sqrt(d)/epsilon it is sqrt(d) neighbours/mu here: how many
+// records a mean must be of for its noise to be as long as one record's clip. Its
+// units are repaired as its proofs need: b and b_t have terms for products at the
+// distance Xi, b_t follows the distance, and tau counts.
+type theorem struct {
+	alpha, G, M, rho, B, root float64
+	// kappa, xi, gamma and tau are as in walk.
+	kappa, xi, gamma, tau float64
+}
+
+// at returns the parameters for an accuracy alpha.
+func at(p optimize.Problem, alpha float64) theorem {
+	c := theorem{
+		alpha: alpha, G: p.Constants.Lipschitz, M: p.Smoothness(), rho: p.Constants.HessianLipschitz, B: p.Constants.InitialGap,
+		root: math.Sqrt(float64(p.Dim())) * p.Neighbours() / p.Mu,
+	}
+	c.xi = math.Sqrt(alpha / c.rho)
+	c.gamma = math.Ceil(c.M / math.Sqrt(c.rho*alpha) * math.Log(math.E+float64(p.Dim())*p.Records))
+	c.kappa = max(alpha*c.root, math.Cbrt(c.B*c.G*c.M))
+	c.tau = math.Floor(max(1, c.kappa*math.Sqrt(c.rho/alpha)/c.M))
+	return c
+}
+
+// fresh is b (Lemma 3.14).
+func (c theorem) fresh() float64 {
+	return c.G*c.root/c.alpha + c.G*c.G/(c.alpha*c.alpha) + c.M*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha + c.M*c.M/(c.rho*c.alpha)
+}
+
+// batch is b_t for a distance (Lemma 3.14).
+func (c theorem) batch(distance float64) float64 {
+	move := c.M * distance
+	return max(move*c.root/c.alpha, c.kappa*move/(c.alpha*c.alpha), c.rho*c.kappa*distance/(c.M*c.alpha),
+		c.rho*distance*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha, 1)
+}
+
+// need is how many records are enough (Lemma 3.15).
+func (c theorem) need() float64 {
+	square := c.alpha * c.alpha
+	return c.fresh()*max(1, c.B*c.M/(c.kappa*c.alpha)) +
+		c.B*c.M*(c.root/square+c.kappa/(square*c.alpha)+c.rho*c.kappa/(c.M*c.M*square)+1/square)
+}
+
+// mostItems keeps what is said of every step of a plan small.
+const mostItems = 1 << 12
+
+// byTheorem settles the least alpha for which the records are enough.
+func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) error {
+	const name = "second-order"
+	if !optimize.Positive(p.Constants.HessianLipschitz) {
+		return fmt.Errorf("optimize: %s: Lipschitz constant of the Hessian = %v: must be finite and > 0 for theorem", name, p.Constants.HessianLipschitz)
+	}
+	lo, hi := 1e-12*p.Constants.Lipschitz, 1e6*p.Constants.Lipschitz
+	if at(p, hi).need() > records {
+		return fmt.Errorf("optimize: %s: %v records: are not enough for theorem at any accuracy", name, records)
+	}
+	for range 200 {
+		if mid := math.Sqrt(lo * hi); at(p, mid).need() > records {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	c := at(p, hi)
+	r.theorem, r.factorization = &c, query.Tree
+	r.gap, r.eta = math.Sqrt(c.rho*c.alpha), p.StepSize(1)
+	r.root = whole(p, c.fresh())
+	r.rounds = max(int(records/r.root), 1)
+	// An item has a record at least. More than the paper's number of steps is not worth
+	// declaring.
+	items := min(records, math.Ceil(c.B*c.M/(c.alpha*c.alpha)), mostItems)
+	r.walk = walk{kappa: c.kappa, items: int(items), xi: c.xi, gamma: int(min(c.gamma, mostItems))}
+	r.item = p.Charge()
+	if escapes {
+		r.walk.tau = int(min(c.tau, 16))
+		r.share(p.Charge() / 2)
+	}
+	return nil
+}
