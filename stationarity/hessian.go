@@ -10,8 +10,9 @@ import (
 // HessianVector returns the Hessian at w of the mean loss over the sample plus
 // the regularizer, which may be nil, times v.
 //
-// For rank-one losses the data's part is exact to rounding: the mean of second
-// derivatives times <x, v> x, where one jumps either side's. Another loss's and
+// For losses of margins, and others that write such products, the data's part is exact
+// to rounding: of one margin, the mean of second derivatives times <x, v> x, where one
+// jumps either side's. Another loss's and
 // a regularizer's part is a central difference of gradients at a distance of
 // about 6e-6 (1+||w||): its error relative to ||v|| is about 1e-10 times gradient
 // and smoothness plus 1e-11 (1+||w||)^2 times the third derivative.
@@ -34,10 +35,14 @@ func HessianVector(l loss.Loss, r loss.Regularizer, s Sample, w, v []float64) ([
 				out[j] += c * float64(a)
 			}
 		}
-		if r == nil {
-			return out, nil
+	case loss.Twice:
+		one := make([]float64, len(w))
+		for i, x := range s.Rows {
+			l.HessianVector(one, w, v, x, s.Targets[i])
+			for j, h := range one {
+				out[j] += h / float64(len(s.Rows))
+			}
 		}
-		difference(out, w, v, size, r.AddGradient)
 	case loss.General:
 		var failed error
 		difference(out, w, v, size, func(g, w []float64) {
@@ -53,6 +58,9 @@ func HessianVector(l loss.Loss, r loss.Regularizer, s Sample, w, v []float64) ([
 		return out, failed
 	default:
 		return nil, fmt.Errorf("stationarity: loss = %s: must be a rank-one or a general loss", l.Name())
+	}
+	if r != nil {
+		difference(out, w, v, size, r.AddGradient)
 	}
 	return out, nil
 }
