@@ -92,6 +92,13 @@ func newInterval(c Column) interval {
 	return n
 }
 
+// Transformed returns a number's public bounds after its transform, as Encode has
+// them to the bit.
+func (c Column) Transformed() (from, to float64) {
+	n := newInterval(c)
+	return n.from, n.to
+}
+
 // unitOf returns 0 for a cell that is missing or no number.
 func (n *interval) unitOf(cell string, missing []string) float64 {
 	x, ok := parse(cell, missing)

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-
-	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // PredictOptions changes what is predicted. The zero value predicts every row.
@@ -16,6 +13,8 @@ type PredictOptions struct {
 	// Where is a row filter, column=value; "" keeps every row. The schema's own
 	// filter, which chose the rows to train on, is not applied.
 	Where string
+	// Margins adds the margins, behind the other columns.
+	Margins bool
 }
 
 // Predict reads the table at path and writes predictions as CSV: a header row,
@@ -27,6 +26,7 @@ type PredictOptions struct {
 //	probability=A, probability=B, ..., class   softmax loss: that of each class
 //	score, class         other losses of two classes: the margin <w, x>
 //	prediction           regression: in the target's units, not clamped
+//	margin               with opts.Margins, last: <w, x>; margin=A, margin=B, ... of softmax
 //
 // The class is the second of the schema's classes where the margin is positive,
 // the first elsewhere, also at 0; of several margins the first of the greatest.
@@ -41,8 +41,12 @@ func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts Pr
 	if err != nil {
 		return err
 	}
+	o, err := m.Output()
+	if err != nil {
+		return err
+	}
 	w := csv.NewWriter(out)
-	columns, predict := m.predictor(l)
+	columns, predict := m.predictor(o, l, opts)
 	if err := w.Write(columns); err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
@@ -69,33 +73,22 @@ func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts Pr
 
 // predictor returns the columns of a prediction and the map from margins to
 // them.
-func (m *Model) predictor(l margins) (columns []string, predict func(z []float64) []string) {
-	target := m.schema.Target()
-	if target.Kind == dataset.Number {
-		return []string{"prediction"}, func(z []float64) []string {
-			return []string{show(m.schema.TargetFromUnit(z[0]))}
-		}
+func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string, predict func(z []float64) []string) {
+	class := func(z []float64) string { return m.schema.Target().Classes[classOf(z)] }
+	switch o {
+	case Value:
+		predict = func(z []float64) []string { return []string{show(m.schema.TargetFromUnit(z[0]))} }
+	case Probabilities:
+		predict = func(z []float64) []string { return append(shown(probabilities(l, z)), class(z)) }
+	case Probability:
+		predict = func(z []float64) []string { return []string{show(probability(l, z[0])), class(z)} }
+	default:
+		predict = func(z []float64) []string { return []string{show(z[0]), class(z)} }
 	}
-	class := func(z []float64) string { return target.Classes[classOf(z)] }
-	switch {
-	case len(target.Classes) > 2:
-		for _, c := range target.Classes {
-			columns = append(columns, "probability="+c)
-		}
-		return append(columns, "class"), func(z []float64) (row []string) {
-			for _, p := range probabilities(l, z) {
-				row = append(row, show(p))
-			}
-			return append(row, class(z))
-		}
-	case hasProbability(l):
-		return []string{"probability", "class"}, func(z []float64) []string {
-			return []string{show(probability(l, z[0])), class(z)}
-		}
+	if plain := predict; opts.Margins {
+		predict = func(z []float64) []string { return append(plain(z), shown(z)...) }
 	}
-	return []string{"score", "class"}, func(z []float64) []string {
-		return []string{show(z[0]), class(z)}
-	}
+	return m.columns(o, opts.Margins), predict
 }
 
 // classOf is the number of the class that margins speak for.
@@ -115,12 +108,6 @@ func classOf(z []float64) int {
 	return best
 }
 
-// hasProbability reports whether the loss is minus the logarithm of a
-// probability. That of more than two classes is.
-func hasProbability(l loss.Loss) bool {
-	return l.Name() == loss.Logistic().Name() || l.Target() == loss.Classes
-}
-
 // probability is 1/(1+e^-z), the derivative in z of log(1 + e^(-yz)) at y = -1.
 func probability(l margins, z float64) float64 {
 	p, margins, targets := [1]float64{}, [1]float64{z}, [1]float64{-1}
@@ -136,6 +123,13 @@ func probabilities(l margins, z []float64) []float64 {
 	l.Slopes(second, z, []float64{1})
 	p[0] = second[0]
 	return p
+}
+
+func shown(list []float64) (texts []string) {
+	for _, x := range list {
+		texts = append(texts, show(x))
+	}
+	return texts
 }
 
 func show(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -115,7 +115,11 @@ func TestPredictStaysAligned(t *testing.T) {
 // shown is the first column for a row whose only feature is a.
 func (m *Model) shown(a float64) string {
 	x := []float32{float32((2*((a+1)/2) - 1) / 2), 0, 0, 0.5}
-	_, predict := m.predictor(m.loss.(loss.RankOne))
+	o, err := m.Output()
+	if err != nil {
+		panic(err)
+	}
+	_, predict := m.predictor(o, m.loss.(loss.RankOne), PredictOptions{})
 	return predict(m.Margins(x))[0]
 }
 
@@ -188,4 +192,26 @@ func TestMarginShape(t *testing.T) {
 		}
 	}()
 	makeModel(t, classes, "logistic", "none", 2, 0, 0, 0).Margin(make([]float32, 3))
+}
+
+// Margins stand behind the other columns and change none of them.
+func TestPredictMargins(t *testing.T) {
+	rows := []string{"a,b,c", "0.5,0.25,1", `0"5,0,0`, "-1,0,1"}
+	for loss, want := range map[string]string{
+		"tanh":       "score,class,margin\n0.75,yes,0.75\n,,\n-1.25,no,-1.25\n",
+		"huber(0.5)": "prediction,margin\n202.5,0.75\n,\n-97.5,-1.25\n",
+	} {
+		target := classes
+		if loss != "tanh" {
+			target = delay
+		}
+		m := makeModel(t, target, loss, "none", 2, 4, 0, -0.5)
+		var out strings.Builder
+		if err := m.Predict(t.Context(), writeFile(t, rows...), &out, PredictOptions{Margins: true}); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("%s: got %q, want %q", loss, out.String(), want)
+		}
+	}
 }

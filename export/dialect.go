@@ -1,0 +1,143 @@
+package export
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// dialect is what databases write differently.
+type dialect struct {
+	// number reads a cell as a float64, NULL if it is none; text reads one, trimmed of
+	// white space, which is an expression.
+	number, text func(cell, white string) string
+	// nan is true of a NaN; nil where there is none.
+	nan func(x string) string
+	// literal writes a float64.
+	literal func(x float64) string
+	// char is the text of one character that is not written as it is.
+	char func(r rune) string
+	// least and greatest are functions of two numbers or more.
+	least, greatest string
+	// identifier quotes a name.
+	identifier func(name string) string
+	// with begins a step whose columns are computed once.
+	with string
+	// escapes are characters that a backslash is put before in a text.
+	escapes string
+}
+
+// Dialects are the names that SQL knows, in their order.
+func Dialects() []string {
+	names := make([]string, 0, len(dialects))
+	for name := range dialects {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+var dialects = map[string]dialect{
+	"duckdb": {
+		number:  func(cell, _ string) string { return "TRY_CAST(" + cell + " AS DOUBLE)" },
+		text:    func(cell, white string) string { return "TRIM(CAST(" + cell + " AS VARCHAR), " + white + ")" },
+		nan:     func(x string) string { return "ISNAN(" + x + ")" },
+		literal: exponential, char: chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS ",
+	},
+	"postgresql": {
+		// A text that is no number ends the query: no version has a cast that tries
+		// and all have tables of numbers.
+		number:  func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
+		text:    func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
+		nan:     func(x string) string { return x + " = float8 'NaN'" },
+		literal: func(x float64) string { return "float8 '" + strconv.FormatFloat(x, 'g', -1, 64) + "'" }, // a bare one is a decimal
+		char:    chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS MATERIALIZED ",
+	},
+	"sqlite": {
+		number: sqliteNumber,
+		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS TEXT), " + white + ")" },
+		// There is no NaN: it is stored as NULL.
+		literal: exponential, char: func(r rune) string { return fmt.Sprintf("CHAR(%d)", r) },
+		least: "MIN", greatest: "MAX", identifier: double, with: " AS MATERIALIZED ",
+	},
+	"bigquery": {
+		number:  func(cell, _ string) string { return "SAFE_CAST(" + cell + " AS FLOAT64)" },
+		text:    func(cell, white string) string { return "TRIM(CAST(" + cell + " AS STRING), " + white + ")" },
+		nan:     func(x string) string { return "IS_NAN(" + x + ")" },
+		literal: exponential, char: point, least: "LEAST", greatest: "GREATEST",
+		identifier: func(name string) string {
+			return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(name) + "`"
+		},
+		with: " AS ", escapes: `\'`,
+	},
+}
+
+func chr(r rune) string   { return fmt.Sprintf("CHR(%d)", r) }
+func point(r rune) string { return fmt.Sprintf("CODE_POINTS_TO_STRING([%d])", r) }
+
+func double(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// exponential writes a number that no dialect takes for a decimal of fixed digits.
+func exponential(x float64) string {
+	text := strconv.FormatFloat(x, 'e', -1, 64)
+	if x < 0 {
+		return "(" + text + ")" // no -- may arise
+	}
+	return text
+}
+
+// spaces is the text of what is white space to unicode.IsSpace.
+func (d dialect) spaces() string {
+	var parts []string
+	for r := range unicode.MaxRune {
+		if unicode.IsSpace(r) {
+			parts = append(parts, d.char(r))
+		}
+	}
+	return strings.Join(parts, " || ")
+}
+
+// sqliteNumber reads a value of any type. A text is a number if it equals what it
+// is as one, since comparing it with a REAL turns it into a number only if all of it
+// is.
+func sqliteNumber(cell, white string) string {
+	trimmed := "TRIM(" + cell + ", " + white + ")"
+	number := "CAST(" + trimmed + " AS REAL)"
+	return "CASE TYPEOF(" + cell + ") WHEN 'real' THEN " + cell + " WHEN 'integer' THEN CAST(" + cell + " AS REAL)" +
+		" WHEN 'text' THEN CASE WHEN " + number + " = " + trimmed + " THEN " + number + " END END"
+}
+
+// quote writes a text. Characters that do not show are written by their numbers.
+func (d dialect) quote(s string) string {
+	var parts []string
+	var plain strings.Builder
+	flush := func() {
+		if plain.Len() > 0 {
+			parts = append(parts, "'"+plain.String()+"'")
+			plain.Reset()
+		}
+	}
+	for _, r := range s {
+		switch {
+		case !unicode.IsGraphic(r):
+			flush()
+			parts = append(parts, d.char(r))
+		case strings.ContainsRune(d.escapes, r):
+			plain.WriteString(`\` + string(r))
+		case r == '\'':
+			plain.WriteString("''")
+		default:
+			plain.WriteRune(r)
+		}
+	}
+	flush()
+	switch len(parts) {
+	case 0:
+		return "''"
+	case 1:
+		return parts[0]
+	}
+	return "(" + strings.Join(parts, " || ") + ")"
+}

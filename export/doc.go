@@ -1,0 +1,27 @@
+// Package export writes a model as a program of another system: a graph for
+// ONNX runtimes, or a query for a database.
+//
+// What is written holds the model's weights and its schema's public facts, which
+// the model file holds as well, and costs no privacy. It computes what
+// [model.Model.Predict] does, by the row map of package dataset: cells, clamp,
+// transform, unit, one-hot, norm, the rounding to float32, margins, link.
+//
+// # What differs from cells of text
+//
+// Predict reads text. A graph and a table in a database have types, and so
+//
+//   - a number is a number: none (NULL), and NaN, are missing. A missing marker that
+//     reads as a number is the number: "-9" also takes away a -9.0;
+//   - a category of a graph is a text without white space around it, and a missing
+//     one is any text that is not listed, such as "". Queries trim it themselves;
+//   - there are no malformed rows.
+//
+// # Agreement
+//
+// Sums of margins are not ordered, and logarithms and exponentials are the other
+// system's. In float64 both come to a few units in the last place of the largest
+// product of a weight and a feature. Before the rounding to float32 an error of one
+// unit can move a feature of a number to the neighbouring float32, 6e-8 of it away,
+// with probability below 2^-26 a cell; a margin that is 0 but for rounding may have
+// the other class.
+package export

@@ -1,0 +1,364 @@
+package export
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A slow evaluator of the graphs that ONNX writes, from the file's bytes alone.
+
+// tensorOf is a value: one of numbers (truths are 0 and 1) and words is used.
+type tensorOf struct {
+	dims    []int
+	numbers []float64
+	words   []string
+}
+
+func (t tensorOf) len() int {
+	n := 1
+	for _, d := range t.dims {
+		n *= d
+	}
+	return n
+}
+
+// fields are the fields of a message, in their order: integers or bytes.
+type fields map[protowire.Number][]any
+
+func decoded(b []byte) fields {
+	f := fields{}
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		must(n)
+		b = b[n:]
+		switch kind {
+		case protowire.VarintType:
+			v, n := protowire.ConsumeVarint(b)
+			must(n)
+			f[number], b = append(f[number], int64(v)), b[n:]
+		case protowire.BytesType:
+			v, n := protowire.ConsumeBytes(b)
+			must(n)
+			f[number], b = append(f[number], v), b[n:]
+		default:
+			panic(fmt.Sprintf("wire type %v", kind))
+		}
+	}
+	return f
+}
+
+func must(n int) {
+	if n < 0 {
+		panic(protowire.ParseError(n))
+	}
+}
+
+func (f fields) words(n protowire.Number) (list []string) {
+	for _, v := range f[n] {
+		list = append(list, string(v.([]byte)))
+	}
+	return list
+}
+
+func (f fields) ints(n protowire.Number) (list []int) {
+	for _, v := range f[n] {
+		list = append(list, int(v.(int64)))
+	}
+	return list
+}
+
+func (f fields) word(n protowire.Number) string { return append(f.words(n), "")[0] }
+func (f fields) int(n protowire.Number) int     { return append(f.ints(n), 0)[0] }
+
+func constantOf(f fields) tensorOf {
+	t := tensorOf{dims: f.ints(1), words: f.words(6)}
+	raw := []byte(f.word(9))
+	for ; len(raw) > 0; raw = raw[8:] {
+		bits := binary.LittleEndian.Uint64(raw)
+		switch f.int(2) {
+		case 7:
+			t.numbers = append(t.numbers, float64(int64(bits)))
+		case 11:
+			t.numbers = append(t.numbers, math.Float64frombits(bits))
+		default:
+			panic("type of a tensor")
+		}
+	}
+	if t.len() != len(t.numbers)+len(t.words) {
+		panic(fmt.Sprintf("%v: %d values", t.dims, len(t.numbers)+len(t.words)))
+	}
+	return t
+}
+
+// evaluated runs a file on inputs by their names.
+func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
+	m := decoded(file)
+	if m.int(1) != 8 || len(m[8]) != 2 {
+		panic("versions")
+	}
+	g := decoded(m[7][0].([]byte))
+	values := map[string]tensorOf{}
+	for _, v := range g[11] {
+		name := decoded(v.([]byte)).word(1)
+		t, given := inputs[name]
+		if !given {
+			panic("no input " + name)
+		}
+		values[name] = t
+	}
+	for _, v := range g[5] {
+		f := decoded(v.([]byte))
+		values[f.word(8)] = constantOf(f)
+	}
+	for _, v := range g[1] {
+		n := decoded(v.([]byte))
+		attributes := map[string]fields{}
+		for _, a := range n[5] {
+			f := decoded(a.([]byte))
+			attributes[f.word(1)] = f
+		}
+		var in []tensorOf
+		for _, name := range n.words(1) {
+			t, known := values[name]
+			if !known {
+				panic("no value " + name)
+			}
+			in = append(in, t)
+		}
+		if _, twice := values[n.word(2)]; twice {
+			panic("twice: " + n.word(2))
+		}
+		values[n.word(2)] = computed(n.word(4), in, attributes)
+	}
+	out := map[string]tensorOf{}
+	for _, v := range g[12] {
+		name := decoded(v.([]byte)).word(1)
+		out[name] = values[name]
+	}
+	return out
+}
+
+var binaries = map[string]func(a, b float64) float64{
+	"Add": func(a, b float64) float64 { return a + b }, "Sub": func(a, b float64) float64 { return a - b },
+	"Mul": func(a, b float64) float64 { return a * b }, "Div": func(a, b float64) float64 { return a / b },
+	"Min": math.Min, "Max": math.Max,
+	"Equal":   func(a, b float64) float64 { return truthOf(a == b) },
+	"Greater": func(a, b float64) float64 { return truthOf(a > b) },
+	"Or":      math.Max,
+}
+
+func truthOf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func computed(kind string, in []tensorOf, attributes map[string]fields) tensorOf {
+	axis := attributes["axis"].int(3)
+	unary := func(f func(float64) float64) tensorOf {
+		out := tensorOf{dims: in[0].dims}
+		for _, x := range in[0].numbers {
+			out.numbers = append(out.numbers, f(x))
+		}
+		return out
+	}
+	if f, ok := binaries[kind]; ok {
+		dims := broadcast(in[0].dims, in[1].dims)
+		a, b := expanded(in[0], dims), expanded(in[1], dims)
+		for i := range a.numbers {
+			a.numbers[i] = f(a.numbers[i], b.numbers[i])
+		}
+		return a
+	}
+	switch kind {
+	case "Identity":
+		return in[0]
+	case "IsNaN":
+		return unary(func(x float64) float64 { return truthOf(x != x) })
+	case "Log":
+		return unary(math.Log)
+	case "Exp":
+		return unary(math.Exp)
+	case "Sqrt":
+		return unary(math.Sqrt)
+	case "Neg":
+		return unary(func(x float64) float64 { return -x })
+	case "Cast":
+		return unary(func(x float64) float64 {
+			if attributes["to"].int(3) == 1 {
+				return float64(float32(x))
+			}
+			return x
+		})
+	case "Shape":
+		return tensorOf{dims: []int{1}, numbers: []float64{float64(in[0].dims[0])}}
+	case "Expand":
+		var dims []int
+		for _, d := range in[1].numbers {
+			dims = append(dims, int(d))
+		}
+		return expanded(in[0], broadcast(in[0].dims, dims))
+	case "Where":
+		dims := broadcast(broadcast(in[0].dims, in[1].dims), in[2].dims)
+		out, a, b := expanded(in[0], dims), expanded(in[1], dims), expanded(in[2], dims)
+		for i, is := range out.numbers {
+			if out.numbers[i] = b.numbers[i]; is == 1 {
+				out.numbers[i] = a.numbers[i]
+			}
+		}
+		return out
+	case "Concat":
+		return concatenated(in, axis)
+	case "CumSum":
+		out := tensorOf{dims: in[0].dims, numbers: slices.Clone(in[0].numbers)}
+		for i := range out.numbers {
+			if i%out.dims[1] > 0 {
+				out.numbers[i] += out.numbers[i-1]
+			}
+		}
+		return out
+	case "Gather":
+		return gathered(in[0], in[1], axis)
+	case "MatMul":
+		out := tensorOf{dims: []int{in[0].dims[0], in[1].dims[1]}}
+		for i := range in[0].dims[0] {
+			for k := range in[1].dims[1] {
+				sum := 0.0
+				for j := range in[0].dims[1] {
+					sum += in[0].numbers[i*in[0].dims[1]+j] * in[1].numbers[j*in[1].dims[1]+k]
+				}
+				out.numbers = append(out.numbers, sum)
+			}
+		}
+		return out
+	case "ReduceSum":
+		return reduced(in[0], attributes, func(a, b float64) float64 { return a + b })
+	case "ReduceMax":
+		return reduced(in[0], attributes, math.Max)
+	case "ArgMax":
+		out := tensorOf{dims: []int{in[0].dims[0], 1}}
+		for i := range in[0].dims[0] {
+			row := in[0].numbers[i*in[0].dims[1] : (i+1)*in[0].dims[1]]
+			out.numbers = append(out.numbers, float64(slices.Index(row, slices.Max(row))))
+		}
+		return out
+	case "LabelEncoder":
+		out := tensorOf{dims: in[0].dims}
+		for _, w := range in[0].words {
+			place := attributes["default_int64"].int(3)
+			if i := slices.Index(attributes["keys_strings"].words(9), w); i >= 0 {
+				place = attributes["values_int64s"].ints(8)[i]
+			}
+			out.numbers = append(out.numbers, float64(place))
+		}
+		return out
+	}
+	panic("node " + kind)
+}
+
+// broadcast is the shape of two together.
+func broadcast(a, b []int) []int {
+	for len(a) < len(b) {
+		a = append([]int{1}, a...)
+	}
+	for len(b) < len(a) {
+		b = append([]int{1}, b...)
+	}
+	var dims []int
+	for i := range a {
+		if a[i] != b[i] && a[i] != 1 && b[i] != 1 {
+			panic(fmt.Sprintf("%v and %v", a, b))
+		}
+		dims = append(dims, max(a[i], b[i]))
+	}
+	return dims
+}
+
+func expanded(t tensorOf, dims []int) tensorOf {
+	from := slices.Clone(t.dims)
+	for len(from) < len(dims) {
+		from = append([]int{1}, from...)
+	}
+	out := tensorOf{dims: dims}
+	for i := range out.len() {
+		at, step, rest := 0, 1, i
+		for d := len(dims) - 1; d >= 0; d-- {
+			if from[d] > 1 {
+				at += rest % dims[d] * step
+			}
+			step *= from[d]
+			rest /= dims[d]
+		}
+		out.numbers = append(out.numbers, t.numbers[at])
+	}
+	return out
+}
+
+// concatenated joins lists, or the columns of tables.
+func concatenated(in []tensorOf, axis int) (out tensorOf) {
+	out.dims = slices.Clone(in[0].dims)
+	out.dims[axis] = 0
+	for _, t := range in {
+		out.dims[axis] += t.dims[axis]
+	}
+	if axis == 0 {
+		for _, t := range in {
+			out.numbers = append(out.numbers, t.numbers...)
+		}
+		return out
+	}
+	for i := range out.dims[0] {
+		for _, t := range in {
+			out.numbers = append(out.numbers, t.numbers[i*t.dims[1]:(i+1)*t.dims[1]]...)
+		}
+	}
+	return out
+}
+
+// gathered takes rows, elements of a list, or columns.
+func gathered(from, index tensorOf, axis int) (out tensorOf) {
+	if axis == 1 {
+		out.dims = []int{from.dims[0], index.dims[0]}
+		for i := range from.dims[0] {
+			for _, j := range index.numbers {
+				out.numbers = append(out.numbers, from.numbers[i*from.dims[1]+int(j)])
+			}
+		}
+		return out
+	}
+	out.dims = append(slices.Clone(index.dims), from.dims[1:]...)
+	width := tensorOf{dims: from.dims[1:]}.len()
+	for _, j := range index.numbers {
+		if from.words != nil {
+			out.words = append(out.words, from.words[int(j)])
+			continue
+		}
+		out.numbers = append(out.numbers, from.numbers[int(j)*width:(int(j)+1)*width]...)
+	}
+	return out
+}
+
+// reduced reduces the second dimension.
+func reduced(t tensorOf, attributes map[string]fields, f func(a, b float64) float64) (out tensorOf) {
+	inner := tensorOf{dims: t.dims[2:]}.len()
+	out.dims = append([]int{t.dims[0], 1}, t.dims[2:]...)
+	if keep, given := attributes["keepdims"]; given && keep.int(3) == 0 {
+		out.dims = append([]int{t.dims[0]}, t.dims[2:]...)
+	}
+	for i := range t.dims[0] {
+		for k := range inner {
+			at := i * t.dims[1] * inner
+			sum := t.numbers[at+k]
+			for j := 1; j < t.dims[1]; j++ {
+				sum = f(sum, t.numbers[at+j*inner+k])
+			}
+			out.numbers = append(out.numbers, sum)
+		}
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package export
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// form is a model as both exports write it.
+type form struct {
+	model   *model.Model
+	output  model.Output
+	target  dataset.Target
+	columns []column
+	// markers are the missing markers that are numbers.
+	markers []float64
+	// scale is S, by which each row is divided; share is 1/S.
+	scale, share float64
+	weights      []float64
+	dim, margins int
+}
+
+// column is a column of features; at is its first.
+type column struct {
+	dataset.Column
+	at int
+}
+
+func newForm(m *model.Model) (*form, error) {
+	output, err := m.Output()
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	s := m.Schema()
+	f := &form{
+		model: m, output: output, target: s.Target(), scale: s.Scale(), share: 1 / s.Scale(),
+		weights: m.Weights(), dim: s.Dim(), margins: m.Dim() / s.Dim(),
+	}
+	at := 0
+	for _, c := range s.Columns() {
+		switch c.Kind {
+		case dataset.Number:
+			f.columns = append(f.columns, column{c, at})
+			at++
+		case dataset.Category:
+			f.columns = append(f.columns, column{c, at})
+			at += len(c.Categories) + 1
+		}
+	}
+	for _, marker := range s.Missing() {
+		if x, err := strconv.ParseFloat(marker, 64); err == nil && !math.IsNaN(x) {
+			f.markers = append(f.markers, x)
+		}
+	}
+	return f, nil
+}
+
+// of returns the columns of one kind.
+func (f *form) of(kind dataset.ColumnKind) (list []column) {
+	for _, c := range f.columns {
+		if c.Kind == kind {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// weight is that of a feature in a margin.
+func (f *form) weight(margin, feature int) float64 { return f.weights[margin*f.dim+feature] }
+
+// intercept is the constant feature, the last.
+func (f *form) intercept() int { return f.dim - 1 }
+
+// inUnits returns half and mid, with which z half + mid is a regression's margin in
+// the target's units.
+func (f *form) inUnits() (half, mid float64) {
+	return f.target.High/2 - f.target.Low/2, f.target.Low/2 + f.target.High/2
+}
+
+// told is what the exports say of where they come from.
+func (f *form) told() [][2]string {
+	p := f.model.Privacy()
+	return [][2]string{
+		{"software", f.model.Software()},
+		{"loss", f.model.Loss().Name()},
+		{"epsilon", strconv.FormatFloat(p.Epsilon, 'g', -1, 64)},
+		{"delta", strconv.FormatFloat(p.Delta, 'g', -1, 64)},
+		{"relation", p.Relation},
+		{"neighbour", p.Neighbour},
+		{"complete", strconv.FormatBool(f.model.Complete())},
+	}
+}

@@ -1,0 +1,305 @@
+package export
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// Versions that the graph is written for: those of ONNX 1.12 (2022), which
+// runtimes since then read.
+const irVersion, coreOpset, tablesOpset = 8, 17, 3
+
+// tables is the domain of LabelEncoder.
+const tables = "ai.onnx.ml"
+
+// ONNX returns the model as an ONNX file. Each column of features is an input of its
+// name, of shape [rows, 1]: a float64 for a number, NaN if missing, and a text for a
+// category. The outputs are
+//
+//	probability   [rows, 1] or, of K classes, [rows, K]; score of other losses of
+//	              two classes
+//	class         [rows, 1]
+//	prediction    [rows, 1], of a regression, instead of both
+//	margin        [rows, 1] or [rows, K]
+//
+// with an underscore behind the name of one that a column has already. All is
+// computed in float64; see the package comment for agreement.
+func ONNX(m *model.Model) ([]byte, error) {
+	f, err := newForm(m)
+	if err != nil {
+		return nil, err
+	}
+	g := &graph{form: f, own: "_"}
+	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {
+		g.own += "_"
+	}
+	g.link(g.margin())
+	return g.file(), nil
+}
+
+// graph is a graph in the making. Values are spoken of by their names.
+type graph struct {
+	*form
+	// own begins the name of every value that is neither an input nor an output.
+	own                                  string
+	count                                int
+	nodes, initializers, inputs, outputs message
+}
+
+func (g *graph) name() string {
+	g.count++
+	return g.own + strconv.Itoa(g.count)
+}
+
+// op adds a node of one output and returns it. Attributes are names and values.
+func (g *graph) op(kind string, inputs []string, attributes ...any) string {
+	out := g.name()
+	g.node(kind, inputs, out, attributes...)
+	return out
+}
+
+func (g *graph) node(kind string, inputs []string, out string, attributes ...any) {
+	var m message
+	for _, in := range inputs {
+		m.text(nodeInput, in)
+	}
+	m.text(nodeOutput, out)
+	m.text(nodeType, kind)
+	for i := 0; i < len(attributes); i += 2 {
+		m.bytes(nodeAttribute, attribute(attributes[i].(string), attributes[i+1]))
+	}
+	if kind == "LabelEncoder" {
+		m.text(nodeDomain, tables)
+	}
+	g.nodes.bytes(graphNode, m)
+}
+
+// row is a constant of shape [1, len(values)], number one of shape [1, 1].
+func (g *graph) row(values []float64) string { return g.matrix(1, values) }
+func (g *graph) number(x float64) string     { return g.row([]float64{x}) }
+
+// matrix is a constant of so many rows.
+func (g *graph) matrix(rows int, values []float64) string {
+	name := g.name()
+	g.initializers.bytes(graphInitializer, float64s(name, []int{rows, len(values) / rows}, values))
+	return name
+}
+
+// index is a constant list of integers.
+func (g *graph) index(values ...int64) string {
+	name := g.name()
+	g.initializers.bytes(graphInitializer, int64s(name, []int{len(values)}, values))
+	return name
+}
+
+// margin returns the margins, [rows, K].
+func (g *graph) margin() string {
+	numbers, categories := g.of(dataset.Number), g.of(dataset.Category)
+	one := g.number(g.constant())
+	var z string
+	if len(numbers) > 0 {
+		v := g.numbers(numbers)
+		norm := g.norm(v)
+		one = g.float32(g.op("Div", []string{g.number(g.share), norm}))
+		z = g.op("MatMul", []string{g.float32(g.op("Div", []string{v, norm})), g.table(at(numbers))})
+	}
+	constants := g.table([]int{g.intercept()})
+	if len(categories) > 0 {
+		constants = g.op("Add", []string{constants, g.levels(categories)})
+	}
+	rest := g.op("Mul", []string{constants, one})
+	if z == "" {
+		return rest
+	}
+	return g.op("Add", []string{z, rest})
+}
+
+// constant is the feature of a category and the intercept in a schema without
+// numbers, whose norm is the same for every row.
+func (g *graph) constant() float64 {
+	sum := 0.0
+	for range len(g.columns) + 1 {
+		sum += float64(g.share * g.share)
+	}
+	return float64(float32(g.share / math.Sqrt(max(sum, 1))))
+}
+
+// table holds the weights of features, a row for each, in K columns.
+func (g *graph) table(features []int) string {
+	var values []float64
+	for _, j := range features {
+		for k := range g.margins {
+			values = append(values, g.weight(k, j))
+		}
+	}
+	return g.matrix(len(features), values)
+}
+
+func at(columns []column) (list []int) {
+	for _, c := range columns {
+		list = append(list, c.at)
+	}
+	return list
+}
+
+// numbers returns u/S of the columns of numbers, [rows, M]; u is 0 where a cell is
+// missing.
+func (g *graph) numbers(columns []column) string {
+	var names []string
+	var low, high, from, to, width, logs []float64
+	for _, c := range columns {
+		g.inputs.bytes(graphInput, value(c.Name, float64Type, 1))
+		a, b := c.Transformed()
+		names, low, high = append(names, c.Name), append(low, c.Low), append(high, c.High)
+		from, to, width = append(from, a), append(to, b), append(width, b-a)
+		logs = append(logs, float64(c.Transform))
+	}
+	x := g.op("Concat", names, "axis", 1)
+	missing := g.op("IsNaN", []string{x})
+	for _, marker := range g.markers {
+		missing = g.op("Or", []string{missing, g.op("Equal", []string{x, g.number(marker)})})
+	}
+	t := g.clamp(x, low, high)
+	if slices.Contains(logs, float64(dataset.Log1p)) {
+		isLog := g.op("Equal", []string{g.row(logs), g.number(float64(dataset.Log1p))})
+		t = g.op("Where", []string{isLog, g.clamp(g.log1p(t), from, to), t})
+	}
+	share := g.op("Div", []string{g.op("Sub", []string{t, g.row(from)}), g.row(width)})
+	u := g.op("Sub", []string{g.op("Mul", []string{g.number(2), share}), g.number(1)})
+	u = g.op("Where", []string{missing, g.number(0), u})
+	return g.op("Div", []string{u, g.number(g.scale)})
+}
+
+func (g *graph) clamp(x string, low, high []float64) string {
+	return g.op("Min", []string{g.op("Max", []string{x, g.row(low)}), g.row(high)})
+}
+
+// log1p is log v + (x - (v-1))/v with v = 1+x, as in package dataset.
+func (g *graph) log1p(x string) string {
+	one := g.number(1)
+	v := g.op("Add", []string{x, one})
+	rest := g.op("Sub", []string{x, g.op("Sub", []string{v, one})})
+	return g.op("Add", []string{g.op("Log", []string{v}), g.op("Div", []string{rest, v})})
+}
+
+// norm returns max(1, ||x||), [rows, 1], the squares summed in the order of the
+// columns: a category's, and the intercept's last, are 1/S squared. The runtime's
+// CumSum adds one after the other.
+func (g *graph) norm(v string) string {
+	squares := g.op("Mul", []string{v, v})
+	rows := g.op("Concat", []string{g.op("Shape", []string{v}, "start", 0, "end", 1), g.index(1)}, "axis", 0)
+	constant := g.op("Expand", []string{g.number(float64(g.share * g.share)), rows})
+	numbers := int64(len(g.of(dataset.Number)))
+	var order []int64
+	next := int64(0)
+	for _, c := range g.columns {
+		if c.Kind == dataset.Number {
+			order = append(order, next)
+			next++
+		} else {
+			order = append(order, numbers)
+		}
+	}
+	order = append(order, numbers)
+	terms := g.op("Gather", []string{g.op("Concat", []string{squares, constant}, "axis", 1), g.index(order...)}, "axis", 1)
+	sums := g.op("CumSum", []string{terms, g.index(1)})
+	sum := g.op("Gather", []string{sums, g.index(int64(len(order) - 1))}, "axis", 1)
+	one := g.number(1)
+	return g.op("Where", []string{g.op("Greater", []string{sum, one}), g.op("Sqrt", []string{sum}), one})
+}
+
+// float32 rounds to float32, and goes on in float64.
+func (g *graph) float32(x string) string {
+	return g.op("Cast", []string{g.op("Cast", []string{x}, "to", float32Type)}, "to", float64Type)
+}
+
+// levels returns the sums of the weights of the categories' features, [rows, K].
+func (g *graph) levels(columns []column) string {
+	var features []int
+	var levels []string
+	for _, c := range columns {
+		g.inputs.bytes(graphInput, value(c.Name, stringType, 1))
+		var places []int64
+		for i := range c.Categories {
+			places = append(places, int64(len(features)+i))
+		}
+		other := len(features) + len(c.Categories)
+		levels = append(levels, g.op("LabelEncoder", []string{c.Name}, "keys_strings", c.Categories, "values_int64s", places, "default_int64", other))
+		for i := range len(c.Categories) + 1 {
+			features = append(features, c.at+i)
+		}
+	}
+	places := g.op("Concat", levels, "axis", 1)
+	each := g.op("Gather", []string{g.table(features), places}, "axis", 0) // [rows, categories, K]
+	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
+}
+
+// link writes the outputs.
+func (g *graph) link(z string) {
+	switch g.output {
+	case model.Value:
+		half, mid := g.inUnits()
+		g.give("prediction", g.op("Add", []string{g.op("Mul", []string{z, g.number(half)}), g.number(mid)}), float64Type, 1)
+	case model.Probabilities:
+		top := g.op("ReduceMax", []string{z}, "axes", []int64{1})
+		powers := g.op("Exp", []string{g.op("Sub", []string{z, top})})
+		sum := g.op("ReduceSum", []string{powers, g.index(1)})
+		g.give("probability", g.op("Div", []string{powers, sum}), float64Type, g.margins)
+		g.class(g.op("ArgMax", []string{z}, "axis", 1))
+	case model.Probability:
+		power := g.op("Exp", []string{g.op("Neg", []string{z})})
+		one := g.number(1)
+		g.give("probability", g.op("Div", []string{one, g.op("Add", []string{one, power})}), float64Type, 1)
+		g.class(g.positive(z))
+	case model.Score:
+		g.give("score", z, float64Type, 1)
+		g.class(g.positive(z))
+	}
+	g.give("margin", z, float64Type, g.margins)
+}
+
+// positive is 1 where a margin is.
+func (g *graph) positive(z string) string {
+	return g.op("Cast", []string{g.op("Greater", []string{z, g.number(0)})}, "to", int64Type)
+}
+
+// class gives the names of classes by their numbers.
+func (g *graph) class(number string) {
+	names := g.name()
+	g.initializers.bytes(graphInitializer, texts(names, []int{len(g.target.Classes)}, g.target.Classes))
+	g.give("class", g.op("Gather", []string{names, number}, "axis", 0), stringType, 1)
+}
+
+// give makes a value an output.
+func (g *graph) give(name, x string, kind, width int) {
+	for slices.ContainsFunc(g.columns, func(c column) bool { return c.Name == name }) {
+		name += "_"
+	}
+	g.node("Identity", []string{x}, name)
+	g.outputs.bytes(graphOutput, value(name, kind, width))
+}
+
+func (g *graph) file() []byte {
+	graph := slices.Concat(g.nodes, message(nil))
+	graph.text(graphName, "stillpoint")
+	graph = slices.Concat(graph, g.initializers, g.inputs, g.outputs)
+	var m message
+	m.int(modelIRVersion, irVersion)
+	m.text(modelProducer, "stillpoint")
+	m.text(modelProducerVersion, strings.TrimPrefix(g.model.Software(), "stillpoint "))
+	m.bytes(modelGraph, graph)
+	m.bytes(modelOpset, opset("", coreOpset))
+	m.bytes(modelOpset, opset(tables, tablesOpset))
+	for _, entry := range g.told() {
+		var e message
+		e.text(entryKey, entry[0])
+		e.text(entryValue, entry[1])
+		m.bytes(modelMetadata, e)
+	}
+	return m
+}

@@ -1,0 +1,347 @@
+package export
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// Query says what a query scores.
+type Query struct {
+	// Dialect is one of Dialects.
+	Dialect string
+	// Table is what rows are taken from, written as the database wants it after FROM.
+	Table string
+	// Keep are columns of the table that stand before the predictions, such as its key.
+	Keep []string
+}
+
+// SQL returns the model as a query in one statement, with a result row for each row
+// of the table, its columns named as Predict's. See the package comment for cells and
+// agreement.
+//
+// It needs EXP, LN and SQRT; SQLite has them where it was built with its
+// mathematical functions. Each step is a list of columns, computed once:
+//
+//	cell     numbers and trimmed categories
+//	unit     u/S, and the weights are looked up by category
+//	norm     max(1, ||x||)
+//	share    each feature's quotient by it
+//	feature  rounded to float32
+//	margin   W x
+func SQL(m *model.Model, q Query) (string, error) {
+	f, err := newForm(m)
+	if err != nil {
+		return "", err
+	}
+	d, known := dialects[q.Dialect]
+	if !known {
+		return "", fmt.Errorf("export: dialect = %q: must be one of %s", q.Dialect, strings.Join(Dialects(), ", "))
+	}
+	if strings.TrimSpace(q.Table) == "" {
+		return "", fmt.Errorf("export: table = %q: must name the table to be scored", q.Table)
+	}
+	s := &query{form: f, dialect: d, from: q.Table, prefix: "_"}
+	if err := s.check(q.Keep); err != nil {
+		return "", err
+	}
+	for _, name := range q.Keep {
+		s.keep = append(s.keep, d.identifier(name))
+	}
+	for slices.ContainsFunc(q.Keep, func(k string) bool { return strings.HasPrefix(strings.ToLower(k), s.prefix) }) {
+		s.prefix += "_"
+	}
+	s.cells()
+	s.units()
+	s.rows()
+	s.margin()
+	s.link()
+	return s.text.String(), nil
+}
+
+// query is a query in the making.
+type query struct {
+	*form
+	dialect
+	keep []string // quoted
+	// prefix begins the names of the query's own columns and steps.
+	prefix string
+	from   string // the last step, or the table
+	text   strings.Builder
+	// numbers are the columns of numbers, of which categories are the rest.
+	numbers, categories []column
+}
+
+// check demands names that can be written.
+func (s *query) check(keep []string) error {
+	s.numbers, s.categories = s.of(dataset.Number), s.of(dataset.Category)
+	names := slices.Clone(keep)
+	for _, c := range s.columns {
+		names = append(names, c.Name)
+	}
+	names = append(names, s.target.Classes...)
+	for _, name := range names {
+		if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+			return fmt.Errorf("export: name %q: must hold visible characters only, to be written in a query", name)
+		}
+	}
+	for _, name := range keep {
+		if slices.Contains(s.results(), name) {
+			return fmt.Errorf("export: keep = %q: must be another name than a prediction's", name)
+		}
+	}
+	return nil
+}
+
+// results are the names of the predictions.
+func (s *query) results() []string {
+	switch s.output {
+	case model.Value:
+		return []string{"prediction"}
+	case model.Probabilities:
+		var names []string
+		for _, c := range s.target.Classes {
+			names = append(names, "probability="+c)
+		}
+		return append(names, "class")
+	case model.Probability:
+		return []string{"probability", "class"}
+	}
+	return []string{"score", "class"}
+}
+
+// own is a column of the query's own.
+func (s *query) own(name string, i int) string {
+	return s.identifier(s.prefix + name + strconv.Itoa(i))
+}
+
+// item is a column of a step.
+type item struct{ expression, name string }
+
+// step adds a step with the kept columns and these. A column that a step before has
+// is its own expression.
+func (s *query) step(name string, items ...item) {
+	name = s.identifier(s.prefix + name)
+	s.text.WriteString(", " + name + s.with + "(\n")
+	s.pick(items)
+	s.text.WriteString(")")
+	s.from = name
+}
+
+// pick writes a selection from the last step.
+func (s *query) pick(items []item) {
+	s.text.WriteString("  SELECT ")
+	for i, k := range s.keep {
+		if i > 0 {
+			s.text.WriteString(", ")
+		}
+		s.text.WriteString(k)
+	}
+	for i, it := range items {
+		if i > 0 || len(s.keep) > 0 {
+			s.text.WriteString(",\n    ")
+		}
+		s.text.WriteString(it.expression)
+		if it.name != it.expression {
+			s.text.WriteString(" AS " + it.name)
+		}
+	}
+	s.text.WriteString("\n  FROM " + s.from + "\n")
+}
+
+func (s *query) head() {
+	for _, entry := range s.told() {
+		fmt.Fprintf(&s.text, "-- %-10s %s\n", entry[0], printable.Text(entry[1]))
+	}
+}
+
+// cells reads the table.
+func (s *query) cells() {
+	space, step := s.identifier(s.prefix+"space"), s.identifier(s.prefix+"white")
+	white := "(SELECT " + space + " FROM " + step + ")"
+	s.head()
+	s.text.WriteString("WITH " + step + " AS (\n  SELECT " + s.spaces() + " AS " + space + "\n)")
+	var items []item
+	for i, c := range s.numbers {
+		items = append(items, item{s.number(s.identifier(c.Name), white), s.own("n", i)})
+	}
+	for i, c := range s.categories {
+		items = append(items, item{s.dialect.text(s.identifier(c.Name), white), s.own("c", i)})
+	}
+	s.step("cell", items...)
+}
+
+// units makes u/S of numbers.
+func (s *query) units() {
+	if len(s.numbers) == 0 {
+		return
+	}
+	var items []item
+	for i, c := range s.numbers {
+		items = append(items, item{s.unit(c, s.own("n", i)) + " / " + s.literal(s.scale), s.own("u", i)})
+	}
+	s.step("unit", append(items, s.carried("c", s.categories)...)...)
+}
+
+// carried are columns of the step before.
+func (s *query) carried(name string, columns []column) (items []item) {
+	for i := range columns {
+		items = append(items, item{s.own(name, i), s.own(name, i)})
+	}
+	return items
+}
+
+func (s *query) unit(c column, n string) string {
+	missing := n + " IS NULL"
+	if s.nan != nil {
+		missing += " OR " + s.nan(n)
+	}
+	for _, marker := range s.markers {
+		missing += " OR " + n + " = " + s.literal(marker)
+	}
+	from, to := c.Transformed()
+	t := n
+	if c.Transform == dataset.Log1p {
+		v := "(" + s.literal(1) + " + " + n + ")"
+		t = fmt.Sprintf("%s(%s(LN(%s) + (%s - (%s - %s)) / %s, %s), %s)", s.least, s.greatest, v, n, v, s.literal(1), v, s.literal(from), s.literal(to))
+	}
+	return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s <= %s THEN %s WHEN %s >= %s THEN %s ELSE %s * ((%s - %s) / %s) - %s END",
+		missing, s.literal(0), n, s.literal(c.Low), s.literal(-1), n, s.literal(c.High), s.literal(1),
+		s.literal(2), t, s.literal(from), s.literal(to-from), s.literal(1))
+}
+
+// rows divides by the norm and rounds to float32: with p = 2^29+1, y - (y - p y + p y)
+// in Veltkamp's order leaves the 24 leading bits (Dekker 1971, 5.6). The last
+// feature is that of categories and the intercept.
+func (s *query) rows() {
+	squares := []string{s.literal(float64(s.share*s.share) * float64(len(s.categories)+1))}
+	for i := range s.numbers {
+		squares = append(squares, s.own("u", i)+" * "+s.own("u", i))
+	}
+	sum := s.identifier(s.prefix + "s")
+	carried := append(s.carried("u", s.numbers), s.carried("c", s.categories)...)
+	s.step("square", append([]item{{total(squares), sum}}, carried...)...)
+	norm := s.identifier(s.prefix + "norm")
+	s.step("norm", append([]item{{fmt.Sprintf("CASE WHEN %s > %s THEN SQRT(%s) ELSE %s END", sum, s.literal(1), sum, s.literal(1)), norm}}, carried...)...)
+
+	var shares, features []item
+	for i := range len(s.numbers) + 1 {
+		u, y := s.literal(s.share), s.own("y", i)
+		if i < len(s.numbers) {
+			u = s.own("u", i)
+		}
+		shares = append(shares, item{u + " / " + norm, y})
+		p := y + " * " + s.literal(1<<29+1)
+		features = append(features, item{fmt.Sprintf("%s + (%s - %s)", p, y, p), s.own("x", i)})
+	}
+	s.step("share", append(shares, s.carried("c", s.categories)...)...)
+	s.step("feature", append(features, s.carried("c", s.categories)...)...)
+}
+
+// margin looks up the weights of categories and sums the products.
+func (s *query) margin() {
+	one := s.own("x", len(s.numbers))
+	var items []item
+	for k := range s.margins {
+		var terms []string
+		for i, c := range s.numbers {
+			terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
+		}
+		constants := []string{s.literal(s.weight(k, s.intercept()))}
+		for i, c := range s.categories {
+			constants = append(constants, s.lookup(c, k, s.own("c", i)))
+		}
+		terms = append(terms, one+" * "+total(constants))
+		items = append(items, item{total(terms), s.own("z", k)})
+	}
+	s.step("margin", items...)
+}
+
+func (s *query) lookup(c column, k int, cell string) string {
+	var b strings.Builder
+	b.WriteString("CASE " + cell)
+	for i, v := range c.Categories {
+		b.WriteString(" WHEN " + s.quote(v) + " THEN " + s.literal(s.weight(k, c.at+i)))
+	}
+	b.WriteString(" ELSE " + s.literal(s.weight(k, c.at+len(c.Categories))) + " END")
+	return b.String()
+}
+
+// most keeps exponents within what every database has powers for: beyond it an error
+// is raised by some. Probabilities of e^-700 are zero to all that follows.
+const most = 700
+
+// link ends the query.
+func (s *query) link() {
+	z := s.own("z", 0)
+	names := s.results()
+	for i := range names {
+		names[i] = s.identifier(names[i])
+	}
+	var items []item
+	switch s.output {
+	case model.Value:
+		half, mid := s.inUnits()
+		items = []item{{z + " * " + s.literal(half) + " + " + s.literal(mid), names[0]}}
+	case model.Probabilities:
+		items = s.probabilities(names)
+	case model.Probability:
+		clamped := fmt.Sprintf("%s(%s(-%s, %s), %s)", s.least, s.greatest, z, s.literal(-most), s.literal(most))
+		items = []item{{fmt.Sprintf("%s / (%s + EXP(%s))", s.literal(1), s.literal(1), clamped), names[0]}, {s.positive(z), names[1]}}
+	case model.Score:
+		items = []item{{z, names[0]}, {s.positive(z), names[1]}}
+	}
+	s.text.WriteString("\n")
+	s.pick(items)
+}
+
+// positive is the second class where the margin is positive, the first elsewhere.
+func (s *query) positive(z string) string {
+	return fmt.Sprintf("CASE WHEN %s > %s THEN %s ELSE %s END", z, s.literal(0), s.class(1), s.class(0))
+}
+
+func (s *query) class(k int) string { return s.quote(s.target.Classes[k]) }
+
+// probabilities are powers over their sum, the margins' greatest taken out, and the
+// first class that has it.
+func (s *query) probabilities(names []string) (items []item) {
+	var margins, powers []string
+	var carried, raised []item
+	for k := range s.margins {
+		z := s.own("z", k)
+		margins, carried = append(margins, z), append(carried, item{z, z})
+		powers = append(powers, s.own("p", k))
+	}
+	top := s.identifier(s.prefix + "top")
+	s.step("top", append(carried, item{s.greatest + "(" + strings.Join(margins, ", ") + ")", top})...)
+	var class strings.Builder
+	class.WriteString("CASE")
+	for k, z := range margins {
+		raised = append(raised, item{fmt.Sprintf("EXP(%s(%s - %s, %s))", s.greatest, z, top, s.literal(-most)), powers[k]})
+		if k < len(margins)-1 {
+			class.WriteString(" WHEN " + z + " = " + top + " THEN " + s.class(k))
+		}
+	}
+	class.WriteString(" ELSE " + s.class(len(margins)-1) + " END")
+	chosen := s.identifier(s.prefix + "class")
+	s.step("power", append(raised, item{class.String(), chosen})...)
+	for k, p := range powers {
+		items = append(items, item{p + " / " + total(powers), names[k]})
+	}
+	return append(items, item{chosen, names[len(names)-1]})
+}
+
+// total is the sum of terms as a tree, whose depth databases bound.
+func total(terms []string) string {
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	half := len(terms) / 2
+	return "(" + total(terms[:half]) + " + " + total(terms[half:]) + ")"
+}

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Output says how margins become what a model predicts.
+type Output uint8
+
+const (
+	// Score is the margin itself, of two classes.
+	Score Output = iota + 1
+	// Probability is 1/(1+e^-z), that of the second of two classes.
+	Probability
+	// Probabilities are e^(z_k) over their sum, those of three classes or more.
+	Probabilities
+	// Value is the margin in the target's units (dataset.Schema.TargetFromUnit).
+	Value
+)
+
+// Output returns what the model predicts, or an error if its loss is no function of
+// margins.
+func (m *Model) Output() (Output, error) {
+	l, err := m.predicting()
+	if err != nil {
+		return 0, err
+	}
+	switch target := m.schema.Target(); {
+	case target.Kind == dataset.Number:
+		return Value, nil
+	case len(target.Classes) > 2:
+		return Probabilities, nil
+	case hasProbability(l):
+		return Probability, nil
+	}
+	return Score, nil
+}
+
+// hasProbability reports whether the loss is minus the logarithm of a
+// probability. That of more than two classes is.
+func hasProbability(l loss.Loss) bool {
+	return l.Name() == loss.Logistic().Name() || l.Target() == loss.Classes
+}
+
+// columns are those of predictions, in their order.
+func (m *Model) columns(o Output, margins bool) (names []string) {
+	var margin []string
+	switch o {
+	case Value:
+		names, margin = []string{"prediction"}, []string{"margin"}
+	case Probabilities:
+		for _, c := range m.schema.Target().Classes {
+			names, margin = append(names, "probability="+c), append(margin, "margin="+c)
+		}
+		names = append(names, "class")
+	case Probability:
+		names, margin = []string{"probability", "class"}, []string{"margin"}
+	default:
+		names, margin = []string{"score", "class"}, []string{"margin"}
+	}
+	if margins {
+		return append(names, margin...)
+	}
+	return names
+}
