@@ -16,7 +16,8 @@ import (
 
 // Config says which records a session holds and what it may charge.
 type Config struct {
-	// Path is a CSV file, optionally compressed by gzip. It is empty if Rows is given.
+	// Path is a CSV file, optionally compressed by gzip; "-" is standard input, read
+	// to its end. It is empty if Rows is given.
 	Path string
 	// Rows are those of a table that the caller holds; nil for a file's.
 	Rows *Rows

@@ -10,16 +10,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
+	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Config is a fit as its YAML file describes it. Unknown keys are errors.
 type Config struct {
-	// Data is the table, relative to the configuration's folder.
+	// Data is the table, relative to the configuration's folder; "-" is standard input.
 	Data string `yaml:"data"`
+	// Table, if not empty, is a public name by which ledgers know the table instead of
+	// the file's path: fits of all files and streams of one name are summed.
+	Table string `yaml:"table"`
 	// Schema describes the table by public facts.
 	Schema *dataset.Schema `yaml:"schema"`
 	// Model says what is fitted.
@@ -103,6 +108,10 @@ func (c *Config) check() error {
 	switch {
 	case c.Data == "":
 		return errors.New("data: must name the table")
+	case c.Data == table.Standard && c.Table == "":
+		return errors.New("table: must give the table a public name, by which its fits are summed, since data = -: is no file")
+	case nameRule(c.Table) != "":
+		return fmt.Errorf("table = %q: must %s", c.Table, nameRule(c.Table))
 	case c.Schema == nil:
 		return errors.New("schema: must describe the table's columns (stillpoint schema DATA drafts one)")
 	case c.Model.Loss == "":
@@ -118,8 +127,52 @@ func (c *Config) check() error {
 // Name is the configuration file's name without its extension.
 func (c *Config) Name() string { return c.name }
 
-// DataPath is the table's path, resolved against the configuration's folder.
-func (c *Config) DataPath() string { return c.resolve(c.Data) }
+// mostName is the most bytes of a table's name.
+const mostName = 200
+
+// nameRule returns the rule that a table's name breaks, or "".
+func nameRule(name string) string {
+	switch {
+	case name != strings.TrimSpace(name):
+		return "not begin or end with white space"
+	case len(name) > mostName:
+		return fmt.Sprintf("have at most %d bytes", mostName)
+	case printable.Text(name) != name:
+		return "hold visible characters only"
+	}
+	return ""
+}
+
+// DataPath is the table's path, resolved against the configuration's folder, or "-".
+func (c *Config) DataPath() string {
+	if c.Data == table.Standard {
+		return c.Data
+	}
+	return c.resolve(c.Data)
+}
+
+// TableName is what the table is called before people: its public name or, without
+// one, what the configuration has for data.
+func (c *Config) TableName() string {
+	if c.Table != "" {
+		return c.Table
+	}
+	return c.Data
+}
+
+// identity is the name by which earlier fits of a table are found: the one the
+// configuration gives it, or else its absolute path behind all links, to which a copy
+// is another table. No absolute path begins as a given name does.
+func (c *Config) identity() (string, error) {
+	if c.Table != "" {
+		return "table " + c.Table, nil
+	}
+	path, err := filepath.Abs(c.DataPath())
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
 
 func (c *Config) resolve(path string) string {
 	if filepath.IsAbs(path) {

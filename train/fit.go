@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -124,7 +122,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if o.Planned != nil {
 		o.Planned(planned)
 	}
-	data, err := identity(c.DataPath())
+	data, err := c.identity()
 	if err != nil {
 		return nil, err
 	}
@@ -239,16 +237,6 @@ func (f *Fitted) publish(out *folder, files *pair, j *journal, h head, r run) er
 	return out.sweep()
 }
 
-// identity is the name by which earlier fits of a table are found: its absolute
-// path behind all links. A copy is another table to it.
-func identity(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(path)
-}
-
 // measure releases the quality of the result from the share kept for it.
 func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
 	p, _, err := c.Problem(f.Budget, f.Records)
@@ -278,24 +266,13 @@ func (f *Fitted) watch(r *recorder, next func(Step)) func(Step) {
 }
 
 // Sum returns an epsilon of this fit and the earlier ones together, at this
-// fit's delta: Gaussian budgets and schedules are composed by their privacy-loss
-// distributions. ok is false when they do not share a relation.
+// fit's delta. ok is false when they do not share a relation.
 func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
-	var all []account.Composed
-	for _, e := range append([]Entry{f.entry}, f.Earlier...) {
+	for _, e := range f.Earlier {
 		if e.Relation != f.Budget.Relation() {
 			return 0, false
 		}
-		parts, err := e.Composed()
-		if err != nil {
-			return 0, false
-		}
-		all = append(all, parts...)
 	}
-	c, err := account.Compose(ctx, all, 1e-3)
-	if err != nil {
-		return 0, false
-	}
-	b, err := c.Epsilon(ctx, f.Budget.Delta())
-	return b.Upper, err == nil
+	epsilon, err := together(ctx, append([]Entry{f.entry}, f.Earlier...), f.Budget.Delta())
+	return epsilon, err == nil
 }

@@ -149,8 +149,18 @@ func (f *folder) release() {
 	}
 }
 
-// charged says of an error after the reservation what it cost, and what can be
-// saved.
-func (f *folder) charged(err error) error {
-	return fmt.Errorf("%w\nthe whole budget stays charged in %s; stillpoint recover %s saves what the journal there proves", err, f.ledger(), f.path)
+// ChargedError is an error after the budget was reserved, which stays so.
+type ChargedError struct {
+	Ledger, Folder string
+	err            error
 }
+
+// Error says what the error cost, and what can be saved.
+func (e *ChargedError) Error() string {
+	return fmt.Sprintf("%v\nthe whole budget stays charged in %s; stillpoint recover %s saves what the journal there proves", e.err, e.Ledger, e.Folder)
+}
+
+// Unwrap returns what ended the fit.
+func (e *ChargedError) Unwrap() error { return e.err }
+
+func (f *folder) charged(err error) error { return &ChargedError{f.ledger(), f.path, err} }

@@ -24,8 +24,11 @@ type Reader interface {
 const bufferSize = 1 << 16
 
 // Open opens the table at path and reads its header. The table must be a regular
-// file and stay as it is until its end was read.
+// file and stay as it is until its end was read, or be Standard.
 func Open(path string) (Reader, error) {
+	if path == Standard {
+		return standard()
+	}
 	file, err := regular.Open(path)
 	if err != nil {
 		return nil, fault(path, err)
