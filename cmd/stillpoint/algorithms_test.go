@@ -14,7 +14,7 @@ import (
 func TestAlgorithmsAreExplained(t *testing.T) {
 	show := func(args ...string) (string, int) {
 		var out bytes.Buffer
-		code := run(context.Background(), append([]string{"algorithms"}, args...), &console{&out, &out, nil})
+		code := run(context.Background(), append([]string{"algorithms"}, args...), &console{out: &out, err: &out})
 		return out.String(), code
 	}
 	all, code := show()

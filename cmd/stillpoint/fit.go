@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -43,6 +42,7 @@ type fitCommand struct {
 	configFlags
 	Out       string `help:"Output folder. Without it a fresh one is made in the current folder: NAME-fit, NAME-fit-2, ..." placeholder:"DIR"`
 	Overwrite bool   `help:"Replace the model in DIR. The charge of the earlier fit stays in the ledger."`
+	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
 // Help is printed below the flags.
@@ -68,15 +68,15 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	}
 	stopping := func() bool { return true }
 	defer func() { stopping() }()
-	p := newProgress(c.err)
-	fmt.Fprintf(c.err, "reading %s\n", printable.Text(config.DataPath()))
+	p := newProgress(c)
+	c.note("reading", "reading "+reads(config))
 	fitted, err := config.Fit(ctx, train.Options{
 		Out: f.Out, Overwrite: f.Overwrite, Software: software(),
 		Planned: func(planned train.Planned) {
-			p.planned(c.err, planned)
+			p.planned(planned)
 			c.saving()
 			stopping = context.AfterFunc(ctx, func() {
-				fmt.Fprintln(c.err, "stopping; what was reached will be saved, unless a second Ctrl-C ends this at once")
+				c.note("stopping", "stopping; what was reached will be saved, unless a second Ctrl-C ends this at once")
 			})
 		},
 		Step: p.step,
@@ -85,12 +85,21 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	if fitted == nil {
 		return err
 	}
-	fmt.Fprint(c.out, summary(context.WithoutCancel(ctx), config, fitted))
+	if f.JSON {
+		if printing := printJSON(c.out, result(context.WithoutCancel(ctx), config, fitted)); printing != nil {
+			return printing
+		}
+	} else {
+		fmt.Fprint(c.out, summary(context.WithoutCancel(ctx), config, fitted))
+	}
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
+		err = fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
 			fitted.Result.Steps, fitted.Summary.Steps, err)
 	}
-	return err
+	if err != nil {
+		return &savedError{err}
+	}
+	return nil
 }
 
 type planCommand struct {

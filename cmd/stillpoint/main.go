@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -20,10 +21,11 @@ import (
 
 // Exit codes, documented in the help and the README.
 const (
-	exitFailed      = 1   // input or system at fault; the message says what
+	exitFailed      = 1   // input at fault: a configuration, a table, a file; the message says what
 	exitUsage       = 2   // the command line is wrong
 	exitOverBudget  = 3   // the budget does not cover what was asked
 	exitRefused     = 4   // a certificate or model does not verify
+	exitSystem      = 5   // the system at fault: a disk, a permission
 	exitInterrupted = 130 // Ctrl-C; what was reached is saved
 	exitFault       = 134 // a fault in the program, as when it is aborted
 )
@@ -39,17 +41,28 @@ certificate that anybody can recheck, and an honest summary come out.
   stillpoint verify people-fit/certificate.json recheck the guarantee
   stillpoint predict people-fit/model.json new.csv
 
-Exit codes: 0 done, 1 input or system at fault, 2 wrong usage, 3 over budget,
-4 certificate or model refused, 130 interrupted (what was reached is saved),
-134 a fault in the program, which says nothing more since it may hold records.`
+Exit codes: 0 done, 1 input at fault (a configuration, a table, a file), 2 wrong
+usage, 3 over budget, 4 certificate or model refused, 5 system at fault (a disk, a
+permission), 130 interrupted (what was reached is saved), 134 a fault in the program,
+which says nothing more since it may hold records.
+
+A program that drives this one passes --json and --progress=json: results are JSON on
+standard output; progress and errors are JSON on standard error, an object a line,
+whose "event" is reading, plan, step, stopping or error. An error has code, exit,
+message, charged and, where the message names them, field and rule. Lines without
+JSON come with exit codes from 128 on alone.`
 
 type commands struct {
+	Progress string `help:"Progress and errors on standard error: text, or json, an object a line." enum:"text,json" default:"text" placeholder:"text|json"`
+
 	Fit        fitCommand        `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
 	Recover    recoverCommand    `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
 	Plan       planCommand       `cmd:"" help:"Show what fit would run and what accuracy to expect, without asking anything about records."`
 	Predict    predictCommand    `cmd:"" help:"Score the rows of a table with a model."`
+	Export     exportCommand     `cmd:"" help:"Write a model as an ONNX graph or a database query."`
 	Evaluate   evaluateCommand   `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
 	Report     reportCommand     `cmd:"" help:"Describe a fit in a page of HTML, from what it released."`
+	Ledger     ledgerCommand     `cmd:"" help:"Say what the fits in output folders cost together."`
 	Verify     verifyCommand     `cmd:"" help:"Recompute a certificate's guarantee without the data."`
 	Audit      auditCommand      `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
 	Account    accountCommand    `cmd:"" help:"Say what a sequence of releases costs, without data."`
@@ -66,6 +79,8 @@ type console struct {
 	// saving is called by a command that will save what it reached when it is
 	// interrupted, however long that takes.
 	saving func()
+	// json has messages printed as JSON.
+	json bool
 }
 
 // terminal returns the terminal that is written to, if it is one.
@@ -84,7 +99,7 @@ func main() {
 		os.Exit(exitFailed)
 	}
 	os.Exit(govern(stderr, func(ctx context.Context, saving func()) int {
-		return run(ctx, os.Args[1:], &console{os.Stdout, stderr, saving})
+		return run(ctx, os.Args[1:], &console{out: os.Stdout, err: stderr, saving: saving})
 	}))
 }
 
@@ -93,7 +108,7 @@ func run(ctx context.Context, args []string, plain *console) int {
 	out, failures := printable.NewWriter(plain.out), printable.NewWriter(plain.err)
 	defer out.Flush()
 	defer failures.Flush()
-	c := &console{out, failures, plain.saving}
+	c := &console{out: out, err: failures, saving: plain.saving, json: slices.Contains(args, "--progress=json")}
 	if c.saving == nil {
 		c.saving = func() {}
 	}
@@ -117,13 +132,17 @@ func run(ctx context.Context, args []string, plain *console) int {
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(c.err, "stillpoint: %s\nstillpoint --help shows how it is used.\n", printable.Text(err.Error()))
+		c.complain(err, exitUsage)
+		if !c.json {
+			fmt.Fprintln(c.err, "stillpoint --help shows how it is used.")
+		}
 		return exitUsage
 	}
+	c.json = cmd.Progress == "json"
 	if err := k.Run(); err != nil {
-		// One line: a name with a line end in it must not begin a line of its own.
-		fmt.Fprintln(c.err, "stillpoint:", printable.Text(err.Error()))
-		return exitCode(err)
+		code := exitCode(err)
+		c.complain(err, code)
+		return code
 	}
 	return 0
 }
@@ -140,6 +159,8 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &over):
 		return exitOverBudget
+	case fromSystem(err):
+		return exitSystem
 	}
 	return exitFailed
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) {
 
 // loud is the command without what keeps its crashes silent.
 func loud() {
-	os.Exit(run(context.Background(), os.Args[1:], &console{os.Stdout, os.Stderr, func() {}}))
+	os.Exit(run(context.Background(), os.Args[1:], &console{out: os.Stdout, err: os.Stderr, saving: func() {}}))
 }
 
 // faulty panics with what a record holds.
@@ -104,6 +106,10 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("%w: %w", certificate.ErrUnsound, &account.BudgetError{Want: 2, Have: 1}), 4},
 		{fmt.Errorf("%w: %w", context.Canceled, certificate.ErrAltered), 4},
 		{context.Canceled, 130},
+		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, 5},
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, 5},
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}, 1}, // a wrong name
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOTDIR}, 1},
 		{errors.Join(context.Canceled, errors.New("and more")), 130},
 	}
 	for _, test := range tests {
@@ -113,7 +119,7 @@ func TestExitCodes(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range []string{"0 done", "1 input or system", "2 wrong usage", "3 over budget", "4 certificate or model refused", "130 interrupted", "134 a fault"} {
+	for _, code := range []string{"0 done", "1 input at fault", "2 wrong usage", "3 over budget", "4 certificate or model refused", "5 system at fault", "130 interrupted", "134 a fault"} {
 		if !strings.Contains(strings.ReplaceAll(description, "\n", " "), code) {
 			t.Errorf("the help does not say %q", code)
 		}

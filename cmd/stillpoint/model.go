@@ -13,6 +13,8 @@ type predictCommand struct {
 	Data  string `arg:"" help:"Table (CSV or CSV.gz) with the model's columns; the target may be absent." placeholder:"DATA"`
 	Where string `help:"Score only the rows with column=value; others get empty predictions." placeholder:"COLUMN=VALUE"`
 	Out   string `help:"Write to FILE instead of standard output." placeholder:"FILE"`
+
+	Margin bool `help:"Add the margins, behind the other columns."`
 }
 
 // Help is printed below the flags.
@@ -27,7 +29,7 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	predict := func(w io.Writer) error {
-		return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where})
+		return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where, Margins: p.Margin})
 	}
 	if p.Out == "" {
 		// The names of classes hold no control or invisible characters (package

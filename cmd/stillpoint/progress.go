@@ -14,6 +14,7 @@ import (
 // released and public numbers only, no words from files: a bar is drawn with
 // control characters.
 type progress struct {
+	c        *console
 	w        io.Writer
 	terminal bool
 	bar      *progressbar.ProgressBar
@@ -23,16 +24,24 @@ type progress struct {
 // between is the least time between two lines.
 const between = 2 * time.Second
 
-func newProgress(w io.Writer) *progress {
-	w, is := terminal(w)
-	return &progress{w: w, terminal: is, last: time.Now()}
+func newProgress(c *console) *progress {
+	w, is := terminal(c.err)
+	return &progress{c: c, w: w, terminal: is, last: time.Now()}
 }
 
-func (p *progress) planned(w io.Writer, planned train.Planned) {
-	fmt.Fprint(w, outline(planned))
+func (p *progress) planned(planned train.Planned) {
+	if p.c.json {
+		printLine(p.c.err, planEvent{"plan", planJSON(planned, nil)})
+		return
+	}
+	fmt.Fprint(p.c.err, outline(planned))
 }
 
 func (p *progress) step(s train.Step) {
+	if p.c.json {
+		printLine(p.c.err, stepEvent{"step", s.Number, s.Of, s.GradientNorm, s.Noise, s.Charged})
+		return
+	}
 	if p.terminal {
 		if p.bar == nil {
 			p.bar = progressbar.NewOptions(s.Of, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),

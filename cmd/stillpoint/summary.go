@@ -131,7 +131,7 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if n := len(f.Earlier); n > 0 {
 		line("together", "%s", together(ctx, f, n))
 	} else {
-		line("note", "fitting %s again costs a second budget", printable.Text(c.Data))
+		line("note", "fitting %s again costs a second budget", printable.Text(c.TableName()))
 	}
 	return b.String()
 }

@@ -13,9 +13,15 @@ func (versionCommand) Run(c *console) error {
 	return err
 }
 
-// software names the program with its version: the module's, or the revision it
-// was built from.
+// stamp is the version that a build was told: go build -ldflags "-X main.stamp=v1.2.0".
+var stamp string
+
+// software names the program with its version: the stamp, the module's, or the
+// revision it was built from.
 func software() string {
+	if stamp != "" {
+		return "stillpoint " + stamp
+	}
 	version, revision := "devel", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if v := info.Main.Version; v != "" && v != "(devel)" {

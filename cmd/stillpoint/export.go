@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/stillpoint-dp/stillpoint/export"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+type exportCommand struct {
+	Model string   `arg:"" help:"Model file." placeholder:"MODEL"`
+	ONNX  string   `help:"Write a graph for ONNX runtimes to FILE." name:"onnx" placeholder:"FILE"`
+	SQL   string   `help:"Print a query: duckdb, postgresql, sqlite or bigquery." name:"sql" placeholder:"DIALECT"`
+	Table string   `help:"With --sql: what to score, as it is written after FROM." placeholder:"TABLE" default:"people"`
+	Keep  []string `help:"With --sql: columns to stand before the predictions, such as a key." placeholder:"COLUMN,..."`
+	Out   string   `help:"With --sql: write to FILE instead of standard output." placeholder:"FILE"`
+}
+
+// Help is printed below the flags.
+func (exportCommand) Help() string {
+	return `Writes what predict computes as a program of another system: clamp, transform,
+missing and other cells, lookup of categories, norm, margins, probability and class.
+
+  stillpoint export people-fit/model.json --onnx people.onnx
+  stillpoint export people-fit/model.json --sql duckdb --table people --keep id
+
+Inputs of the graph are the model's columns, [rows, 1] each: numbers as float64, NaN
+if missing, and categories as text without white space around it. A query reads
+numbers from columns of numbers, with NULL for missing. Either holds what the model
+file holds, and costs nothing.`
+}
+
+func (e *exportCommand) Run(_ context.Context, c *console) error {
+	if (e.ONNX == "") == (e.SQL == "") {
+		return errors.New("export: give either --onnx FILE or --sql DIALECT")
+	}
+	m, err := model.Read(e.Model)
+	if err != nil {
+		return err
+	}
+	if e.ONNX != "" {
+		graph, err := export.ONNX(m)
+		if err != nil {
+			return err
+		}
+		return writeFile(e.ONNX, []string{e.Model}, writes(graph))
+	}
+	query, err := export.SQL(m, export.Query{Dialect: e.SQL, Table: e.Table, Keep: e.Keep})
+	if err != nil {
+		return err
+	}
+	if e.Out != "" {
+		return writeFile(e.Out, []string{e.Model}, writes([]byte(query)))
+	}
+	_, err = io.WriteString(c.out, query)
+	return err
+}
+
+func writes(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+}

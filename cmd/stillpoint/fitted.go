@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+
+	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// reads says which table is read.
+func reads(c *train.Config) string {
+	if c.DataPath() == table.Standard {
+		return c.TableName() + " from standard input"
+	}
+	return c.DataPath()
+}
+
+// fittedJSON is what fit --json prints: what summary says.
+type fittedJSON struct {
+	Folder      string `json:"folder"`
+	Model       string `json:"model"`
+	Certificate string `json:"certificate"`
+	Complete    bool   `json:"complete"`
+	Algorithm   string `json:"algorithm"`
+	Steps       int    `json:"steps"`
+	Of          int    `json:"of"`
+
+	Records   float64 `json:"records"`
+	Epsilon   float64 `json:"epsilon"`
+	Delta     float64 `json:"delta"`
+	Relation  string  `json:"relation"`
+	Neighbour string  `json:"neighbour"`
+	// Charged and Budget are in units of mu^2; Charged is zero for a schedule's.
+	Charged  float64  `json:"charged"`
+	Budget   float64  `json:"budget"`
+	Releases int      `json:"releases"`
+	Trusted  []string `json:"trusted,omitempty"`
+	Measured any      `json:"measured,omitempty"` // as in a certificate
+	// Table is the name by which its fits are summed; Earlier of them were before
+	// this one, and together they cost Together at Delta, nothing if that is not known.
+	Table    string   `json:"table"`
+	Earlier  int      `json:"earlier"`
+	Together *float64 `json:"together,omitempty"`
+}
+
+func result(ctx context.Context, c *train.Config, f *train.Fitted) fittedJSON {
+	j := fittedJSON{
+		Folder: f.Folder, Model: f.ModelPath, Certificate: f.CertificatePath, Complete: f.Result.Complete,
+		Algorithm: f.Summary.Algorithm, Steps: f.Result.Steps, Of: f.Summary.Steps,
+		Records: f.Records, Epsilon: f.Budget.Epsilon(), Delta: f.Budget.Delta(), Relation: f.Budget.Relation().String(),
+		Neighbour: f.Filter.Neighbour(f.Budget.Relation()),
+		Charged:   f.Charged, Budget: f.Budget.Charge(), Releases: f.Releases, Trusted: f.Trusted,
+		Table: c.TableName(), Earlier: len(f.Earlier),
+	}
+	if f.Measured != nil {
+		j.Measured = f.Measured
+	}
+	if epsilon, ok := f.Sum(ctx); ok {
+		j.Together = &epsilon
+	}
+	return j
+}

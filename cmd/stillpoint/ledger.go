@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+type ledgerCommand struct {
+	Folders []string `arg:"" help:"Output folders of fits, or folders that hold some." placeholder:"DIR"`
+	Delta   float64  `help:"Sum at this delta; without it at the largest of a table's fits." placeholder:"D"`
+	JSON    bool     `help:"Print JSON." name:"json"`
+}
+
+// Help is printed below the flags.
+func (ledgerCommand) Help() string {
+	return `Reads the ledgers of these folders and says what all fits of a table cost together.
+A table is known by its public name (table: in a configuration) or by its path. Every
+reservation counts in full, that of a fit which was interrupted or killed as well;
+fits in folders that are not named here are not seen.`
+}
+
+func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
+	totals, err := train.Totals(ctx, l.Folders, l.Delta)
+	if err != nil {
+		return err
+	}
+	if l.JSON {
+		return printJSON(c.out, totals)
+	}
+	for _, t := range totals {
+		fits := "1 fit"
+		if t.Fits > 1 {
+			fits = fmt.Sprintf("%d fits", t.Fits)
+		}
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v\n", printable.Text(t.Table), fits, roundUp(t.Epsilon), t.Delta, t.Relation)
+	}
+	return nil
+}
