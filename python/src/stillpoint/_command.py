@@ -1,0 +1,144 @@
+"""Runs the command. Tables go to it over a pipe; what it says is public or released."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import threading
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any
+
+Event = dict[str, Any]
+Feed = Callable[[IO[bytes]], None]
+
+
+class StillpointError(RuntimeError):
+    """What the command refused, or failed at.
+
+    ``code`` is configuration, usage, budget, refused, system, interrupted or fault;
+    ``field`` and ``rule`` are those of a value at fault, where there is one; and
+    ``charged`` says whether a budget was reserved, which stays so.
+    """
+
+    def __init__(self, message: str, code: str = "fault", field: str = "", rule: str = "", charged: bool = False):
+        super().__init__(message)
+        self.code, self.field, self.rule, self.charged = code, field, rule, charged
+
+    def __reduce__(self):  # errors cross process borders under n_jobs
+        return type(self), (str(self), self.code, self.field, self.rule, self.charged)
+
+
+class ConfigurationError(StillpointError, ValueError):
+    """A configuration, an argument or a table at fault, before anything is charged."""
+
+
+@lru_cache(maxsize=1)
+def command() -> str:
+    """The path of the command: the one that came with this package, else that on the path."""
+    name = "stillpoint.exe" if os.name == "nt" else "stillpoint"
+    schemes = [sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")]
+    for scheme in schemes:
+        path = Path(sysconfig.get_path("scripts", scheme)) / name
+        if path.is_file():
+            return str(path)
+    found = shutil.which("stillpoint")
+    if found is None:
+        raise FileNotFoundError("the command stillpoint is neither beside this Python nor on the path")
+    return found
+
+
+def version() -> str:
+    """What the command says of its version."""
+    return run(["version"]).strip()
+
+
+def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Callable[[Event], None] | None = None) -> str:
+    """Runs the command and returns what it prints.
+
+    ``feed`` writes its standard input; ``on`` gets the events it reports meanwhile.
+    """
+    process = subprocess.Popen(
+        [command(), *map(os.fspath, arguments), "--progress=json"],
+        stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    failure: list[BaseException] = []
+    said: list[Event] = []
+
+    def write() -> None:
+        assert feed is not None and process.stdin is not None
+        try:
+            feed(process.stdin)
+            process.stdin.flush()
+        except BaseException as error:
+            if isinstance(error, BrokenPipeError) or (os.name == "nt" and getattr(error, "errno", 0) == errno.EINVAL):
+                return  # the command has ended, and says why
+            # An end of the pipe is the end of the table: none that is cut short may
+            # be taken for one that is whole.
+            process.kill()
+            failure.append(error)
+        finally:
+            try:
+                process.stdin.close()
+            except OSError:
+                pass
+
+    def listen() -> None:
+        assert process.stderr is not None
+        for line in process.stderr:
+            event = _event(line)
+            said.append(event)
+            if on is not None and event["event"] != "error":
+                on(event)
+
+    threads = [threading.Thread(target=listen, daemon=True)]
+    if feed is not None:
+        threads.append(threading.Thread(target=write, daemon=True))
+    for thread in threads:
+        thread.start()
+    assert process.stdout is not None
+    try:
+        printed = process.stdout.read()
+    except KeyboardInterrupt:
+        # It saves what it reached. A second interrupt ends the waiting.
+        process.send_signal(signal.CTRL_C_EVENT if os.name == "nt" else signal.SIGINT)
+        printed = process.stdout.read()
+    finally:
+        process.stdout.close()
+        process.wait()
+        for thread in threads:
+            thread.join()
+        process.stderr.close()
+    if failure:
+        raise failure[0]
+    if process.returncode != 0:
+        raise _error(said, process.returncode)
+    return printed.decode()
+
+
+def _event(line: bytes) -> Event:
+    text = line.decode(errors="replace").strip()
+    try:
+        event = json.loads(text)
+    except ValueError:
+        event = None
+    return event if isinstance(event, dict) and "event" in event else {"event": "said", "text": text}
+
+
+def _error(said: list[Event], code: int) -> StillpointError:
+    for event in reversed(said):
+        if event["event"] == "error":
+            kind = ConfigurationError if event["code"] in ("configuration", "usage") else StillpointError
+            return kind(event["message"], event["code"], event.get("field", ""), event.get("rule", ""), event["charged"])
+    # Ended by a signal or a fault, which says no more than a line.
+    charged = any(event["event"] in ("plan", "step") for event in said)
+    words = " ".join(event["text"] for event in said if event["event"] == "said")
+    return StillpointError(f"the command ended with exit code {code}: {words}", charged=charged)

@@ -1,0 +1,89 @@
+"""Fits of configurations, whose tables Python never holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stillpoint._command import Feed, run
+from stillpoint._progress import Progress, Shown
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit released, and what it cost.
+
+    ``report`` is what ``stillpoint fit --json`` prints. ``model`` and ``certificate``
+    are the two files, read.
+    """
+
+    folder: Path
+    report: dict[str, Any]
+    model: dict[str, Any]
+    certificate: dict[str, Any]
+
+    def verify(self) -> dict[str, Any]:
+        """Recomputes the guarantee from the certificate, without the data."""
+        files = [self.folder / "certificate.json", "--model", self.folder / "model.json"]
+        return json.loads(run(["verify", *files, "--json"]))
+
+
+def fit(
+    config: str | os.PathLike,
+    *,
+    out: str | os.PathLike | None = None,
+    overwrite: bool = False,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    progress: Shown = "auto",
+) -> Fit:
+    """Fits the model that a configuration describes.
+
+    The command reads the table behind its wall: no record comes to Python. Every fit
+    charges a budget of its own, also on the same table.
+
+    Args:
+        config: the configuration's file.
+        out: the output folder; without it a fresh one in the current folder.
+        overwrite: replace the model of an earlier fit in ``out``, whose charge stays.
+        epsilon, delta: stand instead of the configuration's.
+        progress: show it, or not, or only in a terminal or a notebook.
+    """
+    return _fit(config, out=out, overwrite=overwrite, epsilon=epsilon, delta=delta, progress=progress)
+
+
+def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progress="auto", feed: Feed | None = None) -> Fit:
+    arguments = ["fit", config, "--json"]
+    if out is not None:
+        arguments += ["--out", out]
+    if overwrite:
+        arguments.append("--overwrite")
+    if epsilon is not None:
+        arguments.append(f"--epsilon={epsilon!r}")
+    if delta is not None:
+        arguments.append(f"--delta={delta!r}")
+    shown = Progress(progress)
+    try:
+        report = json.loads(run(arguments, feed, shown))
+    finally:
+        shown.finish()
+    return Fit(Path(report["folder"]), report, _read(report["model"]), _read(report["certificate"]))
+
+
+def _read(path: str) -> dict[str, Any]:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def spent(*folders: str | os.PathLike, delta: float | None = None) -> list[dict[str, Any]]:
+    """What the fits in output folders, or in folders of them, cost together.
+
+    Returns an object for each table: ``table``, ``relation``, ``fits``, ``epsilon`` and
+    ``delta``. Fits that were interrupted or killed count in full.
+    """
+    arguments = ["ledger", *folders, "--json"]
+    if delta is not None:
+        arguments.append(f"--delta={delta!r}")
+    return json.loads(run(arguments))

@@ -1,0 +1,121 @@
+"""Small tables of generated people, models of every kind, and the command."""
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from stillpoint._command import run
+
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent.parent / "examples"
+
+# Every name of a loss with parameters, and what it predicts.
+LOSSES = {
+    "logistic": 2, "sigmoid": 2, "tanh": 2, "smoothed-hinge(0.5)": 2, "softmax": 3,
+    "huber(0.1)": 0, "squared(1)": 0, "welsch(0.5)": 0, "geman-mcclure(0.5)": 0, "tukey(0.5)": 0,
+}  # fmt: skip
+
+WORDS = ["a b", "c'd", "é", "\\"]
+
+
+def people(rows: int, classes: int, seed: int = 1) -> list[dict[str, str]]:
+    """Rows of generated people; the first have odd cells."""
+    coin = random.Random(seed)
+    table = []
+    odd = ["", "NaN", "-9", "17", "90", "16.99", "1e300", "-1e300", "inf", "-inf", "0", "1e-12", "89.99999999"]
+    words = ["", "?", "other", " a b ", "A B", "\u00a0é\u2003", "e\u0301", *WORDS]
+    for i in range(rows):
+        age, gain = coin.uniform(10, 95), coin.choice([0.0, 10 ** coin.uniform(0, 6)])
+        y = str(int(classes * coin.random() * age / 100)) if classes else repr(age * coin.random())
+        table.append({
+            "id": str(i),
+            "age": odd[i] if i < len(odd) else repr(age),
+            "gain": odd[-i] if i < len(odd) else repr(gain),
+            "work": words[i] if i < len(words) else coin.choice(words),
+            "y": y,
+        })  # fmt: skip
+    return table
+
+
+def configuration(loss: str, classes: int) -> dict:
+    target = {"column": "y", "classes": [str(k) for k in range(classes)]} if classes else {"column": "y", "number": [0, 80]}
+    return {
+        "data": "people.csv",
+        "schema": {
+            "columns": {
+                "id": "ignore",
+                "age": {"number": [17, 90]},
+                "work": {"category": WORDS},
+                "gain": {"number": [-0.5, 1e5], "transform": "log1p"},
+            },
+            "target": target,
+            "missing": ["", "?", "-9"],
+        },
+        "model": {"loss": loss},
+        "privacy": {"epsilon": 50, "delta": 1e-6, "relation": "replace-one"},
+        "train": {"algorithm": "gd", "steps": 20},
+    }
+
+
+def write(folder: Path, loss: str, classes: int, rows: int = 400) -> Path:
+    table = people(rows, classes)
+    with open(folder / "people.csv", "w", newline="", encoding="utf-8") as file:
+        lines = csv.DictWriter(file, table[0].keys(), lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(table)
+    path = folder / "people.yaml"
+    path.write_text(json.dumps(configuration(loss, classes), ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session", params=LOSSES)
+def fitted(request, tmp_path_factory):
+    """A folder with people.csv and a model of one loss in fit/model.json."""
+    folder = tmp_path_factory.mktemp("fitted")
+    run(["fit", write(folder, request.param, LOSSES[request.param]), "--out", folder / "fit"])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def adult(tmp_path_factory):
+    """The same of the Adult example, with a table for prediction."""
+    folder = tmp_path_factory.mktemp("adult")
+    run(["fit", EXAMPLES / "adult" / "adult.yaml", "--out", folder / "fit"])
+    import gzip
+
+    text = gzip.decompress((EXAMPLES / "adult" / "adult.csv.gz").read_bytes()).decode()
+    lines = text.splitlines()
+    head, rest = lines[0], lines[1:]
+    numbered = ["id," + head, *(f"{i},{line}" for i, line in enumerate(rest))]
+    (folder / "people.csv").write_text("\n".join(numbered) + "\n", encoding="utf-8")
+    return folder
+
+
+def predicted(folder: Path) -> dict[str, list]:
+    """What predict says of people.csv, margins included: columns of numbers, and class."""
+    text = run(["predict", folder / "fit" / "model.json", folder / "people.csv", "--margin"])
+    rows = list(csv.DictReader(text.splitlines()))
+    return {name: [r[name] if name == "class" else float(r[name]) for r in rows] for name in rows[0]}
+
+
+def cells(folder: Path) -> list[dict[str, str]]:
+    with open(folder / "people.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def columns(folder: Path) -> list[dict]:
+    """The schema's columns that are features."""
+    schema = json.loads((folder / "fit" / "model.json").read_text(encoding="utf-8"))["schema"]
+    return [c for c in schema["columns"] if "number" in c or "category" in c]
+
+
+def number(cell: str) -> float | None:
+    """A cell of a column of numbers; None where it is missing."""
+    try:
+        x = float(cell)
+    except ValueError:
+        return None
+    return None if x != x else x

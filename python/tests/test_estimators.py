@@ -1,0 +1,201 @@
+"""Estimators: agreement with the command, tables of every make, and what they refuse."""
+
+import json
+import pickle
+import warnings
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("sklearn", "1.6")
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+import stillpoint
+from stillpoint import ConfigurationError, SpentWarning, StillpointClassifier, StillpointRegressor
+from stillpoint._command import run
+
+coin = np.random.default_rng(1)
+ROWS = 600
+A, B = coin.normal(size=ROWS), coin.normal(size=ROWS)
+WORD = np.where(B > 0, "x, \"y\"", "é")
+TRUE = A > B
+SICK = np.where(A + 0.3 * B > 0, "yes", "no")
+QUICK = {"algorithm": "gd", "steps": 5}
+
+
+def given(folder, **more):
+    return {
+        "epsilon": 5,
+        "delta": 1e-5,
+        "relation": "replace-one",
+        "folder": folder,
+        "table": "patients",
+        "train": QUICK,
+        "progress": False,
+        **more,
+    }
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpentWarning)
+        yield
+
+
+COLUMNS = {"a": A, "b": B, "word": WORD, "true": TRUE, "idle": A}
+FRAMES = {
+    "pandas": lambda m: m.DataFrame(COLUMNS),
+    "polars": lambda m: m.DataFrame(COLUMNS),
+    "pyarrow": lambda m: m.table(COLUMNS),
+}
+
+
+NAMED = {"bounds": {"a": (-2, 2), "b": (-2, 2)}, "categories": {"word": ["x, \"y\"", "é"], "true": [True, False]}}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_tables(name, tmp_path):
+    """Every make of table is the same table to the command, to the bit."""
+    X = FRAMES[name](pytest.importorskip(name))
+    model = StillpointClassifier(classes=["no", "yes"], **NAMED, **given(tmp_path)).fit(X, SICK)
+    assert model.score(X, SICK) > 0.7
+    assert list(model.feature_names_out_) == ["a", "b", 'word=x, "y"', "word=é", "word=other", "true=true", "true=false", "true=other"]
+    file = tmp_path / "table.csv"
+    lines = ["idle,a,b,word,true"]
+    for a, b, word, true in zip(A, B, WORD, TRUE):
+        quoted = '"' + word.replace('"', '""') + '"'
+        lines.append(f"0,{float(a)!r},{float(b)!r},{quoted},{str(bool(true)).lower()}")
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    printed = run(["predict", model.folder_ / "model.json", file, "--margin"]).splitlines()[1:]
+    rows = [line.split(",") for line in printed]
+    assert [float(r[2]) for r in rows] == model.decision_function(X).tolist()
+    assert [float(r[0]) for r in rows] == model.predict_proba(X)[:, 1].tolist()
+    assert [r[1] for r in rows] == model.predict(X).tolist()
+
+
+def test_array_and_file_are_one_table(tmp_path):
+    """Arrays agree with the same numbers in a file; so do several classes, and odd cells."""
+    X = np.column_stack([A, B])
+    X[0], X[1], X[2] = np.nan, np.inf, [-np.inf, 1e-300]
+    y = np.digitize(A, [-0.5, 0.5])
+    model = StillpointClassifier(classes=[0, 1, 2], bounds=[(-2, 2), (-1, 3)], **given(tmp_path)).fit(X, y)
+    assert model.coef_.shape == (3, 2) and model.intercept_.shape == (3,)
+    file = tmp_path / "table.csv"
+    file.write_text("x0,x1\n" + "".join(f"{float(a)!r},{float(b)!r}\n" for a, b in X))
+    rows = [line.split(",") for line in run(["predict", model.folder_ / "model.json", file, "--margin"]).splitlines()[1:]]
+    assert [[float(v) for v in r[4:]] for r in rows] == model.decision_function(X).tolist()
+    assert [[float(v) for v in r[:3]] for r in rows] == model.predict_proba(X).tolist()
+    assert [int(r[3]) for r in rows] == model.predict(X).tolist()
+
+
+def test_regressor(tmp_path):
+    X = np.column_stack([A, B])
+    model = StillpointRegressor(target_bounds=(-6, 6), bounds=(-3, 3), **given(tmp_path, train=None)).fit(X, 2 * A - B)
+    assert model.score(X, 2 * A - B) > 0.7
+    assert model.coef_.shape == (2,)
+
+
+def test_one_column_and_missing_cells(tmp_path):
+    """A missing cell of the only column is a row, not an empty line."""
+    X = A.reshape(-1, 1).copy()
+    X[::3] = np.nan
+    model = StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **given(tmp_path)).fit(X, SICK)
+    assert len(model.predict(X)) == ROWS
+
+
+def test_targets_that_are_none_are_silent(tmp_path):
+    y = SICK.astype(object)
+    y[:10], y[10:20] = None, "maybe"
+    model = StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **given(tmp_path)).fit(np.column_stack([A]), y)
+    assert model.report_["records"] == ROWS
+
+
+def test_certificate(tmp_path):
+    model = StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **given(tmp_path)).fit(np.column_stack([A]), SICK)
+    assert model.report_["epsilon"] == 5 and model.certificate_["format"] == "stillpoint certificate"
+    report = json.loads(run(["verify", model.folder_ / "certificate.json", "--model", model.folder_ / "model.json", "--json"]))
+    assert report["epsilon"] == 5
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(A[:5].reshape(-1, 1)).tolist() == model.predict(A[:5].reshape(-1, 1)).tolist()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_cross_validation_says_its_cost(jobs, tmp_path):
+    X = np.column_stack([A, B])
+    model = StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **given(tmp_path))
+    scores = cross_val_score(model, X, SICK, cv=3, n_jobs=jobs)
+    assert (scores > 0.6).all()
+    (total,) = stillpoint.spent(tmp_path)
+    assert total["fits"] == 3 and 5 < total["epsilon"] < 15
+    with pytest.warns(SpentWarning, match="4 fits of patients"):
+        clone(model).fit(X, SICK)
+
+
+def test_pipeline(tmp_path):
+    X = np.column_stack([A, B])
+    model = StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **given(tmp_path))
+    with pytest.raises(ConfigurationError, match="standardscaler.*nobody charged"):
+        make_pipeline(StandardScaler(), model).fit(X, SICK)
+    with pytest.raises(ConfigurationError, match="standardscaler"):
+        make_pipeline(StandardScaler(), make_pipeline(FunctionTransformer(np.tanh), model)).fit(X, SICK)
+    assert not list(tmp_path.iterdir())
+    make_pipeline(FunctionTransformer(np.tanh), model).fit(X, SICK)
+    declared = clone(model).set_params(public_steps=["standardscaler"])
+    make_pipeline(StandardScaler(), declared).fit(X, SICK)
+
+
+def test_refusals(tmp_path):
+    X = np.column_stack([A, B])
+    named = {"classes": ["no", "yes"], **given(tmp_path)}
+    for change, match in [
+        ({}, "at least one column"),
+        ({"bounds": [(-1, 1)] * 3}, "3 pairs"),
+        ({"bounds": {"z": (0, 1)}}, "column 'z'"),
+        ({"bounds": (1, -1)}, "lower bound must be below"),
+        ({"bounds": (-1, 1), "epsilon": -1}, "epsilon"),
+        ({"bounds": (-1, 1), "relation": "add-or-remove"}, "records"),
+        ({"bounds": (-1, 1), "table": ""}, "table"),
+        ({"bounds": (-1, 1), "loss": "huber(0.1)"}, "loss"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            StillpointClassifier(**{**named, **change}).fit(X, SICK)
+    assert not list(tmp_path.rglob("ledger.jsonl"))
+    with pytest.raises(NotFittedError):
+        StillpointClassifier(**named).predict(X)
+    with pytest.raises(TypeError, match="epsilon"):
+        StillpointClassifier(classes=[0, 1])
+    assert not hasattr(StillpointClassifier(**named, loss="tanh"), "predict_proba")
+
+
+def test_a_table_that_fails_on_the_way_charges_nothing(tmp_path, monkeypatch):
+    from stillpoint import _table
+
+    def broken(*_):
+        def feed(pipe):
+            pipe.write(b"x0,y\n1,yes\n")
+            raise OSError("the source is gone")
+
+        return feed
+
+    monkeypatch.setattr(_table, "writer", broken)
+    with pytest.raises(OSError, match="source is gone"):
+        StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **given(tmp_path)).fit(np.column_stack([A]), SICK)
+    assert not list(tmp_path.rglob("ledger.jsonl"))
+
+
+def test_no_table_on_disk(tmp_path, monkeypatch):
+    """Nothing that a fit leaves, or has while it runs, holds a cell."""
+    mark = 1.2345678901234567
+    X = np.full((ROWS, 1), mark)
+    seen = []
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", lambda *a, **k: seen.append(a))
+    model = StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **given(tmp_path)).fit(X, SICK)
+    model.predict(X)
+    assert not seen
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or b"1.23456789" not in file.read_bytes()

@@ -1,0 +1,176 @@
+"""What is exported predicts what the command does, in the systems it is for."""
+
+import glob
+import os
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+from conftest import cells, columns, number, predicted
+
+from stillpoint._command import run
+
+ONNX, SQL = 1e-12, 1e-7
+
+
+def agree(got: dict, want: dict, tolerance: float) -> None:
+    for name, values in want.items():
+        if name.startswith("margin") and name not in got:
+            continue
+        assert len(got[name]) == len(values)
+        if name == "class":
+            assert list(got[name]) == values
+            continue
+        worst = max(abs(a - b) / max(1, abs(b)) for a, b in zip(got[name], values))
+        print(f"{name}: {worst:.2g}")
+        assert worst <= tolerance, name
+
+
+def test_onnx(fitted):
+    onnx_agrees(fitted)
+
+
+def test_onnx_adult(adult):
+    onnx_agrees(adult)
+
+
+def onnx_agrees(folder):
+    numpy = pytest.importorskip("numpy")
+    runtime = pytest.importorskip("onnxruntime")
+    run(["export", folder / "fit" / "model.json", "--onnx", folder / "m.onnx"])
+    try:
+        import onnx
+
+        onnx.checker.check_model(onnx.load(folder / "m.onnx"), full_check=True)
+    except ImportError:
+        pass
+    session = runtime.InferenceSession(str(folder / "m.onnx"), providers=["CPUExecutionProvider"])
+    table, inputs = cells(folder), {}
+    for c in columns(folder):
+        texts = [row[c["name"]].strip() for row in table]
+        if "number" in c:
+            values = [x if (x := number(t)) is not None else float("nan") for t in texts]
+            inputs[c["name"]] = numpy.array(values, dtype=numpy.float64).reshape(-1, 1)
+        else:
+            inputs[c["name"]] = numpy.array(texts, dtype=object).reshape(-1, 1)
+    outputs = dict(zip([o.name for o in session.get_outputs()], session.run(None, inputs)))
+    want, got = predicted(folder), {}
+    for name in want:
+        base, _, label = name.partition("=")
+        among = [n for n in want if n.partition("=")[0] == base]
+        got[name] = outputs[base][:, among.index(name)].tolist()
+    agree(got, want, ONNX)
+
+
+def query(folder, dialect, name="people"):
+    return run(["export", folder / "fit" / "model.json", "--sql", dialect, "--table", name, "--keep", "id"])
+
+
+def by_id(rows, names):
+    """Result rows as columns, in the order of the table."""
+    rows = sorted(rows, key=lambda r: int(r[0]))
+    return {n: [r[i] if n == "class" else float(r[i]) for r in rows] for i, n in enumerate(names) if n != "id"}
+
+
+def test_duckdb(fitted):
+    duckdb_agrees(fitted)
+
+
+def test_duckdb_adult(adult):
+    duckdb_agrees(adult)
+
+
+def duckdb_agrees(folder):
+    duckdb = pytest.importorskip("duckdb")
+    db = duckdb.connect()
+    # As text and as numbers: the query reads both.
+    db.execute(f"create table people as select * from read_csv('{folder / 'people.csv'}', all_varchar=true)")
+    result = db.execute(query(folder, "duckdb"))
+    agree(by_id(result.fetchall(), [d[0] for d in result.description]), predicted(folder), SQL)
+
+
+def test_sqlite(fitted):
+    sqlite_agrees(fitted)
+
+
+def test_sqlite_adult(adult):
+    sqlite_agrees(adult)
+
+
+def sqlite_agrees(folder):
+    db = sqlite3.connect(":memory:")
+    try:
+        db.execute("select exp(1), ln(1), sqrt(1)")
+    except sqlite3.OperationalError:
+        pytest.skip("this SQLite was built without its mathematical functions")
+    table = cells(folder)
+    names = list(table[0])
+    db.execute("create table people (" + ", ".join(f'"{n}"' for n in names) + ")")
+    marks = ", ".join("?" for _ in names)
+    db.executemany(f"insert into people values ({marks})", [[infinite(row[n]) for n in names] for row in table])
+    result = db.execute(query(folder, "sqlite"))
+    agree(by_id(result.fetchall(), [d[0] for d in result.description]), predicted(folder), SQL)
+
+
+def infinite(cell):
+    """SQLite has no text for an infinity."""
+    return float(cell) if cell in ("inf", "-inf") else cell
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """A server of its own on a socket, if there is one installed."""
+    tools = sorted(glob.glob("/usr/lib/postgresql/*/bin")) or [os.path.dirname(shutil.which("initdb") or "")]
+    tools = tools[-1]
+    if not os.path.exists(os.path.join(tools, "initdb")):
+        pytest.skip("no PostgreSQL server is installed")
+    folder = tmp_path_factory.mktemp("postgres")
+    as_user = []
+    if os.name == "posix" and os.geteuid() == 0:  # which the server refuses to be
+        as_user = ["runuser", "-u", "postgres", "--"]
+        for path in [folder, *folder.parents]:
+            if path.owner() == "root" and str(path).startswith("/tmp/") and path != path.parent:
+                path.chmod(0o755)
+        shutil.chown(folder, "postgres")
+
+    def tool(name, *arguments, **options):
+        return subprocess.run([*as_user, os.path.join(tools, name), *arguments], check=True, text=True, cwd="/", **options)
+
+    data = str(folder / "data")
+    tool("initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--no-locale", stdout=subprocess.DEVNULL)
+    started = ["-D", data, "-w", "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "-l", data + "/log"]
+    tool("pg_ctl", *started, "start", stdout=subprocess.DEVNULL)
+
+    def ask(text):
+        return tool("psql", "-h", str(folder), "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "--csv", input=text, capture_output=True).stdout
+
+    yield ask
+    tool("pg_ctl", "-D", data, "-m", "immediate", "stop", stdout=subprocess.DEVNULL)
+
+
+def test_postgresql(fitted, postgres):
+    postgresql_agrees(fitted, postgres)
+
+
+def test_postgresql_adult(adult, postgres):
+    postgresql_agrees(adult, postgres)
+
+
+def postgresql_agrees(folder, postgres):
+    import csv
+
+    table = cells(folder)
+    kinds = {c["name"]: "double precision" for c in columns(folder) if "number" in c}
+    lines = ["drop table if exists people;"]
+    lines.append("create table people (" + ", ".join(f'"{n}" {kinds.get(n, "text")}' for n in table[0]) + ");")
+    lines.append("copy people from stdin;")
+    for row in table:
+        texts = []
+        for name, cell in row.items():
+            x = number(cell) if name in kinds else cell
+            texts.append("\\N" if x is None else str(x).replace("\\", "\\\\"))
+        lines.append("\t".join(texts))
+    lines.append("\\.")
+    rows = list(csv.reader(postgres("\n".join(lines) + "\n" + query(folder, "postgresql") + ";\n").splitlines()))
+    agree(by_id(rows[1:], rows[0]), predicted(folder), SQL)
