@@ -19,13 +19,8 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "; %d are missing", s.Missing)
 	}
 	b.WriteString(".\n")
-	if len(s.Slopes) > 0 {
-		b.WriteString("\n## Slopes\n\nExponents of the median gradient norm in N, with 95% bootstrap intervals over seeds.\n\n")
-		table(&b, "family", "d", "epsilon", "algorithm", "sizes", "slope", "interval")
-		for _, x := range s.Slopes {
-			row[any](&b, x.Family, x.Dim, x.Epsilon, x.Label, x.Sizes, fmt.Sprintf("%.3f", x.Value), fmt.Sprintf("%.3f to %.3f", x.Low, x.High))
-		}
-	}
+	slopes(&b, "Slopes", "gradient norm", s.Slopes)
+	slopes(&b, "Slopes of the excess risk", "excess risk", s.Risks)
 	if len(s.Comparisons) > 0 {
 		fmt.Fprintf(&b, "\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with 95%% bootstrap intervals over seeds.\n\n", printable.Text(s.Comparisons[0].Baseline))
 		head := []string{"family", "d", "epsilon", "n", "N", "algorithm", "ratio", "interval"}
@@ -50,6 +45,18 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// slopes writes a table of exponents.
+func slopes(b *strings.Builder, title, of string, list []Slope) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## %s\n\nExponents of the median %s in N, with 95%% bootstrap intervals over seeds.\n\n", title, of)
+	table(b, "family", "d", "epsilon", "algorithm", "sizes", "slope", "interval")
+	for _, x := range list {
+		row[any](b, x.Family, x.Dim, x.Epsilon, x.Label, x.Sizes, fmt.Sprintf("%.3f", x.Value), fmt.Sprintf("%.3f to %.3f", x.Low, x.High))
+	}
 }
 
 const runsCaption = "Medians over seeds with quartiles; r = 2 L0/N; passes over the records and seconds are medians."

@@ -12,8 +12,10 @@ import (
 type Summary struct {
 	Name  string `json:"name"`
 	Cells []Cell `json:"cells"`
-	// Slopes are exponents of the gradient norm in the effective size.
+	// Slopes are exponents of the gradient norm in the effective size, Risks those of
+	// the excess risk where the minimum is known.
 	Slopes []Slope `json:"slopes"`
+	Risks  []Slope `json:"excess_risk_slopes,omitempty"`
 	// Comparisons are with the first algorithm of the specification, at equal
 	// budgets.
 	Comparisons []Comparison `json:"comparisons"`
@@ -61,7 +63,7 @@ type Cell struct {
 	// Series is the first run's.
 	Series []Point `json:"series"`
 
-	norms []float64
+	norms, risks []float64
 }
 
 // Quartiles are those of some runs.
@@ -71,8 +73,8 @@ type Quartiles struct {
 	High   float64 `json:"high"`
 }
 
-// Slope is the exponent of a group's median gradient norm in N, with a bootstrap
-// interval over seeds.
+// Slope is the exponent of a group's median gradient norm, or excess risk, in N, with a
+// bootstrap interval over seeds.
 type Slope struct {
 	Group
 	Sizes int `json:"sizes"`
@@ -126,7 +128,11 @@ func (s *Spec) summarize(cells []cell, done map[string]Finished) (Summary, error
 			out.Cells = append(out.Cells, newCell(c, settings, runs))
 		}
 	}
-	if err := out.fitSlopes(); err != nil {
+	var err error
+	if out.Slopes, err = out.slopes(func(c Cell) []float64 { return c.norms }); err != nil {
+		return Summary{}, err
+	}
+	if out.Risks, err = out.slopes(func(c Cell) []float64 { return c.risks }); err != nil {
 		return Summary{}, err
 	}
 	return out, out.compare(s.Algorithms[0].Label)
@@ -163,7 +169,8 @@ func newCell(c cell, settings json.RawMessage, runs []Finished) Cell {
 	out.Loss = quartiles(over(func(r Finished) float64 { return r.Outcome.Loss }))
 	out.SecondOrder = secondOrder(c.base.Gap, runs)
 	if first.Excess != nil {
-		q := quartiles(over(func(r Finished) float64 { return *r.Outcome.Excess }))
+		out.risks = over(func(r Finished) float64 { return *r.Outcome.Excess })
+		q := quartiles(out.risks)
 		out.Excess, out.Rise = &q, first.Rise
 	}
 	out.Passes = quartiles(over(func(r Finished) float64 { return r.Outcome.Passes }))
@@ -185,11 +192,14 @@ func quartiles(v []float64) Quartiles {
 	return Quartiles{at(.25), at(.5), at(.75)}
 }
 
-// fitSlopes fits a line to every group of two sizes or more.
-func (s *Summary) fitSlopes() error {
+// slopes fits a line to every group of two sizes or more of which there are values.
+func (s *Summary) slopes(values func(Cell) []float64) ([]Slope, error) {
 	var order []Group
-	sizes, norms := map[Group][]float64{}, map[Group][][]float64{}
+	sizes, all := map[Group][]float64{}, map[Group][][]float64{}
 	for _, c := range s.Cells {
+		if values(c) == nil {
+			continue
+		}
 		if !slices.Contains(order, c.Group) {
 			order = append(order, c.Group)
 		}
@@ -198,19 +208,20 @@ func (s *Summary) fitSlopes() error {
 			continue
 		}
 		sizes[c.Group] = append(sizes[c.Group], math.Log(c.Effective))
-		norms[c.Group] = append(norms[c.Group], logarithms(c.norms))
+		all[c.Group] = append(all[c.Group], logarithms(values(c)))
 	}
+	var list []Slope
 	for _, g := range order {
 		if len(sizes[g]) < 2 {
 			continue
 		}
-		i, err := stationarity.Slope(sizes[g], norms[g])
+		i, err := stationarity.Slope(sizes[g], all[g])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		s.Slopes = append(s.Slopes, Slope{g, len(sizes[g]), i})
+		list = append(list, Slope{g, len(sizes[g]), i})
 	}
-	return nil
+	return list, nil
 }
 
 // logarithms keeps an exact zero comparable.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 // powerSpec has sizes a factor 4 apart, and no choice of settings but b's.
@@ -144,6 +145,73 @@ func TestMarkdown(t *testing.T) {
 	text, err := json.Marshal(summary)
 	if err != nil || !strings.Contains(string(text), `"family":"huber-mean"`) || strings.Contains(string(text), "Group") {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestRisksAreTold: where the minimum is known tables have the quartiles of the excess
+// risk, its exponents and ratios of medians, and what the first run saw of the rise; where
+// it is not, cells are empty. Fails for columns of gradient norms in their place.
+func TestRisksAreTold(t *testing.T) {
+	s := parseSpec(t, powerSpec)
+	records := powers(t, s)
+	for i, r := range records {
+		if r.Epsilon == 2 {
+			continue // the minimum is not known
+		}
+		above := 4 * math.Pow(r.Outcome.GradientNorm, 2)
+		records[i].Outcome.Excess = &above
+		records[i].Outcome.Rise = &stationarity.Rise{Kappa: float64(r.Seed), Gamma: 2, Points: 9}
+	}
+	summary, err := s.Summarize(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range summary.Cells {
+		if c.Epsilon == 2 {
+			if c.Excess != nil || c.Rise != nil {
+				t.Errorf("%+v", c)
+			}
+			continue
+		}
+		if want := 4 * math.Pow(c.GradientNorm.Median, 2); c.Excess == nil || math.Abs(c.Excess.Median/want-1) > 1e-12 || c.Rise == nil || c.Rise.Kappa != 1 {
+			t.Errorf("%+v, %+v: want %v", c.Excess, c.Rise, want)
+		}
+	}
+	if len(summary.Risks) != 2 {
+		t.Fatalf("%d exponents: want 2", len(summary.Risks))
+	}
+	for _, x := range summary.Risks {
+		if want := map[string]float64{"a": -1, "b": -4. / 3}[x.Label]; math.Abs(x.Value-want) > 1e-12 || x.Epsilon != 1 || !(x.Low <= want && want <= x.High) {
+			t.Errorf("%+v: want %v", x, want)
+		}
+	}
+	for _, x := range summary.Comparisons {
+		want := 0.
+		if x.Epsilon == 1 {
+			want = math.Pow(float64(x.Records), -1./3)
+		}
+		if math.Abs(x.Excess-want) > 1e-12 {
+			t.Errorf("%+v: want %v", x, want)
+		}
+	}
+	var b strings.Builder
+	if err := summary.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"## Slopes of the excess risk\n\nExponents of the median excess risk in N", "| huber-mean | 9 | 1 | a | 3 | -1.000 | ", "| huber-mean | 9 | 1 | b | 3 | -1.333 | ",
+		"| of median excess risks |", " | 0.1 |\n", " |  |\n", "| excess risk | seen: F - min F <= (gamma ||grad F||)^kappa |",
+		"| 0.004 (0.004, 0.004) | gamma 2, kappa 1 |\n", "|  |  |\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	table := summary.Study(s.Question).Tables[0]
+	for i, r := range table.Rows {
+		if k := len(r.Cells); len(table.Columns) != k || table.Columns[k-2].Name != "excess risk" || table.Columns[k-1].Number || (r.Cells[k-1] == "gamma 2, kappa 1") != (i < 6) {
+			t.Errorf("row %d of the page: %v", i, r.Cells)
+		}
 	}
 }
 
