@@ -139,6 +139,7 @@ func (c choice) begin() *collector {
 type collector struct {
 	choice
 	seen     int
+	looked   int
 	smallest float64
 	kept     []float64
 	sum      []float64
@@ -167,14 +168,26 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 		}
 		c.weight += charge
 	case Smallest:
-		if gradient < c.smallest {
-			c.smallest = gradient
-			c.kept = append(c.kept[:0], w...)
-		}
+		c.compare(w, gradient)
 	case Random:
 		if t == c.pick {
 			c.kept = append(c.kept[:0], w...)
 		}
+	}
+}
+
+// look sees an iterate at which there was an estimate, but no step.
+func (c *collector) look(w []float64, gradient float64) {
+	if c.rule == Smallest {
+		c.looked++
+		c.compare(w, gradient)
+	}
+}
+
+func (c *collector) compare(w []float64, gradient float64) {
+	if gradient < c.smallest {
+		c.smallest = gradient
+		c.kept = append(c.kept[:0], w...)
 	}
 }
 
@@ -217,5 +230,5 @@ func (c *collector) chosen() int {
 	if c.rule != Smallest {
 		return 0
 	}
-	return c.seen
+	return c.seen + c.looked
 }

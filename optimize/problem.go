@@ -220,10 +220,15 @@ func (p Problem) StepScale() float64 {
 // GradientSteps is the rule for the number of steps of methods that ask for
 // gradients: a multiple of G0 N/(2 L0 h), at most RuleSteps.
 func (p Problem) GradientSteps(multiplier, h float64) int {
+	return p.StepsUpTo(RuleSteps, multiplier, h)
+}
+
+// StepsUpTo is GradientSteps with another bound.
+func (p Problem) StepsUpTo(most int, multiplier, h float64) int {
 	if p.Layered {
 		multiplier *= layeredSteps
 	}
-	return StepCount(multiplier * p.InitialGradient() * p.Effective() / (2 * p.Constants.Lipschitz * h))
+	return stepCount(most, multiplier*p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h))
 }
 
 // layeredSteps is how many times more steps networks take: the outputs of a layer's units

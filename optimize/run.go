@@ -233,6 +233,9 @@ func (r *Run) Descend(estimate []float64, u Use) {
 	r.show(r.out.seen, length)
 }
 
+// Look offers W to the rule Smallest where an estimate there led to no step.
+func (r *Run) Look(estimate []float64) { r.out.look(r.W, Norm(r.Regularized(estimate))) }
+
 // noise is the variance of a coordinate's noise in the next estimate.
 func (r *Run) noise(u Use) float64 {
 	v := u.Noise * u.Noise
@@ -296,10 +299,11 @@ func (r *Run) Result() Result {
 }
 
 // ResultAt is Result for loops that keep their own: w is a weighted average of
-// what the rounds of steps reached.
-func (r *Run) ResultAt(w []float64, complete bool, weights []float64, rounds []int) Result {
+// what the rounds of steps reached, or was chosen among so many points by their
+// estimates.
+func (r *Run) ResultAt(w []float64, complete bool, weights []float64, rounds []int, chosen int) Result {
 	res := Result{W: w, Steps: r.out.seen, Output: r.plan.summary.Output, Complete: complete, Law: r.law}
-	res.Law.Weights, res.Law.Rounds = weights, rounds
+	res.Law.Weights, res.Law.Rounds, res.Law.Chosen = weights, rounds, chosen
 	res.Law.settle()
 	return res
 }

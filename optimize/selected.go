@@ -217,7 +217,7 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 	if err != nil {
 		return Result{W: w, Output: s.summary.Output}, fmt.Errorf("selected: %w", err)
 	}
-	kept := collected{most: s.candidates}
+	kept := collected{most: s.candidates, stride: 1}
 	result, err := s.inner.Run(ctx, rest, func(step Step) {
 		kept.visit(step)
 		if observe != nil {
@@ -227,6 +227,7 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 	if err != nil {
 		return result, err
 	}
+	kept.end()
 	kept.add(result.W, "the run's own result, "+result.Output)
 	if len(kept.points) < 2 {
 		return result, nil
@@ -287,15 +288,46 @@ type collected struct {
 	most   int
 	points [][]float64
 	names  []string
+	// spare are the iterates of every stride-th step, for runs that turn out shorter
+	// than their plans; last is the last step, and whole says that it was the plan's.
+	spare  []numbered
+	stride int
+	last   int
+	whole  bool
 }
 
-// visit keeps the iterate where a further 1/most of the run is complete.
+// numbered is the iterate that a step reached.
+type numbered struct {
+	step int
+	w    []float64
+}
+
+// visit keeps the iterate where a further 1/most of the plan is complete.
 func (c *collected) visit(s Step) {
-	if s.Of < s.Number { // a run of unknown length has no even spacing
+	if s.Number <= s.Of && s.Number*c.most/s.Of > (s.Number-1)*c.most/s.Of {
+		c.add(s.W, fmt.Sprintf("iterate %d of %d", s.Number, s.Of))
+	}
+	c.last, c.whole = s.Number, s.Number == s.Of
+	if s.Number%c.stride != 0 {
 		return
 	}
-	if s.Number*c.most/s.Of > (s.Number-1)*c.most/s.Of {
-		c.add(s.W, fmt.Sprintf("iterate %d of %d", s.Number, s.Of))
+	if c.spare = append(c.spare, numbered{s.Number, slices.Clone(s.W)}); len(c.spare) < 2*c.most {
+		return
+	}
+	c.stride *= 2
+	c.spare = slices.DeleteFunc(c.spare, func(p numbered) bool { return p.step%c.stride != 0 })
+}
+
+// end spaces the points of a run that was shorter than its plan by its own length.
+func (c *collected) end() {
+	if c.whole {
+		return
+	}
+	c.points, c.names = nil, nil
+	for i, p := range c.spare {
+		if k := len(c.spare); k <= c.most || (i+1)*c.most/k > i*c.most/k {
+			c.add(p.w, fmt.Sprintf("iterate %d of %d", p.step, c.last))
+		}
 	}
 }
 

@@ -14,11 +14,13 @@ const MostSteps = 1_000_000
 
 // StepCount turns a rule's real number into a count of steps between 1 and
 // RuleSteps.
-func StepCount(x float64) int {
+func StepCount(x float64) int { return stepCount(RuleSteps, x) }
+
+func stepCount(most int, x float64) int {
 	if !(x > 1) {
 		return 1
 	}
-	return int(min(math.Ceil(x), RuleSteps))
+	return int(min(math.Ceil(x), float64(most)))
 }
 
 // CheckSteps refuses a number of steps that is neither 0, the rule's, nor a

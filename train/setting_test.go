@@ -106,7 +106,11 @@ func TestEverySettingCounts(t *testing.T) {
 					}
 				}
 			}
-			changed, err := plan(with(base, key))
+			next := with(base, key)
+			if a.name == "proximal-point" && key == "output" && takes {
+				next.Settings[key] = "smallest" // the only other one
+			}
+			changed, err := plan(next)
 			if !takes {
 				if err == nil || !strings.Contains(err.Error(), "train."+key+":") {
 					t.Errorf("%s: train.%s is not its setting: %v", a.name, key, err)

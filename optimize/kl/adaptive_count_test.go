@@ -30,7 +30,7 @@ func (s *steep) Ask(_ context.Context, q query.Question) (query.Release, error) 
 	if s.least == 0 {
 		s.least = q.Charge()
 	}
-	if q.Charge() > 2*s.least {
+	if q.Charge() < s.least/2 {
 		return query.Release{}, errLanded
 	}
 	mean := make([]float64, q.Dim())

@@ -36,7 +36,8 @@ import (
 //   - charges are public beforehand. They are stretched so that they come to mu^2 at the
 //     last step: by less than the last, where the number of steps is the noise's. That is
 //     at least 2/log(q), with q = c^(2/kappa) the factor of the first charges, and at most
-//     1000.
+//     1000, or for kappa < 2, where the excess falls only like a power of the time,
+//     2000.
 type Geometric struct {
 	// KL is the condition gone by.
 	KL optimize.KL `yaml:",inline"`
@@ -46,9 +47,10 @@ type Geometric struct {
 	// Phi. Zero means 10. With Steps it must be zero.
 	NoiseScale float64 `yaml:"noise_scale"`
 	// Steps is the number of steps, to which the noise is then fitted. Zero: what
-	// NoiseScale leads to, at most 1000.
+	// NoiseScale leads to, at most 1000, or 2000 for kappa < 2.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
+	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, shortened where
+	// that overshoots, else 1.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that picks the result; zero means Average.
 	Output optimize.Output `yaml:"output"`
@@ -89,7 +91,7 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Charges:   fmt.Sprintf("growing from %.3g to %.3g of mu^2; %s", plan.charges[0]/(p.Mu*p.Mu), plan.charges[T-1]/(p.Mu*p.Mu), words(known)),
 			Passes:    float64(T),
 		},
-		Law: optimize.Law{Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
+		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 			sigma := noise(p, plan.charges[t])
 			return 1, optimize.Variance{Noise: sigma * sigma}
 		}},
@@ -125,6 +127,9 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 	most := float64(c.Steps)
 	if c.Steps == 0 {
 		most = optimize.RuleSteps
+		if known.Kappa < 2 {
+			most = longest
+		}
 	}
 	fewest := min(math.Ceil(known.Kappa/math.Log(c.Shrink)), most)
 	first := chargeFor(p, a*known.Gradient(F0)/math.Sqrt(float64(p.Dim())))

@@ -51,6 +51,11 @@ func leastAssumed(p optimize.Problem) float64 {
 	return least
 }
 
+// longest is the most steps that rules take for losses of kappa below 2: without noise
+// the excess falls like T^(-kappa/(2-kappa)) there, so that time still counts where
+// optimize.RuleSteps are enough for kappa 2.
+const longest = 2 * optimize.RuleSteps
+
 // noise is the standard deviation, a coordinate, of the mean gradient of all
 // records released at a charge.
 func noise(p optimize.Problem, charge float64) float64 {

@@ -38,7 +38,9 @@ import (
 //     own is projected on that instead;
 //   - with Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, and a run 10^6 at most;
 //   - without Theorem steps are at most h/(L1 + 2 L~) long, and rounds few: the theorem's
-//     are for the worst case.
+//     are for the worst case;
+//   - the result may instead be the point, of any round, at which the released gradient
+//     of F was smallest (output: smallest), or one scored on other records (selected).
 //
 // The zero Proximal has 4 rounds, that share as many steps as GD takes.
 type Proximal struct {
@@ -56,6 +58,9 @@ type Proximal struct {
 	StepScale float64 `yaml:"step_scale"`
 	// Theorem takes the settings of Theorem 2 for those fields that are zero.
 	Theorem bool `yaml:"theorem"`
+	// Output is the rule that picks the result. Zero means Average, which is the last
+	// round's; the only other one is Smallest.
+	Output optimize.Output `yaml:"output"`
 }
 
 // proximalPlan is a settled Proximal.
@@ -66,6 +71,8 @@ type proximalPlan struct {
 	steps  int // of a round
 	step   harmonic
 	charge float64 // of an answer
+	// smallest says that the result is the point of the smallest estimate.
+	smallest bool
 }
 
 // Plan settles Proximal for a problem.
@@ -87,7 +94,14 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
 		return nil, err
 	}
-	plan := &proximalPlan{}
+	plan, output := &proximalPlan{}, "the last round's weighted average"
+	switch c.Output.Or(optimize.Average) {
+	case optimize.Average:
+	case optimize.Smallest:
+		plan.smallest, output = true, "smallest, among the points of all rounds"
+	default:
+		return nil, fmt.Errorf("optimize: %s: output = %v: must be %v or %v", name, c.Output, optimize.Average, optimize.Smallest)
+	}
 	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda, max(-convexity(p), 1/(4*known.Gamma*known.Gamma))); err != nil {
 		return nil, err
 	}
@@ -105,10 +119,10 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			StepSize:  plan.step.eta(1),
 			Charges: fmt.Sprintf("every step alike, in %d rounds; L~ = %.3g, steps 1/(L~ s), at most %.3g; %s",
 				plan.rounds, plan.lambda, plan.step.most, words(known)),
-			Output: "the last round's weighted average",
+			Output: output,
 			Passes: float64(T),
 		},
-		Properties: optimize.Properties{Averaged: true, Restarted: true},
+		Properties: optimize.Properties{Averaged: !plan.smallest, Restarted: true},
 		Output:     optimize.Last,
 	})
 	if err != nil {
@@ -166,20 +180,52 @@ func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	run := r.Begin(ctx, o, observe)
 	w := r.Problem().StartPoint()
 	weights, ends := []float64{0}, []int(nil)
+	best := &least{norm: math.Inf(1), w: w}
+	var err error
 	for range r.rounds { // line 3
-		next, of, err := r.solve(run, w)
+		var of []float64
+		w, of, err = r.solve(run, w, best)
 		weights, ends = append(weights, of...), append(ends, run.Taken())
 		if err != nil {
-			return run.ResultAt(next, false, weights, ends), run.Failed(err)
+			break
 		}
-		w = next
 	}
-	return run.ResultAt(w, true, weights, ends), nil
+	chosen := 0
+	if r.smallest {
+		w, chosen = best.w, run.Taken()
+		lastAlone(weights, ends)
+	}
+	return run.ResultAt(w, err == nil, weights, ends, chosen), run.Failed(err)
+}
+
+// least is the point of the smallest estimate so far.
+type least struct {
+	norm float64
+	w    []float64
+}
+
+func (l *least) visit(w []float64, norm float64) {
+	if norm < l.norm {
+		l.norm, l.w = norm, slices.Clone(w)
+	}
+}
+
+// lastAlone gives the last round's whole weight to the point it reached: no point of any
+// round has more noise than that.
+func lastAlone(weights []float64, ends []int) {
+	start := 0
+	for _, end := range ends {
+		if end+1 < len(weights) {
+			start = end
+		}
+	}
+	clear(weights[start+1:])
+	weights[len(weights)-1] = 1
 }
 
 // solve is Algorithm 4 on F + L~ ||w - centre||^2, from centre. It returns the
 // weighted average of the points reached, with the weights, even beside an error.
-func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (average, weights []float64, err error) {
+func (r *proximalPlan) solve(run *optimize.Run, centre []float64, best *least) (average, weights []float64, err error) {
 	p := r.Problem()
 	if p.Set == nil {
 		if p.Set, err = r.ball(p, centre); err != nil {
@@ -196,6 +242,7 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (average, weig
 		g := answer.Mean
 		p.AddRegularizer(g, w)
 		estimate := optimize.Norm(g)
+		best.visit(w, estimate)
 		for j := range g {
 			g[j] += 2 * r.lambda * (w[j] - centre[j])
 		}

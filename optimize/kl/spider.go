@@ -278,7 +278,7 @@ func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (step
 		w := slices.Clone(run.W)
 		run.Descend(g, use) // line 12
 		if steps++; steps == k.steps || slices.Equal(w, run.W) {
-			break
+			return steps, nil
 		}
 		if answer, err = run.Ask(difference, s.ball.Difference(p, run.All(), run.W, w)); err != nil { // line 13
 			return steps, err
@@ -286,5 +286,6 @@ func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (step
 		optimize.Descend(g, answer.Mean, -1) // line 14
 		use.Keep, use.Noise = 1, answer.Sigma
 	}
+	run.Look(g)
 	return steps, nil
 }

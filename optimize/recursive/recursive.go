@@ -162,11 +162,11 @@ func (r *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize
 		next, of, err := r.solve(run, t, objective{problem: p, pull: pull, set: t.set}, wbar)
 		weights, ends = append(weights, of...), append(ends, run.Taken())
 		if err != nil {
-			return run.ResultAt(next, false, weights, ends), run.Failed(err)
+			return run.ResultAt(next, false, weights, ends, 0), run.Failed(err)
 		}
 		wbar = next
 	}
-	return run.ResultAt(wbar, true, weights, ends), nil
+	return run.ResultAt(wbar, true, weights, ends, 0), nil
 }
 
 // solve runs the sub-routine of a round, and returns its result with the weights

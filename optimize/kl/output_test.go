@@ -1,0 +1,160 @@
+package kl_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/kl"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// smallest lists the family with the result by released norms.
+var smallest = map[string]optimize.Algorithm{
+	"strongly-convex": kl.StronglyConvex{Steps: 40, Lambda: .3, Output: optimize.Smallest},
+	"proximal-point":  kl.Proximal{Steps: 9, Rounds: 4, Lambda: .2, Output: optimize.Smallest},
+	"kl-geometric":    kl.Geometric{Steps: 40, Output: optimize.Smallest},
+	"adaptive-gd":     kl.Adaptive{NormCharge: .01, LandingSteps: 9, Landing: .3, Output: optimize.Smallest},
+	"kl-spider":       kl.Spider{KL: optimize.KL{Kappa: 1.25, Gamma: 2}, Rounds: 6, Descent: 2, Threshold: 1e-6, Output: optimize.Smallest},
+}
+
+// TestSmallestOfAnyMethod: the result is the point at which the gradient as it was
+// released, the regularizer's included, was smallest: the norm by itself where it was
+// asked for, else the estimate, of F also where a method descends something else. The law
+// counts all points looked at. Fails if the proximal term is in the norm, a round's first
+// point or the one where a round is left does not count, or the first round alone does.
+func TestSmallestOfAnyMethod(t *testing.T) {
+	for _, p := range optimizetest.Problems() {
+		for name, a := range smallest {
+			plan, o, r, public := asked(t, a, p, 6000, 0)
+			var g, best, at []float64
+			least, looked, measured := math.Inf(1), 0, 0.
+			for i, x := range o.Asked {
+				term := x.Question.Terms()[0]
+				switch term.Kind() {
+				case query.Norm:
+					measured = max(x.Answer.Mean[0], 0)
+					continue
+				case query.Gradient:
+					g = x.Answer.Mean
+				case query.Difference:
+					g = add(g, 1, x.Answer.Mean)
+				}
+				if same(at, term.Point()) { // a round was left here, and the next starts
+					looked--
+				}
+				at = term.Point()
+				full := add(g, 1, make([]float64, len(g)))
+				public.AddRegularizer(full, at)
+				norm := length(full)
+				// The norm asked for before the landing, in which there are none, is not
+				// followed by a gradient in proportion.
+				if adaptive := i+1 < len(o.Asked) && o.Asked[i+1].Question.Terms()[0].Kind() == query.Norm; adaptive && measured > 0 {
+					norm = measured
+				}
+				measured = 0
+				looked++
+				if norm < least {
+					least, best = norm, at
+				}
+			}
+			if !same(r.W, best) {
+				t.Errorf("%s, %s: result %v: want %v", p.Name, name, r.W, best)
+			}
+			if r.Law.Chosen < looked || r.Law.Chosen > len(o.Asked) || r.Law.Exact() || !strings.HasPrefix(r.Output, "smallest") {
+				t.Errorf("%s, %s: chosen among %d, %q: want %d or more", p.Name, name, r.Law.Chosen, r.Output, looked)
+			}
+			if plan.Properties().Averaged {
+				t.Errorf("%s, %s: is an average", p.Name, name)
+			}
+		}
+	}
+}
+
+// TestProximalSmallestNoise: the chosen point's noise is told as at least that of a
+// round's last point after the averages before it, times what a choice among so many
+// costs. Fails if it is told as an average's.
+func TestProximalSmallestNoise(t *testing.T) {
+	p := optimizetest.Problems()[1]
+	a := kl.Proximal{Steps: 9, Rounds: 4, Lambda: .2}
+	_, _, average, _ := asked(t, a, p, 6000, 0)
+	a.Output = optimize.Smallest
+	_, _, r, _ := asked(t, a, p, 6000, 0)
+	// Rounds alike: three averages and one last point, for four averages.
+	var squares, last float64
+	for s := range 9 {
+		eta := r.Law.StepSizes[s]
+		var after float64
+		for u := s + 1; u <= 9; u++ {
+			after += 2 * float64(u) / (9 * 10)
+		}
+		squares, last = squares+math.Pow(eta*after*r.Law.Noise[s], 2), last+math.Pow(eta*r.Law.Noise[s], 2)
+	}
+	if want := 4 * math.Sqrt(squares); !close(average.Law.WeightNoise, want, 1e-9) {
+		t.Errorf("noise of the average %v: want %v", average.Law.WeightNoise, want)
+	}
+	if want := (3*math.Sqrt(squares) + math.Sqrt(last)) * math.Sqrt(2*(math.Log(2*36)+1)); !close(r.Law.WeightNoise, want, 1e-9) {
+		t.Errorf("noise of the smallest %v: want %v", r.Law.WeightNoise, want)
+	}
+}
+
+// TestSelectedOfAnyMethod: an iterate of any method, drawn by the exponential mechanism
+// from scores on records held out (Menart et al. 2024, Theorem 5), is the result; the
+// candidates are spread over the steps that were taken, few or many; both cohorts stay
+// within mu^2. Fails if candidates are spaced by the most steps a plan might take.
+func TestSelectedOfAnyMethod(t *testing.T) {
+	methods := map[string]optimize.Algorithm{
+		"adaptive-gd, theorem": kl.Adaptive{Theorem: true, NormCharge: .02},
+		"kl-spider, saving":    kl.Spider{KL: optimize.KL{Kappa: 1, Gamma: .3}, Theorem: true, Rounds: 40, Descent: .01, Threshold: .1},
+	}
+	for name, a := range smallest {
+		methods[name] = a
+	}
+	p := optimizetest.Problems()[1]
+	for name, a := range methods {
+		c := p.Config(budget(t), 1, 5)
+		for len(c.Rows) < 2000 {
+			c.Rows, c.Targets = append(c.Rows, c.Rows...), append(c.Targets, c.Targets...)
+		}
+		o := optimizetest.New(c)
+		public := o.Problem(p.Public)
+		plan, err := optimize.Selected{Of: a, Candidates: 6}.Plan(ctx, public)
+		var w [][]float64
+		remembers := &chooser{Oracle: o}
+		r, err := resolve(t, plan, err).Run(ctx, remembers, func(s optimize.Step) { w = append(w, append([]float64(nil), s.W...)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(r.Output, "selected by gradient among") || !r.Complete {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if mu := public.Mu; !(o.Charged() <= mu*mu) {
+			t.Errorf("%s: charged %v of %v", name, o.Charged(), mu*mu)
+		}
+		reached := map[int]bool{}
+		for _, q := range remembers.asked {
+			for i := range w {
+				if same(w[i], q.Terms()[0].Point()) {
+					reached[4*i/len(w)] = true
+				}
+			}
+		}
+		if k, least := len(remembers.asked), min(4, len(w)); least < 2 || len(reached) != least || k < least || k > 7 {
+			t.Errorf("%s: %d candidates, in the quarters %v of %d steps", name, k, reached, len(w))
+		}
+	}
+}
+
+// chooser remembers what it was to choose among.
+type chooser struct {
+	*optimizetest.Oracle
+	asked []query.Question
+}
+
+func (c *chooser) Select(ctx context.Context, s query.Selection) (int, error) {
+	c.asked = s.Questions()
+	return c.Oracle.Select(ctx, s)
+}
