@@ -22,6 +22,7 @@ var families = map[string]maker{
 	"quartic":            Quartic,
 	"three-halves":       ThreeHalves,
 	"phase":              PhaseRetrieval,
+	"softmax":            Softmax,
 }
 
 // Families lists the names that NewFamily takes; saddle takes its gap, as in

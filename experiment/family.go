@@ -32,13 +32,15 @@ type Family struct {
 // population draws n rows with their targets.
 type population func(r *rand.Rand, n int) stationarity.Sample
 
-// Dim is the number of features.
-func (f *Family) Dim() int { return len(f.Sample.Rows[0]) }
+// Dim is the number of weights.
+func (f *Family) Dim() int { return loss.Parameters(f.Loss, f.features()) }
+
+func (f *Family) features() int { return len(f.Sample.Rows[0]) }
 
 // Problem returns what is public about the family, for a number of records and a
 // budget.
 func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, error) {
-	p, err := optimize.NewProblem(f.Loss, b, optimize.Stated(f.Dim(), records))
+	p, err := optimize.NewProblem(f.Loss, b, optimize.Stated(f.features(), records))
 	p.Regularizer, p.KL = f.Regularizer, f.KL
 	return p, err
 }
@@ -190,9 +192,6 @@ func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows in
 	var err error
 	if f.Loss, err = problem.Parse(l); err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", name, err)
-	}
-	if k := loss.ClassCount(f.Loss); k > 0 {
-		f.population = classed(f.population, d, k)
 	}
 	if f.Sample = f.population(r, rows); len(f.Sample.Rows) != rows {
 		return nil, fmt.Errorf("experiment: %s: rows = %d: must be even", name, rows)

@@ -105,7 +105,7 @@ func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list, limited{experiment.Check{Problem: problemOf(t, s), Loss: f.Loss, Features: f.Dim(), Records: float64(s.Records()), Budget: s.Budget, Criterion: criterion}, passes}, f
+	return list, limited{experiment.Check{Problem: problemOf(t, s), Loss: f.Loss, Features: len(f.Sample.Rows[0]), Records: float64(s.Records()), Budget: s.Budget, Criterion: criterion}, passes}, f
 }
 
 func uniform(r *rand.Rand, lo, hi float64) float64 { return lo + (hi-lo)*r.Float64() }

@@ -18,7 +18,7 @@ import (
 // kappa upside down.
 func TestKnownRises(t *testing.T) {
 	const d, rows = 12, 60
-	for _, name := range []string{"low-rank(4)", "exp-tail", "quartic", "three-halves", "phase"} {
+	for _, name := range []string{"low-rank(4)", "exp-tail", "quartic", "three-halves", "phase", "softmax"} {
 		f, err := experiment.NewFamily(name, d, rows, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -38,11 +38,11 @@ func TestKnownRises(t *testing.T) {
 					at[0] = math.Abs(at[0])
 				}
 			}
-			value, err := stationarity.Objective(f.Loss, nil, f.Sample, at)
+			value, err := stationarity.Objective(f.Loss, f.Regularizer, f.Sample, at)
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := stationarity.Gradient(f.Loss, nil, f.Sample, at)
+			g, err := stationarity.Gradient(f.Loss, f.Regularizer, f.Sample, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestRunsShowTheRise(t *testing.T) {
 }
 
 func TestLowRankRefuses(t *testing.T) {
-	for name, want := range map[string]string{"low-rank(x)": "rank must be a whole number", "low-rank(9)": "rank = 9: must be between 1 and the dimension", "low-rank(0)": "rank = 0"} {
+	for name, want := range map[string]string{"low-rank(x)": "rank must be a whole number", "low-rank(9)": "rank = 9: must be between 1 and the dimension", "low-rank(0)": "rank = 0", "softmax": "dimension = 8: must be a multiple of its 3 classes"} {
 		if _, err := experiment.NewFamily(name, 8, 40, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v: want %q", name, err, want)
 		}

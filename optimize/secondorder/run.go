@@ -54,7 +54,7 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	r.records = o.All().Size()
 	r.unused = r.records
 	fail := func(err error) (optimize.Result, error) {
-		return r.ResultAt(slices.Clone(r.W), false, nil, nil), r.Failed(err)
+		return r.ResultAt(slices.Clone(r.W), false, nil, nil, 0), r.Failed(err)
 	}
 	if r.rules.held > 0 {
 		var err error
@@ -65,7 +65,7 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	if err := r.descend(); err != nil {
 		return fail(err)
 	}
-	result := r.ResultAt(r.average.or(r.W), true, nil, nil)
+	result := r.ResultAt(r.average.or(r.W), true, nil, nil, 0)
 	if r.rules.held == 0 || len(r.anchors) == 0 {
 		return result, nil
 	}

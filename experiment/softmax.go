@@ -1,0 +1,91 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/stationarity"
+)
+
+// softmaxClasses is their number in Softmax, softmaxL2 its regularizer's convexity.
+const (
+	softmaxClasses = 3
+	softmaxL2      = .01
+)
+
+// Softmax is the softmax loss of three classes + (.01/2)||w||^2, d/3 features each: strongly
+// convex, which is kappa 2 with gamma = 1/sqrt(.02). Rows are of norm 1, and a class is
+// that of the largest of three planted margins of deviation 2, with logistic noise.
+func Softmax(d, rows int, seed uint64) (*Family, error) {
+	if d%softmaxClasses != 0 {
+		return nil, fmt.Errorf("experiment: softmax: dimension = %d: must be a multiple of its %d classes", d, softmaxClasses)
+	}
+	f, err := newFamily(inClasses, 0x50f7, d/softmaxClasses, rows, seed, "softmax", fmt.Sprintf("softmax(%d)", softmaxClasses), fmt.Sprintf("l2(%v)", softmaxL2))
+	if err != nil {
+		return nil, err
+	}
+	f.KL = optimize.KL{Kappa: 2, Gamma: 1 / math.Sqrt(2*softmaxL2)}
+	f.Minimum, err = f.minimise()
+	return f, err
+}
+
+func inClasses(r *rand.Rand, d int) population {
+	planted := make([][]float64, softmaxClasses)
+	for k := range planted {
+		planted[k] = make([]float64, d)
+		for j := range planted[k] {
+			planted[k][j] = 2 * r.NormFloat64()
+		}
+	}
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := newSample(n)
+		for range n {
+			x := make([]float64, d)
+			for j := range x {
+				x[j] = r.NormFloat64()
+			}
+			norm := stationarity.Norm(x) * (1 + 0x1p-20) // float32 may round up
+			class, most := 0, math.Inf(-1)
+			for k := range planted {
+				z := -math.Log(-math.Log(r.Float64())) // Gumbel: differences are logistic
+				for j := range x {
+					z += planted[k][j] * x[j] / norm
+				}
+				if z > most {
+					class, most = k, z
+				}
+			}
+			add(&s, x, norm, float64(class))
+		}
+		return s
+	}
+}
+
+// minimise returns the least value of a strongly convex objective, by accelerated
+// gradient descent to where ||grad F||^2/(2m) bounds what is left below 10^-15.
+func (f *Family) minimise() (*float64, error) {
+	m, smooth := f.Regularizer.Convexity(), f.Regularizer.Smoothness()+f.Loss.Constants().Curvature.Hi
+	beta := (math.Sqrt(smooth) - math.Sqrt(m)) / (math.Sqrt(smooth) + math.Sqrt(m))
+	w, last := make([]float64, f.Dim()), make([]float64, f.Dim())
+	for range 10_000 {
+		y := make([]float64, len(w))
+		for j := range y {
+			y[j] = w[j] + beta*(w[j]-last[j])
+		}
+		g, err := stationarity.Gradient(f.Loss, f.Regularizer, f.Sample, y)
+		if err != nil {
+			return nil, err
+		}
+		if norm := stationarity.Norm(g); norm*norm <= 2*m*1e-15 {
+			least, err := stationarity.Objective(f.Loss, f.Regularizer, f.Sample, y)
+			return &least, err
+		}
+		copy(last, w)
+		for j := range w {
+			w[j] = y[j] - g[j]/smooth
+		}
+	}
+	return nil, fmt.Errorf("experiment: %s: the minimum was not found", f.Name)
+}
