@@ -160,10 +160,13 @@ func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.In
 // lengths sets dst to ||R x||, rounded up, of the len(dst) rows x that start at x.
 func (r *ruler) lengths(dst []float32, f *filled, x []float32, stride int) {
 	var squares [tileRows]float64
-	f.gather(len(dst), x, stride, r.dim)
-	for j := range r.dim {
-		for i, features := range f.from(j) {
-			squares[i] += quadratic(r.square[j], features)
+	if f.gather(len(dst), x, stride, r.dim); f.dense(r.dim) {
+		r.quadratics(squares[:len(dst)], x, stride)
+	} else {
+		for j := range r.dim {
+			for i, features := range f.from(j) {
+				squares[i] += quadratic(r.square[j], features)
+			}
 		}
 	}
 	for i := range dst {
@@ -182,6 +185,44 @@ func quadratic(s []float64, x run) float64 {
 		sum += float64(s[int(k)-j] * value[t])
 	}
 	return float64(first * (float64(s[0]*first) + 2*sum))
+}
+
+// quadratics adds to dst what quadratic adds to it feature by feature, for rows of
+// which most are not zero: one that is adds zero to a sum. Each row's sums are in the
+// same order, so that its length depends on no row beside it.
+func (r *ruler) quadratics(dst []float64, x []float32, stride int) {
+	for j, s := range r.square {
+		i := 0
+		for ; i <= len(dst)-4; i += 4 {
+			at := x[i*stride+j:]
+			products4(dst[i:i+4], s, at[:len(s)], at[stride:][:len(s)], at[2*stride:][:len(s)], at[3*stride:][:len(s)])
+		}
+		for ; i < len(dst); i++ {
+			var sum float64
+			row := x[i*stride+j:][:len(s)]
+			for k, v := range s[1:] {
+				sum += float64(v * float64(row[k+1]))
+			}
+			first := float64(row[0])
+			dst[i] += float64(first * (float64(s[0]*first) + 2*sum))
+		}
+	}
+}
+
+// products4 is quadratics' for four rows, from the first feature on.
+func products4(dst, s []float64, x0, x1, x2, x3 []float32) {
+	var s0, s1, s2, s3 float64
+	x0, x1, x2, x3 = x0[:len(s)], x1[:len(s)], x2[:len(s)], x3[:len(s)]
+	for k := 1; k < len(s); k++ {
+		v := s[k]
+		s0 += float64(v * float64(x0[k]))
+		s1 += float64(v * float64(x1[k]))
+		s2 += float64(v * float64(x2[k]))
+		s3 += float64(v * float64(x3[k]))
+	}
+	for i, f := range [4]float64{float64(x0[0]), float64(x1[0]), float64(x2[0]), float64(x3[0])} {
+		dst[i] += float64(f * (float64(s[0]*f) + 2*[4]float64{s0, s1, s2, s3}[i]))
+	}
 }
 
 // above is v rounded up.
