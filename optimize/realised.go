@@ -18,9 +18,9 @@ type Realised struct {
 	StepSizes []float64 `json:"step_sizes,omitempty"`
 	// Momentum is that of each step (see Law); none means 0.
 	Momentum []float64 `json:"momentum,omitempty"`
-	// Scales, if there are any, are one for each weight of the result: steps are
-	// taken in a metric, and the noise in weight j is Scales[j] times what it would be
-	// without one.
+	// Scales, if there are any, are one for each feature, the same for its weight at
+	// every margin: steps are taken in a metric, and the noise in that weight is so many
+	// times what it would be without one.
 	Scales []float64 `json:"scales,omitempty"`
 	// Weights are those of y_0, ..., y_{T-1}, w_T in the result, y_t being w_t
 	// where there is no momentum; none means w_T alone.
@@ -36,8 +36,8 @@ type Realised struct {
 	// move a coordinate by at most this.
 	Move float64 `json:"largest_move,omitempty"`
 	// WeightNoise is the standard deviation of each weight of the result, by
-	// Noises, whether or not the columns are kept; Scales[j] times it that of weight
-	// j where there are Scales.
+	// Noises, whether or not the columns are kept; where there are Scales, that of a
+	// weight of feature j is Scales[j] times it.
 	WeightNoise float64 `json:"weight_noise"`
 }
 

@@ -308,8 +308,8 @@ func (r *Run) ResultAt(w []float64, complete bool, weights []float64, rounds []i
 	return res
 }
 
-// Scale says by how much more the noise is in each weight than it would be without a
-// metric.
+// Scale says by how much more the noise is in each feature's weights than it would be
+// without a metric.
 func (r *Run) Scale(scales []float64) { r.law.Scales = scales }
 
 // Bound says that the run's steps are no linear function of its estimates, but

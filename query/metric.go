@@ -135,16 +135,19 @@ func (m Metric) Norm() float64 {
 	return m.m.norm
 }
 
-// Times returns R v. len(v) must be Dim.
+// Times returns R v, or R times each of the vectors that v holds one after the
+// other: len(v) must be a multiple of Dim.
 func (m Metric) Times(v []float64) []float64 {
-	out := make([]float64, m.Dim())
+	out := make([]float64, len(v))
 	row := make([]int64, m.Dim())
-	for j := range out {
+	for j := range row {
 		m.Row(row, j)
-		for k, r := range row {
-			out[j] += float64(float64(r) * v[k])
+		for at := 0; at < len(v); at += len(row) {
+			for k, r := range row {
+				out[at+j] += float64(float64(r) * v[at+k])
+			}
+			out[at+j] *= m.m.step
 		}
-		out[j] *= m.m.step
 	}
 	return out
 }

@@ -274,13 +274,10 @@ func TestPreconditionedRefusals(t *testing.T) {
 	}
 	set, general, wide := good, good, good
 	set.Set, general.RankOne, wide.Shape = ball, false, optimize.Vector(2001)
-	classes := good
-	classes.Shape.Margins = 3
 	for want, c := range map[string]struct {
 		of firstorder.Preconditioned
 		p  optimize.Problem
 	}{
-		"loss of 3 margins: must have one":                        {firstorder.Preconditioned{}, classes},
 		"a set of parameters: must be none":                       {firstorder.Preconditioned{}, set},
 		"loss: must be that of a generalised linear model":        {firstorder.Preconditioned{}, general},
 		"2001 features: must be at most 2000":                     {firstorder.Preconditioned{}, wide},
