@@ -66,6 +66,9 @@ type Result struct {
 	Law Realised
 	// Late says whether the run converged; zero where steps are not told apart.
 	Late Late
+	// Foreseen is the plan's forecast made again from what the run released of the
+	// rows and with the noise that it had; nil where it released nothing of the kind.
+	Foreseen *Forecast
 }
 
 // choice is an output rule settled for a number of steps.

@@ -46,6 +46,9 @@ type Summary struct {
 	// on average over records: a difference is two. Methods that read each record once
 	// count that as one, whatever they work out of it.
 	Passes float64 `json:"passes"`
+	// PairPasses is how many passes more work out a number for each pair of features,
+	// at most.
+	PairPasses float64 `json:"pair_passes,omitempty"`
 	// Predicted is the gradient norm to expect at the output; Population and
 	// Excess say the same of the population's gradient norm and of the excess
 	// risk (see Forecast).
@@ -67,6 +70,9 @@ type Properties struct {
 	EndsEarly bool
 	// Convex says that the guarantee is for convex objectives only.
 	Convex bool
+	// Unmoved says that the result is the start, whatever is released: the average of
+	// the points where a single question is asked.
+	Unmoved bool
 	// Restarted says that the run starts again from its own results on
 	// objectives that it regularizes.
 	Restarted bool
@@ -143,6 +149,7 @@ func Settle(d Draft) (Settled, error) {
 	}
 	if s.law.Importance != nil {
 		s.law.weights = s.choice.weights(s.law.Importance)
+		s.properties.Unmoved = s.properties.Averaged && s.law.weights[0] == 1
 	}
 	return s, nil
 }

@@ -82,8 +82,10 @@ type conduct struct {
 	// journal does not tell.
 	Law *optimize.Realised `json:"law,omitempty"`
 	// Late says whether the run converged.
-	Late      *optimize.Late `json:"late,omitempty"`
-	Recovered *recovered     `json:"recovered,omitempty"`
+	Late *optimize.Late `json:"late,omitempty"`
+	// Foreseen is the plan's forecast made again from what was released.
+	Foreseen  *optimize.Forecast `json:"foreseen,omitempty"`
+	Recovered *recovered         `json:"recovered,omitempty"`
 }
 
 // files makes the two files of a run. The model's text is nil if there is none.

@@ -9,14 +9,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// spectrum is a released second moment, taken apart: Gt = V diag(values) V'.
+// spectrum is a released second moment, taken apart: Gt = V diag(values) V'. Negative
+// values, which are noise alone, count as 0.
 type spectrum struct {
 	values  []float64
 	vectors mat.Dense
 }
 
 // newSpectrum takes a symmetric matrix apart, of dim rows one after the other.
-// Negative eigenvalues, which are noise alone, are set to 0.
 //
 // The decomposition is LAPACK's, whose last bits differ between processors. So do
 // those of everything an optimizer computes from answers; guarantees rest on none.
@@ -27,9 +27,6 @@ func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
 	}
 	s := &spectrum{values: e.Values(nil)}
 	e.VectorsTo(&s.vectors)
-	for i, v := range s.values {
-		s.values[i] = max(v, 0)
-	}
 	return s, nil
 }
 
@@ -37,7 +34,7 @@ func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
 func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	dim := len(s.values)
 	var half, p mat.Dense
-	half.Apply(func(_, k int, v float64) float64 { return v / math.Sqrt(math.Sqrt(s.values[k]+ridge)) }, &s.vectors)
+	half.Apply(func(_, k int, v float64) float64 { return v / math.Sqrt(math.Sqrt(max(s.values[k], 0)+ridge)) }, &s.vectors)
 	p.Mul(&half, half.T())
 	return query.NewMetric(dim, p.RawMatrix().Data)
 }
@@ -47,6 +44,7 @@ func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 func (s *spectrum) effective(ridge float64) float64 {
 	var sum float64
 	for _, v := range s.values {
+		v = max(v, 0)
 		sum += v / (v + ridge)
 	}
 	return sum

@@ -25,6 +25,10 @@ import (
 // methods that know nothing of the rows. In the metric every direction that the noise
 // does not hide has about the same curvature, so that tens of steps do.
 //
+// Of a loss of K margins the parameters are K rows, and x_i x_i' stands for the metric
+// of each: gradients are slopes times x_i, and P is applied to every margin's. What d
+// counts below is features.
+//
 // lambda is the edge of the noise's own spectrum, sigma sqrt(2d) for a symmetric
 // matrix whose diagonal has noise sigma; then G <= Gt_+ + lambda I, so that P G P <= I
 // and a step of 1/b, b bounding phi's second derivative, is stable on every table: no spectrum is
@@ -108,8 +112,8 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		law.Importance[t] = plan.gradient
 	}
 	b, l0 := p.DataSmoothness(), p.Constants.Lipschitz
-	ridge := plan.ridge(p, p.Neighbours()/math.Sqrt(p.Neighbours())/p.Records/math.Sqrt(plan.moment))
-	law.Metric = func(eigenvalue float64) float64 { return 1 / (eigenvalue/b + ridge) }
+	ridge := ridgeOf(p, edgeOf(p, math.Sqrt(p.Neighbours())/p.Records/math.Sqrt(plan.moment)))
+	law.Metric = metricOf(p, ridge)
 	clip := plan.clip(l0, plan.effective(p, ridge), ridge, usualRoot*l0*l0*plan.effective(p, ridge))
 	noise := p.Neighbours() * clip / p.Records
 	law.Answer = func(int, float64, float64) (float64, optimize.Variance) {
@@ -124,7 +128,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 			StepSize:  c.StepScale / b,
 			Charges: fmt.Sprintf("%.3g of the budget to the second moment of the rows, %.3g to the clip's adaptation, the rest to the steps alike",
 				c.MomentShare, (1-c.MomentShare)*c.ClipShare),
-			Passes: 1 + T + asked,
+			Passes: 1 + T + asked, PairPasses: 2, // the second moment, and measuring rows in the metric
 		},
 		Law: law, Output: c.Output.Or(optimize.TailAverage),
 	})
@@ -138,8 +142,6 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 // Serves says whether the algorithm serves the problem, and why it does not.
 func (Preconditioned) Serves(p optimize.Problem) error {
 	switch {
-	case p.Shape.Margins != 1:
-		return fmt.Errorf("optimize: preconditioned: loss of %d margins: must have one", p.Shape.Margins)
 	case !p.RankOne:
 		return errors.New("optimize: preconditioned: loss: must be that of a generalised linear model")
 	case p.Set != nil:
@@ -174,28 +176,31 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 		}
 	}
 	if c.Steps == 0 {
-		condition := 2 * math.Sqrt(float64(p.Dim())/c.MomentShare) * p.DataSmoothness() / p.Constants.Lipschitz
+		condition := 2 * math.Sqrt(float64(p.Shape.Features)/c.MomentShare) * p.DataSmoothness() / p.Constants.Lipschitz
 		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), LeastPreconditioned), 80))
 	}
 	return c, nil
 }
 
-// ridge is lambda for noise of standard deviation sigma in a second moment, more for
-// a regularizer.
-func (*preconditionedPlan) ridge(p optimize.Problem, sigma float64) float64 {
-	ridge := sigma * math.Sqrt(2*float64(p.Shape.Features))
+// edgeOf is where the spectrum of the noise in a second moment ends.
+func edgeOf(p optimize.Problem, sigma float64) float64 {
+	return sigma * math.Sqrt(2*float64(p.Shape.Features))
+}
+
+// ridgeOf is lambda: that edge, and more for a regularizer.
+func ridgeOf(p optimize.Problem, edge float64) float64 {
 	if p.Regularizer != nil {
-		ridge += p.Regularizer.Smoothness() / p.DataSmoothness()
+		edge += p.Regularizer.Smoothness() / p.DataSmoothness()
 	}
-	return ridge
+	return edge
 }
 
 // effective is the d_eff that forecasts assume.
 func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 {
 	var sum float64
 	for _, e := range forecast.Assumed(p) {
-		g := e.Eigenvalue / p.DataSmoothness()
-		sum += e.Share * float64(p.Dim()) * g / (g + ridge)
+		g := float64(p.Shape.Margins) * e.Eigenvalue / p.DataSmoothness()
+		sum += e.Share * float64(p.Shape.Features) * g / (g + ridge)
 	}
 	return sum
 }
@@ -211,10 +216,11 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	p := g.Problem()
 	l0 := p.Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
-	released, ridge, err := g.release(run)
+	released, edge, err := g.release(run)
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
+	ridge := ridgeOf(p, edge)
 	if run.Metric, err = released.metric(ridge); err != nil {
 		return run.Result(), run.Failed(err)
 	}
@@ -225,7 +231,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	clip := firstClip * l0 * math.Sqrt(min(effective, 1/ridge))
 	most := l0 * l0 * min(limit*effective, 1/ridge)
 	var sum, weight float64
-	return run.Steps(func(t int) error {
+	result, err := run.Steps(func(t int) error {
 		run.Extrapolate(t)
 		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, run.Metric))
 		if err != nil {
@@ -242,9 +248,32 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.gradient})
 		return nil
 	})
+	if err == nil {
+		foreseen := forecast.Released(p, released.values, edge, g.realised(result.Law, ridge))
+		result.Foreseen = &foreseen
+	}
+	return result, err
 }
 
-// release asks for the second moment, and returns its spectrum and lambda.
+// realised is the law with the ridge and the noise that a run had.
+func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) optimize.Law {
+	law, p := g.Law(), g.Problem()
+	law.Metric = metricOf(p, ridge)
+	law.Answer = func(t int, _, _ float64) (float64, optimize.Variance) {
+		return 1, optimize.Variance{Noise: had.Noise[t] * had.Noise[t]}
+	}
+	return law
+}
+
+// metricOf is what forecasts take the metric for, by eigenvalues of the Hessian: of K
+// margins, K directions share what the rows vary by in one.
+func metricOf(p optimize.Problem, ridge float64) func(eigenvalue float64) float64 {
+	most := p.DataSmoothness() / float64(p.Shape.Margins)
+	return func(eigenvalue float64) float64 { return 1 / (eigenvalue/most + ridge) }
+}
+
+// release asks for the second moment, and returns its spectrum and the edge of its
+// noise's.
 func (g *preconditionedPlan) release(run *optimize.Run) (*spectrum, float64, error) {
 	p := g.Problem()
 	answer, err := run.Ask(g.moment, query.SecondMomentOf(run.All(), p.Shape.Features))
@@ -256,5 +285,5 @@ func (g *preconditionedPlan) release(run *optimize.Run) (*spectrum, float64, err
 		return nil, 0, err
 	}
 	released, err := newSpectrum(matrix, dim)
-	return released, g.ridge(p, answer.Sigma), err
+	return released, edgeOf(p, answer.Sigma), err
 }

@@ -1,0 +1,98 @@
+package firstorder_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// alike answers questions about a loss of several margins as one with a single margin
+// is answered: what a gradient says of it, it says of each. Answers are made up.
+type alike struct {
+	*optimizetest.Oracle
+	margins int
+	random  *rand.Rand
+	clips   []float64
+}
+
+func (o *alike) Ask(_ context.Context, q query.Question) (query.Release, error) {
+	term := q.Terms()[0]
+	features := len(term.Point()) / o.margins
+	answer := query.Release{Sigma: 1e-3, Charge: q.Charge()}
+	switch term.Kind() {
+	case query.SecondMoment:
+		features = len(term.Point())
+		for j := range features {
+			for k := j; k < features; k++ {
+				v := .02 * o.random.NormFloat64()
+				if j == k {
+					v += .5 / float64(j+1)
+				}
+				answer.Mean = append(answer.Mean, v)
+			}
+		}
+		return answer, nil
+	case query.SquaredSlope:
+		answer.Mean = []float64{.3 + .2*o.random.Float64()}
+		return answer, nil
+	}
+	o.clips = append(o.clips, q.Clip())
+	for range features {
+		answer.Mean = append(answer.Mean, .1*o.random.NormFloat64())
+	}
+	answer.Mean = slices.Repeat(answer.Mean, o.margins)
+	return answer, nil
+}
+
+// TestPreconditionedOfSeveralMargins: one metric, of as many features as rows have,
+// serves every margin. Where all are answered alike each margin's weights are those of
+// a run with a single one, the regularizer included, and so are clips and scales. Fails
+// if the metric is that of all parameters, or is applied to the first margin alone.
+func TestPreconditionedOfSeveralMargins(t *testing.T) {
+	const margins = 3
+	for _, regularized := range []bool{false, true} {
+		var one optimize.Result
+		var clips []float64
+		for _, k := range []int{1, margins} {
+			p := with(optimizetest.Problems()[2].Public, size{Records: 1e4, Mu: .3})
+			p.Set, p.Regularizer, p.Start = nil, nil, nil
+			p.Shape = optimize.Shape{Margins: k, Features: 4}
+			if regularized {
+				p.Regularizer = optimizetest.L2(t, .1)
+			}
+			plan, err := firstorder.Preconditioned{Steps: 9, ClipScale: 2}.Plan(ctx, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inner := optimizetest.New(optimizetest.Problems()[2].Config(budget(t), 500, 1))
+			o := &alike{Oracle: inner, margins: k, random: rand.New(rand.NewPCG(7, 7))}
+			result, err := plan.Run(ctx, o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(result.Law.Scales) != 4 {
+				t.Errorf("%d margins: %d scales: want one a feature", k, len(result.Law.Scales))
+			}
+			if f := result.Foreseen; f == nil || !(f.Gradient > 0) || math.IsInf(f.Excess, 0) || math.IsNaN(f.Excess) {
+				t.Errorf("%d margins: foreseen %+v", k, f)
+			}
+			if k == 1 {
+				one, clips = result, o.clips
+				continue
+			}
+			if !slices.Equal(clips, o.clips) {
+				t.Errorf("clips %v: want %v", o.clips, clips)
+			}
+			if !slices.Equal(result.W, slices.Repeat(one.W, margins)) {
+				t.Errorf("weights %v: want %v for each margin", result.W, one.W)
+			}
+		}
+	}
+}
