@@ -287,7 +287,14 @@ func (a Auto) Why(list []Candidate) string {
 		return "the loss has slopes that jump, and of the algorithms for such it was measured to be the better at this number of records"
 	}
 	lowest, ranked := first, first
+	aside := ""
 	for _, c := range list[1:] {
+		if math.IsInf(c.Ranked, 1) {
+			if c.Predicted < first.Predicted {
+				aside = fmt.Sprintf("; %s, predicted lower, is left aside: its samples save passes, which are not limited, and no privacy", c.Summary.Algorithm)
+			}
+			continue
+		}
 		if c.Predicted < lowest.Predicted {
 			lowest = c
 		}
@@ -297,12 +304,10 @@ func (a Auto) Why(list []Candidate) string {
 	}
 	switch {
 	case ranked.Ranked < first.Ranked:
-		return fmt.Sprintf("the fewest passes, %.4g, of the plans whose predicted %s is the smallest or within a factor %v of it, more than which predictions cannot tell; the smallest is that of %s, with %.4g passes",
-			first.Summary.Passes, what, Agreement, ranked.Summary.Algorithm, ranked.Summary.Passes)
-	case math.IsInf(lowest.Ranked, 1):
-		return fmt.Sprintf("the smallest predicted %s but for %s, whose samples save passes, which are not limited, and no privacy", what, lowest.Summary.Algorithm)
+		return fmt.Sprintf("the fewest passes, %.4g, of the plans whose predicted %s, after allowances for what predictions leave out, is within a factor %v of the smallest, more than which predictions cannot tell; the smallest is that of %s, with %.4g passes%s",
+			first.Summary.Passes, what, Agreement, ranked.Summary.Algorithm, ranked.Summary.Passes, aside)
 	case lowest.Predicted < first.Predicted:
-		return fmt.Sprintf("the smallest predicted %s after allowances: that of %s was measured to be too low beside it by more than the difference", what, lowest.Summary.Algorithm)
+		return fmt.Sprintf("the smallest predicted %s after allowances: that of %s was measured to be too low beside it by more than the difference%s", what, lowest.Summary.Algorithm, aside)
 	}
-	return "the smallest predicted " + what
+	return "the smallest predicted " + what + aside
 }

@@ -112,15 +112,21 @@ func TestWhy(t *testing.T) {
 	if why := (choose.Auto{}).Why(of(1, 2, 3)); why != "the smallest predicted gradient norm" {
 		t.Errorf("smallest: %q", why)
 	}
-	if why := (choose.Auto{}).Why(of(2.2, 2, 3)); !strings.HasPrefix(why, "the fewest passes, 1, of the plans whose predicted gradient norm is") || !strings.HasSuffix(why, "that of gd, with 2 passes") {
+	if why := (choose.Auto{}).Why(of(2.2, 2, 3)); !strings.HasPrefix(why, "the fewest passes, 1, of the plans whose predicted gradient norm, after") || !strings.HasSuffix(why, "that of gd, with 2 passes") {
 		t.Errorf("second smallest: %q", why)
 	}
 	list := of(2, 1.9, 3)
 	if list[1].Ranked = 2.5; !strings.HasPrefix(choose.Auto{}.Why(list), "the smallest predicted gradient norm after allowances: that of gd ") {
 		t.Errorf("allowances: %q", choose.Auto{}.Why(list))
 	}
-	if list[1].Ranked = math.Inf(1); !strings.HasPrefix(choose.Auto{}.Why(list), "the smallest predicted gradient norm but for gd, whose samples") {
+	if list[1].Ranked = math.Inf(1); !strings.HasPrefix(choose.Auto{}.Why(list), "the smallest predicted gradient norm; gd, predicted lower, is left aside: its samples") {
 		t.Errorf("samples: %q", choose.Auto{}.Why(list))
+	}
+	// The fewest passes of three that agree, beside samples that are predicted lower.
+	list = of(2.2, 1, 2)
+	list[1].Ranked = math.Inf(1)
+	if why := (choose.Auto{}).Why(list); !strings.Contains(why, "the smallest is that of spiderboost, with 3 passes; gd, predicted lower, is left aside") {
+		t.Errorf("fewest passes beside samples: %q", why)
 	}
 }
 

@@ -25,8 +25,8 @@ import (
 //
 // Where each release has fresh records, the gradient followed is the
 // distribution's, with which records were drawn among the noise, and the records'
-// own is taken to be alike; steps that pass the minimum are shortened in such a
-// run, and followed at the length that just reaches it.
+// own is taken to be alike; steps are shortened where estimates turn round, as they are
+// in such a run (optimize.Pace).
 //
 // Where it is publicly known how fast the objective rises (Problem.KL), the excess
 // risk is the most that goes with the gradient norm.
@@ -47,11 +47,9 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 			e.Gradient *= math.Sqrt(metric[i])
 		}
 	}
-	longest := math.Inf(1)
+	var shorter *shortened
 	if l.OnePass {
-		for _, e := range directions {
-			longest = min(longest, 1/e.Eigenvalue)
-		}
+		shorter = newShortened(p, l)
 	}
 	weights, d := l.Weights(), float64(p.Dim())
 	moments := make([]moment, len(directions))
@@ -59,35 +57,48 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 	steps := len(weights) - 1
 	errors := make([]float64, steps) // of the estimates, in variance
 	for t := range steps {
-		back, last, before := 1, 0., 0.
+		back, kept, before := 1, 0., 0.
 		if l.Back != nil {
 			back = l.Back(t)
 		}
 		if back <= t {
-			last = errors[t-back]
+			kept = errors[t-back]
 		}
 		if t > 0 {
 			before = errors[t-1]
 		}
-		K, answer := l.Answer(t, l.Radius(move*float64(back)), last)
-		fresh, eta := answer.Total(), min(l.Eta(t), longest)
-		errors[t] = (1-K)*(1-K)*last + fresh
+		K, answer := l.Answer(t, l.Radius(move*float64(back)), kept)
+		fresh, eta := answer.Total(), l.Eta(t)
+		errors[t] = (1-K)*(1-K)*kept + fresh
 		if back > 1 {
 			K, fresh = 0, errors[t]-before
 		}
-		var square float64
+		var square, product float64
 		for i := range moments {
 			e, m := &directions[i], &moments[i]
-			a := min(eta*e.Eigenvalue, 2)
 			if l.Momentum != nil {
 				beta := l.Momentum(t)
 				m.extrapolate(beta)
-				e.Gradient, m.last = e.Gradient+beta*(e.Gradient-m.last), e.Gradient
+				e.Gradient, m.before = e.Gradient+beta*(e.Gradient-m.before), e.Gradient
 			}
 			m.answer(K, fresh)
 			square += e.Gradient*e.Gradient + e.Share*d*m.estimate()
 			m.start += weights[t] * e.Gradient
 			m.visit(weights[t])
+			if shorter != nil {
+				product += m.turned + e.Share*d*m.withLast()
+			}
+		}
+		if shorter != nil {
+			eta = shorter.next(eta, square, product)
+		}
+		for i := range moments {
+			e, m := &directions[i], &moments[i]
+			a := min(eta*e.Eigenvalue, 2)
+			if shorter != nil {
+				m.turned = e.Gradient * e.Gradient * (1 - a)
+				m.replace(last, [parts]float64{tau: 1, err: 1})
+			}
 			m.step(a)
 			e.Gradient *= math.Abs(1 - a)
 		}
@@ -127,21 +138,41 @@ func AtStart(p optimize.Problem) optimize.Forecast {
 }
 
 // What a moment follows along one direction: the random part of the true gradient
-// where a question is asked, the same a step before, the estimate's error, and the
-// random part of the output's gradient.
+// where a question is asked, the same a step before, the estimate's error, the random
+// part of the output's gradient, and that of the last estimate, where it is followed.
 const (
 	tau = iota
 	before
 	err
 	out
+	last
 	parts
 )
 
-// moment holds the second moments of the parts and between them. start and last are
-// the output's gradient and the gradient a step before, without noise.
+// moment holds the second moments of the parts and between them. start and before are
+// the output's gradient and the gradient a step before, without noise; turned is the
+// product of the gradients of this step and the last.
 type moment struct {
-	cov         [parts][parts]float64
-	start, last float64
+	cov                   [parts][parts]float64
+	start, before, turned float64
+}
+
+// shortened is optimize.Pace, which passes over fresh records follow, as it would act on
+// estimates whose products are what they are on average.
+type shortened struct{ factor, least, square float64 }
+
+func newShortened(p optimize.Problem, l optimize.Law) *shortened {
+	return &shortened{factor: 1, least: min(l.Eta(0), 1/p.Smoothness())}
+}
+
+// next is the step size in place of eta, after an estimate of the given mean square and
+// mean product with the one before.
+func (s *shortened) next(eta, square, product float64) float64 {
+	if product < -math.Sqrt(s.square*square)/2 {
+		s.factor /= 1 - product/s.square
+	}
+	s.square = square
+	return max(eta*s.factor, s.least)
 }
 
 // replace makes part i the given combination of the parts.
@@ -180,6 +211,9 @@ func (m *moment) answer(K, variance float64) {
 	m.replace(err, [parts]float64{err: 1 - K})
 	m.cov[err][err] += variance
 }
+
+// withLast is the moment of the estimate with that of the step before.
+func (m *moment) withLast() float64 { return m.cov[tau][last] + m.cov[err][last] }
 
 // estimate is the second moment of tau + err; rounding may take it below zero
 // where the two cancel.
