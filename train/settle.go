@@ -36,6 +36,8 @@ type Planned struct {
 	// Criterion is what auto compared them by, and Why says why it chose the first.
 	Criterion choose.Criterion
 	Why       string
+	// Estimate is about what it takes.
+	Estimate Estimate
 }
 
 // Ranked returns the candidates, or the named algorithm's plan alone.
@@ -85,6 +87,9 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	return planned, err
 }
 
+// enoughEffective is the N from which models are useful.
+const enoughEffective = 30
+
 // settle makes the plan for a public number of records.
 func (c *Config) settle(ctx context.Context, budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
 	problem, l, err := c.Problem(budget, records)
@@ -101,6 +106,10 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	o := plan.Summary()
+	if plan.Properties().Unmoved {
+		return nil, Planned{}, nil, fmt.Errorf("train: %s would return its start, since no step is worth its noise with %.0f records, epsilon %v and %d weights: about %.0f times as many records would help, or a larger epsilon, or fewer columns; an algorithm with a number of steps, such as {algorithm: gd, steps: 8}, runs all the same",
+			o.Algorithm, records, budget.Epsilon(), problem.Dim(), math.Ceil(enoughEffective/o.Effective))
+	}
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
@@ -109,7 +118,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	planned := Planned{
 		LowerBound: problem.LowerBound(),
 		Records:    records, Dim: problem.Dim(), Features: c.Schema.Dim(), Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
-		Filter: certificate.Filter(c.Schema.Filter()),
+		Filter:   certificate.Filter(c.Schema.Filter()),
+		Estimate: estimate(problem, o, len(c.Schema.Columns())+1, float64(c.Memory.bytes())),
 	}
 	if candidates != nil {
 		a, err := c.Train.settle()

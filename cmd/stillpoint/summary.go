@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -38,6 +37,9 @@ func outline(p train.Planned) string {
 	line("charges", "%s", o.Charges)
 	line("output", "%s", o.Output)
 	line("expect", "gradient norm %.3g (the population's %.3g); floor r %.3g, effective size N %.0f", o.Predicted, o.Population, o.Floor, o.Effective)
+	low, high := p.Range()
+	line("range", "%.2g to %.2g, by how far predictions were off where they were measured", low, high)
+	line("takes", "%v", p.Estimate)
 	line("lower bound", "a constant times %.3g, for any private algorithm on the worst such problem (Arora et al. 2023)", p.LowerBound)
 	if p.Why != "" {
 		line("chosen", "%s", p.Why)
@@ -59,9 +61,6 @@ func outline(p train.Planned) string {
 	}
 	if d := p.Budget.Delta(); d > 1/p.Records {
 		line("warning", "delta %v is above 1/records: it does not exclude that somebody's record is published as it is", d)
-	}
-	if o.Steps == 1 && o.Output == "tail-average" {
-		line("warning", "the result would be the start itself, since no step is worth its noise here: about %.0f times as many rows would help, or a larger epsilon, or fewer features", math.Ceil(30/o.Effective))
 	}
 	if o.Effective < 30 {
 		line("warning", "N is below 30: at this budget the table is too small for a useful model")
@@ -93,11 +92,13 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		// LowerBound is up to a constant.
 		LowerBound float64 `json:"lower_bound"`
 		// Considered are the plans that auto compared, the chosen one first.
-		Considered []any  `json:"considered,omitempty"`
-		Why        string `json:"why,omitempty"`
+		Considered []any `json:"considered,omitempty"`
+		// Takes is about what fit takes.
+		Takes train.Estimate `json:"takes"`
+		Why   string         `json:"why,omitempty"`
 		// Simulated are the medians that the considered reached on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Filter.Neighbour(p.Budget.Relation()), filter, p.Summary, p.LowerBound, considered, p.Why, medians(tried)}
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Filter.Neighbour(p.Budget.Relation()), filter, p.Summary, p.LowerBound, considered, p.Estimate, p.Why, medians(tried)}
 }
 
 // summary says what a fit released and what it cost.
@@ -123,6 +124,9 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	}
 	if late := f.Result.Late.String(); late != "" {
 		line("converged", "%s", late)
+	}
+	if e := f.Result.Foreseen; e != nil {
+		line("expected", "gradient norm %.3g now that the rows' second moment and the noise are known; %.3g before", e.Gradient, f.Summary.Predicted)
 	}
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)

@@ -1,0 +1,73 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Range is what the gradient norm was measured to lie in around what was expected of it:
+// on the tables of results/metric.md, and in nine of ten of the settings of
+// results/planner.md.
+func (p Planned) Range() (low, high float64) {
+	return .4 * p.Summary.Predicted, 2.5 * p.Summary.Predicted
+}
+
+// Estimate is about what a fit takes, by public figures alone.
+type Estimate struct {
+	// Time is that of one processor. Passes divide among processors.
+	Time time.Duration `json:"processor_nanoseconds"`
+	// Memory is in bytes.
+	Memory float64 `json:"memory_bytes"`
+}
+
+// What things take, in nanoseconds, on the machine of results/speed.md, whose figures
+// they round up: others are within a few times that.
+const (
+	perCell       = 500 // of a table, to read
+	perProduct    = 1   // of a feature and a slope, in a pass
+	perPair       = 1.3 // of two features, where none is zero
+	perCoordinate = 100 // of noise
+	perEigen      = 10  // times the cube of the features, to take a second moment apart
+	perRoot       = 20  // megabytes that the program takes with an empty table
+)
+
+// estimate is that of a plan for rows of so many features, read from cells.
+func estimate(p optimize.Problem, o optimize.Summary, cells int, memory float64) Estimate {
+	n, d, weights := p.Records, float64(p.Shape.Features), float64(p.Dim())
+	pairs := d * (d + 1) / 2
+	time := n*float64(cells)*perCell + o.Passes*n*weights*perProduct + float64(o.Steps)*weights*perCoordinate
+	bytes := n * (4*d + 16) // float32 features, a target and what is kept beside it
+	if memory > 0 {
+		bytes = min(bytes, memory)
+	}
+	if o.PairPasses > 0 {
+		time += o.PairPasses*n*pairs*perPair + pairs*perCoordinate + d*d*d*perEigen
+		// A sum in each goroutine; the matrix, its vectors and the metric.
+		bytes += 8*pairs*float64(runtime.GOMAXPROCS(0)+1) + 40*d*d
+	}
+	return Estimate{Time: duration(time), Memory: bytes + perRoot<<20}
+}
+
+// duration is of nanoseconds, however many.
+func duration(ns float64) time.Duration { return time.Duration(min(ns, math.MaxInt64/2)) }
+
+// String says so in a few words, to one digit or two.
+func (e Estimate) String() string {
+	t := "less than a second"
+	switch s := e.Time.Seconds(); {
+	case s >= 5400:
+		t = fmt.Sprintf("about %.2g hours", s/3600)
+	case s >= 90:
+		t = fmt.Sprintf("about %.2g minutes", s/60)
+	case s >= 1:
+		t = fmt.Sprintf("about %.2g seconds", s)
+	}
+	if e.Memory >= 1e9 {
+		return fmt.Sprintf("%s of one processor, about %.2g GB of memory", t, e.Memory/1e9)
+	}
+	return fmt.Sprintf("%s of one processor, about %.2g MB of memory", t, e.Memory/1e6)
+}
