@@ -17,6 +17,7 @@
 //	  target: {column: income, classes: ["0", "1"]}   # of two, the negative class first
 //	  where: split=train              # optional: only rows with this cell of a public column
 //	  missing: ["", NA, "?"]          # optional: cells that mean missing
+//	  norm: 10                        # optional: longer rows are cut to this norm
 //
 // or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is
 // taken as it is written: classes: [0, 1] and classes: ["0", "1"] are the same.
@@ -47,7 +48,11 @@
 //  4. The last feature is the constant 1, the intercept.
 //  5. The row is divided by S = sqrt(#numbers + #categories + 1), the largest
 //     norm it could have ([Schema.Scale]), then by max(1, ||x||), all in
-//     float64, and each feature is rounded to float32.
+//     float64, and each feature is rounded to float32. Where the schema says norm,
+//     that is S: rows of a wide table are mostly far shorter than the longest that
+//     could be, and noise is as large whatever their length. Longer rows keep their
+//     direction. The norm must be public knowledge, and is no promise: a row that
+//     is longer is cut like any other.
 //
 // A target of two classes is -1 or +1 (the negative class is listed first), one of
 // more classes the class's place in the list, from 0; a number is clamped to its bounds and mapped to [-1, 1].
@@ -59,9 +64,10 @@
 // # Norms
 //
 // Each number and the intercept contribute at most 1 to the squared norm before
-// step 5 and each category exactly 1, so ||x|| <= S whatever the cells hold,
-// and the division by max(1, ||x||) changes nothing in exact arithmetic. In
-// float64 the K = S^2 quotients carry a relative error of about 2^-53 each, and
+// step 5 and each category exactly 1, so ||x|| <= S whatever the cells hold
+// unless the schema says norm, and the division by max(1, ||x||) changes nothing
+// in exact arithmetic. In float64 the at most K = #numbers + #categories + 1
+// quotients that are not zero carry a relative error of about 2^-53 each, and
 // the division brings a sum of squares that rounding took past 1 back to it.
 // With K <= 2^20 (a rule of [New]) the norm then is at most
 // 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies each feature by

@@ -49,4 +49,9 @@ const draftEnd = `  # What to predict. Delete its line under columns. Either cla
   # where: split=train
   # Cells that mean missing. Default: only the empty cell.
   # missing: ["", NA, "?"]
+  # What rows are divided by, in place of the largest norm they could have, which is the
+  # root of one more than the columns that are features. Numbers count from -1 to 1
+  # between their bounds, a category 1. Longer rows are cut. Helps wide tables whose
+  # rows are publicly known to be short.
+  # norm: 10
 `

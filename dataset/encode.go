@@ -30,7 +30,8 @@ func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 		}
 	}
 	if sum := m.fill(row, cells, 1); sum > 1 {
-		// By rounding alone; see Norms in the package comment.
+		// By rounding alone, unless the schema says norm; see Norms in the package
+		// comment.
 		m.fill(row, cells, math.Sqrt(sum))
 	}
 	return target, true

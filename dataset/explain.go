@@ -18,8 +18,8 @@ type Coefficient struct {
 // are in the target's units and the sum is the prediction; with two classes
 // they are in units of the score.
 //
-// The division by max(1, ||x||), which changes nothing but roundings, and the
-// rounding to float32 are left out. Explain panics unless len(w) is Dim.
+// The division by max(1, ||x||), which changes nothing but roundings unless the
+// schema says norm and the row is longer, and the rounding to float32 are left out. Explain panics unless len(w) is Dim.
 func (s *Schema) Explain(w []float64) []Coefficient {
 	if len(w) != s.Dim() {
 		panic(fmt.Sprintf("dataset: %d weights for %d features", len(w), s.Dim()))

@@ -27,10 +27,11 @@ type rawSchema struct {
 	Target  rawTarget   `json:"target"`
 	Where   string      `json:"where,omitempty"`
 	Missing []string    `json:"missing"`
+	Norm    float64     `json:"norm,omitempty"`
 }
 
 func (r rawSchema) schema() (*Schema, error) {
-	def := Definition{Where: r.Where, Missing: r.Missing}
+	def := Definition{Where: r.Where, Missing: r.Missing, Norm: r.Norm}
 	for _, c := range r.Columns {
 		column, err := c.column()
 		if err != nil {
@@ -113,7 +114,7 @@ func (s *Schema) raw() (rawSchema, error) {
 	if s == nil || s.terms == 0 {
 		return rawSchema{}, errZero
 	}
-	r := rawSchema{Where: s.filter.String(), Missing: s.missing}
+	r := rawSchema{Where: s.filter.String(), Missing: s.missing, Norm: s.norm}
 	for _, c := range s.columns {
 		rc := rawColumn{Name: c.Name}
 		switch c.Kind {

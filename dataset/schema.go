@@ -12,6 +12,9 @@ const NormBound = 1 + 0x1p-23
 // maxTerms bounds the square of [Schema.Scale], for the proof of [NormBound].
 const maxTerms = 1 << 20
 
+// leastNorm is far below what a row's is: the intercept is 1.
+const leastNorm = .001
+
 // intercept names the constant feature.
 const intercept = "(intercept)"
 
@@ -21,6 +24,10 @@ type Definition struct {
 	Target  Target
 	Where   string   // row filter column=value, on a public column; empty: every row
 	Missing []string // cells that mean missing; nil: only the empty cell
+	// Norm, if not 0, is what rows are divided by in place of the largest norm that
+	// they could have, of which it must be public knowledge that few exceed it by
+	// much: longer ones are cut to it.
+	Norm float64
 }
 
 // Schema is the public description of a table. It is immutable and safe for
@@ -32,6 +39,7 @@ type Schema struct {
 	target  Target
 	missing []string
 	filter  Filter
+	norm    float64
 
 	features []string
 	terms    int // #numbers + #categories + 1; 0 in the zero Schema
@@ -48,6 +56,7 @@ func New(def Definition) (*Schema, error) {
 		columns: cloneColumns(def.Columns),
 		target:  def.Target.clone(),
 		missing: slices.Clone(def.Missing),
+		norm:    def.Norm,
 	}
 	if def.Missing == nil {
 		s.missing = []string{""}
@@ -69,6 +78,9 @@ func (s *Schema) validate() error {
 	}
 	if err := s.validateColumns(); err != nil {
 		return err
+	}
+	if largest := math.Sqrt(float64(s.terms)); s.norm != 0 && !(s.norm >= leastNorm && s.norm <= largest) {
+		return &fieldError{"norm", showFloat(s.norm), "must be between " + showFloat(leastNorm) + " and " + showFloat(largest) + ", the largest norm of a row, or be left out for that"}
 	}
 	if err := s.target.validate(s.missing); err != nil {
 		return err
@@ -153,8 +165,17 @@ func (s *Schema) Filter() Filter { return s.filter }
 // Missing returns the cells that mean missing.
 func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 
-// Scale returns S, the divisor of every row: sqrt(#numbers + #categories + 1).
-func (s *Schema) Scale() float64 { return math.Sqrt(float64(s.terms)) }
+// Norm returns what rows are divided by if that was said; 0 if not.
+func (s *Schema) Norm() float64 { return s.norm }
+
+// Scale returns S, the divisor of every row: sqrt(#numbers + #categories + 1), or what
+// was said to be divided by.
+func (s *Schema) Scale() float64 {
+	if s.norm > 0 {
+		return s.norm
+	}
+	return math.Sqrt(float64(s.terms))
+}
 
 // TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the
 // target's units. Values beyond [-1, 1] are mapped by the same line, not

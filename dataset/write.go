@@ -30,6 +30,9 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 		b.WriteString("where: " + yamlText(raw.Where) + "\n")
 	}
 	b.WriteString("missing: " + yamlTexts(raw.Missing) + "\n")
+	if raw.Norm != 0 {
+		b.WriteString("norm: " + showFloat(raw.Norm) + "\n")
+	}
 	return []byte(b.String()), nil
 }
 

@@ -93,8 +93,10 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 			raw.Where, err = d.text(field, value, "write it as column=value")
 		case "missing":
 			raw.Missing, err = d.texts(field, value, "")
+		case "norm":
+			raw.Norm, err = number(field, value, "write a norm that is publicly known to be seldom exceeded by much")
 		default:
-			err = unknownKey(key, field, "columns, target, where, missing")
+			err = unknownKey(key, field, "columns, target, where, missing, norm")
 		}
 		return err
 	})

@@ -1,0 +1,61 @@
+package dataset
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestNorm: rows are divided by the norm that the schema says, and cut to length 1
+// beyond it, direction kept; written and read again it is the same map. Fails if long
+// rows are left long.
+func TestNorm(t *testing.T) {
+	columns := []Column{{Name: "a", Kind: Number, Low: -4, High: 4}, {Name: "b", Kind: Number, Low: -4, High: 4}, {Name: "c", Kind: Number, Low: 0, High: 1}}
+	def := Definition{Columns: columns, Target: Target{Column: "y", Kind: Number, Low: 0, High: 1}, Norm: 1.25}
+	s, err := New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Schema
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Schema{s, &again} {
+		m, err := s.Bind([]string{"a", "b", "c", "y"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for cells, want := range map[string][4]float64{
+			"1,0,.5,0":  {.25 / 1.25, 0, 0, 1 / 1.25},
+			"4,-4,1,0":  {.5, -.5, .5, .5},
+			"4,0,.5,.5": {1 / math.Sqrt2, 0, 0, 1 / math.Sqrt2},
+		} {
+			row := make([]float32, 4)
+			if _, ok := m.Encode(row, strings.Split(cells, ",")); !ok {
+				t.Fatal(cells)
+			}
+			var square float64
+			for j, v := range row {
+				square += float64(v) * float64(v)
+				if math.Abs(float64(v)-want[j]) > 1e-7 {
+					t.Errorf("%s: %v: want %v", cells, row, want)
+					break
+				}
+			}
+			if math.Sqrt(square) > NormBound {
+				t.Errorf("%s: norm %v", cells, math.Sqrt(square))
+			}
+		}
+	}
+	for _, norm := range []float64{-1, 1e-4, 2.01, math.NaN(), math.Inf(1)} {
+		def.Norm = norm
+		if _, err := New(def); err == nil || !strings.Contains(err.Error(), "norm = ") || !strings.Contains(err.Error(), "must be between 0.001 and 2") {
+			t.Errorf("norm %v: %v", norm, err)
+		}
+	}
+}
