@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -46,8 +45,8 @@ func estimate(p optimize.Problem, o optimize.Summary, cells int, memory float64)
 	}
 	if o.PairPasses > 0 {
 		time += o.PairPasses*n*pairs*perPair + pairs*perCoordinate + d*d*d*perEigen
-		// A sum in each goroutine; the matrix, its vectors and the metric.
-		bytes += 8*pairs*float64(runtime.GOMAXPROCS(0)+1) + 40*d*d
+		// A sum in each goroutine, of a few; the matrix, its vectors and the metric.
+		bytes += 8*pairs*4 + 40*d*d
 	}
 	return Estimate{Time: duration(time), Memory: bytes + perRoot<<20}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -114,5 +115,45 @@ func TestRefusals(t *testing.T) {
 			wantError(t, err, test.want)
 			empty(t)
 		})
+	}
+}
+
+// TestStartIsNotSold: where no step is worth its noise the fit is refused before it
+// spends, by plan and by fit, with how many more records would help; an algorithm
+// whose number of steps is given runs.
+func TestStartIsNotSold(t *testing.T) {
+	c := config(t, 60, "epsilon: 1", "epsilon: 0.01")
+	c.Train.Algorithm = "gd"
+	const want = "gd would return its start"
+	_, err := c.Plan(context.Background())
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "times as many records would help") {
+		t.Errorf("plan: %v", err)
+	}
+	if _, err := c.Fit(context.Background(), Options{Out: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("fit: %v", err)
+	}
+	c.Train.Settings = Settings{"steps": 3}
+	if _, err := c.Plan(context.Background()); err != nil {
+		t.Errorf("with steps: %v", err)
+	}
+}
+
+// TestEstimate: time and memory are those of rows and passes, more where pairs of
+// features are summed.
+func TestEstimate(t *testing.T) {
+	p := optimize.Problem{Shape: optimize.Vector(1000), Records: 1e6}
+	plain := estimate(p, optimize.Summary{Passes: 10, Steps: 10}, 1000, 0)
+	pairs := estimate(p, optimize.Summary{Passes: 10, Steps: 10, PairPasses: 2}, 1000, 0)
+	if s := plain.Time.Seconds(); s < 500 || s > 530 {
+		t.Errorf("1e9 cells of 500 ns and 1e10 products of 1 ns: %v", plain)
+	}
+	if more := (pairs.Time - plain.Time).Seconds(); more < 1300 || more > 1330 {
+		t.Errorf("1e12 pairs of 1.3 ns: %v more", more)
+	}
+	if bounded := estimate(p, optimize.Summary{}, 1000, 1e8); plain.Memory < 4e9 || bounded.Memory > 1.5e8 {
+		t.Errorf("memory %v, bounded %v", plain.Memory, bounded.Memory)
+	}
+	if got := plain.String(); got != "about 8.5 minutes of one processor, about 4 GB of memory" {
+		t.Error(got)
 	}
 }
