@@ -36,17 +36,20 @@ for epsilon in "${@:-0.1 0.5 1 2}"; do for e in $epsilon; do
     rm -rf "$work/fit"
     TIMEFORMAT=%U
     { time "$work/stillpoint" fit "$work/config.yaml" --epsilon "$e" --out "$work/fit" >"$work/log" 2>&1; } 2>>"$work/value-seconds"
-    "$work/stillpoint" verify "$work/fit/certificate.json" --model "$work/fit/model.json" >"$work/log"
+    "$work/stillpoint" verify "$work/fit/certificate.json" --model "$work/fit/model.json" >/dev/null
     "$work/stillpoint" evaluate "$work/fit/model.json" "$data" --where split=test >"$work/test"
     "$work/stillpoint" evaluate "$work/fit/model.json" "$data" --where split=train >"$work/train"
     for name in $names; do
       awk -v name="$name" '$1 == name { print $2 }' "$work/test" >>"$work/value-$name"
     done
     awk '$1 == "gradient_norm" { print $2 }' "$work/train" >>"$work/value-gradient"
+    awk '$1 == "expected" { print $4 }' "$work/log" >>"$work/value-foreseen"
   done
   printf '| %s | %s | %s | %s |' "$e" "$(of algorithm)" "$(of steps)" "$(of passes)"
   for name in $names; do
     [[ -s $work/value-$name ]] && printf ' %s %s |' "$name" "$(median <"$work/value-$name")"
   done
-  printf ' gradient %s | predicted %s | %s s |\n' "$(median <"$work/value-gradient")" "$(of predicted_gradient_norm)" "$(median <"$work/value-seconds")"
+  printf ' gradient %s | predicted %s |' "$(median <"$work/value-gradient")" "$(of predicted_gradient_norm)"
+  [[ -s $work/value-foreseen ]] && printf ' foreseen %s |' "$(median <"$work/value-foreseen")"
+  printf ' %s s |\n' "$(median <"$work/value-seconds")"
 done; done
