@@ -160,6 +160,9 @@ func held(t *testing.T, name string, s audit.Statistic, epsilon, share float64) 
 // items are 0; for Toeplitz, the noises' own coordinates, each weighed by what
 // the item adds to it.
 func TestLowerBoundsOfPrefixSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("repeats runs many times")
+	}
 	const epsilon, items, clip = 4, 4, .25
 	for _, m := range []query.Factorization{query.Tree, query.Toeplitz} {
 		c := flipped(lossOf(t, "logistic"), func(s *simulate.Session) (float64, error) {
@@ -210,6 +213,9 @@ func TestLowerBoundsOfPrefixSums(t *testing.T) {
 // sample of one half is not Gaussian, so only the general bound is taken; that
 // of a sample of everybody is.
 func TestLowerBoundOfSamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("repeats runs many times")
+	}
 	const epsilon = 4
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, sampling := range []float64{.5, 1} {
@@ -253,6 +259,9 @@ func TestLowerBoundOfSamples(t *testing.T) {
 // worst and all others from the worst to the best, the exponential mechanism's
 // worst case. The claim is pure, delta 0.
 func TestLowerBoundOfSelections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("repeats runs many times")
+	}
 	const epsilon = 3
 	c := flipped(lossOf(t, "tanh"), func(s *simulate.Session) (float64, error) {
 		list := []query.Term{query.ValueAt(s.All(), []float64{3, 0}, 1, .5)}

@@ -40,10 +40,13 @@ func isVariant(s Subject) bool { return strings.Contains(s.Name, "=") }
 func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 	worst := map[string]float64{}
 	var replays, pairs int
-	for _, s := range subjects(t) {
+	for i, s := range subjects(t) {
 		effort := Effort{Positions: 2, Records: 44, Climbs: 8, Seed: 1}
 		if testing.Short() { // finds what is far wrong
-			effort = Effort{Positions: 1, Records: 16, Climbs: 1, Seed: 1}
+			if i%2 > 0 {
+				continue
+			}
+			effort = Effort{Positions: 1, Records: 12, Climbs: 1, Seed: 1}
 		}
 		if isVariant(s) {
 			if testing.Short() {

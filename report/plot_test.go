@@ -69,7 +69,11 @@ func TestPlotRefuses(t *testing.T) {
 // either kind of axis, everything stays finite and in the picture.
 func TestAnyPlotIsDrawn(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 400 {
+	plots := 400
+	if testing.Short() {
+		plots = 80
+	}
+	for range plots {
 		size, spread := math.Pow(10, 340*r.Float64()-170), math.Pow(10, 20*r.Float64()-14)
 		log := r.IntN(2) == 0
 		draw := func() float64 {

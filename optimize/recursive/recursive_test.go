@@ -288,6 +288,9 @@ func TestRecursiveRules(t *testing.T) {
 // TestRecursiveConverges: without noise, the gradient at the end is that of the
 // quadratics, lambda times a distance. Fails for a wrong sign or centre.
 func TestRecursiveConverges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("repeats runs many times")
+	}
 	for _, p := range convexProblems(t) {
 		if p.Public.Set != nil {
 			continue

@@ -51,18 +51,27 @@ func portable(s row.Source, l loss.Loss, workers int) (engine.Engine, error) {
 }
 
 func TestPortable(t *testing.T) {
-	enginetest.Run(t, portable, map[string]rowtest.Make{
+	sources := map[string]rowtest.Make{
 		"memory":         table,
-		"file":           file(0),
 		"part of a file": file(2000),
+		"file":           file(0),
 		"gaps":           rowtest.Gaps(table),
-	})
+	}
+	if testing.Short() {
+		delete(sources, "file")
+		delete(sources, "gaps")
+	}
+	enginetest.Run(t, portable, sources)
 }
 
 // TestShards: an engine that adds what other engines find over parts of the rows
 // is one, too.
 func TestShards(t *testing.T) {
-	enginetest.Run(t, newShards, map[string]rowtest.Make{"memory": table, "file": file(0)})
+	sources := map[string]rowtest.Make{"memory": table}
+	if !testing.Short() {
+		sources["file"] = file(0)
+	}
+	enginetest.Run(t, newShards, sources)
 }
 
 // shards is an engine of which each part has some of the rows. A pass, which goes
