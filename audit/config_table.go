@@ -48,6 +48,8 @@ func cell(r *rand.Rand, c dataset.Column) string {
 		return ""
 	case c.Kind == dataset.Category:
 		return c.Categories[r.IntN(len(c.Categories))]
+	case c.Kind == dataset.Hash:
+		return strconv.Itoa(r.IntN(2 * c.Buckets))
 	case r.IntN(20) == 0:
 		return number(r, c.High, 2*c.High-c.Low)
 	}

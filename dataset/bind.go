@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,22 @@ type input struct {
 	at   int // its first feature
 	interval
 	levels map[string]int // category: value -> feature within the column
-	other  int            // feature within the column
+	hashed string         // hash: the column's name
+	other  int            // feature within the column; 0 of a number, which has no other
+}
+
+// level is the feature of a trimmed cell within a column that is no number.
+func (in *input) level(cell string, missing []string) int {
+	if in.levels != nil {
+		if level, listed := in.levels[cell]; listed {
+			return level
+		}
+		return in.other
+	}
+	if cell == "" || slices.Contains(missing, cell) {
+		return in.other
+	}
+	return bucket(in.hashed, cell, in.other)
 }
 
 // Bind resolves the columns of a table by its header. The header must name
@@ -72,6 +88,8 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 				in.levels[v] = i
 			}
 			in.other = len(c.Categories)
+		case Hash:
+			in.hashed, in.other = c.Name, c.Buckets
 		}
 		m.inputs = append(m.inputs, in)
 		next += c.width()

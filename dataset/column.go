@@ -17,6 +17,7 @@ const (
 	Category                       // one of a public list of values; for a target, of two classes
 	Ignore                         // not a feature
 	Public                         // known of every row to everybody; not a feature
+	Hash                           // a value of an open vocabulary, in one of so many buckets
 )
 
 func (k ColumnKind) String() string {
@@ -29,6 +30,8 @@ func (k ColumnKind) String() string {
 		return "ignore"
 	case Public:
 		return "public"
+	case Hash:
+		return "hash"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
@@ -60,9 +63,11 @@ type Column struct {
 	Transform  Transform // Number
 	Categories []string  // Category: the public list, without "other"
 	Values     []string  // Public: the list of its values
+	Buckets    int       // Hash: how many
 }
 
-// other names the feature for missing cells and for values outside the list.
+// other names the feature for missing cells and for values outside the list; of a hashed
+// column for missing cells.
 const other = "other"
 
 // width is the number of features the column makes.
@@ -72,6 +77,8 @@ func (c Column) width() int {
 		return 1
 	case Category:
 		return len(c.Categories) + 1
+	case Hash:
+		return c.Buckets + 1
 	}
 	return 0
 }
@@ -88,10 +95,12 @@ func (c Column) validate(missing []string) error {
 		return c.validateCategories(field+".category", missing)
 	case Public:
 		return c.validateValues(field+".public", missing)
+	case Hash:
+		return c.validateBuckets(field + ".hash")
 	case Ignore:
 		return nil
 	}
-	return &fieldError{field, c.Kind.String(), "must be number, category, public or ignore"}
+	return &fieldError{field, c.Kind.String(), "must be number, category, hash, public or ignore"}
 }
 
 func (c Column) validateNumber(field string) error {

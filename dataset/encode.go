@@ -48,15 +48,11 @@ func (m *Map) fill(row []float32, cells []string, norm float64) (sum float64) {
 	for i := range m.inputs {
 		in := &m.inputs[i]
 		cell := strings.TrimSpace(cells[in.cell])
-		if in.levels == nil {
+		if in.other == 0 {
 			put(in.at, in.unitOf(cell, m.schema.missing))
 			continue
 		}
-		level, listed := in.levels[cell]
-		if !listed {
-			level = in.other
-		}
-		put(in.at+level, 1)
+		put(in.at+in.level(cell, m.schema.missing), 1)
 	}
 	put(m.dim-1, 1)
 	return sum

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"hash/fnv"
 	"math"
 	"math/big"
 	"strconv"
@@ -166,6 +167,21 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 					x = append(x, 0)
 				}
 			}
+			continue
+		}
+		if c.Kind == Hash {
+			hot := c.Buckets
+			if present && text != "" {
+				hash := fnv.New64a()
+				hash.Write([]byte(c.Name + "\x00" + text))
+				h := hash.Sum64()
+				h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+				h = (h ^ h>>27) * 0x94d049bb133111eb
+				hot = int((h ^ h>>31) % uint64(c.Buckets))
+			}
+			one := make([]float64, c.Buckets+1)
+			one[hot] = 1
+			x = append(x, one...)
 			continue
 		}
 		v, err := strconv.ParseFloat(text, 64)

@@ -48,7 +48,7 @@ func (s *Schema) Explain(w []float64) []Coefficient {
 				per = "log1p(" + c.Name + ")"
 			}
 			list = append(list, Coefficient{s.features[at], c.Name, per, 2 * unit * w[at] / n.width})
-		case Category:
+		case Category, Hash:
 			for i := range c.width() {
 				list = append(list, Coefficient{s.features[at+i], c.Name, "", unit * w[at+i]})
 			}

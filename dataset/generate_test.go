@@ -21,7 +21,7 @@ func anySchema() *rapid.Generator[*Schema] {
 		def := Definition{}
 		for _, name := range names[1:] {
 			c := Column{Name: name, Kind: Ignore}
-			switch rapid.IntRange(0, 4).Draw(t, "kind") {
+			switch rapid.IntRange(0, 5).Draw(t, "kind") {
 			case 1:
 				c.Kind = Number
 				c.Low, c.High = anyBounds(t, -1e300)
@@ -31,6 +31,9 @@ func anySchema() *rapid.Generator[*Schema] {
 			case 3:
 				c.Kind = Category
 				c.Categories = rapid.SliceOfNDistinct(anyText(), 1, 5, rapid.ID[string]).Draw(t, "values")
+			case 5:
+				c.Kind = Hash
+				c.Buckets = rapid.IntRange(2, 9).Draw(t, "buckets")
 			case 4:
 				c.Kind = Public
 				c.Values = rapid.SliceOfNDistinct(anyText(), 1, 5, rapid.ID[string]).Draw(t, "values")

@@ -14,6 +14,7 @@ type rawColumn struct {
 	Transform string    `json:"transform,omitempty"`
 	Category  []string  `json:"category,omitempty"`
 	Public    []string  `json:"public,omitempty"`
+	Hash      *int      `json:"hash,omitempty"`
 }
 
 type rawTarget struct {
@@ -50,13 +51,13 @@ func (r rawSchema) schema() (*Schema, error) {
 func (r rawColumn) column() (Column, error) {
 	field := columnField(r.Name)
 	given := 0
-	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil, r.Public != nil} {
+	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil, r.Public != nil, r.Hash != nil} {
 		if set {
 			given++
 		}
 	}
 	if given != 1 {
-		return Column{}, &fieldError{field, "", "needs exactly one of number, category, public and ignore"}
+		return Column{}, &fieldError{field, "", "needs exactly one of number, category, hash, public and ignore"}
 	}
 	c := Column{Name: r.Name, Kind: Ignore}
 	switch {
@@ -71,6 +72,8 @@ func (r rawColumn) column() (Column, error) {
 		c.Kind, c.Categories = Category, r.Category
 	case r.Public != nil:
 		c.Kind, c.Values = Public, r.Public
+	case r.Hash != nil:
+		c.Kind, c.Buckets = Hash, *r.Hash
 	}
 	switch {
 	case r.Transform == "":
@@ -127,6 +130,8 @@ func (s *Schema) raw() (rawSchema, error) {
 			rc.Category = c.Categories
 		case Public:
 			rc.Public = c.Values
+		case Hash:
+			rc.Hash = &c.Buckets
 		default:
 			rc.Ignore = true
 		}

@@ -42,7 +42,7 @@ type Schema struct {
 	norm    float64
 
 	features []string
-	terms    int // #numbers + #categories + 1; 0 in the zero Schema
+	terms    int // #numbers + #categories + #hashes + 1; 0 in the zero Schema
 }
 
 // New checks a definition. Names, categories, classes and missing markers must
@@ -115,7 +115,7 @@ func (s *Schema) validateColumns() error {
 		}
 	}
 	if s.terms == 1 {
-		return &fieldError{"columns", "", "must list at least one number or category"}
+		return &fieldError{"columns", "", "must list at least one number, category or hash"}
 	}
 	if s.terms > maxTerms {
 		return &fieldError{"columns", "", "must list fewer than " + strconv.Itoa(maxTerms) + " numbers and categories"}
@@ -132,6 +132,12 @@ func featureNames(c Column) []string {
 		names := make([]string, 0, c.width())
 		for _, v := range c.Categories {
 			names = append(names, c.Name+"="+v)
+		}
+		return append(names, c.Name+"="+other)
+	case Hash:
+		names := make([]string, 0, c.width())
+		for b := range c.Buckets {
+			names = append(names, c.Name+"#"+strconv.Itoa(b))
 		}
 		return append(names, c.Name+"="+other)
 	}
@@ -168,7 +174,7 @@ func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 // Norm returns what rows are divided by if that was said; 0 if not.
 func (s *Schema) Norm() float64 { return s.norm }
 
-// Scale returns S, the divisor of every row: sqrt(#numbers + #categories + 1), or what
+// Scale returns S, the divisor of every row: sqrt(#numbers + #categories + #hashes + 1), or what
 // was said to be divided by.
 func (s *Schema) Scale() float64 {
 	if s.norm > 0 {

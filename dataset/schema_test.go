@@ -82,7 +82,7 @@ func TestNewRules(t *testing.T) {
 		{with(Column{Name: "a", Kind: Number, Low: -1, High: 1, Transform: Log1p}), "columns.a.number = [-1, 1]: transform log1p needs"},
 		{with(Column{Name: "a", Kind: Number, Low: 1e300, High: math.Nextafter(1e300, 2e300), Transform: Log1p}), "columns.a.number = [1e+300, 1.0000000000000002e+300]: the bounds coincide"},
 		{with(Column{Name: "a", Kind: Number, High: 1, Transform: 7}), "columns.a.transform = Transform(7): must be log1p"},
-		{with(Column{Name: "a"}), "columns.a = Kind(0): must be number, category, public or ignore"},
+		{with(Column{Name: "a"}), "columns.a = Kind(0): must be number, category, hash, public or ignore"},
 		{with(Column{Name: "x", Kind: Ignore}), "columns.x: is listed twice"},
 		{with(Column{Name: "", Kind: Number, High: 1}), `columns. = "": a column without a name`},
 		{with(Column{Name: " a", Kind: Ignore}), `columns. a = " a": a column's name must not begin`},
@@ -96,8 +96,8 @@ func TestNewRules(t *testing.T) {
 		{Definition{Columns: []Column{{Name: "a", Kind: Category, Categories: []string{"NA"}}}, Target: target, Missing: []string{"NA"}}, `columns.a.category[0] = "NA": is listed under missing`},
 		{Definition{Columns: []Column{{Name: "a=b", Kind: Number, High: 1}, {Name: "a", Kind: Category, Categories: []string{"b"}}}, Target: target}, `columns.a: makes a second feature named "a=b"`},
 		{with(Column{Name: "(intercept)", Kind: Number, High: 1}), `columns.(intercept): makes a second feature`},
-		{Definition{Columns: []Column{{Name: "a", Kind: Ignore}}, Target: target}, "columns: must list at least one number or category"},
-		{Definition{Target: target}, "columns: must list at least one number or category"},
+		{Definition{Columns: []Column{{Name: "a", Kind: Ignore}}, Target: target}, "columns: must list at least one number, category or hash"},
+		{Definition{Target: target}, "columns: must list at least one number, category or hash"},
 		{predict(Target{}), "target.column: must name the column"},
 		{predict(Target{Column: "y"}), "target: needs classes"},
 		{predict(Target{Column: "y", Kind: Ignore}), "target: needs classes"},
@@ -120,7 +120,7 @@ func TestNewRules(t *testing.T) {
 		{Definition{Columns: []Column{number, public("z", "")}, Target: target}, `columns.z.public[0] = "": must not be empty`},
 		{Definition{Columns: []Column{number, public("z", "NA")}, Target: target, Missing: []string{"NA"}}, `columns.z.public[0] = "NA": is listed under missing`},
 		{Definition{Columns: []Column{number, public("z", "b=c"), public("z=b", "c")}, Target: target, Where: "z=b=c"}, `where = "z=b=c": fits two columns`},
-		{Definition{Columns: []Column{public("z", "1")}, Target: target}, `columns: must list at least one number or category`},
+		{Definition{Columns: []Column{public("z", "1")}, Target: target}, `columns: must list at least one number, category or hash`},
 		{Definition{Columns: []Column{number}, Target: target, Where: "y=1"}, `where = "y=1": is on the target`},
 	} {
 		_, err := New(test.def)

@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
@@ -46,6 +47,8 @@ func (r rawColumn) yaml() string {
 		return "{category: " + yamlTexts(r.Category) + "}"
 	case r.Public != nil:
 		return "{public: " + yamlTexts(r.Public) + "}"
+	case r.Hash != nil:
+		return "{hash: " + strconv.Itoa(*r.Hash) + "}"
 	}
 	return Ignore.String()
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 
@@ -118,12 +119,12 @@ func (d *yamlDecoder) columns(node ast.Node) (columns []rawColumn, err error) {
 func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, error) {
 	raw := rawColumn{Name: name}
 	if _, isMap := node.(ast.MapNode); !isMap {
-		word, err := d.text(field, node, "write {number: [low, high]}, {category: [values]}, {public: [values]} or ignore")
+		word, err := d.text(field, node, "write {number: [low, high]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore")
 		if err != nil {
 			return raw, err
 		}
 		if word != Ignore.String() {
-			return raw, formError(node, field, "must be {number: [low, high]}, {category: [values]}, {public: [values]} or ignore")
+			return raw, formError(node, field, "must be {number: [low, high]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore")
 		}
 		raw.Ignore = true
 		return raw, nil
@@ -138,8 +139,10 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 			raw.Category, err = d.texts(field, value, "write the publicly known values of "+printable.Text(name))
 		case "public":
 			raw.Public, err = d.texts(field, value, "write all values of "+printable.Text(name)+", which is known of every row to everybody")
+		case "hash":
+			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+printable.Text(name)+" fall")
 		default:
-			err = unknownKey(key, field, "number, transform, category, public")
+			err = unknownKey(key, field, "number, transform, category, hash, public")
 		}
 		return err
 	})
@@ -228,6 +231,15 @@ func (d *yamlDecoder) numbers(field string, node ast.Node, todo string) ([]float
 		return err
 	})
 	return values, err
+}
+
+func (d *yamlDecoder) count(field string, node ast.Node, todo string) (*int, error) {
+	x, err := number(field, node, todo)
+	if err == nil && (x != math.Trunc(x) || math.Abs(x) > 1<<30) {
+		err = formError(node, field, "must be a whole number")
+	}
+	n := int(x)
+	return &n, err
 }
 
 func number(field string, node ast.Node, todo string) (float64, error) {

@@ -34,7 +34,15 @@ func newForm(m *model.Model) (*form, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
+	if !m.Linear() {
+		return nil, fmt.Errorf("export: loss %s: must be a function of margins W x: networks are scored by predict alone", m.Loss().Name())
+	}
 	s := m.Schema()
+	for _, c := range s.Columns() {
+		if c.Kind == dataset.Hash {
+			return nil, fmt.Errorf("export: column %q is hashed, which databases and ONNX have no function for: score by predict", c.Name)
+		}
+	}
 	f := &form{
 		model: m, output: output, target: s.Target(), scale: s.Scale(), share: 1 / s.Scale(),
 		weights: m.Weights(), dim: s.Dim(), margins: m.Dim() / s.Dim(),

@@ -276,6 +276,8 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 			row.Cells = []string{c.Name, kind, exact(c.Low) + " to " + exact(c.High)}
 		case dataset.Category:
 			row.Cells = []string{c.Name, "category", fmt.Sprintf("%d values: %s", len(c.Categories), listed(c.Categories, 160))}
+		case dataset.Hash:
+			row.Cells = []string{c.Name, "hashed", fmt.Sprintf("any value, in one of %d buckets", c.Buckets)}
 		case dataset.Public:
 			row.Cells = []string{c.Name, "public for every row, no feature", fmt.Sprintf("%d values: %s", len(c.Values), listed(c.Values, 160))}
 		default:

@@ -1,0 +1,80 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBuckets: goldens of another program's FNV-1a and finalizer; models rest on them.
+func TestBuckets(t *testing.T) {
+	for _, c := range []struct {
+		column, cell  string
+		buckets, want int
+	}{
+		{"town", "Ghent", 7, 4}, {"town", "gent", 7, 2}, {"town", "København", 256, 109}, {"city", "Ghent", 7, 4}, {"t", "x", 2, 0},
+	} {
+		if got := bucket(c.column, c.cell, c.buckets); got != c.want {
+			t.Errorf("bucket(%q, %q, %d) = %d, want %d", c.column, c.cell, c.buckets, got, c.want)
+		}
+	}
+	// 12,000 values in 12 buckets: each count has deviation 30, and none is 7 away.
+	counts := make([]int, 12)
+	together := 0
+	for i := range 12_000 {
+		b := bucket("town", fmt.Sprint("value ", i), len(counts))
+		counts[b]++
+		if b == bucket("city", fmt.Sprint("value ", i), len(counts)) {
+			together++
+		}
+	}
+	if slices.Min(counts) < 790 || slices.Max(counts) > 1210 || together < 790 || together > 1210 {
+		t.Errorf("counts %v, %d in the same bucket of two columns", counts, together)
+	}
+}
+
+// TestHashedColumn: one feature of a bucket is set, the last for a missing cell, whatever
+// else the row holds; the norm and the names are those of a category.
+func TestHashedColumn(t *testing.T) {
+	s := mustLoad(t, "\nschema:\n  columns:\n    age: {number: [0, 10]}\n    town: {hash: 7}\n  target: {column: y, classes: [0, 1]}\n  missing: [\"\", \"?\"]\n")
+	if want := "[age town#0 town#1 town#2 town#3 town#4 town#5 town#6 town=other (intercept)]"; fmt.Sprint(s.Features()) != want {
+		t.Errorf("features %v, want %v", s.Features(), want)
+	}
+	m := mustBind(t, s, "town", "age", "y")
+	for cell, want := range map[string]int{"Ghent": 4, "  Ghent ": 4, "gent": 2, "": 7, " ? ": 7} {
+		row := make([]float32, m.Dim())
+		if _, ok := m.Encode(row, []string{cell, "10", "1"}); !ok {
+			t.Fatalf("%q is not encoded", cell)
+		}
+		for j, x := range row {
+			set := j == 0 || j == 1+want || j == len(row)-1
+			if (x != 0) != set || set && x != row[0] {
+				t.Errorf("%q: feature %s is %v", cell, s.Features()[j], x)
+			}
+		}
+	}
+	w := make([]float64, s.Dim())
+	w[5] = 3 * s.Scale()
+	if c := s.Explain(w)[5]; c.Feature != "town#4" || c.Column != "town" || math.Abs(c.Value-3) > 1e-12 {
+		t.Errorf("explained as %+v", c)
+	}
+}
+
+func TestHashRules(t *testing.T) {
+	for text, want := range map[string]string{
+		"1":                 "columns.town.hash = 1: must be between 2 and 1048576 buckets",
+		"1048577":           "must be between 2 and 1048576 buckets",
+		"2.5":               "must be a whole number",
+		"many":              "must be a finite number",
+		"???":               "into how many buckets",
+		"8, category: [a]":  "needs exactly one of",
+		"8, transform: log": "only a number has a transform",
+	} {
+		_, err := load("\nschema:\n  columns:\n    town: {hash: " + text + "}\n  target: {column: y, classes: [0, 1]}\n")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
