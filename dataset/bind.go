@@ -14,6 +14,7 @@ type Map struct {
 	dim     int
 	scale   float64
 	inputs  []input
+	crosses []cross
 	target  int // cell of the target; -1: unlabelled
 	where   int // cell of the filter; -1: none
 	classes map[string]float64
@@ -75,6 +76,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		m.classes = s.target.codes()
 	}
 	next := 0
+	var names []string
 	for _, c := range s.columns {
 		in := input{cell: at[c.Name], at: next}
 		switch c.Kind {
@@ -91,9 +93,10 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		case Hash:
 			in.hashed, in.other = c.Name, c.Buckets
 		}
-		m.inputs = append(m.inputs, in)
+		m.inputs, names = append(m.inputs, in), append(names, c.Name)
 		next += c.width()
 	}
+	m.bindInteractions(names, next)
 	return m, nil
 }
 

@@ -16,6 +16,7 @@
 //	    fnlwgt:       ignore
 //	    split:        {public: [train, test]}         # known of every row; not a feature
 //	  target: {column: income, classes: ["0", "1"]}   # of two, the negative class first
+//	  interactions: [[workclass, sex]]                # optional: pairs of categories
 //	  where: split=train              # optional: only rows with this cell of a public column
 //	  missing: ["", NA, "?"]          # optional: cells that mean missing
 //	  norm: 10                        # optional: longer rows are cut to this norm
@@ -49,9 +50,11 @@
 //     A hash is for values that no public list has: one feature for each of its
 //     buckets, into which a public function throws values by their bytes, and a last
 //     one, other, for a missing cell. Values that share a bucket are one to the model.
+//     An interaction of two categories is one-hot, too: one feature for each pair of
+//     theirs, after the features of all columns.
 //  4. The last feature is the constant 1, the intercept.
-//  5. The row is divided by S = sqrt(#numbers + #categories + #hashes + 1), the largest
-//     norm it could have ([Schema.Scale]), then by max(1, ||x||), all in
+//  5. The row is divided by S = sqrt(#numbers + #categories + #hashes + #interactions + 1),
+//     the largest norm it could have ([Schema.Scale]), then by max(1, ||x||), all in
 //     float64, and each feature is rounded to float32. Where the schema says norm,
 //     that is S: rows of a wide table are mostly far shorter than the longest that
 //     could be, and noise is as large whatever their length. Longer rows keep their
@@ -68,9 +71,9 @@
 // # Norms
 //
 // Each number and the intercept contribute at most 1 to the squared norm before
-// step 5 and each category or hash exactly 1, so ||x|| <= S whatever the cells hold
+// step 5 and each category, hash or interaction exactly 1, so ||x|| <= S whatever the cells hold
 // unless the schema says norm, and the division by max(1, ||x||) changes nothing
-// in exact arithmetic. In float64 the at most K = #numbers + #categories + #hashes + 1
+// in exact arithmetic. In float64 the at most K = #numbers + #categories + #hashes + #interactions + 1
 // quotients that are not zero carry a relative error of about 2^-53 each, and
 // the division brings a sum of squares that rounding took past 1 back to it.
 // With K <= 2^20 (a rule of [New]) the norm then is at most

@@ -54,6 +54,12 @@ func (m *Map) fill(row []float32, cells []string, norm float64) (sum float64) {
 		}
 		put(in.at+in.level(cell, m.schema.missing), 1)
 	}
+	for i := range m.crosses {
+		x := &m.crosses[i]
+		a := x.a.level(strings.TrimSpace(cells[x.a.cell]), m.schema.missing)
+		b := x.b.level(strings.TrimSpace(cells[x.b.cell]), m.schema.missing)
+		put(x.at+a*x.b.width()+b, 1)
+	}
 	put(m.dim-1, 1)
 	return sum
 }

@@ -146,6 +146,7 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 		panic("no column " + name)
 	}
 	var x []float64
+	levels := map[string][]float64{}
 	terms := 1.0
 	for _, c := range s.Columns() {
 		if c.Kind == Ignore || c.Kind == Public {
@@ -167,6 +168,7 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 					x = append(x, 0)
 				}
 			}
+			levels[c.Name] = x[len(x)-len(c.Categories)-1:]
 			continue
 		}
 		if c.Kind == Hash {
@@ -194,6 +196,14 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 			v, lo, hi = math.Log1p(v), math.Log1p(lo), math.Log1p(hi)
 		}
 		x = append(x, (v-lo)/(hi-lo)*2-1)
+	}
+	for _, pair := range s.Interactions() {
+		terms++
+		for _, a := range levels[pair[0]] {
+			for _, b := range levels[pair[1]] {
+				x = append(x, a*b)
+			}
+		}
 	}
 	x = append(x, 1)
 	for i := range x {

@@ -5,10 +5,13 @@ import "fmt"
 // Coefficient is a weight in the user's units.
 type Coefficient struct {
 	Feature string // as in Features
-	Column  string // the column it belongs to; "" for the intercept
+	Column  string // the column it belongs to; "(interactions)" for theirs, "" for the intercept
 	Per     string // what one unit is: "age", "log1p(capital_gain)"; "" for an offset
 	Value   float64
 }
+
+// interacting is the column of an interaction's coefficients.
+const interacting = "(interactions)"
 
 // Explain restates a linear score <w, row> in the user's units: for cells
 // within their bounds the score is the sum of slope times number (times its
@@ -53,6 +56,9 @@ func (s *Schema) Explain(w []float64) []Coefficient {
 				list = append(list, Coefficient{s.features[at+i], c.Name, "", unit * w[at+i]})
 			}
 		}
+	}
+	for at := len(list); at < last; at++ { // interactions
+		list = append(list, Coefficient{Feature: s.features[at], Column: interacting, Value: unit * w[at]})
 	}
 	return append(list, Coefficient{Feature: s.features[last], Value: constant})
 }

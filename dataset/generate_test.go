@@ -54,6 +54,15 @@ func anySchema() *rapid.Generator[*Schema] {
 		if rapid.Bool().Draw(t, "missing") {
 			def.Missing = rapid.SampledFrom([][]string{{}, {""}, {"", "NA-NA"}, {"-999.25"}}).Draw(t, "markers")
 		}
+		var crossed []string
+		for _, c := range def.Columns {
+			if c.Kind == Category {
+				crossed = append(crossed, c.Name)
+			}
+		}
+		if len(crossed) > 1 && rapid.Bool().Draw(t, "interaction") {
+			def.Interactions = []Interaction{{crossed[len(crossed)-1], crossed[0]}}
+		}
 		s, err := New(def)
 		if err != nil {
 			t.Skip(err) // all columns ignored, features that clash

@@ -29,6 +29,8 @@ type rawSchema struct {
 	Where   string      `json:"where,omitempty"`
 	Missing []string    `json:"missing"`
 	Norm    float64     `json:"norm,omitempty"`
+
+	Interactions [][]string `json:"interactions,omitempty"`
 }
 
 func (r rawSchema) schema() (*Schema, error) {
@@ -39,6 +41,12 @@ func (r rawSchema) schema() (*Schema, error) {
 			return nil, err
 		}
 		def.Columns = append(def.Columns, column)
+	}
+	for i, names := range r.Interactions {
+		if len(names) != 2 {
+			return nil, &fieldError{itemField("interactions", i), fmt.Sprintf("%d columns", len(names)), "must be two categories"}
+		}
+		def.Interactions = append(def.Interactions, Interaction{names[0], names[1]})
 	}
 	target, err := r.Target.target()
 	if err != nil {
@@ -136,6 +144,9 @@ func (s *Schema) raw() (rawSchema, error) {
 			rc.Ignore = true
 		}
 		r.Columns = append(r.Columns, rc)
+	}
+	for _, pair := range s.interactions {
+		r.Interactions = append(r.Interactions, pair[:])
 	}
 	r.Target.Column = s.target.Column
 	if s.target.Kind == Number {

@@ -22,6 +22,9 @@ const intercept = "(intercept)"
 type Definition struct {
 	Columns []Column // all columns but the target; their order is the order of the features
 	Target  Target
+	// Interactions cross categories; their features follow those of the columns.
+	Interactions []Interaction
+
 	Where   string   // row filter column=value, on a public column; empty: every row
 	Missing []string // cells that mean missing; nil: only the empty cell
 	// Norm, if not 0, is what rows are divided by in place of the largest norm that
@@ -41,8 +44,10 @@ type Schema struct {
 	filter  Filter
 	norm    float64
 
+	interactions []Interaction
+
 	features []string
-	terms    int // #numbers + #categories + #hashes + 1; 0 in the zero Schema
+	terms    int // #numbers + #categories + #hashes + #interactions + 1; 0 in the zero Schema
 }
 
 // New checks a definition. Names, categories, classes and missing markers must
@@ -57,6 +62,8 @@ func New(def Definition) (*Schema, error) {
 		target:  def.Target.clone(),
 		missing: slices.Clone(def.Missing),
 		norm:    def.Norm,
+
+		interactions: slices.Clone(def.Interactions),
 	}
 	if def.Missing == nil {
 		s.missing = []string{""}
@@ -114,6 +121,9 @@ func (s *Schema) validateColumns() error {
 			s.terms++
 		}
 	}
+	if err := s.checkInteractions(features); err != nil {
+		return err
+	}
 	if s.terms == 1 {
 		return &fieldError{"columns", "", "must list at least one number, category or hash"}
 	}
@@ -168,13 +178,17 @@ func (s *Schema) Target() Target { return s.target.clone() }
 // Filter returns the row filter; the zero Filter if there is none.
 func (s *Schema) Filter() Filter { return s.filter }
 
+// Interactions returns the pairs of categories that are crossed.
+func (s *Schema) Interactions() []Interaction { return slices.Clone(s.interactions) }
+
 // Missing returns the cells that mean missing.
 func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 
 // Norm returns what rows are divided by if that was said; 0 if not.
 func (s *Schema) Norm() float64 { return s.norm }
 
-// Scale returns S, the divisor of every row: sqrt(#numbers + #categories + #hashes + 1), or what
+// Scale returns S, the divisor of every row: sqrt(#numbers + #categories + #hashes +
+// #interactions + 1), or what
 // was said to be divided by.
 func (s *Schema) Scale() float64 {
 	if s.norm > 0 {

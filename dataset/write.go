@@ -27,6 +27,13 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	} else {
 		b.WriteString(", classes: " + yamlTexts(raw.Target.Classes) + "}\n")
 	}
+	if len(raw.Interactions) > 0 {
+		pairs := make([]string, len(raw.Interactions))
+		for i, pair := range raw.Interactions {
+			pairs[i] = yamlTexts(pair)
+		}
+		b.WriteString("interactions: [" + strings.Join(pairs, ", ") + "]\n")
+	}
 	if raw.Where != "" {
 		b.WriteString("where: " + yamlText(raw.Where) + "\n")
 	}

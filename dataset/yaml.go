@@ -94,10 +94,16 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 			raw.Where, err = d.text(field, value, "write it as column=value")
 		case "missing":
 			raw.Missing, err = d.texts(field, value, "")
+		case "interactions":
+			err = d.sequence(field, value, func(field string, value ast.Node) error {
+				pair, err := d.texts(field, value, "")
+				raw.Interactions = append(raw.Interactions, pair)
+				return err
+			})
 		case "norm":
 			raw.Norm, err = number(field, value, "write a norm that is publicly known to be seldom exceeded by much")
 		default:
-			err = unknownKey(key, field, "columns, target, where, missing, norm")
+			err = unknownKey(key, field, "columns, target, interactions, where, missing, norm")
 		}
 		return err
 	})

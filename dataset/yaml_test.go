@@ -81,7 +81,7 @@ func TestYAMLComments(t *testing.T) {
 func TestYAMLErrors(t *testing.T) {
 	const target = "\n  target: {column: y, classes: [a, b]}"
 	for _, test := range []struct{ section, want string }{
-		{"  columns:\n    x: {number: [0, 1]}\n  extra: 1", "[4:3] dataset: schema: unknown key; the keys here are columns, target, where, missing"},
+		{"  columns:\n    x: {number: [0, 1]}\n  extra: 1", "[4:3] dataset: schema: unknown key; the keys here are columns, target, interactions, where, missing"},
 		{"  columns:\n    x: {number: [0, 1], unit: kg}", "[3:25] dataset: columns: unknown key; the keys here are number, transform, category, hash, public"},
 		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y, class: [a, b]}", "[3:23] dataset: target: unknown key; the keys here are column, classes, number"},
 		{"  columns:\n    x: {number: [0, 1]}\n    x: ignore", "[4:5] mapping key \"x\" already defined at [3:5]"},

@@ -38,6 +38,9 @@ func newForm(m *model.Model) (*form, error) {
 		return nil, fmt.Errorf("export: loss %s: must be a function of margins W x: networks are scored by predict alone", m.Loss().Name())
 	}
 	s := m.Schema()
+	if len(s.Interactions()) > 0 {
+		return nil, fmt.Errorf("export: interactions = %v: are not written yet: score by predict", s.Interactions())
+	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
 			return nil, fmt.Errorf("export: column %q is hashed, which databases and ONNX have no function for: score by predict", c.Name)

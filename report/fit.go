@@ -286,6 +286,9 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	for _, pair := range schema.Interactions() {
+		t.Rows = append(t.Rows, Row{Cells: []string{pair[0] + " & " + pair[1], "interaction", "every pair of their values"}})
+	}
 	if len(t.Rows) > mostRows {
 		t.Caption += fmt.Sprintf(" The first %d of %s are shown; all are in %s.", mostRows, Number(float64(len(t.Rows))), modelFile)
 		t.Rows = t.Rows[:mostRows]
