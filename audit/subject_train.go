@@ -26,7 +26,7 @@ func variants() []train.Settings {
 		{"inner": "phased-sgd"}, {"cohorts": "disjoint"}, {"lambda": .05}, {"growth": 4}, {"distance": 2},
 		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"descent": .1}, {"noise_scale": 4},
 		{"proportion": 4}, {"norm_charge": .01}, {"landing": .5}, {"landing_steps": 3},
-		{"radius": .2}, {"radius": .2, "smoothing": "lasry-lions"}, {"space": "plain"}, {"one_pass": true},
+		{"radius": .2}, {"radius": .2, "smoothing": "lasry-lions"}, {"space": "plain"}, {"one_pass": true}, {"oracle": "multi-pass"}, {"oracle": "single-pass"}, {"oracle": "single-pass", "prefix": "tree", "block": 2},
 		{"gap": .3}, {"items": 3}, {"without_products": true}, {"without_selection": true},
 		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"}, {"output": "selected", "score": "second-order"},
 	}

@@ -28,7 +28,7 @@ var families = map[string]maker{
 // Families lists the names that NewFamily takes; saddle takes its gap, as in
 // saddle(0.15), and low-rank its rank.
 func Families() []string {
-	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)")))
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)", "capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)")))
 }
 
 // NewFamily draws the named family.
@@ -46,6 +46,12 @@ func NewFamily(name string, d, rows int, seed uint64) (*Family, error) {
 			return nil, err
 		}
 		m, ok = LowRank(k), true
+	}
+	if k, is, err := kinkedMaker(name); is {
+		if err != nil {
+			return nil, err
+		}
+		m, ok = k, true
 	}
 	if !ok {
 		return nil, fmt.Errorf("experiment: family = %q: must be one of %s", name, strings.Join(Families(), ", "))

@@ -27,6 +27,8 @@ type Family struct {
 	// population draws rows of the distribution that Sample was drawn from.
 	population population
 	seed       uint64
+	// smoothing is what gradients are measured by; the zero one for none.
+	smoothing loss.Smoothing
 }
 
 // population draws n rows with their targets.
@@ -47,7 +49,7 @@ func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, e
 
 // GradientNorm returns that of the mean loss over all rows at w.
 func (f *Family) GradientNorm(w []float64) (float64, error) {
-	g, err := stationarity.Gradient(f.Loss, f.Regularizer, f.Sample, w)
+	g, err := f.gradient(f.Sample, w)
 	return stationarity.Norm(g), err
 }
 

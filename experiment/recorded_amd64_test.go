@@ -41,7 +41,7 @@ var recordedSettings = []string{
 	`{"kappa":1.5,"gamma":2}`, `{"kappa":3,"gamma":2}`, `{"threshold":2}`, `{"kappa":1,"gamma":0.5,"theorem":true}`, `{"shrink":1.1}`, `{"descent":0.3}`, `{"noise_scale":3}`, `{"proportion":2}`, `{"norm_charge":0.003}`, `{"landing":0.5}`, `{"landing_steps":11}`,
 	`{"gap":0.3}`, `{"items":9}`, `{"without_products":true}`, `{"without_selection":true}`, `{"output":"selected","score":"second-order"}`,
 	`{"moment_share":0.3}`, `{"clip_share":0.2}`, `{"clip_scale":0.5}`,
-	`{"radius":0.2}`, `{"radius":0.2,"smoothing":"lasry-lions"}`, `{"space":"plain"}`, `{"one_pass":true}`,
+	`{"radius":0.2}`, `{"radius":0.2,"smoothing":"lasry-lions"}`, `{"space":"plain"}`, `{"one_pass":true}`, `{"oracle":"multi-pass"}`, `{"oracle":"single-pass"}`, `{"oracle":"single-pass","prefix":"tree"}`, `{"block":2}`, `{"oracle":"multi-pass","theorem":true}`,
 }
 
 // recordedProblems are the losses recorded, each with its regularizer.

@@ -224,7 +224,7 @@ func (s Instance) measure(o *Outcome, w []float64) error {
 	}
 	o.GradientNorm, o.Loss = finite(g), finite(value)
 	if len(s.Fresh.Rows) > 0 {
-		g, err := stationarity.Gradient(f.Loss, f.Regularizer, s.Fresh, w)
+		g, err := f.gradient(s.Fresh, w)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package loss
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Smoothing says how a Kinked loss is smoothed as a function of the parameters w. Each
@@ -39,7 +40,11 @@ func OverBall(dim int, radius float64) (Smoothing, error) {
 	if err := checkRadius(radius); err != nil {
 		return Smoothing{}, err
 	}
-	return Smoothing{radius, newBall(dim)}, nil
+	b, ok := balls.Load(dim)
+	if !ok {
+		b, _ = balls.LoadOrStore(dim, newBall(dim))
+	}
+	return Smoothing{radius, b.(*ball)}, nil
 }
 
 // LasryLions is the double envelope
@@ -58,6 +63,9 @@ func OverBall(dim int, radius float64) (Smoothing, error) {
 func LasryLions(radius float64) (Smoothing, error) {
 	return Smoothing{radius: radius}, checkRadius(radius)
 }
+
+// balls are the tables made so far, by dimension: the same whoever made them.
+var balls sync.Map
 
 // Radii between these leave products of them, norms and margins far inside the range
 // of float64.

@@ -101,6 +101,16 @@ func TestEvaluateClasses(t *testing.T) {
 	wantValue(t, "accuracy of one class", one.Accuracy, 1)
 }
 
+// TestShareBelow: of a quantile's fit the share of targets below the prediction is
+// measured, a target at it not counted. Weights (2, 0, 0, 0): the prediction is 90 + 150 a.
+func TestShareBelow(t *testing.T) {
+	path := writeFile(t, "a,b,c,delay,split", "0.5,0,0,175,x", "1,0,0,200,x", "-1,0,0,-60,x", "0,0,0,89,x", "0,0,0,NA,x")
+	got := evaluate(t, makeModel(t, delay, "pinball(0.9)", "none", 2, 0, 0, 0), path, "")
+	wantValue(t, "share below", got.ShareBelow, .5)
+	got = evaluate(t, makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0), path, "")
+	wantValue(t, "share below", got.ShareBelow, absent)
+}
+
 // Weights (2, 0, 0, 0): the prediction is 90 + 150 a.
 func TestEvaluateRegression(t *testing.T) {
 	m := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0)

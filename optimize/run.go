@@ -123,15 +123,7 @@ func (r *Run) Draw(size float64) (query.Cohort, error) {
 // Ask asks for a weighted sum of terms at a charge: of the smoothed loss, if the
 // problem's is and the kind can be.
 func (r *Run) Ask(charge float64, terms ...query.Term) (query.Release, error) {
-	if s := r.plan.problem.Smoothing; s.On() {
-		terms = slices.Clone(terms)
-		for i, t := range terms {
-			if t.Kind().Facts().Smooths {
-				terms[i] = t.Smoothed(s)
-			}
-		}
-	}
-	q, err := query.New(charge, terms...)
+	q, err := query.New(charge, r.smoothed(terms)...)
 	if err != nil {
 		return query.Release{}, err
 	}
@@ -140,6 +132,37 @@ func (r *Run) Ask(charge float64, terms ...query.Term) (query.Release, error) {
 		r.charge(q.Cohort(), a.Charge)
 	}
 	return a, err
+}
+
+// smoothed returns terms as they are asked: of the smoothed loss, if there is one.
+func (r *Run) smoothed(terms []query.Term) []query.Term {
+	s := r.plan.problem.Smoothing
+	if !s.On() {
+		return terms
+	}
+	terms = slices.Clone(terms)
+	for i, t := range terms {
+		if t.Kind().Facts().Smooths {
+			terms[i] = t.Smoothed(s)
+		}
+	}
+	return terms
+}
+
+// OpenPrefix opens a prefix sum. What it returns adds an item, of which terms are asked as
+// Ask asks them, and gives the sum of all items so far.
+func (r *Run) OpenPrefix(p query.Prefix) (add func(terms ...query.Term) (query.Release, error), err error) {
+	sum, err := r.oracle.OpenPrefix(p)
+	if err != nil {
+		return nil, err
+	}
+	return func(terms ...query.Term) (query.Release, error) {
+		a, err := sum.Add(r.ctx, r.smoothed(terms)...)
+		if err == nil {
+			r.charge(terms[0].Cohort(), a.Charge)
+		}
+		return a, err
+	}, nil
 }
 
 // Stable asks for a pass of stable SGD.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -179,6 +180,32 @@ func TestMinNormRandom(t *testing.T) {
 	}
 }
 
+// TestGoldsteinInManyDimensions: the same in 100 dimensions, where 1000 uniform points of
+// the ball see the gradient at w alone: their distances from it along the row have
+// standard deviation .02, of the .1 that are needed.
+func TestGoldsteinInManyDimensions(t *testing.T) {
+	l, _ := parse(t, "huber(1e-06)", "")
+	x, w := make([]float32, 100), make([]float64, 100)
+	x[3], w[3] = 1, .1
+	far, err := stationarity.Goldstein(l, nil, stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w, .2, 40, 1)
+	if err != nil || far.Norm > 1e-9 {
+		t.Errorf("%v, %v: want 0", far.Norm, err)
+	}
+	// Of the kink itself the mean over the ball is exact: symmetry makes it 0 at the kink,
+	// and at w nearly the slope.
+	for at, want := range map[float64]float64{0: 0, .1: 1} {
+		w[3] = at
+		by, err := loss.OverBall(100, .2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := stationarity.SmoothedGradient(loss.Absolute(), by, nil, stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w)
+		if math.Abs(g[3]-want) > 1e-6 || math.Abs(stationarity.Norm(g)-math.Abs(g[3])) > 1e-12 {
+			t.Errorf("gradient %v at %v: want %v", g[3], at, want)
+		}
+	}
+}
+
 // TestGoldsteinAtAKink: at distance .1 from the minimum of |w| smoothed at 1e-6,
 // gradients within .05 are all alike, and those within .2 have both signs: 0 is
 // in their hull.
@@ -190,8 +217,8 @@ func TestGoldsteinAtAKink(t *testing.T) {
 	if err != nil || math.Abs(near.Norm/1e-6-1) > 1e-9 {
 		t.Errorf("%+v, %v", near, err)
 	}
-	// What lies beyond the kink is 19.6% of the disc: none of 70 points falls
-	// there with probability 3e-7.
+	// What lies beyond the kink is half of the way that points are taken from: none of
+	// 70 falls there with probability 2^-70.
 	far, err := stationarity.Goldstein(l, nil, s, w, .2, 70, 1)
 	if err != nil || far.Norm > 1e-9 {
 		t.Errorf("%+v, %v", far, err)

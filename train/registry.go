@@ -43,6 +43,7 @@ var algorithms = []algorithm{
 	{"kl-geometric", kl.Geometric{}},
 	{"smoothed", nonsmooth.Smoothed{}},
 	{"subgradient", nonsmooth.Subgradient{}},
+	{"o2nc", nonsmooth.O2NC{}},
 	{"second-order", secondorder.Spider{}},
 }
 

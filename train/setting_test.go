@@ -24,7 +24,7 @@ var other = map[string]any{
 	"front_load": .5, "equal_cohorts": true, "rounds": 2, "depth": 2, "decay": .7, "accuracy": .01,
 	"inner": "phased-sgd", "cohorts": "disjoint", "lambda": .01, "growth": 5., "distance": 3.,
 	"kappa": 2., "gamma": 2., "shrink": 1.3, "descent": .3, "noise_scale": 3., "threshold": 2., "proportion": 2., "norm_charge": .003, "landing": .5, "landing_steps": 11,
-	"radius": .4, "smoothing": "lasry-lions", "space": "plain", "one_pass": true,
+	"radius": .4, "smoothing": "lasry-lions", "space": "plain", "one_pass": true, "oracle": "single-pass", "prefix": "tree", "block": 5,
 	"gap": .3, "items": 9, "without_products": true, "without_selection": true,
 	"held_out": .3, "candidates": 3, "score": "value", "ball_fraction": .5,
 }
@@ -97,6 +97,10 @@ func TestEverySettingCounts(t *testing.T) {
 					base.Settings["steps"] = 5
 				case "anchor_batch", "difference_batch": // one needs the other
 					base.Settings = Settings{"anchor_batch": .5, "difference_batch": .5, "steps": 6}
+				case "prefix", "period", "theorem": // are of some oracles
+					if a.name == "o2nc" {
+						base.Settings["oracle"] = "single-pass"
+					}
 				case "failure", "beta": // are the theorem's
 					base.Settings["theorem"] = true
 				case "kappa", "gamma": // one needs the other

@@ -49,6 +49,8 @@ var methods = []struct {
 	{"smoothed, plain", nonsmooth.Smoothed{Radius: .05, Space: nonsmooth.Plain, Steps: 800}},
 	{"smoothed by lasry-lions", nonsmooth.Smoothed{Radius: .05, Smoothing: nonsmooth.Smoothing(query.LasryLions)}},
 	{"subgradient", nonsmooth.Subgradient{Steps: 800, StepScale: .3}},
+	{"o2nc", nonsmooth.O2NC{Steps: 600, Radius: .05}},
+	{"o2nc, multi-pass", nonsmooth.O2NC{Steps: 600, Radius: .05, Oracle: nonsmooth.MultiPass}},
 }
 
 func problem(t *testing.T, o *optimizetest.Oracle, l loss.Loss) optimize.Problem {
@@ -92,9 +94,12 @@ func TestWholeBudget(t *testing.T) {
 	for _, m := range append(methods, struct {
 		name string
 		of   optimize.Algorithm
-	}{"one pass", nonsmooth.Subgradient{OnePass: true}}) {
-		repeat := 500
-		if m.name == "one pass" {
+	}{"one pass", nonsmooth.Subgradient{OnePass: true}}, struct {
+		name string
+		of   optimize.Algorithm
+	}{"o2nc, one pass", nonsmooth.O2NC{Oracle: nonsmooth.SinglePass, Steps: 20}}) {
+		repeat, pass := 500, strings.HasSuffix(m.name, "one pass")
+		if pass {
 			repeat = 1
 		}
 		c := quantile(.5, repeat)
@@ -103,18 +108,18 @@ func TestWholeBudget(t *testing.T) {
 		p := problem(t, o, c.Loss)
 		plan, err := m.of.Plan(ctx, p)
 		r := run(t, resolve(t, plan, err), o)
-		if m.name != "one pass" {
+		if !pass {
 			_, charged := charges(o.Asked)
 			withinBudget(t, p.Mu, charged)
-		} else if o.Charged() > p.Mu*p.Mu || o.Asked[0].Answer.Charge < .999*p.Mu*p.Mu {
-			t.Errorf("%s: charged %v of %v, %v of it first", m.name, o.Charged(), p.Mu*p.Mu, o.Asked[0].Answer.Charge)
+		} else if charged := o.Charged(); charged > p.Mu*p.Mu || charged < .999*p.Mu*p.Mu {
+			t.Errorf("%s: charged %v of %v", m.name, charged, p.Mu*p.Mu)
 		}
 		if !r.Complete || r.Steps == 0 {
 			t.Errorf("%s: %d steps, complete %t", m.name, r.Steps, r.Complete)
 		}
 		for _, a := range o.Asked {
 			for _, term := range a.Question.Terms() {
-				if on := term.Smoothing().On(); on != (strings.HasPrefix(m.name, "smoothed") && term.Kind().Facts().Smooths) {
+				if on := term.Smoothing().On(); on != (m.name != "subgradient" && m.name != "one pass" && term.Kind().Facts().Smooths) {
 					t.Fatalf("%s: %v: smoothing is on: %v", m.name, term.Kind(), on)
 				}
 			}
@@ -181,6 +186,10 @@ func TestRefusals(t *testing.T) {
 		{nonsmooth.Smoothed{Radius: -1}, kinked, "radius = -1: must be > 0"},
 		{nonsmooth.Smoothed{Steps: -1}, kinked, "steps = -1"},
 		{nonsmooth.Smoothed{Radius: 3, Smoothing: nonsmooth.Smoothing(query.LasryLions)}, kinked, "must be smaller"},
+		{nonsmooth.O2NC{Theorem: true}, kinked, "theorem: must be with oracle multi-pass or single-pass"},
+		{nonsmooth.O2NC{Period: 3}, kinked, "period = 3: must be 0"},
+		{nonsmooth.O2NC{Prefix: 1}, kinked, "prefix = tree: is of oracle single-pass"},
+		{nonsmooth.O2NC{Radius: 10, Theorem: true, Oracle: nonsmooth.SinglePass}, kinked, "must be at most F0/L0"},
 		{nonsmooth.Subgradient{StepScale: -1}, smooth, "step scale = -1"},
 		{nonsmooth.Subgradient{Steps: 5000, OnePass: true}, kinked, "must leave every cohort"},
 	} {

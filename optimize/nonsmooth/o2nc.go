@@ -1,0 +1,454 @@
+package nonsmooth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// O2NC configures the conversion of online to nonconvex optimization (Cutkosky, Mehta and
+// Orabona 2023; privately Kornowski, Liu and Talwar 2024, Algorithm 2): an online learner
+// chooses each move within a ball of radius D, and pays what the gradient along the move
+// says.
+//
+//	for t = 1..T:  s ~ U[0,1];  z = x + s delta;  x = x + delta
+//	               g = oracle(z);  delta = clip(delta - eta g, D)
+//
+// M D <= alpha for blocks of M steps, so that a block's points are within alpha of each
+// other, and with smoothing over alpha a point is judged by gradients within r = 2 alpha.
+// eta = D/(G1 sqrt M), G1 being what a gradient estimate is taken to measure.
+//
+// Losses whose slope jumps are smoothed exactly over alpha, in place of the paper's means
+// over directions drawn from the ball: its first-order oracles with m without bound.
+// Other losses are as smooth as they say.
+//
+// Oracles:
+//
+//	fresh        the gradient at z, of all records, each step
+//	multi-pass   the same every Period steps, between them the last estimate and the
+//	             difference from it (Algorithm 4)
+//	single-pass  fresh records for each item of a prefix sum over a period: gradients of
+//	             B1 records first, then differences of B2 (Algorithm 5)
+//
+// Guarantee: mu-GDP whatever the constants, by clipping, where the paper's holds if
+// directions concentrate. With Theorem the point returned, the mean of z over a block drawn
+// uniformly, has an expected Goldstein measure of order r^(2/3) for multi-pass (Theorem 4.1)
+// and is good where n is of order sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) for
+// single-pass (Theorem 6.1), up to constants and logarithms, which are taken for 1.
+//
+// Deviations:
+//   - differences are clipped to the ball of the smoothed loss's curvature interval, half of
+//     what the paper's bound is for convex losses;
+//   - without Theorem the result is the average of the second half of z, steps are found
+//     by measuring: D = 2 alpha/M, M = 3, G1^2 = (.03 L0)^2 + the noise's square. The
+//     theorems' G1 >= L0 and their random block were measured to be far behind;
+//   - Theorem 4.1's D is taken for alpha (b/L0)^2, which has the unit of a length;
+//   - the s are a fixed sequence of public coins.
+//
+// No forecast is made: that of not moving is stated.
+type O2NC struct {
+	// Radius is r = 2 alpha. Zero: as for Smoothed.
+	Radius float64 `yaml:"radius"`
+	// Oracle is fresh, multi-pass or single-pass; empty means fresh.
+	Oracle Oracle `yaml:"oracle"`
+	// Prefix is tree or toeplitz, the prefix sums of single-pass; empty means toeplitz.
+	Prefix Prefix `yaml:"prefix"`
+	// Steps is T. Zero: 3 N, between 300 and 3000, for single-pass 4 sqrt N at most.
+	Steps int `yaml:"steps"`
+	// Block is M. Zero means 3.
+	Block int `yaml:"block"`
+	// Period is the number of steps from one gradient to the next, but for fresh. Zero
+	// means 8.
+	Period int `yaml:"period"`
+	// Theorem takes the settings of Theorem 4.1 or 6.1; the oracle must not be fresh.
+	Theorem bool `yaml:"theorem"`
+}
+
+// Oracle says where gradient estimates come from.
+type Oracle uint8
+
+const (
+	// Fresh gradients of all records.
+	Fresh Oracle = iota
+	// MultiPass corrects gradients of all records by differences.
+	MultiPass
+	// SinglePass does so in prefix sums of fresh records.
+	SinglePass
+)
+
+var oracles = [...]string{"fresh", "multi-pass", "single-pass"}
+
+func (o Oracle) String() string { return optimize.NameOf(oracles[:], "oracle", uint8(o)) }
+
+// UnmarshalText reads a name; the empty one is fresh.
+func (o *Oracle) UnmarshalText(text []byte) error {
+	i, err := optimize.ParseName(oracles[:], "oracle", string(text))
+	*o = Oracle(i)
+	return err
+}
+
+// Prefix is how prefix sums are factored.
+type Prefix uint8
+
+var prefixes = [...]string{"toeplitz", "tree"}
+
+func (p Prefix) String() string { return optimize.NameOf(prefixes[:], "prefix", uint8(p)) }
+
+// UnmarshalText reads "tree" or "toeplitz"; the empty name is toeplitz.
+func (p *Prefix) UnmarshalText(text []byte) error {
+	i, err := optimize.ParseName(prefixes[:], "prefix", string(text))
+	*p = Prefix(i)
+	return err
+}
+
+func (p Prefix) factorization() query.Factorization {
+	if p == 1 {
+		return query.Tree
+	}
+	return query.Toeplitz
+}
+
+// o2ncPlan is a settled O2NC. The names are the paper's.
+type o2ncPlan struct {
+	optimize.Settled
+	oracle       Oracle
+	prefix       query.Prefix
+	T, M, period int
+	D, eta       float64
+	base         float64 // G1 where there is no noise
+	anchor, rest float64 // charges; sizes of cohorts for single-pass
+	ball         optimize.DifferenceBall
+	block        int // drawn beforehand; -1 for the tail average
+}
+
+// Plan settles O2NC for a problem.
+func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.ValidateKinked(); err != nil {
+		return nil, err
+	}
+	if err := c.check(p); err != nil {
+		return nil, err
+	}
+	if c.Radius == 0 {
+		c.Radius = DefaultRadius(p)
+	}
+	if p.Kinked != nil && !p.Smoothing.On() {
+		var err error
+		if p, err = p.Smoothed(query.Smoothing{Radius: c.Radius / 2}); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	plan := &o2ncPlan{oracle: c.Oracle, block: -1}
+	var err error
+	if c.Theorem {
+		err = c.theorem(plan, p)
+	} else {
+		c.practical(plan, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	words, err := plan.divide(c, p)
+	if err != nil {
+		return nil, err
+	}
+	output := "average of the second half of the points asked about"
+	needs := optimize.Needs{Cohorts: c.Oracle == SinglePass, PrefixSums: c.Oracle == SinglePass}
+	if c.Theorem {
+		blocks := max(plan.T/plan.M, 1)
+		plan.block = rand.IntN(blocks)
+		needs.PublicCoins = true
+		output = fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer", plan.block+1, blocks, plan.M)
+	}
+	passes := float64(plan.T)
+	switch c.Oracle {
+	case MultiPass:
+		passes = 2*passes - math.Ceil(passes/float64(plan.period))
+	case SinglePass:
+		passes = 1
+	}
+	plan.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: "o2nc",
+			Citation:  "online-to-nonconvex conversion (Kornowski, Liu and Talwar 2024, Algorithm 2), oracle " + c.Oracle.String(),
+			Steps:     plan.T, StepSize: plan.eta, Output: output, Passes: passes,
+			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g", words, plan.D, plan.M, c.Radius),
+		},
+		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem},
+		Law: optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
+		// The loop keeps its own average.
+		Output: optimize.Last,
+	})
+	if err != nil {
+		return nil, err
+	}
+	plan.Expect(forecast.AtStart(p))
+	return plan, nil
+}
+
+func (c O2NC) check(p optimize.Problem) error {
+	if err := optimize.CheckSteps("o2nc", c.Steps); err != nil {
+		return err
+	}
+	switch {
+	case c.Radius != 0 && !optimize.Positive(c.Radius):
+		return fmt.Errorf("optimize: o2nc: radius = %v: must be > 0, or 0 for the rule's", c.Radius)
+	case c.Block < 0 || c.Block > optimize.MostSteps:
+		return fmt.Errorf("optimize: o2nc: block = %d: must be between 0 (the rule's) and %d", c.Block, optimize.MostSteps)
+	case c.Period < 0 || c.Period > optimize.MostSteps:
+		return fmt.Errorf("optimize: o2nc: period = %d: must be between 0 (the rule's) and %d", c.Period, optimize.MostSteps)
+	case c.Period > 0 && c.Oracle == Fresh:
+		return fmt.Errorf("optimize: o2nc: period = %d: must be 0 with oracle fresh, which asks for a gradient each step", c.Period)
+	case c.Prefix != 0 && c.Oracle != SinglePass:
+		return fmt.Errorf("optimize: o2nc: prefix = %v: is of oracle single-pass", c.Prefix)
+	case c.Theorem && c.Oracle == Fresh:
+		return errors.New("optimize: o2nc: theorem: must be with oracle multi-pass or single-pass, of which the theorems are")
+	case p.Set != nil:
+		return errors.New("optimize: o2nc: a set of parameters: must be none: moves are not projected")
+	}
+	return nil
+}
+
+func orElse(given, rule int) int {
+	if given > 0 {
+		return given
+	}
+	return rule
+}
+
+// practical settles the rule that was found by measuring.
+func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
+	N := p.Effective()
+	rule := int(min(max(math.Ceil(3*N), 300), 3000))
+	if c.Oracle == SinglePass {
+		rule = int(min(max(math.Ceil(4*math.Sqrt(N)), 1), p.Records/2+1))
+	}
+	g.T, g.M = orElse(c.Steps, rule), orElse(c.Block, 3)
+	g.period = min(orElse(c.Period, 8), g.T)
+	g.D = c.Radius / float64(g.M)
+	g.base = .03 * p.Constants.Lipschitz
+}
+
+// theorem settles what Theorems 4.1 and 6.1 say, with constants and logarithms of 1.
+func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
+	Φ, L, n, d := p.Constants.InitialGap, p.Constants.Lipschitz, p.Records, float64(p.Dim())
+	α, ε := c.Radius/2, p.Mu // mu stands for epsilon/sqrt(log(1/delta))
+	if α > Φ/L {
+		return fmt.Errorf("optimize: o2nc: theorem: alpha = radius/2 = %v: must be at most F0/L0 = %v", α, Φ/L)
+	}
+	var T float64
+	switch c.Oracle {
+	case SinglePass: // Theorem 6.1
+		T = max(math.Floor(n/2), 1)
+		g.D = min(
+			math.Cbrt(Φ*Φ*α/(L*L*T*T)),
+			math.Sqrt(Φ*α*ε/(d*L*T)),
+			math.Pow(Φ*Φ*Φ*α*α*ε/(math.Pow(d, 1.5)*L*L*L*T*T*T), .2),
+			math.Cbrt(Φ*Φ*α/(L*L*T*T*math.Sqrt(d))),
+		)
+		g.period = int(min(max(math.Ceil(math.Pow(α/(ε*g.D), 2./3)+α/(g.D*math.Sqrt(d))), 1), T))
+		// Whole periods, each of Period records and one for each step but the first.
+		Σ := float64(g.period)
+		T = min(T, max(math.Floor(n/(2*Σ-1)), 1)*Σ)
+		g.M = int(min(max(math.Floor(α/(4*g.D)), 1), T))
+	default: // Theorem 4.1
+		β := math.Pow(math.Sqrt(Φ)*L*math.Pow(d, .75)/(n*ε*math.Sqrt(α)), 2./3)
+		g.D = α * min(β/L, 1) * min(β/L, 1)
+		T = math.Ceil(Φ / (g.D * β))
+		g.M = int(min(max(math.Floor(α/g.D), 1), T))
+		g.period = int(min(max(math.Ceil(α/(g.D*math.Sqrt(d))), 1), T))
+	}
+	if c.Steps > 0 {
+		T = float64(c.Steps)
+	}
+	if T > optimize.MostSteps {
+		return fmt.Errorf("optimize: o2nc: theorem: steps = %v: must be at most %d: a larger radius needs fewer", T, optimize.MostSteps)
+	}
+	g.T = int(T)
+	g.M, g.period = min(orElse(c.Block, g.M), g.T), min(orElse(c.Period, g.period), g.T)
+	g.base = L
+	return nil
+}
+
+// anchorShare is the gradients' share of the budget in multi-pass.
+const anchorShare = .8
+
+// divide divides the budget, or the records, and with the noise settles eta.
+func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) {
+	l0, d, anchors := p.Constants.Lipschitz, float64(p.Dim()), math.Ceil(float64(g.T)/float64(g.period))
+	differences := float64(g.T) - anchors
+	far := min(g.ball.Slope(p)*2*g.D, 2*l0) // radius of a difference's ball, at most
+	var variance float64                    // of a coordinate, at the end of a period
+	square := func(radius, size, charge float64) float64 {
+		s := p.Neighbours() * radius / size
+		return s * s / charge
+	}
+	switch g.oracle {
+	case Fresh:
+		g.period, g.anchor = 1, p.Charge()/float64(g.T)
+		variance, words = square(l0, p.Records, g.anchor), "every step alike"
+	case MultiPass:
+		share := anchorShare
+		if differences == 0 {
+			share = 1
+		}
+		g.anchor, g.rest = p.Charge()*share/anchors, p.Charge()*(1-share)/max(differences, 1)
+		variance = square(l0, p.Records, g.anchor)
+		if differences > 0 {
+			variance += float64(g.period-1) * square(far, p.Records, g.rest)
+		}
+		words = fmt.Sprintf("%.2g of the budget to gradients every %d steps, the rest to differences", share, g.period)
+	case SinglePass:
+		// B1 is Period times B2, as in the theorem.
+		g.rest = p.Records / (anchors*float64(g.period) + differences)
+		if p.Neighbours() == 2 { // whole under replace-one
+			g.rest = math.Floor(g.rest)
+		}
+		if !(g.rest >= 1) {
+			return "", fmt.Errorf("optimize: o2nc: steps = %d: must leave every cohort of %v records one", g.T, p.Records)
+		}
+		g.anchor = g.rest * float64(g.period)
+		g.prefix = query.Prefix{
+			Factorization: c.Prefix.factorization(), Items: g.period, Charge: p.Charge(),
+			Sensitivity: p.Neighbours() * max(l0/g.anchor, far/g.rest) * (1 + 1e-9),
+		}
+		sigma := g.prefix.Sigma(g.period)
+		variance = sigma*sigma + l0*l0/g.anchor/d
+		words = fmt.Sprintf("the whole budget to each record's item of a prefix sum (%v) over %d steps: cohorts of %.6g and %.6g records", g.prefix.Factorization, g.period, g.anchor, g.rest)
+	}
+	G1 := math.Hypot(g.base, math.Sqrt(d*variance))
+	g.eta = g.D / (G1 * math.Sqrt(float64(g.M)))
+	return words, nil
+}
+
+// Run carries the plan out.
+func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	run := g.Begin(ctx, o, observe)
+	run.Bound(g.D)
+	d := len(run.W)
+	x, delta := append([]float64(nil), run.W...), make([]float64, d)
+	ask := g.estimates(run)
+	coins := rand.New(rand.NewPCG(2, 24))
+	kept := average{sum: make([]float64, d)}
+	for t := range g.T {
+		s := coins.Float64()
+		z := make([]float64, d)
+		for j, v := range delta {
+			z[j] = x[j] + s*v
+			x[j] += v
+		}
+		copy(run.W, z)
+		estimate, sigma, err := ask(t, z)
+		if err != nil {
+			return run.ResultAt(kept.or(z), false, nil, nil), run.Failed(err)
+		}
+		if g.keeps(t) {
+			kept.add(z)
+		}
+		gradient := run.Regularized(estimate)
+		for j, v := range gradient {
+			delta[j] -= g.eta * v
+		}
+		if long := optimize.Norm(delta); long > g.D {
+			for j := range delta {
+				delta[j] *= g.D / long
+			}
+		}
+		run.Took(optimize.Use{Noise: sigma}, g.eta)
+		run.Reach(z, optimize.Norm(gradient))
+	}
+	return run.ResultAt(kept.or(x), true, nil, nil), nil
+}
+
+// keeps says whether z of step t is in the result.
+func (g *o2ncPlan) keeps(t int) bool {
+	if g.block < 0 {
+		return 2*(t+1) >= g.T
+	}
+	return t/g.M == g.block
+}
+
+// average is a mean of points.
+type average struct {
+	sum   []float64
+	count float64
+}
+
+func (a *average) add(z []float64) {
+	a.count++
+	for j, v := range z {
+		a.sum[j] += v
+	}
+}
+
+// or is the mean, or a point where there is none.
+func (a *average) or(z []float64) []float64 {
+	if a.count == 0 {
+		return z
+	}
+	mean := append([]float64(nil), a.sum...)
+	for j := range mean {
+		mean[j] /= a.count
+	}
+	return mean
+}
+
+// estimates returns the oracle: the estimate at z in step t, and the noise of what was
+// released for it.
+func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]float64, float64, error) {
+	p := g.Problem()
+	var prev, estimate []float64
+	var add func(...query.Term) (query.Release, error)
+	return func(t int, z []float64) ([]float64, float64, error) {
+		first := t%g.period == 0
+		defer func() { prev = z }()
+		cohort, err := run.All(), error(nil)
+		charge, size := g.rest, g.rest
+		if first {
+			charge, size = g.anchor, g.anchor
+		}
+		term := func() query.Term {
+			if first {
+				return query.GradientAt(cohort, z, p.Constants.Lipschitz)
+			}
+			return g.ball.Difference(p, cohort, z, prev)
+		}
+		if !first && !(term().Ball().Radius > 0x1p-100) {
+			return estimate, 0, nil // the point has not moved
+		}
+		if g.oracle == SinglePass {
+			if first {
+				if add, err = run.OpenPrefix(g.prefix); err != nil {
+					return nil, 0, err
+				}
+			}
+			if cohort, err = run.Draw(size); err != nil {
+				return nil, 0, err
+			}
+			answer, err := add(term())
+			estimate = answer.Mean
+			return estimate, answer.Sigma, err
+		}
+		answer, err := run.Ask(charge, term())
+		if err != nil {
+			return nil, 0, err
+		}
+		if !first {
+			for j := range answer.Mean {
+				answer.Mean[j] += estimate[j]
+			}
+		}
+		estimate = answer.Mean
+		return estimate, answer.Sigma, nil
+	}
+}

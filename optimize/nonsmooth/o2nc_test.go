@@ -1,0 +1,122 @@
+package nonsmooth_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/nonsmooth"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestO2NCByThePage: Algorithm 2 once more, slowly, from the answers of a run: moves are
+// clipped to D, z lies on the move, the result is the mean of the second half of z.
+func TestO2NCByThePage(t *testing.T) {
+	c := quantile(.5, 500)
+	c.Budget = budget(t)
+	o := optimizetest.New(c)
+	const T = 41
+	p := problem(t, o, c.Loss)
+	plan, err := nonsmooth.O2NC{Steps: T, Radius: .3, Block: 2}.Plan(ctx, p)
+	r := run(t, resolve(t, plan, err), o)
+	D, eta := .15, plan.Summary().StepSize
+	x, delta, sum := []float64{0, 0}, []float64{0, 0}, []float64{0, 0}
+	for k, a := range o.Asked {
+		z := a.Question.Terms()[0].Point()
+		// z = x + s delta with one s in [0, 1] for all coordinates.
+		for j := range z {
+			along, move := z[j]-x[j], delta[j]
+			if s := along / move; k > 0 && !(s >= -1e-9 && s <= 1+1e-9) {
+				t.Fatalf("step %d: z is %v of the move along %v", k+1, along, move)
+			}
+			x[j] += move
+			delta[j] -= eta * a.Answer.Mean[j]
+			if 2*(k+1) >= T {
+				sum[j] += z[j] / 21
+			}
+		}
+		if long := math.Hypot(delta[0], delta[1]); long > D {
+			delta[0], delta[1] = delta[0]*D/long, delta[1]*D/long
+		}
+	}
+	if len(o.Asked) != T || math.Hypot(sum[0]-r.W[0], sum[1]-r.W[1]) > 1e-12 {
+		t.Errorf("%d questions, result %v: want %v", len(o.Asked), r.W, sum)
+	}
+	if r.Law.Move != D {
+		t.Errorf("moves of %v are told: want %v", r.Law.Move, D)
+	}
+}
+
+// TestOraclesByThePage: gradients are asked at the first step of each period and
+// differences at the others (Algorithms 4 and 5); in a single pass each item has fresh
+// records, a period's worth of them first, under both relations and factorizations.
+func TestOraclesByThePage(t *testing.T) {
+	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+		for _, c := range []nonsmooth.O2NC{{Oracle: nonsmooth.MultiPass}, {Oracle: nonsmooth.SinglePass}, {Oracle: nonsmooth.SinglePass, Prefix: 1}} {
+			c.Steps, c.Period, c.Radius = 11, 4, .4
+			config := quantile(.5, 1)
+			b, err := account.NewBudget(3, 1e-6, relation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if config.Budget = b; relation == account.AddOrRemove {
+				config.Declared = 400
+			}
+			o := optimizetest.New(config)
+			p, err := optimize.NewProblem(config.Loss, b, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := c.Plan(ctx, p)
+			if r := run(t, resolve(t, plan, err), o); !r.Complete || r.Steps != 11 {
+				t.Fatalf("%v, %+v: %+v", relation, c, r)
+			}
+			if c.Oracle == nonsmooth.SinglePass {
+				if got := o.Charged(); math.Abs(got/p.Charge()-1) > 1e-6 {
+					t.Errorf("%v: charged %v of %v", relation, got, p.Charge())
+				}
+				continue // items are not questions
+			}
+			for k, a := range o.Asked {
+				want := query.Difference
+				if k%4 == 0 {
+					want = query.Gradient
+				}
+				if got := a.Question.Terms()[0].Kind(); got != want {
+					t.Errorf("%v: step %d asks for a %v: want a %v", relation, k+1, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestTheoremSettings: M D <= alpha, within the records there are, and the result is the
+// mean over a block that was drawn beforehand. Theorem 6.1's D falls as n^(-3/5) or faster
+// where its steps are n/2.
+func TestTheoremSettings(t *testing.T) {
+	last := 0.
+	for _, n := range []int{400, 4000} {
+		c := quantile(.5, n/400)
+		c.Budget = budget(t)
+		p := problem(t, optimizetest.New(c), c.Loss)
+		for _, oracle := range []nonsmooth.Oracle{nonsmooth.MultiPass, nonsmooth.SinglePass} {
+			plan, err := nonsmooth.O2NC{Oracle: oracle, Theorem: true, Radius: .4}.Plan(ctx, p)
+			s := resolve(t, plan, err).Summary()
+			if !strings.HasPrefix(s.Output, "random: average over block") || !plan.Needs().PublicCoins {
+				t.Errorf("%v: output %q", oracle, s.Output)
+			}
+			if oracle == nonsmooth.SinglePass {
+				if s.Steps > n/2 || s.Steps < n/3 {
+					t.Errorf("%d steps of %d records", s.Steps, n)
+				}
+				if fall := last / s.StepSize; last > 0 && fall < 2 {
+					t.Errorf("eta falls by %v from 400 records to 4000", fall)
+				}
+				last = s.StepSize
+			}
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package query
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestSmoothingRules: terms about slopes take a smoothing, others refuse it by name, and
+// so are radii out of range.
+func TestSmoothingRules(t *testing.T) {
+	c := NewCohort(0, 10)
+	w := []float64{1, 2}
+	for _, k := range Kinds() {
+		term := k.Forms()[0].Ask(c, w, []float64{.5, -1}, Bounds{Lipschitz: 1, InitialGap: 1, Lo: -.5, Hi: 1, Features: 2})[0]
+		_, err := New(1, term.Smoothed(Smoothing{Radius: .1}))
+		if k.Facts().Smooths != (err == nil) || err != nil && !strings.Contains(err.Error(), "not asked of smoothed losses") {
+			t.Errorf("%v: %v", k, err)
+		}
+	}
+	for _, s := range []Smoothing{{Radius: -1}, {Radius: math.NaN()}, {Radius: 1e-12}, {Radius: math.Inf(1)}, {Radius: .1, By: 2}} {
+		if _, err := New(1, GradientAt(c, w, 1).Smoothed(s)); err == nil || !strings.Contains(err.Error(), "smoothing") {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+	if got := GradientAt(c, w, 1).Smoothed(Smoothing{Radius: .1}).Smoothing(); got.Radius != .1 || !got.On() {
+		t.Errorf("smoothing %+v", got)
+	}
+}
