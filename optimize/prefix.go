@@ -14,9 +14,10 @@ func (r *Run) OpenPrefix(p query.Prefix) (*PrefixSum, error) {
 	return &PrefixSum{run: r, sum: sum}, err
 }
 
-// Add adds an item and returns the noisy sum of all.
+// Add adds an item, of which terms are asked as Ask asks them, and returns the noisy sum
+// of all.
 func (s *PrefixSum) Add(terms ...query.Term) (query.Release, error) {
-	a, err := s.sum.Add(s.run.ctx, terms...)
+	a, err := s.sum.Add(s.run.ctx, s.run.smoothed(terms)...)
 	if err == nil {
 		s.run.charge(terms[0].Cohort(), a.Charge)
 	}

@@ -149,22 +149,6 @@ func (r *Run) smoothed(terms []query.Term) []query.Term {
 	return terms
 }
 
-// OpenPrefix opens a prefix sum. What it returns adds an item, of which terms are asked as
-// Ask asks them, and gives the sum of all items so far.
-func (r *Run) OpenPrefix(p query.Prefix) (add func(terms ...query.Term) (query.Release, error), err error) {
-	sum, err := r.oracle.OpenPrefix(p)
-	if err != nil {
-		return nil, err
-	}
-	return func(terms ...query.Term) (query.Release, error) {
-		a, err := sum.Add(r.ctx, r.smoothed(terms)...)
-		if err == nil {
-			r.charge(terms[0].Cohort(), a.Charge)
-		}
-		return a, err
-	}, nil
-}
-
 // Stable asks for a pass of stable SGD.
 func (r *Run) Stable(q query.Stable) (query.Release, error) {
 	a, err := r.oracle.Stable(r.ctx, q)

@@ -350,7 +350,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		copy(run.W, z)
 		estimate, sigma, err := ask(t, z)
 		if err != nil {
-			return run.ResultAt(kept.or(z), false, nil, nil), run.Failed(err)
+			return run.ResultAt(kept.or(z), false, nil, nil, 0), run.Failed(err)
 		}
 		if g.keeps(t) {
 			kept.add(z)
@@ -367,7 +367,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		run.Took(optimize.Use{Noise: sigma}, g.eta)
 		run.Reach(z, optimize.Norm(gradient))
 	}
-	return run.ResultAt(kept.or(x), true, nil, nil), nil
+	return run.ResultAt(kept.or(x), true, nil, nil, 0), nil
 }
 
 // keeps says whether z of step t is in the result.
@@ -408,7 +408,7 @@ func (a *average) or(z []float64) []float64 {
 func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]float64, float64, error) {
 	p := g.Problem()
 	var prev, estimate []float64
-	var add func(...query.Term) (query.Release, error)
+	var period *optimize.PrefixSum
 	return func(t int, z []float64) ([]float64, float64, error) {
 		first := t%g.period == 0
 		defer func() { prev = z }()
@@ -428,14 +428,14 @@ func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]floa
 		}
 		if g.oracle == SinglePass {
 			if first {
-				if add, err = run.OpenPrefix(g.prefix); err != nil {
+				if period, err = run.OpenPrefix(g.prefix); err != nil {
 					return nil, 0, err
 				}
 			}
 			if cohort, err = run.Draw(size); err != nil {
 				return nil, 0, err
 			}
-			answer, err := add(term())
+			answer, err := period.Add(term())
 			estimate = answer.Mean
 			return estimate, answer.Sigma, err
 		}

@@ -143,7 +143,19 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	}
 	s.Algorithm = "smoothed"
 	s.Charges += fmt.Sprintf("; the loss is smoothed over radius %.3g%s: %s", c.Radius, words, c.Smoothing.promise(c.Radius))
+	if c.Smoothing == 0 {
+		s.Charges += fmt.Sprintf("; over the records' distribution that norm is larger by about %.2g at most", populationScale(p, c.Radius))
+	}
 	return named{plan, s}, nil
+}
+
+// populationScale is by how much the gradients of the smoothed risk over records and over
+// their distribution differ, at all points within sqrt d, but with probability 1%: up to
+// a constant L0 sqrt(d log(R sqrt(d)/(alpha zeta))/n), Proposition 5.1 of Kornowski, Liu
+// and Talwar (2024) for the smoothed loss.
+func populationScale(p optimize.Problem, radius float64) float64 {
+	d := float64(p.Dim())
+	return p.Constants.Lipschitz * math.Sqrt(d*math.Log(max(d/(radius/2*.01), math.E))/p.Records)
 }
 
 // promise says what the gradient of the smoothed loss tells.
