@@ -57,6 +57,13 @@ func losses(t *testing.T) (list []loss.Loss) {
 		}
 		list = append(list, l)
 	}
+	for _, name := range []string{"network(3,tanh,logistic)", "network(4-2,relu,softmax(3))", "network(2-3,tanh,squared(1))"} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, l)
+	}
 	return list
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -20,7 +21,12 @@ type form struct {
 	// scale is S, by which each row is divided; share is 1/S.
 	scale, share float64
 	weights      []float64
-	dim, margins int
+	// dim is the number of features, sums how many sums over them there are: the
+	// margins or, of a network, the units of its first layer.
+	dim, sums, margins int
+	// hidden and activation are a network's.
+	hidden     []int
+	activation string
 }
 
 // column is a column of features; at is its first.
@@ -48,7 +54,15 @@ func newForm(m *model.Model) (*form, error) {
 	}
 	f := &form{
 		model: m, output: output, target: s.Target(), scale: s.Scale(), share: 1 / s.Scale(),
-		weights: m.Weights(), dim: s.Dim(), margins: m.Dim() / s.Dim(),
+		weights: m.Weights(), dim: s.Dim(), margins: 1,
+	}
+	if output == model.Probabilities {
+		f.margins = len(f.target.Classes)
+	}
+	f.sums = f.margins
+	if network, ok := m.Loss().(loss.Composed); ok {
+		f.hidden, f.activation = network.Layers()
+		f.sums = f.hidden[0]
 	}
 	at := 0
 	for _, c := range s.Columns() {
@@ -79,8 +93,29 @@ func (f *form) of(kind dataset.ColumnKind) (list []column) {
 	return list
 }
 
-// weight is that of a feature in a margin.
-func (f *form) weight(margin, feature int) float64 { return f.weights[margin*f.dim+feature] }
+// weight is that of a feature in a sum.
+func (f *form) weight(sum, feature int) float64 { return f.weights[sum*f.dim+feature] }
+
+// layers returns the weights of what stands above each hidden layer, by unit, a row for
+// each unit below and a last one for the constant.
+func (f *form) layers() (above [][][]float64) {
+	rest := f.weights[f.sums*f.dim:]
+	for l, units := range f.hidden {
+		out := f.margins
+		if l+1 < len(f.hidden) {
+			out = f.hidden[l+1]
+		}
+		rows := make([][]float64, units+1)
+		for k := range out {
+			for j := range rows {
+				rows[j] = append(rows[j], rest[k*(units+1)+j])
+			}
+		}
+		above = append(above, rows)
+		rest = rest[out*(units+1):]
+	}
+	return above
+}
 
 // intercept is the constant feature, the last.
 func (f *form) intercept() int { return f.dim - 1 }

@@ -38,7 +38,7 @@ func ONNX(m *model.Model) ([]byte, error) {
 	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {
 		g.own += "_"
 	}
-	g.link(g.margin())
+	g.link(g.network(g.sum()))
 	return g.file(), nil
 }
 
@@ -97,8 +97,8 @@ func (g *graph) index(values ...int64) string {
 	return name
 }
 
-// margin returns the margins, [rows, K].
-func (g *graph) margin() string {
+// sum returns the sums over the features, [rows, K]: margins, or a network's.
+func (g *graph) sum() string {
 	numbers, categories := g.of(dataset.Number), g.of(dataset.Category)
 	one := g.number(g.constant())
 	var z string
@@ -133,7 +133,7 @@ func (g *graph) constant() float64 {
 func (g *graph) table(features []int) string {
 	var values []float64
 	for _, j := range features {
-		for k := range g.margins {
+		for k := range g.sums {
 			values = append(values, g.weight(k, j))
 		}
 	}
@@ -237,6 +237,30 @@ func (g *graph) levels(columns []column) string {
 	places := g.op("Concat", levels, "axis", 1)
 	each := g.op("Gather", []string{g.table(features), places}, "axis", 0) // [rows, categories, K]
 	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
+}
+
+// network returns the margins of what the first layer's units sum. What units are
+// scaled by is in the weights above them: runtimes take a factor before a product of
+// matrices into it, as a float32.
+func (g *graph) network(u string) string {
+	one := g.number(1)
+	for _, above := range g.layers() {
+		var h string
+		if g.activation == "relu" {
+			h = g.op("Max", []string{u, g.number(0)})
+		} else { // as package loss: 1 - 2/(1+e^(2u))
+			power := g.op("Exp", []string{g.op("Mul", []string{u, g.number(2)})})
+			h = g.op("Sub", []string{one, g.op("Div", []string{g.number(2), g.op("Add", []string{one, power})})})
+		}
+		for _, row := range above {
+			for k := range row {
+				row[k] /= math.Sqrt(float64(len(above)))
+			}
+		}
+		units, constant := above[:len(above)-1], above[len(above)-1]
+		u = g.op("Add", []string{g.op("MatMul", []string{h, g.matrix(len(units), slices.Concat(units...))}), g.row(constant)})
+	}
+	return u
 }
 
 // link writes the outputs.

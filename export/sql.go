@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ type Query struct {
 //	norm     max(1, ||x||)
 //	share    each feature's quotient by it
 //	feature  rounded to float32
-//	margin   W x
+//	sum      W x: margins, or a network's first layer, and then unit and sum by turns
 func SQL(m *model.Model, q Query) (string, error) {
 	f, err := newForm(m)
 	if err != nil {
@@ -60,7 +61,8 @@ func SQL(m *model.Model, q Query) (string, error) {
 	s.cells()
 	s.units()
 	s.rows()
-	s.margin()
+	s.sum()
+	s.network()
 	s.link()
 	return s.text.String(), nil
 }
@@ -244,11 +246,11 @@ func (s *query) rows() {
 	s.step("feature", append(features, s.carried("c", s.categories)...)...)
 }
 
-// margin looks up the weights of categories and sums the products.
-func (s *query) margin() {
+// sum looks up the weights of categories and sums the products.
+func (s *query) sum() {
 	one := s.own("x", len(s.numbers))
 	var items []item
-	for k := range s.margins {
+	for k := range s.sums {
 		var terms []string
 		for i, c := range s.numbers {
 			terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
@@ -260,7 +262,44 @@ func (s *query) margin() {
 		terms = append(terms, one+" * "+total(constants))
 		items = append(items, item{total(terms), s.own("z", k)})
 	}
-	s.step("margin", items...)
+	s.step("sum", items...)
+}
+
+// network makes the margins of what the first layer's units sum.
+func (s *query) network() {
+	for l, above := range s.layers() {
+		scale := 1 / math.Sqrt(float64(len(above)))
+		units, constant := above[:len(above)-1], above[len(above)-1]
+		var outputs, next []item
+		for j := range units {
+			outputs = append(outputs, item{s.activated(s.own("z", j)) + " * " + s.literal(scale), s.own("h", j)})
+		}
+		s.step("layer"+strconv.Itoa(l+1), outputs...)
+		for k, bias := range constant {
+			terms := []string{s.literal(float64(bias * scale))}
+			for j, row := range units {
+				terms = append(terms, s.own("h", j)+" * "+s.literal(row[k]))
+			}
+			next = append(next, item{total(terms), s.own("z", k)})
+		}
+		s.step("sum"+strconv.Itoa(l+1), next...)
+	}
+}
+
+// activated is a unit's output: of tanh 1 - 2/(1+e^(2u)), as in package loss.
+func (s *query) activated(u string) string {
+	if s.activation == "relu" {
+		return fmt.Sprintf("%s(%s, %s)", s.greatest, u, s.literal(0))
+	}
+	power := s.power(u + " * " + s.literal(2))
+	return fmt.Sprintf("(%s - %s / (%s + %s))", s.literal(1), s.literal(2), s.literal(1), power)
+}
+
+// power is e^x, with x kept within what every database has powers for: beyond it an
+// error is raised by some. What is left of the rest is zero, or one, to all that follows.
+func (s *query) power(x string) string {
+	const most = 700
+	return fmt.Sprintf("EXP(%s(%s(%s, %s), %s))", s.least, s.greatest, x, s.literal(-most), s.literal(most))
 }
 
 func (s *query) lookup(c column, k int, cell string) string {
@@ -272,10 +311,6 @@ func (s *query) lookup(c column, k int, cell string) string {
 	b.WriteString(" ELSE " + s.literal(s.weight(k, c.at+len(c.Categories))) + " END")
 	return b.String()
 }
-
-// most keeps exponents within what every database has powers for: beyond it an error
-// is raised by some. Probabilities of e^-700 are zero to all that follows.
-const most = 700
 
 // link ends the query.
 func (s *query) link() {
@@ -292,8 +327,7 @@ func (s *query) link() {
 	case model.Probabilities:
 		items = s.probabilities(names)
 	case model.Probability:
-		clamped := fmt.Sprintf("%s(%s(-%s, %s), %s)", s.least, s.greatest, z, s.literal(-most), s.literal(most))
-		items = []item{{fmt.Sprintf("%s / (%s + EXP(%s))", s.literal(1), s.literal(1), clamped), names[0]}, {s.positive(z), names[1]}}
+		items = []item{{fmt.Sprintf("%s / (%s + %s)", s.literal(1), s.literal(1), s.power("-"+z)), names[0]}, {s.positive(z), names[1]}}
 	case model.Score:
 		items = []item{{z, names[0]}, {s.positive(z), names[1]}}
 	}
@@ -323,7 +357,7 @@ func (s *query) probabilities(names []string) (items []item) {
 	var class strings.Builder
 	class.WriteString("CASE")
 	for k, z := range margins {
-		raised = append(raised, item{fmt.Sprintf("EXP(%s(%s - %s, %s))", s.greatest, z, top, s.literal(-most)), powers[k]})
+		raised = append(raised, item{s.power(z + " - " + top), powers[k]})
 		if k < len(margins)-1 {
 			class.WriteString(" WHEN " + z + " = " + top + " THEN " + s.class(k))
 		}

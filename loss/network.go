@@ -17,6 +17,8 @@ type Composed interface {
 	Output() Loss
 	// MarginsAt returns z for a row. It panics unless w has as many as Parameters.
 	MarginsAt(w []float64, x []float32) []float64
+	// Layers returns the units of each hidden layer and their activation.
+	Layers() (hidden []int, activation string)
 	// Start returns where to start from, public and always the same: at zero a
 	// network's gradient is zero.
 	Start(features int) []float64
@@ -181,6 +183,10 @@ type activity struct {
 
 func (n *network) Target() Target { return n.Network.Output.Target() }
 func (n *network) Output() Loss   { return n.Network.Output }
+
+func (n *network) Layers() (hidden []int, activation string) {
+	return slices.Clone(n.Hidden), n.Activation
+}
 
 func (n *network) Name() string {
 	hidden := make([]string, len(n.Hidden))

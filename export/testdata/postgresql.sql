@@ -47,11 +47,11 @@ WITH "_white" AS (
     "_c0",
     "_c1"
   FROM "_share"
-), "_margin" AS MATERIALIZED (
+), "_sum" AS MATERIALIZED (
   SELECT "id",
     ("_x0" * float8 '1' + "_x1" * (float8 '6' + (CASE "_c0" WHEN 'x' THEN float8 '2' ELSE float8 '3' END + CASE "_c1" WHEN 'y' THEN float8 '4' ELSE float8 '5' END))) AS "_z0"
   FROM "_feature"
 )
   SELECT "id",
     "_z0" * float8 '5' + float8 '5' AS "prediction"
-  FROM "_margin"
+  FROM "_sum"

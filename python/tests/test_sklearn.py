@@ -56,5 +56,8 @@ def test_checks(kind, tmp_path):
         results = check_estimator(estimator, on_fail=None, on_skip=None)
     by = {status: {r["check_name"] for r in results if r["status"] == status} for status in ("passed", "skipped", "failed")}
     print(f"{kind.__name__}: {sum(r['status'] == 'passed' for r in results)} of {len(results)} checks passed")
-    assert by["failed"] == set(NOT_PASSED[kind])
+    named = NOT_PASSED[kind]
+    assert by["failed"] <= set(named)
+    # Noise may agree by chance where a check has a few rows; nothing else does.
+    assert by["failed"] >= {name for name, why in named.items() if why != REPEATS}
     assert by["skipped"] <= set(SKIPPED)

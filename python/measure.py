@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Measures what results/python.md says: overhead of the estimator over the command,
+and the same task in other libraries. Times are processor seconds of this process and
+of the command, since wall-clock times depend on what else the machine does.
+
+    python measure.py overhead | adult
+"""
+
+import csv
+import gzip
+import json
+import resource
+import statistics
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from stillpoint import StillpointClassifier
+from stillpoint._command import run
+
+warnings.simplefilter("ignore")
+ADULT = Path(__file__).resolve().parent.parent / "examples" / "adult" / "adult.csv.gz"
+
+
+def seconds(who: int) -> float:
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
+def timed(work) -> tuple[float, float]:
+    """Processor seconds here, and of commands that ended."""
+    here, there = seconds(resource.RUSAGE_SELF), seconds(resource.RUSAGE_CHILDREN)
+    work()
+    return seconds(resource.RUSAGE_SELF) - here, seconds(resource.RUSAGE_CHILDREN) - there
+
+
+def overhead() -> None:
+    """100 MB of CSV: by the estimator, and by the command from a file."""
+    import pandas
+    import polars
+    import pyarrow
+
+    rows, columns = 520_000, 10
+    X = np.random.default_rng(1).normal(size=(rows, columns))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    data = {f"c{i}": X[:, i] for i in range(columns)}
+    train = {"algorithm": "gd", "steps": 2}
+    for name, make in [("polars", polars.DataFrame), ("pyarrow", pyarrow.table), ("pandas", pandas.DataFrame), ("numpy", lambda _: X)]:
+        table = make(data)
+        with tempfile.TemporaryDirectory() as folder:
+            model = StillpointClassifier(
+                classes=["no", "yes"], bounds=(-3, 3), epsilon=1, delta=1e-7, relation="replace-one",
+                folder=folder, table="rows", train=train, progress=False,
+            )  # fmt: skip
+            here, there = timed(lambda: model.fit(table, y))
+            print(f"{name:8} {here:6.2f} s in Python, {there:6.2f} s in the command")
+            if name == "polars":
+                file = Path(folder) / "rows.csv"
+                polars.DataFrame({**data, "y": y}).write_csv(file)
+                config = json.loads((model.folder_ / "configuration.yaml").read_text())
+                config["data"] = "rows.csv"
+                (Path(folder) / "rows.yaml").write_text(json.dumps(config))
+                _, alone = timed(lambda: run(["fit", Path(folder) / "rows.yaml", "--out", Path(folder) / "alone"]))
+                print(f"{'file':8} {alone:6.2f} s in the command, of {file.stat().st_size / 1e6:.0f} MB")
+
+
+NUMBERS = {"age": (17, 90), "education_num": (1, 16), "hours_per_week": (1, 99)}
+LISTS = {
+    "workclass": "Private,Self-emp-not-inc,Self-emp-inc,Federal-gov,Local-gov,State-gov,Without-pay,Never-worked".split(","),
+    "marital_status": "Married-civ-spouse,Divorced,Never-married,Separated,Widowed,Married-spouse-absent,Married-AF-spouse".split(","),
+    "relationship": "Wife,Own-child,Husband,Not-in-family,Other-relative,Unmarried".split(","),
+    "sex": ["Female", "Male"],
+}
+
+
+def adult() -> None:
+    """Adult at epsilon 1: the estimator, and diffprivlib's on the same encoded rows.
+
+    diffprivlib has (epsilon, 0) by objective perturbation, under replacing one row.
+    """
+    with gzip.open(ADULT, "rt") as file:
+        rows = list(csv.DictReader(file))
+    import pandas
+
+    frame = pandas.DataFrame(rows)
+    train, test = frame[frame.split == "train"], frame[frame.split == "test"]
+    ours, theirs, used = [], [], []
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as folder:
+            model = StillpointClassifier(
+                classes=["0", "1"], bounds=NUMBERS, categories=LISTS, epsilon=1, delta=1e-6,
+                relation="replace-one", folder=folder, table="adult", progress=False,
+            )  # fmt: skip
+            used.append(sum(timed(lambda: model.fit(train, train["income"]))))
+            ours.append(model.score(test, test["income"]))
+    print(f"stillpoint  accuracy {statistics.median(ours):.4f} ({min(ours):.4f} to {max(ours):.4f}), {statistics.median(used):.2f} s")
+
+    def encoded(part):
+        columns = [2 * (part[n].astype(float).clip(*NUMBERS[n]) - NUMBERS[n][0]) / (NUMBERS[n][1] - NUMBERS[n][0]) - 1 for n in NUMBERS]
+        columns += [(part[n] == v).astype(float) for n, values in LISTS.items() for v in values]
+        return np.column_stack(columns) / np.sqrt(len(NUMBERS) + len(LISTS))
+
+    from diffprivlib.models import LogisticRegression
+
+    X, Y = encoded(train), encoded(test)
+    used = []
+    for _ in range(5):
+        other = LogisticRegression(epsilon=1, data_norm=1, C=1e3, max_iter=1000)
+        used.append(timed(lambda: other.fit(X, train["income"].astype(int)))[0])
+        theirs.append(other.score(Y, test["income"].astype(int)))
+    print(f"diffprivlib accuracy {statistics.median(theirs):.4f} ({min(theirs):.4f} to {max(theirs):.4f}), {statistics.median(used):.2f} s")
+
+
+if __name__ == "__main__":
+    {"overhead": overhead, "adult": adult}[sys.argv[1]]()
