@@ -66,9 +66,9 @@ type Result struct {
 	Law Realised
 	// Late says whether the run converged; zero where steps are not told apart.
 	Late Late
-	// Foreseen is the plan's forecast made again from what the run released of the
-	// rows and with the noise that it had; nil where it released nothing of the kind.
-	Foreseen *Forecast
+	// Foreseen is the gradient norm at W that is to be expected after what the run
+	// released of the rows and of their gradients; 0 where that does not tell.
+	Foreseen float64
 }
 
 // choice is an output rule settled for a number of steps.

@@ -62,10 +62,8 @@ type plan struct {
 	Measured      *measured `json:"measured"`
 	// Late is what the last steps found.
 	Late *late `json:"late"`
-	// Foreseen is the plan's forecast made again from what the run released.
-	Foreseen *struct {
-		Gradient float64 `json:"gradient_norm"`
-	} `json:"foreseen"`
+	// Foreseen is the gradient norm to expect after what the run released.
+	Foreseen float64 `json:"foreseen_gradient_norm"`
 	// Law is absent from certificates of earlier versions.
 	Law *law `json:"law"`
 }

@@ -39,8 +39,8 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Noise in the last gradient estimate", root*n.estimate[k-1], fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
 	}
 	add("Gradient norm to expect", f.plan.Predicted, "at the result, as planned before the first release; 0 at a stationary point")
-	if e := f.plan.Foreseen; e != nil {
-		add("The same, foreseen", e.Gradient, "at the result, from the second moment of the rows and the noise as they were released")
+	if f.plan.Foreseen > 0 {
+		add("The same, foreseen", f.plan.Foreseen, "at the result, after what was released of the rows and of their gradients")
 	}
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
 		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s: ", l.Steps, Number(l.Noise))

@@ -83,9 +83,9 @@ type conduct struct {
 	Law *optimize.Realised `json:"law,omitempty"`
 	// Late says whether the run converged.
 	Late *optimize.Late `json:"late,omitempty"`
-	// Foreseen is the plan's forecast made again from what was released.
-	Foreseen  *optimize.Forecast `json:"foreseen,omitempty"`
-	Recovered *recovered         `json:"recovered,omitempty"`
+	// Foreseen is the gradient norm to expect after what was released.
+	Foreseen  float64    `json:"foreseen_gradient_norm,omitempty"`
+	Recovered *recovered `json:"recovered,omitempty"`
 }
 
 // files makes the two files of a run. The model's text is nil if there is none.

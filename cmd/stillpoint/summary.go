@@ -125,8 +125,8 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if late := f.Result.Late.String(); late != "" {
 		line("converged", "%s", late)
 	}
-	if e := f.Result.Foreseen; e != nil {
-		line("expected", "gradient norm %.3g now that the rows' second moment and the noise are known; %.3g before", e.Gradient, f.Summary.Predicted)
+	if e := f.Result.Foreseen; e > 0 {
+		line("expected", "gradient norm %.3g, after what was released of the rows and their gradients; %.3g before", e, f.Summary.Predicted)
 	}
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)

@@ -39,6 +39,23 @@ func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	return query.NewMetric(dim, p.RawMatrix().Data)
 }
 
+// outside returns the squared length of P^-1 g, P being the metric, and what it is on
+// average of noise of deviation 1 in place of g. Of several margins g holds one vector
+// after the other.
+func (s *spectrum) outside(g []float64, ridge float64) (square, noise float64) {
+	d := len(s.values)
+	for ; len(g) > 0; g = g[d:] {
+		along := mat.NewVecDense(d, nil)
+		along.MulVec(s.vectors.T(), mat.NewVecDense(d, g[:d]))
+		for i, v := range s.values {
+			stretch := max(v, 0) + ridge
+			square += stretch * along.AtVec(i) * along.AtVec(i)
+			noise += stretch
+		}
+	}
+	return square, noise
+}
+
 // effective returns tr Gt (Gt + ridge I)^(-1), the number of directions in which rows
 // vary by more than the ridge.
 func (s *spectrum) effective(ridge float64) float64 {

@@ -231,6 +231,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	clip := firstClip * l0 * math.Sqrt(min(effective, 1/ridge))
 	most := l0 * l0 * min(limit*effective, 1/ridge)
 	var sum, weight float64
+	late := g.late()
 	result, err := run.Steps(func(t int) error {
 		run.Extrapolate(t)
 		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, run.Metric))
@@ -245,14 +246,48 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
 			clip = g.clip(l0, effective, ridge, sum/weight)
 		}
+		late.add(t, run.Regularized(answer.Mean), answer.Sigma)
 		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.gradient})
 		return nil
 	})
 	if err == nil {
-		foreseen := forecast.Released(p, released.values, edge, g.realised(result.Law, ridge))
-		result.Foreseen = &foreseen
+		noise := forecast.Released(p, released.values, edge, g.realised(result.Law, ridge))
+		result.Foreseen = math.Sqrt(noise*noise + late.seen(released, ridge))
 	}
 	return result, err
+}
+
+// late is the mean of the answers in the second half of a run, over which results are
+// averaged.
+type late struct {
+	from     int
+	sum      []float64
+	variance float64 // of a coordinate of the sum
+	count    float64
+}
+
+func (g *preconditionedPlan) late() *late { return &late{from: g.Summary().Steps / 2} }
+
+func (l *late) add(t int, g []float64, sigma float64) {
+	if t < l.from {
+		return
+	}
+	if l.sum == nil {
+		l.sum = make([]float64, len(g))
+	}
+	for j, v := range g {
+		l.sum[j] += v
+	}
+	l.variance += sigma * sigma
+	l.count++
+}
+
+// seen is by how much the mean, out of the metric, is longer than noise makes it, in
+// squares: the gradient along directions that have not converged. Where they have, it is
+// noise that makes the gradient, and the mean shows less than that.
+func (l *late) seen(s *spectrum, ridge float64) float64 {
+	square, noise := s.outside(l.sum, ridge)
+	return max(square-noise*l.variance, 0) / (l.count * l.count)
 }
 
 // realised is the law with the ridge and the noise that a run had.

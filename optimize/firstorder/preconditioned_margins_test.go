@@ -2,7 +2,6 @@ package firstorder_test
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -80,8 +79,8 @@ func TestPreconditionedOfSeveralMargins(t *testing.T) {
 			if len(result.Law.Scales) != 4 {
 				t.Errorf("%d margins: %d scales: want one a feature", k, len(result.Law.Scales))
 			}
-			if f := result.Foreseen; f == nil || !(f.Gradient > 0) || math.IsInf(f.Excess, 0) || math.IsNaN(f.Excess) {
-				t.Errorf("%d margins: foreseen %+v", k, f)
+			if f := result.Foreseen; !(f > 0 && f < 10) {
+				t.Errorf("%d margins: foreseen %v", k, f)
 			}
 			if k == 1 {
 				one, clips = result, o.clips

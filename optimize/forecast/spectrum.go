@@ -48,53 +48,43 @@ func Assumed(p optimize.Problem) []Direction {
 		regularizer = max(p.Regularizer.Convexity(), 0)
 	}
 	var list []Direction
+	// F0 is the sum over directions of eigenvalue * distance^2 / 2, with
+	// distance^2 = a * sqrt(eigenvalue).
+	var squares float64
 	for j := 1; j <= p.Dim(); {
 		next := max(j+1, min(int(1.1*float64(j)), p.Dim()+1)) // eigenvalues within 10%
 		middle := math.Sqrt(float64(j) * float64(next-1))
-		list = append(list, Direction{Eigenvalue: top/middle + regularizer, Share: float64(next-j) / float64(p.Dim())})
+		l := top/middle + regularizer
+		list = append(list, Direction{Eigenvalue: l, Share: float64(next-j) / float64(p.Dim())})
+		squares += l * math.Sqrt(l) * float64(next-j)
 		j = next
-	}
-	start(list, p, f0, regularizer == 0)
-	return list
-}
-
-// start fills in the start's gradients such that F(w_0) - F* is f0: the sum over
-// directions of eigenvalue * distance^2 / 2, with distance^2 = a * sqrt(eigenvalue). They
-// are together no longer than L0 if capped.
-func start(list []Direction, p optimize.Problem, f0 float64, capped bool) {
-	var squares float64
-	for _, e := range list {
-		squares += e.Eigenvalue * math.Sqrt(e.Eigenvalue) * e.Share * float64(p.Dim())
 	}
 	a := 2 * f0 / squares
 	for i := range list {
 		e := &list[i]
 		e.Gradient = e.Eigenvalue * math.Sqrt(a*math.Sqrt(e.Eigenvalue)*e.Share*float64(p.Dim()))
 	}
-	if l0, length := p.Constants.Lipschitz, norm(list); capped && length > l0 {
+	if length := norm(list); regularizer == 0 && length > l0 {
 		for i := range list {
 			list[i].Gradient *= l0 / length
 		}
 	}
+	return list
 }
 
-// Released is Of where the second moment of the rows, mean x x', has been released:
-// values are its eigenvalues. Those below the edge of its noise tell nothing by
-// themselves: they share what the others leave of the trace, whose noise is small.
+// Released is the length of the gradient that noise leaves at the output where the
+// second moment of the rows, mean x x', has been released: values are its eigenvalues.
+// Those below the edge of its noise tell nothing by themselves: they share what the
+// others leave of the trace, whose noise is small.
 //
 // The Hessian is taken for half of the most that it can be with such rows (of K
-// margins, for 1/K of it, as they share it); the start is assumed as ever.
-func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law) optimize.Forecast {
+// margins, for 1/K of it, as they share it).
+func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
 	var hidden, left float64
 	for _, v := range values {
-		left += v
 		if v < edge {
 			hidden++
-		}
-	}
-	for _, v := range values {
-		if v >= edge {
-			left -= v
+			left += v
 		}
 	}
 	curvature := p.DataSmoothness() / float64(max(p.Shape.Margins, 2))
@@ -109,8 +99,7 @@ func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law
 		}
 		list[i] = Direction{Eigenvalue: curvature*v + regularizer, Share: 1 / float64(len(values))}
 	}
-	start(list, p, p.Constants.InitialGap/2, regularizer == 0)
-	return over(list, p, l)
+	return over(list, p, l).Gradient
 }
 
 // leastSeen is the least that a direction below the edge is taken to vary by, in
