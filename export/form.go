@@ -40,9 +40,6 @@ func newForm(m *model.Model) (*form, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	if !m.Linear() {
-		return nil, fmt.Errorf("export: loss %s: must be a function of margins W x: networks are scored by predict alone", m.Loss().Name())
-	}
 	s := m.Schema()
 	if len(s.Interactions()) > 0 {
 		return nil, fmt.Errorf("export: interactions = %v: are not written yet: score by predict", s.Interactions())
