@@ -185,6 +185,9 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	if err != nil {
 		return Subject{}, err
 	}
+	if err := table.shorten(c); err != nil {
+		return Subject{}, err
+	}
 	s := OfPlan(c.Name(), l, planned.Budget, table, planned.Plan)
 	if measure := c.Train.Measure; measure > 0 {
 		if s.Schedule != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // drawn draws a table that a schema could have been written for: cells within
@@ -33,6 +34,20 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		t.Targets[i], _ = m.Encode(t.Rows[i], cells)
 	}
 	return t, nil
+}
+
+// shorten maps the rows as the configuration has them mapped.
+func (t *Table) shorten(c *train.Config) error {
+	reduce, err := c.Reduction()
+	if err != nil || reduce == nil {
+		return err
+	}
+	sums := make([]float64, reduce.Size())
+	for i, x := range t.Rows {
+		t.Rows[i] = make([]float32, reduce.Size())
+		reduce.Map(t.Rows[i], sums, x)
+	}
+	return nil
 }
 
 func outcome(r *rand.Rand, t dataset.Target) string {

@@ -23,6 +23,9 @@ type Config struct {
 	Rows *Rows
 	// Schema describes its columns by public facts.
 	Schema *dataset.Schema
+	// Reduce, if not nil, maps rows to shorter ones by a public map made for the schema's
+	// features: records are then mapped rows, of as many features.
+	Reduce *dataset.Projection
 	// Loss is the loss of one record.
 	Loss loss.Loss
 	// Budget is what all answers together may be charged. It has no default.
@@ -58,7 +61,14 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if err := matches(c.Loss, c.Schema.Target()); err != nil {
 		return nil, err
 	}
-	if err := probe(c.Loss, c.Schema.Dim()); err != nil {
+	if c.Reduce != nil {
+		reduce := *c.Reduce
+		c.Reduce = &reduce
+		if err := reduce.Serves(c.Schema.Dim()); err != nil {
+			return nil, fmt.Errorf("curator: %w", err)
+		}
+	}
+	if err := probe(c.Loss, c.features()); err != nil {
 		return nil, err
 	}
 	rows, err := read(ctx, c, math.MaxInt32)
@@ -96,6 +106,14 @@ func Count(ctx context.Context, path string, s *dataset.Schema) (int, error) {
 	n := 0
 	err := eachOf(ctx, path, s, func(*dataset.Map, []string) error { n++; return nil })
 	return n, err
+}
+
+// features is their number in a record.
+func (c Config) features() int {
+	if c.Reduce != nil {
+		return c.Reduce.Size()
+	}
+	return c.Schema.Dim()
 }
 
 func matches(l loss.Loss, t dataset.Target) error {

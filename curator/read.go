@@ -22,7 +22,7 @@ func read(ctx context.Context, c Config, most int) (row.Source, error) {
 	case memory == 0:
 		memory = math.MaxInt64
 	}
-	rows, err := row.NewFile(c.Schema.Dim(), c.BlockRows, memory, c.Folder)
+	rows, err := row.NewFile(c.features(), c.BlockRows, memory, c.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +33,17 @@ func read(ctx context.Context, c Config, most int) (row.Source, error) {
 		}
 	}()
 	x := make([]float32, c.Schema.Dim())
+	short, sums := make([]float32, c.features()), make([]float64, c.features())
 	err = c.each(ctx, func(m *dataset.Map, cells []string) error {
 		if rows.Len() >= most {
 			return fmt.Errorf("curator: %s: must have at most %d rows", c.name(), most)
 		}
 		y, ok := m.Encode(x, cells)
-		return rows.Append(x, y, ok)
+		if c.Reduce == nil {
+			return rows.Append(x, y, ok)
+		}
+		c.Reduce.Map(short, sums, x)
+		return rows.Append(short, y, ok)
 	})
 	if err != nil {
 		return nil, err

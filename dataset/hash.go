@@ -18,9 +18,15 @@ func bucket(column, cell string, buckets int) int {
 			h = (h ^ uint64(s[i])) * prime
 		}
 	}
+	return int(mix(h) % uint64(buckets))
+}
+
+// mix is splitmix64's finalizer (Steele, Lea and Flood 2014): every bit of h changes
+// about half of the result's.
+func mix(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return int((h ^ h>>31) % uint64(buckets))
+	return h ^ h>>31
 }
 
 func (c Column) validateBuckets(field string) error {

@@ -49,6 +49,9 @@ type Model struct {
 	// Radius, if > 0, keeps the weights in the ball of that radius around the start:
 	// zero but for networks.
 	Radius float64 `yaml:"radius"`
+	// Reduce, for example jl(500), trains on rows mapped to so many features by a public
+	// random map, for generalised linear models of very many features.
+	Reduce string `yaml:"reduce"`
 	// KL is what is publicly known, not from the table, of how fast the objective rises
 	// from its minimum: F(w) - min F <= (gamma ||grad F(w)||)^kappa. Empty for nothing.
 	KL optimize.KL `yaml:"kl"`
@@ -224,6 +227,30 @@ func (c *Config) loss() (loss.Loss, error) {
 	return loss.ParseFor(string(c.Model.Loss), len(c.Schema.Target().Classes))
 }
 
+// Reduction returns the map that shortens rows; nil for none.
+func (c *Config) Reduction() (*dataset.Projection, error) {
+	if c.Model.Reduce == "" {
+		return nil, nil
+	}
+	p, err := dataset.ParseProjection(c.Model.Reduce, c.Schema.Dim())
+	if err != nil {
+		return nil, fmt.Errorf("model.reduce: %w", err)
+	}
+	return p, nil
+}
+
+// features is the number of features of what is trained on.
+func (c *Config) features(l loss.Loss) (int, error) {
+	reduce, err := c.Reduction()
+	if err != nil || reduce == nil {
+		return c.Schema.Dim(), err
+	}
+	if loss.Count(l) == 0 {
+		return 0, fmt.Errorf("model.reduce: loss %s: must be of a generalised linear model", l.Name())
+	}
+	return reduce.Size(), nil
+}
+
 // Problem returns the minimisation problem for a public number of records, and its
 // loss. What is to be measured is kept from what plans divide.
 func (c *Config) Problem(budget account.Budget, records float64) (optimize.Problem, loss.Loss, error) {
@@ -235,7 +262,11 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	if err := loss.Suits(l, len(target.Classes)); err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: schema.target %q: %w", target.Column, err)
 	}
-	p, err := optimize.NewProblem(l, budget, optimize.Stated(c.Schema.Dim(), records))
+	features, err := c.features(l)
+	if err != nil {
+		return optimize.Problem{}, nil, err
+	}
+	p, err := optimize.NewProblem(l, budget, optimize.Stated(features, records))
 	if err != nil {
 		return optimize.Problem{}, nil, err
 	}

@@ -92,8 +92,12 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	reduce, err := c.Reduction()
+	if err != nil {
+		return nil, err
+	}
 	session, err := curator.Open(ctx, curator.Config{
-		Path: c.DataPath(), Schema: c.Schema, Loss: l, Budget: budget, Declared: declared,
+		Path: c.DataPath(), Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
 		Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
 	})
 	if err != nil {
@@ -173,6 +177,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	r.complete, r.weights = result.Complete, result.W
 	law := result.Law.Compact()
+	law.Scales = h.lifted(law.Scales)
 	if result.Late.Steps > 0 {
 		r.conduct.Late = &result.Late
 	}

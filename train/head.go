@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -38,6 +39,7 @@ type head struct {
 	Loss        string           `json:"loss"`
 	Regularizer string           `json:"regularizer"`
 	Schema      *dataset.Schema  `json:"schema"`
+	Reduce      string           `json:"reduce,omitempty"`
 	Plan        optimize.Summary `json:"plan"`
 }
 
@@ -54,6 +56,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 		Journal: journalVersion, Software: software, Fit: fit,
 		Relation: p.Budget.Relation(), Epsilon: p.Budget.Epsilon(), Delta: p.Budget.Delta(), Records: int64(p.Records),
 		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Summary,
+		Reduce: c.Model.Reduce,
 	}
 	if s != nil {
 		h.Schedule, h.Mu = s.Steps(), s.Mu()
@@ -129,6 +132,13 @@ func (h head) model(weights []float64, complete bool) (*model.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
+	reduce, err := h.reduction()
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if reduce != nil {
+		weights = reduce.Lift(weights)
+	}
 	return model.New(model.Params{
 		Software: h.Software, Complete: complete, Loss: l, Regularizer: regularizer,
 		Schema: h.Schema, Weights: weights,
@@ -139,13 +149,42 @@ func (h head) model(weights []float64, complete bool) (*model.Model, error) {
 	})
 }
 
-// parameters is how many weights a model has.
+// parameters is how many weights a run has: those of the model, or of shortened rows.
 func (h head) parameters() (int, error) {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
 		return 0, err
 	}
+	reduce, err := h.reduction()
+	if err != nil {
+		return 0, err
+	}
+	if reduce != nil {
+		return loss.Check(l, reduce.Size())
+	}
 	return loss.Check(l, h.Schema.Dim())
+}
+
+// reduction is the map that shortens rows; nil for none.
+func (h head) reduction() (*dataset.Projection, error) {
+	if h.Reduce == "" {
+		return nil, nil
+	}
+	return dataset.ParseProjection(h.Reduce, h.Schema.Dim())
+}
+
+// lifted are the scales of the noise in the model's weights, from those in the weights of
+// shortened rows: each of the former is a sum over all of the latter, of entries whose
+// squares are 1/k.
+func (h head) lifted(scales []float64) []float64 {
+	if h.Reduce == "" || len(scales) == 0 {
+		return scales
+	}
+	square := 0.0
+	for _, s := range scales {
+		square += s * s / float64(len(scales))
+	}
+	return slices.Repeat([]float64{math.Sqrt(square)}, h.Schema.Dim())
 }
 
 // room returns how many bytes the files of a run can take at most before its
@@ -163,6 +202,10 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	lift := 1 // weights of the model for each of the run's
+	if reduce, err := h.reduction(); err == nil && reduce != nil {
+		lift += h.Schema.Dim() / reduce.Size()
+	}
 	r.weights = make([]float64, parameters)
 	text, cert, err := h.files(r)
 	if err != nil {
@@ -172,7 +215,7 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return int64(len(text) + aNumber*parameters),
+	return int64(len(text) + aNumber*parameters*lift),
 		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + rest), nil
 }
 

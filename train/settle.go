@@ -115,9 +115,13 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
 		}
 	}
+	features, err := c.features(l)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
 	planned := Planned{
 		LowerBound: problem.LowerBound(),
-		Records:    records, Dim: problem.Dim(), Features: c.Schema.Dim(), Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
+		Records:    records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
 		Filter:   certificate.Filter(c.Schema.Filter()),
 		Estimate: estimate(problem, o, len(c.Schema.Columns())+1, float64(c.Memory.bytes())),
 	}
