@@ -191,16 +191,16 @@ func TestGoldsteinInManyDimensions(t *testing.T) {
 	if err != nil || far.Norm > 1e-9 {
 		t.Errorf("%v, %v: want 0", far.Norm, err)
 	}
-	// Of the kink itself the mean over the ball is exact: symmetry makes it 0 at the kink,
-	// and at w nearly the slope.
-	for at, want := range map[float64]float64{0: 0, .1: 1} {
+	// The smoothed gradient is exact: a coordinate of the ball has standard deviation .0198
+	// and is nearly normal.
+	for at, want := range map[float64]float64{0: 0, .0198: .683, .1: 1} {
 		w[3] = at
 		by, err := loss.OverBall(100, .2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		g := stationarity.SmoothedGradient(loss.Absolute(), by, nil, stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w)
-		if math.Abs(g[3]-want) > 1e-6 || math.Abs(stationarity.Norm(g)-math.Abs(g[3])) > 1e-12 {
+		if math.Abs(g[3]-want) > .005 || math.Abs(stationarity.Norm(g)-math.Abs(g[3])) > 1e-12 {
 			t.Errorf("gradient %v at %v: want %v", g[3], at, want)
 		}
 	}
