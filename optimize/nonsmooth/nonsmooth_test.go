@@ -46,11 +46,11 @@ var methods = []struct {
 	of   optimize.Algorithm
 }{
 	{"smoothed", nonsmooth.Smoothed{Radius: .05}},
-	{"smoothed, plain", nonsmooth.Smoothed{Radius: .05, Space: nonsmooth.Plain, Steps: 800}},
+	{"smoothed, plain", nonsmooth.Smoothed{Radius: .05, Space: nonsmooth.Plain, Steps: 400}},
 	{"smoothed by lasry-lions", nonsmooth.Smoothed{Radius: .05, Smoothing: nonsmooth.Smoothing(query.LasryLions)}},
-	{"subgradient", nonsmooth.Subgradient{Steps: 800, StepScale: .3}},
-	{"o2nc", nonsmooth.O2NC{Steps: 600, Radius: .05}},
-	{"o2nc, multi-pass", nonsmooth.O2NC{Steps: 600, Radius: .05, Oracle: nonsmooth.MultiPass}},
+	{"subgradient", nonsmooth.Subgradient{Steps: 400, StepScale: .3}},
+	{"o2nc", nonsmooth.O2NC{Steps: 400, Radius: .05}},
+	{"o2nc, multi-pass", nonsmooth.O2NC{Steps: 400, Radius: .05, Oracle: nonsmooth.MultiPass}},
 }
 
 func problem(t *testing.T, o *optimizetest.Oracle, l loss.Loss) optimize.Problem {

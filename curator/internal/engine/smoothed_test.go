@@ -1,12 +1,71 @@
 package engine
 
 import (
+	"context"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
+
+// TestSmoothedByTheRowsOwnNorm: a sum about the smoothed loss is made of each record's
+// smoothed slope for the norm of its own row, to half a grid step a record, in blocks and
+// among members; not of the loss's slopes.
+func TestSmoothedByTheRowsOwnNorm(t *testing.T) {
+	const n, d, scale = 150, 3, 0x1p30
+	table, err := row.NewTable(d, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(8, 15))
+	var rows [][]float32
+	var members []int32
+	for i := range n {
+		x := make([]float32, d)
+		for j := range x {
+			x[j] = float32(r.NormFloat64() / float64(1+i%5) / 4)
+		}
+		rows, members = append(rows, x), append(members, int32(n-1-i))
+		table.Append(x, .3, true)
+	}
+	l, w, by := loss.Absolute(), []float64{.4, .9, -.2}, must(loss.OverBall(d, .5))
+	want, raw := make([]float64, d), make([]float64, d)
+	for _, x := range rows {
+		var z, square float64
+		for j, v := range x {
+			z += w[j] * float64(v)
+			square += float64(v) * float64(v)
+		}
+		smooth, plain := []float64{0}, []float64{0}
+		l.SmoothedSlopes(smooth, []float64{z}, []float64{.3}, []float64{math.Sqrt(square)}, by)
+		l.Slopes(plain, []float64{z}, []float64{.3})
+		for j, v := range x {
+			want[j] += smooth[0] * float64(v) * scale
+			raw[j] += plain[0] * float64(v) * scale
+		}
+	}
+	e := must(New(table, l, 2))
+	q := must(query.New(1, query.GradientAt(query.NewCohort(0, n), w, 1).Smoothed(query.Smoothing{Radius: .5})))
+	for _, who := range [][]int32{nil, members} {
+		sum := must(e.Sum(context.Background(), q, scale, who))
+		for j, got := range sum.Residual {
+			if math.Abs(float64(got)-want[j]) > n || math.Abs(raw[j]-want[j]) < 1e3*n {
+				t.Errorf("coordinate %d: %d: want %.0f, %.0f of the loss as it is", j, got, want[j], raw[j])
+			}
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
 
 // TestSmoothingIsRefused: of losses that have no such smoothing in closed form, before
 // anything is computed.
