@@ -174,6 +174,7 @@ func (s *script) questions(ctx context.Context, o Oracle) (any, error) {
 		return k.heard, fmt.Errorf("a cohort of nobody was drawn")
 	}
 	p := optimize.Problem{Shape: optimize.Vector(s.dim), Constants: s.constants, Records: o.All().Size(), Relation: s.relation, Mu: 1}
+	p.Kinked, _ = s.loss.(loss.Kinked)
 	m, err := optimize.Measure{Charge: s.charge}.Ask(ctx, o, p, k.w)
 	return []any{k.heard, m}, err
 }
