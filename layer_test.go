@@ -69,7 +69,7 @@ var layers = map[string]struct {
 	"optimize/onepass":                   {local: familyMay},
 	"optimize/recursive":                 {local: append([]string{"convex"}, familyMay...)},
 	"optimize/kl":                        {local: append([]string{"convex"}, familyMay...)},
-	"optimize/choose":                    {local: []string{"account", "optimize", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth"}},
+	"optimize/choose":                    {local: []string{"account", "optimize", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
 	"optimize/nonsmooth":                 {local: append([]string{"optimize/firstorder"}, familyMay...)},
 	"optimize/secondorder":               {local: familyMay},
 }

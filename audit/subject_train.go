@@ -20,7 +20,7 @@ func variants() []train.Settings {
 		{"step_scale": .5}, {"multiplier": .5}, {"constant_charges": true}, {"rate": .1}, {"sampling": .3},
 		{"period": 3}, {"anchor_share": .4}, {"theorem": true}, {"theorem": true, "failure": .1}, {"theorem": true, "beta": .1},
 		{"moment_share": .3}, {"clip_share": .2}, {"clip_scale": .5},
-		{"ball_fraction": .5}, {"front_load": .5}, {"goal": "population"}, {"passes": 8},
+		{"ball_fraction": .5}, {"front_load": .5}, {"goal": "population"}, {"goal": "second-order"}, {"passes": 8},
 		{"anchor_batch": .5, "difference_batch": .25},
 		{"equal_cohorts": true}, {"rounds": 2}, {"depth": 1}, {"decay": 1}, {"accuracy": .05},
 		{"inner": "phased-sgd"}, {"cohorts": "disjoint"}, {"lambda": .05}, {"growth": 4}, {"distance": 2},

@@ -30,7 +30,7 @@ var record = flag.Bool("record", false, "write testdata/recorded.txt anew")
 var recordedSettings = []string{
 	`{}`, `{"output":"tail-average"}`, `{"output":"last"}`, `{"output":"smallest"}`, `{"output":"random"}`, `{"output":"average"}`,
 	`{"output":"selected"}`, `{"output":"selected","held_out":0.3}`, `{"output":"selected","candidates":3}`, `{"output":"selected","score":"value"}`,
-	`{"goal":"population"}`, `{"goal":"excess-risk"}`, `{"passes":7}`,
+	`{"goal":"second-order"}`, `{"goal":"population"}`, `{"goal":"excess-risk"}`, `{"passes":7}`,
 	`{"steps":9}`, `{"step_scale":0.3}`, `{"multiplier":0.5}`, `{"period":3}`, `{"anchor_share":0.3}`, `{"theorem":true}`,
 	`{"anchor_batch":0.6,"difference_batch":0.4}`, `{"sampling":0.3}`, `{"rate":0.02}`, `{"front_load":0.5}`, `{"equal_cohorts":true}`,
 	`{"rounds":2}`, `{"depth":2}`, `{"decay":0.7}`, `{"accuracy":0.05}`, `{"inner":"phased-sgd"}`, `{"cohorts":"disjoint"}`,

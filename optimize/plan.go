@@ -73,6 +73,8 @@ type Properties struct {
 	// Unmoved says that the result is the start, whatever is released: the average of
 	// the points where a single question is asked.
 	Unmoved bool
+	// Escapes says that the run leaves saddles by products of the Hessian.
+	Escapes bool
 	// Restarted says that the run starts again from its own results on
 	// objectives that it regularizes.
 	Restarted bool

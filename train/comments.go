@@ -4,7 +4,8 @@ package train
 //
 //	go test ./train -run TestHelpIsTheComments -rewrite
 var comments = map[string]string{
-	"choose.Auto.Goal":                       "Goal is what plans are compared by: gradient, population (the gradient of the distribution) or excess-risk.",
+	"choose.Auto.Gap":                        "Gap is how far that is, for goal second-order; zero means a tenth of the smoothness.",
+	"choose.Auto.Goal":                       "Goal is what plans are compared by: gradient, population (the gradient of the distribution), excess-risk, or second-order, the gradient where no eigenvalue of the Hessian is far below zero.",
 	"choose.Auto.Passes":                     "Passes is the most passes over the data; zero means no limit.",
 	"firstorder.Adam.Output":                 "Output is the rule that picks the result; zero means TailAverage.",
 	"firstorder.Adam.Rate":                   "Rate is the step size alpha. Zero means .05.",

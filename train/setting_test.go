@@ -93,6 +93,10 @@ func TestEverySettingCounts(t *testing.T) {
 			}
 			if takes {
 				switch key {
+				case "gap": // of auto, is that of a goal
+					if a.name == "auto" {
+						base.Settings["goal"] = "second-order"
+					}
 				case "sampling", "rate": // few steps are planned faster
 					base.Settings["steps"] = 5
 				case "anchor_batch", "difference_batch": // one needs the other
@@ -131,7 +135,7 @@ func TestEverySettingCounts(t *testing.T) {
 			}
 			// Plans hold functions: what they would do tells them apart, and the
 			// length of the theorem's steps, which is not in the summary of a goal.
-			if key != "goal" && fmt.Sprintf("%+v", stated(before)) == fmt.Sprintf("%+v", stated(changed)) {
+			if key != "goal" && !(a.name == "auto" && key == "gap") && fmt.Sprintf("%+v", stated(before)) == fmt.Sprintf("%+v", stated(changed)) {
 				t.Errorf("%s: train.%s = %v changes nothing", a.name, key, other[key])
 			}
 		}

@@ -54,8 +54,11 @@ import (
 // are last.
 type Auto struct {
 	// Goal is what plans are compared by: gradient, population (the gradient of
-	// the distribution) or excess-risk.
+	// the distribution), excess-risk, or second-order, the gradient where no eigenvalue of
+	// the Hessian is far below zero.
 	Goal Criterion `yaml:"goal"`
+	// Gap is how far that is, for goal second-order; zero means a tenth of the smoothness.
+	Gap float64 `yaml:"gap"`
 	// Passes is the most passes over the data; zero means no limit.
 	Passes float64 `yaml:"passes"`
 	// WithoutSamples leaves out plans on Poisson samples, which take longest to
@@ -76,6 +79,10 @@ type Candidate struct {
 
 	// unranked says that candidates were ordered by another rule.
 	unranked bool
+	// curvature is the least eigenvalue predicted, and why what Why says, where second-order
+	// points are looked for.
+	curvature float64
+	why       string
 }
 
 // Agreement is the factor within which predictions are taken to say the same.
@@ -100,6 +107,9 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	}
 	if p.Kinked != nil && !p.Smoothing.On() {
 		return a.kinked(ctx, p)
+	}
+	if a.Goal == SecondOrder && !p.Convex() {
+		return a.curved(ctx, p)
 	}
 	var list []Candidate
 	for _, plan := range planners {
@@ -283,6 +293,13 @@ const averagingMargin = 1.15
 // Why says in a few words why the first candidate was chosen.
 func (a Auto) Why(list []Candidate) string {
 	first, what := list[0], a.Goal.Describe()
+	if first.why != "" {
+		return first.why
+	}
+	if a.Goal == SecondOrder {
+		a.Goal = Gradient
+		return "every stationary point of a convex objective is one of second order; " + a.Why(list)
+	}
 	if first.unranked {
 		return "the loss has slopes that jump, and of the algorithms for such it was measured to be the better at this number of records"
 	}

@@ -18,9 +18,12 @@ const (
 	// ExcessRisk is the mean loss over the records less its minimum. It speaks of
 	// convex data terms.
 	ExcessRisk
+	// SecondOrder is the gradient norm among plans that are predicted to leave saddles
+	// behind (see Auto.Gap). On convex objectives it is Gradient.
+	SecondOrder
 )
 
-var criterionNames = [...]string{"gradient", "population", "excess-risk"}
+var criterionNames = [...]string{"gradient", "population", "excess-risk", "second-order"}
 
 func (c Criterion) String() string { return optimize.NameOf(criterionNames[:], "criterion", uint8(c)) }
 
@@ -43,6 +46,8 @@ func (c Criterion) Describe() string {
 		return "population gradient norm"
 	case ExcessRisk:
 		return "excess risk"
+	case SecondOrder:
+		return "gradient norm at a second-order point"
 	}
 	return "gradient norm"
 }
@@ -63,6 +68,8 @@ func (a Auto) validate(p optimize.Problem) error {
 	switch {
 	case int(a.Goal) >= len(criterionNames):
 		return fmt.Errorf("optimize: goal = %v: must be one of %v", a.Goal, criterionNames)
+	case a.Gap != 0 && (a.Goal != SecondOrder || !optimize.Positive(a.Gap)):
+		return fmt.Errorf("optimize: gap = %v: must be finite and > 0, and is for goal second-order", a.Gap)
 	case a.Goal == ExcessRisk && lo < 0:
 		return fmt.Errorf("optimize: goal = %v: is for convex losses: this one's curvature reaches down to %.3g", a.Goal, lo)
 	case a.Passes != 0 && !(a.Passes >= 1 && optimize.Positive(a.Passes)):

@@ -87,7 +87,7 @@ func TestGoalComparesWhatItNames(t *testing.T) {
 	if _, err := (choose.Auto{Goal: choose.ExcessRisk}).Candidates(ctx, with(bent, s)); err == nil || !strings.Contains(err.Error(), "goal = excess-risk: is for convex losses") {
 		t.Errorf("excess risk of a nonconvex loss: %v", err)
 	}
-	if _, err := (choose.Auto{Goal: 3}).Candidates(ctx, with(p, s)); err == nil || !strings.Contains(err.Error(), "goal = criterion(3)") {
+	if _, err := (choose.Auto{Goal: 4}).Candidates(ctx, with(p, s)); err == nil || !strings.Contains(err.Error(), "goal = criterion(4)") {
 		t.Errorf("unknown goal: %v", err)
 	}
 }
