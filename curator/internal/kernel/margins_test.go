@@ -287,7 +287,11 @@ func (c capricious) Slopes(dst, z, y []float64) { c.each(dst, z, y, c.K(), c.Mar
 func (c capricious) Values(dst, z, y []float64) { c.each(dst, z, y, 1, c.Margins.Values) }
 
 func (c capricious) CurvaturesAlong(dst, z, u, y []float64) {
-	c.each(dst, z, y, c.K(), func(dst, z, y []float64) { c.Margins.CurvaturesAlong(dst, z, u[:len(z)], y) })
+	k := c.K()
+	for i := range y {
+		own := u[i*k : (i+1)*k]
+		c.each(dst[i*k:(i+1)*k], z[i*k:(i+1)*k], y[i:i+1], k, func(dst, z, y []float64) { c.Margins.CurvaturesAlong(dst, z, own, y) })
+	}
 }
 
 func (c capricious) each(dst, z, y []float64, width int, own func(dst, z, y []float64)) {
