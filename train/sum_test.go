@@ -61,8 +61,8 @@ func TestTotals(t *testing.T) {
 		last = f
 	}
 	want, ok := last.Sum(t.Context())
-	if !ok {
-		t.Fatal("no sum")
+	if !ok || !(want > 1.4 && want < 1.5) { // mu sqrt(2) at delta 1e-6
+		t.Fatalf("two fits of epsilon 1 cost %v together", want)
 	}
 	c.Table = "others"
 	if _, err := c.Fit(t.Context(), Options{Software: "test"}); err != nil {
