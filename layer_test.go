@@ -55,7 +55,7 @@ var layers = map[string]struct {
 	"model":                              {local: []string{"internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable"}},
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
 	"train":                              {local: []string{"internal/regular", "internal/table", "account", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}, others: []string{"github.com/gofrs/flock"}},
-	"export":                             {local: []string{"dataset", "model", "internal/printable"}, others: []string{"google.golang.org/protobuf"}},
+	"export":                             {local: []string{"loss", "dataset", "model", "internal/printable"}, others: []string{"google.golang.org/protobuf"}},
 	"cmd/stillpoint":                     {local: []string{"internal/regular", "export", "silence", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular":                   {},
 	"silence":                            {others: []string{"golang.org/x/sys"}},

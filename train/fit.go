@@ -88,7 +88,10 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if likely == 0 {
 		likely = enough
 	}
-	_, _, l, err := c.settle(ctx, budget, likely)
+	_, first, l, err := c.settle(ctx, budget, likely)
+	if err == nil {
+		err = first.Useless()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +115,9 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return nil, fmt.Errorf("privacy.records = %d: must be the number of rows, %.0f, or be left out", n, records)
 	}
 	plan, planned, _, err := c.settle(ctx, budget, records)
+	if err == nil {
+		err = planned.Useless()
+	}
 	if err != nil {
 		return nil, err
 	}

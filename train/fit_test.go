@@ -250,6 +250,7 @@ func TestAddOrRemoveHidesTheNumberOfRows(t *testing.T) {
 
 func TestOneRecord(t *testing.T) {
 	c := config(t, 1)
+	c.Train.Algorithm, c.Train.Settings = "gd", Settings{"steps": 2}
 	f, err := c.Fit(context.Background(), Options{Software: "test"})
 	if err != nil {
 		t.Fatal(err)

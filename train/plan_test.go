@@ -125,16 +125,19 @@ func TestStartIsNotSold(t *testing.T) {
 	c := config(t, 60, "epsilon: 1", "epsilon: 0.01")
 	c.Train.Algorithm = "gd"
 	const want = "gd would return its start"
-	_, err := c.Plan(context.Background())
-	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "times as many records would help") {
+	planned, err := c.Plan(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := planned.Useless(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "times as many records would help") {
 		t.Errorf("plan: %v", err)
 	}
 	if _, err := c.Fit(context.Background(), Options{Out: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("fit: %v", err)
 	}
 	c.Train.Settings = Settings{"steps": 3}
-	if _, err := c.Plan(context.Background()); err != nil {
-		t.Errorf("with steps: %v", err)
+	if planned, err := c.Plan(context.Background()); err != nil || planned.Useless() != nil {
+		t.Errorf("with steps: %v, %v", err, planned.Useless())
 	}
 }
 

@@ -38,6 +38,20 @@ type Planned struct {
 	Why       string
 	// Estimate is about what it takes.
 	Estimate Estimate
+
+	// chosen says that the configuration states the number of steps.
+	chosen bool
+}
+
+// Useless returns an error if the plan would return its start, whatever is released,
+// and the number of steps is not the configuration's own: Fit refuses to spend a
+// budget on that.
+func (p Planned) Useless() error {
+	if p.chosen || !p.Plan.Properties().Unmoved {
+		return nil
+	}
+	return fmt.Errorf("train: %s would return its start, since no step is worth its noise with %.0f records, epsilon %v and %d weights: about %.0f times as many records would help, or a larger epsilon, or fewer columns; an algorithm with a number of steps, such as {algorithm: gd, steps: 8}, runs all the same",
+		p.Summary.Algorithm, p.Records, p.Budget.Epsilon(), p.Dim, math.Ceil(enoughEffective/p.Summary.Effective))
 }
 
 // Ranked returns the candidates, or the named algorithm's plan alone.
@@ -106,10 +120,6 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	o := plan.Summary()
-	if plan.Properties().Unmoved {
-		return nil, Planned{}, nil, fmt.Errorf("train: %s would return its start, since no step is worth its noise with %.0f records, epsilon %v and %d weights: about %.0f times as many records would help, or a larger epsilon, or fewer columns; an algorithm with a number of steps, such as {algorithm: gd, steps: 8}, runs all the same",
-			o.Algorithm, records, budget.Epsilon(), problem.Dim(), math.Ceil(enoughEffective/o.Effective))
-	}
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
@@ -123,6 +133,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		LowerBound: problem.LowerBound(),
 		Records:    records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
 		Filter:   certificate.Filter(c.Schema.Filter()),
+		chosen:   c.Train.Settings["steps"] != nil,
 		Estimate: estimate(problem, o, len(c.Schema.Columns())+1, float64(c.Memory.bytes())),
 	}
 	if candidates != nil {

@@ -51,7 +51,7 @@ func TestTableThatChanges(t *testing.T) {
 func TestInputsThatAreNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{
-		"people.csv": people(50, 1), "people.yaml": peopleYAML,
+		"people.csv": people(50, 1), "people.yaml": fewYAML,
 		"zeros.yaml": strings.Replace(peopleYAML, "people.csv", "/dev/zero", 1),
 		"pipe.yaml":  strings.Replace(peopleYAML, "people.csv", "pipe", 1),
 	})

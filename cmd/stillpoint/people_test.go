@@ -25,6 +25,9 @@ privacy:
   relation: replace-one
 `
 
+// fewYAML runs on tables of a few rows, too: its steps are its own.
+const fewYAML = peopleYAML + "train: {algorithm: gd, steps: 2}\n"
+
 // people is a table in which the old are sick more often and have a higher
 // blood pressure.
 func people(n int, seed uint64) string {

@@ -60,9 +60,9 @@ func TestNothingShowsCells(t *testing.T) {
 		"more.yaml":      strings.Replace(peopleYAML, "note: ignore", "note: ignore\n    weight: ignore", 1),
 		"loss.yaml":      strings.Replace(peopleYAML, "logistic", "huber(0.1)", 1),
 		"records.yaml":   peopleYAML + "  records: 3\n",
-		"filter.yaml":    strings.NewReplacer("\nmodel:", "\n  where: sex=f\nmodel:", "sex: {category: [f, m]}", "sex: {public: [f, m]}").Replace(peopleYAML),
+		"filter.yaml":    strings.NewReplacer("\nmodel:", "\n  where: sex=f\nmodel:", "sex: {category: [f, m]}", "sex: {public: [f, m]}").Replace(fewYAML),
 		"malformed.csv":  "age,sex,pressure,note,sick\n" + last,
-		"malformed.yaml": strings.Replace(peopleYAML, "people.csv", "malformed.csv", 1),
+		"malformed.yaml": strings.Replace(fewYAML, "people.csv", "malformed.csv", 1),
 	}
 	writeFiles(t, dir, inputs)
 	if !shows(inputs["people.csv"]) || !shows("4.8151623481516235e+17") || !shows(strings.ToUpper(secretWord)) {

@@ -62,6 +62,9 @@ func outline(p train.Planned) string {
 	if d := p.Budget.Delta(); d > 1/p.Records {
 		line("warning", "delta %v is above 1/records: it does not exclude that somebody's record is published as it is", d)
 	}
+	if err := p.Useless(); err != nil {
+		line("warning", "fit refuses this: %v", err)
+	}
 	if o.Effective < 30 {
 		line("warning", "N is below 30: at this budget the table is too small for a useful model")
 	}
