@@ -83,7 +83,7 @@ var comments = map[string]string{
 	"nonsmooth.O2NC.Theorem":                 "Theorem takes the settings of Theorem 4.1 or 6.1; the oracle must not be fresh.",
 	"nonsmooth.Smoothed.Radius":              "Radius is r. Zero: d/N, between .001 and 1. A record's loss is then changed by at most L0 r/sqrt(d+2), nearly L0 sqrt(d)/N: what privacy adds to the mean loss in any case, for weights of norm sqrt d (Bassily, Smith and Thakurta 2014). A smaller one is nearer to the loss and slower.",
 	"nonsmooth.Smoothed.Smoothing":           "Smoothing is ball or lasry-lions; empty means ball.",
-	"nonsmooth.Smoothed.Space":               "Space is where steps are taken: metric, the released one, or plain; empty means the metric where it serves and N is 20 at least.",
+	"nonsmooth.Smoothed.Space":               "Space is where steps are taken: metric, the released one, or plain; empty means the metric where it serves and N is 20 at least, but from 2000 on for convex losses only: its few steps and its clip leave others far from stationary.",
 	"nonsmooth.Smoothed.Steps":               "Steps is T. Zero: in the metric its rule's, else 2 N, between 100 and 3000.",
 	"nonsmooth.Subgradient.OnePass":          "OnePass gives every step records of its own.",
 	"nonsmooth.Subgradient.Output":           "Output is the rule that picks the result; zero means TailAverage.",

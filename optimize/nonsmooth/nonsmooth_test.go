@@ -154,6 +154,21 @@ func TestRules(t *testing.T) {
 	if s := pass.Summary(); float64(s.Steps) != math.Ceil(math.Sqrt(N)) || s.StepSize != 8 || s.Passes != 1 {
 		t.Errorf("one pass: %+v", s)
 	}
+	// Where N is large the metric is for convex losses.
+	for _, c := range []struct {
+		l       loss.Loss
+		records float64
+		metric  bool
+	}{{loss.Hinge(), 4000, true}, {loss.Ramp(), 4000, true}, {loss.Hinge(), 1e7, true}, {loss.Ramp(), 1e7, false}, {loss.Hinge(), 50, false}} {
+		p, err := optimize.NewProblem(c.l, budget(t), optimize.Stated(50, c.records))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := resolve(t, must(nonsmooth.Smoothed{}.Plan(ctx, p)), nil).Summary()
+		if metric := strings.Contains(s.Citation, "released metric"); metric != c.metric {
+			t.Errorf("%s, %v records, N = %.0f: in the metric: %v", c.l.Name(), c.records, s.Effective, metric)
+		}
+	}
 	// The smoothed hinge has one jump of 1.
 	if b := smooth.DataSmoothness(); math.Abs(b*nonsmooth.DefaultRadius(p)/math.Sqrt(50)-.4) > .01 {
 		t.Errorf("curvature %v: want about .4 sqrt(d)/r", b)

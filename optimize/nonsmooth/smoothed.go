@@ -44,7 +44,8 @@ type Smoothed struct {
 	// Smoothing is ball or lasry-lions; empty means ball.
 	Smoothing Smoothing `yaml:"smoothing"`
 	// Space is where steps are taken: metric, the released one, or plain; empty means
-	// the metric where it serves and N is 20 at least.
+	// the metric where it serves and N is 20 at least, but from 2000 on for convex losses
+	// only: its few steps and its clip leave others far from stationary.
 	Space Space `yaml:"space"`
 	// Steps is T. Zero: in the metric its rule's, else 2 N, between 100 and 3000.
 	Steps int `yaml:"steps"`
@@ -87,14 +88,21 @@ func (s *Space) UnmarshalText(text []byte) error {
 	return err
 }
 
-// leastEffective is the N from which a released second moment is worth its charge.
-const leastEffective = 20
+// leastEffective is the N from which a released second moment is worth its charge, and
+// manyEffective that from which plain steps are better on losses that are not convex.
+const leastEffective, manyEffective = 20, 2000
+
+// metricServes says whether the rule takes the metric where that is possible.
+func metricServes(p optimize.Problem) bool {
+	N := p.Effective()
+	return N >= leastEffective && (N < manyEffective || p.Convex())
+}
 
 // Suits reports whether Smoothed is to be preferred to Subgradient: where its rule takes
 // the metric, or the records are many.
 func Suits(p optimize.Problem) bool {
 	N := p.Effective()
-	return N >= 2000 || N >= leastEffective && firstorder.Preconditioned{}.Serves(p) == nil
+	return N >= manyEffective || N >= leastEffective && firstorder.Preconditioned{}.Serves(p) == nil
 }
 
 // smoothedPlan is a settled Smoothed in the space of the parameters.
@@ -129,7 +137,7 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	switch {
 	case c.Space == InMetric && serves != nil:
 		return nil, serves
-	case c.Space == InMetric, c.Space == RuleSpace && serves == nil && p.Effective() >= leastEffective:
+	case c.Space == InMetric, c.Space == RuleSpace && serves == nil && metricServes(smooth):
 		plan, err = metric.Plan(ctx, smooth)
 	default:
 		plan, err = c.plain(smooth)
