@@ -16,7 +16,7 @@ import (
 // Total is what the fits of one table cost together, under one relation: those under
 // another have a guarantee of their own, to be added.
 type Total struct {
-	// Table is its public name or path.
+	// Table is its public name, behind the word table, or its path.
 	Table    string           `json:"table"`
 	Relation account.Relation `json:"relation"`
 	// Fits counts reservations, those of fits that were killed among them.

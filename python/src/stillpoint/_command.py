@@ -69,6 +69,8 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
         stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Interrupts come from here alone: at a second one the command would end at once.
+        **({"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}),
     )
     failure: list[BaseException] = []
     said: list[Event] = []
@@ -93,11 +95,15 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
 
     def listen() -> None:
         assert process.stderr is not None
+        show = on
         for line in process.stderr:
             event = _event(line)
             said.append(event)
-            if on is not None and event["event"] != "error":
-                on(event)
+            if show is not None and event["event"] != "error":
+                try:
+                    show(event)
+                except Exception:  # a display that is gone ends no fit
+                    show = None
 
     threads = [threading.Thread(target=listen, daemon=True)]
     if feed is not None:
@@ -109,7 +115,7 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
         printed = process.stdout.read()
     except KeyboardInterrupt:
         # It saves what it reached. A second interrupt ends the waiting.
-        process.send_signal(signal.CTRL_C_EVENT if os.name == "nt" else signal.SIGINT)
+        process.send_signal(signal.CTRL_BREAK_EVENT if os.name == "nt" else signal.SIGINT)
         printed = process.stdout.read()
     finally:
         process.stdout.close()
