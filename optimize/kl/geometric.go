@@ -46,7 +46,8 @@ type Geometric struct {
 	// NoiseScale is a, the norm of the noise over the least gradient that goes with
 	// Phi. Zero means 10. With Steps it must be zero.
 	NoiseScale float64 `yaml:"noise_scale"`
-	// Steps is the number of steps, to which the noise is then fitted. Zero: what
+	// Steps is the number of steps, to which the noise is then fitted; where they are
+	// more than it leads to, it falls no further than they can be paid for. Zero: what
 	// NoiseScale leads to, at most 1000, or 2000 for kappa < 2.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, shortened where
@@ -138,6 +139,9 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 	for Φ := F0; float64(len(charges)) < most && (c.Steps > 0 || float64(len(charges)) < fewest || sum*first < p.Charge()); {
 		m := math.Pow(Φ/F0, -2/known.Kappa)
 		charges, sum = append(charges, m), sum+m
+		if t := float64(len(charges)); c.Steps > 0 && t >= fewest && (sum+(most-t)*m)*first >= p.Charge() {
+			continue // there are steps for more than the noise leads to: they are alike
+		}
 		Φ /= 1 + (c.Shrink-1)*math.Pow(Φ/F0, max(2/known.Kappa-1, 0))
 	}
 	for t := range charges {

@@ -64,3 +64,21 @@ func TestFewSteps(t *testing.T) {
 	_, charged := charges(o.Asked)
 	withinBudget(t, public.Mu, charged)
 }
+
+// TestManySteps: steps beyond what the noise leads to are charged alike, after charges that
+// grow from what the first noise costs, all in all mu^2. Fails if charges grow to the end:
+// then the first of a long run cannot be asked for.
+func TestManySteps(t *testing.T) {
+	const T = 20_000
+	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: T}, optimizetest.Problems()[1], 20000, 0)
+	_, charged := charges(o.Asked)
+	withinBudget(t, public.Mu, charged)
+	first, last := o.Asked[0], o.Asked[len(o.Asked)-1]
+	if len(o.Asked) != T || !close(o.Asked[T/2].Question.Charge(), last.Question.Charge(), 1e-12) {
+		t.Errorf("%d questions, charges of %v halfway and %v at the end", len(o.Asked), o.Asked[T/2].Question.Charge(), last.Question.Charge())
+	}
+	want := 10 * math.Sqrt(public.Constants.InitialGap) / 3
+	if norm := first.Answer.Sigma * math.Sqrt(float64(public.Dim())); !(norm <= want*1.01 && norm >= want/1.01) {
+		t.Errorf("the first noise has the norm %v: want %v", norm, want)
+	}
+}
