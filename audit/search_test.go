@@ -28,7 +28,7 @@ func attainable(form string, k loss.Constants, r account.Relation) float64 {
 // a tenth of the charged sensitivity wherever the loss can reach it, and never
 // beyond: a factor of two charged too much or too little shows here.
 func TestSearchReachesTheSensitivity(t *testing.T) {
-	names := []string{"logistic", "tanh", "sigmoid", "welsch(0.4)", "geman-mcclure(0.3)", "tukey(0.5)", "huber(0.3)", "squared(0.5)", "smoothed-hinge(0.5)", "softmax(3)"}
+	names := []string{"logistic", "tanh", "sigmoid", "welsch(0.4)", "geman-mcclure(0.3)", "tukey(0.5)", "huber(0.3)", "squared(0.5)", "poisson(0.5)", "smoothed-hinge(0.5)", "softmax(3)"}
 	forms := []string{"gradient", "difference by curvature", "difference around 0", "difference around 0, part of the radius", "mix", "value, short clip",
 		"second moment", "curvature, short clip", "gradient in a metric, short clip", "squared slope"}
 	if testing.Short() {

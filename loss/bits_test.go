@@ -26,6 +26,7 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"tukey(2.3)":               0xb054205ae72b77b6,
 		"softmax(3)":               0xe7165253af4ac8ab,
 		"softmax(7)":               0x474177ac643de421,
+		"poisson(0.3)":             0xe7fe746fea545794,
 		"absolute":                 0xbea7b4c1b31437c2,
 		"pinball(0.3)":             0xd44f0cf5ed0cdc6c,
 		"epsilon-insensitive(0.3)": 0xeb231614feb138f3,

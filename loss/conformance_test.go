@@ -17,6 +17,7 @@ var conforming = map[string][]string{
 	"smoothed-hinge": {"smoothed-hinge(0.01)", "smoothed-hinge(0.5)", "smoothed-hinge(1)", "smoothed-hinge(3)"},
 	"huber":          {"huber(0.001)", "huber(0.1)", "huber(1)", "huber(20)"},
 	"squared":        {"squared(0.05)", "squared(1)", "squared(4)"},
+	"poisson":        {"poisson(0.05)", "poisson(0.6)", "poisson(1)", "poisson(4)"},
 	"welsch":         {"welsch(1e-06)", "welsch(0.01)", "welsch(0.7)", "welsch(1)", "welsch(50)"},
 	"geman-mcclure":  {"geman-mcclure(0.01)", "geman-mcclure(0.7)", "geman-mcclure(1)", "geman-mcclure(50)"},
 	"tukey":          {"tukey(0.01)", "tukey(0.7)", "tukey(1)", "tukey(4.685)", "tukey(50)", "tukey(1e+06)"},

@@ -12,6 +12,7 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"welsch":         {[]string{"c"}, func(p []float64) (Loss, error) { return Welsch(p[0]) }},
 	"geman-mcclure":  {[]string{"c"}, func(p []float64) (Loss, error) { return GemanMcClure(p[0]) }},
 	"tukey":          {[]string{"c"}, func(p []float64) (Loss, error) { return Tukey(p[0]) }},
+	"poisson":        {[]string{"clip"}, func(p []float64) (Loss, error) { return Poisson(p[0]) }},
 	"softmax":        {[]string{"classes"}, func(p []float64) (Loss, error) { return newSoftmax(p[0]) }},
 
 	"absolute":            {nil, func([]float64) (Loss, error) { return Absolute(), nil }},
@@ -31,7 +32,7 @@ func Names() []string { return losses.names() }
 //	logistic, tanh, sigmoid              no parameters
 //	smoothed-hinge                       width
 //	huber                                delta
-//	squared                              clip
+//	squared, poisson                     clip
 //	welsch, geman-mcclure, tukey         c
 //	softmax                              classes
 //	absolute, hinge, ramp                no parameters

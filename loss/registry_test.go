@@ -9,7 +9,7 @@ import (
 )
 
 func TestNewErrors(t *testing.T) {
-	known := "absolute, capped-absolute, epsilon-insensitive, geman-mcclure, hinge, huber, logistic, pinball, ramp, sigmoid, smoothed-hinge, softmax, squared, tanh, tukey, welsch"
+	known := "absolute, capped-absolute, epsilon-insensitive, geman-mcclure, hinge, huber, logistic, pinball, poisson, ramp, sigmoid, smoothed-hinge, softmax, squared, tanh, tukey, welsch"
 	for _, c := range []struct {
 		name   string
 		params map[string]float64
@@ -28,6 +28,7 @@ func TestNewErrors(t *testing.T) {
 		{"geman-mcclure", map[string]float64{"c": 0}, "loss: geman-mcclure: c = 0: must be between 1e-06 and 1e+06"},
 		{"tukey", map[string]float64{"c": 1e7}, "loss: tukey: c = 1e+07: must be between 1e-06 and 1e+06"},
 		{"smoothed-hinge", map[string]float64{"width": 1e-7}, "loss: smoothed-hinge: width = 1e-07: must be between 1e-06 and 1e+06"},
+		{"poisson", map[string]float64{"clip": 0}, "loss: poisson: clip = 0: must be between 1e-06 and 1e+06"},
 		{"softmax", map[string]float64{"classes": 2}, "loss: softmax: classes = 2: must be between 3 and 4096 (logistic is for 2)"},
 		{"softmax", map[string]float64{"classes": 3.5}, "loss: softmax: classes = 3.5: must be a whole number between 3 and 4096"},
 		{"softmax", map[string]float64{"classes": 1e300}, "loss: softmax: classes = 1e+300: must be a whole number between 3 and 4096"},

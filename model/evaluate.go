@@ -52,6 +52,7 @@ type tally struct {
 	squares    float64   // of the errors of a regression
 	absolutes  float64
 	below      int64 // targets below their prediction
+	deviance   float64
 
 	y, value [1]float64 // of the row at hand
 	slope    []float64
@@ -106,7 +107,11 @@ func (t *tally) predicted(r record, z []float64) {
 	schema := t.model.schema
 	switch len(t.confusion) {
 	case 0:
-		e := schema.TargetFromUnit(z[0]) - truth(schema, r)
+		predicted := t.model.inUnits(t.predicting, z[0])
+		if loss.Counts(t.predicting) {
+			t.deviance += deviance(schema.TargetFromUnit(r.y), predicted)
+		}
+		e := predicted - truth(schema, r)
 		t.squares += float64(e * e)
 		t.absolutes += math.Abs(e)
 		if e > 0 {
@@ -122,6 +127,16 @@ func (t *tally) predicted(r record, z []float64) {
 	default:
 		t.confusion[int(r.y)][classOf(z)]++
 	}
+}
+
+// deviance is twice what a count's log-likelihood lacks at a rate to that at itself
+// (McCullagh and Nelder 1989, section 2.3).
+func deviance(count, rate float64) float64 {
+	d := rate - count
+	if count > 0 {
+		d += count * math.Log(count/rate)
+	}
+	return 2 * d
 }
 
 // truth is the target in its units: the cell itself or, if it is infinite, the
@@ -158,6 +173,9 @@ func (t *tally) metrics() (Metrics, error) {
 		m.MAE = new(t.absolutes / n)
 		if strings.HasPrefix(t.model.loss.Name(), "pinball(") {
 			m.ShareBelow = new(float64(t.below) / n)
+		}
+		if loss.Counts(t.predicting) {
+			m.Deviance = new(t.deviance / n)
 		}
 	}
 	w := t.model.weights

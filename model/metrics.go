@@ -34,6 +34,10 @@ type Metrics struct {
 	// ShareBelow is the share of rows whose target is below the prediction, which a fit
 	// of pinball(tau) brings near tau (pinball loss).
 	ShareBelow *float64 `json:"share_below,omitempty"`
+	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, clamped to the
+	// public bounds (poisson loss): 0 where every count is predicted, and about 1 where
+	// counts scatter as Poisson's law says, if they are not too small.
+	Deviance *float64 `json:"deviance,omitempty"`
 	// Objective is the mean loss over the rows scored plus the regularizer, and
 	// GradientNorm the Euclidean norm of its gradient at the weights, both on
 	// encoded rows and targets, which is what training minimises.
@@ -76,6 +80,7 @@ func (m Metrics) measures() []measure {
 		{"rmse", m.RMSE},
 		{"mae", m.MAE},
 		{"share_below", m.ShareBelow},
+		{"deviance", m.Deviance},
 		{"objective", m.Objective},
 		{"gradient_norm", m.GradientNorm},
 	}

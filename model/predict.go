@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // PredictOptions changes what is predicted. The zero value predicts every row.
@@ -25,7 +27,8 @@ type PredictOptions struct {
 //	probability, class   logistic loss: the probability of the second class
 //	probability=A, probability=B, ..., class   softmax loss: that of each class
 //	score, class         other losses of two classes: the margin <w, x>
-//	prediction           regression: in the target's units, not clamped
+//	prediction           regression: in the target's units, not clamped; of a poisson
+//	                     loss the rate
 //	margin               with opts.Margins, last: <w, x>; margin=A, margin=B, ... of softmax
 //
 // The class is the second of the schema's classes where the margin is positive,
@@ -77,7 +80,7 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 	class := func(z []float64) string { return m.schema.Target().Classes[classOf(z)] }
 	switch o {
 	case Value:
-		predict = func(z []float64) []string { return []string{show(m.schema.TargetFromUnit(z[0]))} }
+		predict = func(z []float64) []string { return []string{show(m.inUnits(l, z[0]))} }
 	case Probabilities:
 		predict = func(z []float64) []string { return append(shown(probabilities(l, z)), class(z)) }
 	case Probability:
@@ -89,6 +92,14 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 		predict = func(z []float64) []string { return append(plain(z), shown(z)...) }
 	}
 	return m.columns(o, opts.Margins), predict
+}
+
+// inUnits is what a margin predicts, in the target's units.
+func (m *Model) inUnits(l margins, z float64) float64 {
+	if linked, ok := l.(loss.Linked); ok {
+		z = linked.Prediction(z)
+	}
+	return m.schema.TargetFromUnit(z)
 }
 
 // classOf is the number of the class that margins speak for.

@@ -262,6 +262,9 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	if err := loss.Suits(l, len(target.Classes)); err != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: schema.target %q: %w", target.Column, err)
 	}
+	if loss.Counts(l) && target.Low != 0 {
+		return optimize.Problem{}, nil, fmt.Errorf("model.loss: loss %s is for counts: schema.target %q has the lower bound %v: must be 0", l.Name(), target.Column, target.Low)
+	}
 	features, err := c.features(l)
 	if err != nil {
 		return optimize.Problem{}, nil, err

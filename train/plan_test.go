@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -58,6 +59,19 @@ func TestPlanCountsWhatTheFilterKeeps(t *testing.T) {
 	}
 }
 
+// numbers is a schema whose target is a number within bounds.
+func numbers(t *testing.T, low, high float64) *dataset.Schema {
+	t.Helper()
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100}, {Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}, {Name: "note", Kind: dataset.Ignore}},
+		Target:  dataset.Target{Column: "sick", Kind: dataset.Number, Low: low, High: high},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // What Plan refuses, Fit refuses with the same words, and neither leaves
 // anything behind.
 func TestRefusals(t *testing.T) {
@@ -95,6 +109,12 @@ func TestRefusals(t *testing.T) {
 		{"loss", func(c *Config) { c.Model.Loss = "hinge" }, `model.loss: loss: name = "hinge": must be one of`},
 		{"loss parameter", func(c *Config) { c.Model.Loss = "huber" }, "model.loss: loss: name = \"huber\": has 0 parameters: must be delta"},
 		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" }, `model.loss: schema.target "sick": loss huber(0.1) is for a number: the target is declared as 2 classes`},
+		{"counts from 1", func(c *Config) {
+			c.Model.Loss, c.Schema = "poisson(1)", numbers(t, 1, 6)
+		}, `model.loss: loss poisson(1) is for counts: schema.target "sick" has the lower bound 1: must be 0`},
+		{"a network's counts from 1", func(c *Config) {
+			c.Model.Loss, c.Schema = "network(3,tanh,poisson(1))", numbers(t, 1, 6)
+		}, `is for counts: schema.target "sick" has the lower bound 1: must be 0`},
 		{"regularizer", func(c *Config) { c.Model.Regularizer = "l1(3)" }, `model.regularizer: loss: regularizer: name = "l1": must be one of`},
 		{"lambda", func(c *Config) { c.Model.Regularizer = "l2(-1)" }, "lambda = -1: must be between"},
 		{"radius", func(c *Config) { c.Model.Radius = -3 }, "radius = -3: must be finite and > 0"},

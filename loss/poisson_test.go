@@ -1,0 +1,55 @@
+package loss_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// TestPoissonIsTheLikelihood: with the clip out of the way the mean loss over counts is least
+// where e^z is their mean, and differences of values are those of minus the log-likelihood
+// log(rate^k e^(-rate)/k!) of the counts themselves, over the largest; a prediction is the
+// rate as a target. Fails for shares of half the count, or a link without its 2.
+func TestPoissonIsTheLikelihood(t *testing.T) {
+	const most = 8
+	counts := []float64{0, 1, 1, 3, 8, 0, 2}
+	l, err := loss.Poisson(1e6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var y []float64
+	var mean float64
+	for _, k := range counts {
+		y, mean = append(y, 2*k/most-1), mean+k/float64(len(counts))
+	}
+	at := func(f func(dst, z, y []float64), z float64) (sum float64) {
+		dst, margins := make([]float64, len(y)), make([]float64, len(y))
+		for i := range margins {
+			margins[i] = z
+		}
+		f(dst, margins, y)
+		for _, v := range dst {
+			sum += v
+		}
+		return sum
+	}
+	if s := at(l.Slopes, math.Log(mean/most)); math.Abs(s) > 1e-14 {
+		t.Errorf("slope %v at the counts' mean", s)
+	}
+	likelihood := func(z float64) (sum float64) {
+		rate := most * math.Exp(z)
+		for _, k := range counts {
+			sum += rate - k*math.Log(rate)
+		}
+		return sum / most
+	}
+	for _, z := range []float64{-3, -1, .5, 2} {
+		if got, want := at(l.Values, z)-at(l.Values, 0), likelihood(z)-likelihood(0); math.Abs(got-want) > 1e-12*math.Abs(want) {
+			t.Errorf("z = %v: %v: want %v", z, got, want)
+		}
+		if got, want := l.(loss.Linked).Prediction(z), 2*math.Exp(z)-1; math.Abs(got-want) > 1e-14*(1+want) {
+			t.Errorf("prediction %v at %v: want %v", got, z, want)
+		}
+	}
+}
