@@ -50,8 +50,11 @@ func TestConfigNeedsNoTable(t *testing.T) {
 	for _, algorithm := range train.Algorithms() {
 		for _, relation := range []string{"replace-one", "add-or-remove"} {
 			change := []string{"algorithm: gd, steps: 6", "algorithm: " + algorithm, "replace-one", relation}
-			if algorithm == "preconditioned" {
+			switch algorithm {
+			case "preconditioned", "o2nc":
 				change = append(change, ", radius: 5", "") // it serves no ball
+			case "smoothed":
+				change = append(change, "loss: logistic", "loss: hinge")
 			}
 			c := configuration(t, change...)
 			o := little
@@ -82,7 +85,7 @@ func TestConfigNeedsNoTable(t *testing.T) {
 // TestConfigRefusals: what cannot be planned cannot be audited, and says why.
 func TestConfigRefusals(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
-		{"loss: logistic", "loss: hinge", "model.loss"},
+		{"loss: logistic", "loss: hing", "model.loss"},
 		{"loss: logistic", "loss: huber(0.1)", "is for a number"},
 		{"radius: 5", "radius: -5", "radius"},
 		{"steps: 6", "steps: -6", "steps"},

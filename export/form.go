@@ -41,9 +41,6 @@ func newForm(m *model.Model) (*form, error) {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	s := m.Schema()
-	if loss.Counts(m.Loss()) {
-		return nil, fmt.Errorf("export: loss %s: the rates of counts are not written yet: score by predict", m.Loss().Name())
-	}
 	if len(s.Interactions()) > 0 {
 		return nil, fmt.Errorf("export: interactions = %v: are not written yet: score by predict", s.Interactions())
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -323,6 +324,9 @@ func (s *query) link() {
 	switch s.output {
 	case model.Value:
 		half, mid := s.inUnits()
+		if loss.Counts(s.model.Loss()) { // twice the rate less 1
+			z = fmt.Sprintf("(%s * %s - %s)", s.literal(2), s.power(z), s.literal(1))
+		}
 		items = []item{{z + " * " + s.literal(half) + " + " + s.literal(mid), names[0]}}
 	case model.Probabilities:
 		items = s.probabilities(names)

@@ -54,7 +54,7 @@ var comments = map[string]string{
 	"kl.Geometric.Output":                    "Output is the rule that picks the result; zero means Average.",
 	"kl.Geometric.Shrink":                    "Shrink is c > 1. Zero means 1.02.",
 	"kl.Geometric.StepScale":                 "StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, shortened where that overshoots, else 1.",
-	"kl.Geometric.Steps":                     "Steps is the number of steps, to which the noise is then fitted. Zero: what NoiseScale leads to, at most 1000, or 2000 for kappa < 2.",
+	"kl.Geometric.Steps":                     "Steps is the number of steps, to which the noise is then fitted; where they are more than it leads to, it falls no further than they can be paid for. Zero: what NoiseScale leads to, at most 1000, or 2000 for kappa < 2.",
 	"kl.Proximal.Lambda":                     "Lambda is L~. Zero: the larger of the objective's weak convexity and 1/(4 gamma^2).",
 	"kl.Proximal.Output":                     "Output is the rule that picks the result. Zero means Average, which is the last round's; the only other one is Smallest.",
 	"kl.Proximal.Rounds":                     "Rounds is T; zero means 4, or the theorem's.",

@@ -34,6 +34,21 @@ func (f *fragile) Curvatures(dst, z, y []float64) {
 	f.RankOne.Curvatures(dst, z, y)
 }
 
+// brittle is one whose slope jumps, so that it can be smoothed.
+type brittle struct {
+	*fragile
+	kinked loss.Kinked
+}
+
+func (b brittle) SmoothedSlopes(dst, z, y, long []float64, s loss.Smoothing) {
+	b.evaluate()
+	b.kinked.SmoothedSlopes(dst, z, y, long, s)
+}
+
+func (b brittle) SmoothedConstants(s loss.Smoothing) (loss.Constants, error) {
+	return b.kinked.SmoothedConstants(s)
+}
+
 // watched is a session that keeps its own count of what its answers were charged
 // to whom.
 type watched struct {
@@ -143,7 +158,11 @@ func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (ev
 		t.Fatal(err)
 	}
 	f := &fragile{RankOne: l.(loss.RankOne), strike: func() { strike(cancel) }}
-	session, err := curator.Open(context.Background(), curator.Config{Path: c.DataPath(), Schema: c.Schema, Loss: f, Budget: budget, Workers: 1})
+	var given loss.Loss = f
+	if kinked, ok := l.(loss.Kinked); ok {
+		given = brittle{f, kinked}
+	}
+	session, err := curator.Open(context.Background(), curator.Config{Path: c.DataPath(), Schema: c.Schema, Loss: given, Budget: budget, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
