@@ -25,8 +25,11 @@ import (
 //
 // Where each release has fresh records, the gradient followed is the
 // distribution's, with which records were drawn among the noise, and the records'
-// own is taken to be alike; steps are shortened where estimates turn round, as they are
-// in such a run (optimize.Pace).
+// own is taken to be alike. Steps that pass the minimum along the steepest direction are
+// shortened in such a run where estimates turn round (optimize.Pace); they are followed as
+// shortened so, and at the length that just reaches it, as losses that flatten let them:
+// the lower forecast is taken, since either was measured to be too high more often than
+// not.
 //
 // Where it is publicly known how fast the objective rises (Problem.KL), the excess
 // risk is the most that goes with the gradient norm.
@@ -36,6 +39,22 @@ func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 
 // over is Of on given directions.
 func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.Forecast {
+	if !l.OnePass {
+		return follow(directions, p, l, math.Inf(1), nil)
+	}
+	longest := math.Inf(1)
+	for _, e := range directions {
+		longest = min(longest, 1/e.Eigenvalue)
+	}
+	just := follow(directions, p, l, longest, nil)
+	if f := follow(directions, p, l, math.Inf(1), newShortened(p, l)); f.Gradient < just.Gradient {
+		return f
+	}
+	return just
+}
+
+// follow is over for steps of at most the longest, or shortened on the way.
+func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest float64, shorter *shortened) optimize.Forecast {
 	directions = slices.Clone(directions)
 	metric := make([]float64, len(directions))
 	for i := range directions {
@@ -46,10 +65,6 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 			e.Eigenvalue *= metric[i]
 			e.Gradient *= math.Sqrt(metric[i])
 		}
-	}
-	var shorter *shortened
-	if l.OnePass {
-		shorter = newShortened(p, l)
 	}
 	weights, d := l.Weights(), float64(p.Dim())
 	moments := make([]moment, len(directions))
@@ -68,7 +83,7 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 			before = errors[t-1]
 		}
 		K, answer := l.Answer(t, l.Radius(move*float64(back)), kept)
-		fresh, eta := answer.Total(), l.Eta(t)
+		fresh, eta := answer.Total(), min(l.Eta(t), longest)
 		errors[t] = (1-K)*(1-K)*kept + fresh
 		if back > 1 {
 			K, fresh = 0, errors[t]-before
@@ -96,7 +111,7 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 			e, m := &directions[i], &moments[i]
 			a := min(eta*e.Eigenvalue, 2)
 			if shorter != nil {
-				m.turned = e.Gradient * e.Gradient * (1 - a)
+				m.turned = e.Gradient * e.Gradient * (1 - eta*e.Eigenvalue)
 				m.replace(last, [parts]float64{tau: 1, err: 1})
 			}
 			m.step(a)
