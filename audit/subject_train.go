@@ -51,7 +51,11 @@ func trained() ([]Subject, error) {
 			// Some take convex losses only, or only such whose slope jumps. Settings are tried with the first that
 			// is taken.
 			settings := variants()
-			for _, l := range []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)"} {
+			losses := []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)"}
+			if name == "smoothed" { // its settings are of losses whose slope jumps
+				slices.Reverse(losses)
+			}
+			for _, l := range losses {
 				taken, err := withSettings(name, l, b, settings)
 				if err != nil {
 					refusal = err

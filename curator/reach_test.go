@@ -57,6 +57,7 @@ var reached = map[string]string{
 	"account.SampledSteps":   "a value without pointers",
 	"[]account.SampledSteps": "a copy of the schedule's",
 	"query.ClipBall":         "a value without pointers",
+	"query.Smoothing":        "a value without pointers",
 	"query.Facts":            "a value without pointers",
 	"query.Bounds":           "a value without pointers",
 	"query.Form":             "makes terms, for audits; the session calls none",

@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 		{"auto's steps", func(c *Config) { c.Train.Settings = Settings{"steps": 20} }, "train.steps: auto settles it itself"},
 		{"gd's period", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"period": 5} }, "train.period"},
 		{"storm's multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "storm", Settings{"multiplier": 5} }, "train.multiplier"},
-		{"loss", func(c *Config) { c.Model.Loss = "hinge" }, `model.loss: loss: name = "hinge": must be one of`},
+		{"loss", func(c *Config) { c.Model.Loss = "hing" }, `model.loss: loss: name = "hing": must be one of`},
 		{"loss parameter", func(c *Config) { c.Model.Loss = "huber" }, "model.loss: loss: name = \"huber\": has 0 parameters: must be delta"},
 		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" }, `model.loss: schema.target "sick": loss huber(0.1) is for a number: the target is declared as 2 classes`},
 		{"counts from 1", func(c *Config) {

@@ -67,6 +67,9 @@ func problem(t *testing.T, o *optimizetest.Oracle, l loss.Loss) optimize.Problem
 // the smoothing. Fails for the slope of 1 - tau, and where smoothing is left out of
 // questions but not out of constants.
 func TestFindsTheQuantile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a second")
+	}
 	for _, m := range methods {
 		c := quantile(.8, 500)
 		c.Noiseless, c.Budget = true, budget(t)
@@ -197,7 +200,7 @@ func TestRefusals(t *testing.T) {
 		p    optimize.Problem
 		want string
 	}{
-		{nonsmooth.Smoothed{}, smooth, "loss: must be one whose slope jumps"},
+		{nonsmooth.Smoothed{Radius: .1}, smooth, "radius = 0.1, smoothing = ball: must be left out"},
 		{nonsmooth.Smoothed{Radius: -1}, kinked, "radius = -1: must be > 0"},
 		{nonsmooth.Smoothed{Steps: -1}, kinked, "steps = -1"},
 		{nonsmooth.Smoothed{Radius: 3, Smoothing: nonsmooth.Smoothing(query.LasryLions)}, kinked, "must be smaller"},

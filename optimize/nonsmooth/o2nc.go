@@ -49,7 +49,8 @@ import (
 //     by measuring: D = 2 alpha/M, M = 3, G1^2 = (.03 L0)^2 + the noise's square. The
 //     theorems' G1 >= L0 and their random block were measured to be far behind;
 //   - Theorem 4.1's D is taken for alpha (b/L0)^2, which has the unit of a length;
-//   - the s are a fixed sequence of public coins.
+//   - the s are a fixed sequence of public coins;
+//   - where parameters are kept in a set, x and z are projected on it.
 //
 // No forecast is made: that of not moving is stated.
 type O2NC struct {
@@ -132,7 +133,7 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
 	}
-	if err := c.check(p); err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	if c.Radius == 0 {
@@ -196,7 +197,7 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	return plan, nil
 }
 
-func (c O2NC) check(p optimize.Problem) error {
+func (c O2NC) check() error {
 	if err := optimize.CheckSteps("o2nc", c.Steps); err != nil {
 		return err
 	}
@@ -213,8 +214,6 @@ func (c O2NC) check(p optimize.Problem) error {
 		return fmt.Errorf("optimize: o2nc: prefix = %v: is of oracle single-pass", c.Prefix)
 	case c.Theorem && c.Oracle == Fresh:
 		return errors.New("optimize: o2nc: theorem: must be with oracle multi-pass or single-pass, of which the theorems are")
-	case p.Set != nil:
-		return errors.New("optimize: o2nc: a set of parameters: must be none: moves are not projected")
 	}
 	return nil
 }
@@ -333,6 +332,7 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 
 // Run carries the plan out.
 func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	p := g.Problem()
 	run := g.Begin(ctx, o, observe)
 	run.Bound(g.D)
 	d := len(run.W)
@@ -347,6 +347,9 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 			z[j] = x[j] + s*v
 			x[j] += v
 		}
+		// Where there is a set, moves within it are no longer than without.
+		p.Project(z)
+		p.Project(x)
 		copy(run.W, z)
 		estimate, sigma, err := ask(t, z)
 		if err != nil {

@@ -34,6 +34,8 @@ import (
 // in proportion to 1/4 + t/T, and the last iterate is the result: a rule that was found by
 // measuring, not one that a rate is proved of.
 //
+// A loss that is smooth as it is is not smoothed, and what is above is said of radius 0.
+//
 // The zero Smoothed is the default rule. A field that is set overrides it.
 type Smoothed struct {
 	// Radius is r. Zero: d/N, between .001 and 1. A record's loss is then changed by at
@@ -119,15 +121,7 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	if err := optimize.CheckSteps("smoothed", c.Steps); err != nil {
 		return nil, err
 	}
-	words := ""
-	if c.Radius == 0 {
-		c.Radius = DefaultRadius(p)
-		words = ", which is d/N between .001 and 1"
-	}
-	if !optimize.Positive(c.Radius) {
-		return nil, fmt.Errorf("optimize: smoothed: radius = %v: must be > 0, or 0 for the rule's", c.Radius)
-	}
-	smooth, err := p.Smoothed(query.Smoothing{Radius: c.Radius, By: query.Smoother(c.Smoothing)})
+	smooth, words, err := c.smooth(p)
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +144,32 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 		s.Citation += " on the exactly smoothed loss"
 	}
 	s.Algorithm = "smoothed"
-	s.Charges += fmt.Sprintf("; the loss is smoothed over radius %.3g%s: %s", c.Radius, words, c.Smoothing.promise(c.Radius))
-	if c.Smoothing == 0 {
-		s.Charges += fmt.Sprintf("; over the records' distribution that norm is larger by about %.2g at most", populationScale(p, c.Radius))
-	}
+	s.Charges += "; " + words
 	return named{plan, s}, nil
+}
+
+// smooth returns the smoothed problem, and says in words what it promises.
+func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words string, err error) {
+	if p.Kinked == nil {
+		if c.Radius != 0 || c.Smoothing != 0 {
+			return p, "", fmt.Errorf("optimize: smoothed: radius = %v, smoothing = %v: must be left out: the loss is as smooth as it is declared, or has no smoothing in closed form", c.Radius, c.Smoothing)
+		}
+		return p, "the loss is smooth as it is", p.Validate()
+	}
+	rule := ""
+	if c.Radius == 0 {
+		c.Radius = DefaultRadius(p)
+		rule = ", which is d/N between .001 and 1"
+	}
+	if !optimize.Positive(c.Radius) {
+		return p, "", fmt.Errorf("optimize: smoothed: radius = %v: must be > 0, or 0 for the rule's", c.Radius)
+	}
+	smooth, err = p.Smoothed(query.Smoothing{Radius: c.Radius, By: query.Smoother(c.Smoothing)})
+	words = fmt.Sprintf("the loss is smoothed over radius %.3g%s: %s", c.Radius, rule, c.Smoothing.promise(c.Radius))
+	if c.Smoothing == 0 {
+		words += fmt.Sprintf("; over the records' distribution that norm is larger by about %.2g at most", populationScale(p, c.Radius))
+	}
+	return smooth, words, err
 }
 
 // populationScale is by how much the gradients of the smoothed risk over records and over
