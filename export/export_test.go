@@ -33,7 +33,14 @@ func kinds(t *testing.T, target dataset.Target) map[string]*dataset.Schema {
 		"logarithm":  {gain},
 		"categories": {one, work},
 	} {
-		s, err := dataset.New(dataset.Definition{Columns: columns, Target: target, Missing: []string{"", "?", "-9"}})
+		def := dataset.Definition{Columns: columns, Target: target, Missing: []string{"", "?", "-9"}}
+		if name == "all" || name == "categories" {
+			def.Interactions = []dataset.Interaction{{"one", "work"}}
+		}
+		if name == "all" || name == "numbers" {
+			def.Norm = .8 // many rows are longer
+		}
+		s, err := dataset.New(def)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,6 +261,25 @@ func TestSQLRefuses(t *testing.T) {
 		if _, err := SQL(m, q); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %s", err, want)
 		}
+	}
+}
+
+// A model of hashed columns is refused, by name.
+func TestHashesAreRefused(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "town", Kind: dataset.Hash, Buckets: 4}},
+		Target:  suited(loss.Logistic()),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := modelOf(t, loss.Logistic(), s, rand.New(rand.NewPCG(1, 2)))
+	const want = `column "town" is hashed`
+	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v: want %s", err, want)
+	}
+	if _, err := SQL(m, Query{Dialect: "duckdb", Table: "t"}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v: want %s", err, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
@@ -16,6 +17,7 @@ type form struct {
 	output  model.Output
 	target  dataset.Target
 	columns []column
+	crosses []cross
 	// markers are the missing markers that are numbers.
 	markers []float64
 	// scale is S, by which each row is divided; share is 1/S.
@@ -41,9 +43,6 @@ func newForm(m *model.Model) (*form, error) {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	s := m.Schema()
-	if len(s.Interactions()) > 0 {
-		return nil, fmt.Errorf("export: interactions = %v: are not written yet: score by predict", s.Interactions())
-	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
 			return nil, fmt.Errorf("export: column %q is hashed, which databases and ONNX have no function for: score by predict", c.Name)
@@ -69,8 +68,13 @@ func newForm(m *model.Model) (*form, error) {
 			at++
 		case dataset.Category:
 			f.columns = append(f.columns, column{c, at})
-			at += len(c.Categories) + 1
+			at += column{c, at}.width()
 		}
+	}
+	for _, pair := range s.Interactions() {
+		x := cross{a: f.category(pair[0]), b: f.category(pair[1]), at: at}
+		f.crosses = append(f.crosses, x)
+		at += x.a.width() * x.b.width()
 	}
 	for _, marker := range s.Missing() {
 		if x, err := strconv.ParseFloat(marker, 64); err == nil && !math.IsNaN(x) {
@@ -78,6 +82,19 @@ func newForm(m *model.Model) (*form, error) {
 		}
 	}
 	return f, nil
+}
+
+// cross is an interaction of two categories; at is its first feature.
+type cross struct {
+	a, b column
+	at   int
+}
+
+// width is the number of features of a category.
+func (c column) width() int { return len(c.Categories) + 1 }
+
+func (f *form) category(name string) column {
+	return f.columns[slices.IndexFunc(f.columns, func(c column) bool { return c.Name == name })]
 }
 
 // of returns the columns of one kind.

@@ -124,7 +124,7 @@ func (g *graph) sum() string {
 // numbers, whose norm is the same for every row.
 func (g *graph) constant() float64 {
 	sum := 0.0
-	for range len(g.columns) + 1 {
+	for range len(g.columns) + len(g.crosses) + 1 {
 		sum += float64(g.share * g.share)
 	}
 	return float64(float32(g.share / math.Sqrt(max(sum, 1))))
@@ -189,7 +189,8 @@ func (g *graph) log1p(x string) string {
 }
 
 // norm returns max(1, ||x||), [rows, 1], the squares summed in the order of the
-// columns: a category's, and the intercept's last, are 1/S squared. The runtime's
+// columns and interactions: a category's, theirs and, last, the intercept's are 1/S
+// squared. The runtime's
 // CumSum adds one after the other.
 func (g *graph) norm(v string) string {
 	squares := g.op("Mul", []string{v, v})
@@ -206,7 +207,9 @@ func (g *graph) norm(v string) string {
 			order = append(order, numbers)
 		}
 	}
-	order = append(order, numbers)
+	for range len(g.crosses) + 1 {
+		order = append(order, numbers)
+	}
 	terms := g.op("Gather", []string{g.op("Concat", []string{squares, constant}, "axis", 1), g.index(order...)}, "axis", 1)
 	sums := g.op("CumSum", []string{terms, g.index(1)})
 	sum := g.op("Gather", []string{sums, g.index(int64(len(order) - 1))}, "axis", 1)
@@ -219,24 +222,33 @@ func (g *graph) float32(x string) string {
 	return g.op("Cast", []string{g.op("Cast", []string{x}, "to", float32Type)}, "to", float64Type)
 }
 
-// levels returns the sums of the weights of the categories' features, [rows, K].
+// levels returns the sums of the weights of the categories' and interactions'
+// features, [rows, K].
 func (g *graph) levels(columns []column) string {
 	var features []int
-	var levels []string
-	for _, c := range columns {
-		g.inputs.bytes(graphInput, value(c.Name, stringType, 1))
-		var places []int64
-		for i := range c.Categories {
-			places = append(places, int64(len(features)+i))
-		}
-		other := len(features) + len(c.Categories)
-		levels = append(levels, g.op("LabelEncoder", []string{c.Name}, "keys_strings", c.Categories, "values_int64s", places, "default_int64", other))
-		for i := range len(c.Categories) + 1 {
-			features = append(features, c.at+i)
+	var places []string
+	level := map[string]string{}
+	// add notes where among the features those of one lookup begin.
+	add := func(level string, at, width int) {
+		places = append(places, g.op("Add", []string{level, g.index(int64(len(features)))}))
+		for i := range width {
+			features = append(features, at+i)
 		}
 	}
-	places := g.op("Concat", levels, "axis", 1)
-	each := g.op("Gather", []string{g.table(features), places}, "axis", 0) // [rows, categories, K]
+	for _, c := range columns {
+		g.inputs.bytes(graphInput, value(c.Name, stringType, 1))
+		var numbers []int64
+		for i := range c.Categories {
+			numbers = append(numbers, int64(i))
+		}
+		level[c.Name] = g.op("LabelEncoder", []string{c.Name}, "keys_strings", c.Categories, "values_int64s", numbers, "default_int64", len(c.Categories))
+		add(level[c.Name], c.at, c.width())
+	}
+	for _, x := range g.crosses {
+		first := g.op("Mul", []string{level[x.a.Name], g.index(int64(x.b.width()))})
+		add(g.op("Add", []string{first, level[x.b.Name]}), x.at, x.a.width()*x.b.width())
+	}
+	each := g.op("Gather", []string{g.table(features), g.op("Concat", places, "axis", 1)}, "axis", 0) // [rows, lookups, K]
 	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
 }
 

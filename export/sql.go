@@ -223,7 +223,7 @@ func (s *query) unit(c column, n string) string {
 // in Veltkamp's order leaves the 24 leading bits (Dekker 1971, 5.6). The last
 // feature is that of categories and the intercept.
 func (s *query) rows() {
-	squares := []string{s.literal(float64(s.share*s.share) * float64(len(s.categories)+1))}
+	squares := []string{s.literal(float64(s.share*s.share) * float64(len(s.categories)+len(s.crosses)+1))}
 	for i := range s.numbers {
 		squares = append(squares, s.own("u", i)+" * "+s.own("u", i))
 	}
@@ -258,7 +258,14 @@ func (s *query) sum() {
 		}
 		constants := []string{s.literal(s.weight(k, s.intercept()))}
 		for i, c := range s.categories {
-			constants = append(constants, s.lookup(c, k, s.own("c", i)))
+			constants = append(constants, s.lookup(c, s.own("c", i), func(level int) string {
+				return s.literal(s.weight(k, c.at+level))
+			}))
+		}
+		for _, x := range s.crosses {
+			constants = append(constants, s.lookup(x.a, s.cell(x.a), func(a int) string {
+				return s.lookup(x.b, s.cell(x.b), func(b int) string { return s.literal(s.weight(k, x.at+a*x.b.width()+b)) })
+			}))
 		}
 		terms = append(terms, one+" * "+total(constants))
 		items = append(items, item{total(terms), s.own("z", k)})
@@ -303,13 +310,19 @@ func (s *query) power(x string) string {
 	return fmt.Sprintf("EXP(%s(%s(%s, %s), %s))", s.least, s.greatest, x, s.literal(-most), s.literal(most))
 }
 
-func (s *query) lookup(c column, k int, cell string) string {
+// cell is the query's own column of a category.
+func (s *query) cell(c column) string {
+	return s.own("c", slices.IndexFunc(s.categories, func(other column) bool { return other.Name == c.Name }))
+}
+
+// lookup is what a category's level has, the last level being other.
+func (s *query) lookup(c column, cell string, of func(level int) string) string {
 	var b strings.Builder
 	b.WriteString("CASE " + cell)
 	for i, v := range c.Categories {
-		b.WriteString(" WHEN " + s.quote(v) + " THEN " + s.literal(s.weight(k, c.at+i)))
+		b.WriteString(" WHEN " + s.quote(v) + " THEN " + of(i))
 	}
-	b.WriteString(" ELSE " + s.literal(s.weight(k, c.at+len(c.Categories))) + " END")
+	b.WriteString(" ELSE " + of(len(c.Categories)) + " END")
 	return b.String()
 }
 

@@ -35,6 +35,7 @@ def people(rows: int, classes: int, seed: int = 1) -> list[dict[str, str]]:
             "id": str(i),
             "age": odd[i] if i < len(odd) else repr(age),
             "gain": odd[-i] if i < len(odd) else repr(gain),
+            "sex": "fmx"[i % 3],
             "work": words[i] if i < len(words) else coin.choice(words),
             "y": y,
         })  # fmt: skip
@@ -51,7 +52,10 @@ def configuration(loss: str, classes: int) -> dict:
                 "age": {"number": [17, 90]},
                 "work": {"category": WORDS},
                 "gain": {"number": [-0.5, 1e5], "transform": "log1p"},
+                "sex": {"category": ["f", "m"]},
             },
+            "interactions": [["sex", "work"]],
+            "norm": 1.6,
             "target": target,
             "missing": ["", "?", "-9"],
         },
