@@ -12,7 +12,7 @@ import (
 // on the tables of results/metric.md, and in nine of ten of the settings of
 // results/planner.md.
 func (p Planned) Range() (low, high float64) {
-	return .4 * p.Summary.Predicted, 2.5 * p.Summary.Predicted
+	return .1 * p.Summary.Predicted, 2.5 * p.Summary.Predicted
 }
 
 // Estimate is about what a fit takes, by public figures alone.
