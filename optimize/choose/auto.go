@@ -22,7 +22,9 @@ import (
 //
 // Predictions are off by a third and more either way. Of the plans whose predictions
 // are within Agreement of the lowest the one that takes fewest passes is first: the
-// others cost time and promise nothing.
+// others cost time and promise nothing. Not so where N is below 20: there all
+// predictions are near that of not moving, and agree on that alone (of 2,000 rows of
+// Adult at epsilon .1 a single step had an AUC of .56, the lowest prediction .71).
 //
 // preconditioned is planned for generalised linear models where N is 20 at least:
 // below, its second moment is noise (lambda above .3).
@@ -128,6 +130,9 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 		return nil, errors.New("optimize: auto: no algorithm serves")
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) })
+	if p.Effective() < leastEffective {
+		return list, nil
+	}
 	return cheapest(list), nil
 }
 

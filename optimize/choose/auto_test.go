@@ -3,6 +3,7 @@ package choose_test
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,5 +160,39 @@ func TestKnownRise(t *testing.T) {
 				t.Errorf("%+v: %d candidates kl-geometric", known, found)
 			}
 		}
+	}
+}
+
+// TestWorkIsWeighed: of plans whose predictions agree the one of fewest passes is first,
+// but where N is below 20 the lowest prediction is, whatever it takes.
+func TestWorkIsWeighed(t *testing.T) {
+	p := optimizetest.Problems()[2].Public
+	p.Shape, p.RankOne = optimize.Vector(100), true
+	weighed := 0
+	for _, N := range []float64{3, 6, 12, 19.9, 100, 1000, 1e4} {
+		list, err := choose.Auto{}.Candidates(ctx, with(p, size{Records: N * 10 / .1, Mu: .1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lowest := list[0].Ranked
+		for _, c := range list[1:] {
+			lowest = min(lowest, c.Ranked)
+		}
+		if N < 20 && list[0].Ranked > lowest {
+			t.Errorf("N = %v: %s is first: predictions are lower", N, list[0].Summary.Algorithm)
+		}
+		for _, c := range list[1:] {
+			if N >= 20 && c.Ranked <= lowest*choose.Agreement && c.Summary.Passes < list[0].Summary.Passes {
+				t.Errorf("N = %v: %s is first with %v passes: %s has %v", N, list[0].Summary.Algorithm, list[0].Summary.Passes, c.Summary.Algorithm, c.Summary.Passes)
+			}
+		}
+		if N < 20 && slices.ContainsFunc(list, func(c choose.Candidate) bool {
+			return c.Ranked <= lowest*choose.Agreement && c.Summary.Passes < list[0].Summary.Passes
+		}) {
+			weighed++
+		}
+	}
+	if weighed == 0 {
+		t.Error("no cheaper plan agreed with the lowest: nothing was tried")
 	}
 }
