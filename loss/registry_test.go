@@ -126,7 +126,7 @@ func TestNamesRoundTrip(t *testing.T) {
 
 func TestNamesAreStable(t *testing.T) {
 	// Model files store these; a change makes old files unreadable.
-	want := []string{"absolute", "capped-absolute", "epsilon-insensitive", "geman-mcclure", "hinge", "huber", "logistic", "pinball", "ramp", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey", "welsch"}
+	want := []string{"absolute", "capped-absolute", "epsilon-insensitive", "geman-mcclure", "hinge", "huber", "logistic", "pinball", "poisson", "ramp", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey", "welsch"}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q, want %q", got, want)
 	}

@@ -117,6 +117,8 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 		return nil, fmt.Errorf("optimize: selected: candidates = %d: must be between 1 and %d, or 0 for 8", c.Candidates, mostCandidates)
 	case int(c.By) >= len(scoreNames):
 		return nil, fmt.Errorf("optimize: selected: by = %v: must be one of %v", c.By, scoreNames)
+	case c.By == BySecondOrder && math.IsInf(p.Constants.Curvature.Hi-p.Constants.Curvature.Lo, 0):
+		return nil, errors.New("optimize: selected: by = second-order: the curvature must have a bound, and has none where a loss's slope jumps")
 	case c.By == BySecondOrder && !p.Products:
 		return nil, errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method HessianVector)")
 	case c.By == ByValue && p.Regularizer != nil && p.Regularizer.Smoothness() > 0:
