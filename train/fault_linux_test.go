@@ -195,7 +195,7 @@ func (s scene) limits(t *testing.T, long bool) []int {
 	// The files have room for more events than three steps have.
 	var others []byte
 	line := string(reserved)
-	n := 1 + (perEvent*100+1<<14)/len(line)
+	n := 1 + (perEvent*200+1<<15)/len(line)
 	for i := range n {
 		other := strings.NewReplacer("people.csv", "others.csv", `"fit":1`, fmt.Sprintf(`"fit":%d`, i+1)).Replace(line)
 		others = append(others, other+"\n"...)

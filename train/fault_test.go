@@ -54,7 +54,7 @@ func newScene(t *testing.T, algorithm string) scene {
 
 // ownSettings keep runs short whose number of steps is no setting. Before a landing it
 // follows the answers: there it is one.
-var ownSettings = map[string]string{"adaptive-gd": ", norm_charge: 0.06, landing_steps: 2", "kl-spider": ", rounds: 40"}
+var ownSettings = map[string]string{"adaptive-gd": ", norm_charge: 0.06, landing_steps: 2", "kl-spider": ", rounds: 40", "second-order": ", items: 6"}
 
 func (s scene) config() string { return filepath.Join(s.dir, "people.yaml") }
 
