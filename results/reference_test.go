@@ -42,7 +42,7 @@ func TestAdult(t *testing.T) {
 	c := config(t, "../examples/adult/adult.yaml")
 	training := read(t, c.DataPath(), c.Schema, "split=train")
 	held := read(t, c.DataPath(), c.Schema, "split=test")
-	w := minimise(t, training, parse(t, c.Model.Loss))
+	w := minimise(t, training, parse(t, string(c.Model.Loss)))
 	accuracy, auc := held.accuracyAndAUC(held.margins(w))
 	fmt.Printf("adult: %d rows, %d held out: accuracy %.4f, auc %.4f\n", training.n(), held.n(), accuracy, auc)
 }
@@ -58,7 +58,7 @@ func TestTable(t *testing.T) {
 	c := config(t, *tableOf)
 	training := read(t, c.DataPath(), c.Schema, "split=train")
 	held := read(t, c.DataPath(), c.Schema, "split=test")
-	z := held.margins(minimise(t, training, parse(t, c.Model.Loss)))
+	z := held.margins(minimise(t, training, parse(t, string(c.Model.Loss))))
 	low, high := c.Schema.Target().Low, c.Schema.Target().High
 	mae, rmse := held.errorsOf(func(i int) float64 { return (low+high)/2 + z[i]*(high-low)/2 })
 	fmt.Printf("%s: %d rows, %d held out, %d features: mae %.2f, rmse %.2f\n", *tableOf, training.n(), held.n(), training.dim, mae, rmse)
