@@ -249,12 +249,15 @@ func (c *Composition) within(e *effort, epsilon, delta float64) (bool, error) {
 	return true, nil
 }
 
+// muDown is at most the mu of the Gaussian parts, and not below 0.
+func (c *Composition) muDown() float64 { return max(0, down(math.Sqrt(c.mu2Down))) }
+
 func (c *Composition) gaussianDelta(epsilon float64) Bracket {
 	if c.mu2 == 0 {
 		return Bracket{}
 	}
 	upper := gaussianDelta(up(math.Sqrt(c.mu2)), epsilon)
-	lower := gaussianDelta(down(math.Sqrt(c.mu2Down)), epsilon)
+	lower := gaussianDelta(c.muDown(), epsilon)
 	return Bracket{max(0, lower*(1-0x1p-50)), upper}
 }
 
@@ -263,6 +266,6 @@ func (c *Composition) gaussianEpsilon(delta float64) (Bracket, error) {
 	if err != nil || c.mu2 == 0 {
 		return Bracket{}, err
 	}
-	lower, err := GaussianEpsilon(down(math.Sqrt(c.mu2Down)), delta)
+	lower, err := GaussianEpsilon(c.muDown(), delta)
 	return Bracket{max(0, down(lower*(1-0x1p-50))), upper}, err
 }

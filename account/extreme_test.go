@@ -334,3 +334,24 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 }
+
+// TestChargesThatUnderflow: of Gaussian parts whose mu^2 is below the floats, brackets
+// have their ends in order, and the lower ones are 0.
+func TestChargesThatUnderflow(t *testing.T) {
+	m, err := NewGaussian(0x1p1020)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compose(t.Context(), []Composed{{m, 6636504}}, .1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, epsilon := range []float64{0, 1e-242, 1} {
+		if b, err := c.Delta(t.Context(), epsilon); err != nil || b.Lower != 0 || !(b.Upper >= 0 && b.Upper < 1e-100) {
+			t.Errorf("delta %v at epsilon %v, %v", b, epsilon, err)
+		}
+	}
+	if b, err := c.Epsilon(t.Context(), 1e-77); err != nil || b.Lower != 0 || !(b.Upper >= 0 && b.Upper < 1e-100) {
+		t.Errorf("epsilon %v, %v", b, err)
+	}
+}

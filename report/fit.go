@@ -228,7 +228,7 @@ func (f *Fit) asked() Section {
 	}
 	facts = append(facts, Fact{Name: "Features", Value: Number(float64(schema.Dim())), Note: "after categories are spread out; the intercept included"})
 	if n := f.Model.Dim(); n != schema.Dim() {
-		facts = append(facts, Fact{Name: "Weights", Value: Number(float64(n)), Note: "of all classes or margins together"})
+		facts = append(facts, Fact{Name: "Weights", Value: Number(float64(n)), Note: "of all classes, margins or layers together"})
 	}
 	if f.plan.Steps > 0 {
 		note := ""
