@@ -20,7 +20,7 @@ if ! "$bin/pip" install --quiet --disable-pip-version-check --timeout 20 --retri
 fi
 "$bin/python" build.py --version 0.0.0.dev0 --out "$work/dist" "$(go env GOOS)/$(go env GOARCH)"
 if ! "$bin/pip" install --quiet --disable-pip-version-check --timeout 20 --retries 2 \
-  pytest 'scikit-learn>=1.6' numpy pandas polars pyarrow onnx onnxruntime duckdb 2>"$work/pip"; then
+  -r tests/requirements.txt 2>"$work/pip"; then
   tail -n 1 "$work/pip"
   echo "python/test.sh: what the tests compare with cannot be had here: skipped"
   exit 0
