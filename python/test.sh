@@ -11,7 +11,11 @@ if ! "$python" -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/de
   echo "python/test.sh: there is no Python 3.10 with venv here: skipped"
   exit 0
 fi
-"$python" -m venv "$work/venv"
+if ! "$python" -m venv "$work/venv" >"$work/pip" 2>&1; then
+  tail -n 1 "$work/pip"
+  echo "python/test.sh: no virtual environment can be made here: skipped"
+  exit 0
+fi
 bin="$work/venv/bin"
 if ! "$bin/pip" install --quiet --disable-pip-version-check --timeout 20 --retries 1 hatchling 2>"$work/pip"; then
   tail -n 1 "$work/pip"
