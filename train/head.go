@@ -84,6 +84,8 @@ type conduct struct {
 	// Law is how the releases became the result; nil of a recovered run, whose
 	// journal does not tell.
 	Law *optimize.Realised `json:"law,omitempty"`
+	// Reduce is the public map that shortened rows; empty for none.
+	Reduce string `json:"reduce,omitempty"`
 	// Late says whether the run converged.
 	Late *optimize.Late `json:"late,omitempty"`
 	// Foreseen is the gradient norm to expect after what was released.
@@ -108,6 +110,7 @@ func (h head) files(r run) (modelText []byte, cert *certificate.Certificate, err
 		}
 		digest = sha(modelText)
 	}
+	r.conduct.Reduce = h.Reduce
 	plan, err := json.Marshal(r.conduct)
 	if err != nil {
 		return nil, nil, err

@@ -32,6 +32,9 @@ func TestReduce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if text := read(t, f.CertificatePath); !strings.Contains(text, `"reduce": "jl(3)"`) {
+		t.Errorf("the certificate does not say how rows were shortened: %s", text)
+	}
 	p, err := dataset.ParseProjection("jl(3,1)", c.Schema.Dim())
 	if err != nil {
 		t.Fatal(err)
