@@ -25,11 +25,11 @@ var layers = map[string]struct {
 }{
 	"":                                   {},
 	"account":                            {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
-	"loss":                               {},
+	"loss":                               {local: []string{"internal/carry"}},
 	"problem":                            {local: []string{"loss"}},
 	"convex":                             {},
 	"query":                              {local: []string{"account"}},
-	"dataset":                            {local: []string{"internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
+	"dataset":                            {local: []string{"internal/carry", "internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
 	"losstest":                           {local: []string{"loss"}},
 	"optimize":                           {local: []string{"internal/vector", "account", "loss", "convex", "query"}},
 	"optimizetest":                       {local: []string{"optimize", "loss", "query", "account", "optimize/forecast", "convex"}},
@@ -42,6 +42,7 @@ var layers = map[string]struct {
 	"curator/internal/coin":              {local: kernelMay, barred: []string{"math/rand"}},
 	"curator/internal/noise":             {local: kernelMay, barred: randomness},
 	"curator/internal/kernel":            {local: kernelMay, barred: randomness},
+	"internal/carry":                     {},
 	"internal/order":                     {},
 	"internal/vector":                    {},
 	"internal/durable":                   {},
@@ -133,8 +134,8 @@ var pure = []string{
 // (optimizers), and from a goroutine's own code all stacks can be read.
 var confined = map[string][]string{
 	"account": nil, "loss": nil, "problem": nil, "convex": nil, "query": nil,
-	"internal/vector": nil,
-	"optimize":        {"math/rand/v2"},
+	"internal/vector": nil, "internal/carry": nil,
+	"optimize": {"math/rand/v2"},
 }
 
 // inspecting lists standard packages, those below them included, through which

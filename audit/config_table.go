@@ -14,6 +14,10 @@ import (
 func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 	target, columns := s.Target(), s.Columns()
 	header := []string{target.Column}
+	beside := target.Weight + target.Exposure.Column // one of them, or none
+	if beside != "" {
+		header = append(header, beside)
+	}
 	for _, c := range columns {
 		header = append(header, c.Name)
 	}
@@ -25,6 +29,12 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 	t := Table{Rows: make([][]float32, n), Targets: make([]float64, n)}
 	for i := range n {
 		cells := []string{outcome(r, target)}
+		switch e := target.Exposure; {
+		case e.Column != "":
+			cells = append(cells, number(r, e.Low, e.High))
+		case beside != "":
+			cells = append(cells, number(r, 0, 1))
+		}
 		for _, c := range columns {
 			cells = append(cells, cell(r, c))
 		}

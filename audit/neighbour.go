@@ -59,8 +59,25 @@ func faulty(dim int, l loss.Loss) []candidate {
 	}
 }
 
-// targets are what a loss may be given, in order.
-func targets(l loss.Loss) []float64 {
+// targets are what a loss may be given, in order: without a share and with some, if
+// they carry one.
+func targets(l loss.Loss) (list []float64) {
+	list = plain(l)
+	shares := []float64{0, .5}
+	if least := loss.LeastExposure(l); least > 0 {
+		shares[0] = least
+	} else if !loss.RowWeighted(l) {
+		return list
+	}
+	for _, y := range plain(l) {
+		for _, share := range shares {
+			list = append(list, loss.Carry(l.Target(), y, share))
+		}
+	}
+	return list
+}
+
+func plain(l loss.Loss) []float64 {
 	switch l.Target() {
 	case loss.Binary:
 		return []float64{-1, 1}
@@ -81,7 +98,7 @@ func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 		length = r.Float64()
 	}
 	y := 2*r.Float64() - 1
-	if of := targets(l); l.Target() != loss.Real {
+	if of := targets(l); l.Target() != loss.Real || len(of) > len(plain(l)) {
 		y = of[r.IntN(len(of))]
 	}
 	return candidate{Record{narrow(scaled(direction(r, dim), length)), y}, "random"}

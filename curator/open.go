@@ -120,7 +120,7 @@ func matches(l loss.Loss, t dataset.Target) error {
 	if l == nil {
 		return errors.New("curator: loss: must be given")
 	}
-	if err := loss.Suits(l, len(t.Classes)); err != nil {
+	if err := loss.Suits(l, loss.Targets{Classes: len(t.Classes), Weighted: t.Weight != "", Least: t.Least()}); err != nil {
 		return fmt.Errorf("curator: target %q: %w", t.Column, err)
 	}
 	return nil

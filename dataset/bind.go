@@ -16,6 +16,7 @@ type Map struct {
 	inputs  []input
 	crosses []cross
 	target  int // cell of the target; -1: unlabelled
+	beside  int // cell of its weight or exposure; -1: none, or unlabelled
 	where   int // cell of the filter; -1: none
 	classes map[string]float64
 }
@@ -67,12 +68,15 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.Scale(), target: -1, where: -1}
+	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.Scale(), target: -1, beside: -1, where: -1}
 	if s.filter != (Filter{}) {
 		m.where = at[s.filter.Column]
 	}
 	if labelled {
 		m.target = at[s.target.Column]
+		if name := s.target.beside(); name != "" {
+			m.beside = at[name]
+		}
 		m.classes = s.target.codes()
 	}
 	next := 0
@@ -131,7 +135,7 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 	}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
-		if needed[name] { // all columns of the schema and its target
+		if needed[name] { // all columns of the schema, its target and what is beside it
 			continue
 		}
 		if name == "" {
@@ -151,6 +155,9 @@ func (s *Schema) needed(labelled bool) []string {
 	}
 	if labelled {
 		need = append(need, s.target.Column)
+		if name := s.target.beside(); name != "" {
+			need = append(need, name)
+		}
 	}
 	return need
 }

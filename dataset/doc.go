@@ -23,7 +23,13 @@
 //
 // or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is
 // taken as it is written: classes: [0, 1] and classes: ["0", "1"] are the same.
-// Every column of the table appears in columns or is the target.
+// Every column of the table appears in columns or in target, where
+//
+//	target: {column: claims, number: [0, 20], exposure: {column: years, number: [0.1, 1]}}
+//	target: {column: income, classes: ["0", "1"], weight: w}
+//
+// name the column of a count's exposure, clamped to its public bounds, and that of a
+// record's weight, clamped to [0, 1]. Neither is a feature.
 //
 // A public column is one whose cell is known of every row to everybody, such as a
 // division drawn beforehand; it is no feature, and the only kind of column that a
@@ -64,7 +70,8 @@
 // A target of two classes is -1 or +1 (the negative class is listed first), one of
 // more classes the class's place in the list, from 0; a number is clamped to its bounds and mapped to [-1, 1].
 //
-// A row with the wrong number of cells, or whose target is missing or invalid,
+// A row with the wrong number of cells, or whose target, weight or exposure is missing
+// or invalid,
 // encodes as zeros and is reported as not ok. It is still a row: it counts, and
 // contributes zero. No error of this package depends on a record.
 //

@@ -6,14 +6,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
 // Encode writes the row of the given cells to dst[:Dim] and returns its target
-// in [-1, 1]; see the package comment for the map. A longer dst keeps what lies
+// in [-1, 1], or the number of a class of more than two; see the package comment for the map. A longer dst keeps what lies
 // beyond Dim. It panics if dst is shorter than Dim.
 //
+// Where the schema's target has a weight or an exposure, the target carries it as a
+// share of the largest, for losses to take apart (package loss, Carry).
+//
 // ok is false for a row with the wrong number of cells and, unless the map is
-// unlabelled, for a missing or invalid target: dst[:Dim] is then zero and so is
+// unlabelled, for a missing or invalid target, weight or exposure: dst[:Dim] is then zero and so is
 // the target. Such a row counts like any other.
 func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 	if len(dst) < m.dim {
@@ -25,7 +30,7 @@ func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 		return 0, false
 	}
 	if m.target >= 0 {
-		if target, ok = m.readTarget(cells[m.target]); !ok {
+		if target, ok = m.readTarget(cells); !ok {
 			return 0, false
 		}
 	}
@@ -64,18 +69,22 @@ func (m *Map) fill(row []float32, cells []string, norm float64) (sum float64) {
 	return sum
 }
 
-func (m *Map) readTarget(cell string) (target float64, ok bool) {
-	cell = strings.TrimSpace(cell)
+func (m *Map) readTarget(cells []string) (target float64, ok bool) {
+	cell := strings.TrimSpace(cells[m.target])
 	t := &m.schema.target
 	if t.Kind == Category {
 		target, ok = m.classes[cell]
+	} else if target, ok = parse(cell, m.schema.missing); ok {
+		target = newInterval(Column{Low: t.Low, High: t.High}).unit(target)
+	}
+	if !ok || m.beside < 0 {
 		return target, ok
 	}
-	x, ok := parse(cell, m.schema.missing)
+	share, ok := t.share(cells[m.beside], m.schema.missing)
 	if !ok {
 		return 0, false
 	}
-	return newInterval(Column{Low: t.Low, High: t.High}).unit(x), true
+	return carry.Join(target, share, len(t.Classes) > 2), true
 }
 
 // interval maps a cell to [-1, 1].

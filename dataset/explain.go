@@ -1,6 +1,9 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Coefficient is a weight in the user's units.
 type Coefficient struct {
@@ -24,15 +27,25 @@ const interacting = "(interactions)"
 // The division by max(1, ||x||), which changes nothing but roundings unless the
 // schema says norm and the row is longer, and the rounding to float32 are left out. Explain panics unless len(w) is Dim.
 func (s *Schema) Explain(w []float64) []Coefficient {
+	if s.target.Kind == Number {
+		return s.explain(w, s.target.half(), s.target.mid())
+	}
+	return s.explain(w, 1, 0)
+}
+
+// ExplainRate is Explain of a score that is the logarithm of a rate, as a loss of counts
+// has it: values are in units of the natural logarithm of the rate ([Target.Rate]).
+func (s *Schema) ExplainRate(w []float64) []Coefficient {
+	return s.explain(w, 1, math.Log(s.target.Rate()))
+}
+
+// explain is about a score that means constant + unit times it.
+func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 	if len(w) != s.Dim() {
 		panic(fmt.Sprintf("dataset: %d weights for %d features", len(w), s.Dim()))
 	}
 	if len(w) == 0 {
 		return nil
-	}
-	unit, constant := 1.0, 0.0
-	if s.target.Kind == Number {
-		unit, constant = s.target.half(), s.target.mid()
 	}
 	unit /= s.Scale()
 

@@ -21,6 +21,14 @@ type rawTarget struct {
 	Column  string    `json:"column"`
 	Classes []string  `json:"classes,omitempty"`
 	Number  []float64 `json:"number,omitempty"`
+
+	Weight   string       `json:"weight,omitempty"`
+	Exposure *rawExposure `json:"exposure,omitempty"`
+}
+
+type rawExposure struct {
+	Column string    `json:"column"`
+	Number []float64 `json:"number"`
 }
 
 type rawSchema struct {
@@ -96,9 +104,16 @@ func (r rawColumn) column() (Column, error) {
 }
 
 func (r rawTarget) target() (Target, error) {
-	t := Target{Column: r.Column}
+	t := Target{Column: r.Column, Weight: r.Weight}
 	if r.Column == "" {
 		return t, nil // New says so
+	}
+	if e := r.Exposure; e != nil {
+		low, high, err := pair("target.exposure.number", e.Number)
+		if err != nil {
+			return t, err
+		}
+		t.Exposure = Exposure{e.Column, low, high}
 	}
 	if (r.Classes == nil) == (r.Number == nil) {
 		return t, &fieldError{"target", "", "needs either classes (of two the negative first) or number (two bounds)"}
@@ -148,7 +163,10 @@ func (s *Schema) raw() (rawSchema, error) {
 	for _, pair := range s.interactions {
 		r.Interactions = append(r.Interactions, pair[:])
 	}
-	r.Target.Column = s.target.Column
+	r.Target.Column, r.Target.Weight = s.target.Column, s.target.Weight
+	if e := s.target.Exposure; e != (Exposure{}) {
+		r.Target.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
+	}
 	if s.target.Kind == Number {
 		r.Target.Number = []float64{s.target.Low, s.target.High}
 	} else {

@@ -92,8 +92,12 @@ func (s *Schema) validate() error {
 	if err := s.target.validate(s.missing); err != nil {
 		return err
 	}
-	if _, listed := s.column(s.target.Column); listed {
-		return &fieldError{"target.column", strconv.Quote(s.target.Column), "is also listed under columns; remove it there"}
+	for _, use := range [...]struct{ field, column string }{
+		{"target.column", s.target.Column}, {"target.weight", s.target.Weight}, {"target.exposure", s.target.Exposure.Column},
+	} {
+		if _, listed := s.column(use.column); listed && use.column != "" {
+			return &fieldError{use.field, strconv.Quote(use.column), "is also listed under columns; remove it there"}
+		}
 	}
 	return nil
 }

@@ -14,13 +14,102 @@ type Target struct {
 	Kind      ColumnKind // Number (regression) or Category (classes)
 	Classes   []string   // Category: two are the cells that mean -1 and +1, more 0, 1, 2, ...
 	Low, High float64    // Number: public bounds, in the target's units
+
+	// Weight names the column of a record's weight, from 0 to 1, by which it counts;
+	// empty: each counts alike.
+	Weight string
+	// Exposure is what a count is a count in, such as years; the zero Exposure: each is
+	// one in as much as any other.
+	Exposure Exposure
 }
+
+// Exposure describes the column that says in how much a count was counted.
+type Exposure struct {
+	Column    string
+	Low, High float64 // public bounds, in its units; 0 < Low < High
+}
+
+// beside is the column that a target's share is read from; "" for none.
+func (t Target) beside() string {
+	if t.Weight != "" {
+		return t.Weight
+	}
+	return t.Exposure.Column
+}
+
+// share is the weight or the exposure of a cell, as a share of the largest.
+func (t Target) share(cell string, missing []string) (share float64, ok bool) {
+	x, ok := parse(strings.TrimSpace(cell), missing)
+	if !ok {
+		return 0, false
+	}
+	if t.Weight != "" {
+		return min(max(x, 0), 1), true
+	}
+	return min(max(x, t.Exposure.Low), t.Exposure.High) / t.Exposure.High, true
+}
+
+// Least is the least exposure as a share of the largest; 0 for a target without one.
+func (t Target) Least() float64 {
+	if t.Exposure == (Exposure{}) {
+		return 0
+	}
+	return t.Exposure.Low / t.Exposure.High
+}
+
+// Rate is the largest count there may be or, with exposures, as many in the largest, per
+// unit of it: what a rate of 1 in a loss's units is in the user's.
+func (t Target) Rate() float64 {
+	if t.Exposure == (Exposure{}) {
+		return t.High
+	}
+	return t.High / t.Exposure.High
+}
+
+// validateBeside checks the column of a weight or an exposure.
+func (t Target) validateBeside() error {
+	field, name := "target.weight", t.Weight
+	if t.Exposure != (Exposure{}) {
+		if t.Weight != "" {
+			return &fieldError{"target.weight", strconv.Quote(t.Weight), "must not be given beside an exposure"}
+		}
+		field, name = "target.exposure", t.Exposure.Column
+		if t.Kind != Number {
+			return &fieldError{field, strconv.Quote(name), "only a number, a count, has an exposure"}
+		}
+		if err := validateBounds("target.exposure.number", t.Exposure.Low, t.Exposure.High); err != nil {
+			return err
+		}
+		if !(t.Least() >= leastExposure) {
+			return &fieldError{"target.exposure.number", showFloat(t.Exposure.Low), "the lower bound must be above 0, and at least " + showFloat(leastExposure) + " of the upper"}
+		}
+	} else if name == "" {
+		return nil
+	}
+	rule := nameRule(name)
+	switch {
+	case name == "":
+		rule = "must name a column"
+	case rule == "" && name == t.Column:
+		rule = "is the target"
+	}
+	if rule != "" {
+		return &fieldError{field, strconv.Quote(name), rule}
+	}
+	return nil
+}
+
+// leastExposure keeps what a record of little exposure may do within bounds.
+const leastExposure = 1e-6
 
 func (t Target) validate(missing []string) error {
 	if rule := nameRule(t.Column); t.Column == "" {
 		return &fieldError{"target.column", "", "must name the column to be predicted"}
 	} else if rule != "" {
 		return &fieldError{"target.column", strconv.Quote(t.Column), rule}
+	}
+	if err := t.validateBeside(); err != nil {
+		return err
 	}
 	switch t.Kind {
 	case Number:

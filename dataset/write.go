@@ -21,12 +21,7 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	for _, c := range raw.Columns {
 		b.WriteString("  " + yamlText(c.Name) + ": " + c.yaml() + "\n")
 	}
-	b.WriteString("target: {column: " + yamlText(raw.Target.Column))
-	if raw.Target.Number != nil {
-		b.WriteString(", number: " + yamlNumbers(raw.Target.Number) + "}\n")
-	} else {
-		b.WriteString(", classes: " + yamlTexts(raw.Target.Classes) + "}\n")
-	}
+	b.WriteString("target: " + raw.Target.yaml() + "\n")
 	if len(raw.Interactions) > 0 {
 		pairs := make([]string, len(raw.Interactions))
 		for i, pair := range raw.Interactions {
@@ -58,6 +53,22 @@ func (r rawColumn) yaml() string {
 		return "{hash: " + strconv.Itoa(*r.Hash) + "}"
 	}
 	return Ignore.String()
+}
+
+func (r rawTarget) yaml() string {
+	text := "{column: " + yamlText(r.Column)
+	if r.Number != nil {
+		text += ", number: " + yamlNumbers(r.Number)
+	} else {
+		text += ", classes: " + yamlTexts(r.Classes)
+	}
+	if r.Weight != "" {
+		text += ", weight: " + yamlText(r.Weight)
+	}
+	if e := r.Exposure; e != nil {
+		text += ", exposure: {column: " + yamlText(e.Column) + ", number: " + yamlNumbers(e.Number) + "}"
+	}
+	return text + "}"
 }
 
 func yamlTexts(values []string) string {

@@ -164,8 +164,28 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Classes, err = d.texts(field, value, "write the negative and the positive class, or more than two")
 		case "number":
 			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of the target")
+		case "weight":
+			raw.Weight, err = d.text(field, value, "write the name of the column of weights")
+		case "exposure":
+			raw.Exposure, err = d.exposure(value)
 		default:
-			err = unknownKey(key, field, "column, classes, number")
+			err = unknownKey(key, field, "column, classes, number, weight, exposure")
+		}
+		return err
+	})
+	return raw, err
+}
+
+func (d *yamlDecoder) exposure(node ast.Node) (*rawExposure, error) {
+	raw := new(rawExposure)
+	err := d.mapping("target.exposure", "target.exposure.", node, func(name, field string, key, value ast.Node) (err error) {
+		switch name {
+		case "column":
+			raw.Column, err = d.text(field, value, "write the name of the column of exposures")
+		case "number":
+			raw.Number, err = d.numbers(field, value, "write the publicly known least and largest exposure")
+		default:
+			err = unknownKey(key, field, "column, number")
 		}
 		return err
 	})

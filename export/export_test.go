@@ -54,7 +54,7 @@ func losses(t *testing.T) (list []loss.Loss) {
 	t.Helper()
 	for _, name := range loss.Names() {
 		l, err := loss.Parse(name)
-		for _, parameters := range []string{"(3)", "(0.5)"} {
+		for _, parameters := range []string{"(3)", "(0.5)", "(1,0.25)"} {
 			if err != nil {
 				l, err = loss.Parse(name + parameters)
 			}
@@ -64,7 +64,7 @@ func losses(t *testing.T) (list []loss.Loss) {
 		}
 		list = append(list, l)
 	}
-	for _, name := range []string{"network(3,tanh,logistic)", "network(4-2,relu,softmax(3))", "network(2-3,tanh,squared(1))"} {
+	for _, name := range []string{"network(3,tanh,logistic)", "network(4-2,relu,softmax(3))", "network(2-3,tanh,squared(1))", "weighted(logistic,1,5)", "network(2,tanh,weighted(softmax(3),1,2,3))"} {
 		l, err := loss.Parse(name)
 		if err != nil {
 			t.Fatal(err)
@@ -78,6 +78,9 @@ func losses(t *testing.T) (list []loss.Loss) {
 func suited(l loss.Loss) dataset.Target {
 	switch l.Target() {
 	case loss.Real:
+		if least := loss.LeastExposure(l); least > 0 {
+			return dataset.Target{Column: "y", Kind: dataset.Number, High: 300, Exposure: dataset.Exposure{Column: "years", Low: 3 * least, High: 3}}
+		}
 		return dataset.Target{Column: "y", Kind: dataset.Number, Low: -20, High: 300}
 	case loss.Binary:
 		return dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}
@@ -222,7 +225,7 @@ func TestONNXAgrees(t *testing.T) {
 					t.Fatal(err)
 				}
 				switch o {
-				case model.Value:
+				case model.Value, model.Rate:
 					closeTo("prediction", got["prediction"], 0, 1)
 				case model.Score:
 					closeTo("score", got["score"], 0, 1)
@@ -241,7 +244,7 @@ func TestONNXAgrees(t *testing.T) {
 				if name == "all" || name == "logarithm" {
 					classes = got["class_"] // a column is named class
 				}
-				if o != model.Value && fmt.Sprint(classes.words) != fmt.Sprint(want["class"]) {
+				if o != model.Value && o != model.Rate && fmt.Sprint(classes.words) != fmt.Sprint(want["class"]) {
 					t.Errorf("classes %q, want %q", classes.words, want["class"])
 				}
 			})

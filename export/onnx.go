@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -281,11 +280,9 @@ func (g *graph) link(z string) {
 	switch g.output {
 	case model.Value:
 		half, mid := g.inUnits()
-		rate := z
-		if loss.Counts(g.model.Loss()) { // twice the rate less 1
-			rate = g.op("Sub", []string{g.op("Mul", []string{g.op("Exp", []string{z}), g.number(2)}), g.number(1)})
-		}
-		g.give("prediction", g.op("Add", []string{g.op("Mul", []string{rate, g.number(half)}), g.number(mid)}), float64Type, 1)
+		g.give("prediction", g.op("Add", []string{g.op("Mul", []string{z, g.number(half)}), g.number(mid)}), float64Type, 1)
+	case model.Rate:
+		g.give("prediction", g.op("Mul", []string{g.op("Exp", []string{z}), g.number(g.target.Rate())}), float64Type, 1)
 	case model.Probabilities:
 		top := g.op("ReduceMax", []string{z}, "axes", []int64{1})
 		powers := g.op("Exp", []string{g.op("Sub", []string{z, top})})

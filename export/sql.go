@@ -10,7 +10,6 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -105,7 +104,7 @@ func (s *query) check(keep []string) error {
 // results are the names of the predictions.
 func (s *query) results() []string {
 	switch s.output {
-	case model.Value:
+	case model.Value, model.Rate:
 		return []string{"prediction"}
 	case model.Probabilities:
 		var names []string
@@ -337,10 +336,9 @@ func (s *query) link() {
 	switch s.output {
 	case model.Value:
 		half, mid := s.inUnits()
-		if loss.Counts(s.model.Loss()) { // twice the rate less 1
-			z = fmt.Sprintf("(%s * %s - %s)", s.literal(2), s.power(z), s.literal(1))
-		}
 		items = []item{{z + " * " + s.literal(half) + " + " + s.literal(mid), names[0]}}
+	case model.Rate:
+		items = []item{{s.power(z) + " * " + s.literal(s.target.Rate()), names[0]}}
 	case model.Probabilities:
 		items = s.probabilities(names)
 	case model.Probability:

@@ -34,6 +34,9 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"capped-absolute(0.3)":     0x4e8c6c02200d117e,
 		"ramp":                     0xa2e8a77e2baeb7f9,
 
+		"poisson-rate(0.3,0.5)":                 0xe7fe746fea545794,
+		"weighted(hinge,0.3,2)":                 0xce3802fdd247133b,
+		"weighted(softmax(3),1,2,0.3)":          0x75e2008164aa9f79,
 		"network(3,tanh,logistic)":              0x3688339edbac8d3d,
 		"network(4-3,relu,softmax(3),clip=0.5)": 0x07805f82787b8d5b,
 	}

@@ -18,6 +18,7 @@ var conforming = map[string][]string{
 	"huber":          {"huber(0.001)", "huber(0.1)", "huber(1)", "huber(20)"},
 	"squared":        {"squared(0.05)", "squared(1)", "squared(4)"},
 	"poisson":        {"poisson(0.05)", "poisson(0.6)", "poisson(1)", "poisson(4)"},
+	"poisson-rate":   {"poisson-rate(0.6,0.01)", "poisson-rate(1,0.5)"},
 	"welsch":         {"welsch(1e-06)", "welsch(0.01)", "welsch(0.7)", "welsch(1)", "welsch(50)"},
 	"geman-mcclure":  {"geman-mcclure(0.01)", "geman-mcclure(0.7)", "geman-mcclure(1)", "geman-mcclure(50)"},
 	"tukey":          {"tukey(0.01)", "tukey(0.7)", "tukey(1)", "tukey(4.685)", "tukey(50)", "tukey(1e+06)"},
@@ -31,8 +32,14 @@ var conforming = map[string][]string{
 	"ramp":                {"ramp"},
 }
 
-// networks are run as well: their names are no list of numbers.
-var networks = []string{"network(2,tanh,logistic)", "network(2-1,tanh,softmax(3),clip=0.5,seed=7)", "network(3,tanh,huber(0.3))"}
+// weighted and networks are run as well: their names are no list of numbers.
+// Targets without a weight beside them have the weight 1.
+var weighted = []string{
+	"weighted(logistic,1,5)", "weighted(logistic,row)", "weighted(squared(1),row)", "weighted(softmax(3),1,2,0.5,row)",
+	"weighted(hinge,3,1,row)", "weighted(pinball(0.3),row)", "weighted(tanh,0.5,0.25)",
+}
+
+var networks = []string{"network(2,tanh,weighted(logistic,1,3))", "network(2,tanh,logistic)", "network(2-1,tanh,softmax(3),clip=0.5,seed=7)", "network(3,tanh,huber(0.3))"}
 
 var conformingRegularizers = map[string][]string{
 	"none":      {"none"},
@@ -70,6 +77,16 @@ func TestEveryLossConforms(t *testing.T) {
 		types[reflect.TypeOf(l).Elem().Name()] = true
 		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
 	}
+	for _, name := range weighted {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types[reflect.TypeOf(l).Name()] = true
+		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
+	}
+	// Their methods are promoted.
+	delete(types, "weightedKinked")
 	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
 }
 

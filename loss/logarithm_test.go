@@ -8,8 +8,11 @@ import (
 // The initial gap of K classes is ln K to an ulp or two.
 func TestLogarithm(t *testing.T) {
 	for n := 1; n <= mostMargins; n++ {
-		if got, want := logarithm(n), math.Log(float64(n)); !(math.Abs(got-want) <= 0x1p-51*want) {
+		if got, want := logarithm(float64(n)), math.Log(float64(n)); !(math.Abs(got-want) <= 0x1p-51*want) {
 			t.Errorf("ln %d = %v, want %v", n, got, want)
+		}
+		if got, want := logarithm(1/float64(n)), -math.Log(float64(n)); !(math.Abs(got-want) <= 0x1p-51*max(1, -want)) {
+			t.Errorf("ln 1/%d = %v, want %v", n, got, want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"geman-mcclure":  {[]string{"c"}, func(p []float64) (Loss, error) { return GemanMcClure(p[0]) }},
 	"tukey":          {[]string{"c"}, func(p []float64) (Loss, error) { return Tukey(p[0]) }},
 	"poisson":        {[]string{"clip"}, func(p []float64) (Loss, error) { return Poisson(p[0]) }},
+	"poisson-rate":   {[]string{"clip", "least"}, func(p []float64) (Loss, error) { return PoissonRate(p[0], p[1]) }},
 	"softmax":        {[]string{"classes"}, func(p []float64) (Loss, error) { return newSoftmax(p[0]) }},
 
 	"absolute":            {nil, func([]float64) (Loss, error) { return Absolute(), nil }},
@@ -33,6 +34,7 @@ func Names() []string { return losses.names() }
 //	smoothed-hinge                       width
 //	huber                                delta
 //	squared, poisson                     clip
+//	poisson-rate                         clip, least
 //	welsch, geman-mcclure, tukey         c
 //	softmax                              classes
 //	absolute, hinge, ramp                no parameters
@@ -44,7 +46,7 @@ func Names() []string { return losses.names() }
 // rule.
 func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
 
-// Parse makes the loss whose Name is name, that of a Network, too. Other spellings of
+// Parse makes the loss whose Name is name, that of a Network or a Weighted one, too. Other spellings of
 // the same numbers are read as well.
 func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
 
@@ -54,6 +56,8 @@ func ParseFor(name string, classes int) (Loss, error) {
 	switch {
 	case strings.HasPrefix(name, networkPrefix):
 		return parseNetwork(name, classes)
+	case strings.HasPrefix(name, weightedPrefix):
+		return parseWeighted(name, classes)
 	case name == "softmax" && classes > 0:
 		return Softmax(classes)
 	}

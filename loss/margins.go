@@ -100,20 +100,32 @@ func Check(l Loss, features int) (parameters int, err error) {
 // bounds of rounding errors are made for.
 const mostMargins, mostParameters = 1 << 12, 1 << 24
 
-// Suits returns an error unless a loss is for targets of so many classes; none
-// means numbers.
-func Suits(l Loss, classes int) error {
-	declared := fmt.Sprintf("%d classes", classes)
-	if classes == 0 {
+// Targets describe what the targets of a table are.
+type Targets struct {
+	Classes  int     // how many; none means numbers
+	Weighted bool    // they carry weights of their records
+	Least    float64 // they carry exposures, shares of the largest of at least this; 0 for none
+}
+
+// Suits returns an error unless a loss is for such targets.
+func Suits(l Loss, t Targets) error {
+	declared := fmt.Sprintf("%d classes", t.Classes)
+	if t.Classes == 0 {
 		declared = "a number"
 	}
-	switch t := l.Target(); {
-	case t == Real && classes == 0, t == Binary && classes == 2:
-		return nil
-	case t == Classes && classes > 0 && ClassCount(l) == classes:
-		return nil
+	switch of := l.Target(); {
+	case of == Real && t.Classes == 0, of == Binary && t.Classes == 2:
+	case of == Classes && t.Classes > 0 && ClassCount(l) == t.Classes:
+	default:
+		return fmt.Errorf("loss %s is for %s: the target is declared as %s", l.Name(), expected(l), declared)
 	}
-	return fmt.Errorf("loss %s is for %s: the target is declared as %s", l.Name(), expected(l), declared)
+	switch {
+	case RowWeighted(l) != t.Weighted:
+		return fmt.Errorf("loss %s: takes weights by row: %v: the target is declared with weights: %v: must be alike", l.Name(), RowWeighted(l), t.Weighted)
+	case LeastExposure(l) != t.Least:
+		return fmt.Errorf("loss %s: takes exposures from %v (0: none) of the largest: the target is declared with %v: must be alike", l.Name(), LeastExposure(l), t.Least)
+	}
+	return nil
 }
 
 // expected says in words what a loss expects of its target.

@@ -1,8 +1,11 @@
 package loss
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
-type poisson struct{ clip float64 }
+type poisson struct{ clip, least float64 }
 
 // Poisson is minus the log-likelihood of a count at the rate e^z, but for what no weight
 // changes: e^z - s z, with its derivative e^z - s clipped to [-clip, clip]. Counts and
@@ -21,55 +24,123 @@ func Poisson(clip float64) (RankOne, error) {
 	if err := checkScale("poisson", "clip", clip); err != nil {
 		return nil, err
 	}
-	return poisson{clip}, nil
+	return poisson{clip, 1}, nil
+}
+
+// PoissonRate is Poisson for counts over unlike exposures, such as years insured: a
+// record's target carries q, its exposure as a share of the largest (Carry), and its loss
+// is that of a count at the rate q e^z,
+//
+//	q e^z - s z, with its derivative q e^z - s clipped to [-clip, clip],
+//
+// so that e^z is the rate where the exposure is the largest. least, between 1e-6 and 1, is
+// a bound of q from below: a record of a smaller one has none, and counts for nothing.
+//
+// From z = 0 a record falls by q - s + s ln(s/q), which is convex in s and in q and largest
+// at their ends: InitialGap is max(1, least - 1 - ln least). The curvature is that of
+// Poisson.
+func PoissonRate(clip, least float64) (RankOne, error) {
+	if err := checkScale("poisson-rate", "clip", clip); err != nil {
+		return nil, err
+	}
+	if !(least >= minScale && least < 1) {
+		return nil, fmt.Errorf("loss: poisson-rate: least = %v: must be between %v and 1, and less than that", least, minScale)
+	}
+	return poisson{clip, least}, nil
+}
+
+// LeastExposure is the least of a loss, or that of a network's outputs, that takes targets
+// that carry an exposure; 0 for any other.
+func LeastExposure(l Loss) float64 {
+	if p, ok := Unweighted(l).(poisson); ok && p.least < 1 {
+		return p.least
+	}
+	return 0
+}
+
+// WithExposure returns a loss of counts, or a network under one, for targets that carry
+// an exposure of at least that share of the largest.
+func WithExposure(l Loss, least float64) (Loss, error) {
+	switch l := l.(type) {
+	case poisson:
+		return PoissonRate(l.clip, least)
+	case *network:
+		of, err := WithExposure(l.Network.Output, least)
+		if err != nil {
+			return nil, err
+		}
+		again := l.Network
+		again.Output = of
+		return NewNetwork(again)
+	}
+	return nil, fmt.Errorf("loss %s is for no counts: must be poisson(clip) where there is an exposure", l.Name())
 }
 
 // straight is the margin beyond which Values go on in a straight line, which is far beyond
 // where any clip cuts: numbers stay finite.
 const straight = 64
 
-// Linked is a loss whose prediction is not the margin itself.
+// Linked is a loss of counts, which predicts a rate and not the margin itself.
 type Linked interface {
-	// Prediction is that at a margin, in the units of y.
-	Prediction(z float64) float64
+	// Rate is what is expected at a margin, at the largest exposure if there is one, as a
+	// share of the largest count there may be; above 1 where it is more.
+	Rate(z float64) float64
 }
 
 // Counts reports whether a loss, or that of a network's outputs, takes targets for counts.
 func Counts(l Loss) bool {
-	if network, ok := l.(Composed); ok {
-		l = network.Output()
-	}
-	_, ok := l.(poisson)
+	_, ok := Unweighted(l).(poisson)
 	return ok
 }
 
-// Prediction is the rate as a target, 2 e^z - 1: above 1 where more is predicted than
-// the largest count there may be.
-func (poisson) Prediction(z float64) float64 { return math.FMA(2, exp(z), -1) }
+// Rate is e^z.
+func (poisson) Rate(z float64) float64 { return exp(z) }
 
-func (p poisson) Name() string { return format("poisson", p.clip) }
+func (p poisson) Name() string {
+	if p.least < 1 {
+		return format("poisson-rate", p.clip, p.least)
+	}
+	return format("poisson", p.clip)
+}
+
 func (poisson) Target() Target { return Real }
 
 func (p poisson) Constants() Constants {
-	return Constants{
+	c := Constants{
 		Lipschitz: p.clip, Curvature: CurvatureInterval{0, 1 + p.clip}, HessianLipschitz: math.Inf(1),
-		InitialGap: 1, Clipped: true,
+		InitialGap: max(1, p.least-1-logarithm(p.least)), Clipped: true,
 	}
+	if p.least < 1 {
+		c.Loose = "bounds of records of the least exposure"
+	}
+	return c
 }
 
-// share is s.
-func (poisson) share(y float64) float64 { return (1 + y) / 2 }
+// shares are s and q, NaN where there is no exposure.
+func (p poisson) shares(y float64) (s, q float64) {
+	q = 1
+	if p.least < 1 {
+		if y, q = Carried(Real, y); q < p.least-exposureRounding {
+			q = math.NaN()
+		}
+	}
+	return (1 + y) / 2, q
+}
+
+// exposureRounding is by how much Carry may make an exposure smaller.
+const exposureRounding = 0x1p-17
 
 func (p poisson) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
-		c, s := min(z[i], straight), p.share(y[i])
-		v := exp(c)
+		c := min(z[i], straight)
+		s, q := p.shares(y[i])
+		v := float64(q * exp(c))
 		if s != 0 || c != c { // 0 times an infinity is 0 here
 			v -= float64(s * c)
 		}
 		if beyond := z[i] - c; beyond > 0 {
-			v += float64(beyond * (exp(straight) - s))
+			v += float64(beyond * (float64(q*exp(straight)) - s))
 		}
 		dst[i] = v
 	}
@@ -78,15 +149,17 @@ func (p poisson) Values(dst, z, y []float64) {
 func (p poisson) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
-		dst[i] = clamp(exp(z[i])-p.share(y[i]), -p.clip, p.clip)
+		s, q := p.shares(y[i])
+		dst[i] = clamp(float64(q*exp(z[i]))-s, -p.clip, p.clip)
 	}
 }
 
 func (p poisson) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
-		rate := exp(z[i])
-		switch r := rate - p.share(y[i]); {
+		s, q := p.shares(y[i])
+		rate := float64(q * exp(z[i]))
+		switch r := rate - s; {
 		case math.Abs(r) <= p.clip:
 			dst[i] = rate
 		case r != r:

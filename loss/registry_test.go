@@ -9,7 +9,7 @@ import (
 )
 
 func TestNewErrors(t *testing.T) {
-	known := "absolute, capped-absolute, epsilon-insensitive, geman-mcclure, hinge, huber, logistic, pinball, poisson, ramp, sigmoid, smoothed-hinge, softmax, squared, tanh, tukey, welsch"
+	known := "absolute, capped-absolute, epsilon-insensitive, geman-mcclure, hinge, huber, logistic, pinball, poisson, poisson-rate, ramp, sigmoid, smoothed-hinge, softmax, squared, tanh, tukey, welsch"
 	for _, c := range []struct {
 		name   string
 		params map[string]float64
@@ -94,7 +94,7 @@ func TestNamesRoundTrip(t *testing.T) {
 		for _, field := range losses.entries[name].fields {
 			params[field] = rapid.Float64Range(minScale, maxScale).Draw(t, field)
 			switch field {
-			case "tau", "e":
+			case "tau", "e", "least":
 				params[field] = rapid.Float64Range(.001, .999).Draw(t, field)
 			case "classes":
 				params[field] = float64(rapid.IntRange(3, mostMargins).Draw(t, field))
@@ -126,7 +126,7 @@ func TestNamesRoundTrip(t *testing.T) {
 
 func TestNamesAreStable(t *testing.T) {
 	// Model files store these; a change makes old files unreadable.
-	want := []string{"absolute", "capped-absolute", "epsilon-insensitive", "geman-mcclure", "hinge", "huber", "logistic", "pinball", "poisson", "ramp", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey", "welsch"}
+	want := []string{"absolute", "capped-absolute", "epsilon-insensitive", "geman-mcclure", "hinge", "huber", "logistic", "pinball", "poisson", "poisson-rate", "ramp", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey", "welsch"}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q, want %q", got, want)
 	}

@@ -44,11 +44,11 @@ func (s softmax) Name() string { return format("softmax", float64(s.k)) }
 func (softmax) Target() Target { return Classes }
 func (s softmax) K() int       { return s.k }
 
-// logarithm is ln n for n >= 1, the same bits on every machine: with n = 2^e m and
-// s = (m-1)/(m+1) <= 1/3, e ln 2 + 2(s + s^3/3 + s^5/5 + ...), of which the first term
+// logarithm is ln x for a normal x > 0, the same bits on every machine and within 2^-51 of
+// the larger of it and 1: with x = 2^e m and s = (m-1)/(m+1) <= 1/3, e ln 2 + 2(s + s^3/3 + s^5/5 + ...), of which the first term
 // left out is below 2^-65.
-func logarithm(n int) float64 {
-	m, e := math.Frexp(float64(n))
+func logarithm(x float64) float64 {
+	m, e := math.Frexp(x)
 	s := (2*m - 1) / (2*m + 1)
 	series := 0.0
 	for i := 37.0; i >= 1; i -= 2 {
@@ -62,7 +62,7 @@ func (s softmax) Constants() Constants {
 		Lipschitz:        math.Sqrt2,
 		Curvature:        CurvatureInterval{0, 1.0 / 2},
 		HessianLipschitz: math.Sqrt2 / (3 * sqrt3),
-		InitialGap:       logarithm(s.k),
+		InitialGap:       logarithm(float64(s.k)),
 	}
 }
 

@@ -42,12 +42,15 @@ type tally struct {
 	// writes its own gradient: only the objective is known of the one, or both are there
 	// for a network.
 	predicting margins
+	objective  margins // the same with weights, where a record has one
 	general    loss.General
 
 	n, skipped int64
 	confusion  [][]int64 // classes: by true class and predicted one
 	rows       []scored  // two classes
+	calibrated calibrating
 	values     float64   // of the loss
+	unweighted float64   // of the same at weight 1
 	gradient   []float64 // of the loss
 	squares    float64   // of the errors of a regression
 	absolutes  float64
@@ -62,6 +65,7 @@ func newTally(m *Model) *tally {
 	t := &tally{model: m, gradient: make([]float64, m.Dim()), slope: make([]float64, m.Dim())}
 	t.predicting, _ = m.predicting()
 	t.general, _ = m.loss.(loss.General)
+	t.objective, _ = m.loss.(margins)
 	k := len(m.schema.Target().Classes)
 	for range k {
 		t.confusion = append(t.confusion, make([]int64, k))
@@ -78,10 +82,10 @@ func (t *tally) add(r record) {
 		return
 	}
 	t.n++
-	t.y[0] = r.y
+	t.y[0] = r.joined
 	if t.general != nil {
-		t.values += t.general.Value(t.model.weights, r.x, r.y)
-		t.general.Gradient(t.slope, t.model.weights, r.x, r.y)
+		t.values += t.general.Value(t.model.weights, r.x, r.joined)
+		t.general.Gradient(t.slope, t.model.weights, r.x, r.joined)
 		for j, g := range t.slope {
 			t.gradient[j] += g
 		}
@@ -94,8 +98,8 @@ func (t *tally) add(r record) {
 // predicted adds a row's margins.
 func (t *tally) predicted(r record, z []float64) {
 	if t.general == nil {
-		t.predicting.Values(t.value[:], z, t.y[:])
-		t.predicting.Slopes(t.slope[:len(z)], z, t.y[:])
+		t.objective.Values(t.value[:], z, t.y[:])
+		t.objective.Slopes(t.slope[:len(z)], z, t.y[:])
 		t.values += t.value[0]
 		for k := range z {
 			g := t.gradient[k*len(r.x):]
@@ -104,10 +108,18 @@ func (t *tally) predicted(r record, z []float64) {
 			}
 		}
 	}
+	if loss.LeastExposure(t.predicting) == 0 { // it takes the target without its weight
+		t.y[0] = r.y
+	}
+	t.predicting.Values(t.value[:], z, t.y[:])
+	t.unweighted += t.value[0]
 	schema := t.model.schema
 	switch len(t.confusion) {
 	case 0:
 		predicted := t.model.inUnits(t.predicting, z[0])
+		if e := schema.Target().Exposure; e.Column != "" {
+			predicted *= r.share * e.High // the count that is expected of this record
+		}
 		if loss.Counts(t.predicting) {
 			t.deviance += deviance(schema.TargetFromUnit(r.y), predicted)
 		}
@@ -123,9 +135,14 @@ func (t *tally) predicted(r record, z []float64) {
 			class = 1
 		}
 		t.confusion[class][classOf(z)]++
+		if hasProbability(t.predicting) {
+			t.calibrated.add(probability(t.predicting, z[0]), class == 1)
+		}
 		t.rows = append(t.rows, scored{z[0], r.y > 0})
 	default:
-		t.confusion[int(r.y)][classOf(z)]++
+		class := classOf(z)
+		t.confusion[int(r.y)][class]++
+		t.calibrated.add(probabilities(t.predicting, z)[class], class == int(r.y))
 	}
 }
 
@@ -163,7 +180,8 @@ func (t *tally) metrics() (Metrics, error) {
 			m.AUC = new(area)
 		}
 		if hasProbability(t.predicting) {
-			m.LogLoss = new(t.values / n)
+			m.LogLoss = new(t.unweighted / n)
+			m.Calibration = t.calibrated.result(n)
 		}
 		if len(t.confusion) > 2 {
 			m.MacroF1, m.Confusion = new(macroF1(t.confusion)), &Confusion{t.model.schema.Target().Classes, t.confusion}
@@ -171,7 +189,7 @@ func (t *tally) metrics() (Metrics, error) {
 	default:
 		m.RMSE = new(math.Sqrt(t.squares / n))
 		m.MAE = new(t.absolutes / n)
-		if strings.HasPrefix(t.model.loss.Name(), "pinball(") {
+		if strings.HasPrefix(t.predicting.Name(), "pinball(") {
 			m.ShareBelow = new(float64(t.below) / n)
 		}
 		if loss.Counts(t.predicting) {

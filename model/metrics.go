@@ -45,6 +45,8 @@ type Metrics struct {
 	GradientNorm *float64 `json:"gradient_norm,omitempty"`
 	// Confusion is nil but for more than two classes.
 	Confusion *Confusion `json:"confusion,omitempty"`
+	// Calibration is nil where no probability is predicted.
+	Calibration *Calibration `json:"calibration,omitempty"`
 }
 
 const notPrivate = "NOT private: computed directly from the table; do not publish without accounting."
@@ -63,20 +65,28 @@ func (m Metrics) String() string {
 	if m.Confusion != nil {
 		b.WriteString(m.Confusion.String())
 	}
+	if m.Calibration != nil {
+		b.WriteString(m.Calibration.String())
+	}
 	return b.String()
 }
 
 type measure struct {
-	name  string // as in JSON
+	name  string // as in JSON, where it stands alone
 	value *float64
 }
 
 func (m Metrics) measures() []measure {
+	var calibration *float64
+	if m.Calibration != nil {
+		calibration = &m.Calibration.Error
+	}
 	return []measure{
 		{"accuracy", m.Accuracy},
 		{"auc", m.AUC},
 		{"log_loss", m.LogLoss},
 		{"macro_f1", m.MacroF1},
+		{"calibration", calibration},
 		{"rmse", m.RMSE},
 		{"mae", m.MAE},
 		{"share_below", m.ShareBelow},

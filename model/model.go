@@ -111,8 +111,9 @@ func (p Privacy) check() error {
 }
 
 func (m *Model) checkTarget() error {
-	if err := loss.Suits(m.loss, len(m.schema.Target().Classes)); err != nil {
-		return fmt.Errorf("model: schema's target %q: %w", m.schema.Target().Column, err)
+	target := m.schema.Target()
+	if err := loss.Suits(m.loss, loss.Targets{Classes: len(target.Classes), Weighted: target.Weight != "", Least: target.Least()}); err != nil {
+		return fmt.Errorf("model: schema's target %q: %w", target.Column, err)
 	}
 	return nil
 }
@@ -199,16 +200,13 @@ type margins interface {
 	Slopes(dst, z, y []float64)
 }
 
-// predicting returns the loss of the margins that a model predicts by.
+// predicting returns the loss of the margins that a model predicts by, that of a record
+// of weight 1.
 func (m *Model) predicting() (margins, error) {
 	if m.schema == nil {
 		return nil, errZero
 	}
-	of := m.loss
-	if network, ok := of.(loss.Composed); ok {
-		of = network.Output()
-	}
-	l, ok := of.(margins)
+	l, ok := loss.Unweighted(m.loss).(margins)
 	if !ok {
 		return nil, fmt.Errorf("model: loss = %q: must be a function of margins W x or of a network's outputs: what another model predicts is not defined", m.loss.Name())
 	}

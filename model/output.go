@@ -17,6 +17,9 @@ const (
 	Probabilities
 	// Value is the margin in the target's units (dataset.Schema.TargetFromUnit).
 	Value
+	// Rate is e^z times dataset.Target.Rate: the count that is expected, per unit of
+	// exposure where the target has one.
+	Rate
 )
 
 // Output returns what the model predicts, or an error if its loss is no function of
@@ -27,6 +30,8 @@ func (m *Model) Output() (Output, error) {
 		return 0, err
 	}
 	switch target := m.schema.Target(); {
+	case loss.Counts(l):
+		return Rate, nil
 	case target.Kind == dataset.Number:
 		return Value, nil
 	case len(target.Classes) > 2:
@@ -47,7 +52,7 @@ func hasProbability(l loss.Loss) bool {
 func (m *Model) columns(o Output, margins bool) (names []string) {
 	var margin []string
 	switch o {
-	case Value:
+	case Value, Rate:
 		names, margin = []string{"prediction"}, []string{"margin"}
 	case Probabilities:
 		for _, c := range m.schema.Target().Classes {

@@ -79,7 +79,7 @@ func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts Pr
 func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string, predict func(z []float64) []string) {
 	class := func(z []float64) string { return m.schema.Target().Classes[classOf(z)] }
 	switch o {
-	case Value:
+	case Value, Rate:
 		predict = func(z []float64) []string { return []string{show(m.inUnits(l, z[0]))} }
 	case Probabilities:
 		predict = func(z []float64) []string { return append(shown(probabilities(l, z)), class(z)) }
@@ -97,7 +97,7 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 // inUnits is what a margin predicts, in the target's units.
 func (m *Model) inUnits(l margins, z float64) float64 {
 	if linked, ok := l.(loss.Linked); ok {
-		z = linked.Prediction(z)
+		return linked.Rate(z) * m.schema.Target().Rate()
 	}
 	return m.schema.TargetFromUnit(z)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // record is one row of a table. Its slices are overwritten by the next.
@@ -14,7 +15,10 @@ type record struct {
 	ok    bool      // x and y are what the cells say
 	x     []float32 // encoded, zero unless ok
 	y     float64   // encoded target; 0 in a table that is not labelled
-	label string    // the target's cell, of a labelled table and if ok
+	share float64   // its weight or exposure
+	// joined is the target as the loss takes it, with the share.
+	joined float64
+	label  string // the target's cell, of a labelled table and if ok
 }
 
 // checkEvery is the number of rows between looks at the context.
@@ -41,6 +45,7 @@ func (m *Model) scan(ctx context.Context, path, where string, labelled bool, vis
 		return err
 	}
 	target := targetCell(schema, header)
+	carries := labelled && (schema.Target().Weight != "" || schema.Target().Least() > 0)
 	r := record{x: make([]float32, rowMap.Dim())}
 	for i := 0; ; i++ {
 		if i%checkEvery == 0 && ctx.Err() != nil {
@@ -51,7 +56,11 @@ func (m *Model) scan(ctx context.Context, path, where string, labelled bool, vis
 			return err
 		}
 		r.kept = rowMap.Keep(cells)
-		r.y, r.ok = rowMap.Encode(r.x, cells)
+		r.joined, r.ok = rowMap.Encode(r.x, cells)
+		r.y, r.share = r.joined, 1
+		if carries {
+			r.y, r.share = loss.Carried(m.loss.Target(), r.joined)
+		}
 		r.label = ""
 		if labelled && r.ok {
 			r.label = strings.TrimSpace(cells[target])

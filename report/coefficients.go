@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 // coefficient is one in the user's units.
@@ -47,7 +48,7 @@ func (f *Fit) explained(n noise) (list []coefficient, ok bool) {
 		return nil, false
 	}
 	if len(w) == d {
-		return explain(s, w, n), true
+		return explain(s, w, n, rates(f.Model)), true
 	}
 	if len(w) != d*len(classes) {
 		return nil, false
@@ -65,7 +66,7 @@ func (f *Fit) explained(n noise) (list []coefficient, ok bool) {
 			}
 			own[j] = w[i*d+j] - mean
 		}
-		byClass[i] = explain(s, own, less)
+		byClass[i] = explain(s, own, less, false)
 		for j := range byClass[i] {
 			byClass[i][j].class = class
 		}
@@ -82,12 +83,15 @@ func (f *Fit) explained(n noise) (list []coefficient, ok bool) {
 // are linear but for a constant, so the scale of each feature is that of a weight
 // of one. The noise of the intercept is put together as if that of the weights were
 // independent, as it is without a metric.
-func explain(s *dataset.Schema, weights []float64, n noise) []coefficient {
+func explain(s *dataset.Schema, weights []float64, n noise, rates bool) []coefficient {
 	one := make([]float64, len(weights))
 	for j := range one {
 		one[j] = 1
 	}
 	values, scales := s.Explain(weights), s.Explain(one)
+	if rates {
+		values, scales = s.ExplainRate(weights), s.ExplainRate(one)
+	}
 	columns := make(map[string]dataset.Column)
 	for _, c := range s.Columns() {
 		columns[c.Name] = c
@@ -102,7 +106,7 @@ func explain(s *dataset.Schema, weights []float64, n noise) []coefficient {
 		switch {
 		case v.Column == "":
 			unit := 1 / s.Scale()
-			if t := s.Target(); t.Kind == dataset.Number {
+			if t := s.Target(); t.Kind == dataset.Number && !rates {
 				unit *= t.High/2 - t.Low/2
 			}
 			k.name, k.per, k.intercept = "intercept", "", true
@@ -124,6 +128,20 @@ func explain(s *dataset.Schema, weights []float64, n noise) []coefficient {
 	return list
 }
 
+// rates reports whether a model predicts rates, of which weights add to the logarithm.
+func rates(m *model.Model) bool {
+	o, err := m.Output()
+	return err == nil && o == model.Rate
+}
+
+// ratesOf says of what.
+func ratesOf(t dataset.Target) string {
+	if t.Exposure.Column == "" {
+		return "the expected " + t.Column
+	}
+	return "the expected " + t.Column + " per unit of " + t.Exposure.Column
+}
+
 // bounds are a number's, transformed.
 func bounds(c dataset.Column) (low, high float64) {
 	if c.Transform == dataset.Log1p {
@@ -135,13 +153,16 @@ func bounds(c dataset.Column) (low, high float64) {
 // score says in what unit coefficients are.
 func (f *Fit) score() (unit string, odds bool) {
 	target := f.Model.Schema().Target()
+	if rates(f.Model) {
+		return "the logarithm of " + ratesOf(target), false
+	}
 	if target.Kind == dataset.Number {
 		return "units of " + target.Column, false
 	}
 	if len(target.Classes) > 2 {
 		return "log-odds against the mean of all classes", false
 	}
-	if f.Model.Loss().Name() == "logistic" {
+	if o, err := f.Model.Output(); err == nil && o == model.Probability {
 		return "log-odds of “" + target.Classes[1] + "”", true
 	}
 	return "score for “" + target.Classes[1] + "”", false

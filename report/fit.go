@@ -216,6 +216,12 @@ func (f *Fit) asked() Section {
 	case n > 2:
 		predicted = fmt.Sprintf("one of %d classes: %s", n, listed(target.Classes, 160))
 	}
+	switch e := target.Exposure; {
+	case e.Column != "":
+		predicted += fmt.Sprintf("; exposure: %s, from %s to %s", e.Column, exact(e.Low), exact(e.High))
+	case target.Weight != "":
+		predicted += "; each record counts by its " + target.Weight + ", at most 1"
+	}
 	facts := Facts{
 		{Name: "To be predicted", Value: target.Column, Note: predicted},
 		{Name: "Loss", Value: f.Model.Loss().Name(), Note: "regularizer: " + f.Model.Regularizer().Name()},

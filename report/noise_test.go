@@ -63,12 +63,12 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 		}
 		n := noise{weight: .7, scales: []float64{1, .5, 2, 3, 1, .1}}
 		w := []float64{1, -2, .5, .25, -3, 4}
-		got := explain(s, w, n)
+		got := explain(s, w, n, false)
 		variance, spanVariance := make([]float64, len(w)), make([]float64, len(w))
 		for j := range w {
 			moved := append([]float64(nil), w...)
 			moved[j]++
-			for k, c := range explain(s, moved, n) {
+			for k, c := range explain(s, moved, n, false) {
 				variance[k] += math.Pow((c.effect-got[k].effect)*n.in(j), 2)
 				spanVariance[k] += math.Pow((c.span-got[k].span)*n.in(j), 2)
 			}

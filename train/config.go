@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -44,6 +45,9 @@ type Model struct {
 	// Loss is for example logistic, huber(0.1) or softmax, which is softmax(K) for
 	// the schema's K classes, or a network.
 	Loss LossName `yaml:"loss"`
+	// Weights are public weights of classes, for example {yes: 5}: by how much a record
+	// of the class counts, and how long its gradient may be. 1 for those left out.
+	Weights map[string]float64 `yaml:"weights"`
 	// Regularizer is for example l2(0.001); empty for none.
 	Regularizer string `yaml:"regularizer"`
 	// Radius, if > 0, keeps the weights in the ball of that radius around the start:
@@ -221,10 +225,53 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
-// loss returns the loss. That of classes may be written without their number, which
-// the schema has.
+// loss returns the loss. That of classes may be written without their number, and any
+// without the weights and exposures that the schema and model.weights have.
 func (c *Config) loss() (loss.Loss, error) {
-	return loss.ParseFor(string(c.Model.Loss), len(c.Schema.Target().Classes))
+	target := c.Schema.Target()
+	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
+	if err != nil {
+		return nil, fmt.Errorf("model.loss: %w", err)
+	}
+	if least := target.Least(); least > 0 && loss.LeastExposure(l) == 0 {
+		if l, err = loss.WithExposure(l, least); err != nil {
+			return nil, fmt.Errorf("model.loss: schema.target %q: exposure: %w", target.Column, err)
+		}
+	}
+	w := loss.Weights{Row: target.Weight != "" && !loss.RowWeighted(l)}
+	if w.Classes, err = c.classWeights(); err != nil {
+		return nil, err
+	}
+	if len(w.Classes) > 0 || w.Row {
+		if l, err = loss.NewWeighted(l, w); err != nil {
+			return nil, fmt.Errorf("model.weights: %w", err)
+		}
+	}
+	err = loss.Suits(l, loss.Targets{Classes: len(target.Classes), Weighted: target.Weight != "", Least: target.Least()})
+	if err != nil {
+		return nil, fmt.Errorf("model.loss: schema.target %q: %w", target.Column, err)
+	}
+	return l, nil
+}
+
+// classWeights are the weights of the classes in their order; none if none is given.
+func (c *Config) classWeights() ([]float64, error) {
+	classes := c.Schema.Target().Classes
+	for class := range c.Model.Weights {
+		if !slices.Contains(classes, class) {
+			return nil, fmt.Errorf("model.weights: %q: must be a class of schema.target", class)
+		}
+	}
+	if len(c.Model.Weights) == 0 {
+		return nil, nil
+	}
+	weights := slices.Repeat([]float64{1}, len(classes))
+	for i, class := range classes {
+		if v, given := c.Model.Weights[class]; given {
+			weights[i] = v
+		}
+	}
+	return weights, nil
 }
 
 // Reduction returns the map that shortens rows; nil for none.
@@ -256,12 +303,9 @@ func (c *Config) features(l loss.Loss) (int, error) {
 func (c *Config) Problem(budget account.Budget, records float64) (optimize.Problem, loss.Loss, error) {
 	l, err := c.loss()
 	if err != nil {
-		return optimize.Problem{}, nil, fmt.Errorf("model.loss: %w", err)
+		return optimize.Problem{}, nil, err
 	}
 	target := c.Schema.Target()
-	if err := loss.Suits(l, len(target.Classes)); err != nil {
-		return optimize.Problem{}, nil, fmt.Errorf("model.loss: schema.target %q: %w", target.Column, err)
-	}
 	if loss.Counts(l) && target.Low != 0 {
 		return optimize.Problem{}, nil, fmt.Errorf("model.loss: loss %s is for counts: schema.target %q has the lower bound %v: must be 0", l.Name(), target.Column, target.Low)
 	}

@@ -1,0 +1,73 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Calibration compares predicted probabilities with what came true: those of the second
+// of two classes, or of more that of the class that is predicted (Guo et al. 2017, section
+// 2).
+type Calibration struct {
+	// Error is the mean, over rows, of |Predicted - Observed| in the row's bin: the
+	// expected calibration error of ten bins of equal width.
+	Error float64 `json:"error"`
+	// Bins are those that rows fell into, in ascending order.
+	Bins []Bin `json:"bins"`
+}
+
+// Bin are the rows of which the probability is in [From, To), the last with its end.
+type Bin struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	N    int64   `json:"n"`
+	// Predicted is the mean probability, Observed the share of rows for which it came
+	// true.
+	Predicted float64 `json:"predicted"`
+	Observed  float64 `json:"observed"`
+}
+
+const calibrationBins = 10
+
+// calibrating sums over rows.
+type calibrating [calibrationBins]struct {
+	n, came int64
+	sum     float64
+}
+
+func (c *calibrating) add(p float64, came bool) {
+	i := 0 // of what is no number
+	if p > 0 {
+		i = min(int(p*calibrationBins), calibrationBins-1)
+	}
+	c[i].n++
+	c[i].sum += p
+	if came {
+		c[i].came++
+	}
+}
+
+func (c *calibrating) result(rows float64) *Calibration {
+	r := new(Calibration)
+	for i, bin := range c {
+		if bin.n == 0 {
+			continue
+		}
+		n := float64(bin.n)
+		b := Bin{From: float64(i) / calibrationBins, To: float64(i+1) / calibrationBins, N: bin.n, Predicted: bin.sum / n, Observed: float64(bin.came) / n}
+		r.Error += n / rows * math.Abs(b.Predicted-b.Observed)
+		r.Bins = append(r.Bins, b)
+	}
+	return r
+}
+
+// String is a table, a line for each bin.
+func (c *Calibration) String() string {
+	var b strings.Builder
+	b.WriteString("reliability    probabilities, and how often they came true\n")
+	for _, bin := range c.Bins {
+		fmt.Fprintf(&b, "  %.1f to %.1f   predicted %.3f  observed %.3f  rows %d\n", bin.From, bin.To, bin.Predicted, bin.Observed, bin.N)
+	}
+	return b.String()
+}
