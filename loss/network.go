@@ -24,6 +24,20 @@ type Composed interface {
 	Start(features int) []float64
 }
 
+// Stacked is a Composed loss whose first layer is linear in the row: f(w; x, y) is
+// phi(W x, theta, y), and w the rows of W, Units of them, with theta after them. Its
+// gradient is s x' for W, an outer product, and a vector for theta, so that it is clipped
+// and added up without being written out.
+type Stacked interface {
+	Composed
+	// Units is the number of rows of W.
+	Units() int
+	// Backward writes s and the gradient in theta, as Gradient scales them down, of a
+	// record with z = W x. square is the square of the row's norm. len(s) and len(z) must
+	// be Units and len(rest) that of theta, or it panics. It writes nowhere else.
+	Backward(s, rest, z, theta []float64, square, y float64)
+}
+
 // Network is a multilayer perceptron: one or two layers of hidden units between the
 // row and the margins of a loss of its outputs.
 type Network struct {
@@ -173,6 +187,8 @@ type network struct {
 
 // activity is what one record's forward and backward passes leave.
 type activity struct {
+	first  []float64   // W_1 x
+	slopes []float64   // d phi over it
 	inputs [][]float64 // of each layer after the first: [h; 1]/sqrt(m+1)
 	bends  [][]float64 // of each hidden layer: a' over sqrt(m+1)
 	deltas [][]float64 // of each layer: d phi over its arguments
@@ -258,25 +274,43 @@ func (s *splitMix) normal() float64 {
 	return sum
 }
 
-// forward computes the outputs.
-func (n *network) forward(a *activity, w []float64, x []float32) {
+// Units are the first hidden layer's.
+func (n *network) Units() int { return n.Hidden[0] }
+
+// ready makes room for what a record's passes leave.
+func (n *network) ready(a *activity) {
 	layers := len(n.Hidden)
 	if len(a.inputs) != layers {
+		a.first, a.slopes = make([]float64, n.Hidden[0]), make([]float64, n.Hidden[0])
 		a.inputs, a.bends, a.deltas = make([][]float64, layers), make([][]float64, layers), make([][]float64, layers+1)
 		for l, m := range n.Hidden {
 			a.inputs[l], a.bends[l], a.deltas[l] = make([]float64, m+1), make([]float64, m), make([]float64, m)
 		}
 		a.z, a.deltas[layers] = make([]float64, n.outputs), make([]float64, n.outputs)
 	}
-	first := n.Hidden[0] * len(x)
-	for j := range n.Hidden[0] {
+}
+
+// forward computes the outputs, and returns the weights above the first layer.
+func (n *network) forward(a *activity, w []float64, x []float32) (theta []float64) {
+	n.ready(a)
+	for j := range a.first {
 		sum := 0.0
 		for i, v := range w[j*len(x) : (j+1)*len(x)] {
 			sum = math.FMA(v, float64(x[i]), sum)
 		}
-		n.activate(a, 0, j, sum)
+		a.first[j] = sum
 	}
-	w = w[first:]
+	theta = w[len(a.first)*len(x):]
+	n.above(a, theta, a.first)
+	return theta
+}
+
+// above computes the outputs from the margins of the first layer.
+func (n *network) above(a *activity, w, first []float64) {
+	layers := len(n.Hidden)
+	for j, u := range first {
+		n.activate(a, 0, j, u)
+	}
 	for l := range layers {
 		in := a.inputs[l]
 		in[len(in)-1] = 1 / math.Sqrt(float64(len(in)))
@@ -353,7 +387,34 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	n.check(len(dst), len(w), x)
 	a := n.scratch.Get().(*activity)
 	defer n.scratch.Put(a)
-	n.forward(a, w, x)
+	theta := n.forward(a, w, x)
+	square := 0.0
+	for _, v := range x {
+		square = math.FMA(float64(v), float64(v), square)
+	}
+	n.differentiate(a, a.slopes, dst[len(a.slopes)*len(x):], theta, square, y)
+	for k, s := range a.slopes {
+		for i, v := range x {
+			dst[k*len(x)+i] = float64(s * float64(v))
+		}
+	}
+}
+
+// Backward is Gradient, not written out.
+func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
+	if above := n.Parameters(1) - n.Hidden[0]; len(s) != n.Hidden[0] || len(z) != len(s) || len(theta) != above || len(rest) != above {
+		panic(fmt.Sprintf("loss: network: len(s) = %d, len(z) = %d, len(rest) = %d, len(theta) = %d: must be %d and %d", len(s), len(z), len(rest), len(theta), n.Hidden[0], above))
+	}
+	a := n.scratch.Get().(*activity)
+	defer n.scratch.Put(a)
+	n.ready(a)
+	n.above(a, theta, z)
+	n.differentiate(a, s, rest, theta, square, y)
+}
+
+// differentiate writes the slopes of the first layer's margins and the gradient in the
+// weights above it, after the outputs were computed.
+func (n *network) differentiate(a *activity, s, rest, theta []float64, square, y float64) {
 	layers := len(n.Hidden)
 	a.y[0] = y
 	switch l := n.Output().(type) {
@@ -362,21 +423,17 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	case Margins:
 		l.Slopes(a.deltas[layers], a.z, a.y[:])
 	}
-	n.backward(a, w, len(x))
-	scale := n.shrink(a, x)
-	at := 0
-	for _, delta := range a.deltas[0] {
-		d := float64(scale * delta)
-		for i, v := range x {
-			dst[at+i] = float64(d * float64(v))
-		}
-		at += len(x)
+	n.backward(a, theta)
+	scale := n.shrink(a, square)
+	for k, delta := range a.deltas[0] {
+		s[k] = float64(scale * delta)
 	}
+	at := 0
 	for l, in := range a.inputs {
 		for _, delta := range a.deltas[l+1] {
 			d := float64(scale * delta)
 			for i, v := range in {
-				dst[at+i] = float64(d * v)
+				rest[at+i] = float64(d * v)
 			}
 			at += len(in)
 		}
@@ -384,7 +441,7 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 }
 
 // backward carries the slopes in the outputs back through the layers.
-func (n *network) backward(a *activity, w []float64, features int) {
+func (n *network) backward(a *activity, w []float64) {
 	end := len(w)
 	for l := len(n.Hidden) - 1; l >= 0; l-- {
 		in, above, delta := len(a.inputs[l]), a.deltas[l+1], a.deltas[l]
@@ -403,12 +460,8 @@ func (n *network) backward(a *activity, w []float64, features int) {
 }
 
 // shrink is the factor that brings the gradient, a sum of outer products, to length
-// Clip, or 1.
-func (n *network) shrink(a *activity, x []float32) float64 {
-	square := 0.0
-	for _, v := range x {
-		square = math.FMA(float64(v), float64(v), square)
-	}
+// Clip, or 1. square is the square of the row's norm.
+func (n *network) shrink(a *activity, square float64) float64 {
 	total := float64(square * inner(a.deltas[0], a.deltas[0]))
 	for l, in := range a.inputs {
 		total = math.FMA(inner(in, in), inner(a.deltas[l+1], a.deltas[l+1]), total)

@@ -93,3 +93,50 @@ func inexact(x, y, w []float64, workers int) []float64 {
 	}
 	return sum
 }
+
+// written hides that a network's gradient is made of outer products.
+type written struct{ loss.Composed }
+
+// BenchmarkNetwork compares a gradient pass over 4000 x 784 rows, two thirds of which are
+// zeros, for 32 units of tanh and ten classes with the same pass when each record's
+// gradient is written out.
+func BenchmarkNetwork(b *testing.B) {
+	const n, d = 4000, 784
+	r := rand.New(rand.NewPCG(1, 3))
+	table, err := row.NewTable(d, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := make([]float32, d)
+	for range n {
+		for j := range x {
+			if x[j] = 0; r.IntN(3) == 0 {
+				x[j] = float32(r.Float64()) / 28
+			}
+		}
+		table.Append(x, float64(r.IntN(10)), true)
+	}
+	l, err := loss.Parse("network(32,tanh,softmax(10))")
+	if err != nil {
+		b.Fatal(err)
+	}
+	network := l.(loss.Composed)
+	q, err := query.New(1, query.GradientAt(query.NewCohort(0, n), network.Start(d), 1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, l := range map[string]loss.Loss{"stacked": network, "written": written{network}} {
+		b.Run(name, func(b *testing.B) {
+			e, err := New(table, l, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := e.Sum(context.Background(), q, 0x1p30, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n*network.Parameters(d)), "ns/parameter")
+		})
+	}
+}

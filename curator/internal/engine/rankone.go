@@ -33,6 +33,7 @@ type pass struct {
 	// features themselves.
 	filled  *filled
 	general *generalPass
+	stacked *stackedPass // in its place where it can be
 	rankOne margins      // nil where no loss is asked
 	single  loss.RankOne // the same, if it has one margin
 	kinked  loss.Kinked  // the same, if its slopes jump
@@ -99,7 +100,10 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	}
 	if facts.Losses != query.NoLoss {
 		if g, ok := l.(loss.General); ok {
-			p.general = newGeneralPass(g, s.parameters(), p.dim)
+			p.column, p.faulty = make([]float64, tileRows), make([]bool, tileRows)
+			if p.stacked = newStackedPass(l, p.terms, s, p.dim, p.stride); p.stacked == nil {
+				p.general = newGeneralPass(g, s.parameters(), p.dim)
+			}
 			return
 		}
 		p.rankOne = l.(margins)

@@ -59,9 +59,12 @@ func (p *pass) run() {
 			p.trying = 1
 		}
 		x, y := p.x[:p.trying*p.stride], p.y[:p.trying]
-		if p.general != nil {
+		switch {
+		case p.general != nil:
 			p.general.add(p, x, y[0])
-		} else {
+		case p.stacked != nil:
+			p.stacked.tile(p, x, y)
+		default:
 			p.tile(x, y)
 		}
 		p.passed()

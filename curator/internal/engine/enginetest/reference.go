@@ -32,7 +32,7 @@ func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Re
 func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record) []int64 {
 	dim := q.PointDim()
 	if q.Facts().Losses != query.NoLoss {
-		dim /= loss.Parameters(l, 1)
+		dim = features(l, dim)
 	}
 	c := make([]int64, q.SumDim())
 	v, ok := []float64(nil), false
@@ -42,7 +42,11 @@ func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record
 		} else {
 			switch l := l.(type) {
 			case loss.General:
-				v, ok = vector(l, q, scale, r)
+				if s, is := l.(loss.Stacked); is && outer(q) {
+					v, ok = stacked(s, q, scale, r)
+				} else {
+					v, ok = vector(l, q, scale, r)
+				}
 			case loss.Margins:
 				v, ok = product(l, q, scale, r)
 			case loss.RankOne:
@@ -64,6 +68,12 @@ func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record
 		c[j] = engine.Round(v[j])
 	}
 	return c
+}
+
+// features is the number of them for which a loss has so many parameters.
+func features(l loss.Loss, parameters int) int {
+	none := loss.Parameters(l, 1)*2 - loss.Parameters(l, 2) // those that no feature adds
+	return (parameters - none) / (loss.Parameters(l, 1) - none)
 }
 
 // multiple is the contribution, in grid steps before rounding, of a rank-one loss:

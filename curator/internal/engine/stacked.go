@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// stackedPass adds up gradients of a loss whose first layer is linear in the row
+// (loss.Stacked), and their differences, a tile at a time: a record's is clipped from the
+// slopes of its first margins, the square of its row's norm and the gradient above, and
+// the part that is an outer product is rounded and added as that of a loss of margins is.
+type stackedPass struct {
+	loss                   loss.Stacked
+	units, features, above int
+
+	terms []stackedTerm
+	// Of a tile: the first layer's margins, and those at another point; each record's
+	// coefficients of its row, and its gradient above.
+	margin, other, coef, rest []float64
+	// One record's slopes and gradient above, at one point and another.
+	slopes, moved       []float64
+	gradient, gradient2 []float64
+	// What the loss is given: copies, so that what it writes there is lost.
+	z, theta []float64
+}
+
+// stackedTerm is a term with the first layer's rows padded to the rows' stride.
+type stackedTerm struct {
+	*pointedTerm
+	first, before []float64
+	between       bool // a difference
+}
+
+// mostAbove bounds the scratch of a tile.
+const mostAbove = 1 << 12
+
+// newStackedPass returns nil where the loss is no such one, or a term is not asked for a
+// gradient, or a difference of two, clipped around zero.
+func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, features, stride int) *stackedPass {
+	of, ok := l.(loss.Stacked)
+	if !ok {
+		return nil
+	}
+	p := &stackedPass{loss: of, units: of.Units(), features: features}
+	p.above = s.parameters() - p.units*features
+	if p.units < 1 || p.above < 0 || p.above > mostAbove {
+		return nil
+	}
+	first := shape{p.units, features, stride}
+	for i := range terms {
+		t := &terms[i]
+		st := stackedTerm{pointedTerm: t, first: first.pad(t.point[:p.units*features])}
+		switch t.Kind() {
+		case query.Gradient, query.Norm:
+		case query.Difference:
+			st.between, st.before = true, first.pad(t.prev[:p.units*features])
+		default:
+			return nil
+		}
+		if t.ball.Centre != 0 {
+			return nil
+		}
+		p.terms = append(p.terms, st)
+	}
+	for _, v := range []*[]float64{&p.margin, &p.other, &p.coef} {
+		*v = make([]float64, tileRows*p.units)
+	}
+	for _, v := range []*[]float64{&p.slopes, &p.moved, &p.z} {
+		*v = make([]float64, p.units)
+	}
+	for _, v := range []*[]float64{&p.gradient, &p.gradient2, &p.theta} {
+		*v = make([]float64, p.above)
+	}
+	p.rest = make([]float64, tileRows*p.above)
+	return p
+}
+
+// tile adds a tile of rows. The loss is asked about all of them before any is added.
+func (s *stackedPass) tile(p *pass, x []float32, y []float64) {
+	n := len(y)
+	faulty, coef, rest := p.faulty[:n], s.coef[:n*s.units], s.rest[:n*s.above]
+	clear(coef)
+	clear(rest)
+	for i := range y {
+		faulty[i] = y[i] != y[i]
+	}
+	for i := range s.terms {
+		t := &s.terms[i]
+		dots(s.margin[:n*s.units], t.first, x, p.stride)
+		if t.between {
+			dots(s.other[:n*s.units], t.before, x, p.stride)
+		}
+		for r := range y {
+			if !faulty[r] {
+				faulty[r] = !s.add(t, r, square(x[r*p.stride:(r+1)*p.stride]), y[r])
+			}
+		}
+	}
+	for k := range s.units {
+		column := p.column[:n]
+		for r := range column {
+			if column[r] = float64(coef[r*s.units+k] * p.scale); faulty[r] {
+				column[r] = 0
+			}
+		}
+		addColumns(p.acc[k*s.features:(k+1)*s.features], column, x, p.stride, 0)
+	}
+	acc := p.acc[s.units*s.features:]
+	for r := range y {
+		if faulty[r] {
+			continue
+		}
+		for j, v := range rest[r*s.above : (r+1)*s.above] {
+			acc[j] += Round(float64(v * p.scale))
+		}
+	}
+}
+
+// add adds what a term makes of record r of the tile, clipped and weighted. It reports
+// false where that is not finite.
+func (s *stackedPass) add(t *stackedTerm, r int, square, y float64) bool {
+	z := func(of []float64) []float64 { return of[r*s.units : (r+1)*s.units] }
+	s.backward(s.slopes, s.gradient, z(s.margin), t.point, square, y)
+	if t.between {
+		s.backward(s.moved, s.gradient2, z(s.other), t.prev, square, y)
+		for k, v := range s.moved {
+			s.slopes[k] -= v
+		}
+		for j, v := range s.gradient2 {
+			s.gradient[j] -= v
+		}
+	}
+	if !clipStacked(s.slopes, s.gradient, square, t.ball.Radius) {
+		return false
+	}
+	coef, rest := z(s.coef), s.rest[r*s.above:(r+1)*s.above]
+	for k, v := range s.slopes {
+		coef[k] += float64(t.weight * v)
+	}
+	for j, v := range s.gradient {
+		rest[j] += float64(t.weight * v)
+	}
+	return true
+}
+
+// backward has the loss write to slopes and rest. What it leaves unwritten is NaN.
+func (s *stackedPass) backward(slopes, rest, z, w []float64, square, y float64) {
+	copy(s.z, z)
+	copy(s.theta, w[s.units*s.features:])
+	forget(slopes)
+	forget(rest)
+	s.loss.Backward(slopes, rest, s.z, s.theta, square, y)
+}
+
+// square is the square of a row's norm. Those of floats of 24 bits neither over- nor
+// underflow.
+func square(x []float32) (sum float64) {
+	for _, v := range x {
+		sum += float64(float64(v) * float64(v))
+	}
+	return sum
+}
+
+// clipStacked scales slopes and rest, which stand for the vector of the outer product of
+// slopes and a row of that squared norm and of rest, so that it has norm at most radius;
+// it reports false when they are not finite.
+func clipStacked(slopes, rest []float64, square, radius float64) bool {
+	big := 0.0
+	for _, list := range [...][]float64{slopes, rest} {
+		for _, v := range list {
+			if !sound(v) {
+				return false
+			}
+			big = max(big, math.Abs(v))
+		}
+	}
+	if big == 0 {
+		return true
+	}
+	exp := 0
+	if big > 0x1p100 || big < 0x1p-100 {
+		_, exp = math.Frexp(big)
+	}
+	norm := math.Sqrt(float64(squares(slopes, exp)*square) + squares(rest, exp))
+	if math.Ldexp(norm, exp) <= radius {
+		return true
+	}
+	factor := radius / norm
+	for _, list := range [...][]float64{slopes, rest} {
+		for j, v := range list {
+			list[j] = float64(math.Ldexp(v, -exp) * factor)
+		}
+	}
+	return true
+}
+
+// squares is the sum of the squares of v, each over 2^exp.
+func squares(v []float64, exp int) (sum float64) {
+	if exp == 0 {
+		for _, x := range v {
+			sum += float64(x * x)
+		}
+		return sum
+	}
+	for _, x := range v {
+		s := math.Ldexp(x, -exp)
+		sum += float64(s * s)
+	}
+	return sum
+}
