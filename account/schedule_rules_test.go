@@ -22,6 +22,22 @@ func TestScheduleComesFirst(t *testing.T) {
 	}
 }
 
+// TestScheduleIsFollowedExactly: a step of another sampling than the schedule's is
+// refused, a smaller one too: what a schedule was composed of is what is run.
+func TestScheduleIsFollowedExactly(t *testing.T) {
+	b := mustBudget(t, 8, 1e-6)
+	s, err := NewSchedule(t.Context(), b, 0, SampledSteps{5, .25, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sampling, want := range map[float64]bool{.25: true, .125: false, .5: false, .25 + 0x1p-54: false} {
+		step := Event{Kind: SampledGaussian, Sensitivity: 1, Sigma: 5, Sampling: sampling}
+		if err := s.content().covers(0, step); (err == nil) != want {
+			t.Errorf("sampling %v of a schedule's .25: %v", sampling, err)
+		}
+	}
+}
+
 // TestScheduleCountsEveryRun: runs of equal steps count together, wherever they
 // stand, as a single run of as many does.
 func TestScheduleCountsEveryRun(t *testing.T) {

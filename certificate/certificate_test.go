@@ -247,6 +247,21 @@ func TestVerifyModel(t *testing.T) {
 	if err := VerifyModel(c, path); !errors.Is(err, ErrModel) {
 		t.Errorf("another model: %v", err)
 	}
+	// A digest is the model's in every digit.
+	if err := os.WriteFile(path, []byte("test"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range someDigest {
+		p := params(t)
+		digit := byte('0')
+		if someDigest[i] == digit {
+			digit = '1'
+		}
+		p.ModelSHA256 = someDigest[:i] + string(digit) + someDigest[i+1:]
+		if err := VerifyModel(mustNew(t, p), path); !errors.Is(err, ErrModel) {
+			t.Errorf("digit %d differs: %v", i, err)
+		}
+	}
 	if err := VerifyModel(c, path+"x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no model: %v", err)
 	}

@@ -52,6 +52,24 @@ func TestNorm(t *testing.T) {
 			}
 		}
 	}
+	// Rows that are longer than 1 by less than a reader would see.
+	for _, excess := range []float64{1e-9, 1e-7, 3e-7, 5e-7, 1e-6} {
+		near, err := New(Definition{
+			Columns: []Column{{Name: "a", Kind: Number, Low: -4, High: 4}}, Target: def.Target, Norm: math.Sqrt(2 / (1 + excess)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := near.Bind([]string{"a", "y"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := make([]float32, 2)
+		m.Encode(row, []string{"4", "0"})
+		if norm := math.Hypot(float64(row[0]), float64(row[1])); !(norm <= NormBound) {
+			t.Errorf("a row of squared norm 1 + %v is written with norm %v", excess, norm)
+		}
+	}
 	for _, norm := range []float64{-1, 1e-4, 2.01, math.NaN(), math.Inf(1)} {
 		def.Norm = norm
 		if _, err := New(def); err == nil || !strings.Contains(err.Error(), "norm = ") || !strings.Contains(err.Error(), "must be between 0.001 and 2") {

@@ -118,6 +118,36 @@ func TestWeightsScaleConstants(t *testing.T) {
 	}
 }
 
+// bent is a loss that bends everywhere.
+type bent struct{ loss.RankOne }
+
+func (b bent) Constants() loss.Constants {
+	c := b.RankOne.Constants()
+	c.Curvature = loss.CurvatureInterval{Lo: .5, Hi: 1}
+	return c
+}
+
+// TestWeightOfZeroIsInTheHull: a record of weight 0 does not bend, nor does its loss more
+// than the heaviest class's.
+func TestWeightOfZeroIsInTheHull(t *testing.T) {
+	for _, c := range []struct {
+		weights loss.Weights
+		want    loss.CurvatureInterval
+	}{
+		{loss.Weights{Row: true}, loss.CurvatureInterval{Lo: 0, Hi: 1}},
+		{loss.Weights{Classes: []float64{4, 2}}, loss.CurvatureInterval{Lo: 1, Hi: 4}},
+		{loss.Weights{Classes: []float64{4, 2}, Row: true}, loss.CurvatureInterval{Lo: 0, Hi: 4}},
+	} {
+		l, err := loss.NewWeighted(bent{loss.Logistic()}, c.weights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Constants(); got.Curvature != c.want || got.Loose == "" {
+			t.Errorf("%+v: curvature %v, loose %q: want %v", c.weights, got.Curvature, got.Loose, c.want)
+		}
+	}
+}
+
 // TestWeightRules: what has no weights says so.
 func TestWeightRules(t *testing.T) {
 	for name, want := range map[string]string{

@@ -253,6 +253,11 @@ func TestWhatIsPrintedIsEscapedLast(t *testing.T) {
 		if err := printJSON(&stdout, map[string]string{h: h}); err != nil {
 			t.Fatal(err)
 		}
+		// Whatever a command forgets to escape.
+		c, flush := escaping(&console{out: &stdout, err: &stderr})
+		fmt.Fprintln(c.out, h)
+		fmt.Fprintln(c.err, h)
+		flush()
 		for _, text := range []string{stdout.String(), stderr.String()} {
 			if found := unseen(text); found != "" {
 				t.Errorf("%s: %s in %q", class, found, text)

@@ -103,15 +103,24 @@ func main() {
 	}))
 }
 
-// run carries out a command line and returns the exit code.
-func run(ctx context.Context, args []string, plain *console) int {
+// escaping is a console of which nothing reaches the plain one but characters that show.
+func escaping(plain *console) (c *console, flush func()) {
 	out, failures := printable.NewWriter(plain.out), printable.NewWriter(plain.err)
-	defer out.Flush()
-	defer failures.Flush()
-	c := &console{out: out, err: failures, saving: plain.saving, json: slices.Contains(args, "--progress=json")}
+	c = &console{out: out, err: failures, saving: plain.saving}
 	if c.saving == nil {
 		c.saving = func() {}
 	}
+	return c, func() {
+		out.Flush()
+		failures.Flush()
+	}
+}
+
+// run carries out a command line and returns the exit code.
+func run(ctx context.Context, args []string, plain *console) int {
+	c, flush := escaping(plain)
+	defer flush()
+	c.json = slices.Contains(args, "--progress=json")
 	var cmd commands
 	exit := -1
 	parser, err := kong.New(&cmd,

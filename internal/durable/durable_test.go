@@ -69,6 +69,11 @@ func (r *recorded) Rename(from, to string) error {
 	return r.System.Rename(from, to)
 }
 
+func (r *recorded) Remove(path string) error {
+	r.ops = append(r.ops, "remove")
+	return r.System.Remove(path)
+}
+
 func (r *recorded) SyncFolder(path string) error {
 	r.ops = append(r.ops, "sync-folder")
 	return r.System.SyncFolder(path)

@@ -50,6 +50,10 @@ func TestGoalLimitsPasses(t *testing.T) {
 				t.Errorf("at most %v passes: %s is not among %v", passes, want, got)
 			}
 		}
+		// Cut short, gd comes as an average and by its last iterate.
+		if n := len(got) - len(slices.DeleteFunc(slices.Clone(got), func(s string) bool { return s == "gd" })); n != 2 {
+			t.Errorf("at most %v passes: %d plans of gd among %v", passes, n, got)
+		}
 	}
 	if free, loose := names(choose.Auto{}), names(choose.Auto{Passes: 1e9}); !slices.Equal(free, loose) {
 		t.Errorf("without a limit %v, with one beyond reach %v", free, loose)

@@ -49,6 +49,38 @@ func TestExcessPredictionIsExact(t *testing.T) {
 	}
 }
 
+// TestStartIsWeighed: of a run whose noise is nothing the forecast is the start's part
+// alone, by hand: what the last iterate keeps of it, or the average over those that count.
+func TestStartIsWeighed(t *testing.T) {
+	p := with(optimizetest.Problems()[2].Public, size{Records: 1e9, Mu: 40})
+	p.Regularizer, p.Start, p.Set, p.Shape = nil, nil, nil, optimize.Vector(3)
+	for _, output := range []optimize.Output{optimize.Last, optimize.TailAverage} {
+		plan, err := firstorder.GD{Steps: 6, Output: output}.Plan(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law := plan.(interface{ Law() optimize.Law }).Law()
+		weights := []float64{0, 0, 0, 0, 0, 0, 1}
+		if output == optimize.TailAverage {
+			weights = law.Weights()
+		}
+		var square float64
+		for _, e := range forecast.Assumed(p) {
+			g, sum := e.Gradient, 0.
+			for k, v := range weights {
+				sum += v * g
+				if k < len(weights)-1 {
+					g *= math.Abs(1 - min(law.Eta(k)*e.Eigenvalue, 2))
+				}
+			}
+			square += sum * sum
+		}
+		if got, want := plan.Summary().Predicted, math.Sqrt(square); math.Abs(got/want-1) > 1e-3 {
+			t.Errorf("%v: %v: want %v", output, got, want)
+		}
+	}
+}
+
 // TestPopulationIsFartherThanTheRecords: methods that ask about all records
 // follow their gradient, from which that of the distribution is L0/sqrt(n) away,
 // independently. Cohorts that are drawn afresh follow the distribution's.

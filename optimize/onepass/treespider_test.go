@@ -111,6 +111,14 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 				if len(s.asked) != 0 || len(o.Asked) != rounds<<depth || !same(result.W, s.w) || result.Steps != len(o.Asked) || !result.Complete {
 					t.Errorf("%s: %d questions, %d too many, %+v: want %v", name, len(o.Asked), len(s.asked), result, s.w)
 				}
+				// The first leaf of a round has its root's estimate, whose noise is new.
+				for t0 := range result.Steps {
+					if keep := result.Law.Keep; len(keep) == result.Steps && (keep[t0] == 0) != (t0%(1<<depth) == 0) {
+						t.Errorf("%s: step %d of trees of depth %d keeps %v of an estimate", name, t0+1, depth, keep[t0])
+					} else if len(keep) != result.Steps {
+						t.Fatalf("%s: what steps keep is %v", name, keep)
+					}
+				}
 				turns += pace.turns
 				if c.Decay == 1 && !close(sizes[depth]*math.Exp2(float64(depth)), sizes[0], math.Exp2(float64(depth))/sizes[0]) {
 					t.Errorf("%s: cohorts of %v", name, sizes)

@@ -237,6 +237,52 @@ func TestSelectionScores(t *testing.T) {
 
 // TestSelect: a whole selection by each kind of score, its event, and what is
 // refused.
+// TestSelectionLooksAtItsCohort: without noise the index is that of the lowest mean over
+// the cohort's own records, which differs from that over all of them now and then.
+func TestSelectionLooksAtItsCohort(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 9))
+	s := open(t, randomRecords(r, 300, 3), parse(t, "logistic"), budget(t, 50, 1e-3, account.ReplaceOne), noiseless)
+	points := [][]float64{point(r, 3, 6), point(r, 3, 6), point(r, 3, 6)}
+	lowest := func(c query.Cohort) (best int) {
+		least := math.Inf(1)
+		for i, w := range points {
+			answer, err := s.Ask(context.Background(), question(t, 1e-6, query.ValueAt(c, w, 1, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if answer.Mean[0] < least {
+				best, least = i, answer.Mean[0]
+			}
+		}
+		return best
+	}
+	others := 0
+	for range 20 {
+		c, err := s.Draw(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var terms []query.Term
+		for _, w := range points {
+			terms = append(terms, query.ValueAt(c, w, 1, 1))
+		}
+		sel, err := query.NewSelection(.01, terms...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := lowest(c)
+		if got, err := s.Select(context.Background(), sel); err != nil || got != want {
+			t.Errorf("chosen %d, %v: the lowest over its cohort is %d", got, err, want)
+		}
+		if want != lowest(s.All()) {
+			others++
+		}
+	}
+	if others == 0 {
+		t.Error("every cohort is like all records")
+	}
+}
+
 func TestSelect(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 1))
 	const d = 3

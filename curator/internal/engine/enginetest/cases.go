@@ -41,14 +41,15 @@ func (s skips) Slopes(dst, z, y []float64) {
 type stops struct{ loss.Stacked }
 
 func (s stops) Backward(slopes, rest, z, theta []float64, square, y float64) {
+	first := z[0]
 	s.Stacked.Backward(slopes, rest, z, theta, square, y)
 	clear(z)
 	clear(theta)
 	switch {
-	case y > .5:
+	case y > .5 && first > 0:
 		clear(slopes)
 		panic("a record")
-	case y < -.5:
+	case y < -.5 && first > 0:
 		rest[0] = math.NaN()
 	}
 }
@@ -192,6 +193,7 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 		"difference, clipped":    {query.DifferenceWithin(on, w, prev, size/9)},
 		"mix":                    {query.GradientAt(on, w, size).Weighted(.3), query.DifferenceByCurvature(on, w, prev, lo, hi).Weighted(.7)},
 		"mix of three":           {query.DifferenceByCurvature(on, w, prev, lo, hi), query.GradientAt(on, prev, size/2).Weighted(2), query.DifferenceWithin(on, prev, w, size)},
+		"mix around 0":           {query.GradientAt(on, w, size/2).Weighted(2), query.DifferenceWithin(on, prev, w, size), query.GradientAt(on, prev, size)},
 		"value":                  {query.ValueAt(on, w, k.InitialGap, k.InitialGap)},
 		"value, clipped":         {query.ValueAt(on, w, 100, 99.9)},
 		"two values":             {query.ValueAt(on, w, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)},
