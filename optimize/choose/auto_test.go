@@ -1,6 +1,7 @@
 package choose_test
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -194,5 +195,39 @@ func TestWorkIsWeighed(t *testing.T) {
 	}
 	if weighed == 0 {
 		t.Error("no cheaper plan agreed with the lowest: nothing was tried")
+	}
+}
+
+// TestSeveralMarginsTakeTheMetric: of several margins the released metric comes first
+// whatever is predicted, unless the risk is the goal or N is below 20, and the reason
+// says so; of one, predictions decide.
+func TestSeveralMarginsTakeTheMetric(t *testing.T) {
+	p := optimizetest.Problems()[2].Public
+	p.Regularizer, p.Start, p.Set = nil, nil, nil
+	overtaken := false
+	for _, margins := range []int{1, 5} {
+		p.Shape = optimize.Shape{Margins: margins, Features: 25}
+		for _, records := range []float64{1500, 40_000, 400_000} {
+			for _, goal := range []choose.Criterion{choose.Gradient, choose.ExcessRisk} {
+				p := with(p, size{Records: records, Mu: .27})
+				a := choose.Auto{Goal: goal, WithoutSamples: true}
+				list, err := a.Candidates(ctx, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				first := list[0].Summary.Algorithm == "preconditioned"
+				moved := strings.Contains(a.Why(list), "the released metric")
+				if wanted := margins > 1 && goal == choose.Gradient && p.Effective() >= 20; wanted && !first || moved && !(wanted && first) {
+					t.Errorf("%d margins, %v records, by %v: %s: %s", margins, records, goal, list[0].Summary.Algorithm, a.Why(list))
+				}
+				overtaken = overtaken || moved
+				if !slices.IsSortedFunc(list[2:], func(a, b choose.Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) }) {
+					t.Errorf("%d margins, %v records: the others are not in their order", margins, records)
+				}
+			}
+		}
+	}
+	if !overtaken {
+		t.Error("predictions never put another plan first")
 	}
 }
