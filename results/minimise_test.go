@@ -11,16 +11,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// minimise returns a stationary point of the mean loss, starting at zero: for
-// two classes by Newton's method, for regression by iteratively reweighted least
-// squares, which never increases the loss. A term of 1e-10 times the identity
-// makes the matrix regular (categories and the intercept are collinear); it is
-// in the step only and moves no stationary point.
+// minimise returns a stationary point of the mean loss, starting at zero.
 func minimise(t *testing.T, r *rows, l loss.RankOne) []float64 {
 	t.Helper()
-	const tolerance = 1e-9 // of the gradient norm, in units of the Lipschitz constant
+	return minimiseTilted(t, r, l, 0, make([]float64, r.dim), 1e-9*l.Constants().Lipschitz)
+}
+
+// minimiseTilted returns where the gradient of the mean loss + ridge |w|^2/2 + <tilt, w>
+// is no longer than tolerance: for two classes by Newton's method, for regression by
+// iteratively reweighted least squares, which never increases the loss. A term of 1e-10
+// times the identity makes the matrix regular (categories and the intercept are
+// collinear); it is in the step only and moves no stationary point.
+func minimiseTilted(t *testing.T, r *rows, l loss.RankOne, ridge float64, tilt []float64, tolerance float64) []float64 {
+	t.Helper()
 	var (
-		n      = float64(r.n())
 		w      = make([]float64, r.dim)
 		slopes = make([]float64, r.n())
 		weight = make([]float64, r.n())
@@ -36,29 +40,23 @@ func minimise(t *testing.T, r *rows, l loss.RankOne) []float64 {
 				}
 			}
 		}
-		gradient := mat.NewVecDense(r.dim, nil)
-		hessian := mat.NewSymDense(r.dim, nil)
-		for i := range z {
-			at, x := r.row(i)
-			for k, j := range at {
-				gradient.SetVec(int(j), gradient.AtVec(int(j))+slopes[i]*x[k]/n)
-				for m := k; m < len(at); m++ {
-					hessian.SetSym(int(j), int(at[m]), hessian.At(int(j), int(at[m]))+weight[i]*x[k]*x[m]/n)
-				}
-			}
+		gradient := r.mean(slopes)
+		for j := range gradient {
+			gradient[j] += ridge*w[j] + tilt[j]
 		}
-		if mat.Norm(gradient, 2) <= tolerance*l.Constants().Lipschitz {
+		if math.Sqrt(dot(gradient, gradient)) <= tolerance {
 			return w
 		}
+		matrix := r.weighted(weight)
 		for j := range r.dim {
-			hessian.SetSym(j, j, hessian.At(j, j)+1e-10)
+			matrix.SetSym(j, j, matrix.At(j, j)+ridge+1e-10)
 		}
 		var factor mat.Cholesky
-		if !factor.Factorize(hessian) {
+		if !factor.Factorize(matrix) {
 			t.Fatalf("%s: the matrix is not positive definite", l.Name())
 		}
 		var step mat.VecDense
-		if err := factor.SolveVecTo(&step, gradient); err != nil {
+		if err := factor.SolveVecTo(&step, mat.NewVecDense(r.dim, gradient)); err != nil {
 			if _, bad := err.(mat.Condition); !bad {
 				t.Fatal(err)
 			}
