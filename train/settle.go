@@ -97,8 +97,11 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	}
 	auto := a.(choose.Auto)
 	auto.WithoutSamples = false
-	planned.Candidates, err = auto.Candidates(ctx, problem)
-	return planned, err
+	if planned.Candidates, err = auto.Candidates(ctx, problem); err != nil {
+		return planned, err
+	}
+	planned.Why = auto.Why(planned.Candidates)
+	return planned, nil
 }
 
 // enoughEffective is the N from which models are useful.

@@ -57,7 +57,7 @@ type commands struct {
 
 	Fit        fitCommand        `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
 	Recover    recoverCommand    `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
-	Plan       planCommand       `cmd:"" help:"Show what fit would run and what accuracy to expect, without asking anything about records."`
+	Plan       planCommand       `cmd:"" help:"Show what fit would run, what it takes and the gradient norm to expect, without asking anything about records."`
 	Predict    predictCommand    `cmd:"" help:"Score the rows of a table with a model."`
 	Export     exportCommand     `cmd:"" help:"Write a model as an ONNX graph or a database query."`
 	Evaluate   evaluateCommand   `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
