@@ -27,6 +27,7 @@ func variants() []train.Settings {
 		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"descent": .1}, {"noise_scale": 4},
 		{"proportion": 4}, {"norm_charge": .01}, {"landing": .5}, {"landing_steps": 3},
 		{"radius": .2}, {"radius": .2, "smoothing": "lasry-lions"}, {"space": "plain"}, {"one_pass": true}, {"oracle": "multi-pass"}, {"oracle": "single-pass"}, {"oracle": "single-pass", "prefix": "tree", "block": 2},
+		{"smoothing": "sampled"}, {"order": "first", "directions": 2}, {"order": "zero"}, {"order": "zero", "oracle": "multi-pass"}, {"order": "zero", "oracle": "single-pass"},
 		{"gap": .3}, {"items": 3}, {"without_products": true}, {"without_selection": true},
 		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"}, {"output": "selected", "score": "second-order"},
 	}
@@ -51,7 +52,7 @@ func trained() ([]Subject, error) {
 			// Some take convex losses only, or only such whose slope jumps. Settings are tried with the first that
 			// is taken.
 			settings := variants()
-			losses := []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)"}
+			losses := []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)", "network(2,relu,hinge)"}
 			if name == "smoothed" { // its settings are of losses whose slope jumps
 				slices.Reverse(losses)
 			}

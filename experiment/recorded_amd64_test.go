@@ -42,6 +42,7 @@ var recordedSettings = []string{
 	`{"gap":0.3}`, `{"items":9}`, `{"without_products":true}`, `{"without_selection":true}`, `{"output":"selected","score":"second-order"}`,
 	`{"moment_share":0.3}`, `{"clip_share":0.2}`, `{"clip_scale":0.5}`,
 	`{"radius":0.2}`, `{"radius":0.2,"smoothing":"lasry-lions"}`, `{"space":"plain"}`, `{"one_pass":true}`, `{"oracle":"multi-pass"}`, `{"oracle":"single-pass"}`, `{"oracle":"single-pass","prefix":"tree"}`, `{"block":2}`, `{"oracle":"multi-pass","theorem":true}`,
+	`{"smoothing":"sampled"}`, `{"smoothing":"sampled","directions":2}`, `{"order":"first"}`, `{"order":"first","directions":2}`, `{"order":"zero"}`, `{"order":"zero","oracle":"multi-pass"}`, `{"order":"zero","oracle":"single-pass"}`,
 }
 
 // recordedProblems are the losses recorded, each with its regularizer.

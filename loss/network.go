@@ -83,7 +83,9 @@ const mostUnits, mostSeed = 1 << 12, 1 << 53
 //	Hessian: phi's for V, at most L1, and a block of V and the layer below it with
 //	entries s a' [h; 1]/sqrt(m+1), at most L0/sqrt(m+1)
 //
-// Curvature is that, and steps are guarded, since it grows on the way.
+// Curvature is that, and steps are guarded, since it grows on the way. It has no bound
+// where the slope of the output's loss jumps; that of relu units does, too, between which
+// it is what is said.
 func NewNetwork(n Network) (Composed, error) {
 	if len(n.Hidden) < 1 || len(n.Hidden) > 2 {
 		return nil, fmt.Errorf("loss: network: hidden = %v: must be the units of one or two layers", n.Hidden)
@@ -101,12 +103,8 @@ func NewNetwork(n Network) (Composed, error) {
 	default:
 		return nil, fmt.Errorf("loss: network: output: must be a loss of margins, such as logistic, softmax or squared(1)")
 	}
-	c := n.Output.Constants()
-	if math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0) {
-		return nil, fmt.Errorf("loss: network: output = %s: must have a bounded curvature", n.Output.Name())
-	}
 	if n.Clip == 0 {
-		n.Clip = c.Lipschitz
+		n.Clip = n.Output.Constants().Lipschitz
 	}
 	if err := checkScale("network", "clip", n.Clip); err != nil {
 		return nil, err

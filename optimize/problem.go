@@ -27,6 +27,10 @@ type Problem struct {
 	// Kinked is the loss if its slopes jump, of a generalised linear model; nil of any
 	// other. Its curvature has no bound, and it can be smoothed exactly (Smoothed).
 	Kinked loss.Kinked
+	// Jumps says that slopes jump where there is no such closed form: of networks of
+	// relu units, or of outputs whose loss is a loss.Kinked. What Constants say of
+	// curvature is then of what lies between the jumps, or infinite.
+	Jumps bool
 	// Smoothing is how the loss is smoothed that Constants are of and that a Run asks
 	// about.
 	Smoothing query.Smoothing
@@ -96,6 +100,9 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	}
 	if network, ok := l.(loss.Composed); ok {
 		p.Start, p.Layered = network.Start(t.Dim()), true
+		_, activation := network.Layers()
+		_, output := network.Output().(loss.Kinked)
+		p.Jumps = activation == "relu" || output
 	}
 	return p, p.ValidateKinked()
 }
@@ -122,7 +129,7 @@ func (p Problem) ValidateKinked() error {
 		return fmt.Errorf("optimize: start has %d coordinates: must have %d", len(p.Start), p.Dim())
 	case !Positive(c.Lipschitz):
 		return fmt.Errorf("optimize: Lipschitz constant = %v: must be finite and > 0", c.Lipschitz)
-	case !(c.Curvature.Lo <= c.Curvature.Hi) || math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0) && p.Kinked == nil:
+	case !(c.Curvature.Lo <= c.Curvature.Hi) || math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0) && p.Kinked == nil && !p.Jumps:
 		return fmt.Errorf("optimize: curvature = [%v, %v]: must be a finite interval", c.Curvature.Lo, c.Curvature.Hi)
 	case c.Curvature.Lo == 0 && c.Curvature.Hi == 0:
 		return fmt.Errorf("optimize: curvature = [0, 0]: must hold more than 0, or no step size follows")

@@ -75,7 +75,7 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 		var v []float64
 		var c bool
 		definition := kinds[t.Kind()]
-		switch l := o.config.Loss.(type) {
+		switch l := written(o.config.Loss, terms).(type) {
 		case loss.RankOne:
 			v, c = scaled(definition.rankOne(l, t, x, y))
 		case loss.General:

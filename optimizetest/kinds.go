@@ -81,12 +81,12 @@ func one(f func(dst, z, y []float64), w []float64, x []float32, y float64) float
 }
 
 func gradient(l loss.General, t query.Term, x []float32, y float64) []float64 {
-	return gradientAt(l, t.Point(), x, y)
+	return estimateAt(l, t, t.Point(), x, y)
 }
 
 func gradientChange(l loss.General, t query.Term, x []float32, y float64) []float64 {
 	v := gradient(l, t, x, y)
-	addTo(v, -1, gradientAt(l, t.Previous(), x, y))
+	addTo(v, -1, estimateAt(l, t, t.Previous(), x, y))
 	return v
 }
 

@@ -24,7 +24,7 @@ func (f Form) smoothed() Form {
 	return Form{f.Name, func(c Cohort, w, prev []float64, b Bounds) []Term {
 		terms := f.Ask(c, w, prev, b)
 		for i, t := range terms {
-			if b.Smoothing.On() && t.kind.Facts().Smooths {
+			if b.Smoothing.On() && t.kind.Facts().Smooths && !t.smoothing.On() {
 				terms[i] = t.Smoothed(b.Smoothing)
 			}
 		}
@@ -43,6 +43,12 @@ func one(name string, term func(c Cohort, w, prev []float64, b Bounds) Term) For
 var gradientForms = []Form{
 	one("gradient", func(c Cohort, w, _ []float64, b Bounds) Term { return GradientAt(c, w, b.Lipschitz) }),
 	one("gradient, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return GradientAt(c, w, b.Lipschitz/20) }),
+	one("gradient by gradients around", func(c Cohort, w, _ []float64, b Bounds) Term {
+		return GradientAt(c, w, b.Lipschitz).Smoothed(Smoothing{Radius: .05, By: Gradients, Directions: 2, Seed: 3})
+	}),
+	one("gradient by values around", func(c Cohort, w, _ []float64, b Bounds) Term {
+		return GradientAt(c, w, b.Lipschitz/2).Smoothed(Smoothing{Radius: .1, By: Values, Directions: 5, Seed: 4})
+	}),
 }
 
 var differenceForms = []Form{
@@ -52,6 +58,12 @@ var differenceForms = []Form{
 	}),
 	one("difference around 0", func(c Cohort, w, prev []float64, b Bounds) Term { return around(c, w, prev, b, 1) }),
 	one("difference around 0, part of the radius", func(c Cohort, w, prev []float64, b Bounds) Term { return around(c, w, prev, b, .2) }),
+	one("difference by gradients around", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return around(c, w, prev, b, .3).Smoothed(Smoothing{Radius: .05, By: Gradients, Directions: 2, Seed: 3})
+	}),
+	one("difference by values around", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return around(c, w, prev, b, .1).Smoothed(Smoothing{Radius: .1, By: Values, Directions: 5, Seed: 4})
+	}),
 }
 
 // around is a difference clipped to a fraction of what the curvature allows.
@@ -69,6 +81,9 @@ var valueForms = []Form{
 var normForms = []Form{
 	one("norm", func(c Cohort, w, _ []float64, b Bounds) Term { return NormAt(c, w, b.Lipschitz, nil) }),
 	one("norm, shifted", func(c Cohort, w, prev []float64, b Bounds) Term { return NormAt(c, w, b.Lipschitz/5, prev) }),
+	one("norm by gradients around", func(c Cohort, w, _ []float64, b Bounds) Term {
+		return NormAt(c, w, b.Lipschitz/5, nil).Smoothed(Smoothing{Radius: .05, By: Gradients, Directions: 1, Seed: 3})
+	}),
 }
 
 var momentForms = []Form{

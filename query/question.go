@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -128,9 +129,15 @@ func (q Question) Clip() float64 {
 func (q Question) Name() string {
 	names := make([]string, len(q.terms))
 	for i, t := range q.terms {
-		names[i] = t.kind.String()
+		names[i] = t.name()
 	}
 	return strings.Join(names, "+")
+}
+
+// Sampled reports whether a term draws directions. What such a term makes of a record is
+// no multiple of the row.
+func (q Question) Sampled() bool {
+	return slices.ContainsFunc(q.terms, func(t Term) bool { return t.smoothing.Sampled() })
 }
 
 // Release is a noisy answer: the only thing that ever comes back.

@@ -111,6 +111,14 @@ func (t Term) Over(c Cohort) Term {
 // Kind returns what the term computes.
 func (t Term) Kind() Kind { return t.kind }
 
+// name is what questions and events call the term.
+func (t Term) name() string {
+	if t.smoothing.Sampled() {
+		return t.kind.String() + t.smoothing.sampledName()
+	}
+	return t.kind.String()
+}
+
 // Cohort returns whose records it is summed over.
 func (t Term) Cohort() Cohort { return t.cohort }
 

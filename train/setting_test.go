@@ -25,6 +25,7 @@ var other = map[string]any{
 	"inner": "phased-sgd", "cohorts": "disjoint", "lambda": .01, "growth": 5., "distance": 3.,
 	"kappa": 2., "gamma": 2., "shrink": 1.3, "descent": .3, "noise_scale": 3., "threshold": 2., "proportion": 2., "norm_charge": .003, "landing": .5, "landing_steps": 11,
 	"radius": .4, "smoothing": "lasry-lions", "space": "plain", "one_pass": true, "oracle": "single-pass", "prefix": "tree", "block": 5,
+	"order": "first", "directions": 3,
 	"gap": .3, "items": 9, "without_products": true, "without_selection": true,
 	"held_out": .3, "candidates": 3, "score": "value", "ball_fraction": .5,
 }
@@ -105,6 +106,8 @@ func TestEverySettingCounts(t *testing.T) {
 					if a.name == "o2nc" {
 						base.Settings["oracle"] = "single-pass"
 					}
+				case "directions": // are drawn where asked for
+					base.Settings[map[bool]string{true: "order", false: "smoothing"}[a.name == "o2nc"]] = map[bool]string{true: "first", false: "sampled"}[a.name == "o2nc"]
 				case "failure", "beta": // are the theorem's
 					base.Settings["theorem"] = true
 				case "kappa", "gamma": // one needs the other

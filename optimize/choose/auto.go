@@ -49,7 +49,9 @@ import (
 // start.
 //
 // Losses whose slope jumps have algorithms of their own (package nonsmooth): smoothed
-// comes first where it takes a metric or N is 2000 at least, subgradient otherwise.
+// comes first where it takes a metric or N is 2000 at least, subgradient otherwise. Of
+// networks with such outputs smoothed comes first, by gradients at weights that are
+// perturbed at random, each record's by itself.
 // Predictions, which take curvature to be bounded, do not compare them.
 //
 // Where a problem says how fast it rises (optimize.KL), kl-geometric is a candidate,
@@ -110,7 +112,7 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	if err := a.validate(p); err != nil {
 		return nil, err
 	}
-	if p.Kinked != nil && !p.Smoothing.On() {
+	if (p.Kinked != nil || math.IsInf(p.DataSmoothness(), 1)) && !p.Smoothing.On() {
 		return a.kinked(ctx, p)
 	}
 	if a.Goal == SecondOrder && !p.Convex() {

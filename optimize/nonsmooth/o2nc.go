@@ -24,27 +24,35 @@ import (
 // other, and with smoothing over alpha a point is judged by gradients within r = 2 alpha.
 // eta = D/(G1 sqrt M), G1 being what a gradient estimate is taken to measure.
 //
-// Losses whose slope jumps are smoothed exactly over alpha, in place of the paper's means
-// over directions drawn from the ball: its first-order oracles with m without bound.
-// Other losses are as smooth as they say.
-//
 // Oracles:
 //
 //	fresh        the gradient at z, of all records, each step
 //	multi-pass   the same every Period steps, between them the last estimate and the
 //	             difference from it (Algorithm 4)
 //	single-pass  fresh records for each item of a prefix sum over a period: gradients of
-//	             B1 records first, then differences of B2 (Algorithm 5)
+//	             B1 records first, then differences of B2 (Algorithms 3 and 5)
+//
+// What is asked of a record, by Order, each clipped at C and differences at
+// min(M_alpha ||z_t - z_{t-1}||, 2 C), M_alpha being about .8 sqrt(d) L0/alpha:
+//
+//	exact  the gradient of f_alpha in closed form, m without bound; C = L0
+//	first  the mean of m gradients at z + alpha u, u in the ball (Algorithm 5); C = L0
+//	zero   the mean of (d/(2 alpha)) (f(z + alpha y) - f(z - alpha y)) y over m points y of
+//	       the sphere (Algorithms 3 and 4); C = 2 L0
 //
 // Guarantee: mu-GDP whatever the constants, by clipping, where the paper's holds if
 // directions concentrate. With Theorem the point returned, the mean of z over a block drawn
 // uniformly, has an expected Goldstein measure of order r^(2/3) for multi-pass (Theorem 4.1)
 // and is good where n is of order sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) for
-// single-pass (Theorem 6.1), up to constants and logarithms, which are taken for 1.
+// single-pass (Theorems 3.1 and 6.1, by values and by gradients), up to constants and
+// logarithms, which are taken for 1.
 //
 // Deviations:
-//   - differences are clipped to the ball of the smoothed loss's curvature interval, half of
-//     what the paper's bound is for convex losses;
+//   - of the exact gradient differences are clipped to the ball of the smoothed loss's
+//     curvature interval, half of what the paper's bound is for convex losses;
+//   - directions are public, the same at both points of a difference, where the paper draws
+//     others, and from the sphere where Algorithms 3 and 4 print the ball; clipping, not m,
+//     bounds what a record moves, and m need not be of order d^2 B1^2;
 //   - without Theorem the result is the average of the second half of z, steps are found
 //     by measuring: D = 2 alpha/M, M = 3, G1^2 = (.03 L0)^2 + the noise's square. The
 //     theorems' G1 >= L0 and their random block were measured to be far behind;
@@ -67,8 +75,15 @@ type O2NC struct {
 	// Period is the number of steps from one gradient to the next, but for fresh. Zero
 	// means 8.
 	Period int `yaml:"period"`
-	// Theorem takes the settings of Theorem 4.1 or 6.1; the oracle must not be fresh.
+	// Theorem takes the settings of Theorem 3.1, 4.1 or 6.1; the oracle must not be fresh.
 	Theorem bool `yaml:"theorem"`
+	// Order is exact, first or zero: a record's gradient of the smoothed loss in closed
+	// form, by gradients around the point, or by values. Empty means exact where slopes do
+	// not jump or there is a closed form, else first.
+	Order Order `yaml:"order"`
+	// Directions is m, with order first or zero. Zero means for first as many as tell a
+	// difference, 4 alpha/(sqrt(d) D), one with oracle fresh; for zero d.
+	Directions int `yaml:"directions"`
 }
 
 // Oracle says where gradient estimates come from.
@@ -124,6 +139,7 @@ type o2ncPlan struct {
 	D, eta       float64
 	base         float64 // G1 where there is no noise
 	anchor, rest float64 // charges; sizes of cohorts for single-pass
+	clip         float64 // C
 	ball         optimize.DifferenceBall
 	block        int // drawn beforehand; -1 for the tail average
 }
@@ -139,17 +155,11 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	if c.Radius == 0 {
 		c.Radius = DefaultRadius(p)
 	}
-	if p.Kinked != nil && !p.Smoothing.On() {
-		var err error
-		if p, err = p.Smoothed(query.Smoothing{Radius: c.Radius / 2}); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.Validate(); err != nil {
+	plan := &o2ncPlan{oracle: c.Oracle, block: -1, clip: p.Constants.Lipschitz}
+	p, err := c.smooth(plan, p)
+	if err != nil {
 		return nil, err
 	}
-	plan := &o2ncPlan{oracle: c.Oracle, block: -1}
-	var err error
 	if c.Theorem {
 		err = c.theorem(plan, p)
 	} else {
@@ -157,6 +167,9 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if s := &p.Smoothing; s.Sampled() && s.Directions == 0 {
+		s.Directions = plan.directions(s.By, s.Radius, p.Dim())
 	}
 	words, err := plan.divide(c, p)
 	if err != nil {
@@ -177,11 +190,14 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	case SinglePass:
 		passes = 1
 	}
+	if c.Oracle != SinglePass {
+		passes *= each(p.Smoothing)
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "o2nc",
-			Citation:  "online-to-nonconvex conversion (Kornowski, Liu and Talwar 2024, Algorithm 2), oracle " + c.Oracle.String(),
+			Citation:  "online-to-nonconvex conversion (Kornowski, Liu and Talwar 2024, Algorithm 2), oracle " + c.Oracle.String() + asked(p.Smoothing),
 			Steps:     plan.T, StepSize: plan.eta, Output: output, Passes: passes,
 			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g", words, plan.D, plan.M, c.Radius),
 		},
@@ -212,6 +228,10 @@ func (c O2NC) check() error {
 		return fmt.Errorf("optimize: o2nc: period = %d: must be 0 with oracle fresh, which asks for a gradient each step", c.Period)
 	case c.Prefix != 0 && c.Oracle != SinglePass:
 		return fmt.Errorf("optimize: o2nc: prefix = %v: is of oracle single-pass", c.Prefix)
+	case c.Directions < 0:
+		return fmt.Errorf("optimize: o2nc: directions = %d: must be >= 1, or 0 for the rule's", c.Directions)
+	case c.Directions > 0 && c.Order != FirstOrder && c.Order != ZeroOrder:
+		return fmt.Errorf("optimize: o2nc: directions = %d: must be with order first or zero", c.Directions)
 	case c.Theorem && c.Oracle == Fresh:
 		return errors.New("optimize: o2nc: theorem: must be with oracle multi-pass or single-pass, of which the theorems are")
 	}
@@ -238,7 +258,8 @@ func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 	g.base = .03 * p.Constants.Lipschitz
 }
 
-// theorem settles what Theorems 4.1 and 6.1 say, with constants and logarithms of 1.
+// theorem settles what Theorems 3.1, 4.1 and 6.1 say, with constants and logarithms of 1:
+// 3.1 and 6.1 differ in m alone.
 func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 	Φ, L, n, d := p.Constants.InitialGap, p.Constants.Lipschitz, p.Records, float64(p.Dim())
 	α, ε := c.Radius/2, p.Mu // mu stands for epsilon/sqrt(log(1/delta))
@@ -247,7 +268,7 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 	}
 	var T float64
 	switch c.Oracle {
-	case SinglePass: // Theorem 6.1
+	case SinglePass: // Theorems 3.1 and 6.1
 		T = max(math.Floor(n/2), 1)
 		g.D = min(
 			math.Cbrt(Φ*Φ*α/(L*L*T*T)),
@@ -284,10 +305,10 @@ const anchorShare = .8
 
 // divide divides the budget, or the records, and with the noise settles eta.
 func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) {
-	l0, d, anchors := p.Constants.Lipschitz, float64(p.Dim()), math.Ceil(float64(g.T)/float64(g.period))
+	C, d, anchors := g.clip, float64(p.Dim()), math.Ceil(float64(g.T)/float64(g.period))
 	differences := float64(g.T) - anchors
-	far := min(g.ball.Slope(p)*2*g.D, 2*l0) // radius of a difference's ball, at most
-	var variance float64                    // of a coordinate, at the end of a period
+	far := min(g.ball.Slope(p)*2*g.D, 2*C) // radius of a difference's ball, at most
+	var variance float64                   // of a coordinate, at the end of a period
 	square := func(radius, size, charge float64) float64 {
 		s := p.Neighbours() * radius / size
 		return s * s / charge
@@ -295,14 +316,14 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 	switch g.oracle {
 	case Fresh:
 		g.period, g.anchor = 1, p.Charge()/float64(g.T)
-		variance, words = square(l0, p.Records, g.anchor), "every step alike"
+		variance, words = square(C, p.Records, g.anchor), "every step alike"
 	case MultiPass:
 		share := anchorShare
 		if differences == 0 {
 			share = 1
 		}
 		g.anchor, g.rest = p.Charge()*share/anchors, p.Charge()*(1-share)/max(differences, 1)
-		variance = square(l0, p.Records, g.anchor)
+		variance = square(C, p.Records, g.anchor)
 		if differences > 0 {
 			variance += float64(g.period-1) * square(far, p.Records, g.rest)
 		}
@@ -319,10 +340,10 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 		g.anchor = g.rest * float64(g.period)
 		g.prefix = query.Prefix{
 			Factorization: c.Prefix.factorization(), Items: g.period, Charge: p.Charge(),
-			Sensitivity: p.Neighbours() * max(l0/g.anchor, far/g.rest) * (1 + 1e-9),
+			Sensitivity: p.Neighbours() * max(C/g.anchor, far/g.rest) * (1 + 1e-9),
 		}
 		sigma := g.prefix.Sigma(g.period)
-		variance = sigma*sigma + l0*l0/g.anchor/d
+		variance = sigma*sigma + C*C/g.anchor/d
 		words = fmt.Sprintf("the whole budget to each record's item of a prefix sum (%v) over %d steps: cohorts of %.6g and %.6g records", g.prefix.Factorization, g.period, g.anchor, g.rest)
 	}
 	G1 := math.Hypot(g.base, math.Sqrt(d*variance))
@@ -422,9 +443,9 @@ func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]floa
 		}
 		term := func() query.Term {
 			if first {
-				return query.GradientAt(cohort, z, p.Constants.Lipschitz)
+				return query.GradientAt(cohort, z, g.clip)
 			}
-			return g.ball.Difference(p, cohort, z, prev)
+			return g.difference(p, cohort, z, prev)
 		}
 		if !first && !(term().Ball().Radius > 0x1p-100) {
 			return estimate, 0, nil // the point has not moved

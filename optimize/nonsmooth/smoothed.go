@@ -2,8 +2,10 @@ package nonsmooth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
@@ -30,9 +32,15 @@ import (
 // a point of its own within r, which is weaker (their Definition B.1).
 //
 // In the released metric (see firstorder.Preconditioned) its rule is followed with the
-// curvature of f_r. Otherwise eta_t = 4 (F0/L0^2) min(N/T, 2)(1 - t/T)^2, steps are charged
-// in proportion to 1/4 + t/T, and the last iterate is the result: a rule that was found by
-// measuring, not one that a rate is proved of.
+// curvature of f_r. Otherwise
+//
+//	eta_t = (1 - t/T)^2 max(4 (F0/L0^2) min(N/T, 2), far_t/sqrt(sum_{s<=t} ||g_s||^2))
+//
+// where far_t is the largest distance from the start so far and g_s are the answers (Ivgi,
+// Hinder and Carmon 2023): where losses saturate, weights have a long way to go, which the
+// first term alone did not take them. Steps are charged in proportion to 1/4 + t/T, and the
+// last iterate is the result: a rule that was found by measuring, not one that a rate is
+// proved of.
 //
 // A loss that is smooth as it is is not smoothed, and what is above is said of radius 0.
 //
@@ -43,7 +51,8 @@ type Smoothed struct {
 	// case, for weights of norm sqrt d (Bassily, Smith and Thakurta 2014). A smaller one
 	// is nearer to the loss and slower.
 	Radius float64 `yaml:"radius"`
-	// Smoothing is ball or lasry-lions; empty means ball.
+	// Smoothing is ball, lasry-lions, or sampled: the ball by gradients at random points of
+	// it, for any loss. Empty means ball, and sampled for networks whose slopes jump.
 	Smoothing Smoothing `yaml:"smoothing"`
 	// Space is where steps are taken: metric, the released one, or plain; empty means
 	// the metric where it serves and N is 20 at least, but from 2000 on for convex losses
@@ -51,16 +60,19 @@ type Smoothed struct {
 	Space Space `yaml:"space"`
 	// Steps is T. Zero: in the metric its rule's, else 2 N, between 100 and 3000.
 	Steps int `yaml:"steps"`
+	// Directions is at how many points of the ball a record's gradient is worked out, with
+	// smoothing sampled. Zero means 1: records are many.
+	Directions int `yaml:"directions"`
 }
 
 // Smoothing is how a loss is smoothed.
 type Smoothing query.Smoother
 
-var smoothings = [...]string{query.Ball: "ball", query.LasryLions: "lasry-lions"}
+var smoothings = [...]string{query.Ball: "ball", query.LasryLions: "lasry-lions", query.Gradients: "sampled"}
 
 func (s Smoothing) String() string { return optimize.NameOf(smoothings[:], "smoothing", uint8(s)) }
 
-// UnmarshalText reads "ball" or "lasry-lions"; the empty name is ball.
+// UnmarshalText reads "ball", "lasry-lions" or "sampled"; the empty name is ball.
 func (s *Smoothing) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(smoothings[:], "smoothing", string(text))
 	*s = Smoothing(i)
@@ -101,16 +113,19 @@ func metricServes(p optimize.Problem) bool {
 }
 
 // Suits reports whether Smoothed is to be preferred to Subgradient: where its rule takes
-// the metric, or the records are many.
+// the metric, or the records are many, and for networks.
 func Suits(p optimize.Problem) bool {
 	N := p.Effective()
-	return N >= manyEffective || N >= leastEffective && firstorder.Preconditioned{}.Serves(p) == nil
+	return p.Layered || N >= manyEffective || N >= leastEffective && firstorder.Preconditioned{}.Serves(p) == nil
 }
 
 // smoothedPlan is a settled Smoothed in the space of the parameters.
 type smoothedPlan struct {
 	optimize.Settled
 	charges []float64
+	// decay are the (1 - t/T)^2, and most the largest step that a regularizer allows.
+	decay []float64
+	most  float64
 }
 
 // Plan settles Smoothed for a problem.
@@ -128,6 +143,9 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	var plan optimize.Plan
 	metric := firstorder.Preconditioned{Steps: c.Steps}
 	serves := metric.Serves(smooth)
+	if smooth.Smoothing.Sampled() {
+		serves = errors.New("optimize: smoothed: space = metric: must be plain where gradients are sampled, which are no multiples of rows")
+	}
 	switch {
 	case c.Space == InMetric && serves != nil:
 		return nil, serves
@@ -150,7 +168,13 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 
 // smooth returns the smoothed problem, and says in words what it promises.
 func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words string, err error) {
-	if p.Kinked == nil {
+	if p.Jumps && c.Smoothing == 0 {
+		c.Smoothing = sampled
+	}
+	if c.Directions < 0 || c.Directions > query.Pool(p.Dim()) || c.Directions > 0 && c.Smoothing != sampled {
+		return p, "", fmt.Errorf("optimize: smoothed: directions = %d: must be between 1 and %d with smoothing sampled, or 0", c.Directions, query.Pool(p.Dim()))
+	}
+	if p.Kinked == nil && c.Smoothing != sampled {
 		if c.Radius != 0 || c.Smoothing != 0 {
 			return p, "", fmt.Errorf("optimize: smoothed: radius = %v, smoothing = %v: must be left out: the loss is as smooth as it is declared, or has no smoothing in closed form", c.Radius, c.Smoothing)
 		}
@@ -164,9 +188,13 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 	if !optimize.Positive(c.Radius) {
 		return p, "", fmt.Errorf("optimize: smoothed: radius = %v: must be > 0, or 0 for the rule's", c.Radius)
 	}
-	smooth, err = p.Smoothed(query.Smoothing{Radius: c.Radius, By: query.Smoother(c.Smoothing)})
+	by := query.Smoothing{Radius: c.Radius, By: query.Smoother(c.Smoothing)}
+	if c.Smoothing == sampled {
+		by.Directions, by.Seed = max(c.Directions, 1), seed
+	}
+	smooth, err = p.Smoothed(by)
 	words = fmt.Sprintf("the loss is smoothed over radius %.3g%s: %s", c.Radius, rule, c.Smoothing.promise(c.Radius))
-	if c.Smoothing == 0 {
+	if c.Smoothing != Smoothing(query.LasryLions) {
 		words += fmt.Sprintf("; over the records' distribution that norm is larger by about %.2g at most", populationScale(p, c.Radius))
 	}
 	return smooth, words, err
@@ -180,6 +208,9 @@ func populationScale(p optimize.Problem, radius float64) float64 {
 	d := float64(p.Dim())
 	return p.Constants.Lipschitz * math.Sqrt(d*math.Log(max(d/(radius/2*.01), math.E))/p.Records)
 }
+
+// sampled is Ball by gradients around the point, of losses without a closed form.
+const sampled = Smoothing(query.Gradients)
 
 // promise says what the gradient of the smoothed loss tells.
 func (s Smoothing) promise(radius float64) string {
@@ -217,16 +248,21 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 	l0 := p.Constants.Lipschitz
 	eta := 4 * p.Constants.InitialGap / (l0 * l0) * min(p.Effective()/float64(T), 2)
 	sizes := make([]float64, T)
-	plan := &smoothedPlan{charges: make([]float64, T)}
+	plan := &smoothedPlan{charges: make([]float64, T), decay: make([]float64, T), most: stable(p, math.Inf(1))}
 	var sum float64
 	for t := range T {
 		u := float64(t) / float64(T)
-		sizes[t] = stable(p, eta*(1-u)*(1-u))
+		plan.decay[t] = (1 - u) * (1 - u)
+		sizes[t] = stable(p, eta*plan.decay[t])
 		plan.charges[t] = .25 + u
 		sum += plan.charges[t]
 	}
 	for t := range plan.charges {
 		plan.charges[t] *= p.Charge() / sum
+	}
+	how := "exactly smoothed loss"
+	if p.Smoothing.Sampled() {
+		how = "smoothed loss" + asked(p.Smoothing)
 	}
 	sa := p.Neighbours() * l0 / p.Records
 	var err error
@@ -234,11 +270,11 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "smoothed",
-			Citation:  "noisy gradient descent on the exactly smoothed loss (after Kornowski, Liu and Talwar 2024)",
+			Citation:  "noisy gradient descent on the " + how + " (after Kornowski, Liu and Talwar 2024)",
 			Steps:     T,
 			StepSize:  sizes[0],
-			Charges:   "step t of T in proportion to 1/4 + t/T",
-			Passes:    float64(T),
+			Charges:   "step t of T in proportion to 1/4 + t/T; steps grow with the distance from the start",
+			Passes:    float64(T) * each(p.Smoothing),
 		},
 		Law: optimize.Law{StepSizes: sizes, Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 			return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
@@ -266,6 +302,7 @@ func stable(p optimize.Problem, eta float64) float64 {
 func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
+	run.Direction = g.travelled(run)
 	return run.Steps(func(t int) error {
 		answer, err := run.Ask(g.charges[t], query.GradientAt(run.All(), run.W, l0))
 		if err != nil {
@@ -274,4 +311,24 @@ func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.charges[t]})
 		return nil
 	})
+}
+
+// travelled is the rule for steps. All it goes by was released.
+func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64) ([]float64, float64) {
+	start, away := slices.Clone(run.W), make([]float64, len(run.W))
+	var far, squares float64
+	return func(estimate []float64) ([]float64, float64) {
+		for j, v := range run.W {
+			away[j] = v - start[j]
+		}
+		far = max(far, optimize.Norm(away))
+		length := optimize.Norm(estimate)
+		squares += length * length
+		t := run.Taken()
+		eta := g.Law().Eta(t)
+		if grown := g.decay[t] * far / math.Sqrt(squares); grown > eta { // not where both are zero
+			eta = min(grown, g.most)
+		}
+		return estimate, eta
+	}
 }

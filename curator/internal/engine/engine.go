@@ -119,7 +119,7 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 		s := &shares[i]
 		s.tiles, s.next, s.ended = tiles, &next, &wg
 		s.reader = e.table.Reader()
-		s.prepare(e.loss, q.Terms(), scale, e.shapeFor(q.Facts()), e.table)
+		s.prepare(e.loss, q.Terms(), scale, e.shapeFor(q), e.table)
 		wg.Add(1)
 		go s.work(ctx)
 	}

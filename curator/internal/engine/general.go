@@ -14,12 +14,16 @@ type generalPass struct {
 	// What the loss is given: copies, so that what it writes there is lost.
 	w, along []float64
 	x        []float32
+	// around are one gradient of a mean, and a point beside the term's, of terms that
+	// draw directions.
+	around, beside []float64
 }
 
 func newGeneralPass(l loss.General, parameters, features int) *generalPass {
 	return &generalPass{
 		loss: l, sum: make([]float64, parameters), grad: make([]float64, parameters), another: make([]float64, parameters),
 		w: make([]float64, parameters), along: make([]float64, parameters), x: make([]float32, features),
+		around: make([]float64, parameters), beside: make([]float64, parameters),
 	}
 }
 

@@ -75,12 +75,12 @@ func addValues(p *pass, t *pointedTerm, _ []float32, y []float64) {
 }
 
 func (g *generalPass) gradientAt(v []float64, t *pointedTerm, x []float32, y float64) {
-	g.gradient(v, t.point, x, y)
+	g.estimate(v, t, t.point, x, y)
 }
 
 func (g *generalPass) gradientChange(v []float64, t *pointedTerm, x []float32, y float64) {
-	g.gradient(v, t.point, x, y)
-	g.gradient(g.another, t.prev, x, y)
+	g.estimate(v, t, t.point, x, y)
+	g.estimate(g.another, t, t.prev, x, y)
 	for j := range v {
 		v[j] -= g.another[j]
 	}

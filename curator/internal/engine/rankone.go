@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -71,6 +72,7 @@ type pointedTerm struct {
 	ball              query.ClipBall
 	point, prev, step []float64
 	smoothed          loss.Smoothing
+	drawn             drawn
 	along             []float64
 	// reuse says that the margin at point is that of the term before.
 	reuse bool
@@ -85,6 +87,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()), along: s.pad(term.Along()),
 		}
 		pt.smoothed, _ = smoothing(term.Smoothing(), t.Dim()) // smoothable has tried it
+		pt.drawn = drawnFor(term)
 		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
 		p.terms = append(p.terms, pt)
 		if pt.number {
@@ -99,9 +102,17 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		p.acc = make([]int64, facts.SumDim(p.dim))
 	}
 	if facts.Losses != query.NoLoss {
-		if g, ok := l.(loss.General); ok {
+		g, ok := l.(loss.General)
+		sampled := slices.ContainsFunc(terms, func(t query.Term) bool { return t.Smoothing().Sampled() })
+		if !ok && sampled {
+			g, ok = newJoined(l, s.parameters()/p.dim), true
+		}
+		if ok {
 			p.column, p.faulty = make([]float64, tileRows), make([]bool, tileRows)
-			if p.stacked = newStackedPass(l, p.terms, s, p.dim, p.stride); p.stacked == nil {
+			if !sampled {
+				p.stacked = newStackedPass(l, p.terms, s, p.dim, p.stride)
+			}
+			if p.stacked == nil {
 				p.general = newGeneralPass(g, s.parameters(), p.dim)
 			}
 			return

@@ -18,11 +18,14 @@ func shapeOf(l loss.Loss, parameters int, t row.Source) shape {
 	return shape{parameters / t.Dim(), t.Dim(), t.Stride()}
 }
 
-// shapeFor is the shape of a kind's points: that of the parameters, or one row of
-// features.
-func (e *Portable) shapeFor(f query.Facts) shape {
-	if f.Losses == query.NoLoss {
+// shapeFor is the shape of a question's points: that of the parameters, or one row of
+// features. Where directions are drawn any loss is taken as one that writes its gradient.
+func (e *Portable) shapeFor(q query.Question) shape {
+	switch {
+	case q.Facts().Losses == query.NoLoss:
 		return shape{1, e.table.Dim(), e.table.Stride()}
+	case q.Sampled():
+		return shape{1, e.shape.parameters(), e.shape.parameters()}
 	}
 	return e.shape
 }

@@ -12,7 +12,7 @@ import (
 // smoothing makes what a smoothed loss is computed by, for rows of so many features.
 func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 	switch {
-	case !s.On():
+	case !s.On() || s.Sampled():
 		return loss.Smoothing{}, nil
 	case s.By == query.LasryLions:
 		return loss.LasryLions(s.Radius)
@@ -24,7 +24,7 @@ func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 // no smoothing of that kind in closed form.
 func smoothable(l loss.Loss, q query.Question) error {
 	for _, t := range q.Terms() {
-		if !t.Smoothing().On() {
+		if !t.Smoothing().On() || t.Smoothing().Sampled() { // which any loss can be
 			continue
 		}
 		k, ok := l.(loss.Kinked)

@@ -28,7 +28,7 @@ var references = map[query.Kind]slow{
 			return slope(l, t, t.Point(), x, y)
 		},
 		func(l loss.General, t query.Term, x []float32, y float64) []float64 {
-			return gradient(l, t.Point(), x, y)
+			return estimate(l, t, t.Point(), x, y)
 		},
 	},
 	query.Norm: {
@@ -36,7 +36,7 @@ var references = map[query.Kind]slow{
 			return slope(l, t, t.Point(), x, y)
 		},
 		func(l loss.General, t query.Term, x []float32, y float64) []float64 {
-			return gradient(l, t.Point(), x, y)
+			return estimate(l, t, t.Point(), x, y)
 		},
 	},
 	query.Difference: {
@@ -44,7 +44,7 @@ var references = map[query.Kind]slow{
 			return slope(l, t, t.Point(), x, y) - slope(l, t, t.Previous(), x, y)
 		},
 		func(l loss.General, t query.Term, x []float32, y float64) []float64 {
-			return plus(gradient(l, t.Point(), x, y), -1, gradient(l, t.Previous(), x, y))
+			return plus(estimate(l, t, t.Point(), x, y), -1, estimate(l, t, t.Previous(), x, y))
 		},
 	},
 	query.Value: {
@@ -262,6 +262,9 @@ func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 // record and, for those that are there, what they contribute beyond it.
 func slowly(l loss.Loss, q query.Question, records []record) []float64 {
 	facts := q.Facts()
+	if q.Sampled() {
+		l = asWritten(l)
+	}
 	dim := facts.SumDim(q.PointDim())
 	centre, sum := make([]float64, dim), make([]float64, dim)
 	for _, t := range q.Terms() {

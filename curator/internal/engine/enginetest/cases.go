@@ -182,6 +182,8 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 		lo, hi = -1, 3
 	}
 	ball, envelope := query.Smoothing{Radius: .7}, query.Smoothing{Radius: .3, By: query.LasryLions}
+	first := query.Smoothing{Radius: .3, By: query.Gradients, Directions: 3, Seed: 5}
+	zero := query.Smoothing{Radius: .2, By: query.Values, Directions: 4, Seed: 6}
 	m, other := metric(t, features, 7), metric(t, features, 8)
 	all := map[string]query.Question{}
 	for name, terms := range map[string][]query.Term{
@@ -215,10 +217,16 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 		"squared slope":               {query.SquaredSlopeAt(on, w, size*size, other)},
 		"squared slope, clipped":      {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
 
-		"product":                    {query.ProductAt(on, w, prev, lo, hi)},
-		"product, narrow":            {query.ProductAt(on, prev, w, lo/5, hi/5).Weighted(.3)},
-		"change of products, narrow": {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
-		"curvature along, narrow":    {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
+		"product":                        {query.ProductAt(on, w, prev, lo, hi)},
+		"product, narrow":                {query.ProductAt(on, prev, w, lo/5, hi/5).Weighted(.3)},
+		"by gradients around":            {query.GradientAt(on, w, size).Smoothed(first)},
+		"by values around, clipped":      {query.GradientAt(on, prev, size/2).Smoothed(zero).Weighted(2)},
+		"difference by gradients around": {query.DifferenceByCurvature(on, w, prev, lo, hi).Smoothed(first), query.GradientAt(on, w, size).Weighted(.5)},
+		"difference by values around":    {query.DifferenceWithin(on, w, prev, size).Smoothed(zero)},
+		"norm by gradients around":       {query.NormAt(on, w, size, nil).Smoothed(first)},
+		"directions and a smoothing":     {query.DifferenceWithin(on, w, prev, size).Smoothed(first), query.GradientAt(on, w, size).Smoothed(ball)},
+		"change of products, narrow":     {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
+		"curvature along, narrow":        {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
 	} {
 		if terms[0].Kind().Facts().Metric && dim%features != 0 {
 			continue // no parameters of margins

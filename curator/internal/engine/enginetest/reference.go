@@ -37,9 +37,12 @@ func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record
 	c := make([]int64, q.SumDim())
 	v, ok := []float64(nil), false
 	if r.Sound(dim) {
-		if q.Facts().Losses == query.NoLoss {
+		switch {
+		case q.Facts().Losses == query.NoLoss:
 			v, ok = products(float64(q.Terms()[0].Weight()*scale), r.X), true
-		} else {
+		case q.Sampled():
+			v, ok = vector(asWritten(l), q, scale, r)
+		default:
 			switch l := l.(type) {
 			case loss.General:
 				if s, is := l.(loss.Stacked); is && outer(q) {
@@ -370,7 +373,7 @@ func vector(l loss.General, q query.Question, scale float64, r rowtest.Record) (
 			v[0] += float64(t.Weight() * clamp(s, -ball.Radius, ball.Radius))
 			continue
 		}
-		g := gradient(l, t.Point(), r)
+		g := estimate(l, t, t.Point(), r)
 		centre := make([]float64, len(g))
 		switch t.Kind() {
 		case query.Product:
@@ -386,7 +389,7 @@ func vector(l loss.General, q query.Question, scale float64, r rowtest.Record) (
 			}
 		}
 		if t.Kind() == query.Difference {
-			for j, u := range gradient(l, t.Previous(), r) {
+			for j, u := range estimate(l, t, t.Previous(), r) {
 				centre[j] = float64(ball.Centre * t.Step()[j])
 				g[j] = g[j] - u - centre[j]
 			}

@@ -1,0 +1,71 @@
+package enginetest
+
+import (
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// rowed is a loss of margins as a function of all its parameters.
+type rowed struct{ loss.Loss }
+
+func (l rowed) Value(w []float64, x []float32, y float64) float64 {
+	return written(l.Loss.(interface{ Values(dst, z, y []float64) }).Values, 1, inners(w, x), y)[0]
+}
+
+func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
+	z := inners(w, x)
+	outer(dst, written(l.Loss.(interface{ Slopes(dst, z, y []float64) }).Slopes, len(z), z, y), x)
+}
+
+// outer sets dst to the slopes times the row.
+func outer(dst, slopes []float64, x []float32) {
+	for k, s := range slopes {
+		for j, v := range x {
+			dst[k*len(x)+j] = float64(s * float64(v))
+		}
+	}
+}
+
+// estimate is what a term takes for the gradient at w.
+func estimate(l loss.General, t query.Term, w []float64, r rowtest.Record) []float64 {
+	s := t.Smoothing()
+	if !s.On() {
+		return gradient(l, w, r)
+	}
+	sum := make([]float64, len(w))
+	if !s.Sampled() {
+		one := l.(rowed).Loss.(loss.RankOne)
+		outer(sum, []float64{scalar(slopesFor(one, t, r.X), inner(w, r.X), r.Y)}, r.X)
+		return sum
+	}
+	directions, _ := t.Directions()
+	for i := range s.Directions {
+		u := make([]float64, len(w))
+		directions.Write(u, directions.Of(r.X, r.Y, i))
+		up, down := make([]float64, len(w)), make([]float64, len(w))
+		for j := range u {
+			up[j], down[j] = w[j]+float64(s.Radius*u[j]), w[j]-float64(s.Radius*u[j])
+		}
+		if s.By == query.Values {
+			change := l.Value(up, r.X, r.Y) - l.Value(down, r.X, r.Y)
+			slope := float64(float64(len(w))/(2*s.Radius)*change) / float64(s.Directions)
+			for j := range u {
+				sum[j] += float64(slope * u[j])
+			}
+			continue
+		}
+		for j, v := range gradient(l, up, r) {
+			sum[j] += v / float64(s.Directions)
+		}
+	}
+	return sum
+}
+
+// asWritten is a loss as one that writes its gradient.
+func asWritten(l loss.Loss) loss.General {
+	if g, ok := l.(loss.General); ok {
+		return g
+	}
+	return rowed{l}
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// drawn are the directions of a term, those that were needed so far.
+type drawn struct {
+	query.Directions
+	pool [][]float64
+	dim  int
+}
+
+// drawnFor is nothing for a term that draws none.
+func drawnFor(t query.Term) drawn {
+	d, ok := t.Directions()
+	if !ok {
+		return drawn{}
+	}
+	dim := len(t.Point())
+	return drawn{Directions: d, pool: make([][]float64, query.Pool(dim)), dim: dim}
+}
+
+func (d *drawn) direction(number int) []float64 {
+	if d.pool[number] == nil {
+		d.pool[number] = make([]float64, d.dim)
+		d.Write(d.pool[number], number)
+	}
+	return d.pool[number]
+}
+
+// estimate sets dst to what a term takes for the gradient at w: the loss's, that of the
+// loss smoothed in closed form, or an estimate of the latter by directions.
+func (g *generalPass) estimate(dst []float64, t *pointedTerm, w []float64, x []float32, y float64) {
+	s := t.Smoothing()
+	switch {
+	case !s.On():
+		g.gradient(dst, w, x, y)
+		return
+	case !s.Sampled():
+		g.loss.(*joined).smoothed(dst, w, x[:len(g.x)], y, t.smoothed)
+		return
+	}
+	x = x[:len(g.x)]
+	clear(dst)
+	for i := range s.Directions {
+		u := t.drawn.direction(t.drawn.Of(x, y, i))
+		if s.By == query.Values {
+			slope := g.slopeAlong(w, u, s.Radius, x, y) / float64(s.Directions)
+			for j, v := range u {
+				dst[j] += float64(slope * v)
+			}
+			continue
+		}
+		g.gradient(g.around, g.moved(w, s.Radius, u), x, y)
+		for j, v := range g.around {
+			dst[j] += v / float64(s.Directions)
+		}
+	}
+}
+
+// slopeAlong is d/(2 r) times the difference of the values at w + r u and w - r u.
+func (g *generalPass) slopeAlong(w, u []float64, r float64, x []float32, y float64) float64 {
+	up := g.value(g.moved(w, r, u), x, y)
+	down := g.value(g.moved(w, -r, u), x, y)
+	return float64(float64(len(w)) / (2 * r) * (up - down))
+}
+
+// moved is w + r u.
+func (g *generalPass) moved(w []float64, r float64, u []float64) []float64 {
+	for j, v := range u {
+		g.beside[j] = w[j] + float64(r*v)
+	}
+	return g.beside
+}
+
+// joined is a loss of margins as one that writes its gradient.
+type joined struct {
+	loss.Loss
+	of          margins
+	z, slope, y []float64
+}
+
+func newJoined(l loss.Loss, count int) *joined {
+	return &joined{Loss: l, of: l.(margins), z: make([]float64, count), slope: make([]float64, count), y: make([]float64, 1)}
+}
+
+func (l *joined) Value(w []float64, x []float32, y float64) float64 {
+	l.at(w, x, y)
+	l.of.Values(l.slope[:1], l.z, l.y)
+	return l.slope[0]
+}
+
+func (l *joined) Gradient(dst, w []float64, x []float32, y float64) {
+	l.at(w, x, y)
+	l.of.Slopes(l.slope, l.z, l.y)
+	l.times(dst, x)
+}
+
+// smoothed is Gradient of the loss smoothed in closed form.
+func (l *joined) smoothed(dst, w []float64, x []float32, y float64, by loss.Smoothing) {
+	l.at(w, x, y)
+	wide := make([]float64, len(x))
+	for j, v := range x {
+		wide[j] = float64(v)
+	}
+	l.of.(loss.Kinked).SmoothedSlopes(l.slope, l.z, l.y, []float64{math.Sqrt(interleaved(wide, x))}, by)
+	l.times(dst, x)
+}
+
+// at works the margins out. What the loss leaves unwritten after that is NaN.
+func (l *joined) at(w []float64, x []float32, y float64) {
+	for k := range l.z {
+		l.z[k] = interleaved(w[k*len(x):(k+1)*len(x)], x)
+	}
+	l.y[0] = y
+	forget(l.slope)
+}
+
+// times sets dst to the slopes times the row.
+func (l *joined) times(dst []float64, x []float32) {
+	for k, s := range l.slope {
+		for j, v := range x {
+			dst[k*len(x)+j] = float64(s * float64(v))
+		}
+	}
+}
+
+// interleaved is <w, x> in dot's order, for rows that are not padded.
+func interleaved(w []float64, x []float32) float64 {
+	var s [row.Lane]float64
+	for j, v := range x {
+		s[j%row.Lane] += float64(float64(v) * w[j])
+	}
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
