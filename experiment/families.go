@@ -28,7 +28,7 @@ var families = map[string]maker{
 // Families lists the names that NewFamily takes; saddle takes its gap, as in
 // saddle(0.15), and low-rank its rank.
 func Families() []string {
-	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)", "capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)")))
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)", "capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)", "relu-network(RADIUS)", "hinge-network(RADIUS)")))
 }
 
 // NewFamily draws the named family.

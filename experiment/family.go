@@ -29,6 +29,9 @@ type Family struct {
 	seed       uint64
 	// smoothing is what gradients are measured by; the zero one for none.
 	smoothing loss.Smoothing
+	// radius is that of Goldstein's measure where it has no closed form; 0 for the
+	// gradient itself.
+	radius float64
 }
 
 // population draws n rows with their targets.

@@ -16,18 +16,30 @@ var kinked = map[string]string{
 	"ramp":   "ramp",
 	"median": "absolute",
 	"svm":    "hinge",
+
+	"relu-network":  "network(4,relu,logistic)",
+	"hinge-network": "network(4,tanh,hinge)",
 }
 
-// newKinked is GLM rows under a loss whose slope jumps. Gradient norms are those of the loss
-// smoothed over the radius, which bound Goldstein's measure there.
+// goldsteinPoints is how many points of the ball are tried where the measure has no
+// closed form, beside the one judged, and goldsteinSeed what they are drawn by.
+const goldsteinPoints, goldsteinSeed = 60, 1
+
+// newKinked is GLM rows under a loss whose slope jumps. Gradient norms are bounds of
+// Goldstein's measure for the radius: the exact one of the loss smoothed over the ball or,
+// of networks, the least norm of a mean of gradients at points that are chosen on the way
+// (stationarity.Goldstein).
 func newKinked(name string, radius float64) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
 		f, err := newFamily(glm, 0x91a2, d, rows, seed, fmt.Sprintf("%s(%v)", name, radius), kinked[name], "")
 		if err != nil {
 			return nil, err
 		}
-		by, err := loss.OverBall(d, radius)
-		f.smoothing = by
+		if _, ok := f.Loss.(loss.Kinked); !ok {
+			f.radius = radius
+			return f, nil
+		}
+		f.smoothing, err = loss.OverBall(d, radius)
 		return f, err
 	}
 }
@@ -50,6 +62,10 @@ func kinkedMaker(name string) (m maker, is bool, err error) {
 func (f *Family) gradient(s stationarity.Sample, w []float64) ([]float64, error) {
 	if k, ok := f.Loss.(loss.Kinked); ok && f.smoothing != (loss.Smoothing{}) {
 		return stationarity.SmoothedGradient(k, f.smoothing, f.Regularizer, s, w), nil
+	}
+	if f.radius > 0 {
+		least, err := stationarity.Goldstein(f.Loss, f.Regularizer, s, w, f.radius, goldsteinPoints, goldsteinSeed)
+		return least.Point, err
 	}
 	return stationarity.Gradient(f.Loss, f.Regularizer, s, w)
 }

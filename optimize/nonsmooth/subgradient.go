@@ -113,8 +113,12 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	}
 	// Of a loss whose slope jumps the gradient of the smoothed one is predicted.
 	smooth := p
-	if p.Kinked != nil && !p.Smoothing.On() {
-		if smooth, err = p.Smoothed(query.Smoothing{Radius: DefaultRadius(p)}); err != nil {
+	if (p.Kinked != nil || p.Jumps) && !p.Smoothing.On() {
+		by := query.Smoothing{Radius: DefaultRadius(p)}
+		if p.Kinked == nil {
+			by.By, by.Directions = query.Gradients, 1
+		}
+		if smooth, err = p.Smoothed(by); err != nil {
 			return nil, err
 		}
 	}
