@@ -12,22 +12,25 @@ import (
 func written(l loss.Loss, terms []query.Term) loss.Loss {
 	r, ok := l.(loss.RankOne)
 	if ok && slices.ContainsFunc(terms, func(t query.Term) bool { return t.Smoothing().Sampled() }) {
-		return rowed{r}
+		return rowed{r, r}
 	}
 	return l
 }
 
 // rowed is a loss of one margin as a function of its parameters.
-type rowed struct{ loss.RankOne }
+type rowed struct {
+	loss.Loss
+	of loss.RankOne
+}
 
 func (l rowed) Value(w []float64, x []float32, y float64) float64 {
-	return one(l.Values, w, x, y)
+	return one(l.of.Values, w, x, y)
 }
 
 func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	copy(dst, vector(x))
 	for j := range dst {
-		dst[j] *= one(l.Slopes, w, x, y)
+		dst[j] *= one(l.of.Slopes, w, x, y)
 	}
 }
 
@@ -38,7 +41,7 @@ func estimateAt(l loss.General, t query.Term, w []float64, x []float32, y float6
 	if !s.On() {
 		return gradientAt(l, w, x, y)
 	} else if !s.Sampled() {
-		addTo(sum, one(slopes(l.(rowed).RankOne, t, x), w, x, y), vector(x))
+		addTo(sum, one(slopes(l.(rowed).of, t, x), w, x, y), vector(x))
 		return sum
 	}
 	draws, _ := t.Directions()

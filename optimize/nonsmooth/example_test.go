@@ -30,5 +30,5 @@ func ExampleSmoothed() {
 	fmt.Printf("%d steps\n%s\n", s.Steps, s.Charges)
 	// Output:
 	// 3000 steps
-	// step t of T in proportion to 1/4 + t/T; the loss is smoothed over radius 0.1: where its gradient has norm b the result is a (0.1, b)-stationary point of the loss in Goldstein's sense; over the records' distribution that norm is larger by about 0.045 at most
+	// step t of T in proportion to 1/4 + t/T; steps grow with the distance from the start; the loss is smoothed over radius 0.1: where its gradient has norm b the result is a (0.1, b)-stationary point of the loss in Goldstein's sense; over the records' distribution that norm is larger by about 0.045 at most
 }

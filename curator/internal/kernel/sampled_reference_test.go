@@ -6,17 +6,20 @@ import (
 )
 
 // rowed is a loss of one margin as a function of its parameters.
-type rowed struct{ loss.RankOne }
+type rowed struct {
+	loss.Loss
+	of loss.RankOne
+}
 
 func (l rowed) Value(w []float64, x []float32, y float64) float64 {
 	v := []float64{0}
-	l.Values(v, []float64{inner(w, x)}, []float64{y})
+	l.of.Values(v, []float64{inner(w, x)}, []float64{y})
 	return v[0]
 }
 
 func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	s := []float64{0}
-	l.Slopes(s, []float64{inner(w, x)}, []float64{y})
+	l.of.Slopes(s, []float64{inner(w, x)}, []float64{y})
 	for j := range dst {
 		dst[j] = s[0] * float64(x[j])
 	}
@@ -27,7 +30,7 @@ func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 func asWritten(l loss.Loss) loss.Loss {
 	switch l := l.(type) {
 	case loss.RankOne:
-		return rowed{l}
+		return rowed{l, l}
 	case loss.Margins:
 		return loss.Joint(l)
 	}
@@ -43,7 +46,7 @@ func estimate(l loss.General, t query.Term, w []float64, x []float32, y float64)
 	case !s.Sampled():
 		v := make([]float64, len(w))
 		for j := range v {
-			v[j] = slope(l.(rowed).RankOne, t, w, x, y) * float64(x[j])
+			v[j] = slope(l.(rowed).of, t, w, x, y) * float64(x[j])
 		}
 		return v
 	}
