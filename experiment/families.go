@@ -23,6 +23,8 @@ var families = map[string]maker{
 	"three-halves":       ThreeHalves,
 	"phase":              PhaseRetrieval,
 	"softmax":            Softmax,
+	"tanh-net":           TanhNet,
+	"matrix-sensing":     MatrixSensing,
 }
 
 // Families lists the names that NewFamily takes; saddle takes its gap, as in

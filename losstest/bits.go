@@ -69,6 +69,10 @@ func Bits(l loss.Loss) uint64 {
 					add(dst...)
 				}
 			}
+		case loss.Shaped:
+			p := l.Parameters(len(x))
+			l.Gradient(dst[:p], z[:p], x, y[0])
+			add(dst[:p]...)
 		case loss.General:
 			z[1] /= 1024
 			l.Gradient(dst, z, x, 1) // clipped

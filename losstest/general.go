@@ -214,6 +214,9 @@ func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 	p := loss.Parameters(l, 3)
 	for _, n := range [][4]int{{p - 1, p, p, 3}, {p, p - 1, p, 3}, {p, p, p + 1, 3}, {p, p, p, 2}} {
 		dst, w, v, x := make([]float64, n[0]), make([]float64, n[1]), make([]float64, n[2]), make([]float32, n[3])
+		if m := loss.Parameters(l, n[3]); n[0] == m && n[1] == m && n[2] == m {
+			continue // rows of several lengths have as many parameters
+		}
 		if !panics(func() { l.HessianVector(dst, w, v, x, 1) }) {
 			fs.add(ruleLengths, "HessianVector with lengths %v does not panic", n)
 		}
@@ -345,10 +348,14 @@ func checkGeneralContract(fs *findings, f field, s site) {
 	p := loss.Parameters(f.l, 3)
 	for _, n := range [][3]int{{p, p - 1, 3}, {p, p, 2}, {p - 1, p, 3}, {p, p + 1, 3}, {p, p, 4}} {
 		dst, w, x := make([]float64, n[0]), make([]float64, n[1]), make([]float32, n[2])
+		m := loss.Parameters(f.l, n[2])
+		if n[0] == m && n[1] == m {
+			continue // rows of several lengths have as many parameters
+		}
 		if !panics(func() { f.l.Gradient(dst, w, x, 1) }) {
 			fs.add(ruleLengths, "Gradient with lengths %v does not panic", n)
 		}
-		if n[1] != loss.Parameters(f.l, n[2]) && !panics(func() { f.l.Value(w, x, 1) }) {
+		if n[1] != m && !panics(func() { f.l.Value(w, x, 1) }) {
 			fs.add(ruleLengths, "Value with lengths %v does not panic", n[1:])
 		}
 	}

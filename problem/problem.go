@@ -27,6 +27,8 @@ var problems = map[string]loss.Loss{
 	"three-halves": ThreeHalves(),
 	"phase":        Phase(),
 	"tanh-net":     TanhNet(),
+
+	"matrix-sensing": MatrixSensing(),
 }
 
 // Names lists the losses of this package, sorted.

@@ -51,6 +51,8 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"three-halves": 0x1b60261ce7d25d4d,
 		"phase":        0xcdb26cd47a8c5d59,
 		"tanh-net":     0xe5461cd2647e93ab,
+
+		"matrix-sensing": 0xa2c0ac852c7343e9,
 	}
 	for _, name := range problem.Names() {
 		l, err := problem.Parse(name)
@@ -64,6 +66,11 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 }
 
 func TestGradientsDoNotAllocate(t *testing.T) {
+	u, v, cells := make([]float64, 16), make([]float64, 16), make([]float32, 64)
+	s := problem.MatrixSensing()
+	if n := testing.AllocsPerRun(10, func() { s.Value(u, cells, 0); s.Gradient(v, u, cells, 0) }); n != 0 {
+		t.Errorf("%s allocates %v times", s.Name(), n)
+	}
 	w, x, dst := make([]float64, 64), make([]float32, 64), make([]float64, 64)
 	for _, l := range []loss.General{problem.SlowTail(), problem.HuberMean(), problem.HuberBias()} {
 		if n := testing.AllocsPerRun(10, func() { l.Value(w, x, 0); l.Gradient(dst, w, x, 0) }); n != 0 {
