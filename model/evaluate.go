@@ -24,10 +24,18 @@ func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, erro
 	if m.schema == nil {
 		return Metrics{}, errZero
 	}
+	return m.evaluate(ctx, path, where, func(record) error { return nil })
+}
+
+// evaluate shows every row that is scored to keep, too.
+func (m *Model) evaluate(ctx context.Context, path, where string, keep func(record) error) (Metrics, error) {
 	t := newTally(m)
 	err := m.scan(ctx, path, where, true, func(r record) error {
 		t.add(r)
-		return nil
+		if !r.kept || !r.ok {
+			return nil
+		}
+		return keep(r)
 	})
 	if err != nil {
 		return Metrics{}, fmt.Errorf("model: evaluate: %w", err)

@@ -43,6 +43,12 @@ type Metrics struct {
 	// encoded rows and targets, which is what training minimises.
 	Objective    *float64 `json:"objective,omitempty"`
 	GradientNorm *float64 `json:"gradient_norm,omitempty"`
+	// LeastEigenvalue is that of the objective's Hessian at the weights, as Lanczos's
+	// method found it, and EigenvalueResidual how far from an eigenvalue it may be
+	// (EvaluateStationarity). Where it is well below zero the weights are a saddle or
+	// worse, however small the gradient.
+	LeastEigenvalue    *float64 `json:"least_eigenvalue,omitempty"`
+	EigenvalueResidual *float64 `json:"eigenvalue_residual,omitempty"`
 	// Confusion is nil but for more than two classes.
 	Confusion *Confusion `json:"confusion,omitempty"`
 	// Calibration is nil where no probability is predicted.
@@ -56,10 +62,16 @@ const notPrivate = "NOT private: computed directly from the table; do not publis
 func (m Metrics) String() string {
 	var b strings.Builder
 	b.WriteString(notPrivate + "\n")
-	fmt.Fprintf(&b, "%-13s  %d\n%-13s  %d\n", "n", m.N, "skipped", m.Skipped)
+	width := len("gradient_norm")
 	for _, row := range m.measures() {
 		if row.value != nil {
-			fmt.Fprintf(&b, "%-13s  %.6g\n", row.name, *row.value)
+			width = max(width, len(row.name))
+		}
+	}
+	fmt.Fprintf(&b, "%-*s  %d\n%-*s  %d\n", width, "n", m.N, width, "skipped", m.Skipped)
+	for _, row := range m.measures() {
+		if row.value != nil {
+			fmt.Fprintf(&b, "%-*s  %.6g\n", width, row.name, *row.value)
 		}
 	}
 	if m.Confusion != nil {
@@ -93,5 +105,7 @@ func (m Metrics) measures() []measure {
 		{"deviance", m.Deviance},
 		{"objective", m.Objective},
 		{"gradient_norm", m.GradientNorm},
+		{"least_eigenvalue", m.LeastEigenvalue},
+		{"eigenvalue_residual", m.EigenvalueResidual},
 	}
 }

@@ -16,9 +16,22 @@ type Candidate struct {
 }
 
 // Curved is what ChooseCurved was told of a candidate: the least of the released
-// curvatures along its directions, the regularizer's included, and the standard
-// deviation of the noise in it; +Inf where there were no directions.
-type Curved struct{ Curvature, Sigma float64 }
+// curvatures v'Hv of the objective along its directions, the regularizer's included, and
+// the standard deviation of the noise in each of them; +Inf where there were no
+// directions.
+type Curved struct {
+	Curvature  float64 `json:"least"`
+	Sigma      float64 `json:"sigma"`
+	Directions int     `json:"directions"`
+}
+
+// OrNil is nil where nothing was released.
+func (c Curved) OrNil() *Curved {
+	if c.Directions == 0 {
+		return nil
+	}
+	return &c
+}
 
 // doubted is how many standard deviations a curvature must be below zero to count
 // against a point.
@@ -49,6 +62,7 @@ func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, m
 				return 0, nil, err
 			}
 			known[i].Sigma = a.Sigma
+			known[i].Directions++
 			known[i].Curvature = min(known[i].Curvature, a.Mean[0]+p.regularizerAlong(c.W, v))
 		}
 	}

@@ -69,6 +69,8 @@ type Result struct {
 	// Foreseen is the gradient norm at W that is to be expected after what the run
 	// released of the rows and of their gradients; 0 where that does not tell.
 	Foreseen float64
+	// Curvature is what the run released of that at W; nil for nothing.
+	Curvature *Curved
 }
 
 // choice is an output rule settled for a number of steps.

@@ -234,12 +234,12 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 	if len(kept.points) < 2 {
 		return result, nil
 	}
-	k, err := s.choose(ctx, o, held, kept.points)
+	k, curved, err := s.choose(ctx, o, held, kept.points)
 	if err != nil {
 		result.Complete = false
 		return result, fmt.Errorf("selected: %w", err)
 	}
-	result.W = kept.points[k]
+	result.W, result.Curvature = kept.points[k], curved
 	// An iterate has no more noise than the last one, of which all are made.
 	result.Law.Weights, result.Law.Chosen = nil, max(len(kept.points), result.Law.Chosen)
 	result.Law.settle()
@@ -247,16 +247,20 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 	return result, nil
 }
 
-// choose asks which point has the lowest score on the held-out records.
-func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, error) {
+// choose asks which point has the lowest score on the held-out records, and returns what
+// was released of the curvature there.
+func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, *Curved, error) {
 	if s.by == BySecondOrder {
 		list := make([]Candidate, len(points))
 		for i, w := range points {
 			list[i].W = w
 		}
 		TowardsEachOther(list, len(list)-1)
-		k, _, err := ChooseCurved(ctx, o, s.problem, held, s.problem.Mu, 0, list)
-		return k, err
+		k, known, err := ChooseCurved(ctx, o, s.problem, held, s.problem.Mu, 0, list)
+		if err != nil {
+			return 0, nil, err
+		}
+		return k, known[k].OrNil(), nil
 	}
 	terms := make([]query.Term, len(points))
 	for i, w := range points {
@@ -269,7 +273,8 @@ func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, 
 		s.problem.AddRegularizer(shift, w)
 		terms[i] = query.NormAt(held, w, s.problem.Constants.Lipschitz, shift)
 	}
-	return drawn(ctx, o, s.epsilon, terms)
+	k, err := drawn(ctx, o, s.epsilon, terms)
+	return k, nil, err
 }
 
 // drawn asks which term has the lowest score.

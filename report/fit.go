@@ -37,6 +37,10 @@ type Fit struct {
 	// GradientNorms are the norms of the noisy gradient estimates, one a step;
 	// nil if they were not kept.
 	GradientNorms []float64
+	// Public, if not nil, is what was measured of the model on a table that is public or
+	// the reader's own to look at. It is shown as such, and is the one thing on the page
+	// that was not released.
+	Public *model.Metrics
 
 	files    []string
 	verified *certificate.Report
@@ -64,6 +68,8 @@ type plan struct {
 	Late *late `json:"late"`
 	// Foreseen is the gradient norm to expect after what the run released.
 	Foreseen float64 `json:"foreseen_gradient_norm"`
+	// Curvature was released at the result.
+	Curvature *curved `json:"curvature"`
 	// Law is absent from certificates of earlier versions.
 	Law *law `json:"law"`
 }
@@ -74,6 +80,14 @@ type late struct {
 	Steps    int     `json:"steps"`
 	Gradient float64 `json:"gradient_norm"`
 	Noise    float64 `json:"noise"`
+}
+
+// curved is the least of the curvatures along some directions, and the noise in each
+// (optimize.Curved).
+type curved struct {
+	Least      float64 `json:"least"`
+	Sigma      float64 `json:"sigma"`
+	Directions int     `json:"directions"`
 }
 
 // measured is the quality of the result as it was released.
@@ -176,6 +190,10 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 	page.Sections = append(page.Sections, f.signal(n))
 	if f.Model != nil {
 		page.Sections = append(page.Sections, f.coefficients(n))
+	}
+	if f.Public != nil {
+		page.Sections = append(page.Sections, f.public())
+		page.Foot = fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit, and from a table for the section “%s” alone.", f.Certificate.Software(), publicTitle)
 	}
 	page.Sections = append(page.Sections, f.cite())
 	return page, nil

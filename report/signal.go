@@ -55,6 +55,15 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Gradient norm measured", m.GradientNorm, fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
 		add("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
 	}
+	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Least), true) && drawable(c.Sigma, true) {
+		note := fmt.Sprintf("at the result, the least of %s, each released with noise of %s: ", count(c.Directions, "direction", "directions"), Number(c.Sigma))
+		if c.Least >= -4*c.Sigma {
+			note += "none is below zero by more than noise explains, though an eigenvalue may be along another"
+		} else {
+			note += "the result is no minimum"
+		}
+		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Least), Note: note})
+	}
 	add("Floor r", f.plan.Floor, "the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
 	add("Longest gradient of a row", f.plan.Clip, "longer ones are clipped to it: the mean gradient is no longer at any point")
 	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")

@@ -157,7 +157,7 @@ func TestLanczos(t *testing.T) {
 			least, size = min(least, c.eigenvalues(j, c.d)), max(size, math.Abs(c.eigenvalues(j, c.d)))
 		}
 		products := 0
-		got, err := stationarity.Lanczos(c.d, func(v []float64) ([]float64, error) {
+		got, err := stationarity.Lanczos(c.d, c.d, func(v []float64) ([]float64, error) {
 			products++
 			v = reflect(v)
 			for j := range v {
@@ -176,7 +176,36 @@ func TestLanczos(t *testing.T) {
 			t.Errorf("%s: %d products, said to be %d: want at most %d", name, products, got.Products, c.most)
 		}
 	}
-	if _, err := stationarity.Lanczos(0, nil); err == nil {
-		t.Error("no dimension was taken")
+	for _, none := range [][2]int{{0, 1}, {1, 0}} {
+		if _, err := stationarity.Lanczos(none[0], none[1], nil); err == nil {
+			t.Errorf("%d dimensions and %d products were taken", none[0], none[1])
+		}
+	}
+}
+
+// TestLanczosStops: with fewer products than it needs the value is that of some vector,
+// from above, and the residual says how far from an eigenvalue it may be.
+func TestLanczosStops(t *testing.T) {
+	const d = 60
+	for _, most := range []int{1, 7, 30} {
+		products := 0
+		got, err := stationarity.Lanczos(d, most, func(v []float64) ([]float64, error) {
+			products++
+			out := make([]float64, d)
+			for j := range v {
+				out[j] = math.Cos(float64(j)) * v[j]
+			}
+			return out, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nearest := math.Inf(1)
+		for j := range d {
+			nearest = min(nearest, math.Abs(math.Cos(float64(j))-got.Value))
+		}
+		if products != most+1 || got.Products != products || got.Value < -1 || nearest > got.Residual+1e-12 {
+			t.Errorf("at most %d products: %d taken, value %v, residual %v, the nearest eigenvalue %v away", most, products, got.Value, got.Residual, nearest)
+		}
 	}
 }

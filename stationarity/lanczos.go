@@ -25,19 +25,21 @@ type Eigenpair struct {
 // LambdaMin returns the least eigenvalue of the Hessian at w of the mean loss
 // over the sample plus the regularizer, which may be nil.
 func LambdaMin(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (Eigenpair, error) {
-	return Lanczos(len(w), func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) })
+	return Lanczos(len(w), len(w), func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) })
 }
 
 // Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its
 // products (Lanczos 1950), by full reorthogonalisation from a fixed random
-// start, until the residual is below 1e-9 of the matrix's norm or d products are
-// taken. Value is never below the least eigenvalue but for rounding and for
-// errors of the products. That it is not another eigenvalue is as certain as that
-// a random vector is not orthogonal to the eigenspace sought.
-func Lanczos(d int, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
-	if d < 1 {
-		return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: dimension = %d: must be >= 1", d)
+// start, until the residual is below 1e-9 of the matrix's norm or as many products
+// are taken as given, d being always enough. Value is never below the least eigenvalue
+// but for rounding and for errors of the products. That it is not another eigenvalue is
+// as certain as that a random vector is not orthogonal to the eigenspace sought, and
+// where products ran out before the residual was small it may be another.
+func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
+	if d < 1 || most < 1 {
+		return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: dimension = %d, products = %d: must be >= 1", d, most)
 	}
+	most = min(most, d)
 	const tolerance, often = 1e-9, 5
 	k := new(krylov)
 	next := start(d)
@@ -58,12 +60,12 @@ func Lanczos(d int, product func(v []float64) ([]float64, error)) (Eigenpair, er
 		m := len(k.basis)
 		// Where beta vanishes the basis spans an invariant subspace, in which a
 		// random start leaves out no eigenvalue.
-		if m == d || m%often == 0 || beta <= tolerance*k.size {
+		if m == most || m%often == 0 || beta <= tolerance*k.size {
 			value, s, err := k.least()
 			if err != nil {
 				return Eigenpair{}, err
 			}
-			if m == d || beta*math.Abs(s[m-1]) <= tolerance*k.size {
+			if m == most || beta*math.Abs(s[m-1]) <= tolerance*k.size {
 				return k.pair(value, s, product)
 			}
 		}

@@ -187,7 +187,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if result.Late.Steps > 0 {
 		r.conduct.Late = &result.Late
 	}
-	r.conduct.Foreseen = result.Foreseen
+	r.conduct.Foreseen, r.conduct.Curvature = result.Foreseen, result.Curvature
 	r.conduct.GradientNorms, r.conduct.Measured, r.conduct.Law = fitted.norms, fitted.Measured, &law
 	if err := fitted.publish(out, files, journal, h, r); err != nil {
 		return nil, out.charged(err)

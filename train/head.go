@@ -89,7 +89,10 @@ type conduct struct {
 	// Late says whether the run converged.
 	Late *optimize.Late `json:"late,omitempty"`
 	// Foreseen is the gradient norm to expect after what was released.
-	Foreseen  float64    `json:"foreseen_gradient_norm,omitempty"`
+	Foreseen float64 `json:"foreseen_gradient_norm,omitempty"`
+	// Curvature is what was released of that at the result.
+	Curvature *optimize.Curved `json:"curvature,omitempty"`
+
 	Recovered *recovered `json:"recovered,omitempty"`
 }
 

@@ -36,6 +36,8 @@ type fittedJSON struct {
 	Releases int      `json:"releases"`
 	Trusted  []string `json:"trusted,omitempty"`
 	Measured any      `json:"measured,omitempty"` // as in a certificate
+	// Curvature is what was released of that at the result, as in a certificate.
+	Curvature any `json:"curvature,omitempty"`
 	// Table is the name by which its fits are summed; Earlier of them were before
 	// this one, and together they cost Together at Delta, nothing if that is not known.
 	Table    string   `json:"table"`
@@ -54,6 +56,9 @@ func result(ctx context.Context, c *train.Config, f *train.Fitted) fittedJSON {
 	}
 	if f.Measured != nil {
 		j.Measured = f.Measured
+	}
+	if f.Result.Curvature != nil {
+		j.Curvature = f.Result.Curvature
 	}
 	if epsilon, ok := f.Sum(ctx); ok {
 		j.Together = &epsilon

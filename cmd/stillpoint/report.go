@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -12,6 +13,9 @@ import (
 type reportCommand struct {
 	Dir string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
 	Out string `help:"Write to FILE instead of DIR/report.html." placeholder:"FILE"`
+
+	Public string `help:"Also measure the model on a table that is public or yours to look at, as evaluate --stationarity does. NOT private." placeholder:"DATA"`
+	Where  string `help:"Of that table, use only the rows with column=value." placeholder:"COLUMN=VALUE"`
 }
 
 // Help is printed below the flags.
@@ -23,13 +27,29 @@ loads nothing.
 
 Everything on it follows from the folder's certificate, model and ledger. The table
 is not opened, so the page costs no privacy and may be published. A certificate
-that does not verify, or a model it does not speak of, is refused (exit code 4).`
+that does not verify, or a model it does not speak of, is refused (exit code 4).
+
+With --public the page has a section of figures computed directly from DATA, and says
+that they are not private: for tables that are public.`
 }
 
 func (r *reportCommand) Run(ctx context.Context, c *console) error {
 	fit, err := report.ReadFit(ctx, r.Dir)
 	if err != nil {
 		return err
+	}
+	if r.Public == "" && r.Where != "" {
+		return errors.New("where: is for the table of --public")
+	}
+	if r.Public != "" {
+		if fit.Model == nil {
+			return fmt.Errorf("public: %s: the run wrote no model to measure", r.Dir)
+		}
+		metrics, err := fit.Model.EvaluateStationarity(ctx, r.Public, r.Where)
+		if err != nil {
+			return err
+		}
+		fit.Public = &metrics
 	}
 	page, err := fit.Page(ctx)
 	if err != nil {
@@ -39,7 +59,11 @@ func (r *reportCommand) Run(ctx context.Context, c *console) error {
 	if out == "" {
 		out = filepath.Join(r.Dir, "report.html")
 	}
-	if err := writeFile(out, fit.Files(), page.Render); err != nil {
+	reads := fit.Files()
+	if r.Public != "" {
+		reads = append(reads, r.Public)
+	}
+	if err := writeFile(out, reads, page.Render); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.out, "report  %s\n", printable.Text(out))

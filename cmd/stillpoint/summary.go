@@ -131,6 +131,9 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if e := f.Result.Foreseen; e > 0 {
 		line("expected", "gradient norm %.3g, after what was released of the rows and their gradients; %.3g before", e, f.Summary.Predicted)
 	}
+	if v := f.Result.Curvature; v != nil {
+		line("curvature", "at least %.3g (noise %.1g) along %d public directions of the run, as released: an eigenvalue may be lower along others", v.Curvature, v.Sigma, v.Directions)
+	}
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
 	}

@@ -277,12 +277,12 @@ func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.R
 		}
 	}
 	optimize.TowardsEachOther(list, 0)
-	k, _, err := optimize.ChooseCurved(ctx, o, r.problem, r.held, r.problem.Mu, r.gap, list)
+	k, known, err := optimize.ChooseCurved(ctx, o, r.problem, r.held, r.problem.Mu, r.gap, list)
 	if err != nil {
 		result.Complete = false
 		return err
 	}
-	result.W = list[k].W
+	result.W, result.Curvature = list[k].W, known[k].OrNil()
 	result.Output = names[k] + ", " + r.output()
 	return nil
 }

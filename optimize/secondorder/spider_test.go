@@ -64,7 +64,9 @@ type witness struct {
 
 func (w *witness) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	a, err := w.Oracle.Ask(ctx, q)
-	w.seen = append(w.seen, release{q.Terms()[0], a, query.Prefix{}})
+	kept := a
+	kept.Mean = slices.Clone(a.Mean) // who asked may go on with it
+	w.seen = append(w.seen, release{q.Terms()[0], kept, query.Prefix{}})
 	return a, err
 }
 

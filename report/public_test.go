@@ -1,0 +1,49 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// TestCurvatureAsReleased: the least curvature released at the result, its noise and how
+// many directions there were; a saddle is called one where noise does not explain it.
+func TestCurvatureAsReleased(t *testing.T) {
+	for least, want := range map[string]string{"-0.0071": "by more than noise explains", "-0.0213": "the result is no minimum", "0.0213": "by more than noise explains"} {
+		f := people(t, "p", 3)
+		f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"), []byte(`{"curvature":{"least":`+least+`,"sigma":0.0031,"directions":5},`), 1)
+		fit := read(t, f)
+		fact := factOf(t, fit.signal(fit.noise()), "Curvature released")
+		if fact.Value != strings.Replace(least, "-", "−", 1) || !strings.Contains(fact.Note, "5 directions") || !strings.Contains(fact.Note, "0.0031") || !strings.Contains(fact.Note, want) {
+			t.Errorf("%s: %q, %q: want %q", least, fact.Value, fact.Note, want)
+		}
+	}
+}
+
+// TestPublicTable: figures of a public table stand in a section that says they are not
+// private, and the page no longer says that nothing was computed from a table.
+func TestPublicTable(t *testing.T) {
+	fit := read(t, people(t, "p", 3))
+	const released = "Nothing on this page was computed from the table"
+	text := func() string {
+		t.Helper()
+		page, err := fit.Page(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(render(t, page))
+	}
+	if s := text(); !strings.Contains(s, released) || strings.Contains(s, publicTitle) {
+		t.Error("without a public table the page must say that nothing was computed from one")
+	}
+	fit.Public = &model.Metrics{N: 12345, Skipped: 1, Accuracy: new(.875), GradientNorm: new(.0456), LeastEigenvalue: new(-.0321), EigenvalueResidual: new(1e-7)}
+	s := text()
+	has(t, s, publicTitle, "NOT private", "12,345", "1 row was not scored", "0.875", "0.0456", "−0.0321", "10⁻⁷", "still falls along its direction")
+	if strings.Contains(s, released) {
+		t.Error("with a public table the page must not say that nothing was computed from one")
+	}
+	fit.Public.LeastEigenvalue = new(.01)
+	has(t, text(), "falls along no direction to second order")
+}
