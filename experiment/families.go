@@ -25,6 +25,7 @@ var families = map[string]maker{
 	"softmax":            Softmax,
 	"tanh-net":           TanhNet,
 	"matrix-sensing":     MatrixSensing,
+	"three-halves-fine":  ThreeHalvesFine,
 }
 
 // Families lists the names that NewFamily takes; saddle takes its gap, as in

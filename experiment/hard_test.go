@@ -150,7 +150,7 @@ func TestFamiliesRefuse(t *testing.T) {
 		d, rows int
 		want    string
 	}{
-		{"tahn", 3, 10, `family = "tahn": must be one of capped(RADIUS), exp-tail, hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, svm(RADIUS), tanh, tanh-net, three-halves`},
+		{"tahn", 3, 10, `family = "tahn": must be one of capped(RADIUS), exp-tail, hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, svm(RADIUS), tanh, tanh-net, three-halves, three-halves-fine`},
 		{"saddle(x)", 5, 10, "gap must be a number"},
 		{"saddle(0.3)", 5, 10, "gap = 0.3: must be > 0 and < 0.3"},
 		{"saddle(0.1)", 3, 10, "dimension = 3: must be >= 4"},

@@ -6,8 +6,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// power rises from its minimum like r^4 or, if blunt, like r^(3/2).
-type power struct{ blunt bool }
+// power rises from its minimum like r^4 or, where corner is not zero, like r^(3/2), but
+// rounded within a distance of about corner, a power of 4.
+type power struct{ corner float64 }
 
 // Quartic is a synthetic problem of the KL condition with kappa = 4/3, gamma =
 // 4^(-3/4): a record's loss is h(||w - u||) + <0.4 x, w>, y unused, with
@@ -32,27 +33,30 @@ func Quartic() loss.General { return power{} }
 //
 //	h' <= 1: with 0.4 the Lipschitz constant is 1.4, but for 0.1%
 //	h'/r = s^(-1/2) and h'' below it lie in [0, e^(-1/2)] = [0, 4], with a jump at r = 1
-func ThreeHalves() loss.General { return power{blunt: true} }
+func ThreeHalves() loss.General { return power{corner: 1. / 16} }
 
-const (
-	powerRow = 0.4
-	// blunting is e^2 of ThreeHalves.
-	blunting = 1. / 256
-)
+// ThreeHalvesFine is ThreeHalves with e = 1/4096: kappa is 3 down to an excess of 2e-6, and
+// the curvature is up to 64.
+func ThreeHalvesFine() loss.General { return power{corner: 1. / 4096} }
+
+const powerRow = 0.4
 
 func (p power) Name() string {
-	if p.blunt {
+	switch p.corner {
+	case 0:
+		return "quartic"
+	case 1. / 16:
 		return "three-halves"
 	}
-	return "quartic"
+	return "three-halves-fine"
 }
 
 func (power) Target() loss.Target { return loss.Real }
 
 func (p power) Constants() loss.Constants {
 	c := loss.Constants{Lipschitz: 1 + powerRow, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 3}, HessianLipschitz: math.Inf(1), InitialGap: p.value(1), ZeroMean: true}
-	if p.blunt {
-		c.Curvature.Hi = 4
+	if p.corner > 0 {
+		c.Curvature.Hi = 1 / math.Sqrt(p.corner)
 	}
 	return c
 }
@@ -64,12 +68,11 @@ func (p power) value(squares float64) float64 {
 		beyond = float64((math.Sqrt(squares) - 1) * p.slope(1))
 		squares = 1
 	}
-	if !p.blunt {
+	if p.corner == 0 {
 		return float64(squares*squares)/4 + beyond
 	}
-	s := math.Sqrt(squares + blunting)
-	const least = 1. / 64 // e^(3/2)
-	return (float64(s*math.Sqrt(s))-least)/1.5 + beyond
+	s := math.Sqrt(math.FMA(p.corner, p.corner, squares))
+	return (float64(s*math.Sqrt(s))-float64(p.corner*math.Sqrt(p.corner)))/1.5 + beyond
 }
 
 // slope is h'/r at the square of r.
@@ -77,10 +80,10 @@ func (p power) slope(squares float64) float64 {
 	if squares > 1 {
 		return p.slope(1) / math.Sqrt(squares)
 	}
-	if !p.blunt {
+	if p.corner == 0 {
 		return squares
 	}
-	return 1 / math.Sqrt(math.Sqrt(squares+blunting))
+	return 1 / math.Sqrt(math.Sqrt(math.FMA(p.corner, p.corner, squares)))
 }
 
 func (p power) Value(w []float64, x []float32, y float64) float64 {

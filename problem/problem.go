@@ -28,7 +28,8 @@ var problems = map[string]loss.Loss{
 	"phase":        Phase(),
 	"tanh-net":     TanhNet(),
 
-	"matrix-sensing": MatrixSensing(),
+	"matrix-sensing":    MatrixSensing(),
+	"three-halves-fine": ThreeHalvesFine(),
 }
 
 // Names lists the losses of this package, sorted.

@@ -52,7 +52,8 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"phase":        0xcdb26cd47a8c5d59,
 		"tanh-net":     0xe5461cd2647e93ab,
 
-		"matrix-sensing": 0xa2c0ac852c7343e9,
+		"matrix-sensing":    0xa2c0ac852c7343e9,
+		"three-halves-fine": 0xd5225837ca3ba464,
 	}
 	for _, name := range problem.Names() {
 		l, err := problem.Parse(name)
