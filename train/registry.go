@@ -45,6 +45,7 @@ var algorithms = []algorithm{
 	{"subgradient", nonsmooth.Subgradient{}},
 	{"o2nc", nonsmooth.O2NC{}},
 	{"second-order", secondorder.Spider{}},
+	{"perturbed-gd", secondorder.Perturbed{}},
 }
 
 // Algorithms lists the names that Train.Algorithm takes; the first is the
