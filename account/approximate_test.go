@@ -1,0 +1,70 @@
+package account
+
+import (
+	"context"
+	"math"
+	"testing"
+)
+
+// TestApproximateMu compares ApproximateMu with its definition at many epsilons that
+// it did not look at, by composing anew, and with the limit of many small steps
+// (Dong, Roth & Su 2022, corollary 5.4: q sqrt(T (e^(1/z^2) - 1)) under add-or-remove,
+// in their symmetrised form), which it must not be far above.
+func TestApproximateMu(t *testing.T) {
+	ctx := context.Background()
+	const delta = 1e-8
+	for _, c := range []struct {
+		steps []SampledSteps
+		r     Relation
+	}{
+		{[]SampledSteps{{NoiseMultiplier: 2, Sampling: .02, Count: 1000}}, AddOrRemove},
+		{[]SampledSteps{{NoiseMultiplier: 3, Sampling: .05, Count: 200}, {NoiseMultiplier: 4, Sampling: .01, Count: 50}}, ReplaceOne},
+		{[]SampledSteps{{NoiseMultiplier: 5, Sampling: 1, Count: 4}}, AddOrRemove},
+	} {
+		mu, err := ApproximateMu(ctx, c.steps, c.r, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckApproximateMu(ctx, c.steps, c.r, delta, mu); err != nil {
+			t.Error(err)
+		}
+		if CheckApproximateMu(ctx, c.steps, c.r, delta, mu*(1-1e-4)) == nil {
+			t.Errorf("%v: mu = %v is not the least", c.steps, mu)
+		}
+		events, err := composed(0, c.steps, 1, c.r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		composition, err := Compose(ctx, events, 1e-2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for epsilon := .013; epsilon < 9; epsilon += .61 {
+			d, err := composition.Delta(ctx, epsilon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if most := delta + (1-delta)*gaussianDelta(mu, epsilon); d.Lower > most {
+				t.Errorf("%v: delta(%v) >= %v: must be at most %v for mu = %v", c.steps, epsilon, d.Lower, most, mu)
+			}
+		}
+		var limit float64
+		for _, s := range c.steps {
+			z, scale := s.NoiseMultiplier, 1.0
+			if c.r == ReplaceOne {
+				scale = 2
+			}
+			limit += scale * scale * s.Sampling * s.Sampling * float64(s.Count) * math.Expm1(1/(z*z))
+		}
+		if limit = math.Sqrt(limit); mu > 1.25*limit || mu < .9*limit {
+			t.Errorf("%v: mu = %v, the limit's is %v", c.steps, mu, limit)
+		}
+		t.Log(mu, limit)
+	}
+	if _, err := ApproximateMu(ctx, nil, ReplaceOne, delta); err == nil {
+		t.Error("no steps have a mu")
+	}
+	if _, err := ApproximateMu(ctx, []SampledSteps{{NoiseMultiplier: 2, Sampling: .02, Count: 10}}, ReplaceOne, 0); err == nil {
+		t.Error("delta = 0 is taken")
+	}
+}
