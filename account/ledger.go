@@ -40,6 +40,7 @@ type Ledger struct {
 	limit    float64
 	events   []Event
 	filter   filter
+	ended    bool
 }
 
 // NewLedger returns an empty ledger for a budget.
@@ -86,6 +87,9 @@ func (l *Ledger) Reserve(e Event) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.ended {
+		return errors.New("account: the ledger has ended: nothing more is charged")
+	}
 	if e.Kind == SampledGaussian {
 		if err := l.schedule.covers(l.sampled, e); err != nil {
 			return err
@@ -97,6 +101,13 @@ func (l *Ledger) Reserve(e Event) error {
 	e.Index = len(l.events)
 	l.events = append(l.events, e)
 	return nil
+}
+
+// End has the ledger admit nothing any more: its readings are final.
+func (l *Ledger) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
 }
 
 // Budget returns the budget the ledger was made with.

@@ -30,6 +30,11 @@ type Config struct {
 	Loss loss.Loss
 	// Budget is what all answers together may be charged. It has no default.
 	Budget account.Budget
+	// Reserve, if not nil, is called before the first answer is charged or computed,
+	// with the session's budget and schedule settled: an error refuses the question,
+	// and is asked for again at the next. It is where a budget that outlasts the
+	// session is reserved: see package budget.
+	Reserve func(context.Context, account.View) error
 	// Declared is the public number of records under add-or-remove, which
 	// stands in for the secret one; zero under replace-one.
 	Declared float64
@@ -90,7 +95,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	k, err := kernel.New(kernel.Config{
-		Table: rows, Loss: c.Loss, Budget: c.Budget, Declared: c.Declared, Workers: workers, Coins: coins,
+		Table: rows, Loss: c.Loss, Budget: c.Budget, Reserve: c.Reserve, Declared: c.Declared, Workers: workers, Coins: coins,
 	})
 	if err != nil {
 		return nil, err

@@ -49,6 +49,9 @@ func through[R any](ctx context.Context, s *Session, describe func() (release[R]
 		return none, err
 	}
 	r.event.Simulated = s.simulated
+	if err := s.permit.get(ctx, s.ledger.View()); err != nil {
+		return none, err
+	}
 	if err := s.ledger.Reserve(r.event); err != nil {
 		return none, err
 	}

@@ -22,7 +22,9 @@ type sample struct {
 
 // Follow has the session draw Poisson samples by a schedule and its ledger count
 // by it. It comes before the first question.
-func (s *Session) Follow(schedule *account.Schedule) error { return s.ledger.Follow(schedule) }
+func (s *Session) Follow(schedule *account.Schedule) error {
+	return s.permit.unasked(func() error { return s.ledger.Follow(schedule) })
+}
 
 // Sample draws the schedule's next Poisson sample: every record joins by its own
 // secret coin of the schedule's probability, whatever other samples it is in.

@@ -45,6 +45,9 @@ type Config struct {
 	// Absent are rows that take their coins and are left out of every sum, as if
 	// they held no record. Only simulations have them.
 	Absent []int
+	// Reserve, if not nil, is asked before the first event is charged: an error refuses
+	// it, and is asked again before the next.
+	Reserve func(context.Context, account.View) error
 	// Watcher is shown every exchange; nil for none. Only a session with
 	// simulated coins may have one.
 	Watcher Watcher
@@ -61,6 +64,7 @@ type Session struct {
 	repeat    int64
 	absent    map[int32]bool
 	watcher   Watcher
+	permit    permit
 
 	mu      sync.Mutex
 	coins   *coin.Secret
@@ -104,6 +108,7 @@ func New(c Config) (*Session, error) {
 		absent:    make(map[int32]bool),
 		repeat:    int64(max(c.Repeat, 1)),
 		watcher:   c.Watcher,
+		permit:    permit{ask: c.Reserve, given: c.Reserve == nil},
 	}
 	for _, i := range c.Absent {
 		if i < 0 || i >= c.Table.Len() {
@@ -213,12 +218,13 @@ func (s *Session) mostRows() float64 {
 	return math.MaxInt32
 }
 
-// Close forgets the cohorts, gives up what the rows are kept in and refuses all
+// Close has the ledger admit nothing more, forgets the cohorts, gives up what the rows are kept in and refuses all
 // further questions. The ledger remains.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.ledger.End()
 	s.cohorts = cohorts{}
 	return s.engine.Table().Close()
 }
