@@ -1,0 +1,50 @@
+package budget
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// Address is where a store is: a file or a server.
+type Address struct {
+	// File is the path of an SQLite database.
+	File string
+	// Server is the address of a PostgreSQL database.
+	Server string
+}
+
+const filePrefix = "sqlite:"
+
+// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE. An address holds no password:
+// it is written where runs are, and PostgreSQL has PGPASSWORD and password files.
+func ParseAddress(text string) (Address, error) {
+	if path, ok := strings.CutPrefix(text, filePrefix); ok && path != "" {
+		return Address{File: path}, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return Address{}, fmt.Errorf("budget: store: must be sqlite:FILE or postgres://USER@HOST/DATABASE")
+	}
+	if _, has := u.User.Password(); has || u.Query().Has("password") {
+		return Address{}, fmt.Errorf("budget: store: must hold no password: set PGPASSWORD, or keep a password file")
+	}
+	return Address{Server: text}, nil
+}
+
+// In returns the address with a relative file in a folder.
+func (a Address) In(folder string) Address {
+	if a.File != "" && !filepath.IsAbs(a.File) {
+		a.File = filepath.Join(folder, a.File)
+	}
+	return a
+}
+
+// String returns what ParseAddress reads.
+func (a Address) String() string {
+	if a.File != "" {
+		return filePrefix + a.File
+	}
+	return a.Server
+}

@@ -1,0 +1,113 @@
+package budget
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// CertificateFormat opens every certificate of a dataset.
+const CertificateFormat = "stillpoint budget certificate"
+
+// MostCertificate is the most bytes of one: some million rows.
+const MostCertificate = 512 << 20
+
+// certificate is the file: every row of a chain, in order, each exactly as it is
+// hashed, and the hash of the last.
+type certificate struct {
+	Format  string            `json:"format"`
+	Version int               `json:"version"`
+	Dataset string            `json:"dataset"`
+	Head    string            `json:"head"`
+	Rows    []json.RawMessage `json:"rows"`
+}
+
+// Certificate returns the whole chain of a dataset as a file that [Verify] rechecks
+// without the store.
+func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
+	t, err := b.store.View(ctx, name, 0)
+	if err != nil {
+		return nil, fmt.Errorf("budget: dataset %q: %w", name, err)
+	}
+	c := newChain(name)
+	if err := c.follow(t); err != nil {
+		return nil, err
+	}
+	if c.number == 0 {
+		return nil, missing(name)
+	}
+	var w bytes.Buffer
+	quoted, err := json.Marshal(name)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&w, "{\n  \"format\": %q,\n  \"version\": 1,\n  \"dataset\": %s,\n  \"head\": %q,\n  \"rows\": [", CertificateFormat, quoted, c.head)
+	for i, r := range t.Rows {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		fmt.Fprintf(&w, "\n    %s", r.Text)
+	}
+	w.WriteString("\n  ]\n}\n")
+	return w.Bytes(), nil
+}
+
+// Verify rechecks a dataset's certificate: every row's hash from the first on, that
+// each is one that may follow, what each run costs by its law (the schedules of runs
+// that sample are composed again), and that all together never passed the cap. Any
+// failure is [ErrChain].
+func Verify(ctx context.Context, text []byte) (*Dataset, error) {
+	var f certificate
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, fmt.Errorf("%w: certificate: must be JSON as stillpoint budget show writes it", ErrChain)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: certificate: must be one JSON object", ErrChain)
+	}
+	if f.Format != CertificateFormat || f.Version != 1 {
+		return nil, fmt.Errorf("%w: certificate: format = %q, version = %d: must be %q, 1", ErrChain, f.Format, f.Version, CertificateFormat)
+	}
+	c := newChain(f.Dataset)
+	if err := checkName("dataset", f.Dataset); err != nil {
+		return nil, fmt.Errorf("%w: certificate: %w", ErrChain, err)
+	}
+	costs := make(map[string]bool)
+	for i, raw := range f.Rows {
+		r := Row{Text: string(raw), Hash: chained(c.head, string(raw))}
+		if err := c.recheck(ctx, r, costs); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err() // nothing is known of the certificate
+			}
+			return nil, fmt.Errorf("certificate: rows[%d]: %w", i, err)
+		}
+	}
+	if c.number == 0 || c.head != f.Head {
+		return nil, c.broken("head = %.12s: must be the hash of the last row, %.12s", f.Head, c.head)
+	}
+	return c.dataset()
+}
+
+// recheck takes a row, and composes the schedules of runs that sample again, each law
+// and cost once.
+func (c *chain) recheck(ctx context.Context, r Row, costs map[string]bool) error {
+	e, err := parse(r.Text)
+	if err != nil {
+		return c.broken("%v", err)
+	}
+	sampled := false
+	if e.Kind == Reserved && e.Law.samples() {
+		key := fmt.Sprint(e.Law.Relation, e.Law.Mu, e.Law.Schedule, *e.Cost)
+		sampled = !costs[key]
+		costs[key] = true
+	}
+	if err := c.admit(ctx, e, sampled); err != nil {
+		return c.broken("%v", err)
+	}
+	c.apply(e, r.Hash)
+	return nil
+}

@@ -1,0 +1,238 @@
+// Package sqlstore keeps budgets in a database. Databases differ in how a transaction
+// is begun and in a few expressions, which a Dialect holds.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/budget"
+)
+
+// Dialect is what a database has of its own.
+type Dialect struct {
+	// Begin are the statements that begin a transaction which writes. Until it ends no
+	// other may change the chain that Lock names.
+	Begin []string
+	// Lock is what follows the selection of a chain's row.
+	Lock string
+	// Read begins a transaction that sees everything as it is at one time.
+	Read string
+	// Draw and Key are expressions of 32 and 64 random hexadecimal digits, Now of the
+	// time.
+	Draw, Key, Now string
+	// Numbered says that parameters are $1, $2 and not question marks.
+	Numbered bool
+	// Schema makes the tables if they are not there.
+	Schema []string
+}
+
+// Store is a budget.Store in a database.
+type Store struct {
+	db      *sql.DB
+	dialect Dialect
+}
+
+var _ budget.Store = (*Store)(nil)
+
+// version is that of the tables.
+const version = 1
+
+// ErrNone reports a database that is no store of budgets.
+var ErrNone = errors.New("holds no budgets: stillpoint budget create makes a store")
+
+// Open returns the store in a database, which it makes there if create is true.
+func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, error) {
+	s := &Store{db: db, dialect: d}
+	if create {
+		err := s.transact(ctx, d.Begin, func(c *sql.Conn) (bool, error) {
+			for _, statement := range d.Schema {
+				if _, err := c.ExecContext(ctx, statement); err != nil {
+					return false, err
+				}
+			}
+			_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_store (id, version, secret) SELECT 1, ?, "+d.Key+" WHERE NOT EXISTS (SELECT 1 FROM stillpoint_store)"), version)
+			return true, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var found int
+	switch err := db.QueryRowContext(ctx, "SELECT version FROM stillpoint_store").Scan(&found); {
+	case err != nil && ctx.Err() == nil && missing(err):
+		return nil, ErrNone
+	case err != nil:
+		return nil, err
+	case found != version:
+		return nil, fmt.Errorf("version = %d: must be %d, the only version this program reads", found, version)
+	}
+	return s, nil
+}
+
+// missing reports whether an error says that there is no such table, or no row in it.
+func missing(err error) bool {
+	return errors.Is(err, sql.ErrNoRows) || strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "does not exist")
+}
+
+// sql returns a statement in the dialect's parameters.
+func (s *Store) sql(text string) string {
+	if !s.dialect.Numbered {
+		return text
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		if r == '?' {
+			n++
+			fmt.Fprintf(&b, "$%d", n)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// transact runs a transaction, which is committed if f returns true. A transaction
+// that is not known to be committed is rolled back; a connection on which that fails
+// is given up.
+func (s *Store) transact(ctx context.Context, begin []string, f func(*sql.Conn) (commit bool, err error)) (err error) {
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// What ends a transaction is not cut short: it would not be known how it ended.
+	whole := context.WithoutCancel(ctx)
+	commit := false
+	for _, statement := range begin {
+		if _, err = c.ExecContext(ctx, statement); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		commit, err = f(c)
+	}
+	if err == nil && commit {
+		if _, err = c.ExecContext(whole, "COMMIT"); err == nil {
+			return nil
+		}
+	}
+	if _, undone := c.ExecContext(whole, "ROLLBACK"); undone != nil {
+		_ = c.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	return err
+}
+
+// Update implements budget.Store.
+func (s *Store) Update(ctx context.Context, dataset string, from int, next func(budget.Tail) (*budget.Row, error)) error {
+	return s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
+		// The chain's row is there before it is locked, so that of two who begin the same
+		// chain one waits.
+		if _, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_chains (dataset, length, head) VALUES (?, 0, '') ON CONFLICT DO NOTHING"), dataset); err != nil {
+			return false, err
+		}
+		t, err := s.tail(ctx, c, dataset, from, s.dialect.Lock)
+		if err != nil {
+			return false, err
+		}
+		row, err := next(t)
+		if err != nil || row == nil {
+			return false, err
+		}
+		number := t.Length + 1
+		if _, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_rows (dataset, number, content, hash) VALUES (?, ?, ?, ?)"), dataset, number, row.Text, row.Hash); err != nil {
+			return false, err
+		}
+		_, err = c.ExecContext(ctx, s.sql("UPDATE stillpoint_chains SET length = ?, head = ? WHERE dataset = ?"), number, row.Hash, dataset)
+		return err == nil, err
+	})
+}
+
+// View implements budget.Store.
+func (s *Store) View(ctx context.Context, dataset string, from int) (t budget.Tail, err error) {
+	err = s.transact(ctx, []string{s.dialect.Read}, func(c *sql.Conn) (bool, error) {
+		t, err = s.tail(ctx, c, dataset, from, "")
+		return false, err
+	})
+	return t, err
+}
+
+// tail reads the end of a chain.
+func (s *Store) tail(ctx context.Context, c *sql.Conn, dataset string, from int, lock string) (t budget.Tail, err error) {
+	err = c.QueryRowContext(ctx, s.sql("SELECT length, head, "+s.dialect.Now+" FROM stillpoint_chains WHERE dataset = ?"+lock), dataset).Scan(&t.Length, &t.Head, &t.Now)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return t, err
+	}
+	rows, err := c.QueryContext(ctx, s.sql("SELECT number, content, hash FROM stillpoint_rows WHERE dataset = ? AND number >= ? ORDER BY number"), dataset, from)
+	if err != nil {
+		return t, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var number int
+		var r budget.Row
+		if err := rows.Scan(&number, &r.Text, &r.Hash); err != nil {
+			return t, err
+		}
+		if number == from {
+			t.Before = r.Hash
+			continue
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t, rows.Err()
+}
+
+// Datasets implements budget.Store.
+func (s *Store) Datasets(ctx context.Context) ([]string, error) {
+	return s.texts(ctx, "SELECT dataset FROM stillpoint_chains ORDER BY dataset")
+}
+
+// texts returns a query's only column.
+func (s *Store) texts(ctx context.Context, query string, args ...any) (all []string, err error) {
+	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}
+
+// Draw implements budget.Store.
+func (s *Store) Draw(ctx context.Context) (text string, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT "+s.dialect.Draw).Scan(&text)
+	return text, err
+}
+
+// Key implements budget.Store.
+func (s *Store) Key(ctx context.Context) (text string, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT secret FROM stillpoint_store").Scan(&text)
+	return text, err
+}
+
+// Mark implements budget.Store.
+func (s *Store) Mark(ctx context.Context, dataset, fingerprint string) (others []string, err error) {
+	err = s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
+		_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_marks (fingerprint, dataset) VALUES (?, ?) ON CONFLICT DO NOTHING"), fingerprint, dataset)
+		return err == nil, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.texts(ctx, "SELECT dataset FROM stillpoint_marks WHERE fingerprint = ? AND dataset <> ? ORDER BY dataset", fingerprint, dataset)
+}
+
+// Close implements budget.Store.
+func (s *Store) Close() error { return s.db.Close() }
