@@ -52,6 +52,17 @@ type Algorithm struct {
 	Plan json.RawMessage `json:"plan"`
 }
 
+// Reservation says where a run was charged before its first release: a row of a
+// dataset's chain in a store of budgets, by its hash (package budget). A store that
+// does not have that row any more was set back. What the dataset's runs cost together
+// is what its own certificate says; this one speaks of one run.
+type Reservation struct {
+	Dataset string `json:"dataset"`
+	Run     string `json:"run"`
+	Row     int    `json:"row"`
+	Head    string `json:"head"`
+}
+
 // document is the file without its checksum; the order of the fields is that of
 // the file's members.
 type document struct {
@@ -61,6 +72,8 @@ type document struct {
 	Claim    Claim  `json:"claim"`
 	Basis    string `json:"basis"`
 	Records  int64  `json:"records"`
+	// Budget is given exactly if the run was charged to one that outlasts it.
+	Budget *Reservation `json:"budget,omitempty"`
 	// Filter is given exactly if there was one.
 	Filter      *Filter   `json:"filter,omitempty"`
 	PrivacyUnit string    `json:"privacy_unit"`
@@ -103,6 +116,15 @@ func (c *Certificate) Filter() Filter {
 		return Filter{}
 	}
 	return *c.doc.Filter
+}
+
+// Budget returns where the run was charged beside its own ledger; ok is false if
+// nowhere.
+func (c *Certificate) Budget() (r Reservation, ok bool) {
+	if c.doc.Budget == nil {
+		return Reservation{}, false
+	}
+	return *c.doc.Budget, true
 }
 
 // Algorithm returns what was run.

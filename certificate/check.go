@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 )
@@ -42,6 +44,9 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	}
 	if d.Records < 1 || d.Records > maxRecords {
 		return 0, unsound("records", d.Records, "must be between 1 and 2^53")
+	}
+	if err := d.Budget.check(); err != nil {
+		return 0, err
 	}
 	if err := d.Filter.check(); err != nil {
 		return 0, err
@@ -143,6 +148,21 @@ func (d *document) checkTexts() error {
 		return nil
 	}
 	return checkDigest("model_sha256", d.ModelSHA256)
+}
+
+// check demands a row that a chain could have: its first is no reservation.
+func (r *Reservation) check() error {
+	switch {
+	case r == nil:
+		return nil
+	case r.Dataset == "" || r.Dataset != strings.TrimSpace(r.Dataset) || !utf8.ValidString(r.Dataset):
+		return unsound("budget.dataset", strconv.Quote(r.Dataset), "must be a name without white space around it")
+	case r.Run == "":
+		return unsound("budget.run", `""`, "must not be empty")
+	case r.Row < 2:
+		return unsound("budget.row", r.Row, "must be >= 2")
+	}
+	return checkDigest("budget.head", r.Head)
 }
 
 // checkDigest demands 64 digits of lower-case hexadecimal.

@@ -23,6 +23,8 @@ type Params struct {
 	Records int64
 	// Filter says which rows were records; the zero Filter for all of them.
 	Filter Filter
+	// Reservation is where the run was charged beside its own ledger; nil for nowhere.
+	Reservation *Reservation
 	// Algorithm is what was run; a nil Plan is written as {}.
 	Algorithm Algorithm
 	// Complete is false for a run that was interrupted.
@@ -57,6 +59,7 @@ func New(p Params) (*Certificate, error) {
 		},
 		Basis:       BasisGaussianFilter,
 		Records:     p.Records,
+		Budget:      p.Reservation,
 		PrivacyUnit: PrivacyUnit,
 		Algorithm:   p.Algorithm,
 		Complete:    p.Complete,

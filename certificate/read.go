@@ -12,11 +12,12 @@ import (
 
 var (
 	fileMembers = []string{
-		"format", "version", "software", "claim", "basis", "records", "filter",
+		"format", "version", "software", "claim", "basis", "records", "budget", "filter",
 		"privacy_unit", "algorithm", "complete", "coins", "charged", "trusted",
-		"model_sha256", "schedule", "events", "checksum", // filter and schedule are optional
+		"model_sha256", "schedule", "events", "checksum", // budget, filter and schedule are optional
 	}
 	claimMembers     = []string{"epsilon", "delta", "mu", "relation"}
+	budgetMembers    = []string{"dataset", "run", "row", "head"}
 	filterMembers    = []string{"column", "value"}
 	algorithmMembers = []string{"name", "plan"}
 	stepsMembers     = []string{"noise_multiplier", "sampling", "count"}
@@ -73,11 +74,15 @@ func (c *Certificate) read() (err error) {
 	o := newObject("", c.text, &err)
 	d := &c.doc
 	readHead(o, d)
-	o.only(fileMembers, "filter", "schedule")
+	o.only(fileMembers, "budget", "filter", "schedule")
 	o.decode("software", &d.Software)
 	readClaim(o.object("claim"), &d.Claim)
 	o.decode("basis", &d.Basis)
 	o.decode("records", &d.Records)
+	if _, given := o.members["budget"]; given {
+		d.Budget = new(Reservation)
+		readReservation(o.object("budget"), d.Budget)
+	}
 	if _, given := o.members["filter"]; given {
 		d.Filter = new(Filter)
 		readFilter(o.object("filter"), d.Filter)
@@ -131,6 +136,14 @@ func readClaim(o object, c *Claim) {
 	o.decode("delta", &c.Delta)
 	o.decode("mu", &c.Mu)
 	o.decode("relation", &c.Relation)
+}
+
+func readReservation(o object, r *Reservation) {
+	o.only(budgetMembers)
+	o.decode("dataset", &r.Dataset)
+	o.decode("run", &r.Run)
+	o.decode("row", &r.Row)
+	o.decode("head", &r.Head)
 }
 
 func readFilter(o object, f *Filter) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
 // Report is what verification established.
@@ -37,6 +38,8 @@ type Report struct {
 	// smoothness of a loss, which Trusted then names, beside Basis.
 	Stable   int  `json:"stable,omitempty"`
 	Complete bool `json:"complete"`
+	// Budget is where the run was charged beside its own ledger; nil for nowhere.
+	Budget *Reservation `json:"budget,omitempty"`
 	// Trusted lists assumptions on which the guarantee rests and that the program
 	// does not enforce.
 	Trusted []string `json:"trusted,omitempty"`
@@ -78,6 +81,9 @@ func (r *Report) String() string {
 		line("stability", "the sensitivity of %d of %d releases is not enforced by clipping alone: it rests on what is trusted of a loss below", r.Stable, r.Events)
 	}
 	line("releases", "%d", r.Events)
+	if b := r.Budget; b != nil {
+		line("budget", "%s, row %d, head %s: stillpoint budget show tells whether the store still has it", printable.Text(b.Dataset), b.Row, b.Head)
+	}
 	if r.Complete {
 		line("complete", "yes")
 	} else {

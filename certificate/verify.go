@@ -52,6 +52,7 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 		Filter:     d.Filter,
 		Events:     len(d.Events),
 		Complete:   d.Complete,
+		Budget:     d.Budget,
 		Cohorts:    d.cohorts(),
 		Stable:     d.stable(),
 		Trusted:    c.Trusted(),

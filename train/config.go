@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
@@ -32,6 +33,9 @@ type Config struct {
 	Model Model `yaml:"model"`
 	// Privacy says what the fit may charge. Nothing in it has a default.
 	Privacy Privacy `yaml:"privacy"`
+	// Budget names the dataset in a store of budgets that the fit is charged to, beside
+	// the ledger in its folder; nil for none.
+	Budget *StoredBudget `yaml:"budget"`
 	// Train says how it is fitted; all of it has defaults.
 	Train Train `yaml:"train"`
 	// Memory bounds what of the table is in memory; all of it if left out.
@@ -69,6 +73,15 @@ type Privacy struct {
 	// Records is the public number of records: required under add-or-remove,
 	// optional under replace-one, where it is checked against the table.
 	Records int `yaml:"records"`
+}
+
+// StoredBudget names a dataset in a store (package budget).
+type StoredBudget struct {
+	// Store is sqlite:FILE, relative to the configuration's folder, or
+	// postgres://USER@HOST/DATABASE.
+	Store string `yaml:"store"`
+	// Dataset is the name under which the table is registered there.
+	Dataset string `yaml:"dataset"`
 }
 
 // Train overrides the default rules of an algorithm.
@@ -127,6 +140,14 @@ func (c *Config) check() error {
 		return errors.New("privacy.relation: must be replace-one or add-or-remove")
 	case c.Privacy.Records < 0:
 		return fmt.Errorf("privacy.records = %d: must be >= 1", c.Privacy.Records)
+	}
+	if c.Budget != nil {
+		if _, err := budget.ParseAddress(c.Budget.Store); err != nil {
+			return fmt.Errorf("budget.store: %w", err)
+		}
+		if c.Budget.Dataset == "" {
+			return errors.New("budget.dataset: must name a registered dataset (stillpoint budget create registers one)")
+		}
 	}
 	return c.Memory.check()
 }

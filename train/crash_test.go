@@ -84,7 +84,7 @@ func survives(t *testing.T, d *durabletest.Disk, earlier int, released bool, pro
 	}
 	wholeFiles(t, s)
 	ended := len(entries) > 0 && entries[len(entries)-1].Entry != ledgerfile.Reserved
-	r, err := recoverIn(context.Background(), d, diskOut, true)
+	r, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Overwrite: true})
 	if err != nil {
 		if reserved > 0 && !ended || !strings.Contains(err.Error(), "nothing to recover") && reserved > 0 {
 			t.Errorf("recover: %v", err)
@@ -107,7 +107,7 @@ func survives(t *testing.T, d *durabletest.Disk, earlier int, released bool, pro
 		t.Errorf("recovered, and not settled: %v", err)
 		return
 	}
-	if _, err := recoverIn(context.Background(), d, diskOut, true); err == nil || !strings.Contains(err.Error(), "nothing to recover") {
+	if _, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Overwrite: true}); err == nil || !strings.Contains(err.Error(), "nothing to recover") {
 		t.Errorf("recovered twice: %v", err)
 		return
 	}

@@ -149,7 +149,7 @@ func (s scene) recovers(t *testing.T, answers int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Recover(context.Background(), s.out, true)
+	r, err := Recover(context.Background(), s.out, RecoverOptions{Overwrite: true})
 	if len(journals) == 0 {
 		wantError(t, err, "nothing to recover")
 		return

@@ -25,6 +25,9 @@ type Options struct {
 	// Step, if not nil, is called after each step with released numbers.
 	Step func(Step)
 
+	// Stores opens the store of budgets that the configuration names; nil where none is.
+	Stores Stores
+
 	// disk is where the folder is; nil for the machine's.
 	disk place
 }
@@ -99,8 +102,14 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	store, err := c.stored(ctx, o.Stores)
+	if err != nil {
+		return nil, err
+	}
+	defer store.close()
 	session, err := curator.Open(ctx, curator.Config{
-		Path: c.DataPath(), Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
+		Reserve: store.reserve(),
+		Path:    c.DataPath(), Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
 		Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
 	})
 	if err != nil {
@@ -148,24 +157,32 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if schedule != nil {
 		fitted.entry.Schedule = schedule.Steps()
 	}
-	defer out.release()
-	if err := out.claim(data); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
-	}
-	h, err := c.head(o.Software, out.fit, planned, l, schedule)
+	charged, err := store.begin(ctx, session.Ledger(), &fitted.entry)
 	if err != nil {
 		return nil, err
 	}
+	// Until the folder's ledger has the fit, nothing was released, and the store has
+	// its reservation back.
+	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.settle(ctx, session)) }
+	defer out.release()
+	if err := out.claim(data); err != nil {
+		return undone(fmt.Errorf("output: %w", err))
+	}
+	h, err := c.head(o.Software, out.fit, planned, l, schedule)
+	if err != nil {
+		return undone(err)
+	}
+	h.Budget = charged
 	r := run{schedule: schedule, conduct: conduct{Summary: planned.Summary}}
 	files, journal, err := out.begin(h, r)
 	if err != nil {
-		return nil, fmt.Errorf("output: %w: nothing was charged", err)
+		return undone(fmt.Errorf("output: %w: nothing was charged", err))
 	}
 	defer journal.close()
 	defer files.close()
 	fitted.Earlier, err = out.reserve(fitted.entry)
 	if err != nil {
-		return nil, err
+		return undone(err)
 	}
 	oracle := &recorder{session: session, journal: journal, pair: files}
 	result, runErr := plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
@@ -179,7 +196,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		// The charge stays; there is nothing to write a model from but what is in
 		// the journal.
 		files.discard()
-		return nil, out.charged(errors.Join(runErr, oracle.finish(), out.settle(fitted.Charged, false)))
+		return nil, out.charged(errors.Join(runErr, oracle.finish(), out.settle(fitted.Charged, false), store.settle(ctx, session)))
 	}
 	r.complete, r.weights = result.Complete, result.W
 	law := result.Law.Compact()
@@ -191,6 +208,9 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	r.conduct.GradientNorms, r.conduct.Measured, r.conduct.Law = fitted.norms, fitted.Measured, &law
 	if err := fitted.publish(out, files, journal, h, r); err != nil {
 		return nil, out.charged(err)
+	}
+	if err := store.settle(ctx, session); err != nil {
+		return fitted, errors.Join(runErr, out.charged(err))
 	}
 	switch {
 	case runErr == nil:

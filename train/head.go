@@ -32,6 +32,8 @@ type head struct {
 	Epsilon  float64          `json:"epsilon"`
 	Delta    float64          `json:"delta"`
 	Records  int64            `json:"records"`
+	// Budget is where the fit is charged beside its folder's ledger.
+	Budget *certificate.Reservation `json:"budget,omitempty"`
 	// Schedule is that of a fit that samples, beside Gaussian releases of Mu.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	Mu       float64                `json:"schedule_mu,omitempty"`
@@ -119,7 +121,7 @@ func (h head) files(r run) (modelText []byte, cert *certificate.Certificate, err
 		return nil, nil, err
 	}
 	cert, err = certificate.New(certificate.Params{
-		Software: h.Software, Budget: budget, Records: h.Records, Filter: h.filter(), Complete: r.complete,
+		Software: h.Software, Budget: budget, Records: h.Records, Filter: h.filter(), Complete: r.complete, Reservation: h.Budget,
 		Algorithm: certificate.Algorithm{Name: h.Plan.Algorithm, Plan: plan},
 		Coins:     certificate.Secret, ModelSHA256: digest, Events: r.events, Schedule: r.schedule,
 	})

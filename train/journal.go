@@ -58,6 +58,9 @@ const syncEvery = time.Second
 type journal struct {
 	file durable.File
 	now  func() time.Time
+	// every has each event on stable storage before its answer is handed out, so that a
+	// journal proves all that was charged whatever stopped the machine.
+	every bool
 	// size is that of the whole lines; torn says that part of one follows.
 	size   int64
 	torn   bool
@@ -85,7 +88,7 @@ func (f *folder) newJournal(h head) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{file: file, now: time.Now}
+	j := &journal{file: file, now: time.Now, every: h.Budget != nil}
 	j.began = j.now()
 	j.checked = j.began
 	err = j.add(record{Head: &h})
@@ -130,6 +133,9 @@ func (j *journal) note(events []account.Event) error {
 			return err
 		}
 		j.events++
+	}
+	if j.every && len(events) > 0 {
+		return j.sync()
 	}
 	if j.now().Sub(j.synced) < syncEvery {
 		return nil

@@ -52,7 +52,7 @@ func TestJournalHoldsWhatWasReleased(t *testing.T) {
 				t.Fatalf("%s: line %s", algorithm, line)
 			}
 		}
-		r, err := recoverIn(context.Background(), d, diskOut, false)
+		r, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", algorithm, err)
 		}
@@ -263,7 +263,7 @@ func TestRecoverRefuses(t *testing.T) {
 		other := d.Crash(0, durabletest.Kept{})
 		other.Put("out/journal-1.jsonl", strings.Replace(journal, old, replacement, 1))
 		before := other.Tree()
-		if _, err := recoverIn(ctx, other, diskOut, true); err == nil {
+		if _, err := recoverIn(ctx, other, diskOut, RecoverOptions{Overwrite: true}); err == nil {
 			t.Errorf("%s: recovered", replacement)
 		}
 		if other.Tree() != before {
@@ -273,20 +273,20 @@ func TestRecoverRefuses(t *testing.T) {
 	earlier := d.Crash(0, durabletest.Kept{})
 	earlier.Put("out/model.json", "{}")
 	before := earlier.Tree()
-	_, err := recoverIn(ctx, earlier, diskOut, false)
+	_, err := recoverIn(ctx, earlier, diskOut, RecoverOptions{})
 	wantError(t, err, "--overwrite replaces them")
 	if earlier.Tree() != before {
 		t.Error("refused, and something was changed")
 	}
-	if _, err := recoverIn(ctx, earlier, diskOut, true); err != nil {
+	if _, err := recoverIn(ctx, earlier, diskOut, RecoverOptions{Overwrite: true}); err != nil {
 		t.Error(err)
 	}
 	wholeFiles(t, diskState(earlier))
 	unlock, _, _ := d.Lock("out/.lock")
-	_, err = recoverIn(ctx, d, diskOut, true)
+	_, err = recoverIn(ctx, d, diskOut, RecoverOptions{Overwrite: true})
 	wantError(t, err, "another fit is writing there")
 	unlock()
-	if _, err := recoverIn(ctx, d, diskOut, true); err != nil {
+	if _, err := recoverIn(ctx, d, diskOut, RecoverOptions{Overwrite: true}); err != nil {
 		t.Error(err)
 	}
 }

@@ -38,18 +38,27 @@ const recoveredNote = "made from the journal of a run that was stopped: the mode
 	"not the planned output; the events are those that the journal proves, and some that came last may be missing. " +
 	"The claim covers those too: the whole budget was reserved before the first."
 
+// RecoverOptions say how a fit is recovered.
+type RecoverOptions struct {
+	// Overwrite lets the files of a journal replace those of an earlier fit.
+	Overwrite bool
+	// Stores opens the store of budgets that the fit was charged to; nil where none is.
+	Stores Stores
+}
+
 // Recover makes model and certificate of the last fit in a folder if that was
 // killed, or could not write them: from the files it had made, or else from its
 // journal, certified as incomplete. Nothing is charged, and what was reserved
-// stays reserved. It replaces the files of an earlier fit by those of a journal
-// only with overwrite. What Recover does can itself be stopped anywhere, and be
+// stays reserved in the folder's ledger; a store of budgets is told what the journal
+// proves was charged, and has the rest back. It replaces the files of an earlier fit by
+// those of a journal only if it is told to. What Recover does can itself be stopped anywhere, and be
 // done again.
-func Recover(ctx context.Context, dir string, overwrite bool) (*Recovered, error) {
-	return recoverIn(ctx, machine{}, dir, overwrite)
+func Recover(ctx context.Context, dir string, o RecoverOptions) (*Recovered, error) {
+	return recoverIn(ctx, machine{}, dir, o)
 }
 
-func recoverIn(ctx context.Context, disk place, dir string, overwrite bool) (*Recovered, error) {
-	f := &folder{disk: disk, path: dir, overwrite: overwrite}
+func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*Recovered, error) {
+	f := &folder{disk: disk, path: dir, overwrite: o.Overwrite}
 	if info, err := disk.Stat(dir); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
@@ -74,6 +83,9 @@ func recoverIn(ctx context.Context, disk place, dir string, overwrite bool) (*Re
 	t, err := f.tells()
 	switch {
 	case isAbsent(err) && ended:
+		if err := settleStored(ctx, o.Stores, f.entry, f.odometer(entries)); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("%s: fit %d has ended: there is nothing to recover", dir, f.fit)
 	case isAbsent(err):
 		return nil, fmt.Errorf("%s: fit %d has left no journal to recover from: its whole budget stays charged in %s", dir, f.fit, f.ledger())
@@ -96,6 +108,9 @@ func recoverIn(ctx context.Context, disk place, dir string, overwrite bool) (*Re
 			return nil, err
 		}
 	}
+	if err := settleStored(ctx, o.Stores, f.entry, done.Charged); err != nil {
+		return nil, err
+	}
 	return r, f.sweep()
 }
 
@@ -110,6 +125,16 @@ func (f *folder) last(entries []Entry) (ended bool) {
 		}
 	}
 	return ended
+}
+
+// odometer is the reading at the end of the folder's fit, which its ledger has.
+func (f *folder) odometer(entries []Entry) (charged float64) {
+	for _, e := range entries {
+		if e.Fit == f.fit && e.Entry != ledgerfile.Reserved {
+			charged = e.Charged
+		}
+	}
+	return charged
 }
 
 // belongs checks that a journal is that of a reservation.

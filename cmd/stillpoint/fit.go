@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
@@ -71,7 +72,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	p := newProgress(c)
 	c.note("reading", "reading "+reads(config))
 	fitted, err := config.Fit(ctx, train.Options{
-		Out: f.Out, Overwrite: f.Overwrite, Software: software(),
+		Out: f.Out, Overwrite: f.Overwrite, Software: software(), Stores: stores.Open,
 		Planned: func(planned train.Planned) {
 			p.planned(planned)
 			c.saving()

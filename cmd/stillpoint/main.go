@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/silence"
@@ -63,6 +64,7 @@ type commands struct {
 	Evaluate   evaluateCommand   `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
 	Report     reportCommand     `cmd:"" help:"Describe a fit in a page of HTML, from what it released."`
 	Ledger     ledgerCommand     `cmd:"" help:"Say what the fits in output folders cost together."`
+	Budget     budgetCommand     `cmd:"" help:"Keep caps on what is ever released of a dataset, in a store that outlasts runs."`
 	Verify     verifyCommand     `cmd:"" help:"Recompute a certificate's guarantee without the data."`
 	Audit      auditCommand      `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
 	Account    accountCommand    `cmd:"" help:"Say what a sequence of releases costs, without data."`
@@ -162,7 +164,7 @@ func exitCode(err error) int {
 	// First: what is wrong with a certificate may be that its events are over
 	// its budget.
 	case errors.Is(err, certificate.ErrMalformed), errors.Is(err, certificate.ErrAltered),
-		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel):
+		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel), errors.Is(err, budget.ErrChain):
 		return exitRefused
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

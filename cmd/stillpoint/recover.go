@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -27,7 +28,7 @@ second before a machine stopped. What was reserved stays reserved.`
 }
 
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
-	saved, err := train.Recover(ctx, r.Dir, r.Overwrite)
+	saved, err := train.Recover(ctx, r.Dir, train.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
 	if err != nil {
 		return err
 	}

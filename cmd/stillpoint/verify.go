@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 type verifyCommand struct {
-	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
-	Model       string `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
-	JSON        bool   `help:"Print JSON." name:"json"`
+	Certificate string   `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
+	Model       string   `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
+	Runs        []string `name:"run" help:"Of a dataset's certificate: also check that it has the run of this certificate." placeholder:"CERTIFICATE"`
+	JSON        bool     `help:"Print JSON." name:"json"`
 }
 
 // Help is printed below the flags.
@@ -21,12 +24,21 @@ file altered since it was written is refused by its checksum. The checksum is no
 a signature: whoever can edit the file can also recompute it, so get the
 certificate from somebody you trust.
 
+The certificate of a dataset, which stillpoint budget show writes, has every row of its
+chain: each is rehashed and each reservation admitted again under the cap.
+
 Exit code 4 means refused: the file is no certificate, was altered, its claim does
 not follow from its record, its noise was simulated, or the model is not the one
 it speaks of. Exit code 1 means that a file could not be read.`
 }
 
 func (v *verifyCommand) Run(ctx context.Context, c *console) error {
+	if isBudget(v.Certificate) {
+		return v.verifyBudget(ctx, c)
+	}
+	if len(v.Runs) > 0 {
+		return fmt.Errorf("%s: is no dataset's certificate: --run is for those", v.Certificate)
+	}
 	cert, err := certificate.Read(v.Certificate)
 	if err != nil {
 		return err
@@ -45,4 +57,38 @@ func (v *verifyCommand) Run(ctx context.Context, c *console) error {
 	}
 	_, err = fmt.Fprintln(c.out, report)
 	return err
+}
+
+// verifyBudget rechecks the certificate of a dataset.
+func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
+	if v.Model != "" {
+		return fmt.Errorf("%s: is a dataset's certificate, which speaks of no model", v.Certificate)
+	}
+	text, err := regular.Read(v.Certificate, budget.MostCertificate)
+	if err != nil {
+		return err
+	}
+	d, err := budget.Verify(ctx, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", v.Certificate, err)
+	}
+	for _, path := range v.Runs {
+		if err := against(d, path); err != nil {
+			return err
+		}
+	}
+	if v.JSON {
+		return printJSON(c.out, d)
+	}
+	_, err = fmt.Fprint(c.out, spent(d), provenOf(d))
+	return err
+}
+
+// provenOf says what a verified chain proves.
+func provenOf(d *budget.Dataset) string {
+	return fmt.Sprintf(`Everything that was released of this dataset by the runs above is together
+(%v, %v)-differentially private under %v: each was charged before its
+first release, and none that the cap did not cover. This follows from the rows; that
+none is missing at the end, whoever has a later head can tell.
+`, d.Cap.Epsilon, d.Cap.Delta, d.Cap.Relation)
 }

@@ -29,6 +29,11 @@ type Entry struct {
 	Mu float64 `json:"mu"`
 	// Schedule, where a fit samples, is what its budget went into instead of mu.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
+	// Store, Dataset and Run are where else the budget is reserved; absent where a
+	// configuration names no store.
+	Store   string `json:"store,omitempty"`
+	Dataset string `json:"dataset,omitempty"`
+	Run     string `json:"run,omitempty"`
 	// Charged is the odometer's reading in units of mu^2 at the end.
 	Charged float64 `json:"charged,omitempty"`
 }
@@ -93,6 +98,9 @@ func (e *Entry) check() error {
 	case e.Entry == Reserved && e.Charged != 0:
 		return rule("charged", e.Charged, "absent from a reservation")
 	}
+	if stored := e.Run != ""; stored != (e.Store != "") || stored != (e.Dataset != "") {
+		return rule("store, dataset, run", fmt.Sprintf("%q, %q, %q", e.Store, e.Dataset, e.Run), "given together or not at all")
+	}
 	if err := e.checkMu(); err != nil {
 		return err
 	}
@@ -145,7 +153,8 @@ func (e *Entry) checkSchedule() error {
 // ends checks that an entry is the end of the fit that a reservation began.
 func (e *Entry) ends(r Entry) error {
 	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Relation == r.Relation &&
-		e.Epsilon == r.Epsilon && e.Delta == r.Delta && e.Mu == r.Mu && slices.Equal(e.Schedule, r.Schedule)
+		e.Epsilon == r.Epsilon && e.Delta == r.Delta && e.Mu == r.Mu && slices.Equal(e.Schedule, r.Schedule) &&
+		e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run
 	if !same {
 		return fmt.Errorf("entry = %q: must state the table, algorithm and budget that fit %d reserved", e.Entry, e.Fit)
 	}

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/budget/stores"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+)
+
+type budgetCommand struct {
+	Create budgetCreate `cmd:"" help:"Register a dataset with a cap on all that is ever released of it."`
+	List   budgetList   `cmd:"" help:"List the datasets of a store and what is left of each."`
+	Show   budgetShow   `cmd:"" help:"Show what was spent of a dataset, run by run, and write its certificate."`
+	Close  budgetClose  `cmd:"" help:"Close a dataset: nothing more is released of it, ever."`
+}
+
+// Help is printed below the flags.
+func (budgetCommand) Help() string {
+	return `A store of budgets outlasts runs, folders and machines. Whoever keeps a table
+registers it there once, with the (epsilon, delta) that everything ever released of
+it may cost together:
+
+  stillpoint budget create census-2026 --store sqlite:budgets.db \
+      --epsilon 3 --delta 1e-6 --relation replace-one
+
+A configuration that says
+
+  budget: {store: sqlite:budgets.db, dataset: census-2026}
+
+has fit charge its whole budget there before the first release. Over the cap fit ends
+with exit code 3, nothing computed. A fit that ends has what it did not use back; one
+that crashes stays charged in full until stillpoint recover proves what it used.
+
+  stillpoint budget show census-2026 --store sqlite:budgets.db --certificate spent.json
+  stillpoint verify spent.json --run adult-fit/certificate.json
+
+A dataset is what was registered, not a path: copies of a table are the same dataset
+if their configurations name it. Who can read the table can go round any ledger; a
+store holds those to the cap who reach the table through fit or the library, keeps
+them from adding up wrongly, and shows afterwards if its own past was changed.
+
+--store is sqlite:FILE, on a disk of this machine, or postgres://USER@HOST/DATABASE
+for several machines, with the password in PGPASSWORD or a password file. A store that
+cannot be reached, or whose rows do not follow from each other, refuses every fit.`
+}
+
+type storeFlag struct {
+	Store string `help:"Store of budgets: sqlite:FILE or postgres://USER@HOST/DATABASE." required:"" placeholder:"STORE"`
+	JSON  bool   `help:"Print JSON." name:"json"`
+}
+
+// with opens the store for f.
+func (s storeFlag) with(ctx context.Context, f func(*budget.Book) error) error {
+	book, err := stores.Open(ctx, s.Store)
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	return f(book)
+}
+
+type budgetCreate struct {
+	Name        string  `arg:"" help:"Public name of the dataset." placeholder:"NAME"`
+	Epsilon     float64 `help:"Epsilon of everything together." required:"" placeholder:"E"`
+	Delta       float64 `help:"Delta of everything together." required:"" placeholder:"D"`
+	Relation    string  `help:"Neighbouring tables: replace-one or add-or-remove." required:"" placeholder:"RELATION"`
+	SampledRuns int     `help:"How many runs may sample (dp-sgd, dp-adam); if any, a tenth of delta is set aside for them." placeholder:"N"`
+	Table       string  `help:"Keep a keyed fingerprint of FILE, and warn if it is registered under another name." placeholder:"FILE"`
+	storeFlag
+}
+
+// Help is printed below the flags.
+func (budgetCreate) Help() string {
+	return `Makes the store if there is none. Neither epsilon nor delta has a default, and neither
+can be changed later: a cap that can be raised is none.
+
+Runs on all records, or on cohorts of their own, add up exactly in Gaussian
+differential privacy, however each is chosen by looking at the results before. For
+runs that sample at random no such sum is exact: each is counted by its privacy-loss
+distribution as a Gaussian release but for a part of delta, which --sampled-runs sets
+aside in equal parts.
+
+--table reads the table and keeps a fingerprint of its cells, keyed by a secret that
+stays in the store. It finds copies that are equal in every cell. What it finds is for
+who keeps the tables: it is not private.`
+}
+
+func (b *budgetCreate) Run(ctx context.Context, c *console) error {
+	relation, err := account.ParseRelation(b.Relation)
+	if err != nil {
+		return err
+	}
+	limit, err := budget.NewCap(b.Epsilon, b.Delta, relation, b.SampledRuns)
+	if err != nil {
+		return err
+	}
+	book, err := stores.Make(ctx, b.Store)
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	if err := book.Create(ctx, b.Name, limit); err != nil {
+		return err
+	}
+	var copies []string
+	if b.Table != "" {
+		copies, err = book.Mark(ctx, b.Name, func(key string) (string, error) { return fingerprint(ctx, b.Table, key) })
+		if err != nil {
+			return err
+		}
+	}
+	d, err := book.Dataset(ctx, b.Name)
+	if err != nil {
+		return err
+	}
+	if b.JSON {
+		return printJSON(c.out, struct {
+			*budget.Dataset
+			Copies []string `json:"copies,omitempty"`
+		}{d, copies})
+	}
+	fmt.Fprintf(c.out, "dataset      %s, with a cap of %v\n", b.Name, d.Cap)
+	for _, other := range copies {
+		fmt.Fprintf(c.out, "WARNING      %s holds the same cells as the dataset %s: what is released of both adds up\n", printable.Text(b.Table), printable.Text(other))
+	}
+	fmt.Fprintf(c.out, "head         %s\n", d.Head)
+	fmt.Fprintf(c.out, "configure    budget: {store: %q, dataset: %q}\n", b.Store, b.Name)
+	return nil
+}
+
+type budgetList struct{ storeFlag }
+
+func (b *budgetList) Run(ctx context.Context, c *console) error {
+	return b.with(ctx, func(book *budget.Book) error {
+		names, err := book.Names(ctx)
+		if err != nil {
+			return err
+		}
+		all := []*budget.Dataset{}
+		for _, name := range names {
+			d, err := book.Dataset(ctx, name)
+			if err != nil {
+				return err
+			}
+			all = append(all, d)
+		}
+		if b.JSON {
+			return printJSON(c.out, all)
+		}
+		for _, d := range all {
+			fmt.Fprintf(c.out, "%s  %s  %s of %v, %s%s\n", bar(d, 20), printable.Text(d.Name), spentOf(d), d.Cap, counted(len(d.Runs), "run"), closedWord(d))
+		}
+		return nil
+	})
+}
+
+type budgetShow struct {
+	Name        string   `arg:"" help:"Name of the dataset." placeholder:"NAME"`
+	Certificate string   `help:"Write the whole chain as a certificate, which stillpoint verify rechecks." placeholder:"FILE"`
+	Against     []string `help:"Check that the store still has the runs of these certificates: a backup that was put back has lost the later ones." placeholder:"CERTIFICATE,..."`
+	storeFlag
+}
+
+// Help is printed below the flags.
+func (budgetShow) Help() string {
+	return `Rechecks every row of the dataset, and shows what is spent of its cap:
+
+  ####  charged by runs that ended, or recovered, by what they used
+  ++++  reserved by runs that have not ended, in full
+  ....  left
+
+The guarantee is the cap, whatever is spent; "epsilon so far" reads the odometer.
+
+Each fit's certificate names its row and the row's hash. --against finds a store that
+lost one: an earlier state of it, put back. Keep the head that show prints, or any
+certificate, where the store's keeper cannot change it.`
+}
+
+func (b *budgetShow) Run(ctx context.Context, c *console) error {
+	return b.with(ctx, func(book *budget.Book) error {
+		d, err := book.Dataset(ctx, b.Name)
+		if err != nil {
+			return err
+		}
+		for _, path := range b.Against {
+			if err := against(d, path); err != nil {
+				return err
+			}
+		}
+		if b.Certificate != "" {
+			text, err := book.Certificate(ctx, b.Name)
+			if err != nil {
+				return err
+			}
+			if err := writeFile(b.Certificate, nil, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+				return err
+			}
+		}
+		if b.JSON {
+			return printJSON(c.out, d)
+		}
+		fmt.Fprint(c.out, spent(d))
+		if b.Certificate != "" {
+			fmt.Fprintf(c.out, "certificate  %s\nrecheck      stillpoint verify %s\n", printable.Text(b.Certificate), printable.Text(b.Certificate))
+		}
+		return nil
+	})
+}
+
+// against checks that the run of a certificate is in a dataset's chain.
+func against(d *budget.Dataset, path string) error {
+	cert, err := certificate.Read(path)
+	if err != nil {
+		return err
+	}
+	r, ok := cert.Budget()
+	if !ok {
+		return fmt.Errorf("%s: budget: is absent: the run was charged to no store", path)
+	}
+	if err := d.Has(budget.Receipt(r)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+type budgetClose struct {
+	Name string `arg:"" help:"Name of the dataset." placeholder:"NAME"`
+	storeFlag
+}
+
+func (b *budgetClose) Run(ctx context.Context, c *console) error {
+	return b.with(ctx, func(book *budget.Book) error {
+		if err := book.Shut(ctx, b.Name); err != nil {
+			return err
+		}
+		d, err := book.Dataset(ctx, b.Name)
+		if err != nil {
+			return err
+		}
+		if b.JSON {
+			return printJSON(c.out, d)
+		}
+		_, err = fmt.Fprint(c.out, spent(d))
+		return err
+	})
+}
+
+// spent describes a dataset.
+func spent(d *budget.Dataset) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("dataset", "%s%s", printable.Text(d.Name), closedWord(d))
+	line("cap", "%v, for everything ever released together", d.Cap)
+	line("spent", "%s %s", bar(d, 50), spentOf(d))
+	line("charged", "%.6g of %.6g (units of mu^2), of which %.6g by runs that have not ended; %.6g left", d.Spent, d.Charge, d.Open, d.Left)
+	if d.Epsilon > 0 {
+		line("so far", "epsilon %.4g at delta %v", roundUp(d.Epsilon), d.Cap.Delta)
+	}
+	if n := d.Cap.SampledRuns; n > 0 {
+		line("sampled", "%d of %d runs that may sample", d.Sampled, n)
+	}
+	for i, r := range d.Runs {
+		name := ""
+		if i == 0 {
+			name = "runs"
+		}
+		state := "reserved, has not ended"
+		if r.Settled {
+			state = fmt.Sprintf("ended, reserved %.3g", r.Reserved.Charge)
+		}
+		line(name, "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row, r.Time, printable.Text(r.Label), r.Law.Epsilon, r.Law.Delta, r.Charged.Charge, state)
+	}
+	line("rows", "%d, each hashed after the one before", d.Rows)
+	line("head", "%s", d.Head)
+	return b.String()
+}
+
+// bar is a picture of so many characters of what is spent.
+func bar(d *budget.Dataset, width int) string {
+	// What is reserved shows, however little it is.
+	all := min(width, ceiling(d.Spent/d.Charge*float64(width)))
+	open := min(all, ceiling(d.Open/d.Charge*float64(width)))
+	return "[" + strings.Repeat("#", all-open) + strings.Repeat("+", open) + strings.Repeat(".", width-all) + "]"
+}
+
+func ceiling(x float64) int {
+	n := int(x)
+	if float64(n) < x {
+		n++
+	}
+	return n
+}
+
+func spentOf(d *budget.Dataset) string {
+	return fmt.Sprintf("%.1f%% spent", 100*d.Spent/d.Charge)
+}
+
+func closedWord(d *budget.Dataset) string {
+	if d.Closed {
+		return ", closed"
+	}
+	return ""
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// isBudget reports whether a file begins as a dataset's certificate.
+func isBudget(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, _ := io.ReadFull(f, head)
+	return strings.Contains(string(head[:n]), budget.CertificateFormat)
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/stillpoint-dp/stillpoint/internal/table"
+)
+
+// fingerprint returns a keyed hash of a table's header and cells, in order: the same for a
+// table and for its copy, compressed or not. The key is hashed before and after, as in
+// HMAC, so that nothing can be told of a fingerprint without it.
+func fingerprint(ctx context.Context, path, key string) (string, error) {
+	t, err := table.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	inner := sha256.New()
+	inner.Write([]byte("inner " + key))
+	add := func(cells []string) {
+		inner.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(cells))))
+		for _, cell := range cells {
+			inner.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(cell))))
+			inner.Write([]byte(cell))
+		}
+	}
+	add(t.Header())
+	for {
+		cells, ok, err := t.Next()
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return "", err
+		}
+		if !ok {
+			break
+		}
+		add(cells)
+	}
+	outer := sha256.Sum256(append([]byte("outer "+key), inner.Sum(nil)...))
+	return hex.EncodeToString(outer[:]), nil
+}
