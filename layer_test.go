@@ -111,7 +111,7 @@ var testLocal = map[string][]string{
 	"optimizetest":            {"optimize/firstorder"},
 	"curator/simulate":        {"problem", "optimize", "optimizetest", "optimize/firstorder"},
 	"curator":                 {"optimize", "optimize/choose"},
-	"budget":                  {"budget/sqlite", "budget/budgettest", "curator", "dataset", "loss", "query"},
+	"budget":                  {"budget/stores", "budget/budgettest", "curator", "dataset", "loss", "query"},
 	"budget/sqlite":           {"budget/budgettest", "account"},
 	"budget/postgres":         {"budget/budgettest", "account"},
 	"curator/internal/row":    {"curator/internal/row/rowtest"},

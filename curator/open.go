@@ -95,7 +95,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	k, err := kernel.New(kernel.Config{
-		Table: rows, Loss: c.Loss, Budget: c.Budget, Reserve: c.Reserve, Declared: c.Declared, Workers: workers, Coins: coins,
+		Table: rows, Loss: c.Loss, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: workers, Coins: coins,
 	})
 	if err != nil {
 		return nil, err

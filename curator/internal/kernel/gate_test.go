@@ -26,6 +26,7 @@ var kernelSource embed.FS
 // gate, or is not there.
 var guarded = map[string][]string{
 	// What is charged, computed, watched and released, in this order.
+	"permit":   {"permit", "Session", "New", "through", "get", "unasked", "Follow"},
 	"Reserve":  {"through"},
 	"compute":  {"through", "compute"},
 	"watch":    {"through", "watch"},
@@ -50,7 +51,7 @@ var guarded = map[string][]string{
 var parts = map[string]struct{ methods, whole []string }{
 	"engine": {[]string{"Table", "Loss", "Parameters", "Sum", "Average"}, []string{"Session", "New"}},
 	"Table":  {[]string{"Dim", "Len", "Close"}, []string{"Config", "New"}},
-	"ledger": {[]string{"Budget", "Schedule", "Follow", "View", "Reserve"}, []string{"Session", "New"}},
+	"ledger": {[]string{"Budget", "Schedule", "Follow", "View", "Reserve", "End"}, []string{"Session", "New"}},
 	"coins":  {[]string{"Bernoulli", "IntN", "Fork"}, []string{"Session", "New", "Draw", "DrawEach", "draw", "join", "coins", "normals"}},
 	"noise":  {[]string{"Normals", "MaxBits"}, nil},
 }

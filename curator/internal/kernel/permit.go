@@ -19,14 +19,14 @@ type permit struct {
 }
 
 // get returns nil once the session's budget is reserved. All who ask before wait.
-func (p *permit) get(ctx context.Context, ledger account.View) error {
+func (p *permit) get(ctx context.Context, v account.View) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.given {
 		return nil
 	}
 	p.asked = true
-	if err := p.ask(ctx, ledger); err != nil {
+	if err := p.ask(ctx, v); err != nil {
 		return err
 	}
 	p.given = true

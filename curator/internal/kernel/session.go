@@ -45,9 +45,9 @@ type Config struct {
 	// Absent are rows that take their coins and are left out of every sum, as if
 	// they held no record. Only simulations have them.
 	Absent []int
-	// Reserve, if not nil, is asked before the first event is charged: an error refuses
+	// Before, if not nil, is asked before the first event is charged: an error refuses
 	// it, and is asked again before the next.
-	Reserve func(context.Context, account.View) error
+	Before func(context.Context, account.View) error
 	// Watcher is shown every exchange; nil for none. Only a session with
 	// simulated coins may have one.
 	Watcher Watcher
@@ -108,7 +108,7 @@ func New(c Config) (*Session, error) {
 		absent:    make(map[int32]bool),
 		repeat:    int64(max(c.Repeat, 1)),
 		watcher:   c.Watcher,
-		permit:    permit{ask: c.Reserve, given: c.Reserve == nil},
+		permit:    permit{ask: c.Before, given: c.Before == nil},
 	}
 	for _, i := range c.Absent {
 		if i < 0 || i >= c.Table.Len() {

@@ -1,0 +1,48 @@
+package certificate
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestReservations: a row of a chain is written as one can be, by New or in a file
+// whose checksum was made again, and comes back.
+func TestReservations(t *testing.T) {
+	head := strings.Repeat("0f", 32)
+	good := Reservation{Dataset: "census 2026", Run: "ab12", Row: 2, Head: head}
+	for _, c := range []struct {
+		r  Reservation
+		ok bool
+	}{
+		{good, true},
+		{Reservation{"", "ab12", 2, head}, false},
+		{Reservation{" a", "ab12", 2, head}, false},
+		{Reservation{"a", "", 2, head}, false},
+		{Reservation{"a", "ab12", 1, head}, false},
+		{Reservation{"a", "ab12", 2, head[:62]}, false},
+		{Reservation{"a", "ab12", 2, strings.ToUpper(head)}, false},
+	} {
+		p := params(t)
+		p.Reservation = &c.r
+		cert, err := New(p)
+		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrUnsound) {
+			t.Errorf("new with %+v: %v", c.r, err)
+		}
+		if !c.ok {
+			continue
+		}
+		if got, ok := cert.Budget(); !ok || got != c.r {
+			t.Errorf("got %+v, %v", got, ok)
+		}
+		report, err := cert.Verify(t.Context())
+		if err != nil || !strings.Contains(report.String(), head) {
+			t.Errorf("the report does not tell the head: %v", err)
+		}
+		root := parseNode(t, cert.text)
+		root.get("budget").set("row", "1")
+		if _, err := verdict(root.sealed(t)); err == nil {
+			t.Error("a file whose reservation is the first row of a chain verifies")
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestReservedBeforeAnythingIsComputed: until what the session may cost is reserved
+// elsewhere nothing is charged and no row is looked at; it is reserved once, whoever
+// asks first, and what it was reserved for can be changed no more.
+func TestReservedBeforeAnythingIsComputed(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	ctx := context.Background()
+	rows, asked := 0, 0
+	var refusal error
+	b := budget(t, 1, 1e-6, account.ReplaceOne)
+	s := open(t, randomRecords(r, 100, 3), counting{parse(t, "logistic").(loss.RankOne), &rows}, b, func(c *Config) {
+		c.Workers = 1
+		c.Before = func(_ context.Context, v account.View) error {
+			asked++
+			if v.Budget() != b || v.Len() != 0 || rows != 0 {
+				t.Errorf("reserved for %v after %d events and %d rows", v.Budget(), v.Len(), rows)
+			}
+			return refusal
+		}
+	})
+	schedule, err := account.CalibrateSchedule(ctx, b, 0, account.SampledSteps{NoiseMultiplier: 2, Sampling: .1, Count: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() error {
+		_, err := s.Ask(ctx, question(t, b.Charge()/32, query.GradientAt(s.All(), []float64{1, 2, 3}, 1)))
+		return err
+	}
+	refusal = errors.New("over the cap")
+	if err := ask(); !errors.Is(err, refusal) || rows != 0 || s.Ledger().Len() != 0 {
+		t.Fatalf("refused: %v, %d rows, %d events", err, rows, s.Ledger().Len())
+	}
+	// The reservation may stand although its answer was lost.
+	if s.Follow(schedule) == nil {
+		t.Error("a schedule is followed after another law may have been reserved")
+	}
+	refusal = nil
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := ask(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if asked != 2 || s.Ledger().Len() != 8 {
+		t.Errorf("reserved %d times for %d events: once before, once for all", asked, s.Ledger().Len())
+	}
+	charged := s.Ledger().Charged()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if ask() == nil || s.Ledger().Charged() != charged {
+		t.Error("a closed session charges")
+	}
+	e, err := account.GaussianEvent("gradient", account.Everyone, 1e-6, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ledger.Reserve(e) == nil {
+		t.Error("the ledger of a closed session admits an event")
+	}
+}
