@@ -119,7 +119,7 @@ var testLocal = map[string][]string{
 	"curator/internal/kernel": {"curator/internal/row/rowtest"},
 	"model":                   {},
 	"export":                  {"loss"},
-	"train":                   {"internal/durable/durabletest"},
+	"train":                   {"internal/durable/durabletest", "budget/stores", "budget/sqlite"},
 	"internal/durable":        {"internal/durable/durabletest"},
 	"audit":                   {"audit/testdata/naive", "optimize/firstorder"},
 	"experiment":              {"optimize/firstorder"},

@@ -25,10 +25,11 @@ func TestApproximateMu(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := CheckApproximateMu(ctx, c.steps, c.r, delta, mu); err != nil {
-			t.Error(err)
+		p, err := profileOf(ctx, c.steps, c.r, delta)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if CheckApproximateMu(ctx, c.steps, c.r, delta, mu*(1-1e-4)) == nil {
+		if !p.below(mu, delta) || p.below(mu*(1-1e-4), delta) {
 			t.Errorf("%v: mu = %v is not the least", c.steps, mu)
 		}
 		events, err := composed(0, c.steps, 1, c.r)
@@ -39,7 +40,7 @@ func TestApproximateMu(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for epsilon := .013; epsilon < 9; epsilon += .61 {
+		for epsilon := .013; epsilon < 5; epsilon += .91 {
 			d, err := composition.Delta(ctx, epsilon)
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +60,17 @@ func TestApproximateMu(t *testing.T) {
 		if limit = math.Sqrt(limit); mu > 1.25*limit || mu < .9*limit {
 			t.Errorf("%v: mu = %v, the limit's is %v", c.steps, mu, limit)
 		}
-		t.Log(mu, limit)
+	}
+	few := []SampledSteps{{NoiseMultiplier: 8, Sampling: .1, Count: 2}}
+	mu, err := ApproximateMu(ctx, few, ReplaceOne, delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckApproximateMu(ctx, few, ReplaceOne, delta, mu); err != nil {
+		t.Error(err)
+	}
+	if CheckApproximateMu(ctx, few, ReplaceOne, delta, mu*(1-1e-4)) == nil {
+		t.Error("a smaller mu passes")
 	}
 	if _, err := ApproximateMu(ctx, nil, ReplaceOne, delta); err == nil {
 		t.Error("no steps have a mu")

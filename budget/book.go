@@ -91,8 +91,14 @@ func (b *Book) update(ctx context.Context, name string, next func(c *chain, now 
 			break
 		}
 	}
-	return fmt.Errorf("budget: dataset %q: %w", name, err)
+	return failed(err)
 }
+
+// ErrStore reports that a store could not be reached, read or written to. What was
+// being done may have been done or not; nothing may be released under it.
+var ErrStore = errors.New("budget: the store failed")
+
+func failed(err error) error { return fmt.Errorf("%w: %w", ErrStore, err) }
 
 // Create registers a dataset with its cap.
 func (b *Book) Create(ctx context.Context, name string, c Cap) error {
@@ -101,7 +107,7 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	}
 	salt, err := b.store.Draw(ctx)
 	if err != nil {
-		return fmt.Errorf("budget: %w", err)
+		return failed(err)
 	}
 	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
 		if g.number > 0 {
@@ -136,7 +142,7 @@ func missing(name string) error {
 func (b *Book) Names(ctx context.Context) ([]string, error) {
 	names, err := b.store.Datasets(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("budget: %w", err)
+		return nil, failed(err)
 	}
 	return names, nil
 }
@@ -231,7 +237,7 @@ func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	if r.id == "" {
 		id, err := r.book.store.Draw(ctx)
 		if err != nil {
-			return fmt.Errorf("budget: %w", err)
+			return failed(err)
 		}
 		r.id = id
 	}

@@ -30,7 +30,7 @@ type certificate struct {
 func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
 	t, err := b.store.View(ctx, name, 0)
 	if err != nil {
-		return nil, fmt.Errorf("budget: dataset %q: %w", name, err)
+		return nil, failed(err)
 	}
 	c := newChain(name)
 	if err := c.follow(t); err != nil {

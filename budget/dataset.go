@@ -42,7 +42,7 @@ func (b *Book) Dataset(ctx context.Context, name string) (*Dataset, error) {
 	defer g.mu.Unlock()
 	t, err := b.store.View(ctx, name, g.number)
 	if err != nil {
-		return nil, fmt.Errorf("budget: dataset %q: %w", name, err)
+		return nil, failed(err)
 	}
 	if err := g.follow(t); err != nil {
 		return nil, err
@@ -96,14 +96,14 @@ func (d *Dataset) Has(r Receipt) error {
 func (b *Book) Mark(ctx context.Context, name string, fingerprint func(key string) (string, error)) (others []string, err error) {
 	key, err := b.store.Key(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("budget: %w", err)
+		return nil, failed(err)
 	}
 	mark, err := fingerprint(key)
 	if err != nil {
 		return nil, err
 	}
 	if others, err = b.store.Mark(ctx, name, mark); err != nil {
-		return nil, fmt.Errorf("budget: %w", err)
+		return nil, failed(err)
 	}
 	return others, nil
 }

@@ -170,7 +170,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &over):
 		return exitOverBudget
-	case fromSystem(err):
+	case fromSystem(err), errors.Is(err, budget.ErrStore):
 		return exitSystem
 	}
 	return exitFailed

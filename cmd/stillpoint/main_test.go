@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/silence"
 )
@@ -89,7 +90,6 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// Exit code 3 has no script: a plan never asks for more than its budget.
 func TestExitCodes(t *testing.T) {
 	tests := []struct {
 		err  error
@@ -99,6 +99,8 @@ func TestExitCodes(t *testing.T) {
 		{os.ErrNotExist, 1},
 		{&account.BudgetError{Want: 2, Have: 1}, 3},
 		{certificate.ErrMalformed, 4},
+		{budget.ErrChain, 4},
+		{budget.ErrStore, 5},
 		{certificate.ErrAltered, 4},
 		{certificate.ErrUnsound, 4},
 		{certificate.ErrModel, 4},
