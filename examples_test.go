@@ -16,7 +16,11 @@ var withoutExample = map[string]string{
 	"":         "documentation alone",
 	"silence":  "takes away the crash reports of the whole process",
 	"losstest": "for tests alone",
-	"results":  "tests alone",
+
+	"budget/budgettest": "for tests alone",
+	"budget/sqlite":     "budget/stores opens it",
+	"budget/postgres":   "budget/stores opens it, and it needs a server",
+	"results":           "tests alone",
 	// A program, which its test runs.
 	"examples/service": "a program",
 }
