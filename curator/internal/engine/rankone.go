@@ -109,10 +109,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		}
 		if ok {
 			p.column, p.faulty = make([]float64, tileRows), make([]bool, tileRows)
-			if !sampled {
-				p.stacked = newStackedPass(l, p.terms, s, p.dim, p.stride)
-			}
-			if p.stacked == nil {
+			if p.stacked = newStackedPass(l, p.terms, s, p.dim, p.stride); p.stacked == nil {
 				p.general = newGeneralPass(g, s.parameters(), p.dim)
 			}
 			return

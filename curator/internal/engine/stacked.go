@@ -37,7 +37,7 @@ type stackedTerm struct {
 const mostAbove = 1 << 12
 
 // newStackedPass returns nil where the loss is no such one, or a term is not asked for a
-// gradient, or a difference of two, clipped around zero.
+// gradient, or a difference of two, clipped around zero, of the loss as it is.
 func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, features, stride int) *stackedPass {
 	of, ok := l.(loss.Stacked)
 	if !ok {
@@ -59,7 +59,7 @@ func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, features, stride 
 		default:
 			return nil
 		}
-		if t.ball.Centre != 0 {
+		if t.ball.Centre != 0 || t.Smoothing().On() {
 			return nil
 		}
 		p.terms = append(p.terms, st)

@@ -45,7 +45,7 @@ func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record
 		default:
 			switch l := l.(type) {
 			case loss.General:
-				if s, is := l.(loss.Stacked); is && outer(q) {
+				if s, is := l.(loss.Stacked); is && aroundZero(q) {
 					v, ok = stacked(s, q, scale, r)
 				} else {
 					v, ok = vector(l, q, scale, r)

@@ -8,12 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// outer reports whether a question's contributions are taken from a loss.Stacked without
+// aroundZero reports whether a question's contributions are taken from a loss.Stacked without
 // being written out: gradients and their differences, clipped around zero.
-func outer(q query.Question) bool {
+func aroundZero(q query.Question) bool {
 	for _, t := range q.Terms() {
 		kind := t.Kind()
-		if kind != query.Gradient && kind != query.Norm && kind != query.Difference || t.Ball().Centre != 0 {
+		if kind != query.Gradient && kind != query.Norm && kind != query.Difference || t.Ball().Centre != 0 || t.Smoothing().On() {
 			return false
 		}
 	}
