@@ -67,11 +67,7 @@ func TestPortable(t *testing.T) {
 // TestShards: an engine that adds what other engines find over parts of the rows
 // is one, too.
 func TestShards(t *testing.T) {
-	sources := map[string]rowtest.Make{"memory": table}
-	if !testing.Short() {
-		sources["file"] = file(0)
-	}
-	enginetest.Run(t, newShards, sources)
+	enginetest.Run(t, newShards, map[string]rowtest.Make{"memory": table})
 }
 
 // shards is an engine of which each part has some of the rows. A pass, which goes

@@ -68,6 +68,9 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	for kind, l := range losses(t) {
 		for _, dim := range dims() {
 			for way, n := range lengths {
+				if dim == 1 && n > 2 && n != 65 {
+					continue // one feature is another path through a row, not through a tile
+				}
 				records := rowtest.Records(n, dim, uint64(n), way%3 > 0)
 				over(t, build, sources, l, dim, way, records, func(engines map[string]engine.Engine) {
 					for asked, q := range questions(t, l, dim) {
