@@ -2,6 +2,7 @@ package firstorder_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -92,6 +93,34 @@ func TestPreconditionedOfSeveralMargins(t *testing.T) {
 			if !slices.Equal(result.W, slices.Repeat(one.W, margins)) {
 				t.Errorf("weights %v: want %v for each margin", result.W, one.W)
 			}
+		}
+	}
+}
+
+// TestPreconditionedClipScale: the rule's kappa is .9 log10 N, but .6 log10 N of several
+// margins. Fails if they are alike.
+func TestPreconditionedClipScale(t *testing.T) {
+	for _, c := range []struct {
+		margins     int
+		gap, growth float64
+	}{{1, .7, .9}, {3, .7, .6}} {
+		p := with(optimizetest.Problems()[2].Public, size{Records: 1e4, Mu: .3})
+		p.Set, p.Regularizer, p.Start = nil, nil, nil
+		p.Shape, p.Constants.InitialGap = optimize.Shape{Margins: c.margins, Features: 4}, c.gap
+		var clips [2][]float64
+		for i, kappa := range []float64{0, c.growth * math.Log10(p.Effective())} {
+			plan, err := firstorder.Preconditioned{Steps: 9, ClipScale: kappa}.Plan(ctx, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := &alike{Oracle: optimizetest.New(optimizetest.Problems()[2].Config(budget(t), 500, 1)), margins: c.margins, random: rand.New(rand.NewPCG(7, 7))}
+			if _, err = plan.Run(ctx, o, nil); err != nil {
+				t.Fatal(err)
+			}
+			clips[i] = o.clips
+		}
+		if !slices.Equal(clips[0], clips[1]) {
+			t.Errorf("%+v: clips %v: want %v", c, clips[0], clips[1])
 		}
 	}
 }
