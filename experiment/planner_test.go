@@ -19,6 +19,9 @@ import (
 var (
 	drawSeed = flag.Uint64("draw", 11, "the seed of TestPlanner's settings")
 	drawn    = flag.Int("settings", 60, "how many settings TestPlanner draws")
+
+	plannerSeeds = flag.Int("seeds", 7, "how often TestPlanner runs each plan")
+	plannerRows  = flag.Int("rows", 1000, "how many distinct rows stand for the records where the population does not count")
 )
 
 // TestPlanner has auto choose for random problems, sizes, budgets, goals and
@@ -27,8 +30,8 @@ var (
 // 4 times the passes of the cheapest of those within 1.3 times of the best. It prints
 // Markdown.
 func TestPlanner(t *testing.T) {
-	const seeds, rows, equal, dearest = 7, 1000, 1.3, 4
-	settings := *drawn
+	const equal, dearest = 1.3, 4
+	settings, seeds, rows := *drawn, *plannerSeeds, *plannerRows
 	fmt.Printf("| family | d | n | eps | N | goal | passes | chosen | passes | reached | best | reached | ratio | predicted/reached | cheapest as good | passes | work |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	r := rand.New(rand.NewPCG(20261120, *drawSeed))
 	good, dear := 0, 0

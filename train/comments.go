@@ -20,7 +20,7 @@ var comments = map[string]string{
 	"firstorder.Nesterov.Output":             "Output is the rule that picks the result; zero means TailAverage.",
 	"firstorder.Nesterov.StepScale":          "StepScale is h in eta = h/L1. Zero means 1, the most that is stable whatever the table.",
 	"firstorder.Nesterov.Steps":              "Steps is T. Zero: Multiplier * sqrt(G0 N/(2 L0 h)) rounded up, at most 1000, with G0 = sqrt(2 L1 F0): the root of what gradient descent needs.",
-	"firstorder.Preconditioned.ClipScale":    "ClipScale is kappa in C = kappa sqrt(mean square). Zero: .9 log10 N, of several margins .6 log10 N, between 1.2 and 4: where noise is low the bias of a clip that cuts is what is left. Rows that are cut pull several margins apart, and less along each.",
+	"firstorder.Preconditioned.ClipScale":    "ClipScale is kappa in C = kappa sqrt(mean square). Zero: .9 log10 N, or .6 log10 N for several margins and for slopes that are at their bound nearly everywhere (b F0 > 2 L0^2), between 1.2 and 4. Where noise is low the bias of a clip that cuts is what is left, and it is less where the rows that are cut pull apart.",
 	"firstorder.Preconditioned.ClipShare":    "ClipShare is the share of each step's charge that the clip's adaptation has. Zero means .01: a number has the noise of a single coordinate.",
 	"firstorder.Preconditioned.MomentShare":  "MomentShare is the second moment's share of the budget. Zero means .1: a larger share sees directions in which rows vary less, and its lower lambda saves steps.",
 	"firstorder.Preconditioned.Output":       "Output is the rule that picks the result; zero means TailAverage.",

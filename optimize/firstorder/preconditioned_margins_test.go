@@ -98,12 +98,12 @@ func TestPreconditionedOfSeveralMargins(t *testing.T) {
 }
 
 // TestPreconditionedClipScale: the rule's kappa is .9 log10 N, but .6 log10 N of several
-// margins. Fails if they are alike.
+// margins and where slopes saturate. Fails if they are alike.
 func TestPreconditionedClipScale(t *testing.T) {
 	for _, c := range []struct {
 		margins     int
 		gap, growth float64
-	}{{1, .7, .9}, {3, .7, .6}} {
+	}{{1, .7, .9}, {3, .7, .6}, {1, 10, .6}} {
 		p := with(optimizetest.Problems()[2].Public, size{Records: 1e4, Mu: .3})
 		p.Set, p.Regularizer, p.Start = nil, nil, nil
 		p.Shape, p.Constants.InitialGap = optimize.Shape{Margins: c.margins, Features: 4}, c.gap
