@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // Trial is all that settles the outcome of a run.
@@ -125,7 +127,9 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 	if err == nil {
 		p.plan, _, err = t.Plan(ctx, problem)
 	}
-	if err == nil && p.plan.Needs().PublicCoins && !p.plan.Properties().EndsEarly {
+	// What has no rule for its output keeps its coin, such as the block of a theorem.
+	ruled := slices.Contains(train.SettingsOf(t.Algorithm), "output")
+	if err == nil && ruled && p.plan.Needs().PublicCoins && !p.plan.Properties().EndsEarly {
 		p.random = true
 		if err := t.Set(map[string]any{"output": optimize.Last.String()}); err != nil {
 			return planned{}, err

@@ -198,7 +198,7 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		Summary: optimize.Summary{
 			Algorithm: "o2nc",
 			Citation:  "online-to-nonconvex conversion (Kornowski, Liu and Talwar 2024, Algorithm 2), oracle " + c.Oracle.String() + asked(p.Smoothing),
-			Steps:     plan.T, StepSize: plan.eta, Output: output, Passes: passes,
+			Steps:     plan.T, StepSize: plan.eta, Clip: plan.clip, Output: output, Passes: passes,
 			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g", words, plan.D, plan.M, c.Radius),
 		},
 		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem},

@@ -15,11 +15,11 @@ func (l rowed) Value(w []float64, x []float32, y float64) float64 {
 
 func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	z := inners(w, x)
-	outer(dst, written(l.Loss.(interface{ Slopes(dst, z, y []float64) }).Slopes, len(z), z, y), x)
+	spread(dst, written(l.Loss.(interface{ Slopes(dst, z, y []float64) }).Slopes, len(z), z, y), x)
 }
 
-// outer sets dst to the slopes times the row.
-func outer(dst, slopes []float64, x []float32) {
+// spread sets dst to the slopes times the row.
+func spread(dst, slopes []float64, x []float32) {
 	for k, s := range slopes {
 		for j, v := range x {
 			dst[k*len(x)+j] = float64(s * float64(v))
@@ -36,7 +36,7 @@ func estimate(l loss.General, t query.Term, w []float64, r rowtest.Record) []flo
 	sum := make([]float64, len(w))
 	if !s.Sampled() {
 		one := l.(rowed).Loss.(loss.RankOne)
-		outer(sum, []float64{scalar(slopesFor(one, t, r.X), inner(w, r.X), r.Y)}, r.X)
+		spread(sum, []float64{scalar(slopesFor(one, t, r.X), inner(w, r.X), r.Y)}, r.X)
 		return sum
 	}
 	directions, _ := t.Directions()
