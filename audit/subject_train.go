@@ -52,10 +52,11 @@ func trained() ([]Subject, error) {
 			// Some take convex losses only, or only such whose slope jumps. Settings are tried with the first that
 			// is taken.
 			settings := variants()
-			losses := []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)", "network(2,relu,hinge)"}
+			losses := []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)"}
 			if name == "smoothed" { // its settings are of losses whose slope jumps
 				slices.Reverse(losses)
 			}
+			losses = append(losses, "network(2,relu,hinge)")
 			for _, l := range losses {
 				taken, err := withSettings(name, l, b, settings)
 				if err != nil {
