@@ -32,7 +32,7 @@ func (m *Model) EvaluateStationarity(ctx context.Context, path, where string) (M
 		if (len(rows.Rows)+1)*len(r.x) > mostCells {
 			return fmt.Errorf("stationarity: more than %d rows of %d features: must be at most %d cells together, of 4 bytes: where chooses some of the rows", len(rows.Rows), len(r.x), mostCells)
 		}
-		rows.Rows, rows.Targets = append(rows.Rows, slices.Clone(r.x)), append(rows.Targets, r.y)
+		rows.Rows, rows.Targets = append(rows.Rows, slices.Clone(r.x)), append(rows.Targets, r.joined)
 		return nil
 	})
 	if err != nil {

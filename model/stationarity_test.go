@@ -13,7 +13,8 @@ import (
 // not bend. Of class no, 1 - tanh(-m) has the second derivative -2 tanh(1) (1 - tanh^2(1))
 // there, and the Hessian is that times x x', of which ||x||^2 = 1/2 is the only eigenvalue
 // but 0, half of it for each of two rows. l2 moves all eigenvalues. Rows that are not
-// scored count for nothing. Fails if skipped rows are summed, or the regularizer left out.
+// scored count for nothing, and weights of classes and of records for what they are. Fails
+// if skipped rows are summed, or the regularizer or weights are left out.
 func TestEvaluateStationarity(t *testing.T) {
 	path := writeFile(t, "a,b,c,split,label", "1,0,0,test,no", "0,1,0,test,yes", "1,0,0,test,maybe", "1,0,0,train,no", "1,0")
 	bend := -2 * math.Tanh(1) * (1 - math.Tanh(1)*math.Tanh(1)) / 2 / 2
@@ -34,6 +35,16 @@ func TestEvaluateStationarity(t *testing.T) {
 		if s := got.String(); !strings.HasPrefix(s, "NOT private") || !strings.Contains(s, "\nn                    2\n") || !strings.Contains(s, "\nleast_eigenvalue    ") {
 			t.Errorf("got\n%s", s)
 		}
+	}
+	weighted := classes
+	weighted.Weight = "w"
+	m := makeModel(t, weighted, "weighted(tanh,2,3,row)", "none", 2, 0, 0, 0)
+	got, err := m.EvaluateStationarity(t.Context(), writeFile(t, "a,b,c,split,label,w", "1,0,0,test,no,0.25", "0,1,0,test,yes,1"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := *got.LeastEigenvalue; math.Abs(e-bend/2) > 1e-9 {
+		t.Errorf("with a weight of 2 times .25: least eigenvalue %v: want %v", e, bend/2)
 	}
 }
 
