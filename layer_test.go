@@ -66,7 +66,7 @@ var layers = map[string]struct {
 	"cmd/stillpoint":                     {local: []string{"internal/regular", "export", "silence", "budget", "budget/stores", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular":                   {},
 	"silence":                            {others: []string{"golang.org/x/sys"}},
-	"results":                            {local: []string{"dataset", "internal/table", "loss", "train"}},
+	"results":                            {local: []string{"account", "budget", "budget/stores", "dataset", "internal/table", "loss", "train"}},
 	"examples/service":                   {local: []string{"account", "certificate", "curator", "dataset", "loss", "model", "optimize", "optimize/choose", "silence"}},
 	"audit/mutants":                      {},
 	"internal/durable/durabletest":       {local: []string{"internal/durable"}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -49,6 +50,8 @@ type Fitted struct {
 	// Trusted lists the assumptions that the guarantee rests on and the program
 	// does not enforce, as the certificate does.
 	Trusted []string
+	// Reserved is where the fit was charged in a store of budgets; nil for none.
+	Reserved *certificate.Reservation
 	// Folder holds the files.
 	Folder, ModelPath, CertificatePath string
 	// Earlier are the other reservations for the same table that the output
@@ -172,7 +175,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return undone(err)
 	}
-	h.Budget = charged
+	h.Budget, fitted.Reserved = charged, charged
 	r := run{schedule: schedule, conduct: conduct{Summary: planned.Summary}}
 	files, journal, err := out.begin(h, r)
 	if err != nil {

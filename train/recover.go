@@ -23,6 +23,9 @@ type Recovered struct {
 	// in units of mu^2. There may have been more; all are within the budget.
 	Releases int
 	Charged  float64
+	// Dataset is the one whose store of budgets was told what the journal proves; empty
+	// for none.
+	Dataset string
 	// Folder holds the files; ModelPath is empty if there is no model.
 	Folder, ModelPath, CertificatePath string
 }
@@ -111,6 +114,7 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 	if err := settleStored(ctx, o.Stores, f.entry, done.Charged); err != nil {
 		return nil, err
 	}
+	r.Dataset = f.entry.Dataset
 	return r, f.sweep()
 }
 

@@ -20,13 +20,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
 )
 
-// serverVariable names a server that is there, instead of one that a test starts.
-const serverVariable = "STILLPOINT_POSTGRES"
-
 // server starts a server of this machine's programs in a folder of its own, that
 // listens on a socket there and nowhere else, and returns its address. Where there are
-// none the test is skipped; so it is in CI.
-func server(t *testing.T) string {
+// none the test is skipped; so it is in CI. crash stops it as a loss of power would, and
+// start starts it again.
+func server(t testing.TB) (address string, crash, start func()) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
 		t.Skip("PostgreSQL is not tried in CI")
@@ -66,9 +64,14 @@ func server(t *testing.T) string {
 	}
 	data := filepath.Join(dir, "data")
 	run(filepath.Join(programs, "initdb"), "-D", data, "-U", "stillpoint", "-A", "trust", "--no-sync")
-	run(filepath.Join(programs, "pg_ctl"), "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", fmt.Sprintf("-k %s -h ''", dir), "start")
-	t.Cleanup(func() { run(filepath.Join(programs, "pg_ctl"), "-D", data, "-m", "immediate", "stop") })
-	return (&url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"stillpoint"}}.Encode()}).String()
+	start = func() {
+		run(filepath.Join(programs, "pg_ctl"), "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", fmt.Sprintf("-k %s -h ''", dir), "start")
+	}
+	crash = func() { run(filepath.Join(programs, "pg_ctl"), "-D", data, "-m", "immediate", "stop") }
+	start()
+	t.Cleanup(crash)
+	address = (&url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"stillpoint"}}.Encode()}).String()
+	return address, crash, start
 }
 
 func folderOfPrograms() string {
@@ -90,7 +93,7 @@ func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")
 	}
-	address := server(t)
+	address, _, _ := server(t)
 	n := 0
 	budgettest.Run(t, func(t *testing.T) func() budget.Store {
 		n++
@@ -110,7 +113,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func connect(t *testing.T, address string) *sql.DB {
+func connect(t testing.TB, address string) *sql.DB {
 	t.Helper()
 	c, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -119,4 +122,57 @@ func connect(t *testing.T, address string) *sql.DB {
 	db := stdlib.OpenDB(*c)
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+// TestServerStops: while the server is away nothing is admitted; when it is back after a
+// crash it has all that was. A server that does not write what it commits is refused.
+func TestServerStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
+	ctx := context.Background()
+	address, crash, start := server(t)
+	s, err := Open(ctx, address, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := budget.NewBook(s)
+	defer b.Close()
+	if err := b.Create(ctx, "people", budgettest.Cap(t)); err != nil {
+		t.Fatal(err)
+	}
+	session := budgettest.NewSession(t, 1e-3)
+	reserve := func() error { return b.Run("people", "").Reserve(ctx, session.Ledger()) }
+	const made = 20
+	for range made {
+		if err := reserve(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crash()
+	if err := reserve(); !errors.Is(err, budget.ErrStore) {
+		t.Errorf("without a server a run is told %v", err)
+	}
+	start()
+	if err := reserve(); err != nil {
+		t.Error(err)
+	}
+	d, err := b.Dataset(ctx, "people")
+	if err != nil || len(d.Runs) != made+1 {
+		t.Errorf("after a crash the store has %+v, %v: must have %d runs", d, err, made+1)
+	}
+	db := connect(t, address)
+	for _, statement := range []string{"DELETE FROM stillpoint_rows", "UPDATE stillpoint_rows SET content = ''", "TRUNCATE stillpoint_rows", "UPDATE stillpoint_chains SET length = 1"} {
+		if _, err := db.Exec(statement); err == nil {
+			t.Errorf("%s is carried out", statement)
+		}
+	}
+	for _, statement := range []string{"ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()", "SELECT pg_sleep(1)"} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Open(ctx, address, false); err == nil || !strings.Contains(err.Error(), "fsync") {
+		t.Errorf("a server that forgets: %v", err)
+	}
 }

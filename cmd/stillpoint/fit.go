@@ -54,7 +54,9 @@ Everything printed is public or was released with noise.
 
 Every fit charges a budget of its own, also on the same table: two fits at
 epsilon 1 are not one fit at epsilon 1. The summary says what the fits in the
-output folders cost together.
+output folders cost together. With budget: {store: ..., dataset: ...} in the configuration
+a fit is charged to a registered dataset as well, and ends with exit code 3, nothing
+computed, where the cap does not cover it (stillpoint budget --help).
 
 Ctrl-C ends the fit after the current step; the model reached by then is saved
 and certified as incomplete. A fit that is killed leaves a journal of what it

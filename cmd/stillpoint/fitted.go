@@ -38,6 +38,8 @@ type fittedJSON struct {
 	Measured any      `json:"measured,omitempty"` // as in a certificate
 	// Curvature is what was released of that at the result, as in a certificate.
 	Curvature any `json:"curvature,omitempty"`
+	// Stored is where the fit was charged in a store of budgets.
+	Stored any `json:"stored,omitempty"`
 	// Table is the name by which its fits are summed; Earlier of them were before
 	// this one, and together they cost Together at Delta, nothing if that is not known.
 	Table    string   `json:"table"`
@@ -53,6 +55,9 @@ func result(ctx context.Context, c *train.Config, f *train.Fitted) fittedJSON {
 		Neighbour: f.Filter.Neighbour(f.Budget.Relation()),
 		Charged:   f.Charged, Budget: f.Budget.Charge(), Releases: f.Releases, Trusted: f.Trusted,
 		Table: c.TableName(), Earlier: len(f.Earlier),
+	}
+	if f.Reserved != nil {
+		j.Stored = f.Reserved
 	}
 	if f.Measured != nil {
 		j.Measured = f.Measured

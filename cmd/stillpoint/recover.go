@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -24,7 +25,9 @@ journal holds, certified as incomplete.
 The table is not opened and nothing is charged. The certificate's claim is the
 whole budget, as it was reserved before the first release; what the journal proves
 was charged is in it for information, and may lack the releases of the last
-second before a machine stopped. What was reserved stays reserved.`
+second before a machine stopped. What was reserved stays reserved in DIR. A fit that was
+charged to a store of budgets put every release in its journal before its answer: the
+store charges what that proves, and has the rest back.`
 }
 
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
@@ -58,6 +61,9 @@ func describe(w io.Writer, r *train.Recovered) (err error) {
 	line("certificate", "%s", r.CertificatePath)
 	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", r.Budget.Epsilon(), r.Budget.Delta(), r.Budget.Relation())
 	line("charged", "at least %.6g of %.6g (units of mu^2), %d releases in the journal; the whole budget stays reserved", r.Charged, r.Budget.Charge(), r.Releases)
+	if r.Dataset != "" {
+		line("settled", "%s: charged in the store what the journal proves; it holds every release", printable.Text(r.Dataset))
+	}
 	line("recheck", "stillpoint verify %s", r.CertificatePath)
 	return err
 }

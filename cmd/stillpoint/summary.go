@@ -137,6 +137,9 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
 	}
+	if r := f.Reserved; r != nil {
+		line("dataset", "%s: charged in its store before the first release, row %d", printable.Text(r.Dataset), r.Row)
+	}
 	line("recheck", "stillpoint verify %s", printable.Text(f.CertificatePath))
 	if n := len(f.Earlier); n > 0 {
 		line("together", "%s", together(ctx, f, n))

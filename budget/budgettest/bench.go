@@ -1,0 +1,40 @@
+package budgettest
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget"
+)
+
+// Bench compares reservations with plain rows of the same size in the same database,
+// one a transaction, in turn so that both meet the same disk. parameter is how the
+// database writes its first.
+func Bench(b *testing.B, book *budget.Book, db *sql.DB, parameter string) {
+	ctx := context.Background()
+	limit, err := budget.NewCap(8, 1e-6, account.ReplaceOne, 0)
+	if err == nil {
+		err = book.Create(ctx, "people", limit)
+	}
+	check(b, err)
+	_, err = db.Exec("CREATE TABLE plain (content TEXT)")
+	check(b, err)
+	session := NewSession(b, 1e-4)
+	row := strings.Repeat("x", 380)
+	var plain, reserved int64
+	for b.Loop() {
+		begin := b.Elapsed()
+		_, err := db.Exec("INSERT INTO plain (content) VALUES ("+parameter+")", row)
+		check(b, err)
+		middle := b.Elapsed()
+		check(b, book.Run("people", "").Reserve(ctx, session.Ledger()))
+		plain += int64(middle - begin)
+		reserved += int64(b.Elapsed() - middle)
+	}
+	n := float64(b.N) * 1e9
+	b.ReportMetric(n/float64(plain), "inserts/s")
+	b.ReportMetric(n/float64(reserved), "reservations/s")
+}
