@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 go build -o "$work/stillpoint" ../../cmd/stillpoint
 table() {
   awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed); print "a,b,same"
-    for (i = 0; i < n; i++) { a = 2*rand()-1; b = 2*rand()-1; printf "%.5f,%.5f,%s\n", a, b, a*b > 0 ? "yes" : "no" } }'
+    for (i = 0; i < n; i++) { a = 2*rand()-1; b = 2*rand()-1; printf "%.5f,%.5f,%s\n", a, b, (a*b > 0 ? "yes" : "no") } }'
 }
 table 30000 1 >"$work/xor.csv"
 table 10000 2 >"$work/test.csv"
@@ -23,7 +23,7 @@ sed "s#^data: #data: $PWD/../../examples/adult/#; s/epsilon: .*/epsilon: .5/; s/
   awk '/native_country:/ { print "    native_country: {hash: 30}"; skip = 1; next } /split:/ { skip = 0 } !skip' >"$work/adult-hashed.yaml"
 sed "s#^data: #data: $PWD/../../examples/adult/#; s/^  loss: .*/&\n  reduce: jl(40)/" ../../examples/adult/adult.yaml >"$work/adult-jl.yaml"
 fit() { # configuration, table to measure on, its filter
-  for turn in 1 2 3; do
+  for turn in 1 2 3 4 5; do
     "$work/stillpoint" fit "$work/$1.yaml" --out "$work/out-$1-$turn" >/dev/null 2>&1
     echo "$1: $("$work/stillpoint" evaluate "$work/out-$1-$turn/model.json" "$2" ${3:+--where "$3"} 2>/dev/null | grep -E '^(accuracy|auc)' | tr -s ' \n' ' ')"
   done
