@@ -68,7 +68,7 @@ for shape in "${@:-plain rare heavy twice constant added robust small}"; do for 
     measure added 0.2 1
     ;;
   robust)
-    for loss in tanh 'welsch(0.4)' 'smoothed-hinge(0.5)'; do
+    for loss in tanh sigmoid 'smoothed-hinge(0.5)'; do
       rows 20000 30 heavy
       config "robust" "$work/heavy-30.csv" 30 "$loss" replace-one
       echo "$loss"
