@@ -19,6 +19,8 @@ type Book struct {
 
 	mu     sync.Mutex
 	chains map[string]*guarded
+	// costs are those of laws that sample, which take a second to compose.
+	costs map[string]Cost
 }
 
 // guarded is what is known of a chain. Its lock is held over whole transactions, so
@@ -29,7 +31,9 @@ type guarded struct {
 }
 
 // NewBook returns a book of a store. Closing it closes the store.
-func NewBook(s Store) *Book { return &Book{store: s, chains: map[string]*guarded{}} }
+func NewBook(s Store) *Book {
+	return &Book{store: s, chains: map[string]*guarded{}, costs: map[string]Cost{}}
+}
 
 // Close closes the store.
 func (b *Book) Close() error { return b.store.Close() }
@@ -164,7 +168,7 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 	if err != nil {
 		return r, err
 	}
-	cost, err := law.cost(ctx, d.Cap)
+	cost, err := b.cost(ctx, d.Cap, law)
 	if err != nil {
 		return r, err
 	}
@@ -182,6 +186,24 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 	defer g.mu.Unlock()
 	s := g.runs[g.byID[run]]
 	return Receipt{dataset, run, s.Row, s.Head}, nil
+}
+
+// cost is that of a law, composed once.
+func (b *Book) cost(ctx context.Context, c Cap, l Law) (Cost, error) {
+	key := fmt.Sprint(c, c.SampledRuns, l.Relation, l.Mu, l.Schedule)
+	b.mu.Lock()
+	cost, known := b.costs[key]
+	b.mu.Unlock()
+	if known {
+		return cost, nil
+	}
+	cost, err := l.cost(ctx, c)
+	if err == nil && l.samples() {
+		b.mu.Lock()
+		b.costs[key] = cost
+		b.mu.Unlock()
+	}
+	return cost, err
 }
 
 // Settle returns what a run did not use, by its odometer's reading when it could

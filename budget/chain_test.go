@@ -189,6 +189,7 @@ func TestRowsAreJudged(t *testing.T) {
 		"more than was reserved":  {Kind: Settled, Run: "a", Charged: &over},
 		"less than nothing":       {Kind: Settled, Run: "a", Charged: &negative},
 		"no kind":                 {Kind: "refunded", Run: "a"},
+		"an id that is no name":   {Kind: Reserved, Run: "a\nb", Law: &l, Cost: &cost},
 		"a cap in a later row":    {Kind: Closed, Cap: &limit},
 		"a law in a settlement":   {Kind: Settled, Run: "a", Charged: &charged, Law: &l, Cost: &cost},
 		"a label that is no name": {Kind: Reserved, Run: "b", Label: "a\x1b[2J", Law: &l, Cost: &cost},

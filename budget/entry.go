@@ -105,5 +105,11 @@ func (e *Entry) check() error {
 	case settles != (e.Charged != nil):
 		return errors.New("charged: must be given of settlements alone")
 	}
+	if err := checkName("time", e.Time); err != nil {
+		return err
+	}
+	if e.Run != "" {
+		return checkName("run", e.Run)
+	}
 	return nil
 }

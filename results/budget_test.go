@@ -63,6 +63,14 @@ func TestMixedRuns(t *testing.T) {
 		Relation account.Relation `json:"relation"`
 		Events   []event          `json:"events"`
 	}{Relation: account.ReplaceOne}
+	var followed []*account.Schedule
+	for _, s := range schedules {
+		schedule, err := account.NewSchedule(ctx, run, 0, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		followed = append(followed, schedule)
+	}
 	r := rand.New(rand.NewPCG(19, 1))
 	begin := time.Now()
 	for i := range gaussian + selections + sampled {
@@ -79,12 +87,8 @@ func TestMixedRuns(t *testing.T) {
 			file.Events = append(file.Events, event{Kind: account.Selection, Epsilon: .02, Count: 1})
 		default:
 			s := schedules[i%len(schedules)]
-			schedule, fails := account.NewSchedule(ctx, run, 0, s)
-			if fails == nil {
-				fails = ledger.Follow(schedule)
-			}
-			if fails != nil {
-				t.Fatal(fails)
+			if err := ledger.Follow(followed[i%len(followed)]); err != nil {
+				t.Fatal(err)
 			}
 			file.Events = append(file.Events, event{Kind: account.SampledGaussian, Multiplier: s.NoiseMultiplier, Sampling: s.Sampling, Count: s.Count})
 		}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
 // Stores opens a store of budgets by its address; stores.Open of package budget/stores
@@ -43,8 +46,18 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if r.book, err = open.open(ctx, r.address); err != nil {
 		return nil, err
 	}
-	r.run = r.book.Run(c.Budget.Dataset, c.name)
+	r.run = r.book.Run(c.Budget.Dataset, c.label())
 	return r, nil
+}
+
+// label is the configuration's name as a store can keep it.
+func (c *Config) label() string {
+	name := printable.Text(c.name)
+	for len(name) > mostName {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+	return strings.TrimSpace(name)
 }
 
 // reserve is curator.Config.Reserve.
