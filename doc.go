@@ -56,5 +56,6 @@
 // channels of the machine, a loss written to leak, choices an analyst makes
 // after looking at the table (bounds, features, hyperparameters), and whatever
 // is computed from the table by other means, evaluation included. A second fit
-// costs a second budget.
+// costs a second budget; package budget holds all fits of a registered dataset to one
+// cap, and cannot hold those to it who can read the table and do not come through it.
 package stillpoint

@@ -24,7 +24,7 @@ func gaussian(mu float64, r account.Relation) Law {
 	return Law{Relation: r, Epsilon: 1, Delta: 1e-6, Mu: mu}
 }
 
-var sampledSteps = []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .02, Count: 100}}
+var sampledSteps = []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .1, Count: 2}}
 
 // TestCosts compares what laws cost with what they are counted by.
 func TestCosts(t *testing.T) {
@@ -272,7 +272,7 @@ func TestCertificateIsRechecked(t *testing.T) {
 		"the cap's epsilon":   {`"epsilon":3,`, `"epsilon":2,`},
 		"the cap's delta":     {`"delta":0.000001,"relation"`, `"delta":0.0000001,"relation"`},
 		"a run's mu":          {`"mu":0.2}`, `"mu":0.3}`},
-		"a schedule's count":  {`"count":100`, `"count":1000`},
+		"a schedule's count":  {`"count":2`, `"count":20`},
 		"a schedule's noise":  {`"noise_multiplier":4`, `"noise_multiplier":3`},
 		"a relation":          {`"relation":"replace-one","epsilon":1,"delta":0.000001,"mu":0.2`, `"relation":"add-or-remove","epsilon":1,"delta":0.000001,"mu":0.2`},
 		"how many may sample": {`"sampled_runs":4`, `"sampled_runs":0`},

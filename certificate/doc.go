@@ -26,6 +26,11 @@
 // in one row that passes it in both tables, and the member filter says which
 // rows those are. A certificate without that member had no filter.
 //
+// A run that was charged to a budget which outlasts it names, in the member budget, its
+// row in that dataset's chain and the row's hash (package budget). Verify checks how
+// they are written; whether a store has that row is for who has the store. What all runs
+// of a dataset cost together is said by its own certificate.
+//
 // A certificate holds no records, no statistic of them and no digest of the
 // table. It holds the SHA-256 of the model file, which is itself a released
 // output.

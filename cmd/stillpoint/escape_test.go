@@ -114,6 +114,9 @@ func TestControlCharactersStayIn(t *testing.T) {
 				"data.yaml":      strings.Replace(quick, "people.csv", quoted(file+".csv"), 1),
 				file + ".csv":    table,
 				file + ".yaml":   quick,
+				file + "-s.yaml": quick + "budget: {store: \"sqlite:b.db\", dataset: people}\n",
+				"stored.yaml":    quick + "budget: {store: \"sqlite:b.db\", dataset: " + quoted(name) + "}\n",
+				"store.yaml":     quick + "budget: {store: " + quoted(name) + ", dataset: people}\n",
 				"key.yaml":       peopleYAML + quoted(name) + ": 1\n",
 				"raw.yaml":       peopleYAML + name + ": 1\n",
 				"word.yaml":      strings.Replace(peopleYAML, "note: ignore", "note: "+quoted(name), 1),
@@ -183,6 +186,26 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(1, "account", "--events", "events.json", "--delta", "1e-6")
 			must(1, "account", "--events", "kind.json", "--delta", "1e-6")
 			must(1, "account", "--events", file, "--delta", "1e-6")
+
+			// What names and labels a store is given, and what a stranger's says.
+			stored := []string{"--store", "sqlite:b.db", "--epsilon", "9", "--delta", "1e-6", "--relation", "replace-one"}
+			must(0, append([]string{"budget", "create", "people"}, stored...)...)
+			must(1, append([]string{"budget", "create", name}, stored...)...)
+			must(0, "fit", file+"-s.yaml")
+			must(1, "fit", "stored.yaml")
+			must(1, "fit", "store.yaml")
+			must(0, "budget", "list", "--store", "sqlite:b.db")
+			must(1, "budget", "list", "--store", "sqlite:"+file)
+			must(1, "budget", "show", name, "--store", "sqlite:b.db")
+			must(0, "budget", "show", "people", "--store", "sqlite:b.db", "--certificate", "spent.json")
+			must(0, "verify", "spent.json")
+			for _, member := range []string{`"dataset": `, `"dataset":`, `"time":`, `"label":`, `"run":`, `"kind":`, `"salt":`, `"head": `} {
+				text := readFile(t, "spent.json")
+				i := strings.Index(text, member) + len(member)
+				end := i + strings.Index(text[i+1:], `"`) + 2
+				writeFiles(t, dir, map[string]string{"altered.json": text[:i] + quoted(name) + text[end:]})
+				must(4, "verify", "altered.json")
+			}
 
 			// What a stranger's certificate and model say.
 			certificate, fitted := filepath.Join("people-fit", "certificate.json"), filepath.Join("people-fit", "model.json")
