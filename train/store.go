@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -42,7 +43,12 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("budget.store: %w", err)
 	}
-	r := &storedRun{address: a.In(c.folder).String()}
+	// The folder's ledger keeps the address, for recovery from anywhere.
+	folder, err := filepath.Abs(c.folder)
+	if err != nil {
+		return nil, err
+	}
+	r := &storedRun{address: a.In(folder).String()}
 	if r.book, err = open.open(ctx, r.address); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,8 @@ if their configurations name it. Who can read the table can go round any ledger;
 store holds those to the cap who reach the table through fit or the library, keeps
 them from adding up wrongly, and shows afterwards if its own past was changed.
 
---store is sqlite:FILE, on a disk of this machine, or postgres://USER@HOST/DATABASE
+--store is sqlite:FILE, on a disk of this machine (in a configuration FILE is relative to
+the configuration's folder), or postgres://USER@HOST/DATABASE
 for several machines, with the password in PGPASSWORD or a password file. A store that
 cannot be reached, or whose rows do not follow from each other, refuses every fit.`
 }

@@ -1,0 +1,52 @@
+package budget
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// FuzzVerify: whatever a file says, its rows are taken or refused, and what is taken is
+// within its cap.
+func FuzzVerify(f *testing.F) {
+	limit, err := NewCap(3, 1e-6, account.ReplaceOne, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	l := gaussian(.2, account.ReplaceOne)
+	cost, err := l.cost(context.Background(), limit)
+	if err != nil {
+		f.Fatal(err)
+	}
+	c := newChain("people")
+	zero := 0.0
+	var rows []Row
+	for _, e := range []Entry{
+		{Kind: Created, Salt: "s", Cap: &limit},
+		{Kind: Reserved, Run: "a", Law: &l, Cost: &cost},
+		{Kind: Settled, Run: "a", Charged: &zero},
+		{Kind: Closed},
+	} {
+		e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
+		row, err := e.write(c.head)
+		if err == nil {
+			err = c.take(row)
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+		rows = append(rows, row)
+		text, err := NewBook(fixed{tail: Tail{Rows: rows, Length: len(rows), Head: c.head}}).Certificate(context.Background(), "people")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := Verify(context.Background(), text)
+		if err == nil && !(d.Spent <= d.Charge*(1+1e-15)) {
+			t.Errorf("spent %v of %v", d.Spent, d.Charge)
+		}
+	})
+}
