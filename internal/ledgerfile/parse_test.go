@@ -208,3 +208,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestStores: a reservation names its store, dataset and run there together or not at
+// all, and its end names the same.
+func TestStores(t *testing.T) {
+	const stored = `"store":"sqlite:/b.db","dataset":"people","run":"ab12"`
+	with := func(line, members string) string { return strings.Replace(line, `"mu"`, members+`,"mu"`, 1) }
+	entries, err := Parse([]byte(with(sampled, stored) + "\n" + with(settled(sampled), stored) + "\n"))
+	if err != nil || entries[0].Run != "ab12" || entries[0].Dataset != "people" || entries[0].Store != "sqlite:/b.db" {
+		t.Errorf("%+v, %v", entries, err)
+	}
+	for _, some := range []string{`"store":"x"`, `"run":"x"`, `"dataset":"x","run":"x"`, `"store":"x","dataset":"x"`} {
+		if _, err := Parse([]byte(with(sampled, some) + "\n")); err == nil {
+			t.Errorf("%s alone is taken", some)
+		}
+	}
+	if _, err := Parse([]byte(with(sampled, stored) + "\n" + settled(sampled) + "\n")); err == nil {
+		t.Error("an end that names no store is that of a reservation that does")
+	}
+}
