@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/budget"
+	kept "github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 )
 
@@ -36,7 +36,7 @@ func TestMixedRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer book.Close()
-	limit, err := budget.NewCap(20, delta, account.ReplaceOne, sampled)
+	limit, err := kept.NewCap(20, delta, account.ReplaceOne, sampled)
 	if err == nil {
 		err = book.Create(ctx, "people", limit)
 	}
@@ -118,7 +118,7 @@ func TestMixedRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := budget.Verify(ctx, text); err != nil {
+	if _, err := kept.Verify(ctx, text); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("the certificate has %d bytes and is rechecked in %v", len(text), time.Since(begin).Round(time.Millisecond))

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -48,17 +49,8 @@ func TestReservedBeforeAnythingIsComputed(t *testing.T) {
 		t.Error("a schedule is followed after another law may have been reserved")
 	}
 	refusal = nil
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if err := ask(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if asked != 2 || s.Ledger().Len() != 8 {
-		t.Errorf("reserved %d times for %d events: once before, once for all", asked, s.Ledger().Len())
+	if err := ask(); err != nil || asked != 2 || s.Ledger().Len() != 1 {
+		t.Fatalf("asked again: %v, reserved %d times for %d events", err, asked, s.Ledger().Len())
 	}
 	charged := s.Ledger().Charged()
 	if err := s.Close(); err != nil {
@@ -73,5 +65,34 @@ func TestReservedBeforeAnythingIsComputed(t *testing.T) {
 	}
 	if s.ledger.Reserve(e) == nil {
 		t.Error("the ledger of a closed session admits an event")
+	}
+}
+
+// TestReservedOnce: of questions at the same time one has the session reserved, and the
+// others wait.
+func TestReservedOnce(t *testing.T) {
+	asked := 0
+	b := budget(t, 1, 1e-6, account.ReplaceOne)
+	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 1)), 100, 3), parse(t, "logistic"), b, func(c *Config) {
+		c.Before = func(_ context.Context, v account.View) error {
+			asked++
+			time.Sleep(20 * time.Millisecond) // in which all others ask
+			if v.Len() != 0 {
+				t.Errorf("reserved after %d events", v.Len())
+			}
+			return nil
+		}
+	})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := s.Ask(context.Background(), question(t, b.Charge()/32, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if asked != 1 || s.Ledger().Len() != 8 {
+		t.Errorf("reserved %d times for %d events", asked, s.Ledger().Len())
 	}
 }
