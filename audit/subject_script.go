@@ -137,12 +137,15 @@ func (s *script) begin() *walk {
 	return &walk{script: s, w: scaled(direction(r, s.dim), 1.5), prev: scaled(direction(r, s.dim), 1.3)}
 }
 
-// hear takes an answer in and moves on.
+// hear takes an answer in and moves on: by it, and to and fro by a little, since answers
+// about differences are as short as the steps they are about, and steps made of them alone
+// end in rounding.
 func (k *walk) hear(r query.Release) {
 	k.heard = append(k.heard, r)
 	next := make([]float64, len(k.w))
 	for j := range next {
-		next[j] = k.w[j] - .1*min(max(r.Mean[j%len(r.Mean)], -1), 1)
+		fro := .02 * float64(1-2*((len(k.heard)+j)%2))
+		next[j] = k.w[j] - .1*min(max(r.Mean[j%len(r.Mean)], -1), 1) + fro
 	}
 	k.prev, k.w = k.w, next
 }

@@ -41,7 +41,7 @@ func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 	worst := map[string]float64{}
 	var replays, pairs int
 	for i, s := range subjects(t) {
-		effort := Effort{Positions: 2, Records: 44, Climbs: 8, Seed: 1}
+		effort := Effort{Positions: 2, Records: 32, Climbs: 6, Seed: 1}
 		if testing.Short() { // finds what is far wrong
 			if i%2 > 0 {
 				continue
@@ -52,7 +52,7 @@ func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 			if testing.Short() {
 				continue
 			}
-			effort = Effort{Positions: 2, Records: 32, Climbs: 4, Seed: 1}
+			effort = Effort{Positions: 1, Records: 20, Climbs: 2, Seed: 1}
 		}
 		r, err := Run(context.Background(), s, effort)
 		if err != nil {

@@ -58,6 +58,7 @@ var reached = map[string]string{
 	"[]account.SampledSteps": "a copy of the schedule's",
 	"query.ClipBall":         "a value without pointers",
 	"query.Smoothing":        "a value without pointers",
+	"query.Directions":       "a value without pointers: public coins, drawn again from a term's own words",
 	"query.Facts":            "a value without pointers",
 	"query.Bounds":           "a value without pointers",
 	"query.Form":             "makes terms, for audits; the session calls none",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -12,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 type budgetCommand struct {
@@ -321,7 +321,7 @@ func counted(n int, what string) string {
 
 // isBudget reports whether a file begins as a dataset's certificate.
 func isBudget(path string) bool {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return false
 	}
