@@ -68,7 +68,7 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	for kind, l := range losses(t) {
 		for _, dim := range dims() {
 			for way, n := range lengths {
-				if dim == 1 && n > 2 && n != 65 {
+				if (dim == 1 || testing.Short()) && n > 2 && n != 65 {
 					continue // one feature is another path through a row, not through a tile
 				}
 				records := rowtest.Records(n, dim, uint64(n), way%3 > 0)
