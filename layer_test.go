@@ -129,6 +129,7 @@ var testLocal = map[string][]string{
 var testOthers = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "gonum.org/v1/gonum",
 	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
+	"modernc.org/sqlite",
 }
 
 // pure lists the standard packages that reach nothing beyond what they are given:

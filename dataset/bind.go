@@ -27,7 +27,7 @@ type input struct {
 	at   int // its first feature
 	interval
 	levels map[string]int // category: value -> feature within the column
-	hashed string         // hash: the column's name
+	hashed Hashing        // hash
 	other  int            // feature within the column; 0 of a number, which has no other
 }
 
@@ -42,7 +42,7 @@ func (in *input) level(cell string, missing []string) int {
 	if cell == "" || slices.Contains(missing, cell) {
 		return in.other
 	}
-	return bucket(in.hashed, cell, in.other)
+	return in.hashed.bucket(cell, in.other)
 }
 
 // Bind resolves the columns of a table by its header. The header must name
@@ -95,7 +95,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 			}
 			in.other = len(c.Categories)
 		case Hash:
-			in.hashed, in.other = c.Name, c.Buckets
+			in.hashed, in.other = c.Hashing(), c.Buckets
 		}
 		m.inputs, names = append(m.inputs, in), append(names, c.Name)
 		next += c.width()

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"hash/fnv"
 	"math"
 	"math/big"
 	"strconv"
@@ -174,12 +173,7 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 		if c.Kind == Hash {
 			hot := c.Buckets
 			if present && text != "" {
-				hash := fnv.New64a()
-				hash.Write([]byte(c.Name + "\x00" + text))
-				h := hash.Sum64()
-				h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-				h = (h ^ h>>27) * 0x94d049bb133111eb
-				hot = int((h ^ h>>31) % uint64(c.Buckets))
+				hot = bigBucket(c.Name, text, c.Buckets)
 			}
 			one := make([]float64, c.Buckets+1)
 			one[hot] = 1
@@ -396,4 +390,21 @@ func TestEncodeHoldsTheNorm(t *testing.T) {
 	if diff := cmp.Diff([]float32{one / 2, one, 0, one, 0, one}, row); diff != "" {
 		t.Errorf("row (-want +got):\n%s", diff)
 	}
+}
+
+// bigBucket is the formula of Hashing in integers without bounds.
+func bigBucket(column, text string, buckets int) int {
+	p, q := big.NewInt(1<<31-1), big.NewInt(1<<31-19)
+	sum := func(text string, salt *big.Int) *big.Int {
+		s := new(big.Int).Set(salt)
+		for i, c := range []rune(text) {
+			u := new(big.Int).Mul(big.NewInt(1103515245), big.NewInt(int64(c)))
+			u.Add(u, new(big.Int).Mul(big.NewInt(1597334677), big.NewInt(int64(i+1)))).Add(u, salt).Mod(u, p)
+			u.Mul(u, u).Mod(u, q)
+			s.Add(s, u.Mul(u, u).Mod(u, p))
+		}
+		return s.Mod(s, q)
+	}
+	s := sum(text, sum(column, big.NewInt(1)))
+	return int(s.Mul(s, s).Mod(s, p).Mod(s, big.NewInt(int64(buckets))).Int64())
 }

@@ -8,13 +8,17 @@ import (
 	"testing"
 )
 
-// TestBuckets: goldens of another program's FNV-1a and finalizer; models rest on them.
+// TestBuckets: goldens of the formula in another language's integers without bounds;
+// models rest on them.
 func TestBuckets(t *testing.T) {
+	bucket := func(column, cell string, buckets int) int {
+		return Column{Name: column}.Hashing().bucket(cell, buckets)
+	}
 	for _, c := range []struct {
 		column, cell  string
 		buckets, want int
 	}{
-		{"town", "Ghent", 7, 4}, {"town", "gent", 7, 2}, {"town", "København", 256, 109}, {"city", "Ghent", 7, 4}, {"t", "x", 2, 0},
+		{"town", "Ghent", 7, 5}, {"town", "gent", 7, 5}, {"town", "København", 256, 237}, {"city", "Ghent", 7, 0}, {"t", "x", 2, 1}, {"town", "\U0010ffff\U0010ffff\U0010ffff", 1048576, 359167}, {"town", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 999, 376},
 	} {
 		if got := bucket(c.column, c.cell, c.buckets); got != c.want {
 			t.Errorf("bucket(%q, %q, %d) = %d, want %d", c.column, c.cell, c.buckets, got, c.want)
@@ -30,6 +34,17 @@ func TestBuckets(t *testing.T) {
 			together++
 		}
 	}
+	// Values of like texts, 12,000 digits of five places, share 2^20 buckets no oftener than
+	// by chance: about 69 pairs.
+	seen, pairs := map[int]int{}, 0
+	for i := range 12_000 {
+		b := bucket("town", fmt.Sprintf("%05d", i), 1<<20)
+		pairs += seen[b]
+		seen[b]++
+	}
+	if pairs < 30 || pairs > 120 {
+		t.Errorf("%d pairs of like values share a bucket, by chance 69 would", pairs)
+	}
 	if slices.Min(counts) < 790 || slices.Max(counts) > 1210 || together < 790 || together > 1210 {
 		t.Errorf("counts %v, %d in the same bucket of two columns", counts, together)
 	}
@@ -43,7 +58,7 @@ func TestHashedColumn(t *testing.T) {
 		t.Errorf("features %v, want %v", s.Features(), want)
 	}
 	m := mustBind(t, s, "town", "age", "y")
-	for cell, want := range map[string]int{"Ghent": 4, "  Ghent ": 4, "gent": 2, "": 7, " ? ": 7} {
+	for cell, want := range map[string]int{"Ghent": 5, "  Ghent ": 5, "Oslo": 0, "": 7, " ? ": 7} {
 		row := make([]float32, m.Dim())
 		if _, ok := m.Encode(row, []string{cell, "10", "1"}); !ok {
 			t.Fatalf("%q is not encoded", cell)

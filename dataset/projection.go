@@ -124,3 +124,11 @@ func (p *Projection) Lift(w []float64) []float64 {
 	}
 	return out
 }
+
+// mix is splitmix64's finalizer (Steele, Lea and Flood 2014): every bit of h changes
+// about half of the result's.
+func mix(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}

@@ -13,6 +13,10 @@ type dialect struct {
 	// number reads a cell as a float64, NULL if it is none; text reads one, trimmed of
 	// white space, which is an expression.
 	number, text func(cell, white string) string
+	// points is the sum over a text's characters of what of makes, an integer of at least
+	// zero, of each one's code point and place, from 1; mod is a remainder of integers.
+	points func(cell string, of func(point, place string) string) string
+	mod    func(x string, by int64) string
 	// nan is true of a NaN; nil where there is none.
 	nan func(x string) string
 	// literal writes a float64.
@@ -41,16 +45,24 @@ func Dialects() []string {
 
 var dialects = map[string]dialect{
 	"duckdb": {
-		number:  func(cell, _ string) string { return "TRY_CAST(" + cell + " AS DOUBLE)" },
-		text:    func(cell, white string) string { return "TRIM(CAST(" + cell + " AS VARCHAR), " + white + ")" },
+		number: func(cell, _ string) string { return "TRY_CAST(" + cell + " AS DOUBLE)" },
+		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS VARCHAR), " + white + ")" },
+		points: func(cell string, of func(point, place string) string) string {
+			return "CAST(LIST_SUM([" + of("CAST(UNICODE(SUBSTRING("+cell+", place, 1)) AS BIGINT)", "place") + " FOR place IN RANGE(1, LENGTH(" + cell + ") + 1)]) AS BIGINT)"
+		},
+		mod:     percent,
 		nan:     func(x string) string { return "ISNAN(" + x + ")" },
 		literal: exponential, char: chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS ",
 	},
 	"postgresql": {
 		// A text that is no number ends the query: no version has a cast that tries
 		// and all have tables of numbers.
-		number:  func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
-		text:    func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
+		number: func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
+		text:   func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
+		points: func(cell string, of func(point, place string) string) string {
+			return "(SELECT CAST(SUM(" + of("CAST(ASCII(point) AS bigint)", "place") + ") AS bigint) FROM UNNEST(STRING_TO_ARRAY(" + cell + ", NULL)) WITH ORDINALITY AS points (point, place))"
+		},
+		mod:     percent,
 		nan:     func(x string) string { return x + " = float8 'NaN'" },
 		literal: func(x float64) string { return "float8 '" + strconv.FormatFloat(x, 'g', -1, 64) + "'" }, // a bare one is a decimal
 		char:    chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS MATERIALIZED ",
@@ -58,13 +70,22 @@ var dialects = map[string]dialect{
 	"sqlite": {
 		number: sqliteNumber,
 		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS TEXT), " + white + ")" },
+		points: func(cell string, of func(point, place string) string) string {
+			return "(WITH RECURSIVE points (place, total) AS (SELECT 1, 0 UNION ALL SELECT place + 1, total + " + of("UNICODE(SUBSTR("+cell+", place, 1))", "place") +
+				" FROM points WHERE place <= LENGTH(" + cell + ")) SELECT MAX(total) FROM points)"
+		},
+		mod: percent,
 		// There is no NaN: it is stored as NULL.
 		literal: exponential, char: func(r rune) string { return fmt.Sprintf("CHAR(%d)", r) },
 		least: "MIN", greatest: "MAX", identifier: double, with: " AS MATERIALIZED ",
 	},
 	"bigquery": {
-		number:  func(cell, _ string) string { return "SAFE_CAST(" + cell + " AS FLOAT64)" },
-		text:    func(cell, white string) string { return "TRIM(CAST(" + cell + " AS STRING), " + white + ")" },
+		number: func(cell, _ string) string { return "SAFE_CAST(" + cell + " AS FLOAT64)" },
+		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS STRING), " + white + ")" },
+		points: func(cell string, of func(point, place string) string) string {
+			return "(SELECT SUM(" + of("point", "(place + 1)") + ") FROM UNNEST(TO_CODE_POINTS(" + cell + ")) AS point WITH OFFSET AS place)"
+		},
+		mod:     func(x string, by int64) string { return fmt.Sprintf("MOD(%s, %d)", x, by) },
 		nan:     func(x string) string { return "IS_NAN(" + x + ")" },
 		literal: exponential, char: point, least: "LEAST", greatest: "GREATEST",
 		identifier: func(name string) string {
@@ -76,6 +97,8 @@ var dialects = map[string]dialect{
 
 func chr(r rune) string   { return fmt.Sprintf("CHR(%d)", r) }
 func point(r rune) string { return fmt.Sprintf("CODE_POINTS_TO_STRING([%d])", r) }
+
+func percent(x string, by int64) string { return fmt.Sprintf("(%s %% %d)", x, by) }
 
 func double(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 

@@ -14,7 +14,9 @@
 //     reads as a number is the number: "-9" also takes away a -9.0;
 //   - a category of a graph is a text without white space around it, and a missing
 //     one is any text that is not listed, such as "". Queries trim it themselves;
-//   - there are no malformed rows.
+//   - there are no malformed rows;
+//   - hashed columns are for queries: ONNX has no operator that tells a text's
+//     characters. Databases keep no texts that are not UTF-8, nor, most, with a zero byte.
 //
 // # Agreement
 //

@@ -43,11 +43,6 @@ func newForm(m *model.Model) (*form, error) {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	s := m.Schema()
-	for _, c := range s.Columns() {
-		if c.Kind == dataset.Hash {
-			return nil, fmt.Errorf("export: column %q is hashed, which databases and ONNX have no function for: score by predict", c.Name)
-		}
-	}
 	f := &form{
 		model: m, output: output, target: s.Target(), scale: s.Scale(), share: 1 / s.Scale(),
 		weights: m.Weights(), dim: s.Dim(), margins: 1,
@@ -66,7 +61,7 @@ func newForm(m *model.Model) (*form, error) {
 		case dataset.Number:
 			f.columns = append(f.columns, column{c, at})
 			at++
-		case dataset.Category:
+		case dataset.Category, dataset.Hash:
 			f.columns = append(f.columns, column{c, at})
 			at += column{c, at}.width()
 		}
@@ -90,17 +85,21 @@ type cross struct {
 	at   int
 }
 
-// width is the number of features of a category.
-func (c column) width() int { return len(c.Categories) + 1 }
+// levels is the number of values of a category that have a feature, or of a hashed
+// column's buckets; a feature of its own for all else comes after theirs.
+func (c column) levels() int { return len(c.Categories) + c.Buckets }
+
+// width is the number of features of a category or a hashed column.
+func (c column) width() int { return c.levels() + 1 }
 
 func (f *form) category(name string) column {
 	return f.columns[slices.IndexFunc(f.columns, func(c column) bool { return c.Name == name })]
 }
 
-// of returns the columns of one kind.
-func (f *form) of(kind dataset.ColumnKind) (list []column) {
+// of returns the columns of some kinds.
+func (f *form) of(kinds ...dataset.ColumnKind) (list []column) {
 	for _, c := range f.columns {
-		if c.Kind == kind {
+		if slices.Contains(kinds, c.Kind) {
 			list = append(list, c)
 		}
 	}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -33,6 +34,9 @@ func ONNX(m *model.Model) ([]byte, error) {
 	f, err := newForm(m)
 	if err != nil {
 		return nil, err
+	}
+	if hashed := f.of(dataset.Hash); len(hashed) > 0 {
+		return nil, fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or score by predict", hashed[0].Name)
 	}
 	g := &graph{form: f, own: "_"}
 	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {

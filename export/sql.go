@@ -31,6 +31,7 @@ type Query struct {
 // mathematical functions. Each step is a list of columns, computed once:
 //
 //	cell     numbers and trimmed categories
+//	bucket   those of hashed columns
 //	unit     u/S, and the weights are looked up by category
 //	norm     max(1, ||x||)
 //	share    each feature's quotient by it
@@ -59,6 +60,7 @@ func SQL(m *model.Model, q Query) (string, error) {
 		s.prefix += "_"
 	}
 	s.cells()
+	s.buckets()
 	s.units()
 	s.rows()
 	s.sum()
@@ -76,13 +78,13 @@ type query struct {
 	prefix string
 	from   string // the last step, or the table
 	text   strings.Builder
-	// numbers are the columns of numbers, of which categories are the rest.
+	// numbers are the columns of numbers; categories, and hashed columns, are the rest.
 	numbers, categories []column
 }
 
 // check demands names that can be written.
 func (s *query) check(keep []string) error {
-	s.numbers, s.categories = s.of(dataset.Number), s.of(dataset.Category)
+	s.numbers, s.categories = s.of(dataset.Number), s.of(dataset.Category, dataset.Hash)
 	names := slices.Clone(keep)
 	for _, c := range s.columns {
 		names = append(names, c.Name)
@@ -177,6 +179,41 @@ func (s *query) cells() {
 		items = append(items, item{s.dialect.text(s.identifier(c.Name), white), s.own("c", i)})
 	}
 	s.step("cell", items...)
+}
+
+// buckets hashes the cells of hashed columns, as dataset.Hashing says; those that are
+// missing have the bucket after the last.
+func (s *query) buckets() {
+	if len(s.of(dataset.Hash)) == 0 {
+		return
+	}
+	var sums, items []item
+	for i, c := range s.categories {
+		cell := s.own("c", i)
+		if c.Kind != dataset.Hash {
+			sums, items = append(sums, item{cell, cell}), append(items, item{cell, cell})
+			continue
+		}
+		h := c.Hashing()
+		sum := s.points(cell, func(point, place string) string {
+			u := s.mod(fmt.Sprintf("(%d * %s + %d * %s + %d)", h.Point, point, h.Place, place, h.Salt), h.Prime)
+			v := s.mod("("+u+" * "+u+")", h.Other)
+			return s.mod("("+v+" * "+v+")", h.Prime)
+		})
+		missing := cell + " IS NULL OR " + cell + " IN (" + strings.Join(s.quoted(append([]string{""}, s.model.Schema().Missing()...)), ", ") + ")"
+		sums = append(sums, item{fmt.Sprintf("CASE WHEN NOT (%s) THEN %s END", missing, s.mod(fmt.Sprintf("(%d + %s)", h.Salt, sum), h.Other)), cell})
+		items = append(items, item{s.mod(s.mod("("+cell+" * "+cell+")", h.Prime), int64(c.Buckets)), cell})
+	}
+	s.step("hash", append(sums, s.carried("n", s.numbers)...)...)
+	s.step("bucket", append(items, s.carried("n", s.numbers)...)...)
+}
+
+// quoted are texts as the dialect writes them.
+func (s *query) quoted(texts []string) []string {
+	for i := range texts {
+		texts[i] = s.quote(texts[i])
+	}
+	return texts
 }
 
 // units makes u/S of numbers.
@@ -321,7 +358,10 @@ func (s *query) lookup(c column, cell string, of func(level int) string) string 
 	for i, v := range c.Categories {
 		b.WriteString(" WHEN " + s.quote(v) + " THEN " + of(i))
 	}
-	b.WriteString(" ELSE " + of(len(c.Categories)) + " END")
+	for i := range c.Buckets {
+		b.WriteString(" WHEN " + strconv.Itoa(i) + " THEN " + of(i))
+	}
+	b.WriteString(" ELSE " + of(c.levels()) + " END")
 	return b.String()
 }
 

@@ -99,6 +99,19 @@ def adult(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def hashed(tmp_path_factory):
+    """A model with a column of texts that no list names."""
+    folder = tmp_path_factory.mktemp("hashed")
+    path = write(folder, "logistic", 2)
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["schema"]["columns"]["work"] = {"hash": 50}
+    del config["schema"]["interactions"]
+    path.write_text(json.dumps(config), encoding="utf-8")
+    run(["fit", path, "--out", folder / "fit"])
+    return folder
+
+
 def predicted(folder: Path) -> dict[str, list]:
     """What predict says of people.csv, margins included: columns of numbers, and class."""
     text = run(["predict", folder / "fit" / "model.json", folder / "people.csv", "--margin"])

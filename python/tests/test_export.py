@@ -81,6 +81,10 @@ def test_duckdb_adult(adult):
     duckdb_agrees(adult)
 
 
+def test_duckdb_hashed(hashed):
+    duckdb_agrees(hashed)
+
+
 def duckdb_agrees(folder):
     duckdb = pytest.importorskip("duckdb")
     db = duckdb.connect()
@@ -96,6 +100,10 @@ def test_sqlite(fitted):
 
 def test_sqlite_adult(adult):
     sqlite_agrees(adult)
+
+
+def test_sqlite_hashed(hashed):
+    sqlite_agrees(hashed)
 
 
 def sqlite_agrees(folder):
@@ -155,6 +163,10 @@ def test_postgresql(fitted, postgres):
 
 def test_postgresql_adult(adult, postgres):
     postgresql_agrees(adult, postgres)
+
+
+def test_postgresql_hashed(hashed, postgres):
+    postgresql_agrees(hashed, postgres)
 
 
 def postgresql_agrees(folder, postgres):
