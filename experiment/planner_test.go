@@ -6,8 +6,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -22,6 +24,7 @@ var (
 
 	plannerSeeds = flag.Int("seeds", 7, "how often TestPlanner runs each plan")
 	plannerRows  = flag.Int("rows", 1000, "how many distinct rows stand for the records where the population does not count")
+	plannerAll   = flag.String("all", "", "a file to which TestPlanner writes what every candidate reached, tab-separated")
 )
 
 // TestPlanner has auto choose for random problems, sizes, budgets, goals and
@@ -33,10 +36,19 @@ func TestPlanner(t *testing.T) {
 	const equal, dearest = 1.3, 4
 	settings, seeds, rows := *drawn, *plannerSeeds, *plannerRows
 	fmt.Printf("| family | d | n | eps | N | goal | passes | chosen | passes | reached | best | reached | ratio | predicted/reached | cheapest as good | passes | work |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	all := io.Discard
+	if *plannerAll != "" {
+		file, err := os.Create(*plannerAll)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		all = file
+	}
 	r := rand.New(rand.NewPCG(20261120, *drawSeed))
 	good, dear := 0, 0
 	var ratios, trust, work []float64
-	for range settings {
+	for setting := range settings {
 		list, check, f := random(t, r, rows)
 		c := check
 		c.Seeds, c.Workers = seeds, runtime.GOMAXPROCS(0)
@@ -49,6 +61,11 @@ func TestPlanner(t *testing.T) {
 			if tried[i].Median() < tried[best].Median() {
 				best = i
 			}
+		}
+		for i, c := range list {
+			o := c.Summary
+			fmt.Fprintf(all, "%d\t%s\t%d\t%.0f\t%g\t%.0f\t%v\t%g\t%s\t%d\t%.4g\t%.4g\t%.4g\t%.4g\n", setting, f.Name, check.Problem.Dim(), check.Records,
+				check.Budget.Epsilon(), o.Effective, check.Criterion, check.Passes, o.Algorithm, o.Steps, o.Passes, c.Predicted, c.Ranked, tried[i].Median())
 		}
 		ratio := tried[0].Median() / tried[best].Median()
 		if ratio <= equal {
