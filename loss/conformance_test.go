@@ -85,6 +85,8 @@ func TestEveryLossConforms(t *testing.T) {
 		types[reflect.TypeOf(l).Name()] = true
 		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
 	}
+	// Their records are several rows (TestUnitsAreTheirRows).
+	types["unitsOfMargins"], types["unitsOfGeneral"] = true, true
 	// Their methods are promoted.
 	delete(types, "weightedKinked")
 	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")

@@ -46,7 +46,7 @@ func Names() []string { return losses.names() }
 // rule.
 func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
 
-// Parse makes the loss whose Name is name, that of a Network or a Weighted one, too. Other spellings of
+// Parse makes the loss whose Name is name, that of a Network, a Weighted or a Units, too. Other spellings of
 // the same numbers are read as well.
 func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
 
@@ -58,6 +58,8 @@ func ParseFor(name string, classes int) (Loss, error) {
 		return parseNetwork(name, classes)
 	case strings.HasPrefix(name, weightedPrefix):
 		return parseWeighted(name, classes)
+	case strings.HasPrefix(name, unitsPrefix):
+		return parseUnits(name, classes)
 	case name == "softmax" && classes > 0:
 		return Softmax(classes)
 	}

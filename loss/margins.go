@@ -152,6 +152,8 @@ func ClassCount(l Loss) int {
 		return l.of.K()
 	case Composed:
 		return ClassCount(l.Output())
+	case Units:
+		return ClassCount(l.Row())
 	}
 	return 0
 }

@@ -145,8 +145,9 @@ func Unweighted(l Loss) Loss {
 	return l
 }
 
-// outputs is the loss itself or, of a network, that of its outputs.
+// outputs is the loss itself, of units that of a row, or of a network that of its outputs.
 func outputs(l Loss) Loss {
+	l = RowLoss(l)
 	if network, ok := l.(Composed); ok {
 		return network.Output()
 	}
