@@ -18,6 +18,7 @@ type Map struct {
 	target  int // cell of the target; -1: unlabelled
 	beside  int // cell of its weight or exposure; -1: none, or unlabelled
 	where   int // cell of the filter; -1: none
+	unit    int // cell of whose row it is; -1: none, or unlabelled
 	classes map[string]float64
 }
 
@@ -68,7 +69,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.Scale(), target: -1, beside: -1, where: -1}
+	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.Scale(), target: -1, beside: -1, where: -1, unit: -1}
 	if s.filter != (Filter{}) {
 		m.where = at[s.filter.Column]
 	}
@@ -76,6 +77,9 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		m.target = at[s.target.Column]
 		if name := s.target.beside(); name != "" {
 			m.beside = at[name]
+		}
+		if s.unit.Column != "" {
+			m.unit = at[s.unit.Column]
 		}
 		m.classes = s.target.codes()
 	}
@@ -157,6 +161,9 @@ func (s *Schema) needed(labelled bool) []string {
 		need = append(need, s.target.Column)
 		if name := s.target.beside(); name != "" {
 			need = append(need, name)
+		}
+		if s.unit.Column != "" {
+			need = append(need, s.unit.Column)
 		}
 	}
 	return need

@@ -39,6 +39,13 @@ type rawSchema struct {
 	Norm    float64     `json:"norm,omitempty"`
 
 	Interactions [][]string `json:"interactions,omitempty"`
+
+	Unit *rawUnit `json:"unit,omitempty"`
+}
+
+type rawUnit struct {
+	Column string `json:"column"`
+	Rows   int    `json:"rows"`
 }
 
 func (r rawSchema) schema() (*Schema, error) {
@@ -61,6 +68,12 @@ func (r rawSchema) schema() (*Schema, error) {
 		return nil, err
 	}
 	def.Target = target
+	if u := r.Unit; u != nil {
+		if u.Column == "" {
+			return nil, &fieldError{"unit.column", `""`, "must name the column that says whose row it is"}
+		}
+		def.Unit = Unit(*u)
+	}
 	return New(def)
 }
 
@@ -162,6 +175,9 @@ func (s *Schema) raw() (rawSchema, error) {
 	}
 	for _, pair := range s.interactions {
 		r.Interactions = append(r.Interactions, pair[:])
+	}
+	if u := rawUnit(s.unit); u != (rawUnit{}) {
+		r.Unit = &u
 	}
 	r.Target.Column, r.Target.Weight = s.target.Column, s.target.Weight
 	if e := s.target.Exposure; e != (Exposure{}) {

@@ -31,6 +31,8 @@ type Definition struct {
 	// they could have, of which it must be public knowledge that few exceed it by
 	// much: longer ones are cut to it.
 	Norm float64
+	// Unit is whose rows make up one record; the zero Unit: each row is one.
+	Unit Unit
 }
 
 // Schema is the public description of a table. It is immutable and safe for
@@ -43,6 +45,7 @@ type Schema struct {
 	missing []string
 	filter  Filter
 	norm    float64
+	unit    Unit
 
 	interactions []Interaction
 
@@ -62,6 +65,7 @@ func New(def Definition) (*Schema, error) {
 		target:  def.Target.clone(),
 		missing: slices.Clone(def.Missing),
 		norm:    def.Norm,
+		unit:    def.Unit,
 
 		interactions: slices.Clone(def.Interactions),
 	}
@@ -99,7 +103,7 @@ func (s *Schema) validate() error {
 			return &fieldError{use.field, strconv.Quote(use.column), "is also listed under columns; remove it there"}
 		}
 	}
-	return nil
+	return s.validateUnit()
 }
 
 func (s *Schema) validateColumns() error {

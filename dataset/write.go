@@ -22,6 +22,9 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 		b.WriteString("  " + yamlText(c.Name) + ": " + c.yaml() + "\n")
 	}
 	b.WriteString("target: " + raw.Target.yaml() + "\n")
+	if u := raw.Unit; u != nil {
+		b.WriteString("unit: {column: " + yamlText(u.Column) + ", rows: " + strconv.Itoa(u.Rows) + "}\n")
+	}
 	if len(raw.Interactions) > 0 {
 		pairs := make([]string, len(raw.Interactions))
 		for i, pair := range raw.Interactions {

@@ -100,10 +100,12 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 				raw.Interactions = append(raw.Interactions, pair)
 				return err
 			})
+		case "unit":
+			raw.Unit, err = d.unit(value)
 		case "norm":
 			raw.Norm, err = number(field, value, "write a norm that is publicly known to be seldom exceeded by much")
 		default:
-			err = unknownKey(key, field, "columns, target, interactions, where, missing, norm")
+			err = unknownKey(key, field, "columns, target, interactions, where, missing, norm, unit")
 		}
 		return err
 	})
@@ -186,6 +188,25 @@ func (d *yamlDecoder) exposure(node ast.Node) (*rawExposure, error) {
 			raw.Number, err = d.numbers(field, value, "write the publicly known least and largest exposure")
 		default:
 			err = unknownKey(key, field, "column, number")
+		}
+		return err
+	})
+	return raw, err
+}
+
+func (d *yamlDecoder) unit(node ast.Node) (*rawUnit, error) {
+	raw := new(rawUnit)
+	err := d.mapping("unit", "unit.", node, func(name, field string, key, value ast.Node) (err error) {
+		switch name {
+		case "column":
+			raw.Column, err = d.text(field, value, "write the name of the column that says whose row it is")
+		case "rows":
+			var rows *int
+			if rows, err = d.count(field, value, "write how many rows of a unit are used at most"); rows != nil {
+				raw.Rows = *rows
+			}
+		default:
+			err = unknownKey(key, field, "column, rows")
 		}
 		return err
 	})
