@@ -7,4 +7,11 @@ import (
 )
 
 // Read returns what a session would be opened over, of at most so many rows.
-func Read(ctx context.Context, c Config, most int) (row.Source, error) { return read(ctx, c, most) }
+func Read(ctx context.Context, c Config, most int) (row.Source, error) {
+	return read(ctx, c, most, [32]byte{})
+}
+
+// ReadKeyed is Read with the key that settles which rows of a unit are kept.
+func ReadKeyed(ctx context.Context, c Config, key [32]byte) (row.Source, error) {
+	return read(ctx, c, 1<<20, key)
+}

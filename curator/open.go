@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
@@ -26,7 +27,8 @@ type Config struct {
 	// Reduce, if not nil, maps rows to shorter ones by a public map made for the schema's
 	// features: records are then mapped rows, of as many features.
 	Reduce *dataset.Projection
-	// Loss is the loss of one record.
+	// Loss is the loss of one record: of a row or, where the schema has a unit, of all
+	// rows of one (loss.NewUnits).
 	Loss loss.Loss
 	// Budget is what all answers together may be charged. It has no default.
 	Budget account.Budget
@@ -63,7 +65,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	// What is assigned to the caller's schema from here on changes nothing.
 	schema := *c.Schema
 	c.Schema = &schema
-	if err := matches(c.Loss, c.Schema.Target()); err != nil {
+	if err := matches(c.Loss, c.Schema); err != nil {
 		return nil, err
 	}
 	if c.Reduce != nil {
@@ -73,10 +75,14 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 			return nil, fmt.Errorf("curator: %w", err)
 		}
 	}
-	if err := probe(c.Loss, c.features()); err != nil {
+	if err := probe(loss.RowLoss(c.Loss), c.features()); err != nil {
 		return nil, err
 	}
-	rows, err := read(ctx, c, math.MaxInt32)
+	coins, err := coin.NewSecret()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := read(ctx, c, math.MaxInt32, coins.Key())
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +92,6 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 			rows.Close()
 		}
 	}()
-	coins, err := coin.NewSecret()
-	if err != nil {
-		return nil, err
-	}
 	workers := c.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -104,16 +106,26 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
-// Count returns the number of rows of a table that its schema's public filter
-// keeps: the n that replace-one makes public. It reads nothing else of them.
-// Tables that differ in one row which passes the filter in both agree on it.
+// Count returns the number of records of a table, the n that replace-one makes public:
+// of rows that its schema's public filter keeps, or of units that have such a row. It
+// reads nothing else of them. Tables that differ in one record which passes the filter in
+// both agree on it.
 func Count(ctx context.Context, path string, s *dataset.Schema) (int, error) {
-	n := 0
-	err := eachOf(ctx, path, s, func(*dataset.Map, []string) error { n++; return nil })
+	n, of := 0, map[string]bool{}
+	rows := s.Unit() == (dataset.Unit{})
+	err := eachOf(ctx, path, s, func(m *dataset.Map, cells []string) error {
+		if rows {
+			n++
+		} else if unit, ok := m.Unit(cells); ok && !of[unit] {
+			of[strings.Clone(unit)] = true
+			n++
+		}
+		return nil
+	})
 	return n, err
 }
 
-// features is their number in a record.
+// features is their number in a row.
 func (c Config) features() int {
 	if c.Reduce != nil {
 		return c.Reduce.Size()
@@ -121,10 +133,18 @@ func (c Config) features() int {
 	return c.Schema.Dim()
 }
 
-func matches(l loss.Loss, t dataset.Target) error {
+func matches(l loss.Loss, s *dataset.Schema) error {
 	if l == nil {
 		return errors.New("curator: loss: must be given")
 	}
+	rows := 0
+	if u, ok := l.(loss.Units); ok {
+		rows = u.Rows()
+	}
+	if unit := s.Unit(); unit.Rows != rows {
+		return fmt.Errorf("curator: loss %s: is of units of %d rows at most (0: each row is a record): the schema has %d: must be alike (loss.NewUnits)", l.Name(), rows, unit.Rows)
+	}
+	t := s.Target()
 	if err := loss.Suits(l, loss.Targets{Classes: len(t.Classes), Weighted: t.Weight != "", Least: t.Least()}); err != nil {
 		return fmt.Errorf("curator: target %q: %w", t.Column, err)
 	}

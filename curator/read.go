@@ -13,8 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// read encodes the configuration's table into a source of at most so many rows.
-func read(ctx context.Context, c Config, most int) (row.Source, error) {
+// read encodes the configuration's table into a source of at most so many rows. The key
+// settles which rows of a unit are kept.
+func read(ctx context.Context, c Config, most int, key [32]byte) (row.Source, error) {
 	memory := c.Memory
 	switch {
 	case memory < 0:
@@ -32,28 +33,63 @@ func read(ctx context.Context, c Config, most int) (row.Source, error) {
 			rows.Close()
 		}
 	}()
-	x := make([]float32, c.Schema.Dim())
-	short, sums := make([]float32, c.features()), make([]float64, c.features())
+	encode := c.encoder()
+	grouped := newGrouping(c.Schema.Unit(), key)
 	err = c.each(ctx, func(m *dataset.Map, cells []string) error {
 		if rows.Len() >= most {
 			return fmt.Errorf("curator: %s: must have at most %d rows", c.name(), most)
 		}
-		y, ok := m.Encode(x, cells)
-		if c.Reduce == nil {
+		x, y, ok := encode(m, cells)
+		if grouped == nil {
 			return rows.Append(x, y, ok)
 		}
-		c.Reduce.Map(short, sums, x)
-		return rows.Append(short, y, ok)
+		if !grouped.takes(m, cells, ok, rows.Len()) {
+			return nil
+		}
+		return rows.Append(x, y, ok)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if rows.Len() == 0 && c.Budget.Relation() != account.AddOrRemove {
-		return nil, fmt.Errorf("curator: %s: no row is left after the public filter", c.name())
+	records := rows.Len()
+	if grouped != nil {
+		records = len(grouped.units)
+	}
+	if records == 0 && c.Budget.Relation() != account.AddOrRemove {
+		return nil, fmt.Errorf("curator: %s: no %s is left after the public filter", c.name(), c.record())
 	}
 	s, err := rows.Source()
+	if err == nil && grouped != nil {
+		s, err = grouped.source(s)
+	}
 	whole = err == nil
 	return s, err
+}
+
+// encoder returns what maps a row's cells to features and a target; what it returns holds
+// until the next row.
+func (c Config) encoder() func(*dataset.Map, []string) ([]float32, float64, bool) {
+	x := make([]float32, c.Schema.Dim())
+	if c.Reduce == nil {
+		return func(m *dataset.Map, cells []string) ([]float32, float64, bool) {
+			y, ok := m.Encode(x, cells)
+			return x, y, ok
+		}
+	}
+	short, sums := make([]float32, c.features()), make([]float64, c.features())
+	return func(m *dataset.Map, cells []string) ([]float32, float64, bool) {
+		y, ok := m.Encode(x, cells)
+		c.Reduce.Map(short, sums, x)
+		return short, y, ok
+	}
+}
+
+// record is what one is called in errors.
+func (c Config) record() string {
+	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
+		return fmt.Sprintf("row with a cell in %q", unit.Column)
+	}
+	return "row"
 }
 
 // name is the table's in errors.

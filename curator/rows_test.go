@@ -15,6 +15,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
 // rowsOf are rows that a caller holds, yielded in one slice that is used again.
@@ -48,6 +49,12 @@ func encoded(t testing.TB, c curator.Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return bitsOf(t, s)
+}
+
+// bitsOf returns every bit of a source, a line for each record, and closes it.
+func bitsOf(t testing.TB, s row.Source) string {
+	t.Helper()
 	defer s.Close()
 	var out strings.Builder
 	r := s.Reader()

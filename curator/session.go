@@ -77,7 +77,8 @@ func (s *Session) Follow(schedule *account.Schedule) error { return s.wall.kerne
 // is told. One question may be asked of it, with the schedule's noise.
 func (s *Session) Sample() (query.Cohort, error) { return s.wall.kernel().Sample() }
 
-// Dim returns the number of features of a row, which the schema fixes.
+// Dim returns the number of features of a record, which the schema fixes: of a row or,
+// where it has a unit, of all that a unit's record has room for (loss.RecordFeatures).
 func (s *Session) Dim() int { return s.wall.kernel().Dim() }
 
 // Ledger returns a view of the session's ledger: what was charged, never what was

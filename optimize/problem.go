@@ -22,6 +22,9 @@ type Problem struct {
 	// RankOne says that f(w; x) depends on w through <w, x> alone, or through W x:
 	// gradients are slopes times the row, as matrices of rank one.
 	RankOne bool
+	// Grouped says that records are of several rows, whose gradients are of rank one
+	// each: f is their mean.
+	Grouped bool
 	// Layered says that gradients are an outer product for each layer of a network.
 	Layered bool
 	// Kinked is the loss if its slopes jump, of a generalised linear model; nil of any
@@ -98,8 +101,13 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 		Shape:  shape, Constants: l.Constants(), RankOne: rankOne, Products: loss.Products(l),
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
 	}
-	if network, ok := l.(loss.Composed); ok {
-		p.Start, p.Layered = network.Start(t.Dim()), true
+	row := loss.RowLoss(l)
+	if _, several := l.(loss.Units); several {
+		_, p.Jumps = row.(loss.Kinked)
+		p.Grouped = loss.Count(row) > 0
+	}
+	if network, ok := row.(loss.Composed); ok {
+		p.Start, p.Layered = network.Start(loss.RowFeatures(l, t.Dim())), true
 		_, activation := network.Layers()
 		_, output := network.Output().(loss.Kinked)
 		p.Jumps = activation == "relu" || output
@@ -211,14 +219,14 @@ func (p Problem) StepSize(h float64) float64 {
 
 // LowRank says that gradients are of one outer product or a few. Records then span few
 // directions at full length, and steps of several times 1/L1 are stable in practice.
-func (p Problem) LowRank() bool { return p.RankOne || p.Layered }
+func (p Problem) LowRank() bool { return p.RankOne || p.Layered || p.Grouped }
 
 // StepScale is the rule for h in eta = h/L1.
 func (p Problem) StepScale() float64 {
 	switch {
 	case p.Layered:
 		return 16
-	case p.RankOne:
+	case p.RankOne, p.Grouped:
 		return 4
 	}
 	return 1

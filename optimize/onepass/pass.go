@@ -13,7 +13,7 @@ import (
 // methods on all records take, for steps are few; overshooting shortens it (see
 // optimize.Pace). On losses of which only L1 is known nothing beyond 1/L1 is safe.
 func stepScale(p optimize.Problem) float64 {
-	if p.RankOne {
+	if p.RankOne || p.Grouped {
 		return 4 * p.StepScale()
 	}
 	return p.StepScale()

@@ -57,12 +57,16 @@ func (s *Secret) Simulated() bool { return s.simulated }
 // Fork returns a Secret of its own, keyed with the next 256 bits of s.
 // Its coins and the later ones of s are independent.
 func (s *Secret) Fork() *Secret {
-	var key [32]byte
+	return newSecret(s.Key(), s.simulated)
+}
+
+// Key returns the next 256 bits of s, for a keyed function.
+func (s *Secret) Key() (key [32]byte) {
 	parent := s.open()
 	for i := 0; i < len(key); i += 8 {
 		binary.LittleEndian.PutUint64(key[i:], parent.cha.Uint64())
 	}
-	return newSecret(key, s.simulated)
+	return key
 }
 
 // Uint64 returns 64 fair bits.

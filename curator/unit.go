@@ -1,0 +1,104 @@
+package curator
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// grouping finds whose rows are whose while a table is read, and keeps at most as many
+// of each unit as its schema says: those with the smallest keyed hashes of all their cells
+// and the unit's own. The key is the session's secret, so that nobody can choose the rows
+// that are kept, and the hash is of nothing but the row: which are kept depends neither on
+// their order in the table nor on anybody else's rows. Rows with the same cells are the
+// same row several times over.
+//
+// Nothing bounds the rows of a unit but the cap: they may be a thousand, or the whole
+// table. The sum over units sees only the one record that becomes of them.
+type grouping struct {
+	rows  int // of a unit, at most
+	hash  hash.Hash
+	index map[string]int
+	units [][]keptRow // sorted by hash
+}
+
+// keptRow is a row of the source that is in a record so far.
+type keptRow struct {
+	hash uint64
+	row  int32
+}
+
+// newGrouping returns nil where each row is a record.
+func newGrouping(u dataset.Unit, key [32]byte) *grouping {
+	if u == (dataset.Unit{}) {
+		return nil
+	}
+	return &grouping{rows: u.Rows, hash: hmac.New(sha256.New, key[:]), index: map[string]int{}}
+}
+
+// takes reports whether a row, which would have the given number in the source, is to be
+// kept there, and remembers it. A unit all of whose rows are faulty is a record all the
+// same; a row that is nobody's is in none.
+func (g *grouping) takes(m *dataset.Map, cells []string, sound bool, number int) bool {
+	unit, ok := m.Unit(cells)
+	if !ok {
+		return false
+	}
+	u, known := g.index[unit]
+	if !known {
+		u = len(g.units)
+		g.index[strings.Clone(unit)] = u
+		g.units = append(g.units, nil)
+	}
+	if !sound {
+		return false
+	}
+	kept := g.units[u]
+	r := keptRow{g.sum(cells), int32(number)}
+	if len(kept) == g.rows && r.hash >= kept[len(kept)-1].hash {
+		return false
+	}
+	at, _ := slices.BinarySearchFunc(kept, r, func(a, b keptRow) int {
+		if a.hash <= b.hash { // equals stay in the order they came in: they are the same row
+			return -1
+		}
+		return 1
+	})
+	kept = slices.Insert(kept, at, r)
+	g.units[u] = kept[:min(len(kept), g.rows)]
+	return true
+}
+
+// sum is the hash of a row's cells, each with its length: among them is the unit's.
+func (g *grouping) sum(cells []string) uint64 {
+	g.hash.Reset()
+	var size [8]byte
+	for _, cell := range cells {
+		cell = strings.TrimSpace(cell)
+		binary.LittleEndian.PutUint64(size[:], uint64(len(cell)))
+		g.hash.Write(size[:])
+		g.hash.Write([]byte(cell))
+	}
+	return binary.LittleEndian.Uint64(g.hash.Sum(nil))
+}
+
+// source puts the rows of a source together by unit. A row that was kept for a time and
+// then made room for another stays in it, in no record.
+func (g *grouping) source(of row.Source) (row.Source, error) {
+	var rows []int32
+	first := []int32{0}
+	for _, kept := range g.units {
+		for _, r := range kept {
+			rows = append(rows, r.row)
+		}
+		first = append(first, int32(len(rows)))
+	}
+	g.index, g.units = nil, nil
+	return row.NewGrouped(of, g.rows, rows, first)
+}
