@@ -22,8 +22,12 @@ const BasisGaussianFilter = "gaussian-dp-filter"
 // distributions, beside Gaussian releases within the claim's mu.
 const BasisSchedule = "sampled-gaussian-schedule"
 
-// PrivacyUnit is what one record is. Other units are refused.
-const PrivacyUnit = "row"
+// PrivacyUnit is what one record is, and UnitOfRows what it is where a Unit says whose
+// rows it is. Others are refused.
+const (
+	PrivacyUnit = "row"
+	UnitOfRows  = "rows with one value"
+)
 
 // Coins says where the noise came from. The zero value is invalid.
 type Coins string
@@ -75,8 +79,10 @@ type document struct {
 	// Budget is given exactly if the run was charged to one that outlasts it.
 	Budget *Reservation `json:"budget,omitempty"`
 	// Filter is given exactly if there was one.
-	Filter      *Filter   `json:"filter,omitempty"`
-	PrivacyUnit string    `json:"privacy_unit"`
+	Filter      *Filter `json:"filter,omitempty"`
+	PrivacyUnit string  `json:"privacy_unit"`
+	// Unit is given exactly with UnitOfRows.
+	Unit        *Unit     `json:"unit,omitempty"`
 	Algorithm   Algorithm `json:"algorithm"`
 	Complete    bool      `json:"complete"`
 	Coins       Coins     `json:"coins"`
@@ -116,6 +122,14 @@ func (c *Certificate) Filter() Filter {
 		return Filter{}
 	}
 	return *c.doc.Filter
+}
+
+// Unit returns whose rows made up one record; the zero Unit if each was one.
+func (c *Certificate) Unit() Unit {
+	if c.doc.Unit == nil {
+		return Unit{}
+	}
+	return *c.doc.Unit
 }
 
 // Budget returns where the run was charged beside its own ledger; ok is false if

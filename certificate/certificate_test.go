@@ -83,7 +83,7 @@ func TestFileLayout(t *testing.T) {
 			got = append(got, key)
 		}
 	}
-	want := slices.DeleteFunc(slices.Clone(fileMembers), func(key string) bool { return key == "schedule" || key == "filter" || key == "budget" })
+	want := slices.DeleteFunc(slices.Clone(fileMembers), func(key string) bool { return key == "schedule" || key == "filter" || key == "unit" || key == "budget" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

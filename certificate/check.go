@@ -51,6 +51,9 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	if err := d.Filter.check(); err != nil {
 		return 0, err
 	}
+	if err := d.Unit.check(); err != nil {
+		return 0, err
+	}
 	if err := d.checkTexts(); err != nil {
 		return 0, err
 	}
@@ -129,8 +132,8 @@ func (d *document) checkTexts() error {
 	switch {
 	case d.Software == "":
 		return unsound("software", `""`, "must name the program and its version")
-	case d.PrivacyUnit != PrivacyUnit:
-		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q", PrivacyUnit)
+	case d.PrivacyUnit != d.Unit.privacyUnit():
+		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", PrivacyUnit, UnitOfRows)
 	case d.Algorithm.Name == "":
 		return unsound("algorithm.name", `""`, "must not be empty")
 	case d.Coins != Secret && d.Coins != Simulated:

@@ -23,6 +23,8 @@ type Params struct {
 	Records int64
 	// Filter says which rows were records; the zero Filter for all of them.
 	Filter Filter
+	// Unit says whose rows made up one record; the zero Unit if each was one.
+	Unit Unit
 	// Reservation is where the run was charged beside its own ledger; nil for nowhere.
 	Reservation *Reservation
 	// Algorithm is what was run; a nil Plan is written as {}.
@@ -60,7 +62,6 @@ func New(p Params) (*Certificate, error) {
 		Basis:       BasisGaussianFilter,
 		Records:     p.Records,
 		Budget:      p.Reservation,
-		PrivacyUnit: PrivacyUnit,
 		Algorithm:   p.Algorithm,
 		Complete:    p.Complete,
 		Coins:       p.Coins,
@@ -77,6 +78,10 @@ func New(p Params) (*Certificate, error) {
 	if p.Filter != (Filter{}) {
 		d.Filter = &p.Filter
 	}
+	if p.Unit != (Unit{}) {
+		d.Unit = &p.Unit
+	}
+	d.PrivacyUnit = d.Unit.privacyUnit()
 	if p.Schedule != nil {
 		d.Basis, d.Claim.Mu, d.Schedule = BasisSchedule, p.Schedule.Mu(), p.Schedule.Steps()
 	}

@@ -13,12 +13,13 @@ import (
 var (
 	fileMembers = []string{
 		"format", "version", "software", "claim", "basis", "records", "budget", "filter",
-		"privacy_unit", "algorithm", "complete", "coins", "charged", "trusted",
-		"model_sha256", "schedule", "events", "checksum", // budget, filter and schedule are optional
+		"privacy_unit", "unit", "algorithm", "complete", "coins", "charged", "trusted",
+		"model_sha256", "schedule", "events", "checksum", // budget, filter, unit and schedule are optional
 	}
 	claimMembers     = []string{"epsilon", "delta", "mu", "relation"}
 	budgetMembers    = []string{"dataset", "run", "row", "head"}
 	filterMembers    = []string{"column", "value"}
+	unitMembers      = []string{"column", "rows", "count"}
 	algorithmMembers = []string{"name", "plan"}
 	stepsMembers     = []string{"noise_multiplier", "sampling", "count"}
 	eventMembers     = []string{
@@ -74,7 +75,7 @@ func (c *Certificate) read() (err error) {
 	o := newObject("", c.text, &err)
 	d := &c.doc
 	readHead(o, d)
-	o.only(fileMembers, "budget", "filter", "schedule")
+	o.only(fileMembers, "budget", "filter", "unit", "schedule")
 	o.decode("software", &d.Software)
 	readClaim(o.object("claim"), &d.Claim)
 	o.decode("basis", &d.Basis)
@@ -88,6 +89,10 @@ func (c *Certificate) read() (err error) {
 		readFilter(o.object("filter"), d.Filter)
 	}
 	o.decode("privacy_unit", &d.PrivacyUnit)
+	if _, given := o.members["unit"]; given {
+		d.Unit = new(Unit)
+		readUnit(o.object("unit"), d.Unit)
+	}
 	readAlgorithm(o.object("algorithm"), &d.Algorithm)
 	o.decode("complete", &d.Complete)
 	o.decode("coins", &d.Coins)
@@ -150,6 +155,13 @@ func readFilter(o object, f *Filter) {
 	o.only(filterMembers)
 	o.decode("column", &f.Column)
 	o.decode("value", &f.Value)
+}
+
+func readUnit(o object, u *Unit) {
+	o.only(unitMembers)
+	o.decode("column", &u.Column)
+	o.decode("rows", &u.Rows)
+	o.decode("count", &u.Count)
 }
 
 func readAlgorithm(o object, a *Algorithm) {

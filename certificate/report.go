@@ -30,7 +30,9 @@ type Report struct {
 	Neighbour string `json:"neighbour"`
 	// Filter says which rows were records; nil for all of them.
 	Filter *Filter `json:"filter,omitempty"`
-	Events int     `json:"events"`
+	// Unit says whose rows made up one record; nil if each was one.
+	Unit   *Unit `json:"unit,omitempty"`
+	Events int   `json:"events"`
 	// Cohorts is how many drawn cohorts the events speak of. They are disjoint by
 	// construction, which a certificate cannot show: their charges are not added.
 	Cohorts int `json:"cohorts,omitempty"`
@@ -57,11 +59,14 @@ func (r *Report) String() string {
 		with = fmt.Sprintf(" with %v; their number is public", *r.Filter)
 	}
 	if r.Relation == account.AddOrRemove {
-		line("neighbour", "%s; the number of rows is secret", r.Neighbour)
+		line("neighbour", "%s; the number of records is secret", r.Neighbour)
 		line("records", "%d declared", r.Records)
 	} else {
 		line("neighbour", "%s", r.Neighbour)
 		line("records", "%d%s", r.Records, with)
+	}
+	if r.Unit != nil {
+		line("unit", "%s: %s", r.Unit.Record(), r.Unit.Note())
 	}
 	if r.Filter != nil {
 		line("filter", "%v: %s", *r.Filter, r.Filter.Note())
@@ -75,7 +80,7 @@ func (r *Report) String() string {
 		line("charged", "%.6g of mu^2 = %.6g, the largest total of a record (informational)", r.Charged, r.Mu*r.Mu)
 	}
 	if r.Cohorts > 1 {
-		line("cohorts", "%d, disjoint: a row is in one at most, so their charges are not added up", r.Cohorts)
+		line("cohorts", "%d, disjoint: a record is in one at most, so their charges are not added up", r.Cohorts)
 	}
 	if r.Stable > 0 {
 		line("stability", "the sensitivity of %d of %d releases is not enforced by clipping alone: it rests on what is trusted of a loss below", r.Stable, r.Events)

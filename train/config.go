@@ -63,6 +63,9 @@ type Model struct {
 	// KL is what is publicly known, not from the table, of how fast the objective rises
 	// from its minimum: F(w) - min F <= (gamma ||grad F(w)||)^kappa. Empty for nothing.
 	KL optimize.KL `yaml:"kl"`
+	// Units says how rows of one unit count together, where the schema has one: mean, and
+	// each unit counts alike, or sum, and each row does. Empty for mean.
+	Units string `yaml:"units"`
 }
 
 // Privacy is the budget of a fit.
@@ -268,6 +271,9 @@ func (c *Config) loss() (loss.Loss, error) {
 			return nil, fmt.Errorf("model.weights: %w", err)
 		}
 	}
+	if l, err = c.units(l); err != nil {
+		return nil, err
+	}
 	err = loss.Suits(l, loss.Targets{Classes: len(target.Classes), Weighted: target.Weight != "", Least: target.Least()})
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: schema.target %q: %w", target.Column, err)
@@ -307,13 +313,13 @@ func (c *Config) Reduction() (*dataset.Projection, error) {
 	return p, nil
 }
 
-// features is the number of features of what is trained on.
+// features is the number of features of a row of what is trained on.
 func (c *Config) features(l loss.Loss) (int, error) {
 	reduce, err := c.Reduction()
 	if err != nil || reduce == nil {
 		return c.Schema.Dim(), err
 	}
-	if loss.Count(l) == 0 {
+	if loss.Count(loss.RowLoss(l)) == 0 {
 		return 0, fmt.Errorf("model.reduce: loss %s: must be of a generalised linear model", l.Name())
 	}
 	return reduce.Size(), nil
@@ -334,7 +340,7 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	if err != nil {
 		return optimize.Problem{}, nil, err
 	}
-	p, err := optimize.NewProblem(l, budget, optimize.Stated(features, records))
+	p, err := optimize.NewProblem(l, budget, optimize.Stated(loss.RecordFeatures(l, features), records))
 	if err != nil {
 		return optimize.Problem{}, nil, err
 	}

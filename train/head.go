@@ -121,11 +121,20 @@ func (h head) files(r run) (modelText []byte, cert *certificate.Certificate, err
 		return nil, nil, err
 	}
 	cert, err = certificate.New(certificate.Params{
-		Software: h.Software, Budget: budget, Records: h.Records, Filter: h.filter(), Complete: r.complete, Reservation: h.Budget,
+		Software: h.Software, Budget: budget, Records: h.Records, Filter: h.filter(), Unit: h.unit(), Complete: r.complete, Reservation: h.Budget,
 		Algorithm: certificate.Algorithm{Name: h.Plan.Algorithm, Plan: plan},
 		Coins:     certificate.Secret, ModelSHA256: digest, Events: r.events, Schedule: r.schedule,
 	})
 	return modelText, cert, err
+}
+
+// unit says whose rows made up one record. The loss is one that was made before.
+func (h head) unit() certificate.Unit {
+	l, err := loss.Parse(h.Loss)
+	if err != nil {
+		return certificate.Unit{}
+	}
+	return unitOf(h.Schema, l)
 }
 
 // filter says which rows are records.
@@ -148,11 +157,11 @@ func (h head) model(weights []float64, complete bool) (*model.Model, error) {
 		weights = reduce.Lift(weights)
 	}
 	return model.New(model.Params{
-		Software: h.Software, Complete: complete, Loss: l, Regularizer: regularizer,
+		Software: h.Software, Complete: complete, Loss: loss.RowLoss(l), Regularizer: regularizer,
 		Schema: h.Schema, Weights: weights,
 		Privacy: model.Privacy{
 			Epsilon: h.Epsilon, Delta: h.Delta, Relation: h.Relation.String(),
-			Neighbour: h.filter().Neighbour(h.Relation), Certificate: CertificateFile,
+			Neighbour: h.unit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile,
 		},
 	})
 }
@@ -168,9 +177,9 @@ func (h head) parameters() (int, error) {
 		return 0, err
 	}
 	if reduce != nil {
-		return loss.Check(l, reduce.Size())
+		return loss.Check(l, loss.RecordFeatures(l, reduce.Size()))
 	}
-	return loss.Check(l, h.Schema.Dim())
+	return loss.Check(l, loss.RecordFeatures(l, h.Schema.Dim()))
 }
 
 // reduction is the map that shortens rows; nil for none.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
@@ -14,6 +15,8 @@ type Recovered struct {
 	// Fit is its number in the folder's ledger; Budget what it had reserved.
 	Fit    int
 	Budget account.Budget
+	// Unit says whose rows made up one record; the zero Unit if each was one.
+	Unit certificate.Unit
 	// Complete says that the fit had made its files, and only they were not seen.
 	Complete bool
 	// Step of Steps is the one whose iterate the model is; 0 without a model, and
@@ -102,6 +105,7 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 	if err := t.belongs(f.entry); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.journalFile(), err)
 	}
+	r.Unit = t.head.unit()
 	done, err := f.save(ctx, t, r)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,9 @@ type Planned struct {
 	Features int
 	Budget   account.Budget
 	// Filter says which rows are records; the zero Filter for all of them.
-	Filter  certificate.Filter
+	Filter certificate.Filter
+	// Unit says whose rows make up one record; the zero Unit if each is one.
+	Unit    certificate.Unit
 	Summary optimize.Summary
 	// LowerBound is the scale below which no private algorithm can promise to
 	// come on every such problem (optimize.Problem.LowerBound).
@@ -136,6 +138,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		LowerBound: problem.LowerBound(),
 		Records:    records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
 		Filter:   certificate.Filter(c.Schema.Filter()),
+		Unit:     unitOf(c.Schema, l),
 		chosen:   c.Train.Settings["steps"] != nil,
 		Estimate: estimate(problem, o, len(c.Schema.Columns())+1, float64(c.Memory.bytes())),
 	}

@@ -52,7 +52,7 @@ func result(ctx context.Context, c *train.Config, f *train.Fitted) fittedJSON {
 		Folder: f.Folder, Model: f.ModelPath, Certificate: f.CertificatePath, Complete: f.Result.Complete,
 		Algorithm: f.Summary.Algorithm, Steps: f.Result.Steps, Of: f.Summary.Steps,
 		Records: f.Records, Epsilon: f.Budget.Epsilon(), Delta: f.Budget.Delta(), Relation: f.Budget.Relation().String(),
-		Neighbour: f.Filter.Neighbour(f.Budget.Relation()),
+		Neighbour: f.Unit.Neighbour(f.Filter, f.Budget.Relation()),
 		Charged:   f.Charged, Budget: f.Budget.Charge(), Releases: f.Releases, Trusted: f.Trusted,
 		Table: c.TableName(), Earlier: len(f.Earlier),
 	}

@@ -59,7 +59,7 @@ func describe(w io.Writer, r *train.Recovered) (err error) {
 		line("model", "none: no iterate had been released")
 	}
 	line("certificate", "%s", r.CertificatePath)
-	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", r.Budget.Epsilon(), r.Budget.Delta(), r.Budget.Relation())
+	line("guarantee", "(%v, %v)-differentially private, %v, %s", r.Budget.Epsilon(), r.Budget.Delta(), r.Budget.Relation(), r.Unit.Protected())
 	line("charged", "at least %.6g of %.6g (units of mu^2), %d releases in the journal; the whole budget stays reserved", r.Charged, r.Budget.Charge(), r.Releases)
 	if r.Dataset != "" {
 		line("settled", "%s: charged in the store what the journal proves; it holds every release", printable.Text(r.Dataset))

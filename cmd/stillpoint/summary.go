@@ -27,7 +27,10 @@ func outline(p train.Planned) string {
 		weights = fmt.Sprintf(", %d weights", p.Dim)
 	}
 	line("records", "%.0f (public), %d features%s", p.Records, p.Features, weights)
-	line("neighbour", "%s", p.Filter.Neighbour(p.Budget.Relation()))
+	if note := p.Unit.Note(); note != "" {
+		line("unit", "%s: %s", p.Unit.Record(), note)
+	}
+	line("neighbour", "%s", p.Unit.Neighbour(p.Filter, p.Budget.Relation()))
 	if note := p.Filter.Note(); note != "" {
 		line("filter", "%v: %s", p.Filter, note)
 	}
@@ -80,6 +83,10 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 	if p.Filter != (certificate.Filter{}) {
 		filter = &p.Filter
 	}
+	var unit *certificate.Unit
+	if p.Unit != (certificate.Unit{}) {
+		unit = &p.Unit
+	}
 	return struct {
 		Records  float64 `json:"records"`
 		Dim      int     `json:"dim"`
@@ -91,7 +98,9 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		// records if not all of them.
 		Neighbour string              `json:"neighbour"`
 		Filter    *certificate.Filter `json:"filter,omitempty"`
-		Plan      any                 `json:"plan"`
+		// Unit says whose rows make up one record, if each is not one.
+		Unit *certificate.Unit `json:"unit,omitempty"`
+		Plan any               `json:"plan"`
 		// LowerBound is up to a constant.
 		LowerBound float64 `json:"lower_bound"`
 		// Considered are the plans that auto compared, the chosen one first.
@@ -101,7 +110,7 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Why   string         `json:"why,omitempty"`
 		// Simulated are the medians that the considered reached on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Filter.Neighbour(p.Budget.Relation()), filter, p.Summary, p.LowerBound, considered, p.Estimate, p.Why, medians(tried)}
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, p.LowerBound, considered, p.Estimate, p.Why, medians(tried)}
 }
 
 // summary says what a fit released and what it cost.
@@ -115,8 +124,8 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	}
 	line("model", "%s", printable.Text(f.ModelPath))
 	line("certificate", "%s", printable.Text(f.CertificatePath))
-	line("guarantee", "(%v, %v)-differentially private, %v, one row a person", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation())
-	line("neighbour", "%s", f.Filter.Neighbour(f.Budget.Relation()))
+	line("guarantee", "(%v, %v)-differentially private, %v, %s", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation(), f.Unit.Protected())
+	line("neighbour", "%s", f.Unit.Neighbour(f.Filter, f.Budget.Relation()))
 	for _, t := range f.Trusted {
 		line("TRUSTED", "%s", printable.Text(t))
 	}

@@ -1,0 +1,43 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// units makes the loss of one row that of all rows of a unit, where the schema has one.
+func (c *Config) units(row loss.Loss) (loss.Loss, error) {
+	unit := c.Schema.Unit()
+	if _, twice := row.(loss.Units); twice {
+		return nil, fmt.Errorf("model.loss = %q: must be the loss of one row: schema.unit says whose rows are one record", row.Name())
+	}
+	switch counting := c.Model.Units; {
+	case counting != "" && counting != string(certificate.Mean) && counting != string(certificate.Sum):
+		return nil, fmt.Errorf("model.units = %q: must be %s or %s", counting, certificate.Mean, certificate.Sum)
+	case unit == (dataset.Unit{}) && counting != "":
+		return nil, fmt.Errorf("model.units = %q: must be left out where schema.unit is, and each row is a record", counting)
+	case unit == (dataset.Unit{}):
+		return row, nil
+	}
+	l, err := loss.NewUnits(row, unit.Rows, c.Model.Units == string(certificate.Sum))
+	if err != nil {
+		return nil, fmt.Errorf("model.loss: schema.unit: %w", err)
+	}
+	return l, nil
+}
+
+// unitOf says whose rows make up one record under a loss, as certificates do.
+func unitOf(s *dataset.Schema, l loss.Loss) certificate.Unit {
+	u, ok := l.(loss.Units)
+	if !ok {
+		return certificate.Unit{}
+	}
+	count := certificate.Mean
+	if u.Summed() {
+		count = certificate.Sum
+	}
+	return certificate.Unit{Column: s.Unit().Column, Rows: u.Rows(), Count: count}
+}
