@@ -83,7 +83,7 @@ var layers = map[string]struct {
 
 // kernelMay is what everything below curator may import.
 var kernelMay = []string{
-	"account", "loss", "query", "convex", "dataset", "internal/table",
+	"account", "loss", "query", "convex", "dataset", "internal/table", "internal/carry",
 	"curator/internal/row", "curator/internal/engine", "curator/internal/coin", "curator/internal/noise", "curator/internal/kernel",
 }
 

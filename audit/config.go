@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
@@ -39,6 +41,8 @@ type Result struct {
 	// where the configuration names it.
 	Chosen int    `json:"chosen_for,omitempty"`
 	Loss   string `json:"loss"`
+	// Unit says what one record is where it is not a row.
+	Unit string `json:"unit,omitempty"`
 	// Searched are the forms of question, each asked alone, with the worst that
 	// climbing over points and records found for the loss.
 	Searched []Finding `json:"searched"`
@@ -77,7 +81,7 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	if most == 0 {
 		most = defaultRecords
 	}
-	if dim := c.Schema.Dim(); most*dim > mostCells {
+	if dim := c.Schema.Dim() * max(1, c.Schema.Unit().Rows); most*dim > mostCells {
 		most = max(mostCells/dim, leastRecords)
 	}
 	relation, err := account.ParseRelation(c.Privacy.Relation)
@@ -113,6 +117,9 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	r := Result{
 		Report: report, Summary: planned.Summary, Configured: c.Privacy.Records, Loss: s.Loss.Name(),
 		Epsilon: s.Budget.Epsilon(), Delta: s.Budget.Delta(), Mu: s.Budget.Mu(),
+	}
+	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
+		r.Unit = planned.Unit.Record()
 	}
 	if chosen != "" {
 		r.Chosen = likely(c)
@@ -181,12 +188,16 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	if err != nil {
 		return Subject{}, err
 	}
-	table, err := drawn(c.Schema, int(planned.Records), 11)
+	people := int(planned.Records)
+	table, err := drawn(c.Schema, people*max(1, c.Schema.Unit().Rows), 11)
 	if err != nil {
 		return Subject{}, err
 	}
 	if err := table.shorten(c); err != nil {
 		return Subject{}, err
+	}
+	if u, ok := l.(loss.Units); ok {
+		table = table.grouped(u, people, 12)
 	}
 	s := OfPlan(c.Name(), l, planned.Budget, table, planned.Plan)
 	if measure := c.Train.Measure; measure > 0 {

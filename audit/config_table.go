@@ -21,6 +21,9 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 	for _, c := range columns {
 		header = append(header, c.Name)
 	}
+	if unit := s.Unit(); unit != (dataset.Unit{}) {
+		header = append(header, unit.Column)
+	}
 	m, err := s.Bind(header)
 	if err != nil {
 		return Table{}, err
@@ -38,6 +41,7 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		for _, c := range columns {
 			cells = append(cells, cell(r, c))
 		}
+		cells = append(cells, make([]string, len(header)-len(cells))...) // whose row it is, is settled later
 		t.Rows[i] = make([]float32, s.Dim())
 		// A row whose target is not valid is a row of zeros with target 0, which
 		// a session takes for a record.

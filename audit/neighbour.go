@@ -62,6 +62,9 @@ func faulty(dim int, l loss.Loss) []candidate {
 // targets are what a loss may be given, in order: without a share and with some, if
 // they carry one.
 func targets(l loss.Loss) (list []float64) {
+	if u, ok := l.(loss.Units); ok { // of a record: how many rows it has
+		return []float64{1, float64(u.Rows())}
+	}
 	list = plain(l)
 	shares := []float64{0, .5}
 	if least := loss.LeastExposure(l); least > 0 {
@@ -93,6 +96,9 @@ func plain(l loss.Loss) []float64 {
 
 // random is an ordinary record; every other row is as long as a row may be.
 func random(r *rand.Rand, dim int, l loss.Loss) candidate {
+	if u, ok := l.(loss.Units); ok {
+		return randomUnit(r, dim, u)
+	}
 	length := 1.
 	if r.IntN(2) == 0 {
 		length = r.Float64()
@@ -109,6 +115,9 @@ func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 // of several) and, for rank-one losses, rows at the margins where the slope, the curvature and the
 // value are extreme, as much along the step as that allows.
 func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
+	if u, ok := l.(loss.Units); ok {
+		return worstUnits(r, u, dim, terms)
+	}
 	var list []candidate
 	add := func(why string, x []float64, y ...float64) {
 		for _, y := range y {

@@ -95,6 +95,9 @@ func (c candidate) vector() []float64 {
 // recordOf is the inverse of vector, with what is out of range brought back into
 // it. A faulty record stays as it was: there is nothing to climb on.
 func recordOf(v []float64, was candidate, l loss.Loss) candidate {
+	if u, ok := l.(loss.Units); ok {
+		return climbedUnit(v, was, u)
+	}
 	for _, x := range was.vector() {
 		if math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) > 2 {
 			return was

@@ -93,11 +93,14 @@ func (h *hunt) search(ctx context.Context, steps int) error {
 	return nil
 }
 
+// features is how many a record has.
+func (h *hunt) features() int { return loss.RecordFeatures(h.loss, searchDim) }
+
 // start is a vector of: the point, the step, the logarithm of the step's length,
 // and two records.
 func (h *hunt) start() []float64 {
-	n := loss.Parameters(h.loss, searchDim)
-	v := make([]float64, 2*n+1+2*(searchDim+1))
+	n := loss.Parameters(h.loss, h.features())
+	v := make([]float64, 2*n+1+2*(h.features()+1))
 	for j := range v {
 		v[j] = h.rand.NormFloat64()
 	}
@@ -109,7 +112,7 @@ func (h *hunt) start() []float64 {
 
 // ratio asks the question on tables with either record.
 func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
-	const d = searchDim
+	d := h.features()
 	n := loss.Parameters(h.loss, d)
 	w, records := v[:n], v[2*n+1:]
 	step, length := unit(v[n : 2*n])
@@ -117,8 +120,8 @@ func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 		return 0, nil
 	}
 	prev := minus(w, scaled(step, math.Pow(10, -1+min(max(v[2*n], -2), 1))))
-	a := recordOf(records[:d+1], candidate{Record: Record{Row: make([]float32, d)}}, h.loss)
-	b := recordOf(records[d+1:], candidate{Record: Record{Row: make([]float32, d)}}, h.loss)
+	a := recordOf(records[:d+1], blank(d, h.loss), h.loss)
+	b := recordOf(records[d+1:], blank(d, h.loss), h.loss)
 	if h.budget.Relation() == account.AddOrRemove {
 		b = absent(d)
 	}
@@ -130,8 +133,11 @@ func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 		}
 		return o.Ask(ctx, q)
 	}
-	still := narrow(scaled(step[:d], .5))
-	s.Table = Table{Rows: [][]float32{still, a.Row}, Targets: []float64{1, a.Target}}
+	still := Record{narrow(scaled(step[:searchDim], .5)), 1}
+	if _, ok := h.loss.(loss.Units); ok {
+		still = blank(d, h.loss).Record
+	}
+	s.Table = Table{Rows: [][]float32{still.Row, a.Row}, Targets: []float64{still.Target, a.Target}}
 	first, err := s.trace(ctx, s.Table, nil)
 	if err != nil {
 		return 0, err

@@ -98,7 +98,8 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 	if err != nil {
 		return Subject{}, err
 	}
-	p, err := optimize.NewProblem(l, b, optimize.Stated(dim, records))
+	features := loss.RecordFeatures(l, dim)
+	p, err := optimize.NewProblem(l, b, optimize.Stated(features, records))
 	if err != nil {
 		return Subject{}, err
 	}
@@ -115,7 +116,7 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 			return Subject{}, err
 		}
 	}
-	return OfPlan(title(t, name, b.Relation()), l, b, Generate(records, dim, l, 7), plan), nil
+	return OfPlan(title(t, name, b.Relation()), l, b, Generate(records, features, l, 7), plan), nil
 }
 
 func short(t train.Train) train.Train {

@@ -82,7 +82,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := read(ctx, c, math.MaxInt32, coins.Key())
+	rows, err := read(ctx, c, math.MaxInt32, coins.Keyed())
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
@@ -15,7 +16,7 @@ import (
 
 // read encodes the configuration's table into a source of at most so many rows. The key
 // settles which rows of a unit are kept.
-func read(ctx context.Context, c Config, most int, key [32]byte) (row.Source, error) {
+func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source, error) {
 	memory := c.Memory
 	switch {
 	case memory < 0:

@@ -1,13 +1,10 @@
 package curator
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/binary"
-	"hash"
 	"slices"
 	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
@@ -23,7 +20,8 @@ import (
 // table. The sum over units sees only the one record that becomes of them.
 type grouping struct {
 	rows  int // of a unit, at most
-	hash  hash.Hash
+	key   *coin.Keyed
+	cells []string
 	index map[string]int
 	units [][]keptRow // sorted by hash
 }
@@ -35,11 +33,11 @@ type keptRow struct {
 }
 
 // newGrouping returns nil where each row is a record.
-func newGrouping(u dataset.Unit, key [32]byte) *grouping {
+func newGrouping(u dataset.Unit, key *coin.Keyed) *grouping {
 	if u == (dataset.Unit{}) {
 		return nil
 	}
-	return &grouping{rows: u.Rows, hash: hmac.New(sha256.New, key[:]), index: map[string]int{}}
+	return &grouping{rows: u.Rows, key: key, index: map[string]int{}}
 }
 
 // takes reports whether a row, which would have the given number in the source, is to be
@@ -75,17 +73,13 @@ func (g *grouping) takes(m *dataset.Map, cells []string, sound bool, number int)
 	return true
 }
 
-// sum is the hash of a row's cells, each with its length: among them is the unit's.
+// sum is the hash of a row's cells, trimmed: among them is the unit's.
 func (g *grouping) sum(cells []string) uint64 {
-	g.hash.Reset()
-	var size [8]byte
+	g.cells = g.cells[:0]
 	for _, cell := range cells {
-		cell = strings.TrimSpace(cell)
-		binary.LittleEndian.PutUint64(size[:], uint64(len(cell)))
-		g.hash.Write(size[:])
-		g.hash.Write([]byte(cell))
+		g.cells = append(g.cells, strings.TrimSpace(cell))
 	}
-	return binary.LittleEndian.Uint64(g.hash.Sum(nil))
+	return g.key.Sum(g.cells)
 }
 
 // source puts the rows of a source together by unit. A row that was kept for a time and

@@ -2,9 +2,6 @@ package curator_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/csv"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -74,7 +72,7 @@ func units(t testing.TB, rows int) loss.Units {
 // unitLines are all bits of each record that a session would be opened over, sorted.
 func unitLines(t testing.TB, c curator.Config, key [32]byte) []string {
 	t.Helper()
-	s, err := curator.ReadKeyed(context.Background(), c, key)
+	s, err := curator.ReadKeyed(context.Background(), c, 1<<20, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +94,7 @@ func slowly(t testing.TB, c curator.Config, rows [][]string, key [32]byte) []str
 		x    []float32
 		y    float64
 	}
-	people := map[string][]keptRow{}
+	people, hash := map[string][]keptRow{}, coin.Simulated(key).Keyed()
 	for _, cells := range rows {
 		if len(cells) != 4 || strings.TrimSpace(cells[2]) != "train" {
 			continue
@@ -107,14 +105,12 @@ func slowly(t testing.TB, c curator.Config, rows [][]string, key [32]byte) []str
 		}
 		x := make([]float32, m.Dim())
 		y, ok := m.Encode(x, cells)
-		mac := hmac.New(sha256.New, key[:])
+		var trimmed []string
 		for _, cell := range cells {
-			cell = strings.TrimSpace(cell)
-			mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(cell))))
-			mac.Write([]byte(cell))
+			trimmed = append(trimmed, strings.TrimSpace(cell))
 		}
 		if people[person] = people[person]; ok {
-			people[person] = append(people[person], keptRow{binary.LittleEndian.Uint64(mac.Sum(nil)), x, y})
+			people[person] = append(people[person], keptRow{hash.Sum(trimmed), x, y})
 		}
 	}
 	l := c.Loss.(loss.Units)

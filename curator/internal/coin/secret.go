@@ -57,11 +57,11 @@ func (s *Secret) Simulated() bool { return s.simulated }
 // Fork returns a Secret of its own, keyed with the next 256 bits of s.
 // Its coins and the later ones of s are independent.
 func (s *Secret) Fork() *Secret {
-	return newSecret(s.Key(), s.simulated)
+	return newSecret(s.key(), s.simulated)
 }
 
-// Key returns the next 256 bits of s, for a keyed function.
-func (s *Secret) Key() (key [32]byte) {
+// key returns the next 256 bits of s.
+func (s *Secret) key() (key [32]byte) {
 	parent := s.open()
 	for i := 0; i < len(key); i += 8 {
 		binary.LittleEndian.PutUint64(key[i:], parent.cha.Uint64())

@@ -3,8 +3,11 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine/enginetest"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
@@ -152,4 +155,77 @@ func (r windowReader) Rows(x [][]float32, y []float64, members []int32) error {
 		moved[i] = m + int32(r.start)
 	}
 	return r.Reader.Rows(x, y, moved)
+}
+
+// TestUnits: over rows that are put together, a sum of gradients is that of each unit's
+// mean, clipped as one, worked out slowly, to 1e-7: some hundred roundings of 2^-34.
+func TestUnits(t *testing.T) {
+	const n, features, most, scale = 90, 5, 4, 1 << 34
+	l, err := loss.NewUnits(loss.Logistic(), most, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coin := rand.New(rand.NewPCG(19, 8))
+	records := rowtest.Records(n, features, 4, true)
+	var rows []int32
+	first := []int32{0}
+	for len(rows) < 3*n {
+		for range coin.IntN(most + 1) {
+			rows = append(rows, int32(coin.IntN(n)))
+		}
+		first = append(first, int32(len(rows)))
+	}
+	w := []float64{1, -2, .5, 3, .1}
+	all := query.NewCohort(account.Everyone, float64(len(first)-1))
+	for name, source := range map[string]rowtest.Make{"memory": table, "part of a file": file(500)} {
+		grouped, err := row.NewGrouped(source(t, features, 8, records), most, rows, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer grouped.Close()
+		e, err := engine.New(grouped, l, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, clip := range []float64{1, .2} {
+			q, err := query.New(1, query.GradientAt(all, w, clip))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := e.Sum(context.Background(), q, scale, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := make([]float64, features)
+			for i := range grouped.Len() {
+				g, m := make([]float64, features), 0.
+				for _, r := range rows[first[i]:first[i+1]] {
+					x := records[r]
+					if !x.Sound(features) {
+						continue
+					}
+					m++
+					var z float64
+					for j, v := range x.X {
+						z += w[j] * float64(v)
+					}
+					for j, v := range x.X {
+						g[j] -= x.Y / (1 + math.Exp(x.Y*z)) * float64(v)
+					}
+				}
+				var square float64
+				for _, v := range g {
+					square += v * v / max(m*m, 1)
+				}
+				for j, v := range g {
+					want[j] += v / max(m, 1) * min(1, clip/max(math.Sqrt(square), 1e-300))
+				}
+			}
+			for j, v := range want {
+				if d := float64(got.Residual[j])/scale - v; math.Abs(d) > 1e-7 {
+					t.Errorf("%s, clip %v: coordinate %d is %v: must be %v", name, clip, j, float64(got.Residual[j])/scale, v)
+				}
+			}
+		}
+	}
 }
