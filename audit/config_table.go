@@ -1,8 +1,11 @@
 package audit
 
 import (
+	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/train"
@@ -79,10 +82,22 @@ func cell(r *rand.Rand, c dataset.Column) string {
 		return c.Categories[r.IntN(len(c.Categories))]
 	case c.Kind == dataset.Hash:
 		return strconv.Itoa(r.IntN(2 * c.Buckets))
+	case c.Kind == dataset.Date:
+		return day(r, c)
 	case r.IntN(20) == 0:
 		return number(r, c.High, 2*c.High-c.Low)
 	}
 	return number(r, c.Low, c.High)
+}
+
+// day writes a day in the column's layout, a few of them beyond the last.
+func day(r *rand.Rand, c dataset.Column) string {
+	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(c.Low+math.Floor(1.05*r.Float64()*(c.High-c.Low+1))))
+	layout := c.Layout
+	if layout == "" {
+		layout = "%Y-%m-%d"
+	}
+	return strings.NewReplacer("%Y", t.Format("2006"), "%m", t.Format("01"), "%d", t.Format("02"), "%H", "00", "%M", "00", "%S", "00").Replace(layout)
 }
 
 func number(r *rand.Rand, low, high float64) string {

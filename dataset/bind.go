@@ -29,7 +29,9 @@ type input struct {
 	interval
 	levels map[string]int // category: value -> feature within the column
 	hashed Hashing        // hash
-	other  int            // feature within the column; 0 of a number, which has no other
+	other  int            // feature within the column; 0 of a number or date, which has no other
+	// indicated: the feature after a number's or date's is 1 where the cell is not read
+	indicated bool
 }
 
 // level is the feature of a trimmed cell within a column that is no number.
@@ -90,8 +92,8 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		switch c.Kind {
 		case Ignore, Public:
 			continue
-		case Number:
-			in.interval = newInterval(c)
+		case Number, Date:
+			in.interval, in.indicated = newInterval(c), c.Indicator
 		case Category:
 			in.levels = make(map[string]int, len(c.Categories))
 			for i, v := range c.Categories {

@@ -18,6 +18,7 @@ const (
 	Ignore                         // not a feature
 	Public                         // known of every row to everybody; not a feature
 	Hash                           // a value of an open vocabulary, in one of so many buckets
+	Date                           // a day or a time within public bounds
 )
 
 func (k ColumnKind) String() string {
@@ -32,6 +33,8 @@ func (k ColumnKind) String() string {
 		return "public"
 	case Hash:
 		return "hash"
+	case Date:
+		return "date"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
@@ -59,21 +62,29 @@ func (t Transform) String() string {
 type Column struct {
 	Name       string
 	Kind       ColumnKind
-	Low, High  float64   // Number: public bounds, in the column's units
+	Low, High  float64   // Number: public bounds, in the column's units; Date: in days since 1970-01-01 ([Day])
 	Transform  Transform // Number
 	Categories []string  // Category: the public list, without "other"
 	Values     []string  // Public: the list of its values
 	Buckets    int       // Hash: how many
+	Layout     string    // Date: of its cells, such as %d.%m.%Y; empty: ISO 8601
+	Indicator  bool      // Number, Date: a further feature is 1 where the cell is missing or unreadable
 }
 
 // other names the feature for missing cells and for values outside the list; of a hashed
 // column for missing cells.
 const other = "other"
 
+// indicator is what a column says of its missing cells to have a feature for them.
+const indicator = "indicator"
+
 // width is the number of features the column makes.
 func (c Column) width() int {
 	switch c.Kind {
-	case Number:
+	case Number, Date:
+		if c.Indicator {
+			return 2
+		}
 		return 1
 	case Category:
 		return len(c.Categories) + 1
@@ -88,9 +99,14 @@ func (c Column) validate(missing []string) error {
 	if rule := nameRule(c.Name); rule != "" && (c.Name != "" || c.Kind != Ignore) {
 		return &fieldError{field, strconv.Quote(c.Name), rule}
 	}
+	if c.Indicator && c.Kind != Number && c.Kind != Date {
+		return &fieldError{field + ".missing", indicator, "only a number or a date has an indicator; a missing category is other already"}
+	}
 	switch c.Kind {
 	case Number:
 		return c.validateNumber(field)
+	case Date:
+		return c.validateDate(field)
 	case Category:
 		return c.validateCategories(field+".category", missing)
 	case Public:
@@ -100,7 +116,7 @@ func (c Column) validate(missing []string) error {
 	case Ignore:
 		return nil
 	}
-	return &fieldError{field, c.Kind.String(), "must be number, category, hash, public or ignore"}
+	return &fieldError{field, c.Kind.String(), "must be number, date, category, hash, public or ignore"}
 }
 
 func (c Column) validateNumber(field string) error {

@@ -11,6 +11,8 @@
 //	  columns:                        # their order is the order of the features
 //	    age:          {number: [17, 90]}
 //	    capital_gain: {number: [0, 99999], transform: log1p}
+//	    height:       {number: [120, 220], missing: indicator} # a missing one is a feature of its own
+//	    admitted:     {date: [2019-01-01, 2024-12-31]}         # layout: "%d.%m.%Y" if not ISO 8601
 //	    workclass:    {category: [Private, Federal-gov, State-gov]}
 //	    town:         {hash: 256}     # any value, in one of 256 buckets
 //	    fnlwgt:       ignore
@@ -49,7 +51,17 @@
 //     bounds lo, hi; infinities and numbers too large for a float64 clamp as
 //     well. With transform log1p, cell and bounds are replaced by their
 //     log(1+x). The result t is mapped to u = 2 (t-lo)/(hi-lo) - 1 in [-1, 1].
-//     A cell that is missing, NaN or no number gives u = 0, the midpoint.
+//     A cell that is missing, NaN or no number gives u = 0, the midpoint. A person of
+//     unknown age is not one of middle age, though: with missing: indicator a feature
+//     after the number is 1 for such a cell and 0 for any other.
+//     A date is the number of days since 1970-01-01 of the Gregorian calendar, bounds
+//     as well, times of the day being fractions of one; then it is a number. A cell is
+//     read as ISO 8601 (2024-02-29, 2024-02-29T18:30, with seconds and an offset
+//     from UTC or Z if there are any; without one it is UTC; fractions of a second are dropped)
+//     or, where the schema states a layout, as strptime reads %Y, %m, %d, %H, %M and %S
+//     and nothing else: %Y has four digits, the others two or, unless another directive
+//     stands beside them, one. A day that the calendar has not, such as 2023-02-29, is no
+//     date. The zone of the machine has no part in it.
 //  3. A category is one-hot: one feature for each listed value and a last one,
 //     other, for a missing cell and for every value that is not listed. Exactly
 //     one of them is 1.
@@ -59,7 +71,7 @@
 //     An interaction of two categories is one-hot, too: one feature for each pair of
 //     theirs, after the features of all columns.
 //  4. The last feature is the constant 1, the intercept.
-//  5. The row is divided by S = sqrt(#numbers + #categories + #hashes + #interactions + 1),
+//  5. The row is divided by S = sqrt(#numbers + #dates + #categories + #hashes + #interactions + 1),
 //     the largest norm it could have ([Schema.Scale]), then by max(1, ||x||), all in
 //     float64, and each feature is rounded to float32. Where the schema says norm,
 //     that is S: rows of a wide table are mostly far shorter than the longest that
@@ -77,10 +89,10 @@
 //
 // # Norms
 //
-// Each number and the intercept contribute at most 1 to the squared norm before
-// step 5 and each category, hash or interaction exactly 1, so ||x|| <= S whatever the cells hold
+// Each number or date and the intercept contribute at most 1 to the squared norm before
+// step 5 (with an indicator u^2 + 0 where the cell is read and 0 + 1 where it is not) and each category, hash or interaction exactly 1, so ||x|| <= S whatever the cells hold
 // unless the schema says norm, and the division by max(1, ||x||) changes nothing
-// in exact arithmetic. In float64 the at most K = #numbers + #categories + #hashes + #interactions + 1
+// in exact arithmetic. In float64 the at most K = #numbers + #dates + #categories + #hashes + #interactions + 1
 // quotients that are not zero carry a relative error of about 2^-53 each, and
 // the division brings a sum of squares that rounding took past 1 back to it.
 // With K <= 2^20 (a rule of [New]) the norm then is at most

@@ -15,7 +15,7 @@ func TestDraftSaysWhatToFill(t *testing.T) {
 		{"age: {number: [???, ???]}", "age: {number: [0, ???]}", "columns.age.number[1] = ???: is still"},
 		{"age: {number: [0, ???]}", "age: {number: [0, 9]}", "columns.work.number[0] = ???: is still"},
 		{"work: {number: [???, ???]}", "work: {category: [???]}", "columns.work.category[0] = ???: is still a placeholder; write the publicly known values of work"},
-		{"work: {category: [???]}", "work: ???", "columns.work = ???: is still a placeholder; write {number: [low, high]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore"},
+		{"work: {category: [???]}", "work: ???", "columns.work = ???: is still a placeholder; write {number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore"},
 		{"work: ???", "work: ignore", "target.column = ???: is still a placeholder; write the name of the column"},
 		{"column: ???", "column: y", "target.classes[0] = ???: is still a placeholder; write the negative and the positive class"},
 		{"classes: [???, ???]", "number: [0, ???]", "target.number[1] = ???: is still a placeholder; write the publicly known"},

@@ -54,7 +54,11 @@ func (m *Map) fill(row []float32, cells []string, norm float64) (sum float64) {
 		in := &m.inputs[i]
 		cell := strings.TrimSpace(cells[in.cell])
 		if in.other == 0 {
-			put(in.at, in.unitOf(cell, m.schema.missing))
+			u, known := in.unitOf(cell, m.schema.missing)
+			put(in.at, u)
+			if in.indicated && !known {
+				put(in.at+1, 1)
+			}
 			continue
 		}
 		put(in.at+in.level(cell, m.schema.missing), 1)
@@ -93,6 +97,8 @@ type interval struct {
 	log       bool
 	from, to  float64 // bounds after the transform
 	width     float64 // to - from
+	date      bool
+	layout    dateLayout // of a date
 }
 
 func newInterval(c Column) interval {
@@ -101,6 +107,9 @@ func newInterval(c Column) interval {
 		n.from, n.to = log1p(c.Low), log1p(c.High)
 	}
 	n.width = n.to - n.from
+	if n.date = c.Kind == Date; n.date {
+		n.layout, _ = parseLayout(c.Layout) // New has looked at it
+	}
 	return n
 }
 
@@ -111,13 +120,24 @@ func (c Column) Transformed() (from, to float64) {
 	return n.from, n.to
 }
 
-// unitOf returns 0 for a cell that is missing or no number.
-func (n *interval) unitOf(cell string, missing []string) float64 {
-	x, ok := parse(cell, missing)
-	if !ok {
-		return 0
+// unitOf returns 0 for a cell that is missing or no number, and says so.
+func (n *interval) unitOf(cell string, missing []string) (u float64, known bool) {
+	x, known := n.read(cell, missing)
+	if !known {
+		return 0, false
 	}
-	return n.unit(x)
+	return n.unit(x), true
+}
+
+// read reads a trimmed cell of a number or date.
+func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
+	if !n.date {
+		return parse(cell, missing)
+	}
+	if cell == "" || slices.Contains(missing, cell) {
+		return 0, false
+	}
+	return n.layout.days(cell)
 }
 
 // unit maps x, which is not NaN.

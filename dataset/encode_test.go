@@ -181,15 +181,26 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 			continue
 		}
 		v, err := strconv.ParseFloat(text, 64)
-		if !present || math.IsNaN(v) || err != nil && !math.IsInf(v, 0) {
-			x = append(x, 0)
+		if c.Kind == Date {
+			v, err = slowDays(c.Layout, text)
+		}
+		known := present && !math.IsNaN(v) && (err == nil || math.IsInf(v, 0))
+		indicators := []float64{1}
+		if known {
+			indicators[0] = 0
+		}
+		if !c.Indicator {
+			indicators = nil
+		}
+		if !known {
+			x = append(append(x, 0), indicators...)
 			continue
 		}
 		v, lo, hi := math.Max(c.Low, math.Min(c.High, v)), c.Low, c.High
 		if c.Transform == Log1p {
 			v, lo, hi = math.Log1p(v), math.Log1p(lo), math.Log1p(hi)
 		}
-		x = append(x, (v-lo)/(hi-lo)*2-1)
+		x = append(append(x, (v-lo)/(hi-lo)*2-1), indicators...)
 	}
 	for _, pair := range s.Interactions() {
 		terms++
@@ -229,6 +240,7 @@ func anyCell(s *Schema) *rapid.Generator[string] {
 	}
 	return rapid.OneOf(
 		rapid.SampledFrom(listed),
+		anyDate(),
 		rapid.String(),
 		rapid.Map(rapid.Float64(), showFloat),
 		rapid.Map(rapid.Float64Range(-1, 100), showFloat),

@@ -9,7 +9,7 @@ import (
 type Coefficient struct {
 	Feature string // as in Features
 	Column  string // the column it belongs to; "(interactions)" for theirs, "" for the intercept
-	Per     string // what one unit is: "age", "log1p(capital_gain)"; "" for an offset
+	Per     string // what one unit is: "age", "log1p(capital_gain)", "days(seen - 2019-01-01)"; "" for an offset
 	Value   float64
 }
 
@@ -18,7 +18,8 @@ const interacting = "(interactions)"
 
 // Explain restates a linear score <w, row> in the user's units: for cells
 // within their bounds the score is the sum of slope times number (times its
-// log1p where the transform says so), of one offset for each category, and of
+// log1p where the transform says so; of a date, times the days since its first), of one
+// offset for each category and for each number that is missing and has an indicator, and of
 // the intercept. A cell beyond a bound counts as the bound, a missing number as
 // the midpoint of the (transformed) bounds. With a regression target, values
 // are in the target's units and the sum is the prediction; with two classes
@@ -55,15 +56,25 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 	for _, c := range s.columns {
 		at := len(list)
 		switch c.Kind {
-		case Number:
+		case Number, Date:
 			// w u = w (2 (t-from)/width - 1) = (2w/width) t - w (from+to)/width
+			first := c.Low
+			if c.Kind == Date {
+				c.Low, c.High = 0, c.High-c.Low // exact, as both are whole
+			}
 			n := newInterval(c)
 			constant -= unit * w[at] * (n.from/n.width + n.to/n.width)
 			per := c.Name
 			if n.log {
 				per = "log1p(" + c.Name + ")"
 			}
+			if c.Kind == Date {
+				per = "days(" + c.Name + " - " + ShowDay(first) + ")"
+			}
 			list = append(list, Coefficient{s.features[at], c.Name, per, 2 * unit * w[at] / n.width})
+			if c.Indicator {
+				list = append(list, Coefficient{s.features[at+1], c.Name, "", unit * w[at+1]})
+			}
 		case Category, Hash:
 			for i := range c.width() {
 				list = append(list, Coefficient{s.features[at+i], c.Name, "", unit * w[at+i]})

@@ -21,7 +21,7 @@ func anySchema() *rapid.Generator[*Schema] {
 		def := Definition{}
 		for _, name := range names[1:] {
 			c := Column{Name: name, Kind: Ignore}
-			switch rapid.IntRange(0, 5).Draw(t, "kind") {
+			switch rapid.IntRange(0, 6).Draw(t, "kind") {
 			case 1:
 				c.Kind = Number
 				c.Low, c.High = anyBounds(t, -1e300)
@@ -34,10 +34,16 @@ func anySchema() *rapid.Generator[*Schema] {
 			case 5:
 				c.Kind = Hash
 				c.Buckets = rapid.IntRange(2, 9).Draw(t, "buckets")
+			case 6:
+				c.Kind = Date
+				c.Low = float64(rapid.IntRange(firstDay, lastDay-1).Draw(t, "first"))
+				c.High = float64(rapid.IntRange(int(c.Low)+1, lastDay).Draw(t, "last"))
+				c.Layout = rapid.SampledFrom([]string{"", "%d.%m.%Y", "%Y%m%d", "%m/%d/%Y %H:%M"}).Draw(t, "layout")
 			case 4:
 				c.Kind = Public
 				c.Values = rapid.SliceOfNDistinct(anyText(), 1, 5, rapid.ID[string]).Draw(t, "values")
 			}
+			c.Indicator = (c.Kind == Number || c.Kind == Date) && rapid.Bool().Draw(t, "indicator")
 			def.Columns = append(def.Columns, c)
 		}
 		def.Target = Target{Column: names[0], Kind: Number}

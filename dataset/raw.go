@@ -15,6 +15,9 @@ type rawColumn struct {
 	Category  []string  `json:"category,omitempty"`
 	Public    []string  `json:"public,omitempty"`
 	Hash      *int      `json:"hash,omitempty"`
+	Date      []string  `json:"date,omitempty"`
+	Layout    string    `json:"layout,omitempty"`
+	Missing   string    `json:"missing,omitempty"`
 }
 
 type rawTarget struct {
@@ -80,13 +83,13 @@ func (r rawSchema) schema() (*Schema, error) {
 func (r rawColumn) column() (Column, error) {
 	field := columnField(r.Name)
 	given := 0
-	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil, r.Public != nil, r.Hash != nil} {
+	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil, r.Public != nil, r.Hash != nil, r.Date != nil} {
 		if set {
 			given++
 		}
 	}
 	if given != 1 {
-		return Column{}, &fieldError{field, "", "needs exactly one of number, category, hash, public and ignore"}
+		return Column{}, &fieldError{field, "", "needs exactly one of number, date, category, hash, public and ignore"}
 	}
 	c := Column{Name: r.Name, Kind: Ignore}
 	switch {
@@ -97,6 +100,10 @@ func (r rawColumn) column() (Column, error) {
 			return Column{}, err
 		}
 		c.Low, c.High = low, high
+	case r.Date != nil:
+		if err := c.days(field+".date", r); err != nil {
+			return Column{}, err
+		}
 	case r.Category != nil:
 		c.Kind, c.Categories = Category, r.Category
 	case r.Public != nil:
@@ -104,6 +111,13 @@ func (r rawColumn) column() (Column, error) {
 	case r.Hash != nil:
 		c.Kind, c.Buckets = Hash, *r.Hash
 	}
+	switch {
+	case r.Missing != "" && r.Missing != indicator:
+		return Column{}, &fieldError{field + ".missing", strconv.Quote(r.Missing), "must be indicator or absent; cells that mean missing are listed in schema.missing"}
+	case r.Layout != "" && c.Kind != Date:
+		return Column{}, &fieldError{field + ".layout", strconv.Quote(r.Layout), "only a date has a layout"}
+	}
+	c.Indicator = r.Missing == indicator
 	switch {
 	case r.Transform == "":
 	case c.Kind != Number:
@@ -114,6 +128,22 @@ func (r rawColumn) column() (Column, error) {
 		c.Transform = Log1p
 	}
 	return c, nil
+}
+
+// days sets the kind and the bounds of a column of dates.
+func (c *Column) days(field string, r rawColumn) error {
+	c.Kind, c.Layout = Date, r.Layout
+	if len(r.Date) != 2 {
+		return &fieldError{field, fmt.Sprintf("%d values", len(r.Date)), "must list two, the first and the last public date"}
+	}
+	for i, bound := range []*float64{&c.Low, &c.High} {
+		day, err := Day(r.Date[i])
+		if err != nil {
+			return &fieldError{itemField(field, i), strconv.Quote(r.Date[i]), "must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
+		}
+		*bound = day
+	}
+	return nil
 }
 
 func (r rawTarget) target() (Target, error) {
@@ -168,8 +198,13 @@ func (s *Schema) raw() (rawSchema, error) {
 			rc.Public = c.Values
 		case Hash:
 			rc.Hash = &c.Buckets
+		case Date:
+			rc.Date, rc.Layout = []string{ShowDay(c.Low), ShowDay(c.High)}, c.Layout
 		default:
 			rc.Ignore = true
+		}
+		if c.Indicator {
+			rc.Missing = indicator
 		}
 		r.Columns = append(r.Columns, rc)
 	}

@@ -50,7 +50,7 @@ type Schema struct {
 	interactions []Interaction
 
 	features []string
-	terms    int // #numbers + #categories + #hashes + #interactions + 1; 0 in the zero Schema
+	terms    int // #numbers + #dates + #categories + #hashes + #interactions + 1; 0 in the zero Schema
 }
 
 // New checks a definition. Names, categories, classes and missing markers must
@@ -133,10 +133,10 @@ func (s *Schema) validateColumns() error {
 		return err
 	}
 	if s.terms == 1 {
-		return &fieldError{"columns", "", "must list at least one number, category or hash"}
+		return &fieldError{"columns", "", "must list at least one number, date, category or hash"}
 	}
 	if s.terms > maxTerms {
-		return &fieldError{"columns", "", "must list fewer than " + strconv.Itoa(maxTerms) + " numbers and categories"}
+		return &fieldError{"columns", "", "must list fewer than " + strconv.Itoa(maxTerms) + " numbers, dates and categories"}
 	}
 	s.features = append(s.features, intercept)
 	return nil
@@ -144,7 +144,10 @@ func (s *Schema) validateColumns() error {
 
 func featureNames(c Column) []string {
 	switch c.Kind {
-	case Number:
+	case Number, Date:
+		if c.Indicator {
+			return []string{c.Name, c.Name + "=missing"}
+		}
 		return []string{c.Name}
 	case Category:
 		names := make([]string, 0, c.width())
@@ -195,9 +198,8 @@ func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 // Norm returns what rows are divided by if that was said; 0 if not.
 func (s *Schema) Norm() float64 { return s.norm }
 
-// Scale returns S, the divisor of every row: sqrt(#numbers + #categories + #hashes +
-// #interactions + 1), or what
-// was said to be divided by.
+// Scale returns S, the divisor of every row: sqrt(#numbers + #dates + #categories +
+// #hashes + #interactions + 1), or what was said to be divided by.
 func (s *Schema) Scale() float64 {
 	if s.norm > 0 {
 		return s.norm

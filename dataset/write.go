@@ -43,11 +43,17 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 }
 
 func (r rawColumn) yaml() string {
+	more := ""
+	for _, s := range [][2]string{{"transform", r.Transform}, {"layout", r.Layout}, {"missing", r.Missing}} {
+		if s[1] != "" {
+			more += ", " + s[0] + ": " + yamlText(s[1])
+		}
+	}
 	switch {
-	case r.Number != nil && r.Transform != "":
-		return "{number: " + yamlNumbers(r.Number) + ", transform: " + r.Transform + "}"
 	case r.Number != nil:
-		return "{number: " + yamlNumbers(r.Number) + "}"
+		return "{number: " + yamlNumbers(r.Number) + more + "}"
+	case r.Date != nil:
+		return "{date: [" + strings.Join(r.Date, ", ") + "]" + more + "}"
 	case r.Category != nil:
 		return "{category: " + yamlTexts(r.Category) + "}"
 	case r.Public != nil:

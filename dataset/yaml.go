@@ -127,12 +127,12 @@ func (d *yamlDecoder) columns(node ast.Node) (columns []rawColumn, err error) {
 func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, error) {
 	raw := rawColumn{Name: name}
 	if _, isMap := node.(ast.MapNode); !isMap {
-		word, err := d.text(field, node, "write {number: [low, high]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore")
+		word, err := d.text(field, node, "write "+kindsOfColumns)
 		if err != nil {
 			return raw, err
 		}
 		if word != Ignore.String() {
-			return raw, formError(node, field, "must be {number: [low, high]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore")
+			return raw, formError(node, field, "must be "+kindsOfColumns)
 		}
 		raw.Ignore = true
 		return raw, nil
@@ -143,6 +143,12 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of "+printable.Text(name))
 		case "transform":
 			raw.Transform, err = d.text(field, value, "write log1p or leave it out")
+		case "date":
+			raw.Date, err = d.texts(field, value, "write the publicly known first and last date of "+printable.Text(name))
+		case "layout":
+			raw.Layout, err = d.text(field, value, "write how dates are written, such as %d.%m.%Y, or leave it out")
+		case "missing":
+			raw.Missing, err = d.text(field, value, "write indicator or leave it out")
 		case "category":
 			raw.Category, err = d.texts(field, value, "write the publicly known values of "+printable.Text(name))
 		case "public":
@@ -150,12 +156,14 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 		case "hash":
 			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+printable.Text(name)+" fall")
 		default:
-			err = unknownKey(key, field, "number, transform, category, hash, public")
+			err = unknownKey(key, field, "number, date, layout, transform, missing, category, hash, public")
 		}
 		return err
 	})
 	return raw, err
 }
+
+const kindsOfColumns = "{number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore"
 
 func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 	err = d.mapping("target", "target.", node, func(name, field string, key, value ast.Node) (err error) {

@@ -82,13 +82,13 @@ func TestYAMLErrors(t *testing.T) {
 	const target = "\n  target: {column: y, classes: [a, b]}"
 	for _, test := range []struct{ section, want string }{
 		{"  columns:\n    x: {number: [0, 1]}\n  extra: 1", "[4:3] dataset: schema: unknown key; the keys here are columns, target, interactions, where, missing"},
-		{"  columns:\n    x: {number: [0, 1], unit: kg}", "[3:25] dataset: columns: unknown key; the keys here are number, transform, category, hash, public"},
+		{"  columns:\n    x: {number: [0, 1], unit: kg}", "[3:25] dataset: columns: unknown key; the keys here are number, date, layout, transform, missing, category, hash, public"},
 		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y, class: [a, b]}", "[3:23] dataset: target: unknown key; the keys here are column, classes, number"},
 		{"  columns:\n    x: {number: [0, 1]}\n    x: ignore", "[4:5] mapping key \"x\" already defined at [3:5]"},
-		{"  columns:\n    x: ignored", `[3:8] dataset: columns: must be {number: [low, high]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore`},
+		{"  columns:\n    x: ignored", `[3:8] dataset: columns: must be {number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore`},
 		{"  columns:\n    x:", "[3:8] dataset: columns: must be a text or a number, not nothing"},
 		{"  columns:\n    x: [0, 1]", "[3:8] dataset: columns: must be a text or a number, not a list"},
-		{"  columns:\n    x: {}", "[3:5] dataset: columns.x: needs exactly one of number, category, hash, public and ignore"},
+		{"  columns:\n    x: {}", "[3:5] dataset: columns.x: needs exactly one of number, date, category, hash, public and ignore"},
 		{"  columns:\n    x: {number: [0, 1], category: [a]}", "[3:5] dataset: columns.x: needs exactly one"},
 		{"  columns:\n    x: {number: 7}", `[3:17] dataset: columns: must be a list, such as [a, b], not a number`},
 		{"  columns:\n    x: {number: [0, ten]}", `[3:21] dataset: columns: must be a finite number`},

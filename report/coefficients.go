@@ -111,16 +111,19 @@ func explain(s *dataset.Schema, weights []float64, n noise, rates bool) []coeffi
 			}
 			k.name, k.per, k.intercept = "intercept", "", true
 			k.effectSD = math.Sqrt(variance + math.Pow(unit*sd, 2))
-		case c.Kind == dataset.Number:
+		case v.Per != "":
 			// A number is encoded around its midpoint, whose part goes to the
 			// intercept.
 			variance += math.Pow(k.effectSD*(low+high)/2, 2)
 		}
 		k.span, k.spanSD = k.effect, k.effectSD
-		if c.Kind == dataset.Number {
+		if v.Per != "" {
 			k.per, k.span, k.spanSD = "one unit more", k.effect*(high-low), k.effectSD*(high-low)
 			if c.Transform == dataset.Log1p {
 				k.per, k.effect, k.effectSD = "each doubling of 1 + x", k.effect*math.Ln2, k.effectSD*math.Ln2
+			}
+			if c.Kind == dataset.Date {
+				k.per, k.effect, k.effectSD = "one year more, from "+dataset.ShowDay(c.Low), k.effect*year, k.effectSD*year
 			}
 		}
 		list[j] = k
@@ -142,8 +145,14 @@ func ratesOf(t dataset.Target) string {
 	return "the expected " + t.Column + " per unit of " + t.Exposure.Column
 }
 
-// bounds are a number's, transformed.
+// year is its mean number of days in the Gregorian calendar.
+const year = 365.2425
+
+// bounds are a number's, transformed, or a date's, in days from the first.
 func bounds(c dataset.Column) (low, high float64) {
+	if c.Kind == dataset.Date {
+		return 0, c.High - c.Low
+	}
 	if c.Transform == dataset.Log1p {
 		return math.Log1p(c.Low), math.Log1p(c.High)
 	}
@@ -182,7 +191,7 @@ func (f *Fit) coefficients(n runNoise) Section {
 		what = "The prediction is the class with the largest sum"
 	}
 	s.Parts = append(s.Parts,
-		Text(what+": one term for each number, one for the value of each category, and the intercept, in "+unit+". Coefficients describe the model and its table, not causes. Of the values of one category only differences mean something."),
+		Text(what+": one term for each number or date, one for the value of each category, and the intercept, in "+unit+". Coefficients describe the model and its table, not causes. Of the values of one category only differences mean something."),
 		f.certainty(n, list))
 	if b := f.bars(list, n, unit); b.check() == nil { // not so if weights near the end of the float64 range
 		s.Parts = append(s.Parts, b)
@@ -228,7 +237,7 @@ const mostCoefficients = 20
 func (f *Fit) bars(list []coefficient, n runNoise, unit string) Bars {
 	b := Bars{
 		Title:   "The largest coefficients",
-		Caption: "For a number, the difference between its upper and its lower bound; for a value of a category, its own term.",
+		Caption: "For a number or date, the difference between its upper and its lower bound; for a value of a category or for a missing cell, its own term.",
 		X:       Axis{Label: "effect (" + unit + ")"},
 	}
 	if n.why == nil {

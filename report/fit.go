@@ -295,7 +295,13 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 			if c.Transform == dataset.Log1p {
 				kind = "number, as log(1 + x)"
 			}
-			row.Cells = []string{c.Name, kind, exact(c.Low) + " to " + exact(c.High)}
+			row.Cells = []string{c.Name, kind + indicated(c), exact(c.Low) + " to " + exact(c.High)}
+		case dataset.Date:
+			kind := "date"
+			if c.Layout != "" {
+				kind = "date, written " + c.Layout
+			}
+			row.Cells = []string{c.Name, kind + indicated(c), dataset.ShowDay(c.Low) + " to " + dataset.ShowDay(c.High)}
 		case dataset.Category:
 			row.Cells = []string{c.Name, "category", fmt.Sprintf("%d values: %s", len(c.Categories), listed(c.Categories, 160))}
 		case dataset.Hash:
@@ -319,6 +325,14 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 		t.Caption += " " + count(ignored, "column was", "columns were") + " left out."
 	}
 	return t
+}
+
+// indicated says whether a column has an indicator.
+func indicated(c dataset.Column) string {
+	if c.Indicator {
+		return "; a missing one is a feature of its own"
+	}
+	return ""
 }
 
 // listed joins names up to a number of characters.

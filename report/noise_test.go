@@ -52,6 +52,7 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 		{Name: "skip", Kind: dataset.Ignore},
 		{Name: "b", Kind: dataset.Number, Low: 3, High: 1e5, Transform: dataset.Log1p},
 		{Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}},
+		{Name: "d", Kind: dataset.Date, Low: 18262, High: 20089, Indicator: true},
 	}
 	for _, target := range []dataset.Target{
 		{Column: "t", Kind: dataset.Category, Classes: []string{"0", "1"}},
@@ -61,8 +62,8 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := noise{weight: .7, scales: []float64{1, .5, 2, 3, 1, .1}}
-		w := []float64{1, -2, .5, .25, -3, 4}
+		n := noise{weight: .7, scales: []float64{1, .5, 2, 3, 1, 2, .3, .1}}
+		w := []float64{1, -2, .5, .25, -3, 2, .7, 4}
 		got := explain(s, w, n, false)
 		variance, spanVariance := make([]float64, len(w)), make([]float64, len(w))
 		for j := range w {
@@ -81,7 +82,9 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 		plain := s.Explain(w)
 		if !near(got[0].effect, plain[0].Value, 1e-12) || !near(got[0].span, 95*plain[0].Value, 1e-12) ||
 			!near(got[1].effect, plain[1].Value*math.Ln2, 1e-12) || !near(got[1].span, plain[1].Value*math.Log(100001./4), 1e-12) ||
-			got[2].effect != plain[2].Value || got[5].effect != plain[5].Value || !got[5].intercept {
+			got[2].effect != plain[2].Value || got[7].effect != plain[7].Value || !got[7].intercept ||
+			got[5].per != "one year more, from 2020-01-01" || !near(got[5].effect, plain[5].Value*365.2425, 1e-12) || !near(got[5].span, 1827*plain[5].Value, 1e-12) ||
+			got[6].per != "this value" || got[6].effect != plain[6].Value {
 			t.Errorf("%v: effects %+v of %+v", target.Kind, got, plain)
 		}
 	}
