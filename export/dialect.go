@@ -17,6 +17,9 @@ type dialect struct {
 	// zero, of each one's code point and place, from 1; mod is a remainder of integers.
 	points func(cell string, of func(point, place string) string) string
 	mod    func(x string, by int64) string
+	// days reads a cell that is a date, a time or a text of ISO 8601 as days since
+	// 1970-01-01, 00:00 UTC, NULL if it is none.
+	days func(cell, white string) string
 	// nan is true of a NaN; nil where there is none.
 	nan func(x string) string
 	// literal writes a float64.
@@ -50,7 +53,12 @@ var dialects = map[string]dialect{
 		points: func(cell string, of func(point, place string) string) string {
 			return "CAST(LIST_SUM([" + of("CAST(UNICODE(SUBSTRING("+cell+", place, 1)) AS BIGINT)", "place") + " FOR place IN RANGE(1, LENGTH(" + cell + ") + 1)]) AS BIGINT)"
 		},
-		mod:     percent,
+		mod: percent,
+		days: func(cell, white string) string {
+			t := "TRIM(CAST(" + cell + " AS VARCHAR), " + white + ")"
+			zone := "CASE WHEN REGEXP_MATCHES(" + t + ", ':.*[Zz+-]') THEN '' WHEN LENGTH(" + t + ") = 10 THEN ' 00:00Z' ELSE 'Z' END"
+			return "CASE WHEN REGEXP_MATCHES(" + t + ", '" + isoDate + "') THEN FLOOR(EPOCH(TRY_CAST(UPPER(" + t + ") || " + zone + " AS TIMESTAMPTZ))) / 8.64e4 END"
+		},
 		nan:     func(x string) string { return "ISNAN(" + x + ")" },
 		literal: exponential, char: chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS ",
 	},
@@ -62,7 +70,13 @@ var dialects = map[string]dialect{
 		points: func(cell string, of func(point, place string) string) string {
 			return "(SELECT CAST(SUM(" + of("CAST(ASCII(point) AS bigint)", "place") + ") AS bigint) FROM UNNEST(STRING_TO_ARRAY(" + cell + ", NULL)) WITH ORDINALITY AS points (point, place))"
 		},
-		mod:     percent,
+		mod: percent,
+		// A text of the form of a date that the calendar has not ends the query.
+		days: func(cell, white string) string {
+			t := "BTRIM(CAST(" + cell + " AS text), " + white + ")"
+			zoned := "UPPER(" + t + ") || CASE WHEN " + t + " ~ ':.*[Zz+-]' THEN '' ELSE ' UTC' END"
+			return "CASE WHEN " + t + " ~ '" + isoDate + "' THEN FLOOR(CAST(EXTRACT(EPOCH FROM CAST(" + zoned + " AS timestamptz)) AS double precision)) / float8 '86400' END"
+		},
 		nan:     func(x string) string { return x + " = float8 'NaN'" },
 		literal: func(x float64) string { return "float8 '" + strconv.FormatFloat(x, 'g', -1, 64) + "'" }, // a bare one is a decimal
 		char:    chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS MATERIALIZED ",
@@ -74,7 +88,8 @@ var dialects = map[string]dialect{
 			return "(WITH RECURSIVE points (place, total) AS (SELECT 1, 0 UNION ALL SELECT place + 1, total + " + of("UNICODE(SUBSTR("+cell+", place, 1))", "place") +
 				" FROM points WHERE place <= LENGTH(" + cell + ")) SELECT MAX(total) FROM points)"
 		},
-		mod: percent,
+		mod:  percent,
+		days: sqliteDays,
 		// There is no NaN: it is stored as NULL.
 		literal: exponential, char: func(r rune) string { return fmt.Sprintf("CHAR(%d)", r) },
 		least: "MIN", greatest: "MAX", identifier: double, with: " AS MATERIALIZED ",
@@ -85,7 +100,13 @@ var dialects = map[string]dialect{
 		points: func(cell string, of func(point, place string) string) string {
 			return "(SELECT SUM(" + of("point", "(place + 1)") + ") FROM UNNEST(TO_CODE_POINTS(" + cell + ")) AS point WITH OFFSET AS place)"
 		},
-		mod:     func(x string, by int64) string { return fmt.Sprintf("MOD(%s, %d)", x, by) },
+		mod: func(x string, by int64) string { return fmt.Sprintf("MOD(%s, %d)", x, by) },
+		// A timestamp needs its seconds.
+		days: func(cell, white string) string {
+			t := "UPPER(TRIM(CAST(" + cell + " AS STRING), " + white + "))"
+			whole := "REGEXP_REPLACE(" + t + ", r'^(.{13}:[0-9]{2})([^:]|$)', r'\\1:00\\2')"
+			return "CASE WHEN REGEXP_CONTAINS(" + t + ", r'" + isoDate + "') THEN CAST(UNIX_SECONDS(SAFE_CAST(" + whole + " AS TIMESTAMP)) AS FLOAT64) / 8.64e4 END"
+		},
 		nan:     func(x string) string { return "IS_NAN(" + x + ")" },
 		literal: exponential, char: point, least: "LEAST", greatest: "GREATEST",
 		identifier: func(name string) string {
@@ -130,6 +151,18 @@ func sqliteNumber(cell, white string) string {
 	number := "CAST(" + trimmed + " AS REAL)"
 	return "CASE TYPEOF(" + cell + ") WHEN 'real' THEN " + cell + " WHEN 'integer' THEN CAST(" + cell + " AS REAL)" +
 		" WHEN 'text' THEN CASE WHEN " + number + " = " + trimmed + " THEN " + number + " END END"
+}
+
+// isoDate matches what package dataset reads as ISO 8601, and days that no calendar has.
+const isoDate = `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?$`
+
+// sqliteDays reads a text. Its functions take a 30th of February for the first or second of
+// March, numbers for Julian days, and more.
+func sqliteDays(cell, white string) string {
+	t := "UPPER(TRIM(" + cell + ", " + white + "))"
+	day := "SUBSTR(" + t + ", 1, 10)"
+	return "CASE WHEN TYPEOF(" + cell + ") = 'text' AND " + t + " GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(" + day + ") = " + day +
+		" THEN CAST(STRFTIME('%s', " + t + ") AS REAL) / 8.64e4 END"
 }
 
 // quote writes a text. Characters that do not show are written by their numbers.

@@ -12,6 +12,10 @@
 //
 //   - a number is a number: none (NULL), and NaN, are missing. A missing marker that
 //     reads as a number is the number: "-9" also takes away a -9.0;
+//   - a date is, in a graph, the number of days since 1970-01-01, 00:00 UTC, with
+//     fractions: what predict reads of a cell, whatever its layout. A query reads a
+//     date or time of the database, or a text, as ISO 8601; a text that only looks like
+//     a date, such as 2023-02-30, ends PostgreSQL's. Models of other layouts are no queries;
 //   - a category of a graph is a text without white space around it, and a missing
 //     one is any text that is not listed, such as "". Queries trim it themselves;
 //   - there are no malformed rows;

@@ -24,7 +24,9 @@ import (
 // are numbers, names that outputs have, too.
 func kinds(t *testing.T, target dataset.Target) map[string]*dataset.Schema {
 	t.Helper()
-	number := dataset.Column{Name: "age", Kind: dataset.Number, Low: 17, High: 90}
+	number := dataset.Column{Name: "age", Kind: dataset.Number, Low: 17, High: 90, Indicator: true}
+	seen := dataset.Column{Name: "seen", Kind: dataset.Date, Low: -30, High: 365, Indicator: true}
+	born := dataset.Column{Name: "born", Kind: dataset.Date, Low: 10957, High: 19782, Layout: "%d.%m.%Y"}
 	gain := dataset.Column{Name: "class", Kind: dataset.Number, Low: -.5, High: 1e5, Transform: dataset.Log1p}
 	small := dataset.Column{Name: "_1", Kind: dataset.Number, Low: -1e-3, High: 3e-3}
 	work := dataset.Column{Name: "work", Kind: dataset.Category, Categories: []string{"a b", "c'd", `e\f`, "é"}}
@@ -32,15 +34,16 @@ func kinds(t *testing.T, target dataset.Target) map[string]*dataset.Schema {
 	schemas := map[string]*dataset.Schema{}
 	for name, columns := range map[string][]dataset.Column{
 		"all":        {work, number, {Name: "note", Kind: dataset.Ignore}, gain, one, small},
+		"dates":      {one, born, number, seen},
 		"numbers":    {small, number},
 		"logarithm":  {gain},
 		"categories": {one, work},
 	} {
-		def := dataset.Definition{Columns: columns, Target: target, Missing: []string{"", "?", "-9"}}
+		def := dataset.Definition{Columns: columns, Target: target, Missing: []string{"", "?", "-9", "1970-02-01", "01.01.2001"}}
 		if name == "all" || name == "categories" {
 			def.Interactions = []dataset.Interaction{{"one", "work"}}
 		}
-		if name == "all" || name == "numbers" {
+		if name == "all" || name == "numbers" || name == "dates" {
 			def.Norm = .8 // many rows are longer
 		}
 		s, err := dataset.New(def)
@@ -109,6 +112,8 @@ func modelOf(t *testing.T, l loss.Loss, s *dataset.Schema, coin *rand.Rand) *mod
 
 // odd are cells of numbers and of categories beside those that coins make.
 var oddNumbers = []string{"", "NaN", "-9", "-9.0", "17", "90", "16.999999", "1e300", "-1e300", "Inf", "-inf", "0", "-0", "-0.5", "1e-12", "-1e-3"}
+var oddDates = []string{"", "1970-02-01", "1969-12-23", "1969-12-02", "1971-01-01", "1970-01-01T12:00", "1970-03-01 06:30:30.5", "1970-03-01T06:30:30+05:45",
+	"1970-02-29", "9999-12-31", "0001-01-01", "-9", "seen", "01.01.2001", "29.2.2024", "1.3.2012"}
 var oddWords = []string{"", "?", "other", "a b", "c'd", `e\f`, "é", "e\u0301", "1", "1.0", "A B"}
 
 // cells makes rows of a schema, every column with every odd cell.
@@ -120,6 +125,8 @@ func cells(s *dataset.Schema, rows int, coin *rand.Rand) (header []string, table
 				header = append(header, c.Name)
 			}
 			switch {
+			case c.Kind == dataset.Date:
+				row = append(row, oddDates[i%len(oddDates)])
 			case c.Kind == dataset.Number && i < len(oddNumbers):
 				row = append(row, oddNumbers[i])
 			case c.Kind == dataset.Number:
@@ -179,6 +186,14 @@ func inputs(t *testing.T, s *dataset.Schema, table [][]string) map[string]tensor
 		for _, row := range table {
 			if c.Kind == dataset.Category {
 				x.words = append(x.words, row[j])
+				continue
+			}
+			if c.Kind == dataset.Date {
+				v, ok := c.Days(row[j])
+				if !ok {
+					v = math.NaN()
+				}
+				x.numbers = append(x.numbers, v)
 				continue
 			}
 			v, err := strconv.ParseFloat(row[j], 64)
@@ -266,6 +281,17 @@ func TestSQLRefuses(t *testing.T) {
 	} {
 		if _, err := SQL(m, q); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %s", err, want)
+		}
+	}
+}
+
+// Queries read dates of ISO 8601 alone.
+func TestLayoutsAreRefused(t *testing.T) {
+	m := modelOf(t, loss.Logistic(), kinds(t, suited(loss.Logistic()))["dates"], rand.New(rand.NewPCG(1, 2)))
+	const want = `column "born": its dates are laid out %d.%m.%Y`
+	for _, d := range Dialects() {
+		if _, err := SQL(m, Query{Dialect: d, Table: "t"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v: want %s", d, err, want)
 		}
 	}
 }

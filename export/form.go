@@ -18,8 +18,6 @@ type form struct {
 	target  dataset.Target
 	columns []column
 	crosses []cross
-	// markers are the missing markers that are numbers.
-	markers []float64
 	// scale is S, by which each row is divided; share is 1/S.
 	scale, share float64
 	weights      []float64
@@ -35,6 +33,8 @@ type form struct {
 type column struct {
 	dataset.Column
 	at int
+	// markers are the missing markers that are numbers, or dates, of the column.
+	markers []float64
 }
 
 func newForm(m *model.Model) (*form, error) {
@@ -58,12 +58,9 @@ func newForm(m *model.Model) (*form, error) {
 	at := 0
 	for _, c := range s.Columns() {
 		switch c.Kind {
-		case dataset.Number:
-			f.columns = append(f.columns, column{c, at})
-			at++
-		case dataset.Category, dataset.Hash:
-			f.columns = append(f.columns, column{c, at})
-			at += column{c, at}.width()
+		case dataset.Number, dataset.Date, dataset.Category, dataset.Hash:
+			f.columns = append(f.columns, column{c, at, markers(c, s.Missing())})
+			at += column{Column: c}.width()
 		}
 	}
 	for _, pair := range s.Interactions() {
@@ -71,12 +68,22 @@ func newForm(m *model.Model) (*form, error) {
 		f.crosses = append(f.crosses, x)
 		at += x.a.width() * x.b.width()
 	}
-	for _, marker := range s.Missing() {
-		if x, err := strconv.ParseFloat(marker, 64); err == nil && !math.IsNaN(x) {
-			f.markers = append(f.markers, x)
+	return f, nil
+}
+
+// markers are those of a number's or date's column that it reads.
+func markers(c dataset.Column, missing []string) (list []float64) {
+	for _, marker := range missing {
+		x, err := strconv.ParseFloat(marker, 64)
+		known := err == nil && !math.IsNaN(x)
+		if c.Kind == dataset.Date {
+			x, known = c.Days(marker)
+		}
+		if known {
+			list = append(list, x)
 		}
 	}
-	return f, nil
+	return list
 }
 
 // cross is an interaction of two categories; at is its first feature.
@@ -85,21 +92,54 @@ type cross struct {
 	at   int
 }
 
+// number reports a column of numbers or dates, whose features are not looked up.
+func (c column) number() bool { return c.Kind == dataset.Number || c.Kind == dataset.Date }
+
 // levels is the number of values of a category that have a feature, or of a hashed
 // column's buckets; a feature of its own for all else comes after theirs.
 func (c column) levels() int { return len(c.Categories) + c.Buckets }
 
-// width is the number of features of a category or a hashed column.
-func (c column) width() int { return c.levels() + 1 }
+// width is the number of features.
+func (c column) width() int {
+	switch {
+	case !c.number():
+		return c.levels() + 1
+	case c.Indicator:
+		return 2
+	}
+	return 1
+}
 
 func (f *form) category(name string) column {
 	return f.columns[slices.IndexFunc(f.columns, func(c column) bool { return c.Name == name })]
 }
 
-// of returns the columns of some kinds.
-func (f *form) of(kinds ...dataset.ColumnKind) (list []column) {
+// kinds returns the columns of numbers and dates, and those of categories and hashed ones.
+func (f *form) kinds() (numbers, categories []column) {
 	for _, c := range f.columns {
-		if slices.Contains(kinds, c.Kind) {
+		if c.number() {
+			numbers = append(numbers, c)
+		} else {
+			categories = append(categories, c)
+		}
+	}
+	return numbers, categories
+}
+
+// hashed are the columns whose cells fall into buckets.
+func hashed(columns []column) (list []column) {
+	for _, c := range columns {
+		if c.Kind == dataset.Hash {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// indicated are the columns that have an indicator.
+func indicated(columns []column) (list []column) {
+	for _, c := range columns {
+		if c.Indicator {
 			list = append(list, c)
 		}
 	}

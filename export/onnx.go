@@ -19,8 +19,8 @@ const irVersion, coreOpset, tablesOpset = 8, 17, 3
 const tables = "ai.onnx.ml"
 
 // ONNX returns the model as an ONNX file. Each column of features is an input of its
-// name, of shape [rows, 1]: a float64 for a number, NaN if missing, and a text for a
-// category. The outputs are
+// name, of shape [rows, 1]: a float64 for a number, NaN if missing, the same for a date
+// as days since 1970-01-01, 00:00 UTC, and a text for a category. The outputs are
 //
 //	probability   [rows, 1] or, of K classes, [rows, K]; score of other losses of
 //	              two classes
@@ -35,8 +35,8 @@ func ONNX(m *model.Model) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hashed := f.of(dataset.Hash); len(hashed) > 0 {
-		return nil, fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or score by predict", hashed[0].Name)
+	if list := hashed(f.columns); len(list) > 0 {
+		return nil, fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or score by predict", list[0].Name)
 	}
 	g := &graph{form: f, own: "_"}
 	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {
@@ -103,16 +103,21 @@ func (g *graph) index(values ...int64) string {
 
 // sum returns the sums over the features, [rows, K]: margins, or a network's.
 func (g *graph) sum() string {
-	numbers, categories := g.of(dataset.Number), g.of(dataset.Category)
+	numbers, categories := g.kinds()
 	one := g.number(g.constant())
-	var z string
+	var z, missing string
 	if len(numbers) > 0 {
-		v := g.numbers(numbers)
-		norm := g.norm(v)
+		var v string
+		v, missing = g.numbers(numbers)
+		norm := g.norm(numbers, v, missing)
 		one = g.float32(g.op("Div", []string{g.number(g.share), norm}))
 		z = g.op("MatMul", []string{g.float32(g.op("Div", []string{v, norm})), g.table(at(numbers))})
 	}
 	constants := g.table([]int{g.intercept()})
+	if list := indicated(numbers); len(list) > 0 {
+		each := g.op("Cast", []string{g.pick(numbers, missing, list)}, "to", float64Type)
+		constants = g.op("Add", []string{constants, g.op("MatMul", []string{each, g.table(after(list))})})
+	}
 	if len(categories) > 0 {
 		constants = g.op("Add", []string{constants, g.levels(categories)})
 	}
@@ -151,9 +156,28 @@ func at(columns []column) (list []int) {
 	return list
 }
 
-// numbers returns u/S of the columns of numbers, [rows, M]; u is 0 where a cell is
-// missing.
-func (g *graph) numbers(columns []column) string {
+// after are the features of indicators.
+func after(columns []column) (list []int) {
+	for _, c := range columns {
+		list = append(list, c.at+1)
+	}
+	return list
+}
+
+// pick takes some columns' parts of a value that has a part for each.
+func (g *graph) pick(columns []column, x string, list []column) string {
+	var places []int64
+	for i, c := range columns {
+		if slices.ContainsFunc(list, func(other column) bool { return other.at == c.at }) {
+			places = append(places, int64(i))
+		}
+	}
+	return g.op("Gather", []string{x, g.index(places...)}, "axis", 1)
+}
+
+// numbers returns u/S of the columns of numbers, [rows, M], and where a cell is missing,
+// and u 0.
+func (g *graph) numbers(columns []column) (u, missing string) {
 	var names []string
 	var low, high, from, to, width, logs []float64
 	for _, c := range columns {
@@ -164,9 +188,13 @@ func (g *graph) numbers(columns []column) string {
 		logs = append(logs, float64(c.Transform))
 	}
 	x := g.op("Concat", names, "axis", 1)
-	missing := g.op("IsNaN", []string{x})
-	for _, marker := range g.markers {
-		missing = g.op("Or", []string{missing, g.op("Equal", []string{x, g.number(marker)})})
+	missing = g.op("IsNaN", []string{x})
+	for i := 0; ; i++ {
+		row, any := nth(columns, i)
+		if !any {
+			break
+		}
+		missing = g.op("Or", []string{missing, g.op("Equal", []string{x, g.row(row)})})
 	}
 	t := g.clamp(x, low, high)
 	if slices.Contains(logs, float64(dataset.Log1p)) {
@@ -174,9 +202,21 @@ func (g *graph) numbers(columns []column) string {
 		t = g.op("Where", []string{isLog, g.clamp(g.log1p(t), from, to), t})
 	}
 	share := g.op("Div", []string{g.op("Sub", []string{t, g.row(from)}), g.row(width)})
-	u := g.op("Sub", []string{g.op("Mul", []string{g.number(2), share}), g.number(1)})
+	u = g.op("Sub", []string{g.op("Mul", []string{g.number(2), share}), g.number(1)})
 	u = g.op("Where", []string{missing, g.number(0), u})
-	return g.op("Div", []string{u, g.number(g.scale)})
+	return g.op("Div", []string{u, g.number(g.scale)}), missing
+}
+
+// nth are the i-th markers of columns, NaN of those which have none.
+func nth(columns []column, i int) (row []float64, any bool) {
+	for _, c := range columns {
+		x := math.NaN()
+		if i < len(c.markers) {
+			x, any = c.markers[i], true
+		}
+		row = append(row, x)
+	}
+	return row, any
 }
 
 func (g *graph) clamp(x string, low, high []float64) string {
@@ -195,15 +235,26 @@ func (g *graph) log1p(x string) string {
 // columns and interactions: a category's, theirs and, last, the intercept's are 1/S
 // squared. The runtime's
 // CumSum adds one after the other.
-func (g *graph) norm(v string) string {
+func (g *graph) norm(columns []column, v, missing string) string {
 	squares := g.op("Mul", []string{v, v})
+	if len(indicated(columns)) > 0 { // where one is 1, u is 0
+		var own []float64
+		for _, c := range columns {
+			square := 0.0
+			if c.Indicator {
+				square = float64(g.share * g.share)
+			}
+			own = append(own, square)
+		}
+		squares = g.op("Where", []string{missing, g.row(own), squares})
+	}
 	rows := g.op("Concat", []string{g.op("Shape", []string{v}, "start", 0, "end", 1), g.index(1)}, "axis", 0)
 	constant := g.op("Expand", []string{g.number(float64(g.share * g.share)), rows})
-	numbers := int64(len(g.of(dataset.Number)))
+	numbers := int64(len(columns))
 	var order []int64
 	next := int64(0)
 	for _, c := range g.columns {
-		if c.Kind == dataset.Number {
+		if c.number() {
 			order = append(order, next)
 			next++
 		} else {

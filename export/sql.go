@@ -84,7 +84,12 @@ type query struct {
 
 // check demands names that can be written.
 func (s *query) check(keep []string) error {
-	s.numbers, s.categories = s.of(dataset.Number), s.of(dataset.Category, dataset.Hash)
+	s.numbers, s.categories = s.kinds()
+	for _, c := range s.numbers {
+		if c.Layout != "" {
+			return fmt.Errorf("export: column %q: its dates are laid out %s, which databases read each in their own way: only dates of ISO 8601 can be scored in a query: score by predict, or export to ONNX", c.Name, c.Layout)
+		}
+	}
 	names := slices.Clone(keep)
 	for _, c := range s.columns {
 		names = append(names, c.Name)
@@ -173,7 +178,11 @@ func (s *query) cells() {
 	s.text.WriteString("WITH " + step + " AS (\n  SELECT " + s.spaces() + " AS " + space + "\n)")
 	var items []item
 	for i, c := range s.numbers {
-		items = append(items, item{s.number(s.identifier(c.Name), white), s.own("n", i)})
+		read := s.number
+		if c.Kind == dataset.Date {
+			read = s.days
+		}
+		items = append(items, item{read(s.identifier(c.Name), white), s.own("n", i)})
 	}
 	for i, c := range s.categories {
 		items = append(items, item{s.dialect.text(s.identifier(c.Name), white), s.own("c", i)})
@@ -184,7 +193,7 @@ func (s *query) cells() {
 // buckets hashes the cells of hashed columns, as dataset.Hashing says; those that are
 // missing have the bucket after the last.
 func (s *query) buckets() {
-	if len(s.of(dataset.Hash)) == 0 {
+	if len(hashed(s.categories)) == 0 {
 		return
 	}
 	var sums, items []item
@@ -216,7 +225,7 @@ func (s *query) quoted(texts []string) []string {
 	return texts
 }
 
-// units makes u/S of numbers.
+// units makes u/S of numbers, and 1/S of their indicators.
 func (s *query) units() {
 	if len(s.numbers) == 0 {
 		return
@@ -224,6 +233,9 @@ func (s *query) units() {
 	var items []item
 	for i, c := range s.numbers {
 		items = append(items, item{s.unit(c, s.own("n", i)) + " / " + s.literal(s.scale), s.own("u", i)})
+		if c.Indicator {
+			items = append(items, item{"CASE WHEN " + s.missing(c, s.own("n", i)) + " THEN 1 ELSE 0 END", s.own("m", i)})
+		}
 	}
 	s.step("unit", append(items, s.carried("c", s.categories)...)...)
 }
@@ -236,14 +248,29 @@ func (s *query) carried(name string, columns []column) (items []item) {
 	return items
 }
 
-func (s *query) unit(c column, n string) string {
+// indicators are those of the step before.
+func (s *query) indicators() (items []item) {
+	for i, c := range s.numbers {
+		if c.Indicator {
+			items = append(items, item{s.own("m", i), s.own("m", i)})
+		}
+	}
+	return items
+}
+
+// missing is true of a number that is none.
+func (s *query) missing(c column, n string) string {
 	missing := n + " IS NULL"
 	if s.nan != nil {
 		missing += " OR " + s.nan(n)
 	}
-	for _, marker := range s.markers {
+	for _, marker := range c.markers {
 		missing += " OR " + n + " = " + s.literal(marker)
 	}
+	return missing
+}
+
+func (s *query) unit(c column, n string) string {
 	from, to := c.Transformed()
 	t := n
 	if c.Transform == dataset.Log1p {
@@ -251,7 +278,7 @@ func (s *query) unit(c column, n string) string {
 		t = fmt.Sprintf("%s(%s(LN(%s) + (%s - (%s - %s)) / %s, %s), %s)", s.least, s.greatest, v, n, v, s.literal(1), v, s.literal(from), s.literal(to))
 	}
 	return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s <= %s THEN %s WHEN %s >= %s THEN %s ELSE %s * ((%s - %s) / %s) - %s END",
-		missing, s.literal(0), n, s.literal(c.Low), s.literal(-1), n, s.literal(c.High), s.literal(1),
+		s.missing(c, n), s.literal(0), n, s.literal(c.Low), s.literal(-1), n, s.literal(c.High), s.literal(1),
 		s.literal(2), t, s.literal(from), s.literal(to-from), s.literal(1))
 }
 
@@ -262,9 +289,13 @@ func (s *query) rows() {
 	squares := []string{s.literal(float64(s.share*s.share) * float64(len(s.categories)+len(s.crosses)+1))}
 	for i := range s.numbers {
 		squares = append(squares, s.own("u", i)+" * "+s.own("u", i))
+		if s.numbers[i].Indicator {
+			squares = append(squares, s.own("m", i)+" * "+s.literal(float64(s.share*s.share)))
+		}
 	}
 	sum := s.identifier(s.prefix + "s")
-	carried := append(s.carried("u", s.numbers), s.carried("c", s.categories)...)
+	looked := append(s.indicators(), s.carried("c", s.categories)...)
+	carried := append(s.carried("u", s.numbers), looked...)
 	s.step("square", append([]item{{total(squares), sum}}, carried...)...)
 	norm := s.identifier(s.prefix + "norm")
 	s.step("norm", append([]item{{fmt.Sprintf("CASE WHEN %s > %s THEN SQRT(%s) ELSE %s END", sum, s.literal(1), sum, s.literal(1)), norm}}, carried...)...)
@@ -279,8 +310,8 @@ func (s *query) rows() {
 		p := y + " * " + s.literal(1<<29+1)
 		features = append(features, item{fmt.Sprintf("%s + (%s - %s)", p, y, p), s.own("x", i)})
 	}
-	s.step("share", append(shares, s.carried("c", s.categories)...)...)
-	s.step("feature", append(features, s.carried("c", s.categories)...)...)
+	s.step("share", append(shares, looked...)...)
+	s.step("feature", append(features, looked...)...)
 }
 
 // sum looks up the weights of categories and sums the products.
@@ -293,6 +324,11 @@ func (s *query) sum() {
 			terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
 		}
 		constants := []string{s.literal(s.weight(k, s.intercept()))}
+		for i, c := range s.numbers {
+			if c.Indicator {
+				constants = append(constants, s.own("m", i)+" * "+s.literal(s.weight(k, c.at+1)))
+			}
+		}
 		for i, c := range s.categories {
 			constants = append(constants, s.lookup(c, s.own("c", i), func(level int) string {
 				return s.literal(s.weight(k, c.at+level))

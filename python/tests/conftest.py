@@ -3,6 +3,8 @@
 import csv
 import json
 import random
+import re
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,9 @@ def people(rows: int, classes: int, seed: int = 1) -> list[dict[str, str]]:
     coin = random.Random(seed)
     table = []
     odd = ["", "NaN", "-9", "17", "90", "16.99", "1e300", "-1e300", "inf", "-inf", "0", "1e-12", "89.99999999"]
+    # None is a day that no calendar has, which ends a query of PostgreSQL.
+    dates = ["", "?", "2020-02-02", "2020-02-29", "2018-12-31", "9999-12-31", "2020-02-28 18:30", "2020-02-28T18:30:59.9Z", "2020-02-28T01:30:00+05:45",
+             " 2020-02-28T23:30-01:00 ", "28.02.2020", "2020-2-28", "seen", "20200228"]  # fmt: skip
     words = ["", "?", "other", " a b ", "A B", "\u00a0é\u2003", "e\u0301", *WORDS]
     for i in range(rows):
         age, gain = coin.uniform(10, 95), coin.choice([0.0, 10 ** coin.uniform(0, 6)])
@@ -37,6 +42,7 @@ def people(rows: int, classes: int, seed: int = 1) -> list[dict[str, str]]:
             "gain": odd[-i] if i < len(odd) else repr(gain),
             "sex": "fmx"[i % 3],
             "work": words[i] if i < len(words) else coin.choice(words),
+            "seen": dates[i] if i < len(dates) else f"20{coin.randrange(18, 27)}-{coin.randrange(1, 13):02}-{coin.randrange(1, 29):02}",
             "y": y,
         })  # fmt: skip
     return table
@@ -49,7 +55,8 @@ def configuration(loss: str, classes: int) -> dict:
         "schema": {
             "columns": {
                 "id": "ignore",
-                "age": {"number": [17, 90]},
+                "age": {"number": [17, 90], "missing": "indicator"},
+                "seen": {"date": ["2019-01-01", "2024-12-31"], "missing": "indicator"},
                 "work": {"category": WORDS},
                 "gain": {"number": [-0.5, 1e5], "transform": "log1p"},
                 "sex": {"category": ["f", "m"]},
@@ -57,7 +64,7 @@ def configuration(loss: str, classes: int) -> dict:
             "interactions": [["sex", "work"]],
             "norm": 1.6,
             "target": target,
-            "missing": ["", "?", "-9"],
+            "missing": ["", "?", "-9", "2020-02-02"],
         },
         "model": {"loss": loss},
         "privacy": {"epsilon": 50, "delta": 1e-6, "relation": "replace-one"},
@@ -127,7 +134,15 @@ def cells(folder: Path) -> list[dict[str, str]]:
 def columns(folder: Path) -> list[dict]:
     """The schema's columns that are features."""
     schema = json.loads((folder / "fit" / "model.json").read_text(encoding="utf-8"))["schema"]
-    return [c for c in schema["columns"] if "number" in c or "category" in c]
+    return [c for c in schema["columns"] if c.keys() & {"number", "date", "category"}]
+
+
+def days(cell: str) -> float | None:
+    """A cell of a column of dates, as days since 1970; None where it is missing."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d([Tt ].*)?", cell):
+        return None
+    at = datetime.fromisoformat(cell)
+    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp() // 1 / 86400
 
 
 def number(cell: str) -> float | None:

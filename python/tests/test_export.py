@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from conftest import cells, columns, number, predicted
+from conftest import cells, columns, days, number, predicted
 
 from stillpoint._command import run
 
@@ -49,8 +49,9 @@ def onnx_agrees(folder):
     table, inputs = cells(folder), {}
     for c in columns(folder):
         texts = [row[c["name"]].strip() for row in table]
-        if "number" in c:
-            values = [x if (x := number(t)) is not None else float("nan") for t in texts]
+        if "category" not in c:
+            read = days if "date" in c else number
+            values = [x if (x := read(t)) is not None else float("nan") for t in texts]
             inputs[c["name"]] = numpy.array(values, dtype=numpy.float64).reshape(-1, 1)
         else:
             inputs[c["name"]] = numpy.array(texts, dtype=object).reshape(-1, 1)
