@@ -64,8 +64,8 @@ func (s *Schema) Bind(header []string) (*Map, error) { return s.bind(header, tru
 func (s *Schema) BindUnlabelled(header []string) (*Map, error) { return s.bind(header, false) }
 
 func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
-	if s == nil || s.terms == 0 {
-		return nil, errZero
+	if err := s.usable(); err != nil {
+		return nil, err
 	}
 	at, err := s.resolve(header, labelled)
 	if err != nil {

@@ -18,6 +18,8 @@ type rawColumn struct {
 	Date      []string  `json:"date,omitempty"`
 	Layout    string    `json:"layout,omitempty"`
 	Missing   string    `json:"missing,omitempty"`
+
+	File string `json:"-"` // of the category's values; see WithLists
 }
 
 type rawTarget struct {
@@ -180,8 +182,8 @@ func pair(field string, bounds []float64) (low, high float64, err error) {
 
 // raw is the inverse of rawSchema.schema.
 func (s *Schema) raw() (rawSchema, error) {
-	if s == nil || s.terms == 0 {
-		return rawSchema{}, errZero
+	if err := s.usable(); err != nil {
+		return rawSchema{}, err
 	}
 	r := rawSchema{Where: s.filter.String(), Missing: s.missing, Norm: s.norm}
 	for _, c := range s.columns {

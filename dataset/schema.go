@@ -50,7 +50,8 @@ type Schema struct {
 	interactions []Interaction
 
 	features []string
-	terms    int // #numbers + #dates + #categories + #hashes + #interactions + 1; 0 in the zero Schema
+	unread   *rawSchema // lists values in files; see WithLists
+	terms    int        // #numbers + #dates + #categories + #hashes + #interactions + 1; 0 in the zero Schema
 }
 
 // New checks a definition. Names, categories, classes and missing markers must
@@ -215,6 +216,17 @@ func (s *Schema) TargetFromUnit(u float64) float64 {
 		return u
 	}
 	return float64(u*s.target.half()) + s.target.mid()
+}
+
+// usable refuses what is no schema, or not yet.
+func (s *Schema) usable() error {
+	switch {
+	case s == nil || s.terms == 0 && s.unread == nil:
+		return errZero
+	case s.unread != nil:
+		return errUnread
+	}
+	return nil
 }
 
 func cloneColumns(columns []Column) []Column {

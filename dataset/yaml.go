@@ -3,6 +3,7 @@ package dataset
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,6 +113,9 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(raw.Columns, func(c rawColumn) bool { return c.File != "" }) {
+		return raw.pending()
+	}
 	return raw.schema()
 }
 
@@ -150,9 +154,9 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 		case "missing":
 			raw.Missing, err = d.text(field, value, "write indicator or leave it out")
 		case "category":
-			raw.Category, err = d.texts(field, value, "write the publicly known values of "+printable.Text(name))
+			err = d.category(&raw, field, value)
 		case "public":
-			raw.Public, err = d.texts(field, value, "write all values of "+printable.Text(name)+", which is known of every row to everybody")
+			raw.Public, err = d.values(field, value, "write all values of "+printable.Text(name)+", which is known of every row to everybody")
 		case "hash":
 			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+printable.Text(name)+" fall")
 		default:
@@ -171,7 +175,7 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 		case "column":
 			raw.Column, err = d.text(field, value, "write the name of the column to be predicted")
 		case "classes":
-			raw.Classes, err = d.texts(field, value, "write the negative and the positive class, or more than two")
+			raw.Classes, err = d.values(field, value, "write the negative and the positive class, or more than two")
 		case "number":
 			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of the target")
 		case "weight":

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,7 +114,24 @@ func ReadConfig(path string) (*Config, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
+	if c.Schema, err = c.Schema.WithLists(c.list); err != nil {
+		return nil, fmt.Errorf("configuration %s: schema: %w", path, err)
+	}
 	return c, nil
+}
+
+// mostList is the most bytes of a file of a category's values.
+const mostList = 16 << 20
+
+// list reads a file of public values, which is not the table.
+func (c *Config) list(name string) ([]byte, error) {
+	path := c.resolve(name)
+	if data, err := os.Stat(c.DataPath()); err == nil && c.Data != table.Standard {
+		if own, err := os.Stat(path); err == nil && os.SameFile(data, own) {
+			return nil, errors.New("is the table, whose values are not public: must be a list from elsewhere")
+		}
+	}
+	return regular.Read(path, mostList)
 }
 
 // decode reads the text of a configuration. Its errors quote nothing of it: it may
