@@ -63,8 +63,9 @@ var layers = map[string]struct {
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
 	"train":                              {local: []string{"internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}, others: []string{"github.com/gofrs/flock"}},
 	"export":                             {local: []string{"loss", "dataset", "model", "internal/printable"}, others: []string{"google.golang.org/protobuf"}},
-	"cmd/stillpoint":                     {local: []string{"internal/regular", "export", "silence", "budget", "budget/stores", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+	"cmd/stillpoint":                     {local: []string{"internal/regular", "export", "silence", "budget", "budget/stores", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable", "inspect"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular":                   {},
+	"inspect":                            {local: []string{"dataset", "internal/table"}}, // only the command imports it (docs/adr/0029)
 	"silence":                            {others: []string{"golang.org/x/sys"}},
 	"results":                            {local: []string{"account", "budget", "budget/stores", "dataset", "internal/table", "loss", "train"}},
 	"examples/service":                   {local: []string{"account", "certificate", "curator", "dataset", "loss", "model", "optimize", "optimize/choose", "silence"}},

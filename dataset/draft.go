@@ -1,24 +1,48 @@
 package dataset
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+)
 
 // Draft returns a commented schema: section for a table with the given header,
 // to be completed by hand. Until every ??? is replaced, loading it fails with an
 // error that names the field and what to write there. The header is all it
 // looks at, and is quoted: of a table without a header row it would show the
 // first record, which [LooksLikeNames] is there to prevent.
-func Draft(header []string) string {
+func Draft(header []string) string { return DraftWith(header, nil, nil) }
+
+// Drafted is a column as something public suggests it, and a note that says what.
+type Drafted struct {
+	Column Column
+	Note   string
+}
+
+// DraftWith is [Draft] with the columns of these names drafted already, and with
+// markers of missing cells unless there are none. That both come from public knowledge is
+// its caller's to know, and the notes' to say.
+func DraftWith(header []string, drafted map[string]Drafted, missing []string) string {
 	var b strings.Builder
 	b.WriteString(draftTop)
 	for _, name := range header {
 		name = strings.TrimSpace(name)
-		if name == "" {
+		known, is := drafted[name]
+		switch {
+		case name == "":
 			b.WriteString("    \"\": ignore\n")
-			continue
+		case is:
+			known.Column.Name = name
+			b.WriteString("    " + known.Column.Line() + " # " + printable.Text(known.Note) + "\n")
+		default:
+			b.WriteString("    " + yamlText(name) + ": {number: [" + placeholder + ", " + placeholder + "]}\n")
 		}
-		b.WriteString("    " + yamlText(name) + ": {number: [" + placeholder + ", " + placeholder + "]}\n")
 	}
-	b.WriteString(draftEnd)
+	end := draftEnd
+	if len(missing) > 0 {
+		end = strings.Replace(end, "  # "+MissingLine([]string{"", "NA", "?"}), "  "+MissingLine(missing), 1)
+	}
+	b.WriteString(end)
 	return b.String()
 }
 
@@ -33,7 +57,10 @@ const draftTop = `# What is publicly known about each column. Replace every ??? 
 # A column is one of
 #   age:    {number: [0, 120]}                         lower and upper bound
 #   income: {number: [0, 1000000], transform: log1p}   a skewed amount
+#   height: {number: [120, 220], missing: indicator}   a missing one is a feature of its own
+#   born:   {date: [1900-01-01, 2024-12-31]}           layout: "%d.%m.%Y" if not as here
 #   sex:    {category: [female, male]}                 any other value is "other"
+#   month:  {category: 1..12}                          or {file: months.txt}, one a line
 #   name:   ignore                                     not used
 #   split:  {public: [train, test]}                    known of every row to everybody, such as
 #                                                      a division drawn beforehand; not a feature

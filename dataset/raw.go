@@ -187,28 +187,7 @@ func (s *Schema) raw() (rawSchema, error) {
 	}
 	r := rawSchema{Where: s.filter.String(), Missing: s.missing, Norm: s.norm}
 	for _, c := range s.columns {
-		rc := rawColumn{Name: c.Name}
-		switch c.Kind {
-		case Number:
-			rc.Number = []float64{c.Low, c.High}
-			if c.Transform != Identity {
-				rc.Transform = c.Transform.String()
-			}
-		case Category:
-			rc.Category = c.Categories
-		case Public:
-			rc.Public = c.Values
-		case Hash:
-			rc.Hash = &c.Buckets
-		case Date:
-			rc.Date, rc.Layout = []string{ShowDay(c.Low), ShowDay(c.High)}, c.Layout
-		default:
-			rc.Ignore = true
-		}
-		if c.Indicator {
-			rc.Missing = indicator
-		}
-		r.Columns = append(r.Columns, rc)
+		r.Columns = append(r.Columns, c.raw())
 	}
 	for _, pair := range s.interactions {
 		r.Interactions = append(r.Interactions, pair[:])
@@ -216,14 +195,44 @@ func (s *Schema) raw() (rawSchema, error) {
 	if u := rawUnit(s.unit); u != (rawUnit{}) {
 		r.Unit = &u
 	}
-	r.Target.Column, r.Target.Weight = s.target.Column, s.target.Weight
-	if e := s.target.Exposure; e != (Exposure{}) {
-		r.Target.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
-	}
-	if s.target.Kind == Number {
-		r.Target.Number = []float64{s.target.Low, s.target.High}
-	} else {
-		r.Target.Classes = s.target.Classes
-	}
+	r.Target = s.target.raw()
 	return r, nil
+}
+
+func (c Column) raw() rawColumn {
+	r := rawColumn{Name: c.Name}
+	switch c.Kind {
+	case Number:
+		r.Number = []float64{c.Low, c.High}
+		if c.Transform != Identity {
+			r.Transform = c.Transform.String()
+		}
+	case Category:
+		r.Category = c.Categories
+	case Public:
+		r.Public = c.Values
+	case Hash:
+		r.Hash = &c.Buckets
+	case Date:
+		r.Date, r.Layout = []string{ShowDay(c.Low), ShowDay(c.High)}, c.Layout
+	default:
+		r.Ignore = true
+	}
+	if c.Indicator {
+		r.Missing = indicator
+	}
+	return r
+}
+
+func (t Target) raw() rawTarget {
+	r := rawTarget{Column: t.Column, Weight: t.Weight}
+	if e := t.Exposure; e != (Exposure{}) {
+		r.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
+	}
+	if t.Kind == Number {
+		r.Number = []float64{t.Low, t.High}
+	} else {
+		r.Classes = t.Classes
+	}
+	return r
 }

@@ -35,12 +35,21 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	if raw.Where != "" {
 		b.WriteString("where: " + yamlText(raw.Where) + "\n")
 	}
-	b.WriteString("missing: " + yamlTexts(raw.Missing) + "\n")
+	b.WriteString(MissingLine(raw.Missing) + "\n")
 	if raw.Norm != 0 {
 		b.WriteString("norm: " + showFloat(raw.Norm) + "\n")
 	}
 	return []byte(b.String()), nil
 }
+
+// Line is the column as a line of a schema's columns.
+func (c Column) Line() string { return yamlText(c.Name) + ": " + c.raw().yaml() }
+
+// Line is the target as a line of a schema.
+func (t Target) Line() string { return "target: " + t.raw().yaml() }
+
+// MissingLine lists cells that mean missing, as a line of a schema.
+func MissingLine(markers []string) string { return "missing: " + yamlTexts(markers) }
 
 func (r rawColumn) yaml() string {
 	more := ""

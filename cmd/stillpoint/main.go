@@ -37,6 +37,7 @@ A table, public facts about its columns and a privacy budget go in; a model, a
 certificate that anybody can recheck, and an honest summary come out.
 
   stillpoint schema people.csv > people.yaml    draft a configuration
+  stillpoint check people.yaml sample.csv       how cells are read; not private
   stillpoint plan people.yaml                   what would run, at what cost
   stillpoint fit people.yaml                    train
   stillpoint verify people-fit/certificate.json recheck the guarantee
@@ -70,6 +71,7 @@ type commands struct {
 	Account    accountCommand    `cmd:"" help:"Say what a sequence of releases costs, without data."`
 	Experiment experimentCommand `cmd:"" help:"Compare algorithms on generated problems."`
 	Algorithms algorithmsCommand `cmd:"" help:"List the algorithms and what can be set of each."`
+	Check      checkCommand      `cmd:"" help:"Say how a configuration reads the cells of a table. NOT private: computed directly from the rows."`
 	Schema     schemaCommand     `cmd:"" help:"Draft a configuration from a table's header alone."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,14 +12,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inspect"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
 type schemaCommand struct {
-	Data     string `arg:"" help:"Table (CSV or CSV.gz); only its header is read." placeholder:"DATA"`
-	Header   bool   `help:"The first row is a header, though it looks like a record: quote it." xor:"header"`
-	NoHeader bool   `help:"The first row is a record: number the columns, and quote nothing of it." xor:"header"`
+	Data       string `arg:"" help:"Table (CSV or CSV.gz); only its header is read." placeholder:"DATA"`
+	Header     bool   `help:"The first row is a header, though it looks like a record: quote it." xor:"header"`
+	FromPublic string `help:"Draft kinds, bounds and values from the rows of this table, which is public: never those of DATA." name:"from-public" placeholder:"FILE"`
+
+	NoHeader bool `help:"The first row is a record: number the columns, and quote nothing of it." xor:"header"`
 }
 
 // Help is printed below the flags.
@@ -30,10 +35,15 @@ long cell or the same cell twice looks like a record and is refused: say --heade
 it is a header nevertheless, --no-header if the table has none. A record of other
 words alone cannot be told from a header.
 
-  stillpoint schema people.csv > people.yaml`
+  stillpoint schema people.csv > people.yaml
+
+--from-public FILE reads another table, of which you say that it is public: a sample
+that its agency publishes, rows made up by hand. Columns of the same names are drafted
+from its rows, and each says so; what it lists or bounds is published with the model. It
+may not be DATA itself, of which nothing but the header is read as before.`
 }
 
-func (s *schemaCommand) Run(c *console) error {
+func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 	r, err := table.Open(s.Data)
 	if err != nil {
 		return err
@@ -56,9 +66,42 @@ func (s *schemaCommand) Run(c *console) error {
 	case !dataset.LooksLikeNames(header):
 		return errors.New(s.Data + ": the first row looks like a record, not like names of columns, and is not shown: give the table a header row, or say --no-header; if it is a header, say --header")
 	}
+	columns, err := s.drafted(ctx, header, &note)
+	if err != nil {
+		return err
+	}
 	name := filepath.Base(s.Data)
-	_, err = fmt.Fprintf(c.out, draft, printable.Text(name), dataset.QuoteYAML(name), note, dataset.Draft(header))
+	_, err = fmt.Fprintf(c.out, draft, printable.Text(name), dataset.QuoteYAML(name), note, columns)
 	return err
+}
+
+// drafted drafts the schema, from a public table if one is given.
+func (s *schemaCommand) drafted(ctx context.Context, header []string, note *string) (string, error) {
+	if s.FromPublic == "" {
+		return dataset.Draft(header), nil
+	}
+	if err := s.another(); err != nil {
+		return "", err
+	}
+	name := printable.Text(filepath.Base(s.FromPublic))
+	columns, missing, err := inspect.Draft(ctx, s.FromPublic, name)
+	if err != nil {
+		return "", err
+	}
+	*note += "# Lines that name " + name + " come from its rows, which whoever drafted this said are\n# public. Look at each of them: what stands here is published with the model.\n"
+	return dataset.DraftWith(header, columns, missing), nil
+}
+
+// another refuses the table itself as the public one.
+func (s *schemaCommand) another() error {
+	public, err := os.Stat(s.FromPublic)
+	if err != nil {
+		return err
+	}
+	if data, err := os.Stat(s.Data); err == nil && os.SameFile(data, public) {
+		return fmt.Errorf("--from-public %s: is the table itself: bounds and values from it are facts about its people, published without a charge", s.FromPublic)
+	}
+	return nil
 }
 
 // mostName is the most characters that are taken for one name.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stillpoint-dp/stillpoint/inspect"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+type checkCommand struct {
+	Config string `arg:"" help:"Configuration file (YAML); its budget is not looked at." placeholder:"CONFIG"`
+	Data   string `arg:"" optional:"" help:"Table to look at; the configuration's if left out." placeholder:"FILE"`
+	JSON   bool   `help:"Print JSON." name:"json"`
+}
+
+// Help is printed below the flags.
+func (checkCommand) Help() string {
+	return `NOT private. Every cell of the table is looked at, counts are exact, and cells are
+quoted: do this on rows that you may look at, such as a sample, and publish nothing of
+what it prints. Nothing is charged, since nothing here is a release that a guarantee
+would cover; nothing is written, in the folder of a fit or elsewhere.
+
+For each column it counts the cells that are read as they are, missing, unreadable,
+clamped to the bound below or above, and other, and says what is wrong with them:
+1,234 or 5% where a number should be, dates of another layout, targets that are no
+class though one is nearly so (Yes for yes). Such a column, or the whole target, turns
+to nothing without a word in a fit, which may say nothing of records, and the budget is
+spent. Beside each problem stands what to change. Problems do not change the exit code.
+
+  stillpoint check people.yaml sample.csv`
+}
+
+func (f *checkCommand) Run(ctx context.Context, c *console) error {
+	config, err := train.ReadConfig(f.Config)
+	if err != nil {
+		return err
+	}
+	path := f.Data
+	if path == "" {
+		path = config.DataPath()
+	}
+	report, err := inspect.Check(ctx, path, config.Schema)
+	if err != nil {
+		return err
+	}
+	if f.JSON {
+		return printJSON(c.out, struct {
+			Private bool   `json:"private"`
+			Warning string `json:"warning"`
+			Table   string `json:"table"`
+			*inspect.Report
+		}{false, inspect.Warning, path, report})
+	}
+	_, err = fmt.Fprint(c.out, checked(path, report))
+	return err
+}
+
+// checked describes a report.
+func checked(path string, r *inspect.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", inspect.Warning)
+	fmt.Fprintf(&b, "%s: %d rows", printable.Text(path), r.Rows)
+	if r.LeftOut > 0 {
+		fmt.Fprintf(&b, ", %d more left out by the row filter", r.LeftOut)
+	}
+	fmt.Fprintf(&b, "\n%d rows count and contribute nothing, %d of them with more or fewer cells than the header\n\n", r.Silent, r.Malformed)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "column\tkind\tread\tmissing\tunreadable\tbelow\tabove\tother\t")
+	for _, c := range r.Columns {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", printable.Text(c.Name), c.Kind, c.Read, c.Missing, c.Unreadable, c.Below, c.Above, c.Other)
+	}
+	w.Flush()
+	for _, c := range r.Columns {
+		for _, p := range c.Problems {
+			cells := "cells"
+			if p.Cells == 1 {
+				cells = "cell"
+			}
+			fmt.Fprintf(&b, "\n%s: %d %s: %s", printable.Text(c.Name), p.Cells, cells, p.What)
+			for i, e := range p.Examples {
+				fmt.Fprintf(&b, "%s%q", map[bool]string{true: ": ", false: ", "}[i == 0], e)
+			}
+			fmt.Fprintf(&b, "\n  %s\n", p.Do)
+		}
+	}
+	if r.Problems() == 0 {
+		fmt.Fprint(&b, "\nnothing seems wrong\n")
+	}
+	return b.String()
+}

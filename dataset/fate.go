@@ -1,0 +1,111 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fate is what the row map makes of a cell.
+type Fate uint8
+
+const (
+	Read     Fate = iota // a number or date within its bounds, a value that is listed
+	Absent               // missing
+	Unread               // no number, no date: taken for missing
+	Below                // taken for the lower bound
+	Above                // taken for the upper bound
+	Unlisted             // a value that is not listed: other or, of the target, no class
+)
+
+func (f Fate) String() string {
+	if names := [...]string{"read", "missing", "unreadable", "below", "above", "other"}; int(f) < len(names) {
+		return names[f]
+	}
+	return fmt.Sprintf("Fate(%d)", uint8(f))
+}
+
+// Fates calls each with what becomes of every cell of a row that [Map.Encode] reads, and
+// of the public one that rows are filtered by: the column, the cell without the white space
+// around it and its fate. It
+// reports whether the row has as many cells as the header; nothing of another is read.
+//
+// It speaks of records, for checks of tables that one may look at. Nothing that is to be
+// private may depend on it.
+func (m *Map) Fates(cells []string, each func(column, cell string, fate Fate)) (whole bool) {
+	if m.schema == nil || len(cells) != m.cells {
+		return false
+	}
+	s := m.schema
+	next := 0
+	for _, c := range s.columns {
+		switch {
+		case c.Kind == Public && m.where >= 0 && c.Name == s.filter.Column:
+			cell := strings.TrimSpace(cells[m.where])
+			each(c.Name, cell, listedFate(slices.Contains(c.Values, cell), cell, s.missing))
+		case c.width() > 0:
+			in := &m.inputs[next]
+			next++
+			cell := strings.TrimSpace(cells[in.cell])
+			each(c.Name, cell, in.fate(cell, s.missing))
+		}
+	}
+	if m.target < 0 {
+		return true
+	}
+	t := &s.target
+	cell := strings.TrimSpace(cells[m.target])
+	if _, known := m.classes[cell]; t.Kind == Category {
+		each(t.Column, cell, listedFate(known, cell, s.missing))
+	} else {
+		bounds := newInterval(Column{Low: t.Low, High: t.High})
+		each(t.Column, cell, bounds.fate(cell, s.missing))
+	}
+	if m.beside >= 0 {
+		bounds := interval{low: 0, high: 1} // of a weight
+		if e := t.Exposure; e != (Exposure{}) {
+			bounds = interval{low: e.Low, high: e.High}
+		}
+		cell := strings.TrimSpace(cells[m.beside])
+		each(t.beside(), cell, bounds.fate(cell, s.missing))
+	}
+	return true
+}
+
+func (in *input) fate(cell string, missing []string) Fate {
+	switch {
+	case in.other == 0:
+		return in.interval.fate(cell, missing)
+	case in.levels == nil:
+		return listedFate(true, cell, missing)
+	}
+	_, known := in.levels[cell]
+	return listedFate(known, cell, missing)
+}
+
+// listedFate is that of a cell of a list.
+func listedFate(known bool, cell string, missing []string) Fate {
+	switch {
+	case cell == "" || slices.Contains(missing, cell):
+		return Absent
+	case known:
+		return Read
+	}
+	return Unlisted
+}
+
+func (n *interval) fate(cell string, missing []string) Fate {
+	x, ok := n.read(cell, missing)
+	switch {
+	case ok && x < n.low:
+		return Below
+	case ok && x > n.high:
+		return Above
+	case ok:
+		return Read
+	}
+	if f := listedFate(true, cell, missing); f == Absent {
+		return f
+	}
+	return Unread
+}

@@ -1,0 +1,202 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/table"
+)
+
+// Warning says what a report is not.
+const Warning = "NOT private: computed from the rows, whose cells it quotes. For whoever may look at them; do not publish any of it."
+
+// Report says how a schema reads a table.
+type Report struct {
+	// Rows are those that the public filter keeps, LeftOut the others.
+	Rows    int `json:"rows"`
+	LeftOut int `json:"left_out,omitempty"`
+	// Malformed rows have not as many cells as the header. They, and rows of which the
+	// target, its weight or its exposure is not read, count and contribute nothing:
+	// together they are Silent.
+	Malformed int      `json:"malformed"`
+	Silent    int      `json:"silent"`
+	Columns   []Column `json:"columns"`
+}
+
+// Column says how the cells of one column are read, those of malformed rows left out.
+type Column struct {
+	Name string `json:"name"`
+	// Kind is a column's, or target, weight or exposure.
+	Kind       string    `json:"kind"`
+	Read       int       `json:"read"`
+	Missing    int       `json:"missing"`
+	Unreadable int       `json:"unreadable"`
+	Below      int       `json:"below"`
+	Above      int       `json:"above"`
+	Other      int       `json:"other"`
+	Problems   []Problem `json:"problems,omitempty"`
+}
+
+// Problem is one that a change of the configuration, or of the table, would mend.
+type Problem struct {
+	What string `json:"what"`
+	// Cells is how many have it; Examples are the most frequent.
+	Cells    int      `json:"cells"`
+	Examples []string `json:"examples,omitempty"`
+	// Do says what to change.
+	Do string `json:"do"`
+}
+
+// Problems counts those of all columns.
+func (r *Report) Problems() (n int) {
+	for _, c := range r.Columns {
+		n += len(c.Problems)
+	}
+	return n
+}
+
+// Check reads a table as a fit by the schema would.
+func Check(ctx context.Context, path string, s *dataset.Schema) (*Report, error) {
+	t := newTally(s)
+	var m *dataset.Map
+	err := each(ctx, path, func(header []string) (err error) {
+		m, err = s.Bind(header)
+		return err
+	}, func(cells []string) {
+		if !m.Keep(cells) {
+			t.report.LeftOut++
+			m.Fates(cells, t.leftOut)
+			return
+		}
+		t.report.Rows++
+		t.silent = false
+		if !m.Fates(cells, t.cell) {
+			t.report.Malformed++
+			t.silent = true
+		}
+		if t.silent {
+			t.report.Silent++
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.finish(), nil
+}
+
+// each calls f for the rows of a table, whose header it shows to begin first.
+func each(ctx context.Context, path string, begin func(header []string) error, f func(cells []string)) error {
+	r, err := table.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := begin(r.Header()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for i := 0; ; i++ {
+		if i%4096 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		cells, ok, err := r.Next()
+		if err != nil || !ok {
+			return err
+		}
+		f(cells)
+	}
+}
+
+// tally counts the cells of a table.
+type tally struct {
+	schema  *dataset.Schema
+	report  Report
+	columns map[string]*counted
+	order   []*counted
+	silent  bool // the row at hand
+}
+
+// counted are the cells of one column.
+type counted struct {
+	Column
+	column *dataset.Column // nil of the target, its weight and its exposure
+	odd    spellings       // of what is unreadable or not listed
+	used   map[string]bool // the listed values that cells have
+}
+
+func newTally(s *dataset.Schema) *tally {
+	t := &tally{schema: s, columns: map[string]*counted{}}
+	add := func(name, kind string, c *dataset.Column) {
+		k := &counted{Column: Column{Name: name, Kind: kind}, column: c, odd: spellings{}, used: map[string]bool{}}
+		t.columns[name] = k
+		t.order = append(t.order, k)
+	}
+	for _, c := range s.Columns() {
+		filters := c.Kind == dataset.Public && c.Name == s.Filter().Column
+		if c.Kind != dataset.Ignore && (c.Kind != dataset.Public || filters) {
+			add(c.Name, c.Kind.String(), &c)
+		}
+	}
+	target := s.Target()
+	add(target.Column, "target", nil)
+	if target.Weight != "" {
+		add(target.Weight, "weight", nil)
+	}
+	if target.Exposure.Column != "" {
+		add(target.Exposure.Column, "exposure", nil)
+	}
+	return t
+}
+
+// lists reports a column of listed values.
+func (k *counted) lists(s *dataset.Schema) bool {
+	if k.Kind == "target" {
+		return s.Target().Kind == dataset.Category
+	}
+	return k.Kind == dataset.Category.String()
+}
+
+// cell counts one.
+func (t *tally) cell(column, cell string, fate dataset.Fate) {
+	k := t.columns[column]
+	switch fate {
+	case dataset.Read:
+		k.Read++
+		if k.lists(t.schema) {
+			k.used[cell] = true
+		}
+	case dataset.Absent:
+		k.Missing++
+	case dataset.Unread:
+		k.Unreadable++
+		k.odd.add(cell)
+	case dataset.Below:
+		k.Below++
+	case dataset.Above:
+		k.Above++
+	case dataset.Unlisted:
+		k.Other++
+		k.odd.add(cell)
+	}
+	if lost := fate == dataset.Absent || fate == dataset.Unread || fate == dataset.Unlisted; lost && k.column == nil {
+		t.silent = true
+	}
+}
+
+// leftOut counts what a row that the filter does not keep has in the filter's column, if
+// it is none of its public values.
+func (t *tally) leftOut(column, cell string, fate dataset.Fate) {
+	if column == t.schema.Filter().Column && fate != dataset.Read {
+		t.cell(column, cell, fate)
+	}
+}
+
+func (t *tally) finish() *Report {
+	for _, k := range t.order {
+		k.Problems = t.problems(k)
+		t.report.Columns = append(t.report.Columns, k.Column)
+	}
+	return &t.report
+}

@@ -1,0 +1,197 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// Draft drafts the columns of a schema from the rows of a public table, with a note to
+// each that says from what, and lists what it has for missing cells. The table must be
+// public: bounds and values of another would be released without a charge.
+func Draft(ctx context.Context, path, name string) (columns map[string]dataset.Drafted, missing []string, err error) {
+	var seen []*seenCells
+	empty := map[string]bool{}
+	err = each(ctx, path, func(header []string) error {
+		for _, h := range header {
+			seen = append(seen, newSeen(strings.TrimSpace(h)))
+		}
+		return nil
+	}, func(cells []string) {
+		if len(cells) != len(seen) {
+			return
+		}
+		for i, cell := range cells {
+			if marker := seen[i].add(strings.TrimSpace(cell)); marker != "" {
+				empty[marker] = true
+			}
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	columns = map[string]dataset.Drafted{}
+	for _, s := range seen {
+		if d, ok := s.drafted(name); ok {
+			columns[s.name] = d
+		}
+	}
+	if len(empty) > 0 {
+		missing = append([]string{""}, slices.Sorted(maps.Keys(empty))...)
+	}
+	return columns, missing, nil
+}
+
+// markers are what tables commonly have for missing cells, in lower case.
+var markers = []string{"na", "n/a", "nan", "null", "none", "?", "-", "."}
+
+// mostListed is the most values that are drafted as a category, hashBuckets what more of
+// them are thrown into.
+const mostListed, hashBuckets = 30, 256
+
+// seenCells are the cells of one column of a public table.
+type seenCells struct {
+	name           string
+	cells, missing int
+	numbers        int
+	low, high      float64
+	days           map[string]*span // by layout: all cells so far are dates of it
+	values         spellings
+}
+
+type span struct{ low, high float64 }
+
+func newSeen(name string) *seenCells {
+	s := &seenCells{name: name, low: math.Inf(1), high: math.Inf(-1), values: spellings{}, days: map[string]*span{}}
+	for _, layout := range layouts {
+		s.days[layout] = &span{math.Inf(1), math.Inf(-1)}
+	}
+	return s
+}
+
+// add counts a cell. It returns the marker that it is, if it is one that a schema must
+// list.
+func (s *seenCells) add(cell string) (marker string) {
+	s.cells++
+	if cell == "" {
+		s.missing++
+		return ""
+	}
+	if slices.Contains(markers, strings.ToLower(cell)) {
+		s.missing++
+		return cell
+	}
+	if x, err := strconv.ParseFloat(cell, 64); err == nil && !math.IsInf(x, 0) {
+		s.numbers++
+		s.low, s.high = min(s.low, x), max(s.high, x)
+	}
+	for layout, d := range s.days {
+		x, is := dataset.Column{Layout: layout}.Days(cell)
+		if !is {
+			delete(s.days, layout)
+			continue
+		}
+		d.low, d.high = min(d.low, x), max(d.high, x)
+	}
+	s.values.add(cell)
+	return ""
+}
+
+// drafted is the column that the cells suggest.
+func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
+	known := s.cells - s.missing
+	if known == 0 || s.name == "" {
+		return d, false
+	}
+	note := func(format string, args ...any) string {
+		text := fmt.Sprintf("from %s: %d cells, ", from, s.cells) + fmt.Sprintf(format, args...)
+		if s.missing > 0 {
+			text += fmt.Sprintf(", %d missing", s.missing)
+		}
+		return text
+	}
+	c := dataset.Column{Name: s.name, Indicator: s.missing > 0}
+	layout, others := s.layout()
+	switch {
+	case len(s.days) > 0 && (s.numbers == 0 || plausible(s.days[layout])):
+		c.Kind, c.Layout = dataset.Date, layout
+		c.Low, c.High = years(s.days[layout])
+		text := note("%s to %s, rounded to years", dataset.ShowDay(math.Floor(s.days[layout].low)), dataset.ShowDay(math.Floor(s.days[layout].high)))
+		if len(others) > 0 {
+			text += "; its cells do not say whether they are laid out so or " + strings.Join(others, " or ")
+		}
+		return dataset.Drafted{Column: c, Note: text}, true
+	case s.numbers == known:
+		c.Kind = dataset.Number
+		c.Low, c.High = rounded(s.low, s.high)
+		return dataset.Drafted{Column: c, Note: note("%v to %v, rounded outwards", s.low, s.high)}, true
+	}
+	c.Indicator = false
+	values := slices.Sorted(maps.Keys(s.values))
+	values = slices.DeleteFunc(values, func(v string) bool { return v == "other" || !utf8.ValidString(v) })
+	switch {
+	case len(values) == min(known, mostSpellings) && known > mostListed:
+		c.Kind = dataset.Ignore
+		return dataset.Drafted{Column: c, Note: note("each another: a name of the row?")}, true
+	case len(values) > mostListed:
+		c.Kind, c.Buckets = dataset.Hash, hashBuckets
+		return dataset.Drafted{Column: c, Note: note("of more than %d values", mostListed)}, true
+	case len(values) == 0:
+		return d, false
+	}
+	c.Kind, c.Categories = dataset.Category, values
+	return dataset.Drafted{Column: c, Note: note("of %d values", len(values))}, true
+}
+
+// layout is the one that all cells have, and the others that fit them, too.
+func (s *seenCells) layout() (first string, others []string) {
+	found := false
+	for _, l := range layouts {
+		switch {
+		case s.days[l] == nil:
+		case !found:
+			first, found = l, true
+		default:
+			others = append(others, l)
+		}
+	}
+	return first, others
+}
+
+// plausible tells dates without marks from numbers of eight digits.
+func plausible(d *span) bool {
+	first, _ := dataset.Day("1900-01-01")
+	last, _ := dataset.Day("2099-12-31")
+	return d.low >= first && d.high <= last
+}
+
+// years widens days to whole years.
+func years(d *span) (low, high float64) {
+	year := func(x float64) int { return time.Unix(int64(math.Floor(x))*86400, 0).UTC().Year() }
+	days := func(y int, m time.Month, day int) float64 {
+		return float64(time.Date(y, m, day, 0, 0, 0, 0, time.UTC).Unix() / 86400)
+	}
+	return days(year(d.low), 1, 1), days(year(d.high), 12, 31)
+}
+
+// rounded widens bounds to multiples of the power of ten below their distance.
+func rounded(low, high float64) (float64, float64) {
+	if low == high {
+		return low, low + 1
+	}
+	step := math.Pow(10, math.Floor(math.Log10(high-low)))
+	round := func(x float64, to func(float64) float64) float64 {
+		// By its text, 30 and not 30.000000000000004.
+		y, _ := strconv.ParseFloat(strconv.FormatFloat(to(x/step)*step, 'g', 12, 64), 64)
+		return y
+	}
+	return min(low, round(low, math.Floor)), max(high, round(high, math.Ceil))
+}

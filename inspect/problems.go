@@ -1,0 +1,230 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// spellings counts cells by what stands in them, up to a number of different ones.
+type spellings map[string]int
+
+const mostSpellings, mostExamples = 10_000, 3
+
+func (s spellings) add(cell string) {
+	if _, known := s[cell]; known || len(s) < mostSpellings {
+		s[cell]++
+	}
+}
+
+// frequent are the spellings, the most frequent first.
+func (s spellings) frequent() []string {
+	return slices.SortedFunc(maps.Keys(s), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s[b], s[a]), strings.Compare(a, b))
+	})
+}
+
+func (s spellings) cells() (n int) {
+	for _, k := range s {
+		n += k
+	}
+	return n
+}
+
+// take removes the spellings that fit and returns them.
+func (s spellings) take(fits func(string) bool) spellings {
+	taken := spellings{}
+	for text, n := range s {
+		if fits(text) {
+			taken[text] = n
+			delete(s, text)
+		}
+	}
+	return taken
+}
+
+// problem describes spellings.
+func (s spellings) problem(what, do string) Problem {
+	examples := s.frequent()
+	return Problem{What: what, Cells: s.cells(), Examples: examples[:min(mostExamples, len(examples))], Do: do}
+}
+
+// problems says what is wrong with a column.
+func (t *tally) problems(k *counted) (list []Problem) {
+	add := func(s spellings, what, do string) {
+		if len(s) > 0 {
+			list = append(list, s.problem(what, do))
+		}
+	}
+	target := t.schema.Target()
+	switch {
+	case k.Kind == "target" && target.Kind == dataset.Category:
+		list = append(list, nearly(k, target.Classes, func(classes []string) string {
+			target.Classes = classes
+			return target.Line()
+		})...)
+		add(k.odd, "no class: such rows count and contribute nothing", "list the class in "+t.schema.Target().Line()+", or leave such rows out of the table")
+	case k.Kind == "category":
+		c := *k.column
+		list = append(list, nearly(k, c.Categories, func(values []string) string {
+			c.Categories = values
+			return c.Line()
+		})...)
+		if k.Read == 0 {
+			add(k.odd, "no cell is a listed value", "list the values as the table spells them: "+k.column.Line())
+		}
+	case k.Kind == "public":
+		add(k.odd, "not among the public values: such rows pass no filter", "list all values: "+k.column.Line())
+	case k.Kind == "date":
+		list = append(list, undated(k.odd, *k.column, t.schema.Missing())...)
+	default:
+		list = append(list, numberless(k.odd, k, t.schema.Missing())...)
+	}
+	return append(list, beyond(k)...)
+}
+
+// beyond says where bounds are not the table's.
+func beyond(k *counted) []Problem {
+	if clamped := k.Below + k.Above; clamped > k.Read {
+		return []Problem{{
+			What: fmt.Sprintf("most cells that are read lie beyond the bounds (%d below, %d above) and count as them", k.Below, k.Above), Cells: clamped,
+			Do: "state the bounds in the unit of the table, from public knowledge: not those of its cells",
+		}}
+	}
+	return nil
+}
+
+// folded is a spelling without case, blanks and marks, and a number by its value.
+func folded(s string) string {
+	if x, err := strconv.ParseFloat(s, 64); err == nil {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsPunct(r) || !unicode.IsGraphic(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
+
+// nearly finds spellings that are nearly a listed value. as writes the line with other
+// values in the list.
+func nearly(k *counted, listed []string, as func([]string) string) []Problem {
+	known := map[string]int{}
+	for i, v := range listed {
+		known[folded(v)] = i
+	}
+	near := k.odd.take(func(s string) bool { _, is := known[folded(s)]; return folded(s) != "" && is })
+	if len(near) == 0 {
+		return nil
+	}
+	values := slices.Clone(listed)
+	do := ""
+	for _, s := range near.frequent() {
+		if i := known[folded(s)]; values[i] == listed[i] && !k.used[listed[i]] {
+			values[i] = s
+		} else {
+			do = "spell them in the table as they are listed: it has more than one spelling of a value"
+		}
+	}
+	if do == "" {
+		do = "list them as the table spells them: " + as(values)
+	}
+	return []Problem{near.problem("nearly a listed value, but for case, blanks, marks or zeros", do)}
+}
+
+// Forms of cells that are no numbers.
+var (
+	percent   = regexp.MustCompile(`^[-+]?[0-9.,]+ ?%$`)
+	thousands = regexp.MustCompile(`^[-+]?[0-9]{1,3}([,.'’ \x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?$`)
+	decimal   = regexp.MustCompile(`^[-+]?[0-9]*,[0-9]+$`)
+	united    = regexp.MustCompile(`^[^0-9]{0,5}[-+]?[0-9][0-9.,]*[^0-9]{0,10}$`)
+)
+
+// numberless says what cells are that are no numbers.
+func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
+	add := func(s spellings, what, do string) {
+		if len(s) > 0 {
+			list = append(list, s.problem(what, do))
+		}
+	}
+	add(odd.take(percent.MatchString), "numbers with a percent sign", "write 5% as 5 or as .05 in the table, and the bounds alike")
+	// 1,234 is either; 1,23 is not.
+	commas := odd.take(func(s string) bool { return decimal.MatchString(s) && !thousands.MatchString(s) })
+	grouped := odd.take(thousands.MatchString)
+	if len(commas) > 0 {
+		maps.Copy(commas, grouped.take(decimal.MatchString))
+	}
+	add(commas, "numbers with a decimal comma", decimalComma)
+	add(grouped, "numbers with marks between thousands", thousandsMarks)
+	for _, layout := range layouts {
+		dates := odd.take(func(s string) bool { _, is := dataset.Column{Layout: layout}.Days(s); return is })
+		add(dates, "dates", "if all cells are: "+datedLine(k.Name, layout))
+	}
+	add(odd.take(united.MatchString), "numbers with a unit or a sign", "write the number alone in the table")
+	if len(odd) > 0 && len(odd) <= 3 {
+		add(odd, "words; they count as missing already", "if they mean missing, say so: "+dataset.MissingLine(append(slices.Clone(missing), odd.frequent()...)))
+	} else {
+		add(odd, "no numbers", "make it a category or ignore it, if it is none: "+ignored(k.Name))
+	}
+	return list
+}
+
+const (
+	decimalComma   = "write them with a point in the table"
+	thousandsMarks = "write them without marks in the table"
+)
+
+func ignored(name string) string { return dataset.Column{Name: name, Kind: dataset.Ignore}.Line() }
+
+// layouts are those that are looked for, ISO 8601 first.
+var layouts = []string{
+	"", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d",
+	"%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%Y/%m/%d %H:%M:%S",
+}
+
+func datedLine(name, layout string) string {
+	// The bounds are the user's to know.
+	line := dataset.Column{Name: name, Kind: dataset.Date, Low: 0, High: 1, Layout: layout}.Line()
+	return strings.NewReplacer("1970-01-01", "FIRST", "1970-01-02", "LAST").Replace(line)
+}
+
+// undated says what cells are that are no dates.
+func undated(odd spellings, c dataset.Column, missing []string) (list []Problem) {
+	var fitting []string
+	most := 0
+	for _, layout := range layouts {
+		n := 0
+		for s, cells := range odd {
+			if _, is := (dataset.Column{Layout: layout}).Days(s); is {
+				n += cells
+			}
+		}
+		if n > most {
+			most, fitting = n, nil
+		}
+		if n == most && n > 0 {
+			fitting = append(fitting, layout)
+		}
+	}
+	if most > 0 {
+		dates := odd.take(func(s string) bool { _, is := (dataset.Column{Layout: fitting[0]}).Days(s); return is })
+		c.Layout = fitting[0]
+		do := "if all cells are laid out like this: " + c.Line()
+		if len(fitting) > 1 {
+			do = "say which of " + strings.Join(fitting, " and ") + " it is, which their cells do not: " + c.Line()
+		}
+		list = append(list, dates.problem("dates of another layout", do))
+	}
+	if len(odd) > 0 {
+		list = append(list, odd.problem("no dates of the layout; they count as missing", "if they mean missing, say so: "+dataset.MissingLine(append(slices.Clone(missing), odd.frequent()[:min(3, len(odd))]...))))
+	}
+	return list
+}
