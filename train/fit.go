@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -63,18 +65,24 @@ type Fitted struct {
 	norms []float64
 }
 
-// Fit reads the table, reserves the budget, runs the plan and writes the model
-// and its certificate. The whole budget is on stable storage before the first
-// answer, and stays there whatever happens.
-//
-// Room for both files is made on the disk before that, and what the run releases
-// goes to a journal in the folder while it lasts, from which Recover makes them
-// if the process is killed.
-//
-// When the context is cancelled on the way, or the journal cannot be written any
-// more, what has been reached is written and certified as incomplete, and Fit
-// returns it together with the error: the answers so far have been paid for.
-func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
+// prepared is a fit that could begin: settled, its table read, nothing charged.
+type prepared struct {
+	budget  account.Budget
+	out     *folder
+	store   *storedRun
+	session *curator.Session
+	loss    loss.Loss
+	plan    optimize.Plan
+	planned Planned
+}
+
+func (p *prepared) close() {
+	p.store.close()
+	p.session.Close()
+}
+
+// prepare does all of a fit that neither charges nor writes.
+func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error) {
 	budget, err := c.budget()
 	if err != nil {
 		return nil, err
@@ -109,7 +117,11 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer store.close()
+	defer func() {
+		if p == nil {
+			store.close()
+		}
+	}()
 	session, err := curator.Open(ctx, curator.Config{
 		Reserve: store.reserve(),
 		Path:    c.DataPath(), Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
@@ -121,7 +133,11 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		}
 		return nil, err
 	}
-	defer session.Close()
+	defer func() {
+		if p == nil {
+			session.Close()
+		}
+	}()
 	records := session.All().Size()
 	if n := c.Privacy.Records; n != 0 && float64(n) != records {
 		return nil, fmt.Errorf("privacy.records = %d: must be the number of rows, %.0f, or be left out", n, records)
@@ -141,6 +157,39 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 			return nil, err
 		}
 	}
+	return &prepared{budget, out, store, session, l, plan, planned}, nil
+}
+
+// entry is the reservation as ledgers have it.
+func (p *prepared) entry(data string) Entry {
+	e := Entry{
+		Data: data, Algorithm: p.planned.Summary.Algorithm, Relation: p.budget.Relation(),
+		Epsilon: p.budget.Epsilon(), Delta: p.budget.Delta(), Mu: p.budget.Mu(),
+	}
+	if schedule := p.session.Ledger().Schedule(); schedule != nil {
+		e.Schedule = schedule.Steps()
+	}
+	return e
+}
+
+// Fit reads the table, reserves the budget, runs the plan and writes the model
+// and its certificate. The whole budget is on stable storage before the first
+// answer, and stays there whatever happens.
+//
+// Room for both files is made on the disk before that, and what the run releases
+// goes to a journal in the folder while it lasts, from which Recover makes them
+// if the process is killed.
+//
+// When the context is cancelled on the way, or the journal cannot be written any
+// more, what has been reached is written and certified as incomplete, and Fit
+// returns it together with the error: the answers so far have been paid for.
+func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
+	p, err := c.prepare(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	out, store, session, planned := p.out, p.store, p.session, p.planned
 	if o.Planned != nil {
 		o.Planned(planned)
 	}
@@ -151,15 +200,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
 	}
-	fitted := &Fitted{Planned: planned}
-	fitted.entry = Entry{
-		Data: data, Algorithm: planned.Summary.Algorithm, Relation: budget.Relation(),
-		Epsilon: budget.Epsilon(), Delta: budget.Delta(), Mu: budget.Mu(),
-	}
+	fitted := &Fitted{Planned: planned, entry: p.entry(data)}
 	schedule := session.Ledger().Schedule()
-	if schedule != nil {
-		fitted.entry.Schedule = schedule.Steps()
-	}
 	charged, err := store.begin(ctx, session.Ledger(), &fitted.entry)
 	if err != nil {
 		return nil, err
@@ -171,7 +213,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := out.claim(data); err != nil {
 		return undone(fmt.Errorf("output: %w", err))
 	}
-	h, err := c.head(o.Software, out.fit, planned, l, schedule)
+	h, err := c.head(o.Software, out.fit, planned, p.loss, schedule)
 	if err != nil {
 		return undone(err)
 	}
@@ -188,7 +230,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return undone(err)
 	}
 	oracle := &recorder{session: session, journal: journal, pair: files}
-	result, runErr := plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
+	result, runErr := p.plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
 	if runErr == nil && c.Train.Measure > 0 {
 		runErr = c.measure(ctx, oracle, fitted, result.W)
 	}

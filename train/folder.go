@@ -88,6 +88,28 @@ func (f *folder) create() error {
 	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
 }
 
+// would settles the folder that create would make, and asks whether files that are there
+// may be replaced.
+func (f *folder) would() error {
+	if f.base != "" {
+		for i := 1; ; i++ {
+			if i > maxNumbered {
+				return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
+			}
+			f.path = f.numbered(i)
+			if _, err := f.disk.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+		}
+	}
+	for _, name := range []string{ModelFile, CertificateFile} {
+		if err := f.disk.MayReplace(f.file(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (f *folder) numbered(i int) string {
 	if i == 1 {
 		return f.base

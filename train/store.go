@@ -29,6 +29,7 @@ func (s Stores) open(ctx context.Context, address string) (*budget.Book, error) 
 // storedRun is the reservation of a fit in a store of budgets; nil for none.
 type storedRun struct {
 	address string
+	dataset string
 	book    *budget.Book
 	run     *budget.Run
 }
@@ -48,7 +49,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &storedRun{address: a.In(folder).String()}
+	r := &storedRun{address: a.In(folder).String(), dataset: c.Budget.Dataset}
 	if r.book, err = open.open(ctx, r.address); err != nil {
 		return nil, err
 	}
@@ -85,6 +86,18 @@ func (r *storedRun) begin(ctx context.Context, v account.View, e *Entry) (*certi
 	receipt, _ := r.run.Receipt()
 	e.Store, e.Dataset, e.Run = r.address, receipt.Dataset, receipt.Run
 	return (*certificate.Reservation)(&receipt), nil
+}
+
+// would says what begin would charge, or why it would not.
+func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, error) {
+	if r == nil {
+		return nil, nil
+	}
+	cost, err := r.book.Would(ctx, r.dataset, v)
+	if err != nil {
+		return nil, err
+	}
+	return &cost, nil
 }
 
 // settle returns what the session did not use, which asks nothing any more.

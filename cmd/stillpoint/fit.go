@@ -43,6 +43,7 @@ type fitCommand struct {
 	configFlags
 	Out       string `help:"Output folder. Without it a fresh one is made in the current folder: NAME-fit, NAME-fit-2, ..." placeholder:"DIR"`
 	Overwrite bool   `help:"Replace the model in DIR. The charge of the earlier fit stays in the ledger."`
+	DryRun    bool   `help:"Do all but the releases: read the table and plan, then say what would be charged and written. Nothing is." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
@@ -58,6 +59,11 @@ output folders cost together. With budget: {store: ..., dataset: ...} in the con
 a fit is charged to a registered dataset as well, and ends with exit code 3, nothing
 computed, where the cap does not cover it (stillpoint budget --help).
 
+--dry-run stops before the first release: it reads configuration and table, plans, and
+asks the folder and the store of budgets whether they would take the fit, with the exit
+codes of one. It prints nothing of records, charges nothing, writes nothing. Whether
+cells are read as they were meant is not for it to say: see stillpoint check.
+
 Ctrl-C ends the fit after the current step; the model reached by then is saved
 and certified as incomplete. A fit that is killed leaves a journal of what it
 released in DIR, from which stillpoint recover makes both files. What was reserved
@@ -68,6 +74,9 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	config, err := f.read()
 	if err != nil {
 		return err
+	}
+	if f.DryRun {
+		return f.dry(ctx, c, config)
 	}
 	stopping := func() bool { return true }
 	defer func() { stopping() }()
@@ -103,6 +112,20 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 		return &savedError{err}
 	}
 	return nil
+}
+
+// dry says what a fit would do.
+func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) error {
+	c.note("reading", "reading "+reads(config))
+	d, err := config.DryRun(ctx, train.Options{Out: f.Out, Overwrite: f.Overwrite, Software: software(), Stores: stores.Open})
+	if err != nil {
+		return err
+	}
+	if f.JSON {
+		return printJSON(c.out, dryJSON(ctx, config, d))
+	}
+	_, err = fmt.Fprint(c.out, outline(d.Planned), drySummary(ctx, config, d))
+	return err
 }
 
 type planCommand struct {

@@ -1,0 +1,26 @@
+package budget
+
+import (
+	"context"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// Would says what [Run.Reserve] of a session with this ledger would charge as the dataset
+// stands now, or returns the error that it would. Nothing is charged: another run may
+// have taken the room when this one begins.
+func (b *Book) Would(ctx context.Context, dataset string, v account.View) (Cost, error) {
+	law := LawOf(v)
+	d, err := b.Dataset(ctx, dataset)
+	if err != nil {
+		return Cost{}, err
+	}
+	cost, err := b.cost(ctx, d.Cap, law)
+	if err != nil {
+		return Cost{}, err
+	}
+	g := b.chain(dataset)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return cost, g.admitRun(ctx, Entry{Law: &law, Cost: &cost}, false)
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// drySummary says what a fit would charge and write, below its plan.
+func drySummary(ctx context.Context, c *train.Config, d *train.Dry) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("would charge", "the whole budget, in %s, before the first release", printable.Text(d.Ledger))
+	if d.Cost != nil {
+		line("dataset", "%s: mu^2 of %.6g of its cap in the store", printable.Text(c.Budget.Dataset), d.Cost.Charge)
+	}
+	line("would write", "%s, %s", printable.Text(d.ModelPath), printable.Text(d.CertificatePath))
+	if n := len(d.Earlier); n > 0 {
+		line("together", "%s", together(ctx, d.Fitted, n))
+	}
+	line("dry run", "nothing was released, charged or written")
+	return b.String()
+}
+
+// dryJSON is the plan and what would be charged and written.
+func dryJSON(ctx context.Context, c *train.Config, d *train.Dry) any {
+	j := struct {
+		DryRun      bool   `json:"dry_run"`
+		Plan        any    `json:"planned"`
+		Ledger      string `json:"ledger"`
+		Model       string `json:"model"`
+		Certificate string `json:"certificate"`
+		// Dataset and Charge are of the store of budgets, if there is one.
+		Dataset string  `json:"dataset,omitempty"`
+		Charge  float64 `json:"charge,omitempty"`
+		Earlier int     `json:"earlier_fits"`
+		// Together is an epsilon of all fits at this one's delta.
+		Together float64 `json:"together,omitempty"`
+	}{DryRun: true, Plan: planJSON(d.Planned, nil), Ledger: d.Ledger, Model: d.ModelPath, Certificate: d.CertificatePath, Earlier: len(d.Earlier)}
+	if d.Cost != nil {
+		j.Dataset, j.Charge = c.Budget.Dataset, d.Cost.Charge
+	}
+	if epsilon, ok := d.Sum(ctx); ok && len(d.Earlier) > 0 {
+		j.Together = roundUp(epsilon)
+	}
+	return j
+}
