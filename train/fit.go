@@ -44,6 +44,9 @@ type Fitted struct {
 	Result optimize.Result
 	// Measured is the released quality of the result; nil if not asked for.
 	Measured *optimize.Measured
+	// Constant is what to compare the measured loss with; nil where nothing was, or
+	// nothing public is, to be compared.
+	Constant *Constant
 	// Releases is how many answers were given.
 	Releases int
 	// Charged is the odometer's reading in units of mu^2; the cost is the
@@ -316,7 +319,7 @@ func (f *Fitted) publish(out *folder, files *pair, j *journal, h head, r run) er
 
 // measure releases the quality of the result from the share kept for it.
 func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
-	p, _, err := c.Problem(f.Budget, f.Records)
+	p, l, err := c.Problem(f.Budget, f.Records)
 	if err != nil {
 		return err
 	}
@@ -325,6 +328,7 @@ func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float6
 		return err
 	}
 	f.Measured = &m
+	f.Constant = constant(l, p, w)
 	return r.measured(m)
 }
 

@@ -30,3 +30,29 @@ func TestMeasureHasItsShare(t *testing.T) {
 		verified(t, f)
 	}
 }
+
+// TestMeasuredIsCompared: with the loss of the score 0, which is public where it is the
+// same for every record, and bounded where it is not.
+func TestMeasuredIsCompared(t *testing.T) {
+	for _, test := range []struct {
+		changes []string
+		want    Constant
+	}{
+		{nil, Constant{Least: math.Ln2, Most: math.Ln2}},
+		{[]string{`classes: ["0", "1"]`, "number: [0, 1]", "logistic", "absolute"}, Constant{Most: 1}},
+	} {
+		c := config(t, 300, test.changes...)
+		c.Train.Measure = .3
+		f, err := c.Fit(context.Background(), Options{Software: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Constant == nil || math.Abs(f.Constant.Least-test.want.Least) > 1e-12 || math.Abs(f.Constant.Most-test.want.Most) > 1e-12 {
+			t.Errorf("%+v: want %+v", f.Constant, test.want)
+		}
+	}
+	f, err := config(t, 300).Fit(context.Background(), Options{Software: "test"})
+	if err != nil || f.Constant != nil {
+		t.Errorf("nothing measured: %+v, %v", f.Constant, err)
+	}
+}

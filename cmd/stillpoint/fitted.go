@@ -36,6 +36,9 @@ type fittedJSON struct {
 	Releases int      `json:"releases"`
 	Trusted  []string `json:"trusted,omitempty"`
 	Measured any      `json:"measured,omitempty"` // as in a certificate
+	// Constant is the loss of the model that gives every record the score 0, as far as it
+	// is public: what to compare the measured loss with.
+	Constant any `json:"constant,omitempty"`
 	// Curvature is what was released of that at the result, as in a certificate.
 	Curvature any `json:"curvature,omitempty"`
 	// Stored is where the fit was charged in a store of budgets.
@@ -61,6 +64,9 @@ func result(ctx context.Context, c *train.Config, f *train.Fitted) fittedJSON {
 	}
 	if f.Measured != nil {
 		j.Measured = f.Measured
+	}
+	if f.Constant != nil {
+		j.Constant = f.Constant
 	}
 	if f.Result.Curvature != nil {
 		j.Curvature = f.Result.Curvature

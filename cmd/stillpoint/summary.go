@@ -146,6 +146,9 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
 	}
+	if f.Constant != nil {
+		line("compare", "%s", compared(f))
+	}
 	if r := f.Reserved; r != nil {
 		line("dataset", "%s: charged in its store before the first release, row %d", printable.Text(r.Dataset), r.Row)
 	}
@@ -156,6 +159,28 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 		line("note", "fitting %s again costs a second budget", printable.Text(c.TableName()))
 	}
 	return b.String()
+}
+
+// compared says what a measured loss is to be compared with.
+func compared(f *train.Fitted) string {
+	m, k := f.Measured, f.Constant
+	const constant = "the model that gives every record the score 0"
+	text := fmt.Sprintf("mean loss %.4g of "+constant+", which is public; one that knows how frequent the classes are may have less", k.Least)
+	if k.Least < k.Most {
+		text = fmt.Sprintf("mean loss between %.4g and %.4g of "+constant+", by the targets there may be: which, nothing that was released says", k.Least, k.Most)
+	}
+	if k.Regularizer > 0 {
+		text += fmt.Sprintf(" (%.2g of the measured is the regularizer)", k.Regularizer)
+	}
+	switch own := m.Loss - k.Regularizer; {
+	case own-2*m.LossSigma > k.Most:
+		text += ": the model is WORSE"
+	case own+2*m.LossSigma < k.Least/10:
+		text += ": so little a loss is that of rows which contribute nothing, too; are the targets read? (stillpoint check)"
+	case own+2*m.LossSigma >= k.Least && k.Least == k.Most:
+		text += ": the model is not better by more than noise"
+	}
+	return text
 }
 
 func together(ctx context.Context, f *train.Fitted, n int) string {
