@@ -121,6 +121,9 @@ func TestControlCharactersStayIn(t *testing.T) {
 				"raw.yaml":       peopleYAML + name + ": 1\n",
 				"word.yaml":      strings.Replace(peopleYAML, "note: ignore", "note: "+quoted(name), 1),
 				"column.yaml":    strings.Replace(peopleYAML, "note: ignore", quoted(name)+": {number: [2, 1]}", 1),
+				"words.yaml":     strings.Replace(hostile, quoted(column)+": ignore", quoted(column)+": {category: [x]}", 1),
+				"list.yaml":      strings.Replace(quick, "note: ignore", "note: {category: {file: list.txt}}", 1),
+				"list.txt":       name + "\n",
 				"gone.yaml":      strings.Replace(quick, "note: ignore", quoted(name)+": ignore", 1),
 				"bare.yaml":      strings.Replace(peopleYAML, "note: ignore", quoted(name)+": {number: [???, 1]}", 1),
 				"loss.yaml":      strings.Replace(peopleYAML, "logistic", quoted(name), 1),
@@ -166,6 +169,14 @@ func TestControlCharactersStayIn(t *testing.T) {
 			run("schema", "h.csv")
 			run("schema", "h.csv", "--header")
 			run("schema", "h.csv", "--no-header")
+			run("schema", "people.csv", "--from-public", "h.csv")
+			run("check", "h.yaml")
+			run("check", "words.yaml", "h.csv")
+			run("check", "list.yaml")
+			must(0, "check", "people.yaml")
+			must(0, "check", "data.yaml", "--json")
+			must(0, "fit", "people.yaml", "--dry-run")
+			must(0, "fit", "data.yaml", "--dry-run", "--out", file+"-dry", "--json")
 			for _, config := range []string{"key", "raw", "word", "column", "gone", "bare", "loss", "relation", "algorithm", "class", "where"} {
 				run("plan", config+".yaml")
 				run("audit", config+".yaml", "--runs", "0")
