@@ -59,7 +59,11 @@ func (r *Report) String() string {
 		with = fmt.Sprintf(" with %v; their number is public", *r.Filter)
 	}
 	if r.Relation == account.AddOrRemove {
-		line("neighbour", "%s; the number of records is secret", r.Neighbour)
+		counted := "rows"
+		if r.Unit != nil {
+			counted = "values of " + r.Unit.String()
+		}
+		line("neighbour", "%s; the number of %s is secret", r.Neighbour, counted)
 		line("records", "%d declared", r.Records)
 	} else {
 		line("neighbour", "%s", r.Neighbour)

@@ -74,7 +74,7 @@ func (u Unit) Note() string {
 	if u.Count == Sum {
 		counted = "each row counted alike"
 	}
-	return fmt.Sprintf("at most %d rows of each were used, and %s; rows without it were not used", u.Rows, counted)
+	return fmt.Sprintf("at most %d rows of each were used, and %s; rows whose %s cannot be read were not used", u.Rows, counted, u)
 }
 
 // check demands what package dataset takes.

@@ -79,6 +79,7 @@ var reached = map[string]string{
 	"dataset.Coefficient":               "a value",
 	"[]dataset.Coefficient":             "a schema copies what it gives",
 	"dataset.Filter":                    "a value",
+	"dataset.Unit":                      "a value",
 	"dataset.Target":                    "a schema copies what it gives",
 	"dataset.Exposure":                  "a schema copies what it gives",
 	"*dataset.Projection":               "a public map, copied when the session is opened",

@@ -47,8 +47,16 @@ func (f *Fit) paragraph() string {
 	if c.Relation == account.AddOrRemove {
 		neighbours = "tables that differ by one added or removed row (declared number of rows: %s)"
 	}
+	unit := f.Certificate.Unit()
+	if unit != (certificate.Unit{}) {
+		neighbours = "tables that differ in " + unit.Record() + ", replaced by those of another (their number, %s, is public)"
+		if c.Relation == account.AddOrRemove {
+			neighbours = "tables that differ by " + unit.Record() + ", added or removed (declared number: %s)"
+		}
+		with = fmt.Sprintf(" Of each %d rows were used at most.", unit.Rows)
+	}
 	if filter := f.Certificate.Filter(); filter != (certificate.Filter{}) {
-		with = fmt.Sprintf(" Rows are those with %v, which is public for every row; a malformed row counts as one of them.", filter)
+		with += fmt.Sprintf(" Rows are those with %v, which is public for every row; a malformed row counts as one of them.", filter)
 	}
 	basis := fmt.Sprintf("All its releases together satisfy %s-Gaussian differential privacy, enforced by a fully adaptive filter fixed before the first release; (epsilon, delta) follows exactly.", Above(c.Mu, 5))
 	kind := "Gaussian"
@@ -63,9 +71,9 @@ func (f *Fit) paragraph() string {
 	if f.plan.Citation != "" {
 		algorithm += " (" + f.plan.Citation + ")"
 	}
-	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s.%s %s It was trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is one row. The certificate (SHA-256 %s) can be rechecked without the data.",
+	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s.%s %s It was trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is %s. The certificate (SHA-256 %s) can be rechecked without the data.",
 		what, c.Epsilon, c.Delta, fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), with, basis,
-		algorithm, Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), f.digest)
+		algorithm, Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), unit.Record(), f.digest)
 }
 
 func (f *Fit) bibtex() string {

@@ -11,18 +11,22 @@ import (
 // cost says what the run cost and what that means.
 func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
-	filter := f.Certificate.Filter()
-	neighbours := filter.Neighbour(c.Relation) + "; the number of rows is public"
+	filter, unit := f.Certificate.Filter(), f.Certificate.Unit()
+	counted, note := "rows", "several rows of one person are protected less"
+	if unit != (certificate.Unit{}) {
+		counted, note = "values of "+unit.String(), unit.Note()
+	}
+	neighbours := unit.Neighbour(filter, c.Relation) + "; the number of " + counted + " is public"
 	if c.Relation == account.AddOrRemove {
-		neighbours = filter.Neighbour(c.Relation) + "; the number of rows is secret, and was declared"
+		neighbours = unit.Neighbour(filter, c.Relation) + "; the number of " + counted + " is secret, and was declared"
 	} else if filter != (certificate.Filter{}) {
-		neighbours = filter.Neighbour(c.Relation) + "; the number of such rows is public"
+		neighbours = unit.Neighbour(filter, c.Relation) + "; the number of such " + counted + " is public"
 	}
 	s := Section{Title: "What it cost"}
 	facts := Facts{
 		{Name: "Guarantee", Value: fmt.Sprintf("ε = %s, δ = %s", exact(c.Epsilon), exact(c.Delta)), Note: fmt.Sprintf("recomputed here from the certificate: ε = %s", Above(v.Recomputed, 6))},
 		{Name: "Neighbouring tables", Value: c.Relation.String(), Note: neighbours},
-		{Name: "Privacy unit", Value: "one row", Note: "several rows of one person are protected less"},
+		{Name: "Privacy unit", Value: unit.Record(), Note: note},
 		{Name: "Releases", Value: Number(float64(v.Events)), Note: "noisy answers; everything else follows from them"},
 	}
 	if filter != (certificate.Filter{}) {

@@ -130,6 +130,9 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 		if m, c := f.Model.Schema().Filter(), f.Certificate.Filter(); m != dataset.Filter(c) {
 			return nil, fmt.Errorf("report: %s: schema.where = %q: must be %q, the certificate's filter", path, m, c)
 		}
+		if m, c := f.Model.Schema().Unit(), f.Certificate.Unit(); m != (dataset.Unit{Column: c.Column, Rows: c.Rows}) {
+			return nil, fmt.Errorf("report: %s: schema.unit = %q of %d rows: must be %q of %d, the certificate's", path, m.Column, m.Rows, c.Column, c.Rows)
+		}
 	}
 	text, err = regular.Read(filepath.Join(dir, ledgerFile), regular.Document)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

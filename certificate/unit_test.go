@@ -1,0 +1,91 @@
+package certificate
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// TestUnitsAreStated: a certificate for units says so in every place, is read back with
+// them, and refuses what is no unit; one for rows has no such member.
+func TestUnitsAreStated(t *testing.T) {
+	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Params{Software: "test", Budget: budget, Records: 10, Algorithm: Algorithm{Name: "gd"}, Coins: Secret}
+	for _, u := range []Unit{{}, {"person", 8, Mean}, {"a, b", 1, Sum}} {
+		p.Unit = u
+		c, err := New(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := c.Verify(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wants := []string{`"privacy_unit": "row"`}
+		if u != (Unit{}) {
+			wants = []string{`"privacy_unit": "rows with one value",` + "\n" + `  "unit": {`}
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%v: the file has no %s", u, want)
+			}
+		}
+		back, err := Parse(text)
+		if err != nil || back.Unit() != u || report.Neighbour != u.Neighbour(Filter{}, account.ReplaceOne) || (report.Unit == nil) != (u == Unit{}) {
+			t.Errorf("%v came back as %v, %v; neighbour %q", u, back.Unit(), err, report.Neighbour)
+		}
+	}
+	for _, u := range []Unit{{"", 8, Mean}, {" person", 8, Mean}, {"person", 0, Mean}, {"person", 8, ""}, {"person", 8, "max"}, {"\xff", 8, Sum}} {
+		p.Unit = u
+		if _, err := New(p); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "unit.") {
+			t.Errorf("%v: %v", u, err)
+		}
+	}
+	p.Unit = Unit{"person", 8, Mean}
+	c, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A unit that the privacy unit does not speak of, and the other way round.
+	d := c.doc
+	d.PrivacyUnit = PrivacyUnit
+	if _, err := d.check(context.Background()); err == nil || !strings.Contains(err.Error(), "privacy_unit") {
+		t.Errorf("a unit of rows: %v", err)
+	}
+	d = c.doc
+	d.Unit = nil
+	if _, err := d.check(context.Background()); err == nil || !strings.Contains(err.Error(), "privacy_unit") {
+		t.Errorf("rows with one value, of no column: %v", err)
+	}
+}
+
+// TestNeighboursOfUnits: in words, under both relations, with a filter and without.
+func TestNeighboursOfUnits(t *testing.T) {
+	u, f := Unit{"person", 8, Mean}, Filter{"split", "train"}
+	for _, c := range []struct {
+		u    Unit
+		f    Filter
+		r    account.Relation
+		want string
+	}{
+		{Unit{}, f, account.ReplaceOne, f.Neighbour(account.ReplaceOne)},
+		{u, Filter{}, account.ReplaceOne, "a table with all rows of one person, however many, replaced by any rows of one other, however many"},
+		{u, f, account.ReplaceOne, "a table with all rows of one person, however many, replaced by any rows of one other, however many, all with split = train"},
+		{u, Filter{}, account.AddOrRemove, "a table with all rows of one person, however many, more or less"},
+		{u, f, account.AddOrRemove, "a table with all rows of one person with split = train, however many, more or less"},
+	} {
+		if got := c.u.Neighbour(c.f, c.r); got != c.want {
+			t.Errorf("%v, %v, %v: %q: must be %q", c.u, c.f, c.r, got, c.want)
+		}
+	}
+}
