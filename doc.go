@@ -36,6 +36,10 @@
 // is what replace-one makes public. A malformed row passes every filter
 // (dataset.Filter says why). Rows that do not pass are not used at all.
 //
+// Where a schema has a unit, a record is all rows with one value in a column, such as the
+// number of a person, however many: neighbouring tables then differ in all of them, and
+// how many values there are is what replace-one makes public (dataset.Unit).
+//
 // # The adversary
 //
 // The adversary knows every record but one, the configuration, the code and

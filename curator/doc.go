@@ -17,7 +17,7 @@
 // Whatever an optimizer asks, in whatever order and number, adaptively and from
 // any number of goroutines, all answers of a session together are mu-GDP for
 // the mu of its budget, hence (epsilon, delta)-DP, for neighbouring tables that
-// differ in one row; a session that follows a schedule of Poisson samples is
+// differ in one row or, where the schema has a unit, in all rows of one; a session that follows a schedule of Poisson samples is
 // (epsilon, delta)-DP by that schedule. But for Stable the promise does not rest
 // on the constants a loss declares: they are enforced by clipping each record's
 // contribution. It is exact in floating point: contributions are rounded to a

@@ -22,6 +22,7 @@
 //	  where: split=train              # optional: only rows with this cell of a public column
 //	  missing: ["", NA, "?"]          # optional: cells that mean missing
 //	  norm: 10                        # optional: longer rows are cut to this norm
+//	  unit: {column: person, rows: 8} # optional: all rows of a person are one record
 //
 // or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is
 // taken as it is written: classes: [0, 1] and classes: ["0", "1"] are the same.
