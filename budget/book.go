@@ -190,7 +190,7 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 
 // cost is that of a law, composed once.
 func (b *Book) cost(ctx context.Context, c Cap, l Law) (Cost, error) {
-	key := fmt.Sprint(c, c.SampledRuns, l.Relation, l.Mu, l.Schedule)
+	key := fmt.Sprint(c, c.SampledRuns, l.Relation, l.Mu, l.Schedule, l.Unit)
 	b.mu.Lock()
 	cost, known := b.costs[key]
 	b.mu.Unlock()
@@ -226,6 +226,7 @@ func (b *Book) Settle(ctx context.Context, dataset, run string, odometer float64
 type Run struct {
 	book           *Book
 	dataset, label string
+	unit           string
 
 	mu      sync.Mutex
 	id      string
@@ -239,6 +240,23 @@ func (b *Book) Run(dataset, label string) *Run {
 	return &Run{book: b, dataset: dataset, label: label}
 }
 
+// OfUnits says that the run's records are all rows with one value in a column, which its
+// dataset must have been registered with; where it is not called each row is one. It is
+// to be called before Reserve.
+func (r *Run) OfUnits(column string) *Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unit = column
+	return r
+}
+
+// law is that of a session whose ledger this is.
+func (r *Run) lawOf(v account.View) Law {
+	law := LawOf(v)
+	law.Unit = r.unit
+	return law
+}
+
 // Reserve charges the whole budget of the session whose ledger this is, before its
 // first release: it is for curator.Config.Reserve. Over the cap the error is an
 // *account.BudgetError, and nothing was charged. After any other error nothing may be
@@ -247,9 +265,9 @@ func (b *Book) Run(dataset, label string) *Run {
 // A Run is charged once. Its id is drawn by the store, so that no other process can
 // release under it: what is begun anew after a crash is charged anew.
 func (r *Run) Reserve(ctx context.Context, v account.View) error {
-	law := LawOf(v)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	law := r.lawOf(v)
 	if r.law != nil && !r.law.equal(law) {
 		return errors.New("budget: run: must be of one session: its law is not the one reserved")
 	}
@@ -294,12 +312,12 @@ type Session interface {
 func (r *Run) Settle(ctx context.Context, s Session) error {
 	closing := s.Close()
 	r.mu.Lock()
-	receipt, law := r.receipt, r.law
+	receipt, law, own := r.receipt, r.law, r.lawOf(s.Ledger())
 	r.mu.Unlock()
 	if receipt == nil {
 		return closing
 	}
-	if !law.equal(LawOf(s.Ledger())) {
+	if !law.equal(own) {
 		return errors.Join(closing, errors.New("budget: run: must be settled by the session it was reserved for"))
 	}
 	return errors.Join(closing, r.book.Settle(ctx, receipt.Dataset, receipt.Run, s.Ledger().Charged()))

@@ -22,6 +22,10 @@ type Cap struct {
 	// when the dataset is registered, since no filter is known that divides one delta
 	// by looking at what was released.
 	SampledRuns int `json:"sampled_runs"`
+	// Unit is the column of which all rows with one value are one record, such as the
+	// number of a person; empty where each row is one. It is fixed when the dataset is
+	// registered: guarantees for records of another kind do not add up to one for these.
+	Unit string `json:"unit,omitempty"`
 	// Mu is that of Epsilon and the delta that is not set aside. [NewCap] computes it.
 	Mu float64 `json:"mu"`
 }
@@ -75,6 +79,11 @@ func (c Cap) check() error {
 	if err != nil {
 		return err
 	}
+	if c.Unit != "" {
+		if err := checkName("unit", c.Unit); err != nil {
+			return err
+		}
+	}
 	if !(c.Mu > 0 && c.Mu <= again.Mu*(1+0x1p-40)) {
 		return fmt.Errorf("budget: mu = %v: must be at most %v, that of the cap's epsilon and delta", c.Mu, again.Mu)
 	}
@@ -93,7 +102,11 @@ func (c Cap) charge() *big.Float { return square(c.Mu) }
 
 // String states the cap in the field's terms.
 func (c Cap) String() string {
-	return fmt.Sprintf("(epsilon %v, delta %v) under %v", c.Epsilon, c.Delta, c.Relation)
+	unit := ""
+	if c.Unit != "" {
+		unit = ", for all rows of one " + c.Unit
+	}
+	return fmt.Sprintf("(epsilon %v, delta %v) under %v%s", c.Epsilon, c.Delta, c.Relation, unit)
 }
 
 // Sums of charges are exact, or rounded up where they are not: each is a product of

@@ -22,6 +22,8 @@ type Law struct {
 	Mu float64 `json:"mu"`
 	// Schedule is what is released on Poisson samples beside them; nil for nothing.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
+	// Unit is the column of which all rows with one value were one record (Cap).
+	Unit string `json:"unit,omitempty"`
 }
 
 // LawOf returns the law of a session whose ledger this is: of its budget, or of the
@@ -36,7 +38,7 @@ func LawOf(v account.View) Law {
 }
 
 func (l Law) equal(m Law) bool {
-	return l.Relation == m.Relation && l.Epsilon == m.Epsilon && l.Delta == m.Delta && l.Mu == m.Mu && slices.Equal(l.Schedule, m.Schedule)
+	return l.Relation == m.Relation && l.Epsilon == m.Epsilon && l.Delta == m.Delta && l.Mu == m.Mu && slices.Equal(l.Schedule, m.Schedule) && l.Unit == m.Unit
 }
 
 func (l Law) samples() bool { return len(l.Schedule) > 0 }
@@ -70,6 +72,22 @@ func factor(run, dataset account.Relation) (float64, error) {
 	return 0, fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, and not in this run", run, dataset)
 }
 
+// sameUnit refuses a run whose records are not the dataset's. One row exchanged for
+// another may be of another person, so that it is two people's records that change; and a
+// run about rows says nothing of all rows of a person.
+func sameUnit(run, dataset string) error {
+	if run == dataset {
+		return nil
+	}
+	called := func(unit string) string {
+		if unit == "" {
+			return "each row"
+		}
+		return "all rows of one " + unit
+	}
+	return fmt.Errorf("budget: unit = %q: must be the dataset's %q: a record is %s there, and %s in this run", run, dataset, called(dataset), called(run))
+}
+
 // Cost is what a run is charged of a cap: in mu^2, and of the delta set aside for
 // runs that sample.
 type Cost struct {
@@ -85,6 +103,9 @@ func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 	}
 	f, err := factor(l.Relation, c.Relation)
 	if err != nil {
+		return Cost{}, err
+	}
+	if err := sameUnit(l.Unit, c.Unit); err != nil {
 		return Cost{}, err
 	}
 	charge := l.gaussian(f)
@@ -114,6 +135,9 @@ func (l Law) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) erro
 	}
 	f, err := factor(l.Relation, c.Relation)
 	if err != nil {
+		return err
+	}
+	if err := sameUnit(l.Unit, c.Unit); err != nil {
 		return err
 	}
 	if !(cost.Charge > 0) || math.IsInf(cost.Charge, 0) {

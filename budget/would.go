@@ -6,11 +6,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Would says what [Run.Reserve] of a session with this ledger would charge as the dataset
+// Would says what Reserve of a session with this ledger would charge as the dataset
 // stands now, or returns the error that it would. Nothing is charged: another run may
 // have taken the room when this one begins.
-func (b *Book) Would(ctx context.Context, dataset string, v account.View) (Cost, error) {
-	law := LawOf(v)
+func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
+	r.mu.Lock()
+	b, dataset, law := r.book, r.dataset, r.lawOf(v)
+	r.mu.Unlock()
 	d, err := b.Dataset(ctx, dataset)
 	if err != nil {
 		return Cost{}, err

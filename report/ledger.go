@@ -18,6 +18,7 @@ type Reservation struct {
 	Data      string // the table, a path
 	Algorithm string
 	Relation  account.Relation
+	Unit      string // the column of which all rows with one value were one record
 	Epsilon   float64
 	Delta     float64
 	Mu        float64
@@ -43,7 +44,7 @@ func ParseLedger(text []byte) ([]Reservation, error) {
 			continue
 		}
 		list = append(list, Reservation{
-			Time: e.Time, Fit: e.Fit, Data: e.Data, Algorithm: e.Algorithm, Relation: e.Relation,
+			Time: e.Time, Fit: e.Fit, Data: e.Data, Algorithm: e.Algorithm, Relation: e.Relation, Unit: e.Unit,
 			Epsilon: e.Epsilon, Delta: e.Delta, Mu: e.Mu, Schedule: e.Schedule,
 		})
 	}
@@ -82,12 +83,12 @@ func composeSchedule(schedule []account.SampledSteps, mu float64, r account.Rela
 }
 
 // together returns an epsilon of all reservations at a delta; ok is false where
-// they do not compose, as under different relations.
+// they do not compose, as under different relations or for different units.
 func together(ctx context.Context, list []Reservation, delta float64) (epsilon float64, ok bool) {
 	var all []account.Composed
 	for _, r := range list {
 		parts, err := r.composed()
-		if err != nil || r.Relation != list[0].Relation {
+		if err != nil || r.Relation != list[0].Relation || r.Unit != list[0].Unit {
 			return 0, false
 		}
 		all = append(all, parts...)

@@ -32,7 +32,7 @@ for k in ${*:-1 2 4 8}; do
       many = split(sizes, size, " ")
       for (i = 2; i <= NR; i++) {
         s = split_of[i]
-        if (!many) { m = int((of[s] + k - 1) / k); print line[i], s (seen[s] % m), int(seen[s]++ / m); continue }
+        if (!many) { m = int((of[s] + k - 1) / k); print line[i], s (seen[s] % m), int(seen[s] / m); seen[s]++; continue }
         if (!(s in who) || nth[s] >= size[who[s] % many + 1]) { who[s]++; nth[s] = 0 }
         print line[i], s who[s], nth[s]++
       }

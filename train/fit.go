@@ -167,7 +167,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 func (p *prepared) entry(data string) Entry {
 	e := Entry{
 		Data: data, Algorithm: p.planned.Summary.Algorithm, Relation: p.budget.Relation(),
-		Epsilon: p.budget.Epsilon(), Delta: p.budget.Delta(), Mu: p.budget.Mu(),
+		Epsilon: p.budget.Epsilon(), Delta: p.budget.Delta(), Mu: p.budget.Mu(), Unit: p.planned.Unit.Column,
 	}
 	if schedule := p.session.Ledger().Schedule(); schedule != nil {
 		e.Schedule = schedule.Steps()
@@ -347,10 +347,10 @@ func (f *Fitted) watch(r *recorder, next func(Step)) func(Step) {
 }
 
 // Sum returns an epsilon of this fit and the earlier ones together, at this
-// fit's delta. ok is false when they do not share a relation.
+// fit's delta. ok is false when they do not share a relation and a unit of privacy.
 func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	for _, e := range f.Earlier {
-		if e.Relation != f.Budget.Relation() {
+		if e.Relation != f.Budget.Relation() || e.Unit != f.Unit.Column {
 			return 0, false
 		}
 	}

@@ -53,7 +53,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if r.book, err = open.open(ctx, r.address); err != nil {
 		return nil, err
 	}
-	r.run = r.book.Run(c.Budget.Dataset, c.label())
+	r.run = r.book.Run(c.Budget.Dataset, c.label()).OfUnits(c.Schema.Unit().Column)
 	return r, nil
 }
 
@@ -93,7 +93,7 @@ func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, er
 	if r == nil {
 		return nil, nil
 	}
-	cost, err := r.book.Would(ctx, r.dataset, v)
+	cost, err := r.run.Would(ctx, v)
 	if err != nil {
 		return nil, err
 	}

@@ -13,12 +13,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
-// Total is what the fits of one table cost together, under one relation: those under
-// another have a guarantee of their own, to be added.
+// Total is what the fits of one table cost together, under one relation and for one unit
+// of privacy: those under others have a guarantee of their own.
 type Total struct {
 	// Table is its public name, behind the word table, or its path.
 	Table    string           `json:"table"`
 	Relation account.Relation `json:"relation"`
+	// Unit is the column of which all rows with one value were one record; empty where
+	// each row was one.
+	Unit string `json:"unit,omitempty"`
 	// Fits counts reservations, those of fits that were killed among them.
 	Fits int `json:"fits"`
 	// Epsilon at Delta is an upper bound for all of them.
@@ -38,17 +41,17 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 		return nil, err
 	}
 	type key struct {
-		table    string
-		relation account.Relation
+		table, unit string
+		relation    account.Relation
 	}
 	fits := map[key][]Entry{}
 	for _, e := range entries {
-		k := key{e.Data, e.Relation}
+		k := key{e.Data, e.Unit, e.Relation}
 		fits[k] = append(fits[k], e)
 	}
 	var totals []Total
 	for k, list := range fits {
-		t := Total{Table: k.table, Relation: k.relation, Fits: len(list), Delta: delta}
+		t := Total{Table: k.table, Unit: k.unit, Relation: k.relation, Fits: len(list), Delta: delta}
 		for _, e := range list {
 			if delta == 0 {
 				t.Delta = max(t.Delta, e.Delta)
@@ -60,7 +63,7 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 		totals = append(totals, t)
 	}
 	slices.SortFunc(totals, func(a, b Total) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Relation.String(), b.Relation.String()))
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Relation.String(), b.Relation.String()), cmp.Compare(a.Unit, b.Unit))
 	})
 	return totals, nil
 }

@@ -73,6 +73,7 @@ type budgetCreate struct {
 	Delta       float64 `help:"Delta of everything together." required:"" placeholder:"D"`
 	Relation    string  `help:"Neighbouring tables: replace-one or add-or-remove." required:"" placeholder:"RELATION"`
 	SampledRuns int     `help:"How many runs may sample (dp-sgd, dp-adam); if any, a tenth of delta is set aside for them." placeholder:"N"`
+	Unit        string  `help:"The column of which all rows with one value are one record (schema.unit); rows by themselves if left out." placeholder:"COLUMN"`
 	Table       string  `help:"Keep a keyed fingerprint of FILE, and warn if it is registered under another name." placeholder:"FILE"`
 	storeFlag
 }
@@ -102,6 +103,7 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	limit.Unit = b.Unit
 	book, err := stores.Make(ctx, b.Store)
 	if err != nil {
 		return err

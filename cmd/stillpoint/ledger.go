@@ -31,11 +31,14 @@ func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 		return printJSON(c.out, totals)
 	}
 	for _, t := range totals {
-		fits := "1 fit"
+		fits, unit := "1 fit", ""
+		if t.Unit != "" {
+			unit = ", for all rows of one " + printable.Text(t.Unit)
+		}
 		if t.Fits > 1 {
 			fits = fmt.Sprintf("%d fits", t.Fits)
 		}
-		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v\n", printable.Text(t.Table), fits, roundUp(t.Epsilon), t.Delta, t.Relation)
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", printable.Text(t.Table), fits, roundUp(t.Epsilon), t.Delta, t.Relation, unit)
 	}
 	return nil
 }

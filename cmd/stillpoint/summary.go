@@ -192,6 +192,9 @@ func together(ctx context.Context, f *train.Fitted, n int) string {
 	if !ok && slices.ContainsFunc(f.Earlier, func(e train.Entry) bool { return e.Relation != f.Budget.Relation() }) {
 		return fmt.Sprintf("with %s of this table, some under another relation: add the guarantees", fits)
 	}
+	if !ok && slices.ContainsFunc(f.Earlier, func(e train.Entry) bool { return e.Unit != f.Unit.Column }) {
+		return fmt.Sprintf("with %s of this table, some for another unit of privacy: their guarantees do not add up to one", fits)
+	}
 	if !ok {
 		return fmt.Sprintf("with %s of this table: no common epsilon could be computed: add the guarantees", fits)
 	}

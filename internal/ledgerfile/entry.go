@@ -25,6 +25,9 @@ type Entry struct {
 	Relation  account.Relation `json:"relation"`
 	Epsilon   float64          `json:"epsilon"`
 	Delta     float64          `json:"delta"`
+	// Unit is the column of which all rows with one value were one record; empty where
+	// each row was one.
+	Unit string `json:"unit,omitempty"`
 	// Mu is the whole budget, reserved before the first release.
 	Mu float64 `json:"mu"`
 	// Schedule, where a fit samples, is what its budget went into instead of mu.
@@ -154,7 +157,7 @@ func (e *Entry) checkSchedule() error {
 func (e *Entry) ends(r Entry) error {
 	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Relation == r.Relation &&
 		e.Epsilon == r.Epsilon && e.Delta == r.Delta && e.Mu == r.Mu && slices.Equal(e.Schedule, r.Schedule) &&
-		e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run
+		e.Unit == r.Unit && e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run
 	if !same {
 		return fmt.Errorf("entry = %q: must state the table, algorithm and budget that fit %d reserved", e.Entry, e.Fit)
 	}
