@@ -3,9 +3,10 @@
 and the same task in other libraries. Times are processor seconds of this process and
 of the command, since wall-clock times depend on what else the machine does.
 
-    python measure.py overhead | adult | diffprivlib
+    python measure.py overhead | adult | diffprivlib | opacus
 
-The last needs an environment of its own: diffprivlib 0.6.6 with scikit-learn 1.4.
+The last two need environments of their own: diffprivlib 0.6.6 with scikit-learn 1.4;
+torch and opacus (see results/dpsgd.py).
 """
 
 import csv
@@ -90,30 +91,68 @@ FITS = 5
 
 
 def adult() -> None:
-    """Adult at epsilon 1, delta 1e-6, replace-one."""
+    """Adult at epsilon 1, delta 1e-6, under both relations."""
     from stillpoint import StillpointClassifier
 
     train, test = read()
-    scores, used = [], []
-    for _ in range(FITS):
-        with tempfile.TemporaryDirectory() as folder:
-            model = StillpointClassifier(
-                classes=["0", "1"], bounds=NUMBERS, categories=LISTS, epsilon=1, delta=1e-6,
-                relation="replace-one", folder=folder, table="adult", progress=False,
-            )  # fmt: skip
-            used.append(sum(timed(lambda: model.fit(train, train["income"]))))
-            scores.append(model.score(test, test["income"]))
-    tell("stillpoint", scores, used)
+    for relation in ("replace-one", "add-or-remove"):
+        scores, used = [], []
+        for _ in range(FITS):
+            with tempfile.TemporaryDirectory() as folder:
+                model = StillpointClassifier(
+                    classes=["0", "1"], bounds=NUMBERS, categories=LISTS, epsilon=1, delta=1e-6,
+                    relation=relation, records=len(train) if relation == "add-or-remove" else None,
+                    folder=folder, table="adult", progress=False,
+                )  # fmt: skip
+                used.append(sum(timed(lambda: model.fit(train, train["income"]))))
+                scores.append(model.score(test, test["income"]))
+        tell(f"stillpoint, {relation}", scores, used)
+
+
+def encoded(part) -> np.ndarray:
+    """Rows of norm at most 1, as the rivals want them."""
+    columns = [2 * (part[n].astype(float).clip(*NUMBERS[n]) - NUMBERS[n][0]) / (NUMBERS[n][1] - NUMBERS[n][0]) - 1 for n in NUMBERS]
+    columns += [(part[n] == v).astype(float) for n, values in LISTS.items() for v in values]
+    return np.column_stack(columns) / np.sqrt(len(NUMBERS) + len(LISTS))
+
+
+def opacus() -> None:
+    """The same columns by DP-SGD, adding or removing one, the best of some rates."""
+    import torch
+    from opacus import PrivacyEngine
+
+    torch.set_num_threads(1)
+    train, test = read()
+    X, Y = (torch.tensor(encoded(part), dtype=torch.float32) for part in (train, test))
+    x, y = (torch.tensor(part["income"].astype(float).to_numpy(), dtype=torch.float32) for part in (train, test))
+
+    def fit(rate):
+        model = torch.nn.Linear(X.shape[1], 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+        loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, x), batch_size=650)
+        model, optimizer, loader = PrivacyEngine(accountant="prv").make_private_with_epsilon(
+            module=model, optimizer=optimizer, data_loader=loader, target_epsilon=1,
+            target_delta=1e-6, epochs=20, max_grad_norm=1,
+        )  # fmt: skip
+        for _ in range(20):
+            for rows, target in loader:
+                optimizer.zero_grad()
+                torch.nn.functional.binary_cross_entropy_with_logits(model(rows)[:, 0], target).backward()
+                optimizer.step()
+        return model
+
+    for rate in (0.1, 1, 10):
+        scores, used = [], []
+        for _ in range(FITS):
+            fitted = []
+            used.append(timed(lambda: fitted.append(fit(rate)))[0])
+            scores.append(float((((fitted[0](Y)[:, 0]) > 0) == (y > 0)).float().mean()))
+        tell(f"opacus, rate {rate:g}", scores, used)
 
 
 def diffprivlib() -> None:
     """The same columns, encoded alike, by objective perturbation: (epsilon, 0)."""
     from diffprivlib.models import LogisticRegression
-
-    def encoded(part):
-        columns = [2 * (part[n].astype(float).clip(*NUMBERS[n]) - NUMBERS[n][0]) / (NUMBERS[n][1] - NUMBERS[n][0]) - 1 for n in NUMBERS]
-        columns += [(part[n] == v).astype(float) for n, values in LISTS.items() for v in values]
-        return np.column_stack(columns) / np.sqrt(len(NUMBERS) + len(LISTS))
 
     train, test = read()
     X, Y = encoded(train), encoded(test)
@@ -131,4 +170,4 @@ def tell(name: str, scores: list[float], used: list[float]) -> None:
 
 
 if __name__ == "__main__":
-    {"overhead": overhead, "adult": adult, "diffprivlib": diffprivlib}[sys.argv[1]]()
+    {"overhead": overhead, "adult": adult, "diffprivlib": diffprivlib, "opacus": opacus}[sys.argv[1]]()
