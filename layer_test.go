@@ -54,7 +54,7 @@ var layers = map[string]struct {
 	"internal/durable":                   {},
 	"internal/printable":                 {},
 	"internal/strictyaml":                {others: []string{"github.com/goccy/go-yaml"}},
-	"internal/table":                     {local: []string{"internal/regular", "dataset"}},
+	"internal/table":                     {local: []string{"internal/regular", "dataset"}, others: []string{"github.com/klauspost/compress", "github.com/parquet-go/parquet-go", "golang.org/x/text"}},
 	"stationarity":                       {local: []string{"internal/vector", "internal/order", "loss"}, others: []string{"gonum.org/v1/gonum"}},
 	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                              {local: []string{"account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},

@@ -33,7 +33,7 @@ func TestNeighboursAgreeOnTheNumber(t *testing.T) {
 	number := func(rows []string) (int, float64) {
 		c := config(t, write(t, "people.csv", "age,split,note,ill\n"+strings.Join(rows, "\n")+"\n"))
 		c.Schema = schema(t, filteredSchema)
-		n, err := curator.Count(context.Background(), c.Path, c.Schema)
+		n, err := curator.Count(context.Background(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

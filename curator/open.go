@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
@@ -17,9 +16,14 @@ import (
 
 // Config says which records a session holds and what it may charge.
 type Config struct {
-	// Path is a CSV file, optionally compressed by gzip; "-" is standard input, read
-	// to its end. It is empty if Rows is given.
+	// Path is a file: CSV, plain or compressed by gzip or zstd, or Parquet; "-" is
+	// standard input, read to its end. It is empty if Rows is given.
 	Path string
+	// Paths are files that follow Path, if that is given, as one table. They have the
+	// same columns in the same order.
+	Paths []string
+	// CSV says how files that are text are written.
+	CSV dataset.CSV
 	// Rows are those of a table that the caller holds; nil for a file's.
 	Rows *Rows
 	// Schema describes its columns by public facts.
@@ -40,8 +44,8 @@ type Config struct {
 	// Declared is the public number of records under add-or-remove, which
 	// stands in for the secret one; zero under replace-one.
 	Declared float64
-	// Workers is the number of goroutines of a pass; zero means GOMAXPROCS. It
-	// changes speed, never an answer's law.
+	// Workers is the number of goroutines of a pass, and of those that encode what is
+	// read; zero means GOMAXPROCS. It changes speed, never an answer's law.
 	Workers int
 	// BlockRows is the number of rows of a block in memory; zero means as many
 	// as fit a cache. It changes speed only.
@@ -92,12 +96,8 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 			rows.Close()
 		}
 	}()
-	workers := c.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	k, err := kernel.New(kernel.Config{
-		Table: rows, Loss: c.Loss, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: workers, Coins: coins,
+		Table: rows, Loss: c.Loss, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: c.workers(), Coins: coins,
 	})
 	if err != nil {
 		return nil, err
@@ -106,23 +106,18 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
-// Count returns the number of records of a table, the n that replace-one makes public:
-// of rows that its schema's public filter keeps, or of units that have such a row. It
-// reads nothing else of them. Tables that differ in one record which passes the filter in
-// both agree on it.
-func Count(ctx context.Context, path string, s *dataset.Schema) (int, error) {
-	n, of := 0, map[string]bool{}
-	rows := s.Unit() == (dataset.Unit{})
-	err := eachOf(ctx, path, s, func(m *dataset.Map, cells []string) error {
-		if rows {
-			n++
-		} else if unit, ok := m.Unit(cells); ok && !of[unit] {
-			of[strings.Clone(unit)] = true
-			n++
-		}
-		return nil
-	})
-	return n, err
+// Count returns the number of records of the configuration's files, the n that
+// replace-one makes public: of rows that its schema's public filter keeps, or of units
+// that have such a row. It reads nothing else of them. Tables that differ in one record
+// which passes the filter in both agree on it.
+func Count(ctx context.Context, c Config) (int, error) { return c.count(ctx) }
+
+// workers is how many goroutines work on rows.
+func (c Config) workers() int {
+	if c.Workers == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return c.Workers
 }
 
 // features is their number in a row.

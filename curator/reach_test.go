@@ -81,6 +81,8 @@ var reached = map[string]string{
 	"dataset.Filter":                    "a value",
 	"dataset.Unit":                      "a value",
 	"dataset.Target":                    "a schema copies what it gives",
+	"dataset.CSV":                       "read once, while the session is opened",
+	"[]bool":                            "a map copies what it gives",
 	"dataset.Exposure":                  "a schema copies what it gives",
 	"*dataset.Projection":               "a public map, copied when the session is opened",
 	"dataset.Projection":                "as *dataset.Projection",

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
 // read encodes the configuration's table into a source of at most so many rows. The key
@@ -34,20 +34,15 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 			rows.Close()
 		}
 	}()
-	encode := c.encoder()
 	grouped := newGrouping(c.Schema.Unit(), key)
-	err = c.each(ctx, func(m *dataset.Map, cells []string) error {
+	err = c.each(ctx, grouped, func(r encoded) error {
 		if rows.Len() >= most {
 			return fmt.Errorf("curator: %s: must have at most %d rows", c.name(), most)
 		}
-		x, y, ok := encode(m, cells)
-		if grouped == nil {
-			return rows.Append(x, y, ok)
-		}
-		if !grouped.takes(m, cells, ok, rows.Len()) {
+		if grouped != nil && !grouped.takes(r.owned, r.ok, rows.Len()) {
 			return nil
 		}
-		return rows.Append(x, y, ok)
+		return rows.Append(r.x, r.y, r.ok)
 	})
 	if err != nil {
 		return nil, err
@@ -67,24 +62,6 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	return s, err
 }
 
-// encoder returns what maps a row's cells to features and a target; what it returns holds
-// until the next row.
-func (c Config) encoder() func(*dataset.Map, []string) ([]float32, float64, bool) {
-	x := make([]float32, c.Schema.Dim())
-	if c.Reduce == nil {
-		return func(m *dataset.Map, cells []string) ([]float32, float64, bool) {
-			y, ok := m.Encode(x, cells)
-			return x, y, ok
-		}
-	}
-	short, sums := make([]float32, c.features()), make([]float64, c.features())
-	return func(m *dataset.Map, cells []string) ([]float32, float64, bool) {
-		y, ok := m.Encode(x, cells)
-		c.Reduce.Map(short, sums, x)
-		return short, y, ok
-	}
-}
-
 // record is what one is called in errors.
 func (c Config) record() string {
 	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
@@ -98,53 +75,27 @@ func (c Config) name() string {
 	if c.Rows != nil {
 		return "rows"
 	}
-	return c.Path
+	return strings.Join(c.paths(), ", ")
 }
 
-// each calls f for every row of the table that the public filter keeps.
-func (c Config) each(ctx context.Context, f func(*dataset.Map, []string) error) error {
-	switch {
-	case c.Rows == nil && c.Path == "":
+// each calls f for every row of the table that the public filter keeps, encoded, in
+// the table's order. What it is given holds until it returns.
+func (c Config) each(ctx context.Context, g *grouping, f func(encoded) error) error {
+	switch paths := c.paths(); {
+	case c.Rows == nil && len(paths) == 0:
 		return errors.New("curator: path: must be given, or rows")
 	case c.Rows == nil:
-		return eachOf(ctx, c.Path, c.Schema, f)
-	case c.Path != "":
+		return c.eachOfFiles(ctx, g, f)
+	case len(paths) > 0:
 		return errors.New("curator: rows: must not be given beside a path")
 	}
-	return c.Rows.each(ctx, c.Schema, f)
-}
-
-// eachOf is each for a file.
-func eachOf(ctx context.Context, path string, s *dataset.Schema, f func(*dataset.Map, []string) error) error {
-	r, err := table.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	m, err := s.Bind(r.Header())
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	for i := 0; ; i++ {
-		// The context is looked at by row number, which is public.
-		if i%contextRows == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+	var e *encoder
+	return c.Rows.each(ctx, c.Schema, func(m *dataset.Map, cells []string) error {
+		if e == nil {
+			e = c.encoder(m, g)
 		}
-		cells, ok, err := r.Next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return nil
-		}
-		if m.Keep(cells) {
-			if err := f(m, cells); err != nil {
-				return err
-			}
-		}
-	}
+		return f(e.encode(cells))
+	})
 }
 
 // contextRows is the number of rows between two looks at the context.

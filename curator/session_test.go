@@ -182,7 +182,7 @@ func TestFaultyRecordsAreSilent(t *testing.T) {
 	if got := s.All().Size(); got < 6 {
 		t.Errorf("%v records: faulty ones must count", got)
 	}
-	n, err := curator.Count(context.Background(), write(t, "people.csv", text), schema(t, peopleSchema))
+	n, err := curator.Count(context.Background(), curator.Config{Path: write(t, "people.csv", text), Schema: schema(t, peopleSchema)})
 	if err != nil || float64(n) != s.All().Size() {
 		t.Errorf("Count = %d (%v), session has %v", n, err, s.All().Size())
 	}

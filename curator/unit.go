@@ -3,6 +3,7 @@ package curator
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
@@ -20,10 +21,19 @@ import (
 // table. The sum over units sees only the one record that becomes of them.
 type grouping struct {
 	rows  int // of a unit, at most
-	key   *coin.Keyed
-	cells []string
 	index map[string]int
 	units [][]keptRow // sorted by hash
+
+	mu    sync.Mutex // over what follows
+	key   *coin.Keyed
+	cells []string
+}
+
+// owned says whose a row is, and by what hash it is kept.
+type owned struct {
+	unit string
+	ok   bool // whether it is anybody's
+	hash uint64
 }
 
 // keptRow is a row of the source that is in a record so far.
@@ -40,25 +50,35 @@ func newGrouping(u dataset.Unit, key *coin.Keyed) *grouping {
 	return &grouping{rows: u.Rows, key: key, index: map[string]int{}}
 }
 
+// owner finds whose a row is. It is nobody's where each row is a record.
+func (g *grouping) owner(m *dataset.Map, cells []string) (o owned) {
+	if g == nil {
+		return owned{}
+	}
+	if o.unit, o.ok = m.Unit(cells); o.ok {
+		o.hash = g.sum(cells)
+	}
+	return o
+}
+
 // takes reports whether a row, which would have the given number in the source, is to be
 // kept there, and remembers it. A unit all of whose rows are faulty is a record all the
 // same; a row that is nobody's is in none.
-func (g *grouping) takes(m *dataset.Map, cells []string, sound bool, number int) bool {
-	unit, ok := m.Unit(cells)
-	if !ok {
+func (g *grouping) takes(o owned, sound bool, number int) bool {
+	if !o.ok {
 		return false
 	}
-	u, known := g.index[unit]
+	u, known := g.index[o.unit]
 	if !known {
 		u = len(g.units)
-		g.index[strings.Clone(unit)] = u
+		g.index[strings.Clone(o.unit)] = u
 		g.units = append(g.units, nil)
 	}
 	if !sound {
 		return false
 	}
 	kept := g.units[u]
-	r := keptRow{g.sum(cells), int32(number)}
+	r := keptRow{o.hash, int32(number)}
 	if len(kept) == g.rows && r.hash >= kept[len(kept)-1].hash {
 		return false
 	}
@@ -75,6 +95,8 @@ func (g *grouping) takes(m *dataset.Map, cells []string, sound bool, number int)
 
 // sum is the hash of a row's cells, trimmed: among them is the unit's.
 func (g *grouping) sum(cells []string) uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.cells = g.cells[:0]
 	for _, cell := range cells {
 		g.cells = append(g.cells, strings.TrimSpace(cell))

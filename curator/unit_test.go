@@ -171,7 +171,7 @@ func TestAPersonsRowsAreOneRecord(t *testing.T) {
 	if err := w.WriteAll(append([][]string{unitHeader}, rows...)); err != nil {
 		t.Fatal(err)
 	}
-	n, err := curator.Count(context.Background(), write(t, "people.csv", text.String()), c.Schema)
+	n, err := curator.Count(context.Background(), curator.Config{Path: write(t, "people.csv", text.String()), Schema: c.Schema})
 	if want := len(slowly(t, c, rows, [32]byte{})) - 1; err != nil || n != want || s.All().Size() != float64(want) {
 		t.Errorf("%d people, a session of %v, %v: must be %d", n, s.All().Size(), err, want)
 	}

@@ -20,6 +20,8 @@ type Map struct {
 	where   int // cell of the filter; -1: none
 	unit    int // cell of whose row it is; -1: none, or unlabelled
 	classes map[string]float64
+	reads   []bool // which cells are looked at
+	numbers []int  // which of them are numbers
 }
 
 // input is a feature column, resolved.
@@ -85,6 +87,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		}
 		m.classes = s.target.codes()
 	}
+	m.bindCells(s, at, labelled)
 	next := 0
 	var names []string
 	for _, c := range s.columns {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
@@ -57,12 +58,14 @@ func (r *Report) Problems() (n int) {
 }
 
 // Check reads a table as a fit by the schema would.
-func Check(ctx context.Context, path string, s *dataset.Schema) (*Report, error) {
+func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schema) (*Report, error) {
 	t := newTally(s)
 	var m *dataset.Map
-	err := each(ctx, path, func(header []string) (err error) {
-		m, err = s.Bind(header)
-		return err
+	err := each(ctx, paths, as, func(r *table.Reader) (err error) {
+		if m, err = s.Bind(r.Header()); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
+		}
+		return r.For(m)
 	}, func(cells []string) {
 		if !m.Keep(cells) {
 			t.report.LeftOut++
@@ -85,15 +88,15 @@ func Check(ctx context.Context, path string, s *dataset.Schema) (*Report, error)
 	return t.finish(), nil
 }
 
-// each calls f for the rows of a table, whose header it shows to begin first.
-func each(ctx context.Context, path string, begin func(header []string) error, f func(cells []string)) error {
-	r, err := table.Open(path)
+// each calls f for the rows of a table, which it shows to begin first.
+func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table.Reader) error, f func(cells []string)) error {
+	r, err := table.Open(paths, as)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	if err := begin(r.Header()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if err := begin(r); err != nil {
+		return err
 	}
 	for i := 0; ; i++ {
 		if i%4096 == 0 {

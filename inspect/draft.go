@@ -12,16 +12,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
 // Draft drafts the columns of a schema from the rows of a public table, with a note to
 // each that says from what, and lists what it has for missing cells. The table must be
 // public: bounds and values of another would be released without a charge.
-func Draft(ctx context.Context, path, name string) (columns map[string]dataset.Drafted, missing []string, err error) {
+func Draft(ctx context.Context, path string, as dataset.CSV, name string) (columns map[string]dataset.Drafted, missing []string, err error) {
 	var seen []*seenCells
 	empty := map[string]bool{}
-	err = each(ctx, path, func(header []string) error {
-		for _, h := range header {
+	err = each(ctx, []string{path}, as, func(r *table.Reader) error {
+		for _, h := range r.Header() {
 			seen = append(seen, newSeen(strings.TrimSpace(h)))
 		}
 		return nil

@@ -36,6 +36,9 @@ type Params struct {
 	// Weights has as many as the loss has parameters for the schema's features: one
 	// for each, in its order, or so many for each margin of the loss.
 	Weights []float64
+	// CSV says how the table was written, if it was text: others are taken to be
+	// written alike, unless ReadAs says otherwise.
+	CSV dataset.CSV
 }
 
 // Model is a trained model. It is immutable and safe for concurrent use. The
@@ -48,6 +51,7 @@ type Model struct {
 	regularizer loss.Regularizer
 	schema      *dataset.Schema
 	weights     []float64
+	csv         dataset.CSV
 }
 
 // New makes a model. Weights must be finite, and so must the sum of their sizes,
@@ -71,8 +75,9 @@ func New(p Params) (*Model, error) {
 		regularizer: p.Regularizer,
 		schema:      p.Schema,
 		weights:     slices.Clone(p.Weights),
+		csv:         p.CSV,
 	}
-	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights} {
+	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkCSV} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -116,6 +121,21 @@ func (m *Model) checkTarget() error {
 		return fmt.Errorf("model: schema's target %q: %w", target.Column, err)
 	}
 	return nil
+}
+
+func (m *Model) checkCSV() error {
+	if err := m.csv.Check(); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	return nil
+}
+
+// ReadAs returns the model for tables that are written as c says and, where it says
+// nothing, as the one that it was fitted to.
+func (m *Model) ReadAs(c dataset.CSV) *Model {
+	as := *m
+	as.csv = c.Or(m.csv)
+	return &as
 }
 
 func (m *Model) checkWeights() error {

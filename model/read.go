@@ -39,6 +39,7 @@ type document struct {
 	Schema      *dataset.Schema `json:"schema"`
 	Features    []string        `json:"features"`
 	Weights     []float64       `json:"weights"`
+	CSV         dataset.CSV     `json:"csv,omitzero"`
 }
 
 // Read reads a model file and checks all that [New] checks, and that the file
@@ -62,7 +63,7 @@ func Parse(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights}
+	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights, CSV: d.CSV}
 	if p.Loss, err = loss.Parse(d.Loss); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

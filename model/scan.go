@@ -30,7 +30,7 @@ func (m *Model) scan(ctx context.Context, path, where string, labelled bool, vis
 	if err != nil {
 		return err
 	}
-	rows, err := table.Open(path)
+	rows, err := table.Open([]string{path}, m.csv)
 	if err != nil {
 		return err
 	}
@@ -42,6 +42,9 @@ func (m *Model) scan(ctx context.Context, path, where string, labelled bool, vis
 	}
 	rowMap, err := bind(header)
 	if err != nil {
+		return err
+	}
+	if err := rows.For(rowMap); err != nil {
 		return err
 	}
 	target := targetCell(schema, header)

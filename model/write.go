@@ -44,6 +44,7 @@ func (m *Model) Bytes() ([]byte, error) {
 		Loss:        m.loss.Name(),
 		Regularizer: m.regularizer.Name(),
 		Schema:      m.schema,
+		CSV:         m.csv,
 		Features:    m.schema.Features(),
 		Weights:     m.weights,
 	})

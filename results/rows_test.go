@@ -31,7 +31,7 @@ func read(t *testing.T, path string, schema *dataset.Schema, where string) *rows
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := table.Open(path)
+	reader, err := table.Open([]string{path}, dataset.CSV{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
-	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -24,9 +23,12 @@ import (
 // Config is a fit as its YAML file describes it. Unknown keys are errors.
 type Config struct {
 	// Data is the table, relative to the configuration's folder; "-" is standard input.
-	Data string `yaml:"data"`
+	Data Files `yaml:"data"`
+	// CSV says how its files are written, if they are text and not as is usual.
+	CSV dataset.CSV `yaml:"csv"`
 	// Table, if not empty, is a public name by which ledgers know the table instead of
-	// the file's path: fits of all files and streams of one name are summed.
+	// the file's path: fits of all files and streams of one name are summed. A table of
+	// several files needs one: it goes on to be the same table as files come and go.
 	Table string `yaml:"table"`
 	// Schema describes the table by public facts.
 	Schema *dataset.Schema `yaml:"schema"`
@@ -126,9 +128,19 @@ const mostList = 16 << 20
 // list reads a file of public values, which is not the table.
 func (c *Config) list(name string) ([]byte, error) {
 	path := c.resolve(name)
-	if data, err := os.Stat(c.DataPath()); err == nil && c.Data != table.Standard {
-		if own, err := os.Stat(path); err == nil && os.SameFile(data, own) {
-			return nil, errors.New("is the table, whose values are not public: must be a list from elsewhere")
+	own, err := os.Stat(path)
+	if err != nil {
+		return regular.Read(path, mostList) // to say why
+	}
+	for _, data := range c.Data {
+		table, err := c.files(data)
+		if err != nil {
+			continue // is said when the table is read
+		}
+		for _, part := range table {
+			if info, err := os.Stat(part); err == nil && os.SameFile(info, own) {
+				return nil, errors.New("is the table, whose values are not public: must be a list from elsewhere")
+			}
 		}
 	}
 	return regular.Read(path, mostList)
@@ -146,13 +158,10 @@ func (c *Config) decode(text []byte) error {
 
 // check finds what is missing; values are checked by what uses them.
 func (c *Config) check() error {
+	if err := c.checkData(); err != nil {
+		return err
+	}
 	switch {
-	case c.Data == "":
-		return errors.New("data: must name the table")
-	case c.Data == table.Standard && c.Table == "":
-		return errors.New("table: must give the table a public name, by which its fits are summed, since data = -: is no file")
-	case nameRule(c.Table) != "":
-		return fmt.Errorf("table = %q: must %s", c.Table, nameRule(c.Table))
 	case c.Schema == nil:
 		return errors.New("schema: must describe the table's columns (stillpoint schema DATA drafts one)")
 	case c.Model.Loss == "":
@@ -190,44 +199,6 @@ func nameRule(name string) string {
 		return "hold visible characters only"
 	}
 	return ""
-}
-
-// DataPath is the table's path, resolved against the configuration's folder, or "-".
-func (c *Config) DataPath() string {
-	if c.Data == table.Standard {
-		return c.Data
-	}
-	return c.resolve(c.Data)
-}
-
-// TableName is what the table is called before people: its public name or, without
-// one, what the configuration has for data.
-func (c *Config) TableName() string {
-	if c.Table != "" {
-		return c.Table
-	}
-	return c.Data
-}
-
-// identity is the name by which earlier fits of a table are found: the one the
-// configuration gives it, or else its absolute path behind all links, to which a copy
-// is another table. No absolute path begins as a given name does.
-func (c *Config) identity() (string, error) {
-	if c.Table != "" {
-		return "table " + c.Table, nil
-	}
-	path, err := filepath.Abs(c.DataPath())
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(path)
-}
-
-func (c *Config) resolve(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(c.folder, path)
 }
 
 // mostMu is far beyond what protects anybody, and within what the kernel's grid

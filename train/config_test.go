@@ -72,7 +72,7 @@ func TestDataPath(t *testing.T) {
 	if c.Name() != "people" || filepath.Base(c.DataPath()) != "people.csv" || !filepath.IsAbs(c.DataPath()) {
 		t.Errorf("name %q, data %q", c.Name(), c.DataPath())
 	}
-	c.Data = "/elsewhere/x.csv"
+	c.Data = Files{"/elsewhere/x.csv"}
 	if c.DataPath() != "/elsewhere/x.csv" {
 		t.Errorf("data %q", c.DataPath())
 	}

@@ -53,7 +53,7 @@ func TestDryRunSaysNothingOfRecords(t *testing.T) {
 		var first *Dry
 		for i, text := range tables {
 			c := config(t, 60, "replace-one", relation)
-			c.Data = write(t, filepath.Join(t.TempDir(), "people.csv"), text)
+			c.Data = Files{write(t, filepath.Join(t.TempDir(), "people.csv"), text)}
 			c.Table = "people"
 			before := tree(t, ".")
 			d, err := c.DryRun(context.Background(), Options{Software: "test", Step: func(Step) { t.Error("a step") }})
@@ -97,7 +97,7 @@ func TestDryRunRefusesAsFitDoes(t *testing.T) {
 	for name, change := range map[string]func(*Config) Options{
 		"full":    func(*Config) Options { return Options{Out: "full"} },
 		"records": func(c *Config) Options { c.Privacy.Records = 61; return Options{} },
-		"table":   func(c *Config) Options { c.Data = "absent.csv"; return Options{} },
+		"table":   func(c *Config) Options { c.Data = Files{"absent.csv"}; return Options{} },
 		"link": func(*Config) Options {
 			if err := os.MkdirAll(filepath.Join("linked", ModelFile), 0o777); err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestDryRunRefusesAsFitDoes(t *testing.T) {
 	if err := book.Create(ctx, "people", limit); err != nil {
 		t.Fatal(err)
 	}
-	c.Data = mustAbs(t, c.DataPath())
+	c.Data = Files{mustAbs(t, c.DataPath())}
 	c.folder, c.Budget = ".", &StoredBudget{Store: "sqlite:budgets.db", Dataset: "people"}
 	d, err := c.DryRun(ctx, Options{Software: "test", Stores: stores.Open})
 	if err != nil || d.Cost == nil {

@@ -116,6 +116,10 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err != nil {
 		return nil, err
 	}
+	paths, err := c.DataPaths()
+	if err != nil {
+		return nil, err
+	}
 	store, err := c.stored(ctx, o.Stores)
 	if err != nil {
 		return nil, err
@@ -127,7 +131,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	}()
 	session, err := curator.Open(ctx, curator.Config{
 		Reserve: store.reserve(),
-		Path:    c.DataPath(), Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
+		Paths:   paths, CSV: c.CSV, Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
 		Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
 	})
 	if err != nil {

@@ -43,6 +43,7 @@ type head struct {
 	Schema      *dataset.Schema  `json:"schema"`
 	Reduce      string           `json:"reduce,omitempty"`
 	Plan        optimize.Summary `json:"plan"`
+	CSV         dataset.CSV      `json:"csv,omitzero"`
 }
 
 // head returns the head of a fit.
@@ -58,7 +59,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 		Journal: journalVersion, Software: software, Fit: fit,
 		Relation: p.Budget.Relation(), Epsilon: p.Budget.Epsilon(), Delta: p.Budget.Delta(), Records: int64(p.Records),
 		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Summary,
-		Reduce: c.Model.Reduce,
+		Reduce: c.Model.Reduce, CSV: c.CSV,
 	}
 	if s != nil {
 		h.Schedule, h.Mu = s.Steps(), s.Mu()
@@ -158,7 +159,7 @@ func (h head) model(weights []float64, complete bool) (*model.Model, error) {
 	}
 	return model.New(model.Params{
 		Software: h.Software, Complete: complete, Loss: loss.RowLoss(l), Regularizer: regularizer,
-		Schema: h.Schema, Weights: weights,
+		Schema: h.Schema, Weights: weights, CSV: h.CSV,
 		Privacy: model.Privacy{
 			Epsilon: h.Epsilon, Delta: h.Delta, Relation: h.Relation.String(),
 			Neighbour: h.unit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile,

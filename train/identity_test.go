@@ -38,7 +38,7 @@ func TestEveryWayToATableIsFound(t *testing.T) {
 	}
 	fit := func(way string, earlier int) {
 		t.Helper()
-		c.Data = way
+		c.Data = Files{way}
 		f, err := c.Fit(context.Background(), Options{Software: "test"})
 		if err != nil {
 			t.Fatal(err)

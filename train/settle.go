@@ -77,7 +77,11 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 		if _, err := c.declared(budget.Relation()); err != nil {
 			return Planned{}, err
 		}
-		if n, err = curator.Count(ctx, c.DataPath(), c.Schema); err != nil {
+		paths, err := c.DataPaths()
+		if err != nil {
+			return Planned{}, err
+		}
+		if n, err = curator.Count(ctx, curator.Config{Paths: paths, CSV: c.CSV, Schema: c.Schema}); err != nil {
 			return Planned{}, err
 		}
 		if n == 0 {

@@ -20,7 +20,7 @@ func TestNamedTablesAreOne(t *testing.T) {
 		{"", "people.csv", 0}, {"patients", "people.csv", 0}, {"patients", copied, 1}, {"others", copied, 0},
 		{"patients", "people.csv", 2}, {"", "people.csv", 1},
 	} {
-		c.Table, c.Data = step.table, step.data
+		c.Table, c.Data = step.table, Files{step.data}
 		f, err := c.Fit(t.Context(), Options{Software: "test"})
 		if err != nil {
 			t.Fatal(err)

@@ -76,6 +76,7 @@ type budgetCreate struct {
 	Unit        string  `help:"The column of which all rows with one value are one record (schema.unit); rows by themselves if left out." placeholder:"COLUMN"`
 	Table       string  `help:"Keep a keyed fingerprint of FILE, and warn if it is registered under another name." placeholder:"FILE"`
 	storeFlag
+	csvFlags
 }
 
 // Help is printed below the flags.
@@ -114,7 +115,7 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	}
 	var copies []string
 	if b.Table != "" {
-		copies, err = book.Mark(ctx, b.Name, func(key string) (string, error) { return fingerprint(ctx, b.Table, key) })
+		copies, err = book.Mark(ctx, b.Name, func(key string) (string, error) { return fingerprint(ctx, b.Table, b.csv(), key) })
 		if err != nil {
 			return err
 		}

@@ -39,11 +39,14 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	path := f.Data
+	path, paths := f.Data, []string{f.Data}
 	if path == "" {
 		path = config.DataPath()
+		if paths, err = config.DataPaths(); err != nil {
+			return err
+		}
 	}
-	report, err := inspect.Check(ctx, path, config.Schema)
+	report, err := inspect.Check(ctx, paths, config.CSV, config.Schema)
 	if err != nil {
 		return err
 	}

@@ -6,14 +6,15 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
 // fingerprint returns a keyed hash of a table's header and cells, in order: the same for a
 // table and for its copy, compressed or not. The key is hashed before and after, as in
 // HMAC, so that nothing can be told of a fingerprint without it.
-func fingerprint(ctx context.Context, path, key string) (string, error) {
-	t, err := table.Open(path)
+func fingerprint(ctx context.Context, path string, as dataset.CSV, key string) (string, error) {
+	t, err := table.Open([]string{path}, as)
 	if err != nil {
 		return "", err
 	}

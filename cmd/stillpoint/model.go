@@ -10,17 +10,19 @@ import (
 
 type predictCommand struct {
 	Model string `arg:"" help:"Model file." placeholder:"MODEL"`
-	Data  string `arg:"" help:"Table (CSV or CSV.gz) with the model's columns; the target may be absent." placeholder:"DATA"`
+	Data  string `arg:"" help:"Table (CSV, plain or compressed, or Parquet) with the model's columns; the target may be absent." placeholder:"DATA"`
 	Where string `help:"Score only the rows with column=value; others get empty predictions." placeholder:"COLUMN=VALUE"`
 	Out   string `help:"Write to FILE instead of standard output." placeholder:"FILE"`
 
 	Margin bool `help:"Add the margins, behind the other columns."`
+	csvFlags
 }
 
 // Help is printed below the flags.
 func (predictCommand) Help() string {
 	return `Writes one CSV row for each row of the table, in order. A row that cannot be read
-gets an empty prediction.`
+gets an empty prediction. A text is taken to be written as the one that the model was
+fitted to, unless the flags say otherwise.`
 }
 
 func (p *predictCommand) Run(ctx context.Context, c *console) error {
@@ -28,6 +30,7 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	m = m.ReadAs(p.csv())
 	predict := func(w io.Writer) error {
 		return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where, Margins: p.Margin})
 	}
@@ -44,11 +47,12 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 
 type evaluateCommand struct {
 	Model string `arg:"" help:"Model file." placeholder:"MODEL"`
-	Data  string `arg:"" help:"Table (CSV or CSV.gz) with the model's columns and target." placeholder:"DATA"`
+	Data  string `arg:"" help:"Table (CSV, plain or compressed, or Parquet) with the model's columns and target." placeholder:"DATA"`
 	Where string `help:"Use only the rows with column=value, for example split=test." placeholder:"COLUMN=VALUE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
 
 	Stationarity bool `help:"Also find the least eigenvalue of the objective's Hessian at the weights. NOT private either."`
+	csvFlags
 }
 
 // Help is printed below the flags.
@@ -69,6 +73,7 @@ func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	m = m.ReadAs(e.csv())
 	evaluate := m.Evaluate
 	if e.Stationarity {
 		evaluate = m.EvaluateStationarity

@@ -18,11 +18,12 @@ import (
 )
 
 type schemaCommand struct {
-	Data       string `arg:"" help:"Table (CSV or CSV.gz); only its header is read." placeholder:"DATA"`
+	Data       string `arg:"" help:"Table (CSV, plain or compressed, or Parquet); only its header is read." placeholder:"DATA"`
 	Header     bool   `help:"The first row is a header, though it looks like a record: quote it." xor:"header"`
 	FromPublic string `help:"Draft kinds, bounds and values from the rows of this table, which is public: never those of DATA." name:"from-public" placeholder:"FILE"`
 
-	NoHeader bool `help:"The first row is a record: number the columns, and quote nothing of it." xor:"header"`
+	NoHeader bool `help:"The first row is a record: draft names of its columns, and quote nothing of it." xor:"header"`
+	csvFlags
 }
 
 // Help is printed below the flags.
@@ -44,7 +45,7 @@ may not be DATA itself, of which nothing but the header is read as before.`
 }
 
 func (s *schemaCommand) Run(ctx context.Context, c *console) error {
-	r, err := table.Open(s.Data)
+	r, err := table.Open([]string{s.Data}, s.csv())
 	if err != nil {
 		return err
 	}
@@ -52,19 +53,23 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
-	note := ""
+	as := s.csv()
 	switch {
 	case s.NoHeader:
 		for i := range header {
 			header[i] = "column" + strconv.Itoa(i+1)
 		}
-		note = "# The table has no header row: put one in front of it before fitting, for example\n#   " + strings.Join(header, ",") + "\n"
+		as.Header = header
 	case s.Header:
 		if i := tooMuch(header); i >= 0 {
 			return fmt.Errorf("%s: column %d of the first row: must be one line of at most %d characters to be the name of a column", s.Data, i+1, mostName)
 		}
 	case !dataset.LooksLikeNames(header):
 		return errors.New(s.Data + ": the first row looks like a record, not like names of columns, and is not shown: give the table a header row, or say --no-header; if it is a header, say --header")
+	}
+	note := ""
+	if !as.IsZero() {
+		note = "csv: " + as.String() + "\n\n"
 	}
 	columns, err := s.drafted(ctx, header, &note)
 	if err != nil {
@@ -84,7 +89,7 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 		return "", err
 	}
 	name := printable.Text(filepath.Base(s.FromPublic))
-	columns, missing, err := inspect.Draft(ctx, s.FromPublic, name)
+	columns, missing, err := inspect.Draft(ctx, s.FromPublic, s.csv(), name)
 	if err != nil {
 		return "", err
 	}

@@ -7,85 +7,126 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 const byteOrderMark = "\uFEFF"
 
-type csvReader struct {
-	path   string
-	file   io.Closer
-	watch  watch
-	rows   records
+// csvFile reads text.
+type csvFile struct {
+	split  splitter
 	header []string
-	err    error // sticky; io.EOF at the end of the table
 }
 
-func newCSV(path string, file io.Closer, w watch, src *bufio.Reader) (*csvReader, error) {
+func newCSV(path string, as dataset.CSV, src *bufio.Reader) (*csvFile, error) {
 	if start, _ := peek(src, len(byteOrderMark)); string(start) == byteOrderMark {
 		src.Discard(len(byteOrderMark))
 	}
-	r := &csvReader{path: path, file: file, watch: w, rows: records{src: src, most: mostHeader, cells: mostHeader}}
-	header, err := r.rows.next()
-	if err != nil && err != io.EOF && err != errQuote && err != errLong {
-		return nil, r.fault(err)
+	delimiter, quote := as.Marks()
+	f := &csvFile{split: splitter{dialect: dialect{delimiter, quote}, src: src, size: chunkSize, most: mostRecord}, header: as.Header}
+	if f.header != nil {
+		return f, nil
 	}
-	if rule := headerRule(header, err); rule != "" {
+	header, v, err := f.split.head()
+	if err != nil {
+		return nil, err
+	}
+	if rule := headerRule(header, v, delimiter); rule != "" {
 		return nil, &Error{path, rule, nil}
 	}
-	r.header = slices.Clone(header)
-	// One cell more than the header has tells a row that has too many.
-	r.rows.most, r.rows.cells, r.rows.skip = mostRecord, len(header)+1, true
-	return r, nil
+	f.header = slices.Clone(header)
+	return f, nil
+}
+
+// head takes the first record off the text.
+func (s *splitter) head() ([]string, verdict, error) {
+	for size := s.size; ; size *= 2 {
+		s.fill(min(size, mostHeader))
+		r := records{dialect: s.dialect, text: string(s.held), last: s.err == io.EOF, cells: mostHeader, quoted: -1}
+		cells, v := r.next()
+		switch {
+		case v == whole || v == malformed || v == over && r.last:
+			s.held = append(s.held[:0], r.text[r.at:]...)
+			return cells, v, nil
+		case s.err != nil:
+			return nil, 0, s.err
+		case size >= mostHeader:
+			return nil, cut, nil
+		}
+	}
 }
 
 // headerRule returns the rule that a header row breaks, or "".
-func headerRule(cells []string, err error) string {
+func headerRule(cells []string, v verdict, delimiter byte) string {
 	switch {
-	case err == io.EOF:
+	case v == over:
 		return "is empty: a table starts with a header row"
-	case err == errQuote:
+	case v == malformed:
 		return "the header row is not valid CSV"
-	case err == errLong:
+	case v == cut:
 		return fmt.Sprintf("the header row, up to its newline, is longer than %d bytes", mostHeader)
 	case slices.ContainsFunc(cells, func(s string) bool { return !utf8.ValidString(s) }):
 		return "the header row is not UTF-8: " + supported
 	case slices.ContainsFunc(cells, func(s string) bool { return strings.ContainsRune(s, '\r') }):
 		return "lines must end in LF or CRLF: those of the header row end in CR alone"
-	case len(cells) == 1 && strings.ContainsAny(cells[0], ";\t|"):
-		return "the fields of the header row are not separated by commas: " + supported
+	case len(cells) == 1:
+		return otherDelimiter(cells[0], delimiter)
 	}
 	return ""
 }
 
-func (r *csvReader) Header() []string { return slices.Clone(r.header) }
-
-func (r *csvReader) Next() (cells []string, ok bool, err error) {
-	if r.err == nil {
-		cells, err = r.rows.next()
-		switch err {
-		case nil:
-			return cells, true, nil
-		case errQuote, errLong:
-			return nil, true, nil
+// otherDelimiter returns what to do about the only cell of a header row, in which
+// fields seem to be separated by another character.
+func otherDelimiter(cell string, delimiter byte) string {
+	for _, d := range []struct{ mark, name, yaml, flag string }{
+		{";", "semicolons", `";"`, `';'`}, {"\t", "tabs", "tab", "tab"}, {"|", "bars", `"|"`, `'|'`}, {",", "commas", `","`, `','`},
+	} {
+		if strings.Contains(cell, d.mark) && d.mark[0] != delimiter {
+			return fmt.Sprintf("the fields of the header row are separated by %s: add the line\n  csv: {delimiter: %s}\nto the configuration, or say --delimiter=%s where there is none", d.name, d.yaml, d.flag)
 		}
-		r.err = r.fault(err)
 	}
-	if r.err == io.EOF {
-		return nil, false, nil
-	}
-	return nil, false, r.err
+	return ""
 }
 
-// fault words what ended the reading. The end itself is a fault if the file is
-// no longer what it was.
-func (r *csvReader) fault(err error) error {
-	switch {
-	case r.watch.changed():
-		return &Error{r.path, "changed while it was read: leave it as it is and start again", nil}
-	case err == io.EOF:
-		return err
+func (f *csvFile) names() []string { return f.header }
+
+// use: a cell of text is not known before its row is taken apart.
+func (f *csvFile) use([]bool) error { return nil }
+
+func (f *csvFile) chunk() (Chunk, error) {
+	c, err := f.split.next()
+	if err != nil {
+		return nil, err
 	}
-	return fault(r.path, err)
+	if c.long {
+		return &malformedRow{}, nil
+	}
+	// One cell more than the header has tells a row that has too many.
+	return &textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}}, nil
 }
 
-func (r *csvReader) Close() error { return r.file.Close() }
+// textChunk is a text of whole records.
+type textChunk struct{ records }
+
+// Next returns the next row.
+func (c *textChunk) Next() (cells []string, ok bool, err error) {
+	cells, v := c.next()
+	switch v {
+	case whole:
+		return cells, true, nil
+	case malformed:
+		return nil, true, nil
+	}
+	return nil, false, nil
+}
+
+// malformedRow is a chunk of one row, without cells.
+type malformedRow struct{ over bool }
+
+// Next returns the row.
+func (c *malformedRow) Next() (cells []string, ok bool, err error) {
+	ok = !c.over
+	c.over = true
+	return nil, ok, nil
+}

@@ -20,11 +20,15 @@ func (e *Error) Error() string { return "table: " + e.Path + ": " + e.Rule }
 func (e *Error) Unwrap() error { return e.err }
 
 // fault turns an error of opening or reading into one that is fit to be shown.
-// Only the operating system's own errors are kept: those of decoders may hold
-// offsets.
+// Only the operating system's own errors and those of this package are kept: those
+// of decoders may hold offsets.
 func fault(path string, err error) error {
 	var sys *fs.PathError
-	if errors.As(err, &sys) {
+	var own *Error
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &sys):
 		return &Error{path, sys.Err.Error(), sys.Err}
 	}
 	return &Error{path, "the file is damaged: it ends early or fails its checksum", nil}

@@ -7,17 +7,44 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-const gzipMagic = "\x1f\x8b"
+const (
+	gzipMagic    = "\x1f\x8b"
+	zstdMagic    = "\x28\xb5\x2f\xfd"
+	parquetMagic = "PAR1"
+)
 
-// decompress looks at the first bytes of a file.
-func decompress(src *bufio.Reader) (*bufio.Reader, error) {
-	start, err := peek(src, len(gzipMagic))
-	if err != nil || string(start) != gzipMagic {
+// mostWindow bounds the memory that a zstd stream may ask for: what its own command
+// takes by default.
+const mostWindow = 128 << 20
+
+// decompress looks at the first bytes of a file, or at its name where these may be a
+// record's.
+func decompress(path string, src *bufio.Reader, as dataset.CSV) (*bufio.Reader, error) {
+	start, err := peek(src, len(zstdMagic))
+	if err != nil {
 		return src, err
 	}
-	plain, err := gzip.NewReader(src)
+	is := func(magic, ending string) bool {
+		if as.Header != nil {
+			return strings.HasSuffix(path, ending)
+		}
+		return strings.HasPrefix(string(start), magic)
+	}
+	var plain io.Reader
+	switch {
+	case is(gzipMagic, ".gz"):
+		plain, err = gzip.NewReader(src)
+	case is(zstdMagic, ".zst"):
+		plain, err = zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostWindow))
+	default:
+		return src, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +53,8 @@ func decompress(src *bufio.Reader) (*bufio.Reader, error) {
 
 // foreign lists formats that are recognised in order to name them.
 var foreign = []struct{ magic, name string }{
-	{"PAR1", "a Parquet file"},
+	{parquetMagic, "a Parquet file within another"},
+	{"PARE", "an encrypted Parquet file"},
 	{"ARROW1", "an Arrow file"},
 	{"FEA1", "a Feather file"},
 	{"ORC", "an ORC file"},
@@ -34,26 +62,27 @@ var foreign = []struct{ magic, name string }{
 	{"PK\x03\x04", "a zip archive or a spreadsheet"},
 	{"\xd0\xcf\x11\xe0", "a spreadsheet"},
 	{"SQLite format 3\x00", "an SQLite database"},
-	{"\x28\xb5\x2f\xfd", "compressed with zstd"},
 	{"\xfd7zXZ\x00", "compressed with xz"},
 	{"BZh", "compressed with bzip2"},
-	{gzipMagic, "gzipped twice"},
-	{"\xff\xfe", "UTF-16 text"},
-	{"\xfe\xff", "UTF-16 text"},
+	{gzipMagic, "compressed twice"},
+	{zstdMagic, "compressed twice"},
 }
 
 // refused returns the rule that the start of a table breaks, or "". It looks no
-// further than the first line, which is the header if the file is a table.
-func refused(src *bufio.Reader) string {
-	start, err := peek(src, 512)
+// further than the first line, which is the header if the file is a table, and not
+// even there if that is a record.
+func refused(src *bufio.Reader, as dataset.CSV) string {
+	if as.Header != nil {
+		return ""
+	}
+	start, err := peek(src, startSize)
 	if err != nil {
 		return "" // sticky: met again by the reader of the header
 	}
 	if len(start) == 0 {
 		return "is empty: a table starts with a header row"
 	}
-	line, _, _ := bytes.Cut(start, []byte("\n"))
-	if !slices.ContainsFunc(line, foreignByte) {
+	if textual(start) {
 		return ""
 	}
 	for _, f := range foreign {
@@ -64,7 +93,16 @@ func refused(src *bufio.Reader) string {
 	return "is not UTF-8 text: " + supported
 }
 
-const supported = "only CSV in UTF-8, plain or gzipped, can be read"
+const supported = "only CSV, plain or compressed by gzip or zstd, and Parquet can be read (of text that is not UTF-8, csv: {encoding: ...} says what it is)"
+
+// startSize is how many bytes of a file are looked at to know what it is.
+const startSize = 512
+
+// textual reports whether the first line of what a file starts with may be text.
+func textual(start []byte) bool {
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	return !slices.ContainsFunc(line, foreignByte)
+}
 
 // foreignByte reports a byte that a header in UTF-8 never holds: controls other
 // than tab and carriage return, and those that no UTF-8 sequence has.

@@ -1,11 +1,9 @@
 package table
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"io"
+	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Sizes in bytes, with line ends and quotes.
@@ -14,144 +12,190 @@ const (
 	mostRecord = 16 << 20
 )
 
-var (
-	errQuote = errors.New("a quote where none may stand")
-	errLong  = errors.New("longer than the limit")
+// verdict is what a text turned out to start with.
+type verdict uint8
+
+const (
+	whole     verdict = iota // a record
+	malformed                // a record that is none
+	cut                      // a record of which the text has not all
+	over                     // nothing: the text is over
 )
 
-// records splits text into records as package encoding/csv does with
-// TrimLeadingSpace, in memory bounded by the size of one record.
+// dialect is how records are written.
+type dialect struct {
+	delimiter byte
+	quote     byte // 0 for none: every quote is a character as any other
+}
+
+// records takes records off a text one by one, as package encoding/csv does with
+// TrimLeadingSpace. Cells are parts of the text, but for those with doubled quotes
+// or line ends of two bytes.
 type records struct {
-	src   *bufio.Reader
-	most  int  // size of a record
+	dialect
+	text  string
+	last  bool // whether the table ends with the text
 	cells int  // cells of a record that are kept
-	skip  bool // whether the rest of a line that is too long is skipped
 
-	size int    // of the record so far
-	line []byte // a line that does not fit the buffer of src
-	text []byte // the cells of a record, joined
-	ends []int  // where each ends in text
-	last []string
+	at     int // where the next record starts
+	quoted int // where the next quote is, from at on; what is behind it is not known yet
+	built  []byte
+	row    []string
 }
 
-// next returns the cells of the next record; they are overwritten by the next
-// call. After errQuote and errLong, with skip, it stands at the start of a line.
-// The end is io.EOF.
-func (r *records) next() ([]string, error) {
-	var line []byte
-	for len(bytes.TrimSuffix(line, newline)) == 0 {
-		var err error
-		r.size = 0
-		if line, err = r.readLine(); err != nil {
-			return nil, err
-		}
+// next returns the cells of the next record; the slice is overwritten by the next
+// call. After whole and malformed, at is where the record ends, at the start of a
+// line; after cut it is where the record starts.
+func (r *records) next() ([]string, verdict) {
+	if r.skipEmpty(); r.at == len(r.text) {
+		return nil, over
 	}
-	r.text, r.ends = r.text[:0], r.ends[:0]
+	i := r.at
+	end, next, ended := r.line(i)
+	if !ended {
+		return nil, cut
+	}
+	r.row = r.row[:0]
+	if r.quoteFrom(i) >= next {
+		r.plain(r.text[i:end])
+		r.at = next
+		return r.row, whole
+	}
 	for {
-		line = bytes.TrimLeftFunc(line, unicode.IsSpace)
-		more, rest, err := r.cell(line)
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			break
-		}
-		line = rest
-	}
-	text, start := string(r.text), 0
-	r.last = r.last[:0]
-	for _, end := range r.ends {
-		r.last = append(r.last, text[start:end])
-		start = end
-	}
-	return r.last, nil
-}
-
-var newline = []byte{'\n'}
-
-// cell takes the cell that a line starts with. more tells that another follows
-// it in rest.
-func (r *records) cell(line []byte) (more bool, rest []byte, err error) {
-	if len(line) == 0 || line[0] != '"' {
-		plain, rest, more := bytes.Cut(line, []byte{','})
-		if !more {
-			plain = bytes.TrimSuffix(plain, newline)
-		}
-		if bytes.IndexByte(plain, '"') >= 0 {
-			return false, nil, errQuote
-		}
-		r.keep(plain)
-		r.end()
-		return more, rest, nil
-	}
-	for line = line[1:]; ; {
-		inside, rest, closed := bytes.Cut(line, []byte{'"'})
-		r.keep(inside)
-		if !closed {
-			if line, err = r.readLine(); err == io.EOF {
-				err = errQuote
+		i = r.trim(i, end)
+		if i == end || r.text[i] != r.quote {
+			stop := end
+			if n := strings.IndexByte(r.text[i:end], r.delimiter); n >= 0 {
+				stop = i + n
 			}
-			if err != nil {
-				return false, nil, err
+			if r.quoteFrom(i) < stop {
+				r.at = next
+				return nil, malformed
 			}
-			continue
+			r.keep(r.text[i:stop])
+			i = stop
+		} else {
+			cell, after, closed := r.inQuotes(i + 1)
+			if !closed && !r.last {
+				return nil, cut
+			}
+			if !closed {
+				r.at = len(r.text)
+				return nil, malformed
+			}
+			if end, next, ended = r.line(after); !ended {
+				return nil, cut
+			}
+			if after < end && r.text[after] != r.delimiter {
+				r.at = next
+				return nil, malformed
+			}
+			r.keep(cell)
+			i = after
 		}
-		switch {
-		case len(rest) > 0 && rest[0] == '"':
-			r.keep(rest[:1])
-			line = rest[1:]
-		case len(rest) > 0 && rest[0] == ',':
-			r.end()
-			return true, rest[1:], nil
-		case len(rest) == 0 || len(rest) == 1 && rest[0] == '\n':
-			r.end()
-			return false, nil, nil
-		default:
-			return false, nil, errQuote
+		if i == end {
+			r.at = next
+			return r.row, whole
 		}
+		i++ // the delimiter
 	}
 }
 
-// keep and end build a cell, if it is one of those that are kept.
-func (r *records) keep(part []byte) {
-	if len(r.ends) < r.cells {
-		r.text = append(r.text, part...)
+// skipEmpty goes past empty lines.
+func (r *records) skipEmpty() {
+	for r.at < len(r.text) {
+		end, next, ended := r.line(r.at)
+		if !ended || end > r.at {
+			return
+		}
+		r.at = next
 	}
 }
 
-func (r *records) end() {
-	if len(r.ends) < r.cells {
-		r.ends = append(r.ends, len(r.text))
+// line returns where the line of text[i:] ends, without what ends it, and where the
+// next starts; ended is false if the text has not all of it.
+func (r *records) line(i int) (end, next int, ended bool) {
+	n := strings.IndexByte(r.text[i:], '\n')
+	if n < 0 && !r.last {
+		return 0, 0, false
+	}
+	end, next = i+n, i+n+1
+	if n < 0 {
+		end, next = len(r.text), len(r.text)
+	}
+	if end > i && r.text[end-1] == '\r' {
+		end--
+	}
+	return end, next, true
+}
+
+// quoteFrom returns where the first quote from i on is, or the length of the text.
+func (r *records) quoteFrom(i int) int {
+	if r.quoted < i {
+		r.quoted = len(r.text)
+		if n := strings.IndexByte(r.text[i:], r.quote); r.quote != 0 && n >= 0 {
+			r.quoted = i + n
+		}
+	}
+	return r.quoted
+}
+
+// plain takes the cells of a line without quotes.
+func (r *records) plain(line string) {
+	for len(r.row) < r.cells {
+		line = line[r.space(line):]
+		n := strings.IndexByte(line, r.delimiter)
+		if n < 0 {
+			r.row = append(r.row, line)
+			return
+		}
+		r.row = append(r.row, line[:n])
+		line = line[n+1:]
 	}
 }
 
-// readLine returns the next line, its end a newline, or none at the end of the
-// text. It is valid until the next call.
-func (r *records) readLine() ([]byte, error) {
-	line, err := r.src.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		r.line = append(r.line[:0], line...)
-		for err == bufio.ErrBufferFull && r.size+len(r.line) <= r.most {
-			line, err = r.src.ReadSlice('\n')
-			r.line = append(r.line, line...)
+// trim returns where the white space at text[i:end] ends.
+func (r *records) trim(i, end int) int { return i + r.space(r.text[i:end]) }
+
+// space returns the length of the white space that a text starts with. A delimiter
+// is none.
+func (r *records) space(s string) int {
+	if len(s) == 0 || s[0] > ' ' && s[0] < utf8.RuneSelf {
+		return 0
+	}
+	n := strings.IndexFunc(s, func(c rune) bool { return !unicode.IsSpace(c) || c == rune(r.delimiter) })
+	if n < 0 {
+		return len(s)
+	}
+	return n
+}
+
+// inQuotes returns the cell whose opening quote is before i, and where it ends. It
+// is closed by a quote that none follows; the byte behind it must be known.
+func (r *records) inQuotes(i int) (cell string, after int, closed bool) {
+	r.built = r.built[:0]
+	for first := true; ; first = false {
+		n := strings.IndexByte(r.text[i:], r.quote)
+		if n < 0 || i+n+1 == len(r.text) && !r.last {
+			return "", 0, false
 		}
-		line = r.line
-		for long := err; long == bufio.ErrBufferFull && r.skip; err = long {
-			_, long = r.src.ReadSlice('\n')
+		inside := r.text[i : i+n]
+		i += n + 1
+		doubled := i < len(r.text) && r.text[i] == r.quote
+		if !doubled && first && !strings.Contains(inside, "\r\n") {
+			return inside, i, true
 		}
+		r.built = append(r.built, strings.ReplaceAll(inside, "\r\n", "\n")...)
+		if !doubled {
+			return string(r.built), i, true
+		}
+		r.built = append(r.built, r.quote)
+		i++
 	}
-	r.size += len(line)
-	switch {
-	case err != nil && err != io.EOF && err != bufio.ErrBufferFull, err == io.EOF && len(line) == 0:
-		return nil, err
-	case r.size > r.most:
-		return nil, errLong
-	case err == io.EOF:
-		return bytes.TrimSuffix(line, []byte{'\r'}), nil
+}
+
+func (r *records) keep(cell string) {
+	if len(r.row) < r.cells {
+		r.row = append(r.row, cell)
 	}
-	if n := len(line); n >= 2 && line[n-2] == '\r' {
-		line[n-2] = '\n'
-		line = line[:n-1]
-	}
-	return line, nil
 }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,21 +10,36 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// bufferOf is small, so that lines do not fit it.
+// bufferOf is small, so that records do not fit it.
 const bufferOf = 16
 
-func split(text string, most, cells int) (all [][]string) {
-	r := records{src: bufio.NewReaderSize(&sticky{r: strings.NewReader(text)}, bufferOf), most: most, cells: cells, skip: true}
+// split returns the records of a text, taken apart in chunks of about so many bytes.
+func split(text string, size, most, cells int) (all [][]string) {
+	s := splitter{dialect: dialect{',', '"'}, src: strings.NewReader(text), size: size, most: most}
 	for {
-		switch c, err := r.next(); err {
-		case nil:
-			all = append(all, append([]string{}, c...))
-		case errQuote, errLong:
-			all = append(all, nil)
-		default:
+		c, err := s.next()
+		if err != nil {
 			return all
+		}
+		if c.long {
+			all = append(all, nil)
+			continue
+		}
+		r := records{dialect: s.dialect, text: c.text, last: c.last, cells: cells, quoted: -1}
+		for v := whole; v != over; {
+			var row []string
+			switch row, v = r.next(); v {
+			case whole:
+				all = append(all, append([]string{}, row...))
+			case malformed:
+				all = append(all, nil)
+			case cut:
+				panic("a chunk ends within a record")
+			}
 		}
 	}
 }
@@ -52,14 +66,15 @@ func reference(t interface{ Fatal(...any) }, text string) (all [][]string) {
 func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
 	// Quotes at every place of a cell, by hand: coins seldom make them.
 	for _, text := range []string{"\"a\"\"b\",c\n", "\"\"\"\"\n", "\"\"\"a\",\"a\"\"\"\n", "\"\",\"\"\"\"\"\"\n", "a\"\"b\n", "\"a\"b\"\n"} {
-		if diff := cmp.Diff(reference(t, text), split(text, 1<<20, 1<<20)); diff != "" {
+		if diff := cmp.Diff(reference(t, text), split(text, bufferOf, 1<<20, 1<<20)); diff != "" {
 			t.Errorf("%q (-csv +records):\n%s", text, diff)
 		}
 	}
 	piece := rapid.SampledFrom([]string{"a", "bc", "seventeen letters", "\"", "\"\"", ",", "\n", "\r\n", "\r", " ", "\t", "\u00a0", "\xff", "é", "\x00"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, "text"), "")
-		if diff := cmp.Diff(reference(t, text), split(text, 1<<20, 1<<20)); diff != "" {
+		size := rapid.IntRange(1, 60).Draw(t, "size")
+		if diff := cmp.Diff(reference(t, text), split(text, size, 1<<20, 1<<20)); diff != "" {
 			t.Fatalf("%q (-csv +records):\n%s", text, diff)
 		}
 	})
@@ -83,7 +98,7 @@ func TestLongRecords(t *testing.T) {
 				if size > most {
 					want[len(want)-2] = nil
 				}
-				if diff := cmp.Diff(want, split(text, most, 1<<20)); diff != "" {
+				if diff := cmp.Diff(want, split(text, bufferOf, most, 1<<20)); diff != "" {
 					t.Fatalf("%s of %d bytes after %d (-want +got):\n%s", name, size, shift, diff)
 				}
 			}
@@ -116,15 +131,22 @@ func TestMemoryIsThatOfOneRecord(t *testing.T) {
 			unit = strings.Repeat(",", 1<<16)
 		}
 		text := io.MultiReader(strings.NewReader(start), &repeated{unit, 1 << 11}, strings.NewReader("\n1,2\n"))
-		r := records{src: bufio.NewReaderSize(text, bufferSize), most: most, cells: 3, skip: true}
-		if _, err := r.next(); err != errLong {
-			t.Errorf("%s: error %v: must be %v", name, err, errLong)
+		f := csvFile{split: splitter{dialect: dialect{',', '"'}, src: text, size: bufferSize, most: most}, header: []string{"a", "b"}}
+		c, err := f.chunk()
+		if err != nil {
+			t.Fatal(err)
 		}
-		if c, err := r.next(); err != nil || len(c) != 2 || c[1] != "2" {
-			t.Errorf("%s: then %q, %v", name, c, err)
+		if cells, ok, err := c.Next(); err != nil || !ok || cells != nil {
+			t.Errorf("%s: %q, %v, %v: must be a malformed row", name, cells, ok, err)
 		}
-		if held := cap(r.line) + cap(r.text); held > 4*most {
-			t.Errorf("%s: %d bytes are held: must be below %d", name, held, 4*most)
+		if c, err = f.chunk(); err != nil {
+			t.Fatal(err)
+		}
+		if cells, _, err := c.Next(); err != nil || len(cells) != 2 || cells[1] != "2" {
+			t.Errorf("%s: then %q, %v", name, cells, err)
+		}
+		if held := cap(f.split.held); held > 2*most {
+			t.Errorf("%s: %d bytes are held: must be below %d", name, held, 2*most)
 		}
 	}
 }
@@ -154,7 +176,7 @@ func TestLongHeader(t *testing.T) {
 				content = zipped(t, text)
 			}
 			path := write(t, "t.csv", content)
-			_, err := Open(path)
+			_, err := Open([]string{path}, dataset.CSV{})
 			if want := fmt.Sprintf("table: %s: the header row, up to its newline, is longer than %d bytes", path, mostHeader); err == nil || err.Error() != want {
 				t.Errorf("%q: error %.200v", start, err)
 			}

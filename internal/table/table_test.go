@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 // write puts a table into a file of its own.
@@ -38,9 +41,36 @@ func zipped(t testing.TB, plain string) []byte {
 	return b.Bytes()
 }
 
+func zstandard(t testing.TB, plain string) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.EncodeAll([]byte(plain), nil)
+}
+
+func utf16(t testing.TB, name, text string) []byte {
+	t.Helper()
+	encoder := littleEndian.NewEncoder()
+	if name == "utf-16be" {
+		encoder = bigEndian.NewEncoder()
+	}
+	b, err := encoder.Bytes([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // drain reads a table to its end. A malformed row is a nil one.
 func drain(path string) (header []string, rows [][]string, err error) {
-	r, err := Open(path)
+	return drainAs(dataset.CSV{}, path)
+}
+
+// drainAs is drain for files that are written so.
+func drainAs(as dataset.CSV, paths ...string) (header []string, rows [][]string, err error) {
+	r, err := Open(paths, as)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,6 +108,12 @@ func TestPeople(t *testing.T) {
 		"no last newline":    bytes.TrimSuffix(plain, []byte("\n")),
 		"blank lines.csv":    bytes.ReplaceAll(plain, []byte("\n"), []byte("\n\n")),
 		"zipped.gz":          zipped(t, string(plain)),
+		"zstd.zst":           zstandard(t, string(plain)),
+		"zstd, named .csv":   zstandard(t, string(plain)),
+		"frames.zst":         append(zstandard(t, string(plain[:half])), zstandard(t, string(plain[half:]))...),
+		"utf-16le.csv":       utf16(t, "utf-16le", "\ufeff"+string(plain)),
+		"utf-16be.csv":       utf16(t, "utf-16be", "\ufeff"+string(plain)),
+		"utf-16.csv.gz":      zipped(t, string(utf16(t, "utf-16le", "\ufeff"+string(plain)))),
 		"zipped, named .csv": zipped(t, string(plain)),
 		"zipped bom.gz":      zipped(t, "\xef\xbb\xbf"+string(plain)),
 		"members.gz":         append(zipped(t, string(plain[:half])), zipped(t, string(plain[half:]))...),
@@ -134,7 +170,10 @@ func TestMalformedRows(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	const only = ": only CSV in UTF-8, plain or gzipped, can be read"
+	const only = ": only CSV, plain or compressed by gzip or zstd, and Parquet can be read (of text that is not UTF-8, csv: {encoding: ...} says what it is)"
+	separated := func(by, yaml, flag string) string {
+		return "the fields of the header row are separated by " + by + ": add the line\n  csv: {delimiter: " + yaml + "}\nto the configuration, or say --delimiter=" + flag + " where there is none"
+	}
 	const damaged = "the file is damaged: it ends early or fails its checksum"
 	good := zipped(t, "a,b\n1,2\n")
 	changed := func(at int, content []byte) []byte {
@@ -151,17 +190,21 @@ func TestFaults(t *testing.T) {
 		{"blank", []byte("\n\n"), "is empty: a table starts with a header row"},
 		{"mark only", []byte("\xef\xbb\xbf"), "is empty: a table starts with a header row"},
 		{"empty.gz", zipped(t, ""), "is empty: a table starts with a header row"},
-		{"parquet", []byte("PAR1\x15\x04\x15\x08\x00\x00PAR1"), "is a Parquet file" + only},
-		{"parquet.gz", zipped(t, "PAR1\x15\x04\x15\x08\x00\x00PAR1"), "is a Parquet file" + only},
+		{"parquet", []byte("PAR1\x15\x04\x15\x08\x00\x00PAR1"), damaged},
+		{"parquet, short", []byte("PAR1\x15"), damaged},
+		{"parquet, cut", []byte("PAR1\x15\x04\x15\x08\x00\x00\x00\x00\x00\x00"), damaged},
+		{"parquet.gz", zipped(t, "PAR1\x15\x04\x15\x08\x00\x00PAR1"), "is a Parquet file within another" + only},
 		{"xlsx", []byte("PK\x03\x04\x14\x00\x06\x00\x08\x00"), "is a zip archive or a spreadsheet" + only},
-		{"zstd", []byte("\x28\xb5\x2f\xfd\x04\x58"), "is compressed with zstd" + only},
+		{"cut.zst", zstandard(t, "a,b\n1,2\n")[:9], damaged},
+		{"corrupt.zst", append(zstandard(t, "a,b\n1,2\n"), "more"...), damaged},
+		{"twice.zst", zstandard(t, string(good)), "is compressed twice" + only},
 		{"xz", []byte("\xfd7zXZ\x00\x00\x04"), "is compressed with xz" + only},
-		{"twice.gz", zipped(t, string(good)), "is gzipped twice" + only},
-		{"utf16", []byte("\xff\xfea\x00,\x00b\x00\n\x00"), "is UTF-16 text" + only},
+		{"twice.gz", zipped(t, string(good)), "is compressed twice" + only},
+		{"utf16 without a mark", []byte("a\x00,\x00b\x00\n\x00"), "is not UTF-8 text" + only},
 		{"binary", []byte("a\x00b"), "is not UTF-8 text" + only},
 		{"latin1", []byte("a,caf\xe9\n1,2\n"), "the header row is not UTF-8" + only},
-		{"semicolons", []byte("a;b\n1;2\n"), "the fields of the header row are not separated by commas" + only},
-		{"tabs", []byte("a\tb\n1\t2\n"), "the fields of the header row are not separated by commas" + only},
+		{"semicolons", []byte("a;b\n1;2\n"), separated("semicolons", `";"`, "';'")},
+		{"tabs", []byte("a\tb\n1\t2\n"), separated("tabs", "tab", "tab")},
 		{"header quote", []byte("a,b\"c\n1,2\n"), "the header row is not valid CSV"},
 		{"cut in the magic.gz", good[:2], damaged},
 		{"cut in the gzip header.gz", good[:7], damaged},
@@ -183,12 +226,12 @@ func TestFaults(t *testing.T) {
 	}
 
 	missing := filepath.Join(t.TempDir(), "missing.csv")
-	_, err := Open(missing)
+	_, err := Open([]string{missing}, dataset.CSV{})
 	if want := "table: " + missing + ": no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v\nwant %s", err, want)
 	}
 	dir := t.TempDir()
-	if _, err := Open(dir); err == nil || err.Error() != "table: "+dir+": is a directory, not a file" {
+	if _, err := Open([]string{dir}, dataset.CSV{}); err == nil || err.Error() != "table: "+dir+": is a directory, not a file" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -241,15 +284,20 @@ func (f *failing) Read(p []byte) (int, error) {
 	return copy(p, part.(string)), nil
 }
 
-func (f *failing) Close() error { return nil }
+// reading reads a text that is no file.
+func reading(t *testing.T, src io.Reader) *Reader {
+	t.Helper()
+	f := &file{watch: watch{path: "t.csv"}, text: true, closer: io.NopCloser(src)}
+	if err := f.read(src, dataset.CSV{}); err != nil {
+		t.Fatal(err)
+	}
+	return &Reader{header: f.names(), files: []watch{f.watch}, open: []*file{f}, next: 1}
+}
 
 func TestErrorsStick(t *testing.T) {
 	for _, tail := range []string{"", "3,", "\"3", "3,x\"y"} {
 		source := &failing{parts: []any{"a,b\n1,2\n" + tail, &fs.PathError{Op: "read", Path: "x", Err: errors.New("input/output error")}, "5,6\n"}}
-		r, err := read("t.csv", source, watch{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := reading(t, source)
 		var last error
 		for range 6 {
 			cells, ok, err := r.Next()
@@ -271,7 +319,7 @@ func TestErrorsStick(t *testing.T) {
 }
 
 func TestEndSticks(t *testing.T) {
-	r, err := Open("testdata/people.csv")
+	r, err := Open([]string{"testdata/people.csv"}, dataset.CSV{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,27 +6,33 @@ import (
 )
 
 // watch tells whether a file is what it was when it was opened: the same file
-// behind its name, of the same size and time of modification. The zero watch
+// behind its name, of the same size and time of modification. One without info
 // watches nothing.
 type watch struct {
 	path string
-	file *os.File
 	info fs.FileInfo
 }
 
 func newWatch(path string, file *os.File) (watch, error) {
 	info, err := file.Stat()
-	return watch{path, file, info}, err
+	return watch{path, info}, err
 }
 
 func (w watch) changed() bool {
-	if w.file == nil {
+	if w.info == nil {
 		return false
 	}
-	behind, err := os.Stat(w.path)
-	if err != nil || !os.SameFile(w.info, behind) {
+	now, err := os.Stat(w.path)
+	if err != nil || !os.SameFile(w.info, now) {
 		return true
 	}
-	now, err := w.file.Stat()
-	return err != nil || now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
+	return now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
+}
+
+// name is the file's in errors.
+func (w watch) name() string {
+	if w.path == Standard {
+		return "standard input"
+	}
+	return w.path
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 // A table that is no longer what it was when it was opened is an error at its
@@ -45,7 +47,7 @@ func TestChangedWhileRead(t *testing.T) {
 		for when := range 4 { // after that many rows
 			path := filepath.Join(t.TempDir(), "t.csv")
 			write(path, content, before)
-			r, err := Open(path)
+			r, err := Open([]string{path}, dataset.CSV{})
 			must(err)
 			for range when {
 				if _, ok, err := r.Next(); !ok || err != nil {

@@ -1,0 +1,198 @@
+package curator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/table"
+)
+
+// paths are the files of the table; none for rows of the caller's.
+func (c Config) paths() []string {
+	if c.Path == "" {
+		return c.Paths
+	}
+	return append([]string{c.Path}, c.Paths...)
+}
+
+// encoded is a row as it is kept.
+type encoded struct {
+	x  []float32
+	y  float64
+	ok bool
+	owned
+}
+
+// encoder encodes rows, for one goroutine.
+type encoder struct {
+	rows    *dataset.Map
+	grouped *grouping
+	x       []float32
+	reduce  *dataset.Projection
+	short   []float32
+	sums    []float64
+}
+
+func (c Config) encoder(m *dataset.Map, g *grouping) *encoder {
+	e := &encoder{rows: m, grouped: g, x: make([]float32, m.Dim()), reduce: c.Reduce}
+	if c.Reduce != nil {
+		e.short, e.sums = make([]float32, c.Reduce.Size()), make([]float64, c.Reduce.Size())
+	}
+	return e
+}
+
+// encode encodes a row, whose features are overwritten by the next.
+func (e *encoder) encode(cells []string) encoded {
+	y, ok := e.rows.Encode(e.x, cells)
+	r := encoded{e.x, y, ok, e.grouped.owner(e.rows, cells)}
+	if e.reduce != nil {
+		e.reduce.Map(e.short, e.sums, e.x)
+		r.x = e.short
+	}
+	return r
+}
+
+// batch is what is made of rows that follow each other.
+type batch struct {
+	rows int // how many, with those that the filter drops
+	kept []encoded
+	x    []float32 // of kept, one behind the other
+}
+
+// batchBytes is about how much a batch holds: little beside the rows of a session,
+// and enough that handing it over costs nothing.
+const batchBytes = 1 << 20
+
+func (b *batch) add(r encoded) {
+	b.x = append(b.x, r.x...)
+	b.kept = append(b.kept, r)
+}
+
+func (b *batch) read() int { return b.rows }
+
+func (b *batch) reset() { *b = batch{kept: b.kept[:0], x: b.x[:0]} }
+
+// eachOfFiles is each for files. Rows are encoded by several goroutines and passed on
+// by one, in their order.
+func (c Config) eachOfFiles(ctx context.Context, g *grouping, f func(encoded) error) error {
+	dim := c.features()
+	most := max(1, batchBytes/(4*dim))
+	spare := sync.Pool{New: func() any { return new(batch) }}
+	work := func(m *dataset.Map, rows table.Chunk, yield func(*batch) bool) error {
+		e, b := c.encoder(m, g), spare.Get().(*batch)
+		b.reset()
+		for {
+			cells, more, err := rows.Next()
+			if err != nil {
+				return err
+			}
+			if !more {
+				yield(b)
+				return nil
+			}
+			if b.rows++; m.Keep(cells) {
+				b.add(e.encode(cells))
+			}
+			if len(b.kept) < most && b.rows < contextRows {
+				continue
+			}
+			if !yield(b) {
+				return nil
+			}
+			b = spare.Get().(*batch)
+			b.reset()
+		}
+	}
+	return eachPart(ctx, c, work, func(b *batch) error {
+		for i, r := range b.kept {
+			r.x = b.x[i*dim : (i+1)*dim]
+			if err := f(r); err != nil {
+				return err
+			}
+		}
+		spare.Put(b)
+		return nil
+	})
+}
+
+// part is what is made of rows that follow each other: read of them, with those that
+// the filter drops.
+type part interface{ read() int }
+
+// eachPart has several goroutines work on a table's rows, and one take the parts in
+// order.
+func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
+	r, err := table.Open(c.paths(), c.CSV)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	m, err := c.Schema.Bind(r.Header())
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(c.paths(), ", "), err)
+	}
+	if err := r.For(m); err != nil {
+		return err
+	}
+	// The context is looked at by row number, which is public. Workers that are no
+	// number of them are the kernel's to refuse.
+	rows, look := 0, 0
+	return table.Each(r, max(1, c.workers()), func(rows table.Chunk, yield func(T) bool) error {
+		return work(m, rows, yield)
+	}, func(p T) error {
+		if rows += p.read(); rows > look {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			look = rows - rows%contextRows + contextRows
+		}
+		return take(p)
+	})
+}
+
+// counted are the records among rows: their number, or the units that they have.
+type counted struct {
+	rows, records int
+	units         map[string]bool
+}
+
+func (k *counted) read() int { return k.rows }
+
+// count is the number of records.
+func (c Config) count(ctx context.Context) (n int, err error) {
+	rows := c.Schema.Unit() == (dataset.Unit{})
+	of := map[string]bool{}
+	err = eachPart(ctx, c, func(m *dataset.Map, chunk table.Chunk, yield func(*counted) bool) error {
+		k := &counted{units: map[string]bool{}}
+		for {
+			cells, more, err := chunk.Next()
+			if err != nil {
+				return err
+			}
+			if !more {
+				yield(k)
+				return nil
+			}
+			if k.rows++; !m.Keep(cells) {
+				continue
+			}
+			if rows {
+				k.records++
+			} else if unit, ok := m.Unit(cells); ok {
+				k.units[unit] = true
+			}
+		}
+	}, func(k *counted) error {
+		n += k.records
+		for unit := range k.units {
+			if !of[unit] {
+				of[strings.Clone(unit)] = true
+			}
+		}
+		return nil
+	})
+	return n + len(of), err
+}

@@ -1,0 +1,242 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// CSV says how text files write a table: by public facts, as a schema does. The zero
+// CSV is UTF-8 with commas, double quotes, decimal points and a header row. It says
+// nothing of files that say it themselves, such as Parquet.
+type CSV struct {
+	// Delimiter separates fields: one ASCII character, or tab; empty for a comma.
+	Delimiter string `yaml:"delimiter" json:"delimiter,omitempty"`
+	// Decimal is the decimal mark of numbers, . or ,; empty for a point.
+	Decimal string `yaml:"decimal" json:"decimal,omitempty"`
+	// Thousands separates the digits of numbers by threes: one character that is no
+	// digit; empty for none.
+	Thousands string `yaml:"thousands" json:"thousands,omitempty"`
+	// Encoding is utf-8, utf-16, utf-16le, utf-16be, latin-1 or windows-1252; empty for
+	// UTF-16 where a byte order mark says so, and else UTF-8.
+	Encoding string `yaml:"encoding" json:"encoding,omitempty"`
+	// Quote is what fields may be put between: one ASCII character, or none; empty
+	// for a double quote.
+	Quote string `yaml:"quote" json:"quote,omitempty"`
+	// Header names the columns of files that have no header row.
+	Header []string `yaml:"header" json:"header,omitempty"`
+}
+
+// Encodings are the names of encodings.
+var Encodings = []string{"utf-8", "utf-16", "utf-16le", "utf-16be", "latin-1", "windows-1252"}
+
+// IsZero reports whether nothing is said.
+func (c CSV) IsZero() bool {
+	return c.Delimiter == "" && c.Decimal == "" && c.Thousands == "" && c.Encoding == "" && c.Quote == "" && len(c.Header) == 0
+}
+
+// Or returns c with what it leaves out as other has it.
+func (c CSV) Or(other CSV) CSV {
+	for _, field := range []struct{ mine, its *string }{
+		{&c.Delimiter, &other.Delimiter}, {&c.Decimal, &other.Decimal}, {&c.Thousands, &other.Thousands},
+		{&c.Encoding, &other.Encoding}, {&c.Quote, &other.Quote},
+	} {
+		if *field.mine == "" {
+			*field.mine = *field.its
+		}
+	}
+	if len(c.Header) == 0 {
+		c.Header = other.Header
+	}
+	return c
+}
+
+// Marks returns the delimiter and the quote; zero for no quote.
+func (c CSV) Marks() (delimiter, quote byte) {
+	delimiter, quote = ',', '"'
+	switch c.Delimiter {
+	case "":
+	case "tab":
+		delimiter = '\t'
+	default:
+		delimiter = c.Delimiter[0]
+	}
+	switch c.Quote {
+	case "":
+	case "none":
+		quote = 0
+	default:
+		quote = c.Quote[0]
+	}
+	return delimiter, quote
+}
+
+// Check returns the first rule that is broken.
+func (c CSV) Check() error {
+	fail := func(field, value, rule string) error {
+		return &fieldError{"csv." + field, strconv.Quote(value), rule}
+	}
+	if c.Delimiter != "" && c.Delimiter != "tab" && !mark(c.Delimiter) {
+		return fail("delimiter", c.Delimiter, "must be one ASCII character that is no letter, digit or line end, or tab")
+	}
+	if c.Quote != "" && c.Quote != "none" && (!mark(c.Quote) || c.Quote == " " || c.Quote == "\t") {
+		return fail("quote", c.Quote, "must be one ASCII character that is no letter, digit or white space, or none")
+	}
+	delimiter, quote := c.Marks()
+	decimal := c.decimal()
+	switch known := strings.Join(Encodings, ", "); {
+	case quote == delimiter:
+		return fail("quote", c.Quote, "must not be the delimiter")
+	case decimal != "." && decimal != ",":
+		return fail("decimal", c.Decimal, `must be "." or ","`)
+	case c.Thousands != "" && (utf8.RuneCountInString(c.Thousands) != 1 || !utf8.ValidString(c.Thousands) || strings.ContainsAny(c.Thousands, "0123456789+-eE\r\n")):
+		return fail("thousands", c.Thousands, "must be one character that numbers do not have otherwise")
+	case c.Thousands == decimal:
+		return fail("thousands", c.Thousands, "must not be the decimal mark")
+	case c.Encoding != "" && !slices.Contains(Encodings, c.Encoding):
+		return fail("encoding", c.Encoding, "must be one of "+known)
+	case c.Header != nil && len(c.Header) == 0:
+		return &fieldError{"csv.header", "[]", "must name the columns of a table without a header row"}
+	}
+	for i, name := range c.Header {
+		if rule := nameRule(name); rule != "" && name != "" {
+			return &fieldError{itemField("csv.header", i), strconv.Quote(name), rule}
+		}
+	}
+	return nil
+}
+
+// mark reports whether a text is one character that may delimit or quote.
+func mark(s string) bool {
+	if len(s) != 1 {
+		return false
+	}
+	c := s[0]
+	letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+	return c < utf8.RuneSelf && (c >= ' ' || c == '\t') && c != 0x7f && !letter
+}
+
+func (c CSV) decimal() string {
+	if c.Decimal == "" {
+		return "."
+	}
+	return c.Decimal
+}
+
+// plain returns a trimmed number as [strconv.ParseFloat] reads it. What is no number
+// in these files stays what it is, unless ParseFloat would take it for one.
+func (c CSV) plain(cell string) string {
+	number, ok := c.number(cell)
+	if ok {
+		return number
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil && strings.ContainsAny(cell, ".,") {
+		return unread + cell
+	}
+	return cell
+}
+
+// unread is put before a cell that is a number elsewhere and none here.
+const unread = "no number: "
+
+// number writes a number without separators and with a decimal point. Separators
+// must stand between groups of three digits: 1.5 is not 15 where points separate.
+func (c CSV) number(cell string) (plain string, ok bool) {
+	sign := ""
+	if cell != "" && (cell[0] == '-' || cell[0] == '+') {
+		sign, cell = cell[:1], cell[1:]
+	}
+	end := strings.IndexAny(cell, "eE")
+	if end < 0 {
+		end = len(cell)
+	}
+	units, rest, _ := strings.Cut(cell[:end], c.decimal())
+	if !allDigits(rest) {
+		return "", false
+	}
+	if c.Thousands != "" && strings.Contains(units, c.Thousands) {
+		groups := strings.Split(units, c.Thousands)
+		for i, g := range groups {
+			if len(g) != 3 && (i > 0 || len(g) == 0 || len(g) > 3) {
+				return "", false
+			}
+		}
+		units = strings.Join(groups, "")
+	}
+	if !allDigits(units) || units+rest == "" {
+		return "", false
+	}
+	if rest == "" {
+		return sign + units + cell[end:], true
+	}
+	return sign + units + "." + rest + cell[end:], true
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// Respell returns what writes the numbers of a row as [Map.Encode] reads them, in
+// place, for rows of files that write them otherwise; nil if these do not. Missing
+// markers stay as they are.
+func (m *Map) Respell(c CSV) func(cells []string) {
+	if c.decimal() == "." && c.Thousands == "" || len(m.numbers) == 0 {
+		return nil
+	}
+	return func(cells []string) {
+		if len(cells) != m.cells {
+			return
+		}
+		for _, i := range m.numbers {
+			if cell := strings.TrimSpace(cells[i]); !slices.Contains(m.schema.missing, cell) {
+				cells[i] = c.plain(cell)
+			}
+		}
+	}
+}
+
+// Reads says of each cell of a row whether the map looks at it.
+func (m *Map) Reads() []bool { return slices.Clone(m.reads) }
+
+// bindCells notes which cells are looked at, and which of them are numbers.
+func (m *Map) bindCells(s *Schema, at map[string]int, labelled bool) {
+	m.reads = make([]bool, m.cells)
+	for _, name := range s.needed(labelled) {
+		c, listed := s.column(name)
+		if listed && c.Kind == Ignore {
+			continue
+		}
+		i := at[name]
+		m.reads[i] = true
+		beside := name == s.target.beside() // a weight or an exposure
+		if c.Kind == Number || beside || name == s.target.Column && s.target.Kind == Number {
+			m.numbers = append(m.numbers, i)
+		}
+	}
+}
+
+// String is the section of a configuration, on a line.
+func (c CSV) String() string {
+	var parts []string
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+": "+yamlText(value))
+		}
+	}
+	add("delimiter", c.Delimiter)
+	add("decimal", c.Decimal)
+	add("thousands", c.Thousands)
+	add("encoding", c.Encoding)
+	add("quote", c.Quote)
+	if len(c.Header) > 0 {
+		parts = append(parts, fmt.Sprintf("header: %s", yamlTexts(c.Header)))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}

@@ -1,0 +1,65 @@
+package table
+
+import (
+	"bufio"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+var (
+	littleEndian = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	bigEndian    = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+)
+
+// decode turns text into UTF-8. What is no text in its encoding becomes U+FFFD, and
+// no error: records would decide it. UTF-8 is passed on as it is.
+func decode(src *bufio.Reader, as dataset.CSV) (*bufio.Reader, error) {
+	from, err := encodingOf(src, as)
+	if from == nil || err != nil {
+		return src, err
+	}
+	return bufio.NewReaderSize(&sticky{r: from.NewDecoder().Reader(src)}, bufferSize), nil
+}
+
+// encodingOf returns the encoding of a text; nil for UTF-8.
+func encodingOf(src *bufio.Reader, as dataset.CSV) (encoding.Encoding, error) {
+	switch as.Encoding {
+	case "latin-1":
+		return charmap.ISO8859_1, nil
+	case "windows-1252":
+		return charmap.Windows1252, nil
+	case "utf-16le":
+		return littleEndian, nil
+	case "utf-16be":
+		return bigEndian, nil
+	case "utf-8":
+		return nil, nil
+	}
+	return byMark(src, as)
+}
+
+// byMark returns the encoding that a byte order mark at the start of a text tells.
+// Where the text may start with a record, a mark is looked for only if it must be there.
+func byMark(src *bufio.Reader, as dataset.CSV) (encoding.Encoding, error) {
+	if as.Header != nil && as.Encoding == "" {
+		return nil, nil
+	}
+	start, err := peek(src, 2)
+	switch {
+	case err != nil:
+		return nil, err
+	case string(start) == "\xff\xfe":
+		return littleEndian, nil
+	case string(start) == "\xfe\xff":
+		return bigEndian, nil
+	case as.Encoding == "utf-16":
+		return nil, errMark
+	}
+	return nil, nil
+}
+
+var errMark = &Error{Rule: "has no byte order mark: say utf-16le or utf-16be, whichever it is"}

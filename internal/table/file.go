@@ -1,0 +1,117 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
+)
+
+const bufferSize = 1 << 16
+
+// file is one file of a table.
+type file struct {
+	watch
+	text   bool // whether it is text, and rows that were taken off it stay
+	closer io.Closer
+	content
+}
+
+// content reads the rows of a file.
+type content interface {
+	names() []string
+	// use says which cells are looked at; nil for all.
+	use(cells []bool) error
+	// chunk returns the next rows; io.EOF behind the last.
+	chunk() (Chunk, error)
+}
+
+func openFile(path string, as dataset.CSV) (*file, error) {
+	if path == Standard {
+		f := &file{watch: watch{path: path}, text: true, closer: io.NopCloser(os.Stdin)}
+		return f, f.read(os.Stdin, as)
+	}
+	disk, err := regular.Open(path)
+	if err != nil {
+		return nil, fault(path, err)
+	}
+	f := &file{closer: disk, text: true}
+	if f.watch, err = newWatch(path, disk); err != nil {
+		return f, fault(path, err)
+	}
+	if isParquet(disk, as) {
+		f.text = false
+		f.content, err = newParquet(f, disk)
+		return f, err
+	}
+	return f, f.read(disk, as)
+}
+
+// read starts reading text.
+func (f *file) read(src io.Reader, as dataset.CSV) error {
+	plain, err := decompress(f.path, bufio.NewReaderSize(&sticky{r: src}, bufferSize), as)
+	if err != nil {
+		return f.fault(err)
+	}
+	if plain, err = decode(plain, as); err != nil {
+		return f.fault(err)
+	}
+	if rule := refused(plain, as); rule != "" {
+		return &Error{f.name(), rule, nil}
+	}
+	c, err := newCSV(f.name(), as, plain)
+	if err != nil {
+		return f.fault(err)
+	}
+	f.content = c
+	return nil
+}
+
+// close closes a file, if it is one.
+func (f *file) close() error {
+	if f == nil {
+		return nil
+	}
+	return f.closer.Close()
+}
+
+// fault words what ended the reading: a file that is no longer what it was may look
+// damaged.
+func (f *file) fault(err error) error {
+	if f.changed() {
+		return errChanged(f.path)
+	}
+	return fault(f.name(), err)
+}
+
+func errChanged(path string) error {
+	return &Error{path, "changed while it was read: leave it as it is and start again", nil}
+}
+
+// isParquet looks at how a file starts. What starts with a record says nothing of
+// what it is: see the package comment.
+func isParquet(src io.ReaderAt, as dataset.CSV) bool {
+	if as.Header != nil {
+		return false
+	}
+	start := make([]byte, startSize)
+	n, _ := src.ReadAt(start, 0)
+	return bytes.HasPrefix(start[:n], []byte(parquetMagic)) && !textual(start[:n])
+}
+
+// sticky repeats the first error of r, so that nothing is read past it.
+type sticky struct {
+	r   io.Reader
+	err error
+}
+
+func (s *sticky) Read(p []byte) (n int, err error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, s.err = s.r.Read(p)
+	return n, s.err
+}

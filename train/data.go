@@ -1,0 +1,139 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/table"
+)
+
+// Files are the files of a table as a configuration writes them: one, or a list of
+// those that are one table, in their order. A name that no file has may be a pattern
+// with *, ? and [...], for all files that it fits, by name.
+type Files []string
+
+// UnmarshalYAML reads a name or a list of them.
+func (f *Files) UnmarshalYAML(unmarshal func(any) error) error {
+	var name string
+	if unmarshal(&name) == nil {
+		*f = Files{name}
+		return nil
+	}
+	var list []string
+	if err := unmarshal(&list); err != nil || len(list) == 0 {
+		return errors.New("data: must name a file, or be a list of files")
+	}
+	*f = list
+	return nil
+}
+
+// String is how they are written.
+func (f Files) String() string { return strings.Join(f, ", ") }
+
+// isPattern reports whether a name stands for the files that it fits.
+func isPattern(path string) bool {
+	if !strings.ContainsAny(path, "*?[") {
+		return false
+	}
+	_, err := os.Lstat(path)
+	return err != nil
+}
+
+// checkData finds what is missing of the table's name.
+func (c *Config) checkData() error {
+	several := len(c.Data) > 1
+	for _, name := range c.Data {
+		switch {
+		case name == "":
+			return errors.New("data: must name the table")
+		case name == table.Standard && several:
+			return errors.New("data: - is standard input: must be the only file of its table")
+		case name == table.Standard && c.Table == "":
+			return errors.New("table: must give the table a public name, by which its fits are summed, since data = -: is no file")
+		}
+		several = several || isPattern(c.resolve(name))
+	}
+	switch {
+	case len(c.Data) == 0:
+		return errors.New("data: must name the table")
+	case several && c.Table == "":
+		return errors.New("table: must give the table a public name, by which its fits are summed, since data: is not one file")
+	case nameRule(c.Table) != "":
+		return fmt.Errorf("table = %q: must %s", c.Table, nameRule(c.Table))
+	}
+	if err := c.CSV.Check(); err != nil {
+		return fmt.Errorf("csv: %w", err)
+	}
+	return nil
+}
+
+// DataPaths returns the table's files, resolved against the configuration's folder, or
+// "-" alone. Those that a pattern fits are looked for each time.
+func (c *Config) DataPaths() (paths []string, err error) {
+	for _, name := range c.Data {
+		found, err := c.files(name)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, found...)
+	}
+	return paths, nil
+}
+
+// files returns what a name of data: stands for.
+func (c *Config) files(name string) ([]string, error) {
+	path := c.resolve(name)
+	if !isPattern(path) {
+		return []string{path}, nil
+	}
+	found, err := filepath.Glob(path)
+	if err != nil || len(found) == 0 {
+		return nil, fmt.Errorf("data: %s: must be a file, or a pattern that fits one", path)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// DataPath is what the table's files are called before people, resolved against the
+// configuration's folder, or "-".
+func (c *Config) DataPath() string {
+	paths := make([]string, len(c.Data))
+	for i, name := range c.Data {
+		paths[i] = c.resolve(name)
+	}
+	return strings.Join(paths, ", ")
+}
+
+// TableName is what the table is called before people: its public name or, without
+// one, what the configuration has for data.
+func (c *Config) TableName() string {
+	if c.Table != "" {
+		return c.Table
+	}
+	return c.Data.String()
+}
+
+// identity is the name by which earlier fits of a table are found: the one the
+// configuration gives it, or else the absolute path of its one file behind all links,
+// to which a copy is another table. No absolute path begins as a given name does.
+func (c *Config) identity() (string, error) {
+	if c.Table != "" {
+		return "table " + c.Table, nil
+	}
+	path, err := filepath.Abs(c.DataPath())
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+func (c *Config) resolve(path string) string {
+	if filepath.IsAbs(path) || path == table.Standard {
+		return path
+	}
+	return filepath.Join(c.folder, path)
+}
