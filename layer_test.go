@@ -67,7 +67,7 @@ var layers = map[string]struct {
 	"internal/regular":                   {},
 	"inspect":                            {local: []string{"dataset", "internal/table"}}, // only the command imports it (docs/adr/0029)
 	"silence":                            {others: []string{"golang.org/x/sys"}},
-	"results":                            {local: []string{"account", "budget", "budget/stores", "dataset", "internal/table", "loss", "train"}},
+	"results":                            {local: []string{"account", "budget", "curator", "budget/stores", "dataset", "internal/table", "loss", "train"}},
 	"examples/service":                   {local: []string{"account", "certificate", "curator", "dataset", "loss", "model", "optimize", "optimize/choose", "silence"}},
 	"audit/mutants":                      {},
 	"internal/durable/durabletest":       {local: []string{"internal/durable"}},

@@ -46,7 +46,10 @@ func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 // S and then by norm, and returns the sum of their squares before float32.
 func (m *Map) fill(row []float32, cells []string, norm float64) (sum float64) {
 	put := func(at int, u float64) {
-		v := u / m.scale / norm
+		v := u / m.scale
+		if norm != 1 {
+			v /= norm
+		}
 		sum += float64(v * v)
 		row[at] = float32(v)
 	}
@@ -142,7 +145,7 @@ func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 
 // unit maps x, which is not NaN.
 func (n interval) unit(x float64) float64 {
-	x = min(max(x, n.low), n.high)
+	x = clamp(x, n.low, n.high)
 	if n.log {
 		x = min(max(log1p(x), n.from), n.to) // whether or not log1p is monotone
 	}
@@ -154,6 +157,9 @@ func (n interval) unit(x float64) float64 {
 func parse(cell string, missing []string) (x float64, ok bool) {
 	if cell == "" || slices.Contains(missing, cell) {
 		return 0, false
+	}
+	if x, ok := decimal(cell); ok {
+		return x, true
 	}
 	x, err := strconv.ParseFloat(cell, 64)
 	if err != nil && !math.IsInf(x, 0) {
