@@ -27,7 +27,7 @@ func fault(path string, err error) error {
 	var own *Error
 	switch {
 	case errors.As(err, &own):
-		return own
+		return &Error{path, own.Rule, own.err}
 	case errors.As(err, &sys):
 		return &Error{path, sys.Err.Error(), sys.Err}
 	}

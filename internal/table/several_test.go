@@ -1,0 +1,159 @@
+package table
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// Several files are one table: their rows one behind the other, each with a header of
+// its own, and a quote that one leaves open is no other's.
+func TestSeveralFiles(t *testing.T) {
+	a := write(t, "a.csv", []byte("p,q\n1,2\n"))
+	b := write(t, "b.csv.gz", zipped(t, "p,q\n3,\"4\n"))
+	c := write(t, "c.csv.zst", zstandard(t, "p,q"))
+	d := write(t, "d.parquet", parquetOf(t, []struct{ P, Q int64 }{{7, 8}}))
+	other := write(t, "other.parquet", parquetOf(t, []struct {
+		P int64 `parquet:"p"`
+		Q int64 `parquet:"q"`
+	}{{7, 8}, {9, 10}}))
+	header, rows, err := drainAs(dataset.CSV{}, a, b, c, other, a+"x")
+	if err == nil || !strings.Contains(err.Error(), a+"x") {
+		t.Errorf("a missing file: %v", err)
+	}
+	header, rows, err = drainAs(dataset.CSV{}, a, b, c, other)
+	want := [][]string{{"1", "2"}, nil, {"7", "8"}, {"9", "10"}}
+	if diff := cmp.Diff(want, rows); err != nil || diff != "" || !slices.Equal(header, []string{"p", "q"}) {
+		t.Errorf("header %q, error %v, rows (-want +got):\n%s", header, err, diff)
+	}
+	for _, test := range []struct {
+		second, rule string
+	}{
+		{a, "is given twice, also as " + a},
+		{d, "its columns are not those of " + a + " in the same order, which files of one table must have"},
+		{write(t, "order.csv", []byte("q,p\n1,2\n")), "its columns are not those of " + a + " in the same order, which files of one table must have"},
+		{write(t, "more.csv", []byte("p,q,r\n1,2,3\n")), "its columns are not those of " + a + " in the same order, which files of one table must have"},
+		{Standard, "must be the only file of its table"},
+	} {
+		if test.second == Standard {
+			continue // would be read
+		}
+		if _, err := Open([]string{a, test.second}, dataset.CSV{}); err == nil || err.Error() != "table: "+test.second+": "+test.rule {
+			t.Errorf("%s: %v", test.second, err)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link.csv")
+	if err := os.Symlink(a, link); err == nil {
+		if _, err := Open([]string{a, link}, dataset.CSV{}); err == nil || !strings.Contains(err.Error(), "twice") {
+			t.Errorf("by another name: %v", err)
+		}
+	}
+	if _, err := Open(nil, dataset.CSV{}); err == nil {
+		t.Error("no file is a table")
+	}
+}
+
+// Each of several files is watched from when the table was opened to its end, whether
+// it was read by then or not.
+func TestEveryFileIsWatched(t *testing.T) {
+	for changed := range 3 {
+		for after := range 4 { // rows, of which each file has one
+			var paths []string
+			for i := range 3 {
+				paths = append(paths, write(t, fmt.Sprint(i), []byte("a\n"+fmt.Sprint(i)+"\n")))
+			}
+			r, err := Open(paths, dataset.CSV{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range after {
+				if _, ok, err := r.Next(); err != nil || (!ok && after < 3) {
+					t.Fatal(ok, err)
+				}
+			}
+			if err := os.Chtimes(paths[changed], time.Time{}, time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			for ok := true; ok; {
+				_, ok, err = r.Next()
+			}
+			if want := "table: " + paths[changed] + ": changed while it was read: leave it as it is and start again"; err == nil || err.Error() != want {
+				t.Errorf("file %d after %d rows: %v", changed, after, err)
+			}
+			r.Close()
+		}
+	}
+}
+
+// TestEach: parts come in the order of the rows, and are the same, however many work
+// on them; an error of a part ends it, and so does a file that is not whole.
+func TestEach(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,b\n")
+	const n = 60_000
+	for i := range n {
+		fmt.Fprintf(&text, "%d,\"x\n%d\"\n", i, i%7)
+	}
+	path := write(t, "t.csv", []byte(text.String()))
+	collect := func(workers int, stop int) (all []string, err error) {
+		r, err := Open([]string{path}, dataset.CSV{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		err = Each(r, workers, func(c Chunk, yield func([]string) bool) error {
+			var part []string
+			for {
+				cells, ok, err := c.Next()
+				if err != nil || !ok {
+					yield(part)
+					return err
+				}
+				if part = append(part, strings.Join(cells, "|")); len(part) == 1000 {
+					if !yield(part) {
+						return nil
+					}
+					part = nil
+				}
+			}
+		}, func(part []string) error {
+			if all = append(all, part...); len(all) > stop {
+				return errQuit
+			}
+			return nil
+		})
+		return all, err
+	}
+	want, err := collect(1, n)
+	if err != nil || len(want) != n {
+		t.Fatal(len(want), err)
+	}
+	for i, row := range want {
+		if row != fmt.Sprintf("%d|x\n%d", i, i%7) {
+			t.Fatalf("row %d is %q", i, row)
+		}
+	}
+	for _, workers := range []int{2, 5} {
+		if got, err := collect(workers, n); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d workers: %d rows, %v", workers, len(got), err)
+		}
+		if _, err := collect(workers, n/2); err != errQuit {
+			t.Errorf("%d workers: stopped with %v", workers, err)
+		}
+	}
+	whole := zipped(t, text.String())
+	path = write(t, "cut.csv.gz", whole[:len(whole)-1])
+	if _, err := collect(2, n); err == nil || !strings.HasSuffix(err.Error(), ": the file is damaged: it ends early or fails its checksum") {
+		t.Errorf("a file cut off: %v", err)
+	}
+}
+
+var errQuit = fmt.Errorf("quit")
