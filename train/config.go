@@ -24,12 +24,12 @@ import (
 type Config struct {
 	// Data is the table, relative to the configuration's folder; "-" is standard input.
 	Data Files `yaml:"data"`
-	// CSV says how its files are written, if they are text and not as is usual.
-	CSV dataset.CSV `yaml:"csv"`
 	// Table, if not empty, is a public name by which ledgers know the table instead of
 	// the file's path: fits of all files and streams of one name are summed. A table of
 	// several files needs one: it goes on to be the same table as files come and go.
 	Table string `yaml:"table"`
+	// CSV says how its files are written, if they are text and not as is usual.
+	CSV dataset.CSV `yaml:"csv"`
 	// Schema describes the table by public facts.
 	Schema *dataset.Schema `yaml:"schema"`
 	// Model says what is fitted.

@@ -33,8 +33,8 @@ can state. Nothing but the header is read, so nothing about people shapes it.
 
 The header is quoted. A first row with a number, a date, a code, an empty or very
 long cell or the same cell twice looks like a record and is refused: say --header if
-it is a header nevertheless, --no-header if the table has none. A record of other
-words alone cannot be told from a header.
+it is a header nevertheless, --no-header if the table has none: the draft then names
+its columns. A record of other words alone cannot be told from a header.
 
   stillpoint schema people.csv > people.yaml
 
@@ -65,7 +65,7 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 			return fmt.Errorf("%s: column %d of the first row: must be one line of at most %d characters to be the name of a column", s.Data, i+1, mostName)
 		}
 	case !dataset.LooksLikeNames(header):
-		return errors.New(s.Data + ": the first row looks like a record, not like names of columns, and is not shown: give the table a header row, or say --no-header; if it is a header, say --header")
+		return errors.New(s.Data + ": the first row looks like a record, not like names of columns, and is not shown: name its columns by csv: {header: [...]} (--no-header drafts that); if it is a header, say --header")
 	}
 	note := ""
 	if !as.IsZero() {
