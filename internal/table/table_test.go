@@ -172,7 +172,7 @@ func TestMalformedRows(t *testing.T) {
 func TestFaults(t *testing.T) {
 	const only = ": only CSV, plain or compressed by gzip or zstd, and Parquet can be read (of text that is not UTF-8, csv: {encoding: ...} says what it is)"
 	separated := func(by, yaml, flag string) string {
-		return "the fields of the header row are separated by " + by + ": add the line\n  csv: {delimiter: " + yaml + "}\nto the configuration, or say --delimiter=" + flag + " where there is none"
+		return "the fields of the header row are separated by " + by + ": add the line csv: {delimiter: " + yaml + "} to the configuration, or say --delimiter=" + flag + " where there is none"
 	}
 	const damaged = "the file is damaged: it ends early or fails its checksum"
 	good := zipped(t, "a,b\n1,2\n")
