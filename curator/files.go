@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
@@ -18,11 +19,13 @@ func (c Config) paths() []string {
 	return append([]string{c.Path}, c.Paths...)
 }
 
-// encoded is a row as it is kept.
+// encoded is a row as it is kept: its numbers, its level and its codes, and its target.
 type encoded struct {
-	x  []float32
-	y  float64
-	ok bool
+	x     []float32
+	level float32
+	codes []uint32
+	y     float64
+	ok    bool
 	owned
 }
 
@@ -31,27 +34,30 @@ type encoder struct {
 	rows    *dataset.Map
 	grouped *grouping
 	x       []float32
-	reduce  *dataset.Projection
-	short   []float32
-	sums    []float64
+	codes   []uint32
+	// Where rows are mapped to shorter ones: the whole row, and scratch.
+	reduce *dataset.Projection
+	full   []float32
+	sums   []float64
 }
 
-func (c Config) encoder(m *dataset.Map, g *grouping) *encoder {
-	e := &encoder{rows: m, grouped: g, x: make([]float32, m.Dim()), reduce: c.Reduce}
+func (c Config) encoder(m *dataset.Map, l *row.Layout, g *grouping) *encoder {
+	e := &encoder{rows: m, grouped: g, x: make([]float32, l.Numbers()), codes: make([]uint32, l.Groups()), reduce: c.Reduce}
 	if c.Reduce != nil {
-		e.short, e.sums = make([]float32, c.Reduce.Size()), make([]float64, c.Reduce.Size())
+		e.full, e.sums = make([]float32, m.Dim()), make([]float64, c.Reduce.Size())
 	}
 	return e
 }
 
-// encode encodes a row, whose features are overwritten by the next.
+// encode encodes a row, which is overwritten by the next.
 func (e *encoder) encode(cells []string) encoded {
-	y, ok := e.rows.Encode(e.x, cells)
-	r := encoded{e.x, y, ok, e.grouped.owner(e.rows, cells)}
-	if e.reduce != nil {
-		e.reduce.Map(e.short, e.sums, e.x)
-		r.x = e.short
+	r := encoded{x: e.x, codes: e.codes, owned: e.grouped.owner(e.rows, cells)}
+	if e.reduce == nil {
+		r.level, r.y, r.ok = e.rows.EncodeCoded(e.x, e.codes, cells)
+		return r
 	}
+	r.y, r.ok = e.rows.Encode(e.full, cells)
+	e.reduce.Map(e.x, e.sums, e.full)
 	return r
 }
 
@@ -59,7 +65,9 @@ func (e *encoder) encode(cells []string) encoded {
 type batch struct {
 	rows int // how many, with those that the filter drops
 	kept []encoded
-	x    []float32 // of kept, one behind the other
+	// Of kept, one behind the other.
+	x     []float32
+	codes []uint32
 }
 
 // batchBytes is about how much a batch holds: little beside the rows of a session,
@@ -68,21 +76,22 @@ const batchBytes = 1 << 20
 
 func (b *batch) add(r encoded) {
 	b.x = append(b.x, r.x...)
+	b.codes = append(b.codes, r.codes...)
 	b.kept = append(b.kept, r)
 }
 
 func (b *batch) read() int { return b.rows }
 
-func (b *batch) reset() { *b = batch{kept: b.kept[:0], x: b.x[:0]} }
+func (b *batch) reset() { *b = batch{kept: b.kept[:0], x: b.x[:0], codes: b.codes[:0]} }
 
 // eachOfFiles is each for files. Rows are encoded by several goroutines and passed on
 // by one, in their order.
-func (c Config) eachOfFiles(ctx context.Context, g *grouping, f func(encoded) error) error {
-	dim := c.features()
-	most := max(1, batchBytes/(4*dim))
+func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f func(encoded) error) error {
+	numbers, groups := l.Numbers(), l.Groups()
+	most := max(1, batchBytes/(4*(numbers+groups)))
 	spare := sync.Pool{New: func() any { return new(batch) }}
 	work := func(m *dataset.Map, rows table.Chunk, yield func(*batch) bool) error {
-		e, b := c.encoder(m, g), spare.Get().(*batch)
+		e, b := c.encoder(m, l, g), spare.Get().(*batch)
 		b.reset()
 		for {
 			cells, more, err := rows.Next()
@@ -108,7 +117,7 @@ func (c Config) eachOfFiles(ctx context.Context, g *grouping, f func(encoded) er
 	}
 	return eachPart(ctx, c, work, func(b *batch) error {
 		for i, r := range b.kept {
-			r.x = b.x[i*dim : (i+1)*dim]
+			r.x, r.codes = b.x[i*numbers:(i+1)*numbers], b.codes[i*groups:(i+1)*groups]
 			if err := f(r); err != nil {
 				return err
 			}

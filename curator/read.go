@@ -24,7 +24,11 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	case memory == 0:
 		memory = math.MaxInt64
 	}
-	rows, err := row.NewFile(c.features(), c.BlockRows, memory, c.Folder)
+	layout, err := c.layout()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := row.NewFileOf(layout, c.BlockRows, memory, c.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +39,14 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 		}
 	}()
 	grouped := newGrouping(c.Schema.Unit(), key)
-	err = c.each(ctx, grouped, func(r encoded) error {
+	err = c.each(ctx, layout, grouped, func(r encoded) error {
 		if rows.Len() >= most {
 			return fmt.Errorf("curator: %s: must have at most %d rows", c.name(), most)
 		}
 		if grouped != nil && !grouped.takes(r.owned, r.ok, rows.Len()) {
 			return nil
 		}
-		return rows.Append(r.x, r.y, r.ok)
+		return rows.AppendCoded(r.x, r.level, r.codes, r.y, r.ok)
 	})
 	if err != nil {
 		return nil, err
@@ -60,6 +64,19 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	}
 	whole = err == nil
 	return s, err
+}
+
+// layout is how encoded rows are kept: by the schema's groups, but for reduced ones,
+// which have none.
+func (c Config) layout() (*row.Layout, error) {
+	if c.Reduce != nil {
+		return row.Dense(c.Reduce.Size())
+	}
+	var groups []row.Group
+	for _, g := range c.Schema.Groups() {
+		groups = append(groups, row.Group(g))
+	}
+	return row.NewLayout(c.Schema.Dim(), groups)
 }
 
 // record is what one is called in errors.
@@ -80,19 +97,19 @@ func (c Config) name() string {
 
 // each calls f for every row of the table that the public filter keeps, encoded, in
 // the table's order. What it is given holds until it returns.
-func (c Config) each(ctx context.Context, g *grouping, f func(encoded) error) error {
+func (c Config) each(ctx context.Context, l *row.Layout, g *grouping, f func(encoded) error) error {
 	switch paths := c.paths(); {
 	case c.Rows == nil && len(paths) == 0:
 		return errors.New("curator: path: must be given, or rows")
 	case c.Rows == nil:
-		return c.eachOfFiles(ctx, g, f)
+		return c.eachOfFiles(ctx, l, g, f)
 	case len(paths) > 0:
 		return errors.New("curator: rows: must not be given beside a path")
 	}
 	var e *encoder
 	return c.Rows.each(ctx, c.Schema, func(m *dataset.Map, cells []string) error {
 		if e == nil {
-			e = c.encoder(m, g)
+			e = c.encoder(m, l, g)
 		}
 		return f(e.encode(cells))
 	})

@@ -58,15 +58,17 @@ func bitsOf(t testing.TB, s row.Source) string {
 	defer s.Close()
 	var out strings.Builder
 	r := s.Reader()
-	x, y := make([][]float32, 1), make([]float64, 1)
+	x := make([]float32, s.Layout().Full())
 	for i := range s.Len() {
-		if err := r.Rows(x, y, []int32{int32(i)}); err != nil {
+		var b row.Block
+		if err := r.Rows(&b, []int32{int32(i)}); err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range x[0] {
+		s.Layout().WriteOut(x, b)
+		for _, v := range x {
 			fmt.Fprintf(&out, "%08x ", math.Float32bits(v))
 		}
-		fmt.Fprintf(&out, "%016x\n", math.Float64bits(y[0]))
+		fmt.Fprintf(&out, "%016x\n", math.Float64bits(b.Targets[0]))
 	}
 	return out.String()
 }
@@ -175,11 +177,11 @@ func TestRowsAreCopied(t *testing.T) {
 		t.Fatal(err)
 	}
 	show := func() string {
-		x, y := make([][]float32, 3), make([]float64, 3)
-		if err := s.Reader().Rows(x, y, []int32{0, 1, 2}); err != nil {
+		var b row.Block
+		if err := s.Reader().Rows(&b, []int32{0, 1, 2}); err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprint(s.Len(), x, y)
+		return fmt.Sprint(s.Len(), b)
 	}
 	before := show()
 	for _, c := range cells {

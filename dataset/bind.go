@@ -12,6 +12,8 @@ type Map struct {
 	schema  *Schema
 	cells   int // columns of the table
 	dim     int
+	groups  int // of one-hot features
+	grouped int // how many these are
 	scale   float64
 	inputs  []input
 	crosses []cross
@@ -88,6 +90,10 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		m.classes = s.target.codes()
 	}
 	m.bindCells(s, at, labelled)
+	for _, g := range s.Groups() {
+		m.groups++
+		m.grouped += g.Width
+	}
 	next := 0
 	var names []string
 	for _, c := range s.columns {

@@ -24,8 +24,52 @@ func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 	if len(dst) < m.dim {
 		panic(fmt.Sprintf("dataset: a row of %d features does not fit in %d", m.dim, len(dst)))
 	}
-	row := dst[:m.dim]
-	clear(row)
+	clear(dst[:m.dim])
+	return m.encode(&features{x: dst[:m.dim]}, cells)
+}
+
+// EncodeCoded is Encode for rows that are kept by their groups ([Schema.Groups]): it
+// writes to x the features that are in none, in their order, and to codes, for each
+// group, which of its features is not zero, counted from its first. level is what
+// those features are. They are the numbers that Encode writes, to the bit; where ok is
+// false all are zero.
+func (m *Map) EncodeCoded(x []float32, codes []uint32, cells []string) (level float32, target float64, ok bool) {
+	if len(x) != m.dim-m.grouped || len(codes) != m.groups {
+		panic(fmt.Sprintf("dataset: a row of %d numbers and %d groups does not fit in %d and %d", m.dim-m.grouped, m.groups, len(x), len(codes)))
+	}
+	clear(x)
+	clear(codes)
+	row := features{x: x, codes: codes, coded: true}
+	target, ok = m.encode(&row, cells)
+	return row.level, target, ok
+}
+
+// features are those of a row being written: with all its features, or coded.
+type features struct {
+	x     []float32
+	coded bool
+	codes []uint32 // what is left of them
+	level float32
+	// skipped is how many features the groups so far have, which x has no room for.
+	skipped int
+}
+
+// number writes a feature that is in no group.
+func (e *features) number(at int, v float32) { e.x[at-e.skipped] = v }
+
+// one writes the group of width features from at on, of which one is v.
+func (e *features) one(at, width, which int, v float32) {
+	if !e.coded {
+		e.x[at+which] = v
+		return
+	}
+	e.codes[0], e.level = uint32(which), v
+	e.codes = e.codes[1:]
+	e.skipped += width
+}
+
+// encode writes a cleared row.
+func (m *Map) encode(row *features, cells []string) (target float64, ok bool) {
 	if m.schema == nil || len(cells) != m.cells {
 		return 0, false
 	}
@@ -34,9 +78,11 @@ func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 			return 0, false
 		}
 	}
+	first := *row
 	if sum := m.fill(row, cells, 1); sum > 1 {
 		// By rounding alone, unless the schema says norm; see Norms in the package
 		// comment.
+		*row = first
 		m.fill(row, cells, math.Sqrt(sum))
 	}
 	return target, true
@@ -44,35 +90,35 @@ func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 
 // fill writes the features of a cleared row, or writes them again, divided by
 // S and then by norm, and returns the sum of their squares before float32.
-func (m *Map) fill(row []float32, cells []string, norm float64) (sum float64) {
-	put := func(at int, u float64) {
+func (m *Map) fill(row *features, cells []string, norm float64) (sum float64) {
+	scaled := func(u float64) float32 {
 		v := u / m.scale
 		if norm != 1 {
 			v /= norm
 		}
 		sum += float64(v * v)
-		row[at] = float32(v)
+		return float32(v)
 	}
 	for i := range m.inputs {
 		in := &m.inputs[i]
 		cell := strings.TrimSpace(cells[in.cell])
 		if in.other == 0 {
 			u, known := in.unitOf(cell, m.schema.missing)
-			put(in.at, u)
+			row.number(in.at, scaled(u))
 			if in.indicated && !known {
-				put(in.at+1, 1)
+				row.number(in.at+1, scaled(1))
 			}
 			continue
 		}
-		put(in.at+in.level(cell, m.schema.missing), 1)
+		row.one(in.at, in.width(), in.level(cell, m.schema.missing), scaled(1))
 	}
 	for i := range m.crosses {
 		x := &m.crosses[i]
 		a := x.a.level(strings.TrimSpace(cells[x.a.cell]), m.schema.missing)
 		b := x.b.level(strings.TrimSpace(cells[x.b.cell]), m.schema.missing)
-		put(x.at+a*x.b.width()+b, 1)
+		row.one(x.at, x.a.width()*x.b.width(), a*x.b.width()+b, scaled(1))
 	}
-	put(m.dim-1, 1)
+	row.number(m.dim-1, scaled(1))
 	return sum
 }
 

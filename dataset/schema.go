@@ -181,6 +181,28 @@ func (s *Schema) Dim() int { return len(s.features) }
 // workclass=other, (intercept).
 func (s *Schema) Features() []string { return slices.Clone(s.features) }
 
+// Group is a run of features of which exactly one is not zero in a row: those of a
+// category, a hash or an interaction.
+type Group struct{ First, Width int }
+
+// Groups returns the groups in the order of their features.
+func (s *Schema) Groups() (groups []Group) {
+	next := 0
+	for _, c := range s.columns {
+		if c.Kind == Category || c.Kind == Hash {
+			groups = append(groups, Group{next, c.width()})
+		}
+		next += c.width()
+	}
+	for _, pair := range s.interactions {
+		a, _ := s.column(pair[0])
+		b, _ := s.column(pair[1])
+		groups = append(groups, Group{next, a.width() * b.width()})
+		next += a.width() * b.width()
+	}
+	return groups
+}
+
 // Columns returns the columns in order, ignored ones included.
 func (s *Schema) Columns() []Column { return cloneColumns(s.columns) }
 

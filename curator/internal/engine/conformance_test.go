@@ -16,28 +16,28 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-func table(t testing.TB, dim, blockRows int, records []rowtest.Record) row.Source {
+func table(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 	t.Helper()
-	s, err := row.NewTable(dim, blockRows)
+	s, err := row.NewTableOf(l, blockRows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		s.Append(r.X, r.Y, r.OK)
+		s.AppendCoded(r.X, r.Level, r.In, r.Y, r.OK)
 	}
 	return s
 }
 
 // file keeps so many bytes of rows in memory.
 func file(bytes int64) rowtest.Make {
-	return func(t testing.TB, dim, blockRows int, records []rowtest.Record) row.Source {
+	return func(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 		t.Helper()
-		f, err := row.NewFile(dim, blockRows, bytes, t.TempDir())
+		f, err := row.NewFileOf(l, blockRows, bytes, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range records {
-			if err := f.Append(r.X, r.Y, r.OK); err != nil {
+			if err := f.AppendCoded(r.X, r.Level, r.In, r.Y, r.OK); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -143,18 +143,17 @@ type windowReader struct {
 }
 
 func (r windowReader) Block(i int) (row.Block, error) {
-	var x [1][]float32
-	var y [1]float64
-	err := r.Rows(x[:], y[:], []int32{int32(i)})
-	return row.Block{Rows: x[0], Targets: y[:]}, err
+	var b row.Block
+	err := r.Rows(&b, []int32{int32(i)})
+	return b, err
 }
 
-func (r windowReader) Rows(x [][]float32, y []float64, members []int32) error {
+func (r windowReader) Rows(b *row.Block, members []int32) error {
 	moved := make([]int32, len(members))
 	for i, m := range members {
 		moved[i] = m + int32(r.start)
 	}
-	return r.Reader.Rows(x, y, moved)
+	return r.Reader.Rows(b, moved)
 }
 
 // TestUnits: over rows that are put together, a sum of gradients is that of each unit's
@@ -166,7 +165,8 @@ func TestUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	coin := rand.New(rand.NewPCG(19, 8))
-	records := rowtest.Records(n, features, 4, true)
+	of := rowtest.Coded(features, row.Group{First: 1, Width: 3})
+	records := rowtest.Records(n, of, 4, true)
 	var rows []int32
 	first := []int32{0}
 	for len(rows) < 3*n {
@@ -178,7 +178,7 @@ func TestUnits(t *testing.T) {
 	w := []float64{1, -2, .5, 3, .1}
 	all := query.NewCohort(account.Everyone, float64(len(first)-1))
 	for name, source := range map[string]rowtest.Make{"memory": table, "part of a file": file(500)} {
-		grouped, err := row.NewGrouped(source(t, features, 8, records), most, rows, first)
+		grouped, err := row.NewGrouped(source(t, of, 8, records), most, rows, first)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,17 +200,18 @@ func TestUnits(t *testing.T) {
 			for i := range grouped.Len() {
 				g, m := make([]float64, features), 0.
 				for _, r := range rows[first[i]:first[i+1]] {
-					x := records[r]
-					if !x.Sound(features) {
+					record := records[r]
+					if !record.Sound() {
 						continue
 					}
+					x, y := record.Full(), record.Y
 					m++
 					var z float64
-					for j, v := range x.X {
+					for j, v := range x {
 						z += w[j] * float64(v)
 					}
-					for j, v := range x.X {
-						g[j] -= x.Y / (1 + math.Exp(x.Y*z)) * float64(v)
+					for j, v := range x {
+						g[j] -= y / (1 + math.Exp(y*z)) * float64(v)
 					}
 				}
 				var square float64

@@ -55,6 +55,7 @@ type Engine interface {
 // Portable is the engine in plain Go, for every machine.
 type Portable struct {
 	table   row.Source
+	layout  *row.Layout
 	loss    loss.Loss
 	shape   shape
 	workers int
@@ -65,14 +66,14 @@ type Portable struct {
 
 // New returns an engine with the given number of goroutines, at least one.
 func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
-	parameters, err := loss.Check(l, t.Dim())
+	parameters, err := loss.Check(l, t.Layout().Dim())
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	if workers < 1 {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
-	e := &Portable{table: t, loss: l, shape: shapeOf(l, parameters, t), workers: workers, measured: make(chan *lengths, 1)}
+	e := &Portable{table: t, layout: t.Layout(), loss: l, shape: shapeOf(l, parameters, t), workers: workers, measured: make(chan *lengths, 1)}
 	e.measured <- nil
 	return e, nil
 }
@@ -104,8 +105,8 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	tiles := e.tiles(members)
 	if q.Facts().Metric {
 		m := q.Terms()[0].Metric()
-		if m.Dim() != e.table.Dim() {
-			return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature", m.Dim(), e.table.Dim())
+		if m.Dim() != e.layout.Dim() {
+			return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature", m.Dim(), e.layout.Dim())
 		}
 		var err error
 		if tiles.measured, err = e.lengths(ctx, m); err != nil {

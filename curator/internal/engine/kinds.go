@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -11,7 +12,7 @@ type computation struct {
 	// rankOne adds to p.coef the weighted and clipped scalars by which the term
 	// multiplies the rows of a tile, one for each margin, or the numbers that it
 	// makes of them. It finds the rows' margins at the term's point in p.margin.
-	rankOne func(p *pass, t *pointedTerm, x []float32, y []float64)
+	rankOne func(p *pass, t *pointedTerm, b row.Block)
 	// general writes to v what the term makes of one record; nil for kinds that no
 	// such loss is asked for.
 	general func(g *generalPass, v []float64, t *pointedTerm, x []float32, y float64)
@@ -33,27 +34,27 @@ var computations = [...]computation{
 }
 
 // addSlopes is the gradient of phi(<w,x>, y): the slope times the row.
-func addSlopes(p *pass, t *pointedTerm, x []float32, y []float64) {
-	n := p.shape.margins * len(y)
+func addSlopes(p *pass, t *pointedTerm, b row.Block) {
+	n := p.shape.margins * len(b.Targets)
 	slope := p.slope[:n]
-	p.slopes(t, slope, p.margin[:n], x, y)
+	p.slopes(t, slope, p.margin[:n], b)
 	p.addWithin(slope, t)
 }
 
 // addSlopeChanges is the difference of two gradients: the change of slope times
 // the row.
-func addSlopeChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
-	n := p.shape.margins * len(y)
+func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
+	n := p.shape.margins * len(b.Targets)
 	slope, other, move, margin := p.slope[:n], p.other[:n], p.move[:n], p.margin[:n]
 	// The margin at prev is taken as <w,x> - <step,x>, so that a difference
 	// depends on the step through one dot product whose error is relative to the
 	// step.
-	dots(move, t.step, x, p.stride)
-	p.slopes(t, slope, margin, x, y)
+	p.dots(move, t.step, b)
+	p.slopes(t, slope, margin, b)
 	for i := range other {
 		other[i] = margin[i] - move[i]
 	}
-	p.slopes(t, other, other, x, y)
+	p.slopes(t, other, other, b)
 	for i := range slope {
 		slope[i] -= other[i]
 	}
@@ -65,7 +66,8 @@ func addSlopeChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
 }
 
 // addValues is the loss less its public centre.
-func addValues(p *pass, t *pointedTerm, _ []float32, y []float64) {
+func addValues(p *pass, t *pointedTerm, b row.Block) {
+	y := b.Targets
 	value := p.slope[:len(y)]
 	p.call(p.rankOne.Values, value, p.margin[:p.shape.margins*len(y)], y)
 	for i := range value {

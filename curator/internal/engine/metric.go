@@ -58,7 +58,7 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 	var wg sync.WaitGroup
 	unread := make([]error, e.workers)
 	for i := range unread {
-		wg.Go(func() { unread[i] = r.measure(ctx, blocks, &next, e.table.Reader(), e.table.Stride()) })
+		wg.Go(func() { unread[i] = r.measure(ctx, blocks, &next, e.table.Reader(), e.layout) })
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -137,8 +137,8 @@ func exactDot(a, b []float64) float64 {
 }
 
 // measure sets the lengths of blocks until there are none left.
-func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader, stride int) error {
-	var filled filled
+func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader, l *row.Layout) error {
+	f := filled{writer: writer{layout: l}}
 	for ctx.Err() == nil {
 		i := int(next.Add(1)) - 1
 		if i >= len(blocks) {
@@ -151,17 +151,17 @@ func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.In
 		blocks[i] = make([]float32, len(b.Targets))
 		for at := 0; at < len(b.Targets) && ctx.Err() == nil; at += tileRows {
 			to := min(at+tileRows, len(b.Targets))
-			r.lengths(blocks[i][at:to], &filled, b.Rows[at*stride:to*stride], stride)
+			r.lengths(blocks[i][at:to], &f, l.Cut(b, at, to))
 		}
 	}
 	return nil
 }
 
-// lengths sets dst to ||R x||, rounded up, of the len(dst) rows x that start at x.
-func (r *ruler) lengths(dst []float32, f *filled, x []float32, stride int) {
+// lengths sets dst to ||R x||, rounded up, of the rows x of a tile.
+func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
 	var squares [tileRows]float64
-	if f.gather(len(dst), x, stride, r.dim); f.dense(r.dim) {
-		r.quadratics(squares[:len(dst)], x, stride)
+	if f.gather(b); f.dense() {
+		r.quadratics(squares[:len(dst)], f.writer.out(b), f.writer.layout.Full())
 	} else {
 		for j := range r.dim {
 			for i, features := range f.from(j) {
@@ -235,14 +235,15 @@ func above(v float64) float32 {
 }
 
 // addOnes is x x'.
-func addOnes(p *pass, t *pointedTerm, _ []float32, y []float64) {
-	for i := range y {
+func addOnes(p *pass, t *pointedTerm, b row.Block) {
+	for i := range b.Targets {
 		p.coef[i] += t.weight
 	}
 }
 
 // addCurvatures is x x' times the second derivative of phi.
-func addCurvatures(p *pass, t *pointedTerm, _ []float32, y []float64) {
+func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
+	y := b.Targets
 	bend := p.slope[:len(y)]
 	p.call(p.single.Curvatures, bend, p.margin[:len(y)], y)
 	addClipped(p.coef, p.faulty, bend, t.weight, 0, t.ball.Radius)
@@ -250,10 +251,11 @@ func addCurvatures(p *pass, t *pointedTerm, _ []float32, y []float64) {
 
 // addSlopesInMetric is the gradient clipped in a metric: the slopes, such that their
 // norm times the row's length in the metric is within the radius, times the row.
-func addSlopesInMetric(p *pass, t *pointedTerm, x []float32, y []float64) {
+func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
+	y := b.Targets
 	k := p.shape.margins
 	slope := p.slope[:k*len(y)]
-	p.slopes(t, slope, p.margin[:k*len(y)], x, y)
+	p.slopes(t, slope, p.margin[:k*len(y)], b)
 	for i := range y {
 		v := slope[i*k : (i+1)*k]
 		if !clip(v, min(t.ball.Radius/float64(p.long[i]), t.Slope())) {
@@ -268,10 +270,11 @@ func addSlopesInMetric(p *pass, t *pointedTerm, x []float32, y []float64) {
 
 // addSquaredSlopes is the squared length in a metric of the gradient, less its public
 // centre. Finite slopes whose square is not are clipped like any other.
-func addSquaredSlopes(p *pass, t *pointedTerm, x []float32, y []float64) {
+func addSquaredSlopes(p *pass, t *pointedTerm, b row.Block) {
+	y := b.Targets
 	k := p.shape.margins
 	slope := p.slope[:k*len(y)]
-	p.slopes(t, slope, p.margin[:k*len(y)], x, y)
+	p.slopes(t, slope, p.margin[:k*len(y)], b)
 	most := t.ball.Centre + t.ball.Radius
 	for i := range y {
 		var square float64

@@ -31,8 +31,8 @@ func (r interruption) Block(i int) (row.Block, error) {
 	return r.Table.Block(i)
 }
 
-func (r interruption) Rows(x [][]float32, y []float64, members []int32) error {
-	return r.Table.Rows(x, y, members)
+func (r interruption) Rows(b *row.Block, members []int32) error {
+	return r.Table.Rows(b, members)
 }
 
 // TestInterruptedLengthsAreForgotten: a context that ends while rows are measured, in

@@ -63,6 +63,21 @@ func exactLength(m query.Metric, x []float32) *big.Float {
 	return sum.Mul(sum, big.NewFloat(m.Step()))
 }
 
+// numbers returns rows of d numbers, which start at x every stride float32s, as a tile.
+func numbers(t testing.TB, x []float32, stride, d int) (*filled, row.Block) {
+	t.Helper()
+	l, err := row.Dense(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(x) / stride
+	b := row.Block{Rows: make([]float32, n*l.Stride()), Targets: make([]float64, n)}
+	for i := range n {
+		copy(b.Rows[i*l.Stride():], x[i*stride:][:d])
+	}
+	return &filled{writer: writer{layout: l}}, b
+}
+
 // TestLengthsAreRoundedUp: no length in a metric is below the exact one, and none
 // above it by more than a float32's rounding and, relative to the metric, a little,
 // however much the metric shortens the row.
@@ -79,7 +94,8 @@ func TestLengthsAreRoundedUp(t *testing.T) {
 		}
 		for _, m := range metrics(t, r, d, x) {
 			var got [1]float32
-			newRuler(m).lengths(got[:], new(filled), x, d)
+			f, b := numbers(t, x, d, d)
+			newRuler(m).lengths(got[:], f, b)
 			want := exactLength(m, x)
 			if want.Cmp(big.NewFloat(float64(got[0]))) > 0 {
 				t.Fatalf("d = %d: a length of %v, stated as %v", d, want, got[0])

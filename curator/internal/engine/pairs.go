@@ -3,6 +3,8 @@ package engine
 import (
 	"iter"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
 // filled lists the features of a tile's rows that are not zero: of the usual tables
@@ -13,20 +15,45 @@ type filled struct {
 	// What is left of row i's begins at next[i] and ends at end[i].
 	rows      int
 	next, end [tileRows]int
+	writer    writer
 }
 
-// gather lists the first dim features of n rows that start at x.
-func (f *filled) gather(n int, x []float32, stride, dim int) {
-	f.index, f.value, f.rows = f.index[:0], f.value[:0], n
-	for i := range n {
+// gather lists the features of the rows of a tile.
+func (f *filled) gather(b row.Block) {
+	l := f.writer.layout
+	f.index, f.value, f.rows = f.index[:0], f.value[:0], len(b.Targets)
+	for i := range f.rows {
 		f.next[i] = len(f.index)
-		for j, v := range x[i*stride : i*stride+dim] {
-			if v != 0 {
-				f.index = append(f.index, int32(j))
-				f.value = append(f.value, float64(v))
+		x := b.Rows[i*l.Stride():][:l.Numbers()]
+		switch {
+		case b.Codes.Wide != nil:
+			gatherCoded(f, l, x, b.Levels[i], b.Codes.Wide[i*l.Groups():])
+		case b.Codes.Narrow != nil:
+			gatherCoded(f, l, x, b.Levels[i], b.Codes.Narrow[i*l.Groups():])
+		default:
+			for j, v := range x {
+				f.add(j, v)
 			}
 		}
 		f.end[i] = len(f.index)
+	}
+}
+
+// gatherCoded lists those of one row with groups, in the order of features.
+func gatherCoded[C code](f *filled, l *row.Layout, x []float32, level float32, codes []C) {
+	for _, s := range l.Slots() {
+		if s.Group {
+			f.add(s.Feature+int(codes[s.At]), level)
+		} else {
+			f.add(s.Feature, x[s.At])
+		}
+	}
+}
+
+func (f *filled) add(j int, v float32) {
+	if v != 0 {
+		f.index = append(f.index, int32(j))
+		f.value = append(f.value, float64(v))
 	}
 }
 
@@ -57,16 +84,17 @@ type run struct {
 // dense reports whether so many of the features that were gathered are not zero that
 // going through all of them is quicker than finding those. What comes out is the same
 // to the bit, whichever way is taken.
-func (f *filled) dense(dim int) bool { return 3*len(f.index) >= f.rows*dim }
+func (f *filled) dense() bool { return 3*len(f.index) >= f.rows*f.writer.layout.Dim() }
 
-// addPairs adds round(c[i] svec(x x')) for the len(c) rows x of dim features that
-// start at x: the entries on and above the diagonal, row after row, those off it
-// times sqrt 2. It goes through the rows of the matrix and adds to each what all of
-// the tile has for it, so that what is being added to stays in the first-level cache.
-func addPairs(acc []int64, c []float64, f *filled, x []float32, stride, dim int) {
-	f.gather(len(c), x, stride, dim)
-	if f.dense(dim) {
-		addAllPairs(acc, c, x, stride, dim)
+// addPairs adds round(c[i] svec(x x')) for the rows x of a tile: the entries on and
+// above the diagonal, row after row, those off it times sqrt 2. It goes through the
+// rows of the matrix and adds to each what all of the tile has for it, so that what is
+// being added to stays in the first-level cache.
+func (p *pass) addPairs(c []float64, b row.Block) {
+	f, acc, dim := p.filled, p.acc, p.layout.Dim()
+	f.gather(b)
+	if f.dense() {
+		addAllPairs(acc, c, f.writer.out(b), p.layout.Full(), dim)
 		return
 	}
 	for j := range dim {

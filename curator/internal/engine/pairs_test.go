@@ -26,8 +26,8 @@ func TestDenseRowsAsOthers(t *testing.T) {
 				}
 			}
 		}
-		f := new(filled)
-		f.gather(n, x, stride, d)
+		f, b := numbers(t, x, stride, d)
+		f.gather(b)
 		sparse, dense := make([]int64, d*(d+1)/2), make([]int64, d*(d+1)/2)
 		acc := sparse
 		for j := range d {
@@ -43,7 +43,7 @@ func TestDenseRowsAsOthers(t *testing.T) {
 			ruler := newRuler(m)
 			squares, want := make([]float64, n), make([]float64, n)
 			ruler.quadratics(squares, x, stride)
-			f.gather(n, x, stride, d)
+			f.gather(b)
 			for j := range d {
 				for i, features := range f.from(j) {
 					want[i] += quadratic(ruler.square[j], features)

@@ -21,11 +21,11 @@ const magic = 0x1.8p52
 var magicBits = math.Float64bits(magic)
 
 // dots sets z to the dot products of the rows that start at x with the vectors that
-// w holds one after the other: those of a row with all of them before those of the
+// w holds, one every width floats: those of a row with all of them before those of the
 // next row. stride is the length of rows and vectors, a multiple of row.Lane.
-func dots(z, w []float64, x []float32, stride int) {
+func dots(z, w []float64, x []float32, stride, width int) {
 	for len(z) > 0 {
-		for v := w; len(v) > 0; v = v[stride:] {
+		for v := w; len(v) > 0; v = v[width:] {
 			z[0] = dot(v[:stride], x[:stride])
 			z = z[1:]
 		}

@@ -1,14 +1,18 @@
 package engine
 
-import "github.com/stillpoint-dp/stillpoint/loss"
+import (
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
 
 // addProducts is the Hessian times the term's step: phi” times the step's product
 // with the row, times the row. Nothing but the step takes the place that it has in
 // a difference of gradients, so the clip is that of differences.
-func addProducts(p *pass, t *pointedTerm, x []float32, y []float64) {
+func addProducts(p *pass, t *pointedTerm, b row.Block) {
+	y := b.Targets
 	n := p.shape.margins * len(y)
 	bend, move := p.slope[:n], p.move[:n]
-	dots(move, t.step, x, p.stride)
+	p.dots(move, t.step, b)
 	p.bend(bend, p.margin[:n], move, y)
 	lo, hi, _ := t.Curvature()
 	p.addBetween(bend, move, t, lo, hi)
@@ -16,14 +20,15 @@ func addProducts(p *pass, t *pointedTerm, x []float32, y []float64) {
 
 // addProductChanges is the same at the point less that at prev, of the vector along.
 // The margin at prev is taken as in addSlopeChanges.
-func addProductChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
+func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
+	y := b.Targets
 	n := p.shape.margins * len(y)
 	bend, before, move := p.slope[:n], p.other[:n], p.move[:n]
-	dots(move, t.step, x, p.stride)
+	p.dots(move, t.step, b)
 	for i, z := range p.margin[:n] {
 		before[i] = z - move[i]
 	}
-	dots(move, t.along, x, p.stride)
+	p.dots(move, t.along, b)
 	p.bend(bend, p.margin[:n], move, y)
 	p.bend(before, before, move, y)
 	for i := range bend {
@@ -33,11 +38,12 @@ func addProductChanges(p *pass, t *pointedTerm, x []float32, y []float64) {
 }
 
 // addCurvaturesAlong is v'Hv, less its public centre.
-func addCurvaturesAlong(p *pass, t *pointedTerm, x []float32, y []float64) {
+func addCurvaturesAlong(p *pass, t *pointedTerm, b row.Block) {
+	y := b.Targets
 	k := p.shape.margins
 	n := k * len(y)
 	bend, move := p.slope[:n], p.move[:n]
-	dots(move, t.along, x, p.stride)
+	p.dots(move, t.along, b)
 	p.bend(bend, p.margin[:n], move, y)
 	for i := range y {
 		var sum float64

@@ -14,18 +14,18 @@ type pass struct {
 	acc []int64
 	// seen counts the records that were added, faulty ones included.
 	seen int64
-	// The rows at hand and their targets; how many of them are being tried, and
+	// The rows at hand; how many of them are being tried, and
 	// how many of them are to be tried one by one.
-	x             []float32
-	y             []float64
+	rows          row.Block
 	long          []float32 // their lengths in the question's metric, if it has one
 	trying, alone int
 
-	// stride is the rows', shape that of the parameters, dim the number of features.
-	stride, dim int
-	shape       shape
-	scale       float64
-	terms       []pointedTerm
+	// layout is the rows', shape that of the parameters.
+	layout *row.Layout
+	writer writer
+	shape  shape
+	scale  float64
+	terms  []pointedTerm
 	// number says that a record contributes one number, absent what a faulty one
 	// contributes before scaling: zero, clipped like any other.
 	number bool
@@ -49,10 +49,8 @@ type pass struct {
 	// What a loss is given: copies, so that what it writes there is lost.
 	z, given, target []float64
 	// Where the rows come from, and those of a cohort: found, and gathered.
-	reader  row.Reader
-	members [tileRows][]float32
-	rows    []float32
-	targets [tileRows]float64
+	reader   row.Reader
+	gathered row.Block
 }
 
 // margins is what is asked of a loss whose gradient is slopes times the row: of one
@@ -79,14 +77,15 @@ type pointedTerm struct {
 }
 
 func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, t row.Source) {
-	p.scale, p.stride, p.shape = scale, t.Stride(), s
+	p.scale, p.layout, p.shape = scale, t.Layout(), s
+	p.writer.layout = p.layout
 	p.acc = make([]int64, s.padded())
 	for i, term := range terms {
 		pt := pointedTerm{
 			Term: term, computation: computations[term.Kind()], number: term.Kind().Facts().Number, weight: term.Weight(), ball: term.Ball(),
 			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()), along: s.pad(term.Along()),
 		}
-		pt.smoothed, _ = smoothing(term.Smoothing(), t.Dim()) // smoothable has tried it
+		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // smoothable has tried it
 		pt.drawn = drawnFor(term)
 		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
 		p.terms = append(p.terms, pt)
@@ -95,22 +94,24 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 			p.absent += float64(pt.weight * min(max(-pt.ball.Centre, -pt.ball.Radius), pt.ball.Radius))
 		}
 	}
-	p.dim = t.Dim()
 	facts := terms[0].Kind().Facts()
 	if facts.Pairs {
-		p.filled = new(filled)
-		p.acc = make([]int64, facts.SumDim(p.dim))
+		p.filled = &filled{writer: p.writer}
+		p.acc = make([]int64, facts.SumDim(p.layout.Dim()))
 	}
 	if facts.Losses != query.NoLoss {
 		g, ok := l.(loss.General)
 		sampled := slices.ContainsFunc(terms, func(t query.Term) bool { return t.Smoothing().Sampled() })
 		if !ok && sampled {
-			g, ok = newJoined(l, s.parameters()/p.dim), true
+			g, ok = newJoined(l, s.parameters()/p.layout.Dim()), true
 		}
 		if ok {
 			p.column, p.faulty = make([]float64, tileRows), make([]bool, tileRows)
-			if p.stacked = newStackedPass(l, p.terms, s, p.dim, p.stride); p.stacked == nil {
-				p.general = newGeneralPass(g, s.parameters(), p.dim)
+			if p.stacked = newStackedPass(l, p.terms, s, p.layout); p.stacked == nil {
+				p.general = newGeneralPass(g, s.parameters(), p.layout.Dim())
+			}
+			if p.stacked != nil {
+				p.acc = make([]int64, p.stacked.padded())
 			}
 			return
 		}
@@ -127,8 +128,11 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 
 // place is where coordinate j of the sum is added up.
 func (p *pass) place(j int) int {
-	if p.filled != nil {
+	switch {
+	case p.filled != nil:
 		return j
+	case p.stacked != nil:
+		return p.stacked.place(j)
 	}
 	return p.shape.place(j)
 }
@@ -154,7 +158,8 @@ func forget(v []float64) {
 // tile adds a tile of rows for a loss phi(<w,x>, y), or phi(W x, y): every term is
 // a scalar for each margin times the row, so the clipped terms are added as scalars
 // and the row is scaled, rounded and added once for each margin.
-func (p *pass) tile(x []float32, y []float64) {
+func (p *pass) tile(b row.Block) {
+	y := b.Targets
 	faulty := p.faulty[:len(y)]
 	for i := range y {
 		faulty[i] = y[i] != y[i]
@@ -163,9 +168,9 @@ func (p *pass) tile(x []float32, y []float64) {
 	for i := range p.terms {
 		t := &p.terms[i]
 		if p.rankOne != nil && !t.reuse {
-			dots(p.margin[:p.shape.margins*len(y)], t.point, x, p.stride)
+			p.dots(p.margin[:p.shape.margins*len(y)], t.point, b)
 		}
-		t.rankOne(p, t, x, y)
+		t.rankOne(p, t, b)
 	}
 	each := p.shape.margins
 	if p.number {
@@ -182,13 +187,13 @@ func (p *pass) tile(x []float32, y []float64) {
 		}
 		switch {
 		case p.filled != nil:
-			addPairs(p.acc, column, p.filled, x, p.stride, p.dim)
+			p.addPairs(column, b)
 		case p.number:
 			for _, c := range column {
 				p.acc[0] += Round(c)
 			}
 		default:
-			addRounded(p.acc[k*p.stride:(k+1)*p.stride], column, x)
+			p.addRows(p.acc[k*p.shape.width:(k+1)*p.shape.width], column, b)
 		}
 	}
 }

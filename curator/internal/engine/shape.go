@@ -7,15 +7,25 @@ import (
 )
 
 // shape is how parameters lie in memory: margins rows of features coordinates, each
-// row padded to a stride, so that a margin is a dot product of two runs of one
-// length. Those of a loss that writes its own gradient are one row without padding.
-type shape struct{ margins, features, stride int }
+// row in the order of the layout and of width floats, so that a margin is made of runs
+// of one order. Without a layout coordinates are in their own order, without padding:
+// those of a loss that writes its own gradient.
+type shape struct {
+	margins, features, width int
+	layout                   *row.Layout
+}
+
+// unshaped are parameters in their own order.
+func unshaped(parameters int) shape { return shape{1, parameters, parameters, nil} }
+
+// shaped are those of so many margins of rows.
+func shaped(margins int, l *row.Layout) shape { return shape{margins, l.Dim(), l.Width(), l} }
 
 func shapeOf(l loss.Loss, parameters int, t row.Source) shape {
 	if _, ok := l.(loss.General); ok {
-		return shape{1, parameters, parameters}
+		return unshaped(parameters)
 	}
-	return shape{parameters / t.Dim(), t.Dim(), t.Stride()}
+	return shaped(parameters/t.Layout().Dim(), t.Layout())
 }
 
 // shapeFor is the shape of a question's points: that of the parameters, or one row of
@@ -23,19 +33,24 @@ func shapeOf(l loss.Loss, parameters int, t row.Source) shape {
 func (e *Portable) shapeFor(q query.Question) shape {
 	switch {
 	case q.Facts().Losses == query.NoLoss:
-		return shape{1, e.table.Dim(), e.table.Stride()}
+		return shaped(1, e.layout)
 	case q.Sampled():
-		return shape{1, e.shape.parameters(), e.shape.parameters()}
+		return unshaped(e.shape.parameters())
 	}
 	return e.shape
 }
 
 // parameters is their number, padded what they take.
 func (s shape) parameters() int { return s.margins * s.features }
-func (s shape) padded() int     { return s.margins * s.stride }
+func (s shape) padded() int     { return s.margins * s.width }
 
 // place is where parameter j lies.
-func (s shape) place(j int) int { return j/s.features*s.stride + j%s.features }
+func (s shape) place(j int) int {
+	if s.layout == nil {
+		return j
+	}
+	return j/s.features*s.width + s.layout.Place(j%s.features)
+}
 
 // pad returns a copy of parameters as they lie in memory; nil of nil.
 func (s shape) pad(v []float64) []float64 {
@@ -43,8 +58,8 @@ func (s shape) pad(v []float64) []float64 {
 		return nil
 	}
 	out := make([]float64, s.padded())
-	for k := range s.margins {
-		copy(out[k*s.stride:], v[k*s.features:(k+1)*s.features])
+	for j, x := range v {
+		out[s.place(j)] = x
 	}
 	return out
 }

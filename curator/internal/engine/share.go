@@ -23,12 +23,12 @@ type share struct {
 func (s *share) work(ctx context.Context) {
 	defer s.survive(ctx)
 	for ctx.Err() == nil {
-		if len(s.y) == 0 {
+		if len(s.rows.Targets) == 0 {
 			t := int(s.next.Add(1)) - 1
 			if t >= s.tiles.len() {
 				break
 			}
-			if s.x, s.y, s.unread = s.tiles.at(t, &s.pass); s.unread != nil {
+			if s.rows, s.unread = s.tiles.at(t, &s.pass); s.unread != nil {
 				break
 			}
 		}
@@ -53,19 +53,19 @@ func (s *share) survive(ctx context.Context) {
 // before it adds anything, so that a tile that was stopped can be taken again.
 // A general loss is called for one record at a time in any case.
 func (p *pass) run() {
-	for len(p.y) > 0 {
-		p.trying = min(tileRows, len(p.y))
+	for len(p.rows.Targets) > 0 {
+		p.trying = min(tileRows, len(p.rows.Targets))
 		if p.alone > 0 || p.general != nil {
 			p.trying = 1
 		}
-		x, y := p.x[:p.trying*p.stride], p.y[:p.trying]
+		b := p.layout.Cut(p.rows, 0, p.trying)
 		switch {
 		case p.general != nil:
-			p.general.add(p, x, y[0])
+			p.general.add(p, p.writer.out(b), b.Targets[0])
 		case p.stacked != nil:
-			p.stacked.tile(p, x, y)
+			p.stacked.tile(p, b)
 		default:
-			p.tile(x, y)
+			p.tile(b)
 		}
 		p.passed()
 	}
@@ -74,7 +74,7 @@ func (p *pass) run() {
 // passed counts what was tried and moves on.
 func (p *pass) passed() {
 	n := p.trying
-	p.x, p.y = p.x[n*p.stride:], p.y[n:]
+	p.rows = p.layout.Cut(p.rows, n, len(p.rows.Targets))
 	if p.long != nil {
 		p.long = p.long[n:]
 	}

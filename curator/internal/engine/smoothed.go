@@ -44,14 +44,15 @@ func smoothable(l loss.Loss, q query.Question) error {
 
 // slopes has the loss compute the slopes of a tile for a term, smoothed if the term is
 // about that: then the norms of rows count.
-func (p *pass) slopes(t *pointedTerm, dst, z []float64, x []float32, y []float64) {
+func (p *pass) slopes(t *pointedTerm, dst, z []float64, b row.Block) {
+	y, stride := b.Targets, p.layout.Stride()
 	if p.kinked == nil || !t.Smoothing().On() {
 		p.call(p.rankOne.Slopes, dst, z, y)
 		return
 	}
 	long := p.norm[:len(y)]
 	for i := range long {
-		long[i] = math.Sqrt(dotSelf(x[i*p.stride : (i+1)*p.stride]))
+		long[i] = math.Sqrt(p.square(dotSelf(b.Rows[i*stride:(i+1)*stride]), b, i))
 	}
 	p.call(func(dst, z, y []float64) { p.kinked.SmoothedSlopes(dst, z, y, long, t.smoothed) }, dst, z, y)
 }

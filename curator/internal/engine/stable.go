@@ -45,7 +45,7 @@ func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, mem
 	if len(w.left) > 0 {
 		return nil, ErrIncomplete
 	}
-	answer := make([]int64, e.table.Dim())
+	answer := make([]int64, e.layout.Dim())
 	for j := range answer {
 		mean := w.sum[j] / float64(len(members))
 		answer[j] = Round(float64((mean - p.Start[j]) * scale))
@@ -78,24 +78,24 @@ type walk struct {
 	// sum is that of the iterates up to the last tile, tile that since.
 	sum, tile []float64
 
-	// The rows of a tile.
-	rows    [tileRows][]float32
-	targets [tileRows]float64
-	// read is a sum of what was read, which keeps the compiler from not reading.
-	read float32
+	// The rows of a tile, and with all their features.
+	rows   row.Block
+	full   []float32
+	writer writer
 	// One record's, as a loss takes them.
 	slope, margin, y [1]float64
 }
 
 func newWalk(l loss.RankOne, p query.Pass, t row.Source, members []int32) *walk {
-	stride := t.Stride()
+	stride := t.Layout().Full()
 	w := &walk{
-		table: t.Reader(), left: members, ended: make(chan struct{}),
+		table: t.Reader(), writer: writer{layout: t.Layout()}, left: members, ended: make(chan struct{}),
 		loss: l, target: l.Target(),
 		keep: Keep(p), gain: p.Gain(), clip: p.Clip, shift: make([]float64, stride),
 		radius: p.Radius, centre: make([]float64, stride),
-		at: shape{1, len(p.Start), stride}.pad(p.Start), sum: make([]float64, stride), tile: make([]float64, stride),
+		at: make([]float64, stride), sum: make([]float64, stride), tile: make([]float64, stride),
 	}
+	copy(w.at, p.Start)
 	copy(w.shift, Shift(p))
 	copy(w.centre, p.Centre)
 	return w
@@ -129,7 +129,7 @@ func (w *walk) survive(ctx context.Context) {
 	}
 	// What a loss panics with may carry a record's values: it is dropped.
 	_ = recover()
-	w.step(w.rows[w.taken], 0)
+	w.step(w.row(), 0)
 	w.taken++
 	go w.work(ctx)
 }
@@ -152,7 +152,7 @@ func (w *walk) over(ctx context.Context) {
 			steps--
 		}
 		for ; w.taken < steps; w.taken++ {
-			w.step(w.rows[w.taken], w.slopeAt(w.rows[w.taken], w.targets[w.taken]))
+			w.step(w.row(), w.slopeAt(w.row(), w.rows.Targets[w.taken]))
 		}
 		if last {
 			add(w.tile, w.at)
@@ -164,27 +164,20 @@ func (w *walk) over(ctx context.Context) {
 	}
 }
 
-// fetch finds the rows of the next tile and reads one number of each cache line
-// of theirs, so that the walk, whose steps wait for each other, need not wait for
-// memory too.
+// fetch copies the rows of the next tile, so that the walk, whose steps wait for each
+// other, need not wait for memory too. It takes rows with all their features, in their
+// order: what bounds its errors counts on that.
 func (w *walk) fetch() {
 	n := min(tileRows, len(w.left))
-	if w.unread = w.table.Rows(w.rows[:], w.targets[:], w.left[:n]); w.unread != nil {
+	w.rows.Clear()
+	if w.unread = w.table.Rows(&w.rows, w.left[:n]); w.unread != nil {
 		return
 	}
-	w.fetched = n
-	for _, x := range w.rows[:n] {
-		for ; ; x = x[line:] {
-			w.read += x[0]
-			if len(x) <= line {
-				break
-			}
-		}
-	}
+	w.full, w.fetched = w.writer.out(w.rows), n
 }
 
-// line is the number of float32s of a cache line.
-const line = 16
+// row is the next one.
+func (w *walk) row() []float32 { return w.full[w.taken*len(w.at):][:len(w.at)] }
 
 // step counts the iterate in and moves on by one record of that slope.
 func (w *walk) step(x []float32, slope float64) {

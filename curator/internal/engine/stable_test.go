@@ -26,12 +26,11 @@ type walked struct {
 // row returns row i and its target.
 func (w walked) row(t testing.TB, i int32) ([]float32, float64) {
 	t.Helper()
-	var x [1][]float32
-	var y [1]float64
-	if err := w.table.Rows(x[:], y[:], []int32{i}); err != nil {
+	var b row.Block
+	if err := w.table.Rows(&b, []int32{i}); err != nil {
 		t.Fatal(err)
 	}
-	return x[0], y[0]
+	return b.Rows, b.Targets[0]
 }
 
 func randomWalk(t testing.TB, r *rand.Rand, l loss.RankOne, n, d int, p query.Pass) walked {

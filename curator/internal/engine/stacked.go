@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -12,8 +13,10 @@ import (
 // slopes of its first margins, the square of its row's norm and the gradient above, and
 // the part that is an outer product is rounded and added as that of a loss of margins is.
 type stackedPass struct {
-	loss                   loss.Stacked
-	units, features, above int
+	loss  loss.Stacked
+	first shape // of the first layer
+	units int
+	above int
 
 	terms []stackedTerm
 	// Of a tile: the first layer's margins, and those at another point; each record's
@@ -38,24 +41,23 @@ const mostAbove = 1 << 12
 
 // newStackedPass returns nil where the loss is no such one, or a term is not asked for a
 // gradient, or a difference of two, clipped around zero, of the loss as it is.
-func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, features, stride int) *stackedPass {
+func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout) *stackedPass {
 	of, ok := l.(loss.Stacked)
 	if !ok {
 		return nil
 	}
-	p := &stackedPass{loss: of, units: of.Units(), features: features}
-	p.above = s.parameters() - p.units*features
+	p := &stackedPass{loss: of, units: of.Units(), first: shaped(of.Units(), rows)}
+	p.above = s.parameters() - p.first.parameters()
 	if p.units < 1 || p.above < 0 || p.above > mostAbove {
 		return nil
 	}
-	first := shape{p.units, features, stride}
 	for i := range terms {
 		t := &terms[i]
-		st := stackedTerm{pointedTerm: t, first: first.pad(t.point[:p.units*features])}
+		st := stackedTerm{pointedTerm: t, first: p.first.pad(t.point[:p.first.parameters()])}
 		switch t.Kind() {
 		case query.Gradient, query.Norm:
 		case query.Difference:
-			st.between, st.before = true, first.pad(t.prev[:p.units*features])
+			st.between, st.before = true, p.first.pad(t.prev[:p.first.parameters()])
 		default:
 			return nil
 		}
@@ -77,9 +79,19 @@ func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, features, stride 
 	return p
 }
 
+// padded is how much room the sum takes, place where its coordinate j is added up.
+func (s *stackedPass) padded() int { return s.first.padded() + s.above }
+
+func (s *stackedPass) place(j int) int {
+	if n := s.first.parameters(); j >= n {
+		return s.first.padded() + j - n
+	}
+	return s.first.place(j)
+}
+
 // tile adds a tile of rows. The loss is asked about all of them before any is added.
-func (s *stackedPass) tile(p *pass, x []float32, y []float64) {
-	n := len(y)
+func (s *stackedPass) tile(p *pass, b row.Block) {
+	y, n, stride := b.Targets, len(b.Targets), p.layout.Stride()
 	faulty, coef, rest := p.faulty[:n], s.coef[:n*s.units], s.rest[:n*s.above]
 	clear(coef)
 	clear(rest)
@@ -88,13 +100,13 @@ func (s *stackedPass) tile(p *pass, x []float32, y []float64) {
 	}
 	for i := range s.terms {
 		t := &s.terms[i]
-		dots(s.margin[:n*s.units], t.first, x, p.stride)
+		p.dots(s.margin[:n*s.units], t.first, b)
 		if t.between {
-			dots(s.other[:n*s.units], t.before, x, p.stride)
+			p.dots(s.other[:n*s.units], t.before, b)
 		}
 		for r := range y {
 			if !faulty[r] {
-				faulty[r] = !s.add(t, r, square(x[r*p.stride:(r+1)*p.stride]), y[r])
+				faulty[r] = !s.add(t, r, p.square(square(b.Rows[r*stride:(r+1)*stride]), b, r), y[r])
 			}
 		}
 	}
@@ -105,9 +117,9 @@ func (s *stackedPass) tile(p *pass, x []float32, y []float64) {
 				column[r] = 0
 			}
 		}
-		addColumns(p.acc[k*s.features:(k+1)*s.features], column, x, p.stride, 0)
+		p.addRows(p.acc[k*s.first.width:(k+1)*s.first.width], column, b)
 	}
-	acc := p.acc[s.units*s.features:]
+	acc := p.acc[s.first.padded():]
 	for r := range y {
 		if faulty[r] {
 			continue
@@ -148,13 +160,13 @@ func (s *stackedPass) add(t *stackedTerm, r int, square, y float64) bool {
 // backward has the loss write to slopes and rest. What it leaves unwritten is NaN.
 func (s *stackedPass) backward(slopes, rest, z, w []float64, square, y float64) {
 	copy(s.z, z)
-	copy(s.theta, w[s.units*s.features:])
+	copy(s.theta, w[s.first.parameters():])
 	forget(slopes)
 	forget(rest)
 	s.loss.Backward(slopes, rest, s.z, s.theta, square, y)
 }
 
-// square is the square of a row's norm. Those of floats of 24 bits neither over- nor
+// square is the sum of the squares of a row's numbers. Those of floats of 24 bits neither over- nor
 // underflow.
 func square(x []float32) (sum float64) {
 	for _, v := range x {

@@ -32,26 +32,41 @@ func (t tiling) records() int {
 	return len(t.members)
 }
 
-// at returns the rows and targets of a piece: a block of the table, or a gathered
-// copy of member rows in the goroutine's scratch.
-func (t tiling) at(i int, p *pass) ([]float32, []float64, error) {
+// at returns the rows of a piece: a block of the table, or a gathered copy of member
+// rows in the goroutine's scratch.
+func (t tiling) at(i int, p *pass) (row.Block, error) {
 	if t.members == nil {
-		b, err := p.reader.Block(i)
 		if t.measured != nil {
 			p.long = t.measured.block(i)
 		}
-		return b.Rows, b.Targets, err
+		return p.reader.Block(i)
 	}
 	members := t.members[i*tileRows : min((i+1)*tileRows, len(t.members))]
-	if err := p.reader.Rows(p.members[:], p.targets[:], members); err != nil {
-		return nil, nil, err
-	}
-	p.rows = p.rows[:0]
-	for _, x := range p.members[:len(members)] {
-		p.rows = append(p.rows, x...)
+	p.gathered.Clear()
+	if err := p.reader.Rows(&p.gathered, members); err != nil {
+		return row.Block{}, err
 	}
 	if t.measured != nil {
 		p.long = t.measured.rows(members)
 	}
-	return p.rows, p.targets[:len(members)], nil
+	return p.gathered, nil
+}
+
+// writer writes rows of a layout out, for whatever takes them with all their features.
+type writer struct {
+	layout *row.Layout
+	full   []float32
+}
+
+// out returns the rows of a tile with all their features, layout.Full float32s each.
+func (w *writer) out(b row.Block) []float32 {
+	if w.layout.Groups() == 0 {
+		return b.Rows
+	}
+	if w.full == nil {
+		w.full = make([]float32, tileRows*w.layout.Full())
+	}
+	x := w.full[:len(b.Targets)*w.layout.Full()]
+	w.layout.WriteOut(x, b)
+	return x
 }

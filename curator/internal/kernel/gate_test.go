@@ -50,7 +50,7 @@ var guarded = map[string][]string{
 // which functions it may be anything else than asked: handed on, or assigned.
 var parts = map[string]struct{ methods, whole []string }{
 	"engine": {[]string{"Table", "Loss", "Parameters", "Sum", "Average"}, []string{"Session", "New"}},
-	"Table":  {[]string{"Dim", "Len", "Close"}, []string{"Config", "New"}},
+	"Table":  {[]string{"Layout", "Len", "Close"}, []string{"Config", "New"}},
 	"ledger": {[]string{"Budget", "Schedule", "Follow", "View", "Reserve", "End"}, []string{"Session", "New"}},
 	"coins":  {[]string{"Bernoulli", "IntN", "Fork"}, []string{"Session", "New", "Draw", "DrawEach", "draw", "join", "coins", "normals"}},
 	"noise":  {[]string{"Normals", "MaxBits"}, nil},

@@ -126,7 +126,7 @@ func New(c Config) (*Session, error) {
 func (s *Session) All() query.Cohort { return query.NewCohort(account.Everyone, s.declared) }
 
 // Dim returns the number of features.
-func (s *Session) Dim() int { return s.engine.Table().Dim() }
+func (s *Session) Dim() int { return s.engine.Table().Layout().Dim() }
 
 // parameters is how many the loss has for so many features.
 func (s *Session) parameters() int { return s.engine.Parameters() }

@@ -13,10 +13,11 @@ import (
 // from the moment it is made, where the system allows that. It goes when the last
 // who holds it open is gone, however that ends.
 //
-// In the file a row is its target and its Dim features, little-endian, 8 + 4 Dim
-// bytes; padding is not stored. A row that comes back as what no row map makes, a
-// longer one or one that is not finite, is faulty: sums move by no more than is
-// charged, whatever the disk gives back.
+// In the file a row is its target, its numbers and, where there are groups, its level
+// and codes, little-endian; padding is not stored. A row that comes back as what no row
+// map makes, a longer one, one that is not finite or one with a code that is none of
+// its group, is faulty: sums move by no more than is charged, whatever the disk gives
+// back.
 type File struct {
 	head *Table // the first blocks, whole ones
 	most int64  // the number of rows of head, at most
@@ -25,58 +26,60 @@ type File struct {
 
 	file *os.File // nil while everything is in memory
 	name string   // to be removed on closing; "" if it is gone
-	// last holds rows that are not in the file yet, at most a block of them.
-	last   []byte
+	// last holds rows that are not in the file yet, at most a block of them, and bytes
+	// what is to be written of them.
+	last   Block
+	bytes  []byte
 	closed sync.Once
 }
 
-// NewFile returns an empty list of rows of which at most so many bytes are kept in
-// memory: whole blocks of them. The file is made in dir, "" for the system's
-// folder for temporary files, when the first row does not fit. dim and blockRows
-// are as in NewTable.
+// NewFile returns an empty list of rows of dim features, all of them numbers, of which
+// at most so many bytes are kept in memory: whole blocks of them. The file is made in
+// dir, "" for the system's folder for temporary files, when the first row does not fit.
+// dim and blockRows are as in NewTable.
 func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
-	head, err := NewTable(dim, blockRows)
+	l, err := Dense(dim)
 	if err != nil {
 		return nil, err
 	}
-	block := int64(head.blockRows) * int64(4*head.stride+8)
+	return NewFileOf(l, blockRows, bytes, dir)
+}
+
+// NewFileOf is NewFile for rows of a layout.
+func NewFileOf(l *Layout, blockRows int, bytes int64, dir string) (*File, error) {
+	head, err := NewTableOf(l, blockRows)
+	if err != nil {
+		return nil, err
+	}
+	block := int64(head.blockRows) * int64(l.room())
 	return &File{head: head, most: bytes / block * int64(head.blockRows), dir: dir}, nil
 }
 
 // Append stores a copy of one record as Table.Append does. Errors are the
 // system's, about the file.
 func (f *File) Append(x []float32, y float64, ok bool) error {
-	if int64(f.n) < f.most {
-		f.head.Append(x, y, ok)
-		f.n++
+	return f.AppendCoded(x, 0, nil, y, ok)
+}
+
+// AppendCoded stores a copy of one record as Table.AppendCoded does.
+func (f *File) AppendCoded(x []float32, level float32, in []uint32, y float64, ok bool) error {
+	f.n++
+	if int64(f.n) <= f.most {
+		f.head.AppendCoded(x, level, in, y, ok)
 		return nil
 	}
 	if f.file == nil {
 		if err := f.create(); err != nil {
 			return err
 		}
+		f.last = f.head.layout.make(f.head.blockRows)
 	}
-	ok = ok && len(x) == f.head.dim && admissible(x, y)
-	if !ok {
-		y = math.NaN()
-	}
-	f.last = binary.LittleEndian.AppendUint64(f.last, math.Float64bits(y))
-	for j := range f.head.dim {
-		var v float32
-		if ok {
-			v = x[j]
-		}
-		f.last = binary.LittleEndian.AppendUint32(f.last, math.Float32bits(v))
-	}
-	f.n++
-	if len(f.last) < f.head.blockRows*f.size() {
+	f.head.layout.add(&f.last, x, level, in, y, ok)
+	if len(f.last.Targets) < f.head.blockRows {
 		return nil
 	}
 	return f.flush()
 }
-
-// size is the number of bytes of a row in the file.
-func (f *File) size() int { return 8 + 4*f.head.dim }
 
 func (f *File) create() error {
 	file, err := os.CreateTemp(f.dir, "rows-*") // mode 0600, and no file that was there
@@ -91,9 +94,9 @@ func (f *File) create() error {
 }
 
 func (f *File) flush() error {
-	_, err := f.file.Write(f.last)
-	f.last = f.last[:0]
-	if err != nil {
+	f.bytes = f.head.layout.encode(f.bytes[:0], f.last)
+	f.last.Clear()
+	if _, err := f.file.Write(f.bytes); err != nil {
 		return fmt.Errorf("row: private file: %w", err)
 	}
 	return nil
@@ -108,18 +111,15 @@ func (f *File) Source() (Source, error) {
 	if err := f.flush(); err != nil {
 		return nil, err
 	}
-	f.last = nil
+	f.last, f.bytes = Block{}, nil
 	return f, nil
 }
 
 // Len returns the number of rows.
 func (f *File) Len() int { return f.n }
 
-// Dim returns the number of features.
-func (f *File) Dim() int { return f.head.dim }
-
-// Stride returns the number of float32s from one row of a block to the next.
-func (f *File) Stride() int { return f.head.stride }
+// Layout says how rows are kept.
+func (f *File) Layout() *Layout { return f.head.layout }
 
 // Blocks returns the number of blocks.
 func (f *File) Blocks() int { return (f.n + f.head.blockRows - 1) / f.head.blockRows }
@@ -145,6 +145,8 @@ type fileReader struct {
 	file  *File
 	bytes []byte
 	block Block
+	in    []uint32 // one row's
+	x     []float32
 }
 
 // Block returns block i.
@@ -154,63 +156,93 @@ func (r *fileReader) Block(i int) (Block, error) {
 	if int64(first) < f.most {
 		return f.head.Block(i)
 	}
-	n := min(f.head.blockRows, f.n-first)
-	r.room(n)
-	if err := r.read(0, first, n); err != nil {
+	r.block.Clear()
+	if err := r.read(&r.block, first, min(f.head.blockRows, f.n-first)); err != nil {
 		return Block{}, err
 	}
 	return r.block, nil
 }
 
-// Rows finds the members' rows.
-func (r *fileReader) Rows(x [][]float32, y []float64, members []int32) error {
-	r.room(len(members))
-	stride := r.file.head.stride
-	for i, m := range members {
+// Rows copies the members' rows.
+func (r *fileReader) Rows(b *Block, members []int32) error {
+	for _, m := range members {
 		if int64(m) < r.file.most {
-			x[i], y[i] = r.file.head.row(int(m))
-			continue
-		}
-		if err := r.read(i, int(m), 1); err != nil {
+			r.file.head.copyRow(b, int(m))
+		} else if err := r.read(b, int(m), 1); err != nil {
 			return err
 		}
-		x[i], y[i] = r.block.Rows[i*stride:(i+1)*stride], r.block.Targets[i]
 	}
 	return nil
 }
 
-// room makes room for n rows.
-func (r *fileReader) room(n int) {
-	if stride := r.file.head.stride; cap(r.block.Targets) < n {
-		r.block = Block{Rows: make([]float32, n*stride), Targets: make([]float64, n)}
-	} else {
-		r.block = Block{Rows: r.block.Rows[:n*stride], Targets: r.block.Targets[:n]}
-	}
-}
-
-// read reads n rows from the given one on into the block, from row at on.
-func (r *fileReader) read(at, first, n int) error {
-	size, dim, stride := r.file.size(), r.file.head.dim, r.file.head.stride
+// read reads n rows from the given one on and adds them to a block. They are checked
+// as what is appended.
+func (r *fileReader) read(b *Block, first, n int) error {
+	l := r.file.head.layout
+	size := l.size()
 	if cap(r.bytes) < n*size {
 		r.bytes = make([]byte, n*size)
 	}
-	b := r.bytes[:n*size]
-	if _, err := r.file.file.ReadAt(b, (int64(first)-r.file.most)*int64(size)); err != nil {
+	bytes := r.bytes[:n*size]
+	if _, err := r.file.file.ReadAt(bytes, (int64(first)-r.file.most)*int64(size)); err != nil {
 		return ErrUnread
 	}
-	for i := at; i < at+n; i++ {
-		x := r.block.Rows[i*stride:][:dim]
-		y := math.Float64frombits(binary.LittleEndian.Uint64(b))
-		features := b[8:size]
-		for j := range x {
-			x[j] = math.Float32frombits(binary.LittleEndian.Uint32(features[4*j:]))
-		}
-		if !admissible(x, y) {
-			y = math.NaN()
-			clear(x)
-		}
-		r.block.Targets[i] = y
-		b = b[size:]
+	if r.x == nil {
+		r.x, r.in = make([]float32, l.dense), make([]uint32, len(l.groups))
+	}
+	for ; len(bytes) > 0; bytes = bytes[size:] {
+		level, y := l.decode(r.x, r.in, bytes[:size])
+		l.add(b, r.x, level, r.in, y, true)
 	}
 	return nil
+}
+
+// encode adds the rows of a block to bytes, of size each.
+func (l *Layout) encode(bytes []byte, b Block) []byte {
+	little, groups := binary.LittleEndian, len(l.groups)
+	for i, y := range b.Targets {
+		bytes = little.AppendUint64(bytes, math.Float64bits(y))
+		for _, v := range b.Rows[i*l.Stride():][:l.dense] {
+			bytes = little.AppendUint32(bytes, math.Float32bits(v))
+		}
+		if groups == 0 {
+			continue
+		}
+		bytes = little.AppendUint32(bytes, math.Float32bits(b.Levels[i]))
+		for g := range groups {
+			if code := b.Codes.at(i*groups + g); l.wide() {
+				bytes = little.AppendUint32(bytes, uint32(code))
+			} else {
+				bytes = little.AppendUint16(bytes, uint16(code))
+			}
+		}
+	}
+	return bytes
+}
+
+// decode reads a row that encode wrote. A code before its group's first wraps around
+// and is as much beyond it as one after the last.
+func (l *Layout) decode(x []float32, in []uint32, bytes []byte) (level float32, y float64) {
+	little := binary.LittleEndian
+	y = math.Float64frombits(little.Uint64(bytes))
+	bytes = bytes[8:]
+	for j := range x {
+		x[j] = math.Float32frombits(little.Uint32(bytes[4*j:]))
+	}
+	if len(in) == 0 {
+		return 0, y
+	}
+	bytes = bytes[4*len(x):]
+	level = math.Float32frombits(little.Uint32(bytes))
+	bytes = bytes[4:]
+	for g := range in {
+		var code uint32
+		if l.wide() {
+			code = little.Uint32(bytes[4*g:])
+		} else {
+			code = uint32(little.Uint16(bytes[2*g:]))
+		}
+		in[g] = code - uint32(l.starts[g])
+	}
+	return level, y
 }

@@ -17,14 +17,14 @@ import (
 
 // file returns a maker of files that keep so many bytes in memory.
 func file(bytes int64, dir string) rowtest.Make {
-	return func(t testing.TB, dim, blockRows int, records []rowtest.Record) row.Source {
+	return func(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 		t.Helper()
-		f, err := row.NewFile(dim, blockRows, bytes, dir)
+		f, err := row.NewFileOf(l, blockRows, bytes, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range records {
-			if err := f.Append(r.X, r.Y, r.OK); err != nil {
+			if err := f.AppendCoded(r.X, r.Level, r.In, r.Y, r.OK); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -58,8 +58,8 @@ func TestFileIsPrivate(t *testing.T) {
 			t.Errorf("%d files are left", len(entries))
 		}
 	}
-	records := rowtest.Records(20, 3, 1, false)
-	s := file(0, dir)(t, 3, 4, records)
+	records := rowtest.Records(20, rowtest.Dense(3), 1, false)
+	s := file(0, dir)(t, rowtest.Dense(3), 4, records)
 	check(true)
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -80,7 +80,7 @@ func TestFileIsPrivate(t *testing.T) {
 	if _, err := s.Reader().Block(0); !errors.Is(err, row.ErrUnread) {
 		t.Errorf("read after closing: %v", err)
 	}
-	if err := s.Reader().Rows(make([][]float32, 1), make([]float64, 1), []int32{2}); !errors.Is(err, row.ErrUnread) {
+	if err := s.Reader().Rows(new(row.Block), []int32{2}); !errors.Is(err, row.ErrUnread) {
 		t.Errorf("read after closing: %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestMemoryIsEnough(t *testing.T) {
 	const dim, block = 3, 4
 	bytes := int64(2 * block * (8 + 4*row.Lane))
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	records := rowtest.Records(2*block+1, dim, 1, false)
+	records := rowtest.Records(2*block+1, rowtest.Dense(dim), 1, false)
 	f, err := row.NewFile(dim, block, bytes, nowhere)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestMemoryIsEnough(t *testing.T) {
 			t.Errorf("a row beyond %d bytes: %v", bytes, err)
 		}
 	}
-	s := file(bytes, nowhere)(t, dim, block, records[:2*block])
+	s := file(bytes, nowhere)(t, rowtest.Dense(dim), block, records[:2*block])
 	if _, ok := s.(*row.Table); !ok {
 		t.Errorf("rows that fit are a %T", s)
 	}

@@ -2,6 +2,7 @@ package row
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
@@ -15,8 +16,9 @@ type Grouped struct {
 	of  Source
 	lie carry.Rows
 	// rows are the numbers of rows, record after record, from first[i] to first[i+1].
-	rows, first    []int32
-	stride, blocks int
+	rows, first []int32
+	layout      *Layout
+	blocks      int
 }
 
 // recordsABlock is the number of records put together at a time.
@@ -26,25 +28,27 @@ const recordsABlock = 64
 // numbers are rows[first[i]:first[i+1]], at most as many as there is room for, in that
 // order. It closes the source that it is made of.
 func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
-	lie := carry.Rows{Features: of.Dim(), Most: most}
+	lie := carry.Rows{Features: of.Layout().Dim(), Most: most}
 	if err := lie.Check(); err != nil {
+		return nil, err
+	}
+	layout, err := Dense(lie.Width())
+	if err != nil {
 		return nil, err
 	}
 	records := len(first) - 1
 	return &Grouped{
 		of: of, lie: lie, rows: rows, first: first,
-		stride: padded(lie.Width()), blocks: (records + recordsABlock - 1) / recordsABlock,
+		layout: layout, blocks: (records + recordsABlock - 1) / recordsABlock,
 	}, nil
 }
 
 // Len returns the number of records.
 func (g *Grouped) Len() int { return len(g.first) - 1 }
 
-// Dim returns the number of features of a record.
-func (g *Grouped) Dim() int { return g.lie.Width() }
-
-// Stride returns the number of float32s from one record of a block to the next.
-func (g *Grouped) Stride() int { return g.stride }
+// Layout says how records are put together: of numbers, in the order of the features,
+// whatever the rows are kept as.
+func (g *Grouped) Layout() *Layout { return g.layout }
 
 // Blocks returns the number of blocks.
 func (g *Grouped) Blocks() int { return g.blocks }
@@ -54,69 +58,60 @@ func (g *Grouped) Close() error { return g.of.Close() }
 
 // Reader returns a reader with buffers of its own.
 func (g *Grouped) Reader() Reader {
-	return &groupedReader{g: g, of: g.of.Reader(), x: make([][]float32, g.lie.Most), y: make([]float64, g.lie.Most)}
+	return &groupedReader{g: g, of: g.of.Reader(), full: make([]float32, g.lie.Most*g.of.Layout().Full())}
 }
 
 type groupedReader struct {
-	g     *Grouped
-	of    Reader
-	x     [][]float32 // the rows of one record
-	y     []float64
+	g    *Grouped
+	of   Reader
+	rows Block // of one record, and with all their features
+	full []float32
+	// The records of a block.
 	block Block
 }
 
 // Block returns block i.
 func (r *groupedReader) Block(i int) (Block, error) {
-	from := i * recordsABlock
-	n := min(recordsABlock, r.g.Len()-from)
-	r.room(n)
-	for k := range n {
-		if err := r.read(k, from+k); err != nil {
+	r.block.Clear()
+	for k := i * recordsABlock; k < min((i+1)*recordsABlock, r.g.Len()); k++ {
+		if err := r.read(&r.block, k); err != nil {
 			return Block{}, err
 		}
 	}
 	return r.block, nil
 }
 
-// Rows finds the members' records.
-func (r *groupedReader) Rows(x [][]float32, y []float64, members []int32) error {
-	r.room(len(members))
-	for k, m := range members {
-		if err := r.read(k, int(m)); err != nil {
+// Rows puts the members' records together.
+func (r *groupedReader) Rows(b *Block, members []int32) error {
+	for _, m := range members {
+		if err := r.read(b, int(m)); err != nil {
 			return err
 		}
-		x[k], y[k] = r.block.Rows[k*r.g.stride:(k+1)*r.g.stride], r.block.Targets[k]
 	}
 	return nil
 }
 
-// room makes room for n records.
-func (r *groupedReader) room(n int) {
-	if cap(r.block.Targets) < n {
-		r.block = Block{Rows: make([]float32, n*r.g.stride), Targets: make([]float64, n)}
-	}
-	r.block = Block{Rows: r.block.Rows[:n*r.g.stride], Targets: r.block.Targets[:n]}
-}
-
-// read puts record i together at place k of the block.
-func (r *groupedReader) read(k, i int) error {
-	g := r.g
+// read puts record i together and adds it to a block.
+func (r *groupedReader) read(b *Block, i int) error {
+	g, of := r.g, r.g.of.Layout()
 	rows := g.rows[g.first[i]:g.first[i+1]]
-	if err := r.of.Rows(r.x, r.y, rows); err != nil {
+	r.rows.Clear()
+	if err := r.of.Rows(&r.rows, rows); err != nil {
 		return err
 	}
-	record := r.block.Rows[k*g.stride : (k+1)*g.stride]
+	of.WriteOut(r.full[:len(rows)*of.Full()], r.rows)
+	at, stride := len(b.Rows), g.layout.Stride()
+	b.Rows = slices.Grow(b.Rows, stride)[:at+stride]
+	record := b.Rows[at:]
 	clear(record)
-	n := 0
-	for j := range rows {
-		if y := r.y[j]; math.Abs(y) <= carry.MostTarget { // not NaN, and no other than row maps make
-			g.lie.Put(record[:g.lie.Width()], n, r.x[j], y)
+	n, target := 0, faulty
+	for j, y := range r.rows.Targets {
+		if math.Abs(y) <= carry.MostTarget { // not NaN, and no other than row maps make
+			g.lie.Put(record[:g.lie.Width()], n, r.full[j*of.Full():][:of.Full()], y)
 			n++
+			target = float64(n)
 		}
 	}
-	r.block.Targets[k] = float64(n)
-	if n == 0 {
-		r.block.Targets[k] = math.NaN()
-	}
+	b.Targets = append(b.Targets, target)
 	return nil
 }

@@ -7,83 +7,63 @@ import (
 
 // Table is an append-only list of rows in memory. It is not safe for concurrent
 // appends; reads may be concurrent once appending is over. It is a Source, and a
-// Reader of itself: nothing is copied.
+// Reader of itself: blocks are not copied.
 type Table struct {
-	dim, stride, blockRows int
-	blocks                 []Block
-	n                      int
+	layout    *Layout
+	blockRows int
+	blocks    []Block
+	n         int
 }
 
 // blockBytes is the size aimed at for the features of a block: half of a small
 // second-level cache.
 const blockBytes = 256 << 10
 
-// NewTable returns an empty table of rows with dim features. blockRows is the
-// number of rows of a block, 0 for as many as fit the cache. The choice changes
-// speed only.
+// NewTable returns an empty table of rows with dim features, all of them numbers.
+// blockRows is the number of rows of a block, 0 for as many as fit the cache. The
+// choice changes speed only.
 func NewTable(dim, blockRows int) (*Table, error) {
-	if dim < 1 || dim > 1<<24 {
-		return nil, fmt.Errorf("row: dimension = %d: must be between 1 and 2^24", dim)
+	l, err := Dense(dim)
+	if err != nil {
+		return nil, err
 	}
+	return NewTableOf(l, blockRows)
+}
+
+// NewTableOf is NewTable for rows of a layout.
+func NewTableOf(l *Layout, blockRows int) (*Table, error) {
 	if blockRows < 0 || blockRows > math.MaxInt32 {
 		return nil, fmt.Errorf("row: block rows = %d: must be between 0 and 2^31-1", blockRows)
 	}
-	stride := padded(dim)
 	if blockRows == 0 {
-		blockRows = max(1, blockBytes/(4*stride))
+		blockRows = max(1, blockBytes/(l.room()-8))
 	}
-	return &Table{dim: dim, stride: stride, blockRows: blockRows}, nil
+	return &Table{layout: l, blockRows: blockRows}, nil
 }
 
-// padded returns the stride of rows with dim features.
-func padded(dim int) int { return (dim + Lane - 1) / Lane * Lane }
+// Append stores a copy of one record of a table without groups. x has a number for
+// each feature; ok is false for a record whose row could not be made, which is stored
+// as faulty. So is a row whose squared norm exceeds MaxSquare or is not finite, and a
+// row whose target is not finite. What is found is not reported: a fault of a record
+// is a secret.
+func (t *Table) Append(x []float32, y float64, ok bool) { t.AppendCoded(x, 0, nil, y, ok) }
 
-// Append stores a copy of one record. x has dim features; ok is false for a record
-// whose row could not be made, which is stored as faulty. So is a row whose
-// squared norm exceeds MaxSquare or is not finite, and a row whose target is not
-// finite. What is found is not reported: a fault of a record is a secret.
-func (t *Table) Append(x []float32, y float64, ok bool) {
+// AppendCoded is Append for records with groups: x are the numbers, level is the value
+// of the features that are one in their group, and in says which these are, counted
+// from each group's first. A record with a code that is none of its group is faulty.
+func (t *Table) AppendCoded(x []float32, level float32, in []uint32, y float64, ok bool) {
 	if len(t.blocks) == 0 || len(t.blocks[len(t.blocks)-1].Targets) == t.blockRows {
-		t.blocks = append(t.blocks, Block{
-			Rows:    make([]float32, 0, t.blockRows*t.stride),
-			Targets: make([]float64, 0, t.blockRows),
-		})
+		t.blocks = append(t.blocks, t.layout.make(t.blockRows))
 	}
-	b := &t.blocks[len(t.blocks)-1]
-	at := len(b.Rows)
-	b.Rows = b.Rows[:at+t.stride]
-	if ok && len(x) == t.dim && admissible(x, y) {
-		copy(b.Rows[at:], x)
-	} else {
-		y = math.NaN()
-	}
-	b.Targets = append(b.Targets, y)
+	t.layout.add(&t.blocks[len(t.blocks)-1], x, level, in, y, ok)
 	t.n++
-}
-
-// admissible reports whether a row's target is finite and its squared norm at
-// most MaxSquare. The square of a float32 is exact in float64 and cannot overflow;
-// the sum's relative error, below (dim+1) 2^-53, is far inside the slack between
-// 2^-24 and 2^-22.
-func admissible(x []float32, y float64) bool {
-	if math.IsNaN(y) || math.IsInf(y, 0) {
-		return false
-	}
-	var sum float64
-	for _, v := range x {
-		sum += float64(v) * float64(v)
-	}
-	return sum <= MaxSquare
 }
 
 // Len returns the number of rows.
 func (t *Table) Len() int { return t.n }
 
-// Dim returns the number of features.
-func (t *Table) Dim() int { return t.dim }
-
-// Stride returns the number of float32s from one row to the next.
-func (t *Table) Stride() int { return t.stride }
+// Layout says how rows are kept.
+func (t *Table) Layout() *Layout { return t.layout }
 
 // Blocks returns the number of blocks.
 func (t *Table) Blocks() int { return len(t.blocks) }
@@ -97,16 +77,15 @@ func (t *Table) Close() error { return nil }
 // Block returns block i, shared.
 func (t *Table) Block(i int) (Block, error) { return t.blocks[i], nil }
 
-// Rows finds the members' rows, shared.
-func (t *Table) Rows(x [][]float32, y []float64, members []int32) error {
-	for i, m := range members {
-		x[i], y[i] = t.row(int(m))
+// Rows copies the members' rows.
+func (t *Table) Rows(b *Block, members []int32) error {
+	for _, m := range members {
+		t.copyRow(b, int(m))
 	}
 	return nil
 }
 
-func (t *Table) row(i int) ([]float32, float64) {
-	b := &t.blocks[i/t.blockRows]
+func (t *Table) copyRow(b *Block, i int) {
 	r := i % t.blockRows
-	return b.Rows[r*t.stride : (r+1)*t.stride], b.Targets[r]
+	b.Append(t.layout.Cut(t.blocks[i/t.blockRows], r, r+1))
 }

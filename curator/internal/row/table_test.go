@@ -1,20 +1,21 @@
 package row_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 )
 
-func table(t testing.TB, dim, blockRows int, records []rowtest.Record) row.Source {
+func table(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 	t.Helper()
-	s, err := row.NewTable(dim, blockRows)
+	s, err := row.NewTableOf(l, blockRows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		s.Append(r.X, r.Y, r.OK)
+		s.AppendCoded(r.X, r.Level, r.In, r.Y, r.OK)
 	}
 	return s
 }
@@ -34,3 +35,35 @@ func TestSizesAreChecked(t *testing.T) {
 
 // What the suites try engines with passes the suite itself.
 func TestGaps(t *testing.T) { rowtest.Run(t, rowtest.Gaps(table)) }
+
+// Layouts are refused whose groups overlap, are out of order, beyond the features or
+// of one feature, and that leave no number.
+func TestLayoutsAreChecked(t *testing.T) {
+	for _, groups := range [][]row.Group{
+		{{2, 1}}, {{2, 0}}, {{2, -3}}, {{-1, 2}}, {{9, 3}}, {{11, 2}}, {{2, math.MaxInt}}, {{2, 3}, {4, 2}}, {{5, 2}, {2, 2}}, {{0, 5}, {5, 6}},
+	} {
+		if _, err := row.NewLayout(11, groups); err == nil {
+			t.Errorf("groups %v of 11 features", groups)
+		}
+	}
+}
+
+// Numbers for each feature lie apart from each other, those of features that are kept
+// as numbers first and in their order.
+func TestPlaces(t *testing.T) {
+	for name, l := range rowtest.Layouts() {
+		seen := map[int]bool{}
+		for j := range l.Dim() {
+			at := l.Place(j)
+			if seen[at] || at < 0 || at >= l.Width() || at >= l.Numbers() && at < l.Stride() {
+				t.Fatalf("%s: feature %d lies at %d", name, j, at)
+			}
+			seen[at] = true
+		}
+		for i, j := range rowtest.Numbers(l) {
+			if l.Place(j) != i {
+				t.Errorf("%s: number %d lies at %d", name, i, l.Place(j))
+			}
+		}
+	}
+}

@@ -45,8 +45,8 @@ func average(l loss.RankOne, p query.Pass, scale float64, records []rowtest.Reco
 func step(at []float64, l loss.RankOne, p query.Pass, r rowtest.Record) {
 	x, slope := make([]float32, len(at)), 0.
 	meant := r.Y == 1 || r.Y == -1 || l.Target() == loss.Real && math.Abs(r.Y) <= 1
-	if r.Sound(len(at)) {
-		copy(x, r.X)
+	if r.Sound() {
+		copy(x, r.Full())
 		if s := scalar(l.Slopes, inner(at, x), r.Y); meant && s == s {
 			slope = clamp(s, -p.Clip, p.Clip)
 		}

@@ -27,13 +27,17 @@ var cuts = []struct{ blockRows, workers int }{{0, 1}, {1, 3}, {3, 2}, {64, 5}, {
 // lengths are numbers of rows around those at which tiles end.
 var lengths = []int{0, 1, 2, 63, 64, 65, 129}
 
-// dims are numbers of features: one, and one that is no multiple of a lane, which
-// alone is tried in short mode.
-func dims() []int {
+// layouts are those of one number, of numbers that are no multiple of a lane, and of
+// numbers and groups; of many groups, in which few features are not zero.
+func layouts() map[string]*row.Layout {
+	all := rowtest.Layouts()
+	delete(all, "8 numbers")
+	delete(all, "wide groups")
 	if testing.Short() {
-		return []int{11}
+		delete(all, "1 number")
+		delete(all, "9 groups")
 	}
-	return []int{1, 11}
+	return all
 }
 
 // Run demands of an engine the reference's integers, over each of the sources, and
@@ -48,12 +52,12 @@ func Run(t *testing.T, build Make, sources map[string]rowtest.Make) {
 
 // over calls f with an engine over each of the sources of the same records, cut in
 // the way of the number.
-func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss, dim, way int, records []rowtest.Record, f func(engines map[string]engine.Engine)) {
+func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss, rows *row.Layout, way int, records []rowtest.Record, f func(engines map[string]engine.Engine)) {
 	t.Helper()
 	engines := map[string]engine.Engine{}
 	for i, name := range slices.Sorted(maps.Keys(sources)) {
 		cut := cuts[(way+i)%len(cuts)]
-		s := sources[name](t, dim, cut.blockRows, records)
+		s := sources[name](t, rows, cut.blockRows, records)
 		defer s.Close()
 		e, err := build(s, l, cut.workers)
 		if err != nil {
@@ -66,13 +70,14 @@ func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss
 
 func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	for kind, l := range losses(t) {
-		for _, dim := range dims() {
+		for _, rows := range layouts() {
+			dim := rows.Dim()
 			for way, n := range lengths {
-				if (dim == 1 || testing.Short()) && n > 2 && n != 65 {
-					continue // one feature is another path through a row, not through a tile
+				if (dim != 11 || testing.Short()) && n > 2 && n != 65 {
+					continue // other features are another path through a row, not through a tile
 				}
-				records := rowtest.Records(n, dim, uint64(n), way%3 > 0)
-				over(t, build, sources, l, dim, way, records, func(engines map[string]engine.Engine) {
+				records := rowtest.Records(n, rows, uint64(n), way%3 > 0)
+				over(t, build, sources, l, rows, way, records, func(engines map[string]engine.Engine) {
 					for asked, q := range questions(t, l, dim) {
 						if engine.Answers(l, q) != nil {
 							for name, e := range engines {
@@ -87,8 +92,8 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 							for name, e := range engines {
 								sum, err := e.Sum(context.Background(), q, scale, members)
 								if err != nil || !slices.Equal(sum.Residual, want) {
-									t.Fatalf("%s, %s of %d rows of %d features, %s; %s: %v, %v: must be %v",
-										kind, asked, n, dim, whose, name, sum.Residual, err, want)
+									t.Fatalf("%s, %s of %d rows of %d features, %d groups, %s; %s: %v, %v: must be %v",
+										kind, asked, n, dim, rows.Groups(), whose, name, sum.Residual, err, want)
 								}
 							}
 						}
@@ -105,10 +110,11 @@ func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
 		if !rankOne {
 			continue
 		}
-		for _, dim := range dims() {
+		for _, rows := range layouts() {
+			dim := rows.Dim()
 			for way, n := range lengths {
-				records := strange(rowtest.Records(n, dim, uint64(n), way%3 > 0))
-				over(t, build, sources, l, dim, way, records, func(engines map[string]engine.Engine) {
+				records := strange(rowtest.Records(n, rows, uint64(n), way%3 > 0))
+				over(t, build, sources, l, rows, way, records, func(engines map[string]engine.Engine) {
 					for pass, p := range passes(dim) {
 						for whose, members := range lists(n) {
 							if len(members) < 2 {
@@ -118,8 +124,8 @@ func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
 							for name, e := range engines {
 								got, err := e.Average(context.Background(), p, scale, members)
 								if err != nil || !slices.Equal(got, want) {
-									t.Fatalf("%s, %s over %d rows of %d features, %s; %s: %v, %v: must be %v",
-										kind, pass, n, dim, whose, name, got, err, want)
+									t.Fatalf("%s, %s over %d rows of %d features, %d groups, %s; %s: %v, %v: must be %v",
+										kind, pass, n, dim, rows.Groups(), whose, name, got, err, want)
 								}
 							}
 						}
@@ -155,7 +161,8 @@ func refusals(t *testing.T, build Make, source rowtest.Make) {
 			t.Errorf("%s: average: %v, %v: must be %v", name, average, err, want)
 		}
 	}
-	s := source(t, dim, 16, rowtest.Records(n, dim, 1, true))
+	rows := rowtest.Dense(dim)
+	s := source(t, rows, 16, rowtest.Records(n, rows, 1, true))
 	defer s.Close()
 	some, ctx := lists(n)["shuffled"], context.Background()
 	ended, end := context.WithCancel(ctx)
@@ -191,9 +198,9 @@ func (r unreadReader) Block(i int) (row.Block, error) {
 	return r.Reader.Block(i)
 }
 
-func (r unreadReader) Rows(x [][]float32, y []float64, members []int32) error {
+func (r unreadReader) Rows(b *row.Block, members []int32) error {
 	if slices.Contains(members, r.row) {
 		return row.ErrUnread
 	}
-	return r.Reader.Rows(x, y, members)
+	return r.Reader.Rows(b, members)
 }

@@ -29,14 +29,11 @@ func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Re
 
 // contribution is one record's in grid steps. A faulty one's is zero, or the clipped
 // value of a loss of zero.
-func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record) []int64 {
-	dim := q.PointDim()
-	if q.Facts().Losses != query.NoLoss {
-		dim = features(l, dim)
-	}
+func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.Record) []int64 {
 	c := make([]int64, q.SumDim())
 	v, ok := []float64(nil), false
-	if r.Sound(dim) {
+	if record.Sound() {
+		r := sample{record, record.Full()}
 		switch {
 		case q.Facts().Losses == query.NoLoss:
 			v, ok = products(float64(q.Terms()[0].Weight()*scale), r.X), true
@@ -73,26 +70,20 @@ func contribution(l loss.Loss, q query.Question, scale float64, r rowtest.Record
 	return c
 }
 
-// features is the number of them for which a loss has so many parameters.
-func features(l loss.Loss, parameters int) int {
-	none := loss.Parameters(l, 1)*2 - loss.Parameters(l, 2) // those that no feature adds
-	return (parameters - none) / (loss.Parameters(l, 1) - none)
-}
-
 // multiple is the contribution, in grid steps before rounding, of a rank-one loss:
 // a multiple of the row, or a scalar for values.
-func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record) (v []float64, ok bool) {
+func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	ok = true
 	var coef float64
 	for _, t := range q.Terms() {
-		z, slopes := inner(t.Point(), r.X), slopesFor(l, t, r.X)
+		z, slopes := r.inner(t.Point()), slopesFor(l, t, len(r.X), r.norm())
 		lo, hi := -t.Ball().Radius, t.Ball().Radius
 		var s float64
 		switch t.Kind() {
 		case query.Value:
 			s = scalar(l.Values, z, r.Y) - t.Ball().Centre
 		case query.Difference:
-			move := inner(t.Step(), r.X)
+			move := r.inner(t.Step())
 			s = scalar(slopes, z, r.Y) - scalar(slopes, z-move, r.Y)
 			if a, b, centred := t.Curvature(); centred {
 				a, b = float64(a*move), float64(b*move)
@@ -101,16 +92,16 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 		case query.Curvature:
 			s, lo = scalar(l.Curvatures, z, r.Y), 0
 		case query.Product:
-			move := inner(t.Step(), r.X)
+			move := r.inner(t.Step())
 			s = float64(scalar(l.Curvatures, z, r.Y) * move)
 			a, b, _ := t.Curvature()
 			a, b = float64(a*move), float64(b*move)
 			lo, hi = min(a, b), max(a, b)
 		case query.ProductChange:
-			u, before := inner(t.Along(), r.X), z-inner(t.Step(), r.X)
+			u, before := r.inner(t.Along()), z-r.inner(t.Step())
 			s = float64(scalar(l.Curvatures, z, r.Y)*u) - float64(scalar(l.Curvatures, before, r.Y)*u)
 		case query.CurvatureAlong:
-			u := inner(t.Along(), r.X)
+			u := r.inner(t.Along())
 			s = float64(u*float64(scalar(l.Curvatures, z, r.Y)*u)) - t.Ball().Centre
 		case query.MetricGradient:
 			s = scalar(slopes, z, r.Y)
@@ -145,26 +136,20 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r rowtest.Record)
 }
 
 // slopesFor are the slopes that a term is about: of the loss, or of the smoothed loss
-// for a row like this one.
-func slopesFor(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64) {
+// for a row of that norm.
+func slopesFor(l loss.RankOne, t query.Term, dim int, norm float64) func(dst, z, y []float64) {
 	s := t.Smoothing()
 	if !s.On() {
 		return l.Slopes
 	}
-	wide := make([]float64, len(x))
-	for j, v := range x {
-		wide[j] = float64(v)
-	}
-	by, err := loss.OverBall(len(x), s.Radius)
+	by, err := loss.OverBall(dim, s.Radius)
 	if s.By == query.LasryLions {
 		by, err = loss.LasryLions(s.Radius)
 	}
 	if err != nil {
 		panic(err)
 	}
-	return func(dst, z, y []float64) {
-		l.(loss.Kinked).SmoothedSlopes(dst, z, y, []float64{math.Sqrt(inner(wide, x))}, by)
-	}
+	return func(dst, z, y []float64) { l.(loss.Kinked).SmoothedSlopes(dst, z, y, []float64{norm}, by) }
 }
 
 // products are c times the svec of x x'.
@@ -213,7 +198,7 @@ func long(m query.Metric, x []float32) float32 {
 }
 
 // product is the same of a loss of several margins: an outer product, or a scalar.
-func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) (v []float64, ok bool) {
+func product(l loss.Margins, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	ok = true
 	k, number := l.K(), q.Facts().Number
 	width := k
@@ -222,14 +207,14 @@ func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) 
 	}
 	coef := make([]float64, width)
 	for _, t := range q.Terms() {
-		z := inners(t.Point(), r.X)
+		z := r.inners(t.Point())
 		s, centre, radius := []float64(nil), make([]float64, width), t.Ball().Radius
 		switch t.Kind() {
 		case query.Value:
 			s = written(l.Values, 1, z, r.Y)
 			s[0] -= t.Ball().Centre
 		case query.Difference:
-			move := inners(t.Step(), r.X)
+			move := r.inners(t.Step())
 			before, square := make([]float64, k), 0.
 			for j := range before {
 				before[j] = z[j] - move[j]
@@ -247,7 +232,7 @@ func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) 
 				radius = float64((hi - lo) / 2 * math.Sqrt(square))
 			}
 		case query.Product:
-			move, square := inners(t.Step(), r.X), 0.
+			move, square := r.inners(t.Step()), 0.
 			s = bent(l, z, move, r.Y)
 			lo, hi, _ := t.Curvature()
 			for j, m := range move {
@@ -257,7 +242,7 @@ func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) 
 			}
 			radius = float64((hi - lo) / 2 * math.Sqrt(square))
 		case query.ProductChange:
-			before, u := inners(t.Step(), r.X), inners(t.Along(), r.X)
+			before, u := r.inners(t.Step()), r.inners(t.Along())
 			for j := range before {
 				before[j] = z[j] - before[j]
 			}
@@ -266,7 +251,7 @@ func product(l loss.Margins, q query.Question, scale float64, r rowtest.Record) 
 				s[j] -= b
 			}
 		case query.CurvatureAlong:
-			u := inners(t.Along(), r.X)
+			u := r.inners(t.Along())
 			sum := 0.
 			for j, b := range bent(l, z, u, r.Y) {
 				sum += float64(u[j] * b)
@@ -345,7 +330,7 @@ func written(f func(dst, z, y []float64), n int, z []float64, y float64) (s []fl
 
 // vector is the same of a general loss. What it leaves unwritten is NaN; a record
 // it panics on is faulty.
-func vector(l loss.General, q query.Question, scale float64, r rowtest.Record) (v []float64, ok bool) {
+func vector(l loss.General, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	defer func() {
 		if recover() != nil {
 			v, ok = nil, false
@@ -415,7 +400,7 @@ func vector(l loss.General, q query.Question, scale float64, r rowtest.Record) (
 	return v, true
 }
 
-func gradient(l loss.General, w []float64, r rowtest.Record) []float64 {
+func gradient(l loss.General, w []float64, r sample) []float64 {
 	g := make([]float64, len(w))
 	for j := range g {
 		g[j] = math.NaN()
@@ -424,7 +409,7 @@ func gradient(l loss.General, w []float64, r rowtest.Record) []float64 {
 	return g
 }
 
-func hessian(l loss.General, w, v []float64, r rowtest.Record) []float64 {
+func hessian(l loss.General, w, v []float64, r sample) []float64 {
 	h := make([]float64, len(w))
 	for j := range h {
 		h[j] = math.NaN()
@@ -446,14 +431,61 @@ func scalar(f func(dst, z, y []float64), z, y float64) (s float64) {
 	return dst[0]
 }
 
-// inner is <w, x> in the order that is everybody's: eight interleaved sums, folded
-// in a tree.
+// inner is <w, x> in the order in which all features are numbers: eight interleaved
+// sums, folded in a tree.
 func inner(w []float64, x []float32) float64 {
 	var s [row.Lane]float64
 	for j := range x {
 		s[j%row.Lane] += float64(float64(x[j]) * w[j])
 	}
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
+
+// sample is a sound record, and X all of its features.
+type sample struct {
+	rowtest.Record
+	X []float32
+}
+
+// inner is <w, x> in the order that is everybody's: over the numbers as above, and the
+// level times the sum over groups, of four interleaved sums.
+func (r sample) inner(w []float64) float64 {
+	numbers := make([]float64, 0, len(w))
+	for _, j := range rowtest.Numbers(r.Of) {
+		numbers = append(numbers, w[j])
+	}
+	z := inner(numbers, r.Record.X)
+	if len(r.In) == 0 {
+		return z
+	}
+	var s [4]float64
+	for g, k := range r.In {
+		s[g%4] += w[r.Of.Group(g).First+int(k)]
+	}
+	return z + float64(float64(r.Level)*((s[0]+s[2])+(s[1]+s[3])))
+}
+
+// inners are the dot products of the rows of W with x.
+func (r sample) inners(w []float64) []float64 {
+	z := make([]float64, len(w)/len(r.X))
+	for k := range z {
+		z[k] = r.inner(w[k*len(r.X) : (k+1)*len(r.X)])
+	}
+	return z
+}
+
+// norm is ||x||: numbers are added up as in a dot product.
+func (r sample) norm() float64 {
+	level := float64(r.Level)
+	return math.Sqrt(inner(wide(r.Record.X), r.Record.X) + float64(float64(len(r.In))*float64(level*level)))
+}
+
+func wide(x []float32) []float64 {
+	v := make([]float64, len(x))
+	for j := range x {
+		v[j] = float64(x[j])
+	}
+	return v
 }
 
 func clamp(v, lo, hi float64) float64 { return min(max(v, lo), hi) }

@@ -1,7 +1,8 @@
 package enginetest
 
 import (
-	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"math"
+
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -28,7 +29,7 @@ func spread(dst, slopes []float64, x []float32) {
 }
 
 // estimate is what a term takes for the gradient at w.
-func estimate(l loss.General, t query.Term, w []float64, r rowtest.Record) []float64 {
+func estimate(l loss.General, t query.Term, w []float64, r sample) []float64 {
 	s := t.Smoothing()
 	if !s.On() {
 		return gradient(l, w, r)
@@ -36,7 +37,7 @@ func estimate(l loss.General, t query.Term, w []float64, r rowtest.Record) []flo
 	sum := make([]float64, len(w))
 	if !s.Sampled() {
 		one := l.(rowed).Loss.(loss.RankOne)
-		spread(sum, []float64{scalar(slopesFor(one, t, r.X), inner(w, r.X), r.Y)}, r.X)
+		spread(sum, []float64{scalar(slopesFor(one, t, len(r.X), math.Sqrt(inner(wide(r.X), r.X))), inner(w, r.X), r.Y)}, r.X)
 		return sum
 	}
 	directions, _ := t.Directions()

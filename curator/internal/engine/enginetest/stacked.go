@@ -3,7 +3,6 @@ package enginetest
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -21,16 +20,13 @@ func aroundZero(q query.Question) bool {
 }
 
 // stacked is the contribution of such a loss in grid steps before rounding.
-func stacked(l loss.Stacked, q query.Question, scale float64, r rowtest.Record) ([]float64, bool) {
+func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float64, bool) {
 	units, d := l.Units(), len(r.X)
-	square := 0.0
-	for _, v := range r.X {
-		square += float64(float64(v) * float64(v))
-	}
+	square := r.Square()
 	at := func(w []float64) (slopes, rest []float64, ok bool) {
 		z := make([]float64, units)
 		for k := range z {
-			z[k] = inner(w[k*d:(k+1)*d], r.X)
+			z[k] = r.inner(w[k*d : (k+1)*d])
 		}
 		slopes, rest = make([]float64, units), make([]float64, len(w)-units*d)
 		for j := range slopes {

@@ -13,20 +13,23 @@ import (
 // Make returns a source of the records. blockRows is the number of rows of a block
 // where a source has such a number, 0 for its own. The source is closed by the
 // suite.
-type Make func(t testing.TB, dim, blockRows int, records []Record) row.Source
+type Make func(t testing.TB, l *row.Layout, blockRows int, records []Record) row.Source
 
 // Run demands of a source what row.Source and row.Reader say: every row once and in
 // order whatever the blocks, members in the order and as often as they are named,
 // faulty rows as such, and buffers that belong to one reader.
 func Run(t *testing.T, source Make) {
 	t.Run("rows", func(t *testing.T) {
-		for _, dim := range []int{1, 8, 11} {
+		for _, l := range Layouts() {
 			for _, n := range Lengths {
 				for _, block := range BlockRows {
-					records := Records(n, dim, uint64(n), true)
-					s := source(t, dim, block, records)
-					if complaint := compare(s, dim, records); complaint != "" {
-						t.Errorf("%s: %s", name(n, dim, block), complaint)
+					if l.Dim() > 1<<16 && (n != 7 || block != 3) {
+						continue // codes of another size are another way to write them down
+					}
+					records := Records(n, l, uint64(n), true)
+					s := source(t, l, block, records)
+					if complaint := compare(s, l, records); complaint != "" {
+						t.Errorf("%s: %s", name(n, l, block), complaint)
 					}
 					if err := s.Close(); err != nil {
 						t.Error(err)
@@ -38,7 +41,7 @@ func Run(t *testing.T, source Make) {
 	t.Run("copies", func(t *testing.T) { copies(t, source) })
 	t.Run("readers", func(t *testing.T) { readers(t, source) })
 	t.Run("closed", func(t *testing.T) {
-		s := source(t, 3, 2, Records(9, 3, 1, false))
+		s := source(t, Dense(3), 2, Records(9, Dense(3), 1, false))
 		for range 3 {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -47,43 +50,68 @@ func Run(t *testing.T, source Make) {
 	})
 }
 
+// RunWrittenOut demands of a source that keeps rows with all their features what Run does
+// of its rows, whatever the layout of the records that it is made of.
+func RunWrittenOut(t *testing.T, source Make) {
+	for _, l := range Layouts() {
+		if l.Dim() > 1<<16 {
+			continue
+		}
+		records := Records(129, l, 4, true)
+		s := source(t, l, 16, records)
+		dense := make([]Record, len(records))
+		for i, r := range records {
+			if dense[i].Of = Dense(l.Dim()); r.Sound() {
+				dense[i] = Record{Of: Dense(l.Dim()), X: r.Full(), Y: r.Y, OK: true}
+			}
+		}
+		if complaint := compare(s, Dense(l.Dim()), dense); complaint != "" {
+			t.Errorf("%s: %s", name(len(records), l, 16), complaint)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // compare returns what is wrong with a source of the records, or "".
-func compare(s row.Source, dim int, records []Record) string {
-	if s.Len() != len(records) || s.Dim() != dim || s.Stride()%row.Lane != 0 || s.Stride() < dim || s.Stride() >= dim+row.Lane {
+func compare(s row.Source, l *row.Layout, records []Record) string {
+	if s.Len() != len(records) || s.Layout().Dim() != l.Dim() || s.Layout().Groups() != l.Groups() {
 		return "has other sizes"
 	}
-	r, at, stride := s.Reader(), 0, s.Stride()
+	if l.Stride()%row.Lane != 0 || l.Stride() < l.Numbers() || l.Stride() >= l.Numbers()+row.Lane {
+		return "has another stride"
+	}
+	r, at := s.Reader(), 0
 	for i := range s.Blocks() {
 		b, err := r.Block(i)
 		if err != nil {
 			return err.Error()
 		}
-		if len(b.Rows) != stride*len(b.Targets) {
-			return "has a block of another shape"
+		n := len(b.Targets)
+		if at+n > len(records) {
+			return "has more rows in its blocks"
 		}
-		for k, y := range b.Targets {
-			if at == len(records) {
-				return "has more rows in its blocks"
-			}
-			if !is(records[at], dim, b.Rows[k*stride:(k+1)*stride], y) {
-				return "has another row in a block"
-			}
-			at++
+		if !are(l, records[at:at+n], b) {
+			return "has another row in a block"
 		}
+		at += n
 	}
 	if at < len(records) {
 		return "has fewer rows in its blocks"
 	}
-	return compareMembers(s, dim, records)
+	return compareMembers(s, l, records)
 }
 
 // compareMembers reads rows in any order, and more than once.
-func compareMembers(s row.Source, dim int, records []Record) string {
+func compareMembers(s row.Source, l *row.Layout, records []Record) string {
 	if len(records) == 0 {
 		return ""
 	}
 	coin := rand.New(rand.NewPCG(1, uint64(len(records))))
 	r := s.Reader()
+	var b row.Block
+	var named []Record
 	for _, n := range []int{0, 1, 2, 64, 5, 64} {
 		members := make([]int32, n)
 		for i := range members {
@@ -92,44 +120,82 @@ func compareMembers(s row.Source, dim int, records []Record) string {
 		if n > 1 {
 			members[n-1] = members[0]
 		}
-		x, y := make([][]float32, n), make([]float64, n)
-		if err := r.Rows(x, y, members); err != nil {
+		if n != 5 { // which are added to what is there
+			b.Clear()
+			named = named[:0]
+		}
+		if err := r.Rows(&b, members); err != nil {
 			return err.Error()
 		}
-		for i, m := range members {
-			if !is(records[m], dim, x[i], y[i]) {
-				return "has another row for a member"
-			}
+		for _, m := range members {
+			named = append(named, records[m])
+		}
+		if !are(l, named, b) {
+			return "has another row for a member"
 		}
 	}
 	return ""
 }
 
-// is reports whether a stored row is that of the record, padding included.
-func is(r Record, dim int, x []float32, y float64) bool {
-	want, target := make([]float32, (dim+row.Lane-1)/row.Lane*row.Lane), math.NaN()
-	if r.Sound(dim) {
-		copy(want, r.X)
-		target = r.Y
+// are reports whether stored rows are those of the records: padding included, and
+// written out.
+func are(l *row.Layout, records []Record, b row.Block) bool {
+	if len(b.Targets) != len(records) || len(b.Rows) != len(records)*l.Stride() {
+		return false
+	}
+	if g := l.Groups(); g > 0 && (len(b.Levels) != len(records) || len(b.Codes.Narrow)+len(b.Codes.Wide) != g*len(records)) {
+		return false
 	}
 	same := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
-	return slices.EqualFunc(x, want, same) && (y == target || y != y && target != target)
+	full := make([]float32, len(records)*l.Full())
+	l.WriteOut(full, b)
+	for i, r := range records {
+		want, numbers, target := make([]float32, l.Full()), make([]float32, l.Stride()), math.NaN()
+		if r.Sound() {
+			copy(want, r.Full())
+			copy(numbers, r.X)
+			target = r.Y
+		}
+		y, last := b.Targets[i], 0
+		for g := range l.Groups() {
+			code := codeOf(b, i*l.Groups()+g)
+			if code < last || code >= last+l.Group(g).Width || r.Sound() && code != last+int(r.In[g]) || !r.Sound() && b.Levels[i] != 0 {
+				return false
+			}
+			last += l.Group(g).Width
+		}
+		if !slices.EqualFunc(full[i*l.Full():(i+1)*l.Full()], want, same) || !slices.EqualFunc(b.Rows[i*l.Stride():(i+1)*l.Stride()], numbers, same) {
+			return false
+		}
+		if y != target && (y == y || target == target) {
+			return false
+		}
+	}
+	return true
+}
+
+func codeOf(b row.Block, i int) int {
+	if b.Codes.Wide != nil {
+		return int(b.Codes.Wide[i])
+	}
+	return int(b.Codes.Narrow[i])
 }
 
 // copies demands that what the records' owner does to them later changes nothing,
 // of rows as long as a stride too.
 func copies(t *testing.T, source Make) {
 	const n = 21
-	for _, dim := range []int{5, row.Lane} {
+	for _, l := range []*row.Layout{Dense(5), Dense(row.Lane), Layouts()["2 groups"]} {
 		for _, block := range []int{1, 4} {
-			given := Records(n, dim, 2, false)
-			s := source(t, dim, block, given)
+			given := Records(n, l, 2, false)
+			s := source(t, l, block, given)
 			for i := range given {
 				clear(given[i].X)
+				clear(given[i].In)
 				given[i].Y = 7
 			}
-			if complaint := compare(s, dim, Records(n, dim, 2, false)); complaint != "" {
-				t.Errorf("%s, after its records were changed: %s", name(n, dim, block), complaint)
+			if complaint := compare(s, l, Records(n, l, 2, false)); complaint != "" {
+				t.Errorf("%s, after its records were changed: %s", name(n, l, block), complaint)
 			}
 			s.Close()
 		}
@@ -139,35 +205,36 @@ func copies(t *testing.T, source Make) {
 // readers demands that what one reader returned stays while others read, from
 // other goroutines too.
 func readers(t *testing.T, source Make) {
-	const n, dim, block = 70, 9, 16
-	records := Records(n, dim, 3, true)
-	s := source(t, dim, block, records)
+	const n, block = 70, 16
+	l := Layouts()["2 groups"]
+	records := Records(n, l, 3, true)
+	s := source(t, l, block, records)
 	defer s.Close()
-	mine, others := s.Reader(), s.Reader()
+	mine, others, at := s.Reader(), s.Reader(), 0
 	for i := range s.Blocks() {
 		b, err := mine.Block(i)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, targets := slices.Clone(b.Rows), slices.Clone(b.Targets)
-		x, y := make([][]float32, block), make([]float64, block)
+		var more row.Block
 		for k := range s.Blocks() {
 			if _, err := others.Block(k); err != nil {
 				t.Fatal(err)
 			}
-			if err := others.Rows(x, y, []int32{int32(k), 69, 0}); err != nil {
+			if err := others.Rows(&more, []int32{int32(k), 69, 0}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if !slices.Equal(b.Rows, rows) || !slices.EqualFunc(b.Targets, targets, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }) {
+		if !are(l, records[at:at+len(b.Targets)], b) {
 			t.Fatal("a block changed while another reader read")
 		}
+		at += len(b.Targets)
 	}
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for range 5 {
-				if complaint := compare(s, dim, records); complaint != "" {
+				if complaint := compare(s, l, records); complaint != "" {
 					t.Errorf("read by several goroutines: %s", complaint)
 				}
 			}

@@ -10,9 +10,9 @@ import (
 // empty one before each, one at the end, and each overwritten by the next that its
 // reader reads.
 func Gaps(source Make) Make {
-	return func(t testing.TB, dim, blockRows int, records []Record) row.Source {
+	return func(t testing.TB, l *row.Layout, blockRows int, records []Record) row.Source {
 		t.Helper()
-		return gaps{source(t, dim, blockRows, records)}
+		return gaps{source(t, l, blockRows, records)}
 	}
 }
 
@@ -35,7 +35,7 @@ func (r *gapsReader) Block(i int) (row.Block, error) {
 	if err != nil {
 		return row.Block{}, err
 	}
-	r.block.Rows = append(r.block.Rows[:0], b.Rows...)
-	r.block.Targets = append(r.block.Targets[:0], b.Targets...)
+	r.block.Clear()
+	r.block.Append(b)
 	return r.block, nil
 }

@@ -1,0 +1,245 @@
+package row
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Group is a one-hot group: Width features from First on, of which one at most is not
+// zero in a row. The groups of a row have one value in common, the row's level.
+type Group struct{ First, Width int }
+
+// Layout says how rows are kept: features that are numbers as float32s, in their
+// order, and for each one-hot group the place of the feature that is not zero. It
+// follows from the schema alone.
+//
+// What has a number for each feature and meets rows as they are kept (parameters,
+// sums) lies in that order, too: numbers first, padded to Stride, and after them the
+// features of the groups, Width in all. A group's code is the place among the latter.
+type Layout struct {
+	dim, dense int
+	groups     []Group
+	starts     []int   // where a group begins among the features of all; one more, for their end
+	slots      []Slot  // in the order of features
+	places     []int32 // of features; nil where all are numbers
+}
+
+// Slot is a number or a group, in the order of features: At is which of the numbers,
+// or of the groups. A number's feature is Feature, a group's that plus the code.
+type Slot struct {
+	Group       bool
+	At, Feature int
+}
+
+// mostNarrow is the number of features of groups whose codes fit 16 bits.
+const mostNarrow = 1 << 16
+
+// Dense is the layout of rows that are kept as dim numbers.
+func Dense(dim int) (*Layout, error) { return NewLayout(dim, nil) }
+
+// NewLayout returns the layout of rows of dim features with these groups, which are in
+// the order of their features.
+func NewLayout(dim int, groups []Group) (*Layout, error) {
+	if dim < 1 || dim > 1<<24 {
+		return nil, fmt.Errorf("row: dimension = %d: must be between 1 and 2^24", dim)
+	}
+	l := &Layout{dim: dim, groups: slices.Clone(groups), starts: []int{0}}
+	next := 0
+	numbers := func(end int) {
+		for ; next < end; next++ {
+			l.slots = append(l.slots, Slot{At: l.dense, Feature: next})
+			l.dense++
+		}
+	}
+	for i, g := range groups {
+		if g.Width < 2 || g.First < next || g.Width > dim-g.First {
+			return nil, fmt.Errorf("row: group %d of %d features from %d on: must be 2 at least, after those of the group before, of %d", i, g.Width, g.First, dim)
+		}
+		numbers(g.First)
+		l.slots = append(l.slots, Slot{Group: true, At: i, Feature: g.First - l.starts[i]})
+		l.starts = append(l.starts, l.starts[i]+g.Width)
+		next += g.Width
+	}
+	numbers(dim)
+	if l.dense == 0 {
+		return nil, fmt.Errorf("row: dimension = %d: must have a feature beside those of groups", dim)
+	}
+	l.findPlaces()
+	return l, nil
+}
+
+func (l *Layout) findPlaces() {
+	if len(l.groups) == 0 {
+		return
+	}
+	l.places = make([]int32, l.dim)
+	for _, s := range l.slots {
+		if !s.Group {
+			l.places[s.Feature] = int32(s.At)
+			continue
+		}
+		for code := l.starts[s.At]; code < l.starts[s.At+1]; code++ {
+			l.places[s.Feature+code] = int32(l.Stride() + code)
+		}
+	}
+}
+
+// padded returns n rounded up to a multiple of Lane.
+func padded(n int) int { return (n + Lane - 1) / Lane * Lane }
+
+// Dim is the number of features, Numbers how many of them are kept as numbers, and
+// Groups that of the groups.
+func (l *Layout) Dim() int     { return l.dim }
+func (l *Layout) Numbers() int { return l.dense }
+func (l *Layout) Groups() int  { return len(l.groups) }
+
+// Group is the one of that number.
+func (l *Layout) Group(i int) Group { return l.groups[i] }
+
+// Stride is the number of float32s from one row of a block to the next: Numbers
+// rounded up to a multiple of Lane.
+func (l *Layout) Stride() int { return padded(l.dense) }
+
+// Width is how much room something with a number for each feature takes.
+func (l *Layout) Width() int { return l.Stride() + padded(l.starts[len(l.groups)]) }
+
+// Full is the stride of rows that are written out: Dim rounded up to a multiple of Lane.
+func (l *Layout) Full() int { return padded(l.dim) }
+
+// Place is where the number of feature j lies among Width.
+func (l *Layout) Place(j int) int {
+	if l.places == nil {
+		return j
+	}
+	return int(l.places[j])
+}
+
+// Slots are the numbers and groups in the order of features.
+func (l *Layout) Slots() []Slot { return l.slots }
+
+// wide says that codes take 32 bits.
+func (l *Layout) wide() bool { return l.starts[len(l.groups)] > mostNarrow }
+
+// size is the number of bytes of a row without its padding.
+func (l *Layout) size() int {
+	if len(l.groups) == 0 {
+		return 8 + 4*l.dense
+	}
+	return 8 + 4*l.dense + 4 + l.codeSize()*len(l.groups)
+}
+
+func (l *Layout) codeSize() int {
+	if l.wide() {
+		return 4
+	}
+	return 2
+}
+
+// room is the number of bytes of a row in a block.
+func (l *Layout) room() int { return l.size() + 4*(l.Stride()-l.dense) }
+
+// make returns a block with room for n rows, of which none is there.
+func (l *Layout) make(n int) Block {
+	b := Block{Rows: make([]float32, 0, n*l.Stride()), Targets: make([]float64, 0, n)}
+	if g := len(l.groups); g > 0 {
+		b.Levels = make([]float32, 0, n)
+		if l.wide() {
+			b.Codes.Wide = make([]uint32, 0, n*g)
+		} else {
+			b.Codes.Narrow = make([]uint16, 0, n*g)
+		}
+	}
+	return b
+}
+
+// Cut returns rows from to to of a block, shared.
+func (l *Layout) Cut(b Block, from, to int) Block {
+	b.Rows, b.Targets = b.Rows[from*l.Stride():to*l.Stride()], b.Targets[from:to]
+	if g := len(l.groups); g > 0 {
+		b.Levels = b.Levels[from:to]
+		if l.wide() {
+			b.Codes.Wide = b.Codes.Wide[from*g : to*g]
+		} else {
+			b.Codes.Narrow = b.Codes.Narrow[from*g : to*g]
+		}
+	}
+	return b
+}
+
+// Append adds the rows of more to those of b.
+func (b *Block) Append(more Block) {
+	b.Rows = append(b.Rows, more.Rows...)
+	b.Targets = append(b.Targets, more.Targets...)
+	b.Levels = append(b.Levels, more.Levels...)
+	b.Codes.Narrow = append(b.Codes.Narrow, more.Codes.Narrow...)
+	b.Codes.Wide = append(b.Codes.Wide, more.Codes.Wide...)
+}
+
+// Clear takes all rows out of b.
+func (b *Block) Clear() {
+	b.Rows, b.Targets, b.Levels = b.Rows[:0], b.Targets[:0], b.Levels[:0]
+	b.Codes.Narrow, b.Codes.Wide = b.Codes.Narrow[:0], b.Codes.Wide[:0]
+}
+
+// add adds one record to a block: its numbers, its level and what it is in each group,
+// counted from the group's first feature. One that is not sound is stored as faulty.
+func (l *Layout) add(b *Block, x []float32, level float32, in []uint32, y float64, ok bool) {
+	if !ok || !l.admits(x, level, in, y) {
+		x, level, in, y = nil, 0, nil, faulty
+	}
+	at := len(b.Rows)
+	b.Rows = slices.Grow(b.Rows, l.Stride())[:at+l.Stride()]
+	clear(b.Rows[at+copy(b.Rows[at:], x):])
+	b.Targets = append(b.Targets, y)
+	if len(l.groups) == 0 {
+		return
+	}
+	b.Levels = append(b.Levels, level)
+	for g := range l.groups {
+		code := l.starts[g]
+		if in != nil {
+			code += int(in[g])
+		}
+		if l.wide() {
+			b.Codes.Wide = append(b.Codes.Wide, uint32(code))
+		} else {
+			b.Codes.Narrow = append(b.Codes.Narrow, uint16(code))
+		}
+	}
+}
+
+// admits reports whether a record may be kept as it is: of this layout, its target
+// finite, its squared norm at most MaxSquare and each code one of its group. The
+// square of a float32 is exact in float64 and cannot overflow; the sum's relative
+// error, below (dim+1) 2^-53, is far inside the slack between 2^-24 and 2^-22.
+func (l *Layout) admits(x []float32, level float32, in []uint32, y float64) bool {
+	if y-y != 0 || len(x) != l.dense || len(in) != len(l.groups) {
+		return false
+	}
+	for g, k := range in {
+		if int64(k) >= int64(l.groups[g].Width) {
+			return false
+		}
+	}
+	var sum float64
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return sum+float64(float64(len(in))*(float64(level)*float64(level))) <= MaxSquare
+}
+
+// WriteOut sets dst to the rows of a block with all their features, Full float32s each.
+func (l *Layout) WriteOut(dst []float32, b Block) {
+	clear(dst)
+	for i := range b.Targets {
+		x := dst[i*l.Full() : (i+1)*l.Full()]
+		numbers := b.Rows[i*l.Stride():]
+		for _, s := range l.slots {
+			if s.Group {
+				x[s.Feature+b.Codes.at(i*len(l.groups)+s.At)] = b.Levels[i]
+			} else {
+				x[s.Feature] = numbers[s.At]
+			}
+		}
+	}
+}
