@@ -15,14 +15,11 @@ type code interface{ uint16 | uint32 }
 // that w holds, each of the layout's width, before those of the next row.
 func (p *pass) dots(z, w []float64, b row.Block) {
 	stride, width := p.layout.Stride(), p.layout.Width()
-	if p.layout.Groups() == 0 {
-		dots(z, w, b.Rows, stride, width)
-		return
-	}
-	dots(z, w, b.Rows, stride, width)
-	if b.Codes.Wide != nil {
+	p.kernel.dots(z, w, b.Rows, stride, width)
+	switch {
+	case b.Codes.Wide != nil:
 		addAtCodes(z, w, b.Levels, b.Codes.Wide, stride, width)
-	} else {
+	case b.Codes.Narrow != nil:
 		addAtCodes(z, w, b.Levels, b.Codes.Narrow, stride, width)
 	}
 }
@@ -60,25 +57,31 @@ func sumAt[C code](w []float64, codes []C) float64 {
 	return (s0 + s2) + (s1 + s3)
 }
 
-// addRows adds sum_i round(c[i] * row i) to acc, of the layout's width.
+// addRows adds sum_i round(c[i] * row i) to acc: to one sum of the layout's width after
+// the other, for each of which c holds a coefficient for a row, before those of the next
+// row.
 func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
-	stride := p.layout.Stride()
-	addRounded(acc[:stride], c, b.Rows)
+	stride, width := p.layout.Stride(), p.layout.Width()
+	p.kernel.add(acc, width, c, b.Rows, stride)
 	switch {
 	case b.Codes.Wide != nil:
-		addLevels(acc[stride:], c, b.Levels, b.Codes.Wide)
+		addLevels(acc, width, c, b.Levels, b.Codes.Wide, stride)
 	case b.Codes.Narrow != nil:
-		addLevels(acc[stride:], c, b.Levels, b.Codes.Narrow)
+		addLevels(acc, width, c, b.Levels, b.Codes.Narrow, stride)
 	}
 }
 
 // addLevels adds round(c[i] * level i) to acc at the codes of row i.
-func addLevels[C code](acc []int64, c []float64, levels []float32, codes []C) {
+func addLevels[C code](acc []int64, width int, c []float64, levels []float32, codes []C, stride int) {
 	groups := len(codes) / max(len(levels), 1)
-	for i, v := range c {
-		steps := Round(float64(v * float64(levels[i])))
-		for _, k := range codes[i*groups : (i+1)*groups] {
-			acc[k] += steps
+	for i, level := range levels {
+		at := codes[i*groups : (i+1)*groups]
+		for sums := acc; len(sums) > 0; sums = sums[width:] {
+			steps, hot := Round(float64(c[0]*float64(level))), sums[stride:width]
+			for _, k := range at {
+				hot[k] += steps
+			}
+			c = c[1:]
 		}
 	}
 }

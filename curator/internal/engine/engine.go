@@ -52,13 +52,15 @@ type Engine interface {
 	Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error)
 }
 
-// Portable is the engine in plain Go, for every machine.
+// Portable is the engine for every machine: in plain Go, but for kernels that some
+// have in assembly.
 type Portable struct {
 	table   row.Source
 	layout  *row.Layout
 	loss    loss.Loss
 	shape   shape
 	workers int
+	kernel  kernel
 	// measured keeps the lengths of rows in the metric that was asked about last.
 	// Whoever reads or fills it takes it out.
 	measured chan *lengths
@@ -73,7 +75,7 @@ func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 	if workers < 1 {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
-	e := &Portable{table: t, layout: t.Layout(), loss: l, shape: shapeOf(l, parameters, t), workers: workers, measured: make(chan *lengths, 1)}
+	e := &Portable{table: t, layout: t.Layout(), loss: l, shape: shapeOf(l, parameters, t), workers: workers, kernel: fastest(), measured: make(chan *lengths, 1)}
 	e.measured <- nil
 	return e, nil
 }
@@ -119,7 +121,7 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	for i := range shares {
 		s := &shares[i]
 		s.tiles, s.next, s.ended = tiles, &next, &wg
-		s.reader = e.table.Reader()
+		s.reader, s.kernel = e.table.Reader(), e.kernel
 		s.prepare(e.loss, q.Terms(), scale, e.shapeFor(q), e.table)
 		wg.Add(1)
 		go s.work(ctx)

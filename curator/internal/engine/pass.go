@@ -20,9 +20,7 @@ const magic = 0x1.8p52
 
 var magicBits = math.Float64bits(magic)
 
-// dots sets z to the dot products of the rows that start at x with the vectors that
-// w holds, one every width floats: those of a row with all of them before those of the
-// next row. stride is the length of rows and vectors, a multiple of row.Lane.
+// dots is kernel.dots.
 func dots(z, w []float64, x []float32, stride, width int) {
 	for len(z) > 0 {
 		for v := w; len(v) > 0; v = v[width:] {
@@ -51,20 +49,25 @@ func dot(w []float64, x []float32) float64 {
 	return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
 }
 
-// addRounded adds sum_i round(c[i] * row i) to acc, coordinate by coordinate,
-// for the len(c) rows that start at x and have stride len(acc). |c[i]*x| must
-// be at most 2^51.
-func addRounded(acc []int64, c []float64, x []float32) {
-	d := len(acc)
-	i := 0
-	for ; i <= len(c)-4; i += 4 {
-		r := x[i*d:]
-		addRounded4(acc, (*[4]float64)(c[i:]), r[:d], r[d:2*d], r[2*d:3*d], r[3*d:4*d])
+// addRounded is kernel.add.
+func addRounded(acc []int64, width int, c []float64, x []float32, stride int) {
+	for each := len(acc) / width; len(acc) > 0; acc, c = acc[width:], c[min(1, len(c)):] {
+		addMargin(acc[:stride], c, each, x)
 	}
-	for ; i < len(c); i++ {
-		r := x[i*d : (i+1)*d]
-		for j := range acc {
-			acc[j] += int64(math.Float64bits(float64(c[i]*float64(r[j]))+magic) - magicBits)
+}
+
+// addMargin adds sum_i round(c[i*each] * row i) to acc, for rows of stride len(acc).
+func addMargin(acc []int64, c []float64, each int, x []float32) {
+	d, i := len(acc), 0
+	rows := (len(c) + each - 1) / each
+	for ; i <= rows-4; i += 4 {
+		r, f := x[i*d:], c[i*each:]
+		addRounded4(acc, &[4]float64{f[0], f[each], f[2*each], f[3*each]}, r[:d], r[d:2*d], r[2*d:3*d], r[3*d:4*d])
+	}
+	for ; i < rows; i++ {
+		f := c[i*each]
+		for j, v := range x[i*d : (i+1)*d] {
+			acc[j] += Round(float64(f * float64(v)))
 		}
 	}
 }

@@ -20,6 +20,7 @@ type pass struct {
 	long          []float32 // their lengths in the question's metric, if it has one
 	trying, alone int
 
+	kernel kernel
 	// layout is the rows', shape that of the parameters.
 	layout *row.Layout
 	writer writer
@@ -41,9 +42,7 @@ type pass struct {
 
 	// Per tile: the records' coefficients, margins and slopes, shape.margins of each
 	// for a record, after those of the record before; one coefficient for a number.
-	// column are the coefficients of one margin.
 	coef, margin, move, slope, other []float64
-	column                           []float64
 	norm                             []float64 // of rows, for smoothed losses
 	faulty                           []bool
 	// What a loss is given: copies, so that what it writes there is lost.
@@ -106,7 +105,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 			g, ok = newJoined(l, s.parameters()/p.layout.Dim()), true
 		}
 		if ok {
-			p.column, p.faulty = make([]float64, tileRows), make([]bool, tileRows)
+			p.faulty = make([]bool, tileRows)
 			if p.stacked = newStackedPass(l, p.terms, s, p.layout); p.stacked == nil {
 				p.general = newGeneralPass(g, s.parameters(), p.layout.Dim())
 			}
@@ -122,7 +121,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	for _, v := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z, &p.given} {
 		*v = make([]float64, s.margins*tileRows)
 	}
-	p.column, p.target, p.faulty = make([]float64, tileRows), make([]float64, tileRows), make([]bool, tileRows)
+	p.target, p.faulty = make([]float64, tileRows), make([]bool, tileRows)
 	p.norm = make([]float64, tileRows)
 }
 
@@ -176,25 +175,25 @@ func (p *pass) tile(b row.Block) {
 	if p.number {
 		each = 1
 	}
-	for k := range each {
-		column := p.column[:len(y)]
-		for i := range column {
-			c := p.coef[i*each+k]
-			if faulty[i] {
-				c = p.absent
+	coef := p.coef[:each*len(y)]
+	for i, bad := range faulty {
+		c := coef[i*each : (i+1)*each]
+		for k, v := range c {
+			if bad {
+				v = p.absent
 			}
-			column[i] = float64(c * p.scale)
+			c[k] = float64(v * p.scale)
 		}
-		switch {
-		case p.filled != nil:
-			p.addPairs(column, b)
-		case p.number:
-			for _, c := range column {
-				p.acc[0] += Round(c)
-			}
-		default:
-			p.addRows(p.acc[k*p.shape.width:(k+1)*p.shape.width], column, b)
+	}
+	switch {
+	case p.filled != nil:
+		p.addPairs(coef, b)
+	case p.number:
+		for _, c := range coef {
+			p.acc[0] += Round(c)
 		}
+	default:
+		p.addRows(p.acc, coef, b)
 	}
 }
 

@@ -110,15 +110,15 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 			}
 		}
 	}
-	for k := range s.units {
-		column := p.column[:n]
-		for r := range column {
-			if column[r] = float64(coef[r*s.units+k] * p.scale); faulty[r] {
-				column[r] = 0
+	for r, bad := range faulty {
+		c := coef[r*s.units : (r+1)*s.units]
+		for k, v := range c {
+			if c[k] = float64(v * p.scale); bad {
+				c[k] = 0
 			}
 		}
-		p.addRows(p.acc[k*s.first.width:(k+1)*s.first.width], column, b)
 	}
+	p.addRows(p.acc[:s.first.padded()], coef, b)
 	acc := p.acc[s.first.padded():]
 	for r := range y {
 		if faulty[r] {

@@ -1,0 +1,424 @@
+// Asm writes the assembly of the row kernels: see ../lanes.go for what they compute.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// lane is the number of coordinates taken at a time.
+const lane = 8
+
+func main() {
+	ConstraintExpr("amd64")
+	dots512()
+	dots4512()
+	add512()
+	add4512()
+	dots256()
+	add256()
+	Generate()
+}
+
+// arguments are those that kernels have in common. Lengths are in bytes once loaded.
+type arguments struct{ x, stride, rows reg.GPVirtual }
+
+func load() arguments {
+	a := arguments{Load(Param("x"), GP64()).(reg.GPVirtual), Load(Param("stride"), GP64()).(reg.GPVirtual), Load(Param("rows"), GP64()).(reg.GPVirtual)}
+	SHLQ(U8(2), a.stride)
+	return a
+}
+
+func parameter(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
+
+// doubles loads a length that is counted in float64s.
+func doubles(name string) reg.GPVirtual {
+	r := parameter(name)
+	SHLQ(U8(3), r)
+	return r
+}
+
+// rowsFrom returns pointers to n rows.
+func rowsFrom(a arguments, n int) (p []reg.GPVirtual) {
+	for i := range n {
+		r := GP64()
+		if i == 0 {
+			MOVQ(a.x, r)
+		} else {
+			LEAQ(Mem{Base: p[i-1], Index: a.stride, Scale: 1}, r)
+		}
+		p = append(p, r)
+	}
+	return p
+}
+
+// over is a loop over the lanes of a row: j is the place in its bytes.
+func over(label string, a arguments, body func(j reg.GPVirtual)) {
+	j := GP64()
+	XORQ(j, j)
+	Label(label)
+	body(j)
+	ADDQ(U8(4*lane), j)
+	CMPQ(j, a.stride)
+	JB(LabelRef(label))
+}
+
+// fold256 leaves ((v0+v2) + (v1+v3)) in the lowest of v.
+func fold256(v reg.VecVirtual) {
+	t := XMM()
+	VEXTRACTF128(U8(1), v, t)
+	VADDPD(t, v.AsX(), v.AsX())
+	VUNPCKHPD(v.AsX(), v.AsX(), t)
+	VADDSD(t, v.AsX(), v.AsX())
+}
+
+// fold512 leaves the fold of eight lanes in each of v: of halves, quarters, neighbours.
+func fold512(v reg.VecVirtual) {
+	t := ZMM()
+	VSHUFF64X2(U8(0x4e), v, v, t)
+	VADDPD(t, v, v)
+	VSHUFF64X2(U8(0xb1), v, v, t)
+	VADDPD(t, v, v)
+	VPERMILPD(U8(0x55), v, t)
+	VADDPD(t, v, v)
+}
+
+func zero512(n int) (v []reg.VecVirtual) {
+	for range n {
+		z := ZMM()
+		VPXORQ(z, z, z)
+		v = append(v, z)
+	}
+	return v
+}
+
+func dots512() {
+	TEXT("dotsAVX512", NOSPLIT, "func(z *float64, step int, w *float64, x *float32, stride, rows int)")
+	Doc("dotsAVX512 sets z[i*step] to the dot product of w and row i.")
+	Pragma("noescape")
+	z, step, w, a := parameter("z"), doubles("step"), parameter("w"), load()
+	for _, n := range []int{4, 1} {
+		again, lanes, end := label("rows", n), label("lanes", n), label("end", n)
+		Label(again)
+		CMPQ(a.rows, U8(n))
+		JB(LabelRef(end))
+		x, sums := rowsFrom(a, n), zero512(n)
+		over(lanes, a, func(j reg.GPVirtual) {
+			v := ZMM()
+			VMOVUPD(Mem{Base: w, Index: j, Scale: 2}, v)
+			for i := range x {
+				t := ZMM()
+				VCVTPS2PD(Mem{Base: x[i], Index: j, Scale: 1}, t)
+				VMULPD(v, t, t)
+				VADDPD(t, sums[i], sums[i])
+			}
+		})
+		for _, s := range sums {
+			fold512(s)
+			VMOVSD(s.AsX(), Mem{Base: z})
+			ADDQ(step, z)
+			ADDQ(a.stride, a.x)
+		}
+		SUBQ(U8(n), a.rows)
+		JMP(LabelRef(again))
+		Label(end)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+func dots4512() {
+	TEXT("dots4AVX512", NOSPLIT, "func(z *float64, step int, w *float64, width int, x *float32, stride, rows int)")
+	Doc("dots4AVX512 sets z[i*step+k] to the dot product of row i and the vector that is k widths behind w,",
+		"for k below 4. rows is a multiple of 4.")
+	Pragma("noescape")
+	z, step, width := parameter("z"), doubles("step"), doubles("width")
+	var w []reg.GPVirtual
+	w = append(w, parameter("w"))
+	for k := 1; k < 4; k++ {
+		p := GP64()
+		LEAQ(Mem{Base: w[k-1], Index: width, Scale: 1}, p)
+		w = append(w, p)
+	}
+	a := load()
+	Label("rows")
+	CMPQ(a.rows, U8(4))
+	JB(LabelRef("end"))
+	// The rows' pointers are two, for want of registers: each has the next row behind it.
+	low, high := GP64(), GP64()
+	MOVQ(a.x, low)
+	LEAQ(Mem{Base: a.x, Index: a.stride, Scale: 2}, high)
+	sums := zero512(16)
+	j := GP64()
+	XORQ(j, j)
+	Label("lanes")
+	var x []reg.VecVirtual
+	for _, m := range []Mem{{Base: low}, {Base: low, Index: a.stride, Scale: 1}, {Base: high}, {Base: high, Index: a.stride, Scale: 1}} {
+		t := ZMM()
+		VCVTPS2PD(m, t)
+		x = append(x, t)
+	}
+	for k := range 4 {
+		v := ZMM()
+		VMOVUPD(Mem{Base: w[k], Index: j, Scale: 2}, v)
+		for i := range 4 {
+			t := ZMM()
+			VMULPD(v, x[i], t)
+			VADDPD(t, sums[4*i+k], sums[4*i+k])
+		}
+	}
+	ADDQ(U8(4*lane), low)
+	ADDQ(U8(4*lane), high)
+	ADDQ(U8(4*lane), j)
+	CMPQ(j, a.stride)
+	JB(LabelRef("lanes"))
+	for i := range 4 {
+		for k := range 4 {
+			fold512(sums[4*i+k])
+			VMOVSD(sums[4*i+k].AsX(), Mem{Base: z, Disp: 8 * k})
+		}
+		ADDQ(step, z)
+	}
+	LEAQ(Mem{Base: a.x, Index: a.stride, Scale: 4}, a.x)
+	SUBQ(U8(4), a.rows)
+	JMP(LabelRef("rows"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+func label(name string, n int) string { return name + string(rune('0'+n)) }
+
+// magic is 1.5*2^52 as bits.
+const magic = 0x4338000000000000
+
+func magic512() reg.VecVirtual {
+	r, m := GP64(), ZMM()
+	MOVQ(U64(magic), r)
+	VPBROADCASTQ(r, m)
+	return m
+}
+
+func add512() {
+	TEXT("addAVX512", NOSPLIT, "func(acc *int64, c *float64, step int, x *float32, stride, rows int, bias uint64)")
+	Doc("addAVX512 adds the bits of c[i*step] * row i + magic, over all rows, less bias, to acc.")
+	Pragma("noescape")
+	acc, c, step, a, bias := parameter("acc"), parameter("c"), doubles("step"), load(), ZMM()
+	b := parameter("bias")
+	VPBROADCASTQ(b, bias)
+	m := magic512()
+	left := GP64()
+	MOVQ(a.stride, left)
+	for _, n := range []int{4, 1} {
+		again, rows, end := label("block", n), label("rows", n), label("end", n)
+		Label(again)
+		CMPQ(left, U32(4*lane*n))
+		JB(LabelRef(end))
+		var sums []reg.VecVirtual
+		for i := range n {
+			s := ZMM()
+			VMOVDQU64(Mem{Base: acc, Disp: 8 * lane * i}, s)
+			VPSUBQ(bias, s, s)
+			sums = append(sums, s)
+		}
+		x, p, r := GP64(), GP64(), GP64()
+		MOVQ(a.x, x)
+		MOVQ(c, p)
+		MOVQ(a.rows, r)
+		Label(rows)
+		v := ZMM()
+		VBROADCASTSD(Mem{Base: p}, v)
+		for i := range n {
+			t := ZMM()
+			VCVTPS2PD(Mem{Base: x, Disp: 4 * lane * i}, t)
+			VMULPD(v, t, t)
+			VADDPD(m, t, t)
+			VPADDQ(t, sums[i], sums[i])
+		}
+		ADDQ(a.stride, x)
+		ADDQ(step, p)
+		DECQ(r)
+		JNZ(LabelRef(rows))
+		for i := range n {
+			VMOVDQU64(sums[i], Mem{Base: acc, Disp: 8 * lane * i})
+		}
+		ADDQ(U32(8*lane*n), acc)
+		ADDQ(U32(4*lane*n), a.x)
+		SUBQ(U32(4*lane*n), left)
+		JMP(LabelRef(again))
+		Label(end)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+func add4512() {
+	TEXT("add4AVX512", NOSPLIT, "func(acc *int64, width int, c *float64, step int, x *float32, stride, rows int, bias uint64)")
+	Doc("add4AVX512 is addAVX512 with c+k for the sums that are k widths behind acc, for k below 4.")
+	Pragma("noescape")
+	width := doubles("width")
+	accs := []reg.GPVirtual{parameter("acc")}
+	for k := 1; k < 4; k++ {
+		p := GP64()
+		LEAQ(Mem{Base: accs[k-1], Index: width, Scale: 1}, p)
+		accs = append(accs, p)
+	}
+	c, step, a, bias := parameter("c"), doubles("step"), load(), ZMM()
+	b := parameter("bias")
+	VPBROADCASTQ(b, bias)
+	m := magic512()
+	left := GP64()
+	MOVQ(a.stride, left)
+	for _, n := range []int{2, 1} {
+		again, rows, end := label("block", n), label("rows", n), label("end", n)
+		Label(again)
+		CMPQ(left, U32(4*lane*n))
+		JB(LabelRef(end))
+		var sums []reg.VecVirtual
+		for k := range 4 {
+			for i := range n {
+				s := ZMM()
+				VMOVDQU64(Mem{Base: accs[k], Disp: 8 * lane * i}, s)
+				VPSUBQ(bias, s, s)
+				sums = append(sums, s)
+			}
+		}
+		x, p, r := GP64(), GP64(), GP64()
+		MOVQ(a.x, x)
+		MOVQ(c, p)
+		MOVQ(a.rows, r)
+		Label(rows)
+		var features []reg.VecVirtual
+		for i := range n {
+			t := ZMM()
+			VCVTPS2PD(Mem{Base: x, Disp: 4 * lane * i}, t)
+			features = append(features, t)
+		}
+		for k := range 4 {
+			for i := range n {
+				t := ZMM()
+				VMULPD_BCST(Mem{Base: p, Disp: 8 * k}, features[i], t)
+				VADDPD(m, t, t)
+				VPADDQ(t, sums[k*n+i], sums[k*n+i])
+			}
+		}
+		ADDQ(a.stride, x)
+		ADDQ(step, p)
+		DECQ(r)
+		JNZ(LabelRef(rows))
+		for k := range 4 {
+			for i := range n {
+				VMOVDQU64(sums[k*n+i], Mem{Base: accs[k], Disp: 8 * lane * i})
+			}
+			ADDQ(U32(8*lane*n), accs[k])
+		}
+		ADDQ(U32(4*lane*n), a.x)
+		SUBQ(U32(4*lane*n), left)
+		JMP(LabelRef(again))
+		Label(end)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+func dots256() {
+	TEXT("dotsAVX2", NOSPLIT, "func(z *float64, step int, w *float64, x *float32, stride, rows int)")
+	Doc("dotsAVX2 sets z[i*step] to the dot product of w and row i.")
+	Pragma("noescape")
+	z, step, w, a := parameter("z"), doubles("step"), parameter("w"), load()
+	for _, n := range []int{4, 1} {
+		again, lanes, end := label("rows", n), label("lanes", n), label("end", n)
+		Label(again)
+		CMPQ(a.rows, U8(n))
+		JB(LabelRef(end))
+		x := rowsFrom(a, n)
+		var sums []reg.VecVirtual
+		for range 2 * n {
+			s := YMM()
+			VXORPD(s, s, s)
+			sums = append(sums, s)
+		}
+		over(lanes, a, func(j reg.GPVirtual) {
+			for h := range 2 {
+				v := YMM()
+				VMOVUPD(Mem{Base: w, Index: j, Scale: 2, Disp: 32 * h}, v)
+				for i := range x {
+					t := YMM()
+					VCVTPS2PD(Mem{Base: x[i], Index: j, Scale: 1, Disp: 16 * h}, t)
+					VMULPD(v, t, t)
+					VADDPD(t, sums[2*i+h], sums[2*i+h])
+				}
+			}
+		})
+		for i := range n {
+			VADDPD(sums[2*i+1], sums[2*i], sums[2*i])
+			fold256(sums[2*i])
+			VMOVSD(sums[2*i].AsX(), Mem{Base: z})
+			ADDQ(step, z)
+			ADDQ(a.stride, a.x)
+		}
+		SUBQ(U8(n), a.rows)
+		JMP(LabelRef(again))
+		Label(end)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+func add256() {
+	TEXT("addAVX2", NOSPLIT, "func(acc *int64, c *float64, step int, x *float32, stride, rows int, bias uint64)")
+	Doc("addAVX2 adds the bits of c[i*step] * row i + magic, over all rows, less bias, to acc.")
+	Pragma("noescape")
+	acc, c, step, a, bias, m := parameter("acc"), parameter("c"), doubles("step"), load(), YMM(), YMM()
+	b, r64, low := parameter("bias"), GP64(), XMM()
+	MOVQ(b, low)
+	VPBROADCASTQ(low, bias)
+	MOVQ(U64(magic), r64)
+	low = XMM()
+	MOVQ(r64, low)
+	VPBROADCASTQ(low, m)
+	left := GP64()
+	MOVQ(a.stride, left)
+	for _, n := range []int{4, 1} { // of lanes
+		again, rows, end := label("block", n), label("rows", n), label("end", n)
+		Label(again)
+		CMPQ(left, U32(4*lane*n))
+		JB(LabelRef(end))
+		var sums []reg.VecVirtual
+		for i := range 2 * n {
+			s := YMM()
+			VMOVDQU(Mem{Base: acc, Disp: 32 * i}, s)
+			VPSUBQ(bias, s, s)
+			sums = append(sums, s)
+		}
+		x, p, r := GP64(), GP64(), GP64()
+		MOVQ(a.x, x)
+		MOVQ(c, p)
+		MOVQ(a.rows, r)
+		Label(rows)
+		v := YMM()
+		VBROADCASTSD(Mem{Base: p}, v)
+		for i := range 2 * n {
+			t := YMM()
+			VCVTPS2PD(Mem{Base: x, Disp: 16 * i}, t)
+			VMULPD(v, t, t)
+			VADDPD(m, t, t)
+			VPADDQ(t, sums[i], sums[i])
+		}
+		ADDQ(a.stride, x)
+		ADDQ(step, p)
+		DECQ(r)
+		JNZ(LabelRef(rows))
+		for i := range 2 * n {
+			VMOVDQU(sums[i], Mem{Base: acc, Disp: 32 * i})
+		}
+		ADDQ(U32(8*lane*n), acc)
+		ADDQ(U32(4*lane*n), a.x)
+		SUBQ(U32(4*lane*n), left)
+		JMP(LabelRef(again))
+		Label(end)
+	}
+	VZEROUPPER()
+	RET()
+}

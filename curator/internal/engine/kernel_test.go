@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+)
+
+// TestKernelsAgree: every kernel of this machine gives the portable one's bits and
+// integers, and writes nowhere else: for all numbers of rows and vectors around those
+// taken at a time, rows that hold zeros, denormals and the largest floats, vectors that
+// hold infinities, and products up to 2^51.
+func TestKernelsAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(28, 1))
+	for _, k := range kernels()[1:] {
+		for rows := range 71 {
+			for _, count := range []int{1, 2, 4, 5, 10} {
+				stride := row.Lane * (1 + r.IntN(12))
+				agree(t, k, r, rows, count, stride, stride+row.Lane*r.IntN(3))
+			}
+		}
+		for lanes := 1; lanes <= 20; lanes++ {
+			agree(t, k, r, 9, 6, row.Lane*lanes, row.Lane*lanes)
+		}
+	}
+}
+
+func agree(t testing.TB, k kernel, r *rand.Rand, rows, count, stride, width int) {
+	t.Helper()
+	x, w, c := make([]float32, rows*stride), make([]float64, count*width), make([]float64, count*rows)
+	for i := range x {
+		x[i] = awkward32(r)
+	}
+	for i := range w {
+		w[i] = awkward(r)
+	}
+	acc := make([]int64, count*width)
+	for i := range acc {
+		acc[i] = r.Int64() - r.Int64()
+	}
+	z, want := make([]float64, len(c)), make([]float64, len(c))
+	portable.dots(want, w, x, stride, width)
+	k.dots(z, w, x, stride, width)
+	for i := range z {
+		if math.Float64bits(z[i]) != math.Float64bits(want[i]) && (z[i] == z[i] || want[i] == want[i]) {
+			t.Fatalf("%s: %d rows of %d, %d vectors: product %d is %v: want %v", k.name, rows, stride, count, i, z[i], want[i])
+		}
+	}
+	// Coefficients are such that products reach 2^51, and rows at most 1.
+	for i := range x {
+		x[i] = max(min(x[i], 1), -1)
+	}
+	for i := range c {
+		c[i] = max(min(awkward(r)*0x1p50, 0x1p51), -0x1p51)
+	}
+	sum, sums := slices.Clone(acc), slices.Clone(acc)
+	portable.add(sum, width, c, x, stride)
+	if k.add(sums, width, c, x, stride); !slices.Equal(sum, sums) {
+		t.Fatalf("%s: %d rows of %d, %d sums: other integers", k.name, rows, stride, count)
+	}
+}
+
+func awkward32(r *rand.Rand) float32 {
+	switch r.IntN(12) {
+	case 0:
+		return 0
+	case 1:
+		return float32(math.Copysign(0, -1))
+	case 2:
+		return math.SmallestNonzeroFloat32 * float32(r.IntN(9)-4)
+	case 3:
+		return math.MaxFloat32
+	case 4:
+		return 1
+	}
+	return float32(r.NormFloat64() / 4)
+}
+
+func awkward(r *rand.Rand) float64 {
+	switch r.IntN(24) {
+	case 0:
+		return 0
+	case 1:
+		return math.SmallestNonzeroFloat64 * float64(r.IntN(9)-4)
+	case 2:
+		return .5 + float64(r.IntN(9)) // ties
+	case 3:
+		if r.IntN(200) == 0 {
+			return math.Inf(1 - 2*r.IntN(2))
+		}
+	case 4:
+		return math.Copysign(0x1p1000, r.NormFloat64())
+	}
+	return r.NormFloat64()
+}
+
+// TestRowsThatDoNotFit: what would read or write beyond its rows is refused before
+// assembly sees it.
+func TestRowsThatDoNotFit(t *testing.T) {
+	for _, k := range kernels()[1:] {
+		for name, f := range map[string]func(){
+			"a row short":                  func() { k.dots(make([]float64, 2), make([]float64, 8), make([]float32, 15), 8, 8) },
+			"a vector short":               func() { k.dots(make([]float64, 4), make([]float64, 15), make([]float32, 16), 8, 8) },
+			"a stride beyond the width":    func() { k.dots(make([]float64, 1), make([]float64, 8), make([]float32, 16), 16, 8) },
+			"a product short":              func() { k.dots(make([]float64, 3), make([]float64, 16), make([]float32, 16), 8, 8) },
+			"a stride of no lanes":         func() { k.dots(make([]float64, 1), make([]float64, 9), make([]float32, 9), 9, 9) },
+			"no stride":                    func() { k.dots(make([]float64, 1), make([]float64, 8), make([]float32, 8), 0, 8) },
+			"a sum short":                  func() { k.add(make([]int64, 15), 8, make([]float64, 2), make([]float32, 8), 8) },
+			"a coefficient short":          func() { k.add(make([]int64, 16), 8, make([]float64, 3), make([]float32, 16), 8) },
+			"a row short of a sum's":       func() { k.add(make([]int64, 8), 8, make([]float64, 2), make([]float32, 15), 8) },
+			"a stride beyond a sum's room": func() { k.add(make([]int64, 8), 8, make([]float64, 1), make([]float32, 16), 16) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: %s is taken", k.name, name)
+					}
+				}()
+				f()
+			}()
+		}
+	}
+}
+
+func FuzzKernelsAgree(f *testing.F) {
+	f.Add(uint64(1), 5, 3, 2, 1)
+	f.Fuzz(func(t *testing.T, seed uint64, rows, count, lanes, more int) {
+		r := rand.New(rand.NewPCG(seed, 28))
+		within := func(v, n int) int { return int(uint(v) % uint(n)) }
+		stride := row.Lane * (1 + within(lanes, 40))
+		for _, k := range kernels()[1:] {
+			agree(t, k, r, within(rows, 71), 1+within(count, 13), stride, stride+row.Lane*within(more, 4))
+		}
+	})
+}
