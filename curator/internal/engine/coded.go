@@ -77,12 +77,22 @@ func addLevels[C code](acc []int64, width int, c []float64, levels []float32, co
 	for i, level := range levels {
 		at := codes[i*groups : (i+1)*groups]
 		for sums := acc; len(sums) > 0; sums = sums[width:] {
-			steps, hot := Round(float64(c[0]*float64(level))), sums[stride:width]
-			for _, k := range at {
-				hot[k] += steps
-			}
+			addAt(sums[stride:width], at, Round(float64(c[0]*float64(level))))
 			c = c[1:]
 		}
+	}
+}
+
+// addAt adds steps to the sums at codes.
+func addAt[C code](sums []int64, codes []C, steps int64) {
+	for ; len(codes) >= 4; codes = codes[4:] {
+		sums[codes[0]] += steps
+		sums[codes[1]] += steps
+		sums[codes[2]] += steps
+		sums[codes[3]] += steps
+	}
+	for _, k := range codes {
+		sums[k] += steps
 	}
 }
 
