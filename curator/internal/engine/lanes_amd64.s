@@ -328,7 +328,7 @@ end:
 	RET
 
 // func addAVX512(acc *int64, c *float64, step int, x *float32, stride int, rows int, bias uint64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·addAVX512(SB), NOSPLIT, $0-56
 	MOVQ         acc+0(FP), AX
 	MOVQ         c+8(FP), CX
@@ -343,6 +343,8 @@ TEXT ·addAVX512(SB), NOSPLIT, $0-56
 	MOVQ         $0x4338000000000000, R8
 	VPBROADCASTQ R8, Z1
 	MOVQ         SI, R8
+	MOVQ         SI, R9
+	IMULQ        DI, R9
 
 block4:
 	CMPQ      R8, $0x00000080
@@ -355,31 +357,33 @@ block4:
 	VPSUBQ    Z0, Z4, Z4
 	VMOVDQU64 192(AX), Z5
 	VPSUBQ    Z0, Z5, Z5
-	MOVQ      BX, R9
-	MOVQ      CX, R10
-	MOVQ      DI, R11
+	MOVQ      BX, R10
+	MOVQ      CX, R11
+	MOVQ      DI, R12
 
 rows4:
-	VBROADCASTSD (R10), Z6
-	VCVTPS2PD    (R9), Z7
+	VBROADCASTSD (R11), Z6
+	PREFETCHT0   (R10)(R9*1)
+	PREFETCHT0   64(R10)(R9*1)
+	VCVTPS2PD    (R10), Z7
 	VMULPD       Z6, Z7, Z7
 	VADDPD       Z1, Z7, Z7
 	VPADDQ       Z7, Z2, Z2
-	VCVTPS2PD    32(R9), Z7
+	VCVTPS2PD    32(R10), Z7
 	VMULPD       Z6, Z7, Z7
 	VADDPD       Z1, Z7, Z7
 	VPADDQ       Z7, Z3, Z3
-	VCVTPS2PD    64(R9), Z7
+	VCVTPS2PD    64(R10), Z7
 	VMULPD       Z6, Z7, Z7
 	VADDPD       Z1, Z7, Z7
 	VPADDQ       Z7, Z4, Z4
-	VCVTPS2PD    96(R9), Z7
+	VCVTPS2PD    96(R10), Z7
 	VMULPD       Z6, Z7, Z7
 	VADDPD       Z1, Z7, Z7
 	VPADDQ       Z7, Z5, Z5
-	ADDQ         SI, R9
-	ADDQ         DX, R10
-	DECQ         R11
+	ADDQ         SI, R10
+	ADDQ         DX, R11
+	DECQ         R12
 	JNZ          rows4
 	VMOVDQU64    Z2, (AX)
 	VMOVDQU64    Z3, 64(AX)

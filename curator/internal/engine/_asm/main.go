@@ -208,8 +208,10 @@ func add512() {
 	b := parameter("bias")
 	VPBROADCASTQ(b, bias)
 	m := magic512()
-	left := GP64()
+	left, ahead := GP64(), GP64()
 	MOVQ(a.stride, left)
+	MOVQ(a.stride, ahead)
+	IMULQ(a.rows, ahead)
 	for _, n := range []int{4, 1} {
 		again, rows, end := label("block", n), label("rows", n), label("end", n)
 		Label(again)
@@ -229,6 +231,12 @@ func add512() {
 		Label(rows)
 		v := ZMM()
 		VBROADCASTSD(Mem{Base: p}, v)
+		if n > 1 {
+			// While this adds, memory fetches half of as many rows behind these, which are
+			// next: the loop of products, which waits for memory, is left the others.
+			PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1})
+			PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1, Disp: 64})
+		}
 		for i := range n {
 			t := ZMM()
 			VCVTPS2PD(Mem{Base: x, Disp: 4 * lane * i}, t)
