@@ -400,19 +400,20 @@ block1:
 	JB        end1
 	VMOVDQU64 (AX), Z2
 	VPSUBQ    Z0, Z2, Z2
-	MOVQ      BX, R9
-	MOVQ      CX, R10
-	MOVQ      DI, R11
+	MOVQ      BX, R10
+	MOVQ      CX, R11
+	MOVQ      DI, R12
 
 rows1:
-	VBROADCASTSD (R10), Z3
-	VCVTPS2PD    (R9), Z4
+	VBROADCASTSD (R11), Z3
+	PREFETCHT0   (R10)(R9*1)
+	VCVTPS2PD    (R10), Z4
 	VMULPD       Z3, Z4, Z4
 	VADDPD       Z1, Z4, Z4
 	VPADDQ       Z4, Z2, Z2
-	ADDQ         SI, R9
-	ADDQ         DX, R10
-	DECQ         R11
+	ADDQ         SI, R10
+	ADDQ         DX, R11
+	DECQ         R12
 	JNZ          rows1
 	VMOVDQU64    Z2, (AX)
 	ADDQ         $0x00000040, AX

@@ -163,7 +163,7 @@ func (p *pass) tile(b row.Block) {
 	for i := range y {
 		faulty[i] = y[i] != y[i]
 	}
-	clear(p.coef)
+	clear(p.coef[:p.shape.margins*len(y)])
 	for i := range p.terms {
 		t := &p.terms[i]
 		if p.rankOne != nil && !t.reuse {
@@ -176,15 +176,7 @@ func (p *pass) tile(b row.Block) {
 		each = 1
 	}
 	coef := p.coef[:each*len(y)]
-	for i, bad := range faulty {
-		c := coef[i*each : (i+1)*each]
-		for k, v := range c {
-			if bad {
-				v = p.absent
-			}
-			c[k] = float64(v * p.scale)
-		}
-	}
+	p.toSteps(coef, faulty, each)
 	switch {
 	case p.filled != nil:
 		p.addPairs(coef, b)
@@ -194,6 +186,21 @@ func (p *pass) tile(b row.Block) {
 		}
 	default:
 		p.addRows(p.acc, coef, b)
+	}
+}
+
+// toSteps takes coefficients, of which there are so many for each record, to grid steps.
+// Those of a faulty one are what it contributes.
+func (p *pass) toSteps(coef []float64, faulty []bool, each int) {
+	for i, bad := range faulty {
+		if bad {
+			for k := range each {
+				coef[i*each+k] = p.absent
+			}
+		}
+	}
+	for i, c := range coef {
+		coef[i] = float64(c * p.scale)
 	}
 }
 

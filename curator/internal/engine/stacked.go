@@ -110,14 +110,7 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 			}
 		}
 	}
-	for r, bad := range faulty {
-		c := coef[r*s.units : (r+1)*s.units]
-		for k, v := range c {
-			if c[k] = float64(v * p.scale); bad {
-				c[k] = 0
-			}
-		}
-	}
+	p.toSteps(coef, faulty, s.units)
 	p.addRows(p.acc[:s.first.padded()], coef, b)
 	acc := p.acc[s.first.padded():]
 	for r := range y {

@@ -231,10 +231,9 @@ func add512() {
 		Label(rows)
 		v := ZMM()
 		VBROADCASTSD(Mem{Base: p}, v)
+		// While this adds, memory fetches as many rows behind these, which are next.
+		PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1})
 		if n > 1 {
-			// While this adds, memory fetches half of as many rows behind these, which are
-			// next: the loop of products, which waits for memory, is left the others.
-			PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1})
 			PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1, Disp: 64})
 		}
 		for i := range n {
