@@ -99,7 +99,7 @@ func TestSourcesAreTried(t *testing.T) {
 	var tests, code strings.Builder
 	for _, path := range files {
 		text := &code
-		if strings.HasSuffix(path, "_test.go") && strings.Contains(read(t, path), "rowtest.Run(") {
+		if strings.HasSuffix(path, "_test.go") && strings.Contains(read(t, path), "rowtest.Run") {
 			text = &tests
 		}
 		text.WriteString(read(t, path))
