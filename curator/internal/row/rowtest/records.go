@@ -89,14 +89,14 @@ func Coded(dim int, groups ...row.Group) *row.Layout {
 func Layouts() map[string]*row.Layout {
 	var many []row.Group
 	for i := range 9 {
-		many = append(many, row.Group{First: 4*i + 1, Width: 2 + i%3})
+		many = append(many, row.Group{First: 2*i + 1, Width: 2})
 	}
 	return map[string]*row.Layout{
 		"1 number":    Dense(1),
 		"8 numbers":   Dense(8),
 		"11 numbers":  Dense(11),
 		"2 groups":    Coded(11, row.Group{First: 2, Width: 3}, row.Group{First: 6, Width: 4}),
-		"9 groups":    Coded(38, many...),
+		"9 groups":    Coded(20, many...),
 		"wide groups": Coded(1<<16+7, row.Group{First: 0, Width: 2}, row.Group{First: 2, Width: 1 << 16}),
 	}
 }
