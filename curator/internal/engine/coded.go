@@ -26,12 +26,11 @@ func (p *pass) dots(z, w []float64, b row.Block) {
 
 // addAtCodes adds to z what the groups make of the margins.
 func addAtCodes[C code](z, w []float64, levels []float32, codes []C, stride, width int) {
-	groups := len(codes) / max(len(levels), 1)
-	for i, level := range levels {
-		c := codes[i*groups : (i+1)*groups]
-		for v := w; len(v) > 0; v = v[width:] {
-			z[0] += float64(float64(level) * sumAt(v[stride:width], c))
-			z = z[1:]
+	count, groups := len(w)/width, len(codes)/max(len(levels), 1)
+	for k := range count {
+		hot := w[k*width+stride : (k+1)*width]
+		for i, level := range levels {
+			z[i*count+k] += float64(float64(level) * sumAt(hot, codes[i*groups:(i+1)*groups]))
 		}
 	}
 }
@@ -39,11 +38,13 @@ func addAtCodes[C code](z, w []float64, levels []float32, codes []C, stride, wid
 // sumAt returns the sum of w at codes.
 func sumAt[C code](w []float64, codes []C) float64 {
 	var s0, s1, s2, s3 float64
-	for ; len(codes) >= 4; codes = codes[4:] {
-		s0 += w[codes[0]]
-		s1 += w[codes[1]]
-		s2 += w[codes[2]]
-		s3 += w[codes[3]]
+	for len(codes) >= 4 {
+		c := (*[4]C)(codes)
+		s0 += w[c[0]]
+		s1 += w[c[1]]
+		s2 += w[c[2]]
+		s3 += w[c[3]]
+		codes = codes[4:]
 	}
 	if len(codes) > 0 {
 		s0 += w[codes[0]]
@@ -73,23 +74,24 @@ func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 
 // addLevels adds round(c[i] * level i) to acc at the codes of row i.
 func addLevels[C code](acc []int64, width int, c []float64, levels []float32, codes []C, stride int) {
-	groups := len(codes) / max(len(levels), 1)
-	for i, level := range levels {
-		at := codes[i*groups : (i+1)*groups]
-		for sums := acc; len(sums) > 0; sums = sums[width:] {
-			addAt(sums[stride:width], at, Round(float64(c[0]*float64(level))))
-			c = c[1:]
+	count, groups := len(acc)/width, len(codes)/max(len(levels), 1)
+	for k := range count {
+		sums := acc[k*width+stride : (k+1)*width]
+		for i, level := range levels {
+			addAt(sums, codes[i*groups:(i+1)*groups], Round(float64(c[i*count+k]*float64(level))))
 		}
 	}
 }
 
 // addAt adds steps to the sums at codes.
 func addAt[C code](sums []int64, codes []C, steps int64) {
-	for ; len(codes) >= 4; codes = codes[4:] {
-		sums[codes[0]] += steps
-		sums[codes[1]] += steps
-		sums[codes[2]] += steps
-		sums[codes[3]] += steps
+	for len(codes) >= 4 {
+		c := (*[4]C)(codes)
+		sums[c[0]] += steps
+		sums[c[1]] += steps
+		sums[c[2]] += steps
+		sums[c[3]] += steps
+		codes = codes[4:]
 	}
 	for _, k := range codes {
 		sums[k] += steps
