@@ -80,6 +80,7 @@ var reached = map[string]string{
 	"[]dataset.Coefficient":             "a schema copies what it gives",
 	"dataset.Filter":                    "a value",
 	"dataset.Unit":                      "a value",
+	"dataset.Hashing":                   "a value",
 	"dataset.Target":                    "a schema copies what it gives",
 	"dataset.CSV":                       "read once, while the session is opened",
 	"[]bool":                            "a map copies what it gives",
