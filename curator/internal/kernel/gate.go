@@ -123,7 +123,7 @@ func (n *noises) add(sum []int64, bits int) {
 func (n *noises) normals(count, bits int) []int64 {
 	z := make([]int64, count)
 	if coins := n.coins(); coins != nil {
-		noise.Normals(z, bits, coins)
+		noise.Normals(z, bits, coins, n.session.workers)
 	}
 	return z
 }

@@ -214,7 +214,7 @@ func TestGateIsGuarded(t *testing.T) {
 		"l := s.ledger; _ = l",
 		"other(s.ledger)",
 		"s.ledger.Events()",
-		"noise.Normals(z, 3, nil)",
+		"noise.Normals(z, 3, nil, 1)",
 		"noise.Other(z)",
 		"s.coins.Fork()",
 		"s.coins.Uint64()",

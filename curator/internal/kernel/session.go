@@ -33,7 +33,7 @@ type Config struct {
 	// Declared is the public number of records under add-or-remove; it must be
 	// zero under replace-one, where the number of rows is public.
 	Declared float64
-	// Workers is the number of goroutines of a pass, at least 1.
+	// Workers is the number of goroutines of a pass, and of long noise, at least 1.
 	Workers int
 	// Coins are the noise and membership coins.
 	Coins *coin.Secret
@@ -57,6 +57,7 @@ type Config struct {
 // concurrent use.
 type Session struct {
 	engine    engine.Engine
+	workers   int
 	ledger    *account.Ledger
 	declared  float64
 	noiseless bool
@@ -100,6 +101,7 @@ func New(c Config) (*Session, error) {
 	}
 	s := &Session{
 		engine:    e,
+		workers:   c.Workers,
 		ledger:    account.NewLedger(c.Budget),
 		declared:  c.Declared,
 		coins:     c.Coins,

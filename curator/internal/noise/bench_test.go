@@ -11,7 +11,7 @@ func BenchmarkNormals(b *testing.B) {
 	dst := make([]int64, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
-		Normals(dst, 32, s)
+		Normals(dst, 32, s, 1)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(dst)), "ns/coordinate")
 }

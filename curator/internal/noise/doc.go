@@ -1,8 +1,9 @@
 // Package noise draws exactly rounded standard normals.
 //
 // [Normals] gives round(2^k N), N standard normal, rounded to nearest, with
-// exactly the probabilities of that law: no floating point, no truncated
-// series, no cut tail. On the grid of step sigma/2^k a sum S of rounded
+// exactly the probabilities of that law: no floating point, no cut tail, and no
+// table or series without bounds of its error, which are narrowed until they
+// decide. On the grid of step sigma/2^k a sum S of rounded
 // contributions is an integer, and then
 //
 //	S + round(2^k N) = round(S + 2^k N),
@@ -25,6 +26,6 @@
 //
 // # Limits
 //
-// The number of coins spent, and so the time, depends on the values drawn.
-// Whoever can time single coordinates is outside the guarantee.
+// The number of coins spent, the places of tables looked at, and so the time, depend on
+// the values drawn. Whoever can time single coordinates is outside the guarantee.
 package noise

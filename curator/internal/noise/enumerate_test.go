@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
+	"sync"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
@@ -28,17 +30,44 @@ func (s *script) Fill(dst []uint64) {
 	}
 }
 
+// coarse returns cells of width 2^-s for digits of few bits, with bounds that are worked
+// out once: with such digits one is seldom enough.
+func coarse(s, width uint) *cells {
+	type key struct{ s, width uint }
+	c, ok := made.Load(key{s, width})
+	if !ok {
+		c, _ = made.LoadOrStore(key{s, width}, newCoarse(s, width))
+	}
+	return c.(*cells)
+}
+
+var made sync.Map
+
+func newCoarse(s, width uint) *cells {
+	c := newCells(s, width)
+	var known sync.Map
+	c.bounds = func(n uint) []*big.Int {
+		b, ok := known.Load(n)
+		if !ok {
+			b, _ = known.LoadOrStore(n, boundsOf(s, n))
+		}
+		return b.([]*big.Int)
+	}
+	return c
+}
+
 // enumerate walks the tree of all scripts of up to depth digits. It returns
 // the exact probability of each outcome that a script decides and of all that
 // remain undecided: sums of multiples of 2^-(width*depth), exact in float64.
-func enumerate[T comparable](width uint, depth int, draw func(*flips) T) (mass map[T]float64, undecided float64) {
+func enumerate[T comparable](c *cells, depth int, draw func(*flips) T) (mass map[T]float64, undecided float64) {
 	mass = make(map[T]float64)
+	width := c.width
 	after := coin.Simulated(seed(61))
 	digits := make([]uint64, 0, depth)
 	var walk func()
 	walk = func() {
 		s := &script{digits: digits, width: width, after: after}
-		outcome := draw(newFlips(s, width, 1))
+		outcome := draw(newFlips(s, c, 1))
 		weight := math.Ldexp(1, -int(width)*len(digits))
 		switch {
 		case s.used <= len(digits):
@@ -93,7 +122,7 @@ func (s shape) String() string { return fmt.Sprintf("width %d depth %d", s.width
 func TestOneInExactly(t *testing.T) {
 	for _, s := range []shape{{1, 16}, {2, 8}, {3, 5}} {
 		for _, m := range []uint64{1, 2, 3, 4, 5, 6, 7, 8, 12, 30, 31, 32, 33, 1000, 1 << 40} {
-			mass, undecided := enumerate(s.width, s.depth, func(f *flips) bool { return f.oneIn(m) })
+			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) bool { return f.oneIn(m) })
 			checkMass(t, fmt.Sprintf("1/%d, %v", m, s), mass[true], undecided, 1/float64(m), 0x1p-14)
 		}
 	}
@@ -101,7 +130,7 @@ func TestOneInExactly(t *testing.T) {
 
 func TestPlaceExactly(t *testing.T) {
 	for _, s := range []shape{{1, 12}, {2, 7}, {3, 5}} {
-		mass, undecided := enumerate(s.width, s.depth, func(f *flips) uint { return f.place() })
+		mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) uint { return f.place() })
 		for i := range uint(10) {
 			if mass[i] != math.Ldexp(1, -int(i)-1) {
 				t.Errorf("%v: place %d has probability %v", s, i, mass[i])
@@ -113,48 +142,159 @@ func TestPlaceExactly(t *testing.T) {
 	}
 }
 
-// Algorithm H, and the geometric law that stands on it.
-func TestHalvesExactly(t *testing.T) {
-	for _, s := range []shape{{1, 18}, {2, 9}, {3, 6}} {
-		mass, undecided := enumerate(s.width, s.depth, func(f *flips) bool { return f.half(1) })
-		checkMass(t, fmt.Sprintf("H, %v", s), mass[true], undecided, math.Exp(-.5), 1e-3)
-		count, undecided := enumerate(s.width, s.depth, func(f *flips) uint64 { return f.halves() })
-		for n := range uint64(6) {
-			p := math.Exp(-float64(n)/2) * -math.Expm1(-.5)
-			checkMass(t, fmt.Sprintf("halves = %d, %v", n, s), count[n], undecided, p, .03)
+func TestFewExactly(t *testing.T) {
+	for _, s := range []shape{{1, 8}, {2, 6}, {3, 5}, {5, 4}} {
+		// The second draw is after one that leaves few bits, and drops them.
+		for n := range uint(5) {
+			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) uint64 {
+				f.few(2)
+				return f.few(n)
+			})
+			for v := range uint64(1) << n {
+				if mass[v] != math.Ldexp(1, -int(n)) {
+					t.Errorf("%v: %d of %d bits has probability %v", s, v, n, mass[v])
+				}
+			}
+			if undecided != 0 {
+				t.Errorf("%v: %d bits: %v undecided", s, n, undecided)
+			}
+		}
+		for _, m := range []uint64{1, 2, 3, 5} {
+			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) uint64 { return f.upTo(m, 1) })
+			for v := range 2 * m {
+				checkMass(t, fmt.Sprintf("upTo(%d, 1) = %d, %v", m, v, s), mass[v], undecided, 1/float64(2*m), .5)
+			}
 		}
 	}
 }
+
+// shares returns exp(-(j/2^s)^2/2) over the sum of all, for j = 0, 1, ...
+func shares(s uint) (p []float64) {
+	sum := 0.0
+	for j := range 10 << s {
+		x := math.Ldexp(float64(j), -int(s))
+		p = append(p, math.Exp(-x*x/2))
+		sum += p[j]
+	}
+	for j := range p {
+		p[j] /= sum
+	}
+	return p
+}
+
+// Cells by narrow digits, most of which need more than one.
+func TestCellsExactly(t *testing.T) {
+	for _, s := range []uint{0, 1, 2, fineness} {
+		p := shares(s)
+		for _, sh := range []shape{{1, 12}, {2, 6}, {3, 4}, {5, 3}} {
+			mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *flips) uint64 { return f.cell() })
+			for j := range uint64(10) {
+				checkMass(t, fmt.Sprintf("cell %d of width 2^-%d, %v", j, s, sh), mass[j], undecided, p[j], .15)
+			}
+		}
+	}
+}
+
+// Bounds against the distribution function to more than 200 bits, and to 50 of them
+// where cells are as fine as Normals'; and that they reach as far as digits tell.
+func TestBoundsOfCells(t *testing.T) {
+	for _, s := range []uint{0, 1, 3, fineness} {
+		share, sums, total := shares(s), []*big.Float{}, newBig(0)
+		for j := range 15 << s {
+			x := math.Ldexp(float64(j), -int(s))
+			switch {
+			case s < 3:
+				total.Add(total, bigExp(newBig(x*x/2)))
+			case j < len(share):
+				total.Add(total, newBig(share[j]))
+			}
+			sums = append(sums, newBig(0).Copy(total))
+		}
+		for _, n := range []uint{1, 2, 5, 31, 64, 96} {
+			off := newBig(0)
+			if s >= 3 {
+				off.SetMantExp(newBig(1), int(n)-45)
+			}
+			b := boundsOf(s, n)
+			for j, low := range b {
+				want := newBig(0).Quo(sums[j], total)
+				want.SetMantExp(want, int(n))
+				over := newBig(0).Sub(want, newBig(0).SetInt(low))
+				if newBig(0).Add(over, off).Sign() < 0 || newBig(0).Sub(over, off).Cmp(newBig(slack)) >= 0 {
+					t.Fatalf("s = %d, %d bits, cell %d: %v above the bound %v: must be in [0, %d)", s, n, j, over, low, slack)
+				}
+			}
+			if end := new(big.Int).Lsh(big.NewInt(1), n); end.Sub(end, b[len(b)-1]).Cmp(big.NewInt(slack)) > 0 {
+				t.Errorf("s = %d, %d bits: the bounds end %v below 1", s, n, end)
+			}
+		}
+	}
+}
+
+// settled is a fraction of which all digits exist, those after the first zero.
+func settled(head uint64) fraction { return fraction{head: head, tail: make([]uint64, 64)} }
 
 // Algorithm B averaged over x, which it draws digit by digit.
 func TestRunExactly(t *testing.T) {
-	for _, s := range []shape{{1, 18}, {2, 9}, {3, 6}} {
-		for n := range uint64(4) {
-			mass, undecided := enumerate(s.width, s.depth, func(f *flips) bool {
-				x := f.fraction()
-				return f.run(n, &x)
-			})
-			p := simpson(func(x float64) float64 {
-				return math.Exp(-x * (2*float64(n) + x) / (2*float64(n) + 2))
-			}, 0, 1)
-			checkMass(t, fmt.Sprintf("B(%d), %v", n, s), mass[true], undecided, p, .08)
+	for _, sh := range []shape{{1, 18}, {2, 9}, {3, 6}} {
+		for s := range uint(2) {
+			for j := range uint64(3) {
+				m := 1 + j>>(2*s)
+				mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *flips) bool {
+					x := f.fraction()
+					return f.run(j, m, &x)
+				})
+				p := simpson(func(x float64) float64 { return math.Exp(-exponent(s, j, x) / float64(m)) }, 0, 1)
+				checkMass(t, fmt.Sprintf("B(%d) of width 2^-%d, %v", j, s, sh), mass[true], undecided, p, .25)
+			}
 		}
 	}
 }
 
-// Algorithm B given x, for the dyadic x = j/8.
+// exponent is x(2j+x)/2^(2s+1).
+func exponent(s uint, j uint64, x float64) float64 {
+	return math.Ldexp(x*(2*float64(j)+x), -int(2*s+1))
+}
+
+// Algorithm B given x, for dyadic x = i/8, and step N4, all of its runs.
 func TestRunGivenFractionExactly(t *testing.T) {
-	const width, depth = 3, 6
-	zeros := make([]uint64, 64)
-	for n := range uint64(4) {
-		for j := range uint64(8) {
-			mass, undecided := enumerate(width, depth, func(f *flips) bool {
-				return f.run(n, &fraction{head: j, tail: zeros})
+	const width, depth = 3, 5
+	for _, c := range []struct {
+		s    uint
+		j, m uint64
+	}{{0, 0, 1}, {0, 1, 2}, {1, 2, 1}, {1, 4, 2}} {
+		for _, i := range []uint64{0, 1, 3, 6, 7} {
+			e := exponent(c.s, c.j, float64(i)/8)
+			name := fmt.Sprintf("(%d, %d/8) of width 2^-%d", c.j, i, c.s)
+			mass, undecided := enumerate(coarse(c.s, width), depth, func(f *flips) bool {
+				x := settled(i)
+				return f.run(c.j, c.m, &x)
 			})
-			x := float64(j) / 8
-			p := math.Exp(-x * (2*float64(n) + x) / (2*float64(n) + 2))
-			checkMass(t, fmt.Sprintf("B(%d, %v)", n, x), mass[true], undecided, p, .05)
+			checkMass(t, "B"+name, mass[true], undecided, math.Exp(-e/float64(c.m)), .3)
+			mass, undecided = enumerate(coarse(c.s, width), depth, func(f *flips) bool {
+				x := settled(i)
+				return f.accept(c.j, &x)
+			})
+			checkMass(t, "N4"+name, mass[true], undecided, math.Exp(-e), .6)
 		}
+	}
+}
+
+// Long runs, which enumeration leaves undecided, by counting: at p = 0.83 a third step
+// counts for more than it could by chance, 5 standard deviations (6e-7).
+func TestLongRuns(t *testing.T) {
+	const n, j, m = 100_000, 9, 10
+	f := sampler(71, 0, 64, batch)
+	even := 0
+	for range n {
+		x := settled(7 << 61)
+		if f.run(j, m, &x) {
+			even++
+		}
+	}
+	p := math.Exp(-exponent(0, j, 7./8) / m)
+	if got := float64(even) / n; math.Abs(got-p) > z*math.Sqrt(p*(1-p)/n) {
+		t.Errorf("B(%d, 7/8): %v even, want %v", j, got, p)
 	}
 }
 
@@ -165,50 +305,54 @@ func TestTrialExactly(t *testing.T) {
 		n       uint64
 		quarter uint64
 	}
-	depth := 20
+	depth := 18
 	if testing.Short() {
-		depth = 16
+		depth = 15
 	}
-	for _, s := range []shape{{1, depth}, {2, depth / 2}, {3, depth / 3}} {
-		mass, undecided := enumerate(s.width, s.depth, func(f *flips) outcome {
-			n, x, ok := f.trial()
-			if !ok {
-				return outcome{}
+	for _, sh := range []shape{{1, depth}, {2, depth / 2}, {3, depth / 3}} {
+		for s := range uint(2) {
+			mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *flips) outcome {
+				j, x, ok := f.trial()
+				if !ok {
+					return outcome{}
+				}
+				return outcome{true, j, f.leading(&x, 2)}
+			})
+			p := shares(s)
+			for j := range uint64(4) {
+				for q := range uint64(4) {
+					a := float64(q) / 4
+					p := p[j] * simpson(func(x float64) float64 { return math.Exp(-exponent(s, j, x)) }, a, a+.25)
+					checkMass(t, fmt.Sprintf("trial (%d + %d/4)/2^%d, %v", j, q, s, sh), mass[outcome{true, j, q}], undecided, p, .5)
+				}
 			}
-			return outcome{true, n, f.leading(&x, 2)}
-		})
-		for n := range uint64(4) {
-			for q := range uint64(4) {
-				a := float64(n) + float64(q)/4
-				p := -math.Expm1(-.5) * simpson(func(x float64) float64 { return math.Exp(-x * x / 2) }, a, a+.25)
-				checkMass(t, fmt.Sprintf("trial %d + %d/4, %v", n, q, s), mass[outcome{true, n, q}], undecided, p, .4)
-			}
+			t.Logf("width 2^-%d, %v: %.2g undecided", s, sh, undecided)
 		}
-		t.Logf("%v: %.2g undecided", s, undecided)
 	}
 }
 
-// Rounding n + x, x = j/64 and a little, to multiples of 2^-k: nearest, and
+// Rounding (n + x)/2^s, x = j/64 and a little, to multiples of 2^-k: nearest, and
 // both signs alike.
 func TestRoundExactly(t *testing.T) {
-	for _, s := range []shape{{1, 6}, {2, 3}, {3, 2}} {
-		for n := range uint64(3) {
+	for i, sh := range []shape{{1, 6}, {2, 3}, {3, 2}} {
+		s := uint(2 * i)
+		for n := range uint64(3 << s) {
 			for j := range uint64(64) {
 				for k := range uint(5) {
-					mass, undecided := enumerate(s.width, 1, func(f *flips) int64 {
-						x := fraction{head: j >> (6 - s.width)}
-						for i := 2; i <= s.depth; i++ {
-							x.tail = append(x.tail, j>>(6-uint(i)*s.width)&(1<<s.width-1))
+					mass, undecided := enumerate(coarse(s, sh.width), 1, func(f *flips) int64 {
+						x := fraction{head: j >> (6 - sh.width)}
+						for i := 2; i <= sh.depth; i++ {
+							x.tail = append(x.tail, j>>(6-uint(i)*sh.width)&(1<<sh.width-1))
 						}
 						return f.round(n, &x, k)
 					})
-					m := int64(math.Round(math.Ldexp(float64(n)+float64(j)/64+0x1p-10, int(k))))
+					m := int64(math.Round(math.Ldexp(float64(n)+float64(j)/64+0x1p-10, int(k)-int(s))))
 					want := map[int64]float64{m: .5, -m: .5}
 					if m == 0 {
 						want = map[int64]float64{0: 1}
 					}
 					if undecided != 0 || !maps.Equal(mass, want) {
-						t.Fatalf("%v: %d + %d/64 at k = %d: %v and %v undecided, want %v", s, n, j, k, mass, undecided, want)
+						t.Fatalf("%v: (%d + %d/64)/2^%d at k = %d: %v and %v undecided, want %v", sh, n, j, s, k, mass, undecided, want)
 					}
 				}
 			}

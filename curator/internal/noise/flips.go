@@ -16,12 +16,14 @@ type flips struct {
 	ask   uint // words asked of src at a time, 1 to batch
 	width uint // bits of a digit, 1 to 64: the top bits of a word
 	src   source
+	cells *cells
 }
 
-// newFlips returns the flips of a source. Width and ask do not change the law
-// of anything drawn; 64 and batch are fast.
-func newFlips(src source, width, ask uint) *flips {
-	return &flips{pool: 1, next: batch, ask: ask, width: width, src: src}
+// newFlips returns the flips of a source, with digits of the cells' width. Ask, width
+// and the width of cells do not change the law of anything drawn; batch and those of
+// fine are fast.
+func newFlips(src source, c *cells, ask uint) *flips {
+	return &flips{pool: 1, next: batch, ask: ask, width: c.width, src: src, cells: c}
 }
 
 // digit returns a uniform digit in base 2^width.
@@ -41,14 +43,34 @@ func (f *flips) refill() {
 	f.pool = 1<<n | f.digit()>>(f.width-n)
 }
 
-// fair returns true with probability 1/2.
-func (f *flips) fair() bool {
-	if f.pool == 1 {
+// few returns n fair bits, n < 32. When fewer are left it drops them: how many are left
+// tells nothing of what they are.
+func (f *flips) few(n uint) (v uint64) {
+	if f.pool>>(n%64) == 0 {
+		if min(f.width, 63) < n { // bit by bit
+			for range n {
+				v = v<<1 | f.few(1)
+			}
+			return v
+		}
 		f.refill()
 	}
-	b := f.pool&1 != 0
-	f.pool >>= 1
-	return b
+	v = f.pool & (1<<(n%64) - 1)
+	f.pool >>= n % 64
+	return v
+}
+
+// upTo returns a uniform integer below m 2^n.
+func (f *flips) upTo(m uint64, n uint) uint64 {
+	v := f.few(n)
+	if m == 1 {
+		return v
+	}
+	for { // the multiple of 2^n: below m, out of a power of two
+		if high := f.few(uint(bits.Len64(m - 1))); high < m {
+			return high<<n | v
+		}
+	}
 }
 
 // place returns i = 0, 1, ... with probability 2^-(i+1): the number of zeros
@@ -63,28 +85,12 @@ func (f *flips) place() uint {
 	return i
 }
 
-// oneIn returns true with probability 1/m, m > 0.
+// oneIn returns true with probability 1/m, 0 < m <= 2^63.
 //
 // Bit i of p in [0, 1], counted from 0 behind the binary point, has weight
 // 2^-(i+1), which is the probability of place i. Hence the bit at a random
 // place is 1 with probability p, exactly.
-func (f *flips) oneIn(m uint64) bool {
-	i := f.place()
-	if m < uint64(len(reciprocals)) && i < 64 {
-		return reciprocals[m]<<i>>63 != 0
-	}
-	return reciprocalBit(m, i)
-}
-
-// reciprocals[m] holds the first 64 bits of 1/m, m > 0, as reciprocalBit
-// gives them.
-var reciprocals = func() (r [32]uint64) {
-	r[1] = 1<<64 - 1
-	for m := 2; m < len(r); m++ {
-		r[m], _ = bits.Div64(1, 0, uint64(m))
-	}
-	return r
-}()
+func (f *flips) oneIn(m uint64) bool { return reciprocalBit(m, f.place()) }
 
 // reciprocalBit returns bit i of 1/m by long division, 0 < m <= 2^63.
 // It takes 1/1 as 0.111... .

@@ -24,13 +24,13 @@ func kolmogorov(x []float64) (d float64) {
 // those at MaxBits rounded to nearest again. Rounding twice differs from
 // rounding once only if the finer value is a tie.
 func TestGridsRoundTheSameNormals(t *testing.T) {
-	fine := make([]int64, 10_000)
-	Normals(fine, MaxBits, coin.Simulated(seed(41)))
-	coarse := make([]int64, len(fine))
+	finest := make([]int64, chunk+1000)
+	Normals(finest, MaxBits, coin.Simulated(seed(41)), 1)
+	coarse := make([]int64, len(finest))
 	for k := range MaxBits {
-		Normals(coarse, k, coin.Simulated(seed(41)))
+		Normals(coarse, k, coin.Simulated(seed(41)), 1)
 		half := int64(1) << (MaxBits - k - 1)
-		for i, m := range fine {
+		for i, m := range finest {
 			magnitude := max(m, -m)
 			rest := magnitude & (2*half - 1)
 			if rest == half {
@@ -58,7 +58,7 @@ func TestNormalsRefusesOtherGrids(t *testing.T) {
 					t.Errorf("k = %d: no panic", k)
 				}
 			}()
-			Normals(nil, k, coin.Simulated(seed(0)))
+			Normals(nil, k, coin.Simulated(seed(0)), 1)
 		}()
 	}
 }
@@ -66,7 +66,38 @@ func TestNormalsRefusesOtherGrids(t *testing.T) {
 func TestNormalsDoesNotAllocateForCoordinates(t *testing.T) {
 	s := coin.Simulated(seed(51))
 	dst := make([]int64, 10_000)
-	if got := testing.AllocsPerRun(20, func() { Normals(dst, 32, s) }); got > 1 {
+	if got := testing.AllocsPerRun(20, func() { Normals(dst, 32, s, 1) }); got > 1 {
 		t.Errorf("%v allocations for %d coordinates, want at most 1", got, len(dst))
+	}
+}
+
+// TestChunksHaveTheirOwnCoins: what is drawn does not depend on who draws it, and no
+// chunk repeats another or what its parent draws next.
+func TestChunksHaveTheirOwnCoins(t *testing.T) {
+	draw := func(workers int) ([]int64, uint64) {
+		s := coin.Simulated(seed(52))
+		dst := make([]int64, 3*chunk+5)
+		Normals(dst, 32, s, workers)
+		return dst, s.Uint64()
+	}
+	want, next := draw(1)
+	for _, workers := range []int{2, 3, 9} {
+		if got, after := draw(workers); !slices.Equal(got, want) || after != next {
+			t.Errorf("%d workers draw other noise than one", workers)
+		}
+	}
+	// Of so many values at 32 bits two are equal with probability below 2^-3 by chance:
+	// one pair is, no run of three.
+	place := map[int64]int{}
+	for i, m := range want {
+		if j, ok := place[m]; ok && i+2 < len(want) && want[j+1] == want[i+1] && want[j+2] == want[i+2] {
+			t.Fatalf("coordinates %d and %d begin the same noise", j, i)
+		}
+		place[m] = i
+	}
+	first := make([]int64, chunk)
+	Normals(first, 32, coin.Simulated(seed(52)), 1)
+	if slices.Equal(first[:3], want[:3]) {
+		t.Error("the first chunk has its parent's coins")
 	}
 }

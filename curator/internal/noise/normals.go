@@ -2,6 +2,8 @@ package noise
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
@@ -18,14 +20,42 @@ const MaxBits = 52
 // reduced modulo 2^64. So is the int64 sum that it is added to, hence that
 // too is a function of the ideal result.
 //
-// Normals takes a few more words from s than it uses. It does not allocate
-// for coordinates.
-func Normals(dst []int64, k int, s *coin.Secret) {
+// Up to chunk coordinates are drawn from s itself. Each chunk of more has coins of its
+// own, forked from s in order, so that the values do not depend on the number of workers,
+// the goroutines that draw them: at least one.
+//
+// Normals takes more words from s than it uses. It does not allocate for coordinates.
+func Normals(dst []int64, k int, s *coin.Secret, workers int) {
 	if k < 0 || k > MaxBits {
 		panic(fmt.Sprintf("noise: Normals: k = %d: must be in [0, %d]", k, MaxBits))
 	}
-	f := newFlips(s, 64, batch)
+	if len(dst) <= chunk {
+		normals(dst, uint(k), s)
+		return
+	}
+	forks := make([]*coin.Secret, (len(dst)+chunk-1)/chunk)
+	for i := range forks {
+		forks[i] = s.Fork()
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, len(forks)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(forks); i = int(next.Add(1)) - 1 {
+				normals(dst[i*chunk:min((i+1)*chunk, len(dst))], uint(k), forks[i])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// chunk is the number of coordinates that have coins of their own, about half a
+// millisecond's.
+const chunk = 1 << 14
+
+func normals(dst []int64, k uint, s *coin.Secret) {
+	f := newFlips(s, fine(), batch)
 	for i := range dst {
-		dst[i] = f.normal(uint(k))
+		dst[i] = f.normal(k)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 func seed(b byte) [32]byte { return [32]byte{0: b, 31: 0xa5} }
 
-func sampler(b byte, width, ask uint) *flips {
-	return newFlips(coin.Simulated(seed(b)), width, ask)
+func sampler(b byte, s, width, ask uint) *flips {
+	return newFlips(coin.Simulated(seed(b)), coarse(s, width), ask)
 }
 
 func samples(n int) int {
@@ -53,7 +53,7 @@ func TestNormalsLaw(t *testing.T) {
 		n := samples(1_000_000)
 		r := 6 << k
 		dst := make([]int64, n)
-		Normals(dst, k, coin.Simulated(seed(byte(k))))
+		Normals(dst, k, coin.Simulated(seed(byte(k))), 2)
 		i := 0
 		counts := tally(n, r, func() int64 { i++; return dst[i-1] })
 		p := masses(k, r)
@@ -76,11 +76,12 @@ func TestNormalsLaw(t *testing.T) {
 func TestLawAtEveryWidth(t *testing.T) {
 	const k, r = 2, 6 << 2
 	p := masses(k, r)
-	for _, width := range []uint{1, 2, 3, 5, 8, 31, 63, 64} {
+	for i, width := range []uint{1, 2, 3, 5, 8, 31, 63, 64} {
 		for _, ask := range []uint{1, batch} {
-			f := sampler(byte(width), width, ask)
+			s := uint(i) % 4
+			f := sampler(byte(width), s, width, ask)
 			counts := tally(samples(200_000), r, func() int64 { return f.normal(k) })
-			checkLaw(t, fmt.Sprintf("width %d, ask %d", width, ask), counts, p)
+			checkLaw(t, fmt.Sprintf("cells of 2^-%d, width %d, ask %d", s, width, ask), counts, p)
 		}
 	}
 }
@@ -91,7 +92,7 @@ func TestSlowSamplersAgree(t *testing.T) {
 	const k, r = 1, 6 << 1
 	p := masses(k, r)
 	n := samples(400_000)
-	f := sampler(21, 64, batch)
+	f := sampler(21, fineness, 64, batch)
 	fast := tally(n, r, func() int64 { return f.normal(k) })
 	checkLaw(t, "fast", fast, p)
 
@@ -111,7 +112,7 @@ func TestMomentsAndDistributionAtFineGrid(t *testing.T) {
 	n := samples(1_000_000)
 	const k = 32
 	dst := make([]int64, n)
-	Normals(dst, k, coin.Simulated(seed(31)))
+	Normals(dst, k, coin.Simulated(seed(31)), 2)
 	x := make([]float64, n)
 	for i, m := range dst {
 		x[i] = math.Ldexp(float64(m), -k)

@@ -1,0 +1,140 @@
+package noise
+
+import (
+	"math/big"
+	"math/bits"
+	"sort"
+	"sync"
+)
+
+// fineness is s: cells have the width 2^-s. With 2^-6 a trial is accepted with
+// probability 0.99, and the table takes 8 KB of a first-level cache of 32 KB or more.
+const fineness = 6
+
+// fine are the cells that Normals draws from.
+var fine = sync.OnceValue(func() *cells { return newCells(fineness, 64) })
+
+// cells draw cell j = 0, 1, ... with probability proportional to exp(-(j/2^s)^2/2), by
+// inversion: j is the least with U < F(j), U uniform in (0, 1) and F the distribution
+// function. Of U only the digits exist that tell. F(j) is no fraction of integers of any
+// use, but bounds of it are known as closely as one likes; as long as they do not tell,
+// U gets another digit and they as many bits more. With 64-bit digits the second one is
+// drawn once in 2^54 draws, and a wrong cell never.
+type cells struct {
+	s, width uint
+	// first[j] is the lower bound of F(j) in units of 2^-width (boundsOf).
+	first []uint64
+	// guide[g] is the first cell that a digit with the leading bits g can lead to.
+	guide []uint16
+	drop  uint // how many bits follow those
+	// bounds is boundsOf for s.
+	bounds func(bits uint) []*big.Int
+}
+
+// guideBits is how many leading bits of a digit the guide looks at: so many that the
+// search from there nearly always ends where it starts.
+const guideBits = 11
+
+func newCells(s, width uint) *cells {
+	c := &cells{s: s, width: width, bounds: func(bits uint) []*big.Int { return boundsOf(s, bits) }}
+	for _, b := range c.bounds(width) {
+		c.first = append(c.first, b.Uint64())
+	}
+	known := min(width, guideBits)
+	c.drop = width - known
+	c.guide = make([]uint16, 1<<known)
+	j := 0
+	for g := range c.guide {
+		for j < len(c.first) && c.first[j] <= uint64(g)<<c.drop {
+			j++
+		}
+		c.guide[g] = uint16(j)
+	}
+	return c
+}
+
+// cell draws a cell.
+func (f *flips) cell() uint64 {
+	c := f.cells
+	u := f.digit()
+	j := int(c.guide[u>>c.drop])
+	for j < len(c.first) && c.first[j] <= u {
+		j++
+	}
+	// U is below F(j), which is at least first[j] > u, and is it above F(j-1)?
+	if j == len(c.first) || j > 0 && u-c.first[j-1] < slack {
+		return f.settle(u)
+	}
+	return uint64(j)
+}
+
+// settle draws digits of U, which begins with u, until they tell its cell.
+func (f *flips) settle(u uint64) uint64 {
+	digits, room := new(big.Int).SetUint64(u), new(big.Int)
+	for n := f.width; ; {
+		b := f.cells.bounds(n)
+		j := sort.Search(len(b), func(j int) bool { return b[j].Cmp(digits) > 0 })
+		if j < len(b) && (j == 0 || room.Sub(digits, b[j-1]).Cmp(big.NewInt(slack)) >= 0) {
+			return uint64(j)
+		}
+		n += f.width
+		digits.Lsh(digits, f.width)
+		digits.Or(digits, room.SetUint64(f.digit()))
+	}
+}
+
+// slack is by how many units F may at most exceed its lower bound; it is less.
+const slack = 2
+
+// boundsOf returns integers b[0] <= b[1] <= ... with
+//
+//	b[j] <= 2^n F(j) < b[j] + slack,
+//
+// up to the first b[j] >= 2^n - slack: what lies beyond is told by no n bits.
+//
+// F(j) = S(j)/S, where S(j) sums w(i) = exp(-i^2 a), a = 2^-(2s+1), over i <= j, and S
+// over all. From cell to cell w(j+1) = w(j) r(j) and r(j+1) = r(j) exp(-2a), where
+// r(0) = exp(-a) is 1 over a series of positive terms. All is done in integers, in units
+// of 2^-p, and rounded down; no factor exceeds 1. The series lacks less than 4 units for
+// each of at most p + 1 terms and 10 for the rest; so r(0) is off by at most 4p + 14,
+// exp(-2a) by e = 8p + 29, r(j) by (j+1)(e+1), w(j) by (j+1)^2 (e+1), and sums of J
+// terms by J^3 (e+1). S stops at J = 2^(s+1) (floor(sqrt p) + 1) terms: what it leaves
+// out, after w(J) <= exp(-2p), is below one unit. All this is less than 2^(3s+7) p^2.5.
+// S > 1, so that 2^n F(j) is off by less than 2^(3s+8) p^2.5 2^(n-p), which for
+// s <= fineness and p = n + 64 + 4 (length of n) is below 2^-21; 2^-20 is taken away.
+func boundsOf(s, n uint) []*big.Int {
+	p := n + 64 + 4*uint(bits.Len(n))
+	one := new(big.Int).Lsh(big.NewInt(1), p)
+	series, term := new(big.Int), new(big.Int).Set(one)
+	for i := int64(1); term.Sign() > 0; i++ {
+		series.Add(series, term)
+		term.Rsh(term, 2*s+1)
+		term.Quo(term, big.NewInt(i))
+	}
+	times := func(x, y *big.Int) { x.Rsh(x.Mul(x, y), p) }
+	r := new(big.Int).Lsh(one, p)
+	r.Quo(r, series)
+	step := new(big.Int).Set(r)
+	times(step, step)
+
+	sums := make([]*big.Int, (new(big.Int).Sqrt(big.NewInt(int64(p))).Uint64()+1)<<(s+1)) // S(0), S(1), ...
+	sum, w := new(big.Int), new(big.Int).Set(one)
+	for j := range sums {
+		sum.Add(sum, w)
+		sums[j] = new(big.Int).Set(sum)
+		times(w, r)
+		times(r, step)
+	}
+
+	off := new(big.Int).Rsh(sum, 20)
+	end := new(big.Int).Lsh(big.NewInt(1), n)
+	end.Sub(end, big.NewInt(slack))
+	for j, v := range sums {
+		v.Lsh(v, n)
+		v.Sub(v, off)
+		if v.Quo(v, sum); v.Cmp(end) >= 0 {
+			return sums[:j+1]
+		}
+	}
+	return sums
+}
