@@ -25,7 +25,7 @@ var layers = map[string]struct {
 }{
 	"":                                   {},
 	"account":                            {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
-	"loss":                               {local: []string{"internal/carry"}},
+	"loss":                               {local: []string{"internal/carry", "internal/elementary"}},
 	"problem":                            {local: []string{"loss"}},
 	"convex":                             {},
 	"budget":                             {local: []string{"account"}},
@@ -49,6 +49,7 @@ var layers = map[string]struct {
 	"curator/internal/noise":             {local: kernelMay, barred: randomness},
 	"curator/internal/kernel":            {local: kernelMay, barred: randomness},
 	"internal/carry":                     {},
+	"internal/elementary":                {others: []string{"golang.org/x/sys/cpu"}},
 	"internal/order":                     {},
 	"internal/vector":                    {},
 	"internal/durable":                   {},
@@ -146,7 +147,7 @@ var pure = []string{
 // (optimizers), and from a goroutine's own code all stacks can be read.
 var confined = map[string][]string{
 	"account": nil, "loss": nil, "problem": nil, "convex": nil, "query": nil,
-	"internal/vector": nil, "internal/carry": nil,
+	"internal/vector": nil, "internal/carry": nil, "internal/elementary": nil,
 	"optimize": {"math/rand/v2"},
 }
 
@@ -154,6 +155,7 @@ var confined = map[string][]string{
 // portable twins are in the package, and which it holds to their bits.
 var assembly = map[string][]string{
 	"curator/internal/engine": {"lanes_amd64.s"},
+	"internal/elementary":     {"exp_amd64.s"},
 }
 
 // inspecting lists standard packages, those below them included, through which
@@ -169,8 +171,9 @@ var inspectors = map[string][]string{
 	"curator/simulate":             {"runtime"},
 	"curator/internal/engine":      {"golang.org/x/sys/cpu"}, // what instructions there are
 	"experiment":                   {"runtime"},
-	"audit":                        {"reflect"}, // simulated sessions only
-	"audit/mutants":                {"runtime"}, // number of processors
+	"audit":                        {"reflect"},              // simulated sessions only
+	"internal/elementary":          {"golang.org/x/sys/cpu"}, // what the processor can
+	"audit/mutants":                {"runtime"},              // number of processors
 	"internal/durable":             {"runtime", "syscall"},
 	"internal/durable/durabletest": {"syscall"}, // errors of a disk
 	"internal/regular":             {"syscall"}, // a flag
@@ -362,7 +365,7 @@ func TestLayersRefuse(t *testing.T) {
 				t.Errorf("%s may import %s", name, path)
 			}
 		}
-		if judge(name, &source{foreign: []string{"x.s"}}) == nil {
+		if judge(name, &source{foreign: []string{"x.s"}}) == nil || judge(name, &source{foreign: []string{"x_amd64.s"}}) == nil {
 			t.Errorf("%s may hold assembly", name)
 		}
 	}

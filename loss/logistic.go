@@ -30,24 +30,38 @@ func (logistic) Constants() Constants {
 
 func (logistic) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		m := float64(y[i] * z[i])
-		dst[i] = max(-m, 0) + math.Log1p(exp(-math.Abs(m)))
+	var margin, exp block
+	for len(dst) > 0 {
+		m := margin.margins(1, z, y)
+		for i, e := range exp.expOfSizes(m) {
+			dst[i] = max(-m[i], 0) + math.Log1p(e)
+		}
+		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
 	}
 }
 
 // Slopes is -y/(1 + e^m): e^m saturates to 0 and +Inf, the quotient to -y and 0.
 func (logistic) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = -y[i] / (1 + exp(float64(y[i]*z[i])))
+	var exp block
+	for len(dst) > 0 {
+		e := exp.expMargins(1, z, y)
+		for i, e := range e {
+			dst[i] = -y[i] / (1 + e)
+		}
+		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
 	}
 }
 
 func (logistic) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = bell(float64(y[i] * z[i]))
+	var margin, exp block
+	for len(dst) > 0 {
+		m := margin.margins(1, z, y)
+		for i, e := range exp.expOfSizes(m) {
+			dst[i] = bell(e)
+		}
+		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
 	}
 }
 
@@ -55,16 +69,14 @@ const sqrt3 = 1.732050807568877293527446341505872366942805253810380628
 
 // bell is s(1-s) = e/(1+e)^2 with e = e^-|m|: even in m, at most 1/4, and
 // without cancellation at either end.
-func bell(m float64) float64 {
-	e := exp(-math.Abs(m))
+func bell(e float64) float64 {
 	d := 1 + e
 	return e / float64(d*d)
 }
 
-// bellSlope is minus the derivative of bell: s(1-s)(1-2s) = e(1-e)/(1+e)^3 with
-// the sign of m.
-func bellSlope(m float64) float64 {
-	e := exp(-math.Abs(m))
+// bellSlope is minus the derivative of bell, given m and e: s(1-s)(1-2s) =
+// e(1-e)/(1+e)^3 with the sign of m.
+func bellSlope(m, e float64) float64 {
 	d := 1 + e
 	return math.Copysign(float64(e*(1-e))/float64(float64(d*d)*d), m)
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/internal/elementary"
 )
 
 // Composed is a loss phi(z, y) of margins that are not linear in the row: the
@@ -306,9 +308,7 @@ func (n *network) forward(a *activity, w []float64, x []float32) (theta []float6
 // above computes the outputs from the margins of the first layer.
 func (n *network) above(a *activity, w, first []float64) {
 	layers := len(n.Hidden)
-	for j, u := range first {
-		n.activate(a, 0, j, u)
-	}
+	n.activate(a, 0, first)
 	for l := range layers {
 		in := a.inputs[l]
 		in[len(in)-1] = 1 / math.Sqrt(float64(len(in)))
@@ -316,26 +316,40 @@ func (n *network) above(a *activity, w, first []float64) {
 			products(a.z, w, in)
 			return
 		}
-		for j := range n.Hidden[l+1] {
-			n.activate(a, l+1, j, inner(w[j*len(in):(j+1)*len(in)], in))
-		}
+		products(a.bends[l+1], w, in)
+		n.activate(a, l+1, a.bends[l+1])
 		w = w[n.Hidden[l+1]*len(in):]
 	}
 }
 
-// activate sets unit j of layer l from its argument.
-func (n *network) activate(a *activity, l, j int, u float64) {
+// activate sets the units of layer l from their arguments, which may be its bends.
+func (n *network) activate(a *activity, l int, u []float64) {
 	scale := 1 / math.Sqrt(float64(n.Hidden[l]+1))
+	inputs, bends := a.inputs[l], a.bends[l]
 	if n.Activation == "relu" {
-		a.inputs[l][j], a.bends[l][j] = float64(max(u, 0)*scale), 0
-		if u > 0 {
-			a.bends[l][j] = scale
+		for j, u := range u {
+			inputs[j], bends[j] = float64(max(u, 0)*scale), 0
+			if u > 0 {
+				bends[j] = scale
+			}
 		}
 		return
 	}
 	// tanh(u) = 1 - 2/(1+e^(2u)), its derivative 4 s(1-s) at 2u.
-	a.inputs[l][j] = float64((1 - 2/(1+exp(2*u))) * scale)
-	a.bends[l][j] = float64(4 * bell(2*u) * scale)
+	var exp, low block
+	for len(u) > 0 {
+		twice := exp.take(len(u))
+		for j := range twice {
+			twice[j] = 2 * u[j]
+		}
+		e := low.expOfSizes(twice)
+		elementary.Exps(twice, twice)
+		for j, v := range twice {
+			inputs[j] = float64((1 - 2/(1+v)) * scale)
+			bends[j] = float64(4 * bell(e[j]) * scale)
+		}
+		inputs, bends, u = inputs[len(e):], bends[len(e):], u[len(e):]
+	}
 }
 
 func products(dst, w, x []float64) {

@@ -3,6 +3,8 @@ package loss
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/elementary"
 )
 
 type poisson struct{ clip, least float64 }
@@ -94,7 +96,7 @@ func Counts(l Loss) bool {
 }
 
 // Rate is e^z.
-func (poisson) Rate(z float64) float64 { return exp(z) }
+func (poisson) Rate(z float64) float64 { return elementary.Exp(z) }
 
 func (p poisson) Name() string {
 	if p.least < 1 {
@@ -132,40 +134,58 @@ const exposureRounding = 0x1p-17
 
 func (p poisson) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		c := min(z[i], straight)
-		s, q := p.shares(y[i])
-		v := float64(q * exp(c))
-		if s != 0 || c != c { // 0 times an infinity is 0 here
-			v -= float64(s * c)
+	var at, exp block
+	for len(dst) > 0 {
+		c := at.take(len(dst))
+		for i := range c {
+			c[i] = min(z[i], straight)
 		}
-		if beyond := z[i] - c; beyond > 0 {
-			v += float64(beyond * (float64(q*exp(straight)) - s))
+		for i, e := range exp.expBelow(c, 0) {
+			c := c[i]
+			s, q := p.shares(y[i])
+			v := float64(q * e)
+			if s != 0 || c != c { // 0 times an infinity is 0 here
+				v -= float64(s * c)
+			}
+			if beyond := z[i] - c; beyond > 0 {
+				v += float64(beyond * (float64(q*elementary.Exp(straight)) - s))
+			}
+			dst[i] = v
 		}
-		dst[i] = v
+		dst, z, y = dst[len(c):], z[len(c):], y[len(c):]
 	}
 }
 
 func (p poisson) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		s, q := p.shares(y[i])
-		dst[i] = clamp(float64(q*exp(z[i]))-s, -p.clip, p.clip)
+	var exp block
+	for len(dst) > 0 {
+		e := exp.expBelow(z, 0)
+		for i, e := range e {
+			s, q := p.shares(y[i])
+			dst[i] = clamp(float64(q*e)-s, -p.clip, p.clip)
+		}
+		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
 	}
 }
 
 func (p poisson) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		s, q := p.shares(y[i])
-		rate := float64(q * exp(z[i]))
-		switch r := rate - s; {
-		case math.Abs(r) <= p.clip:
-			dst[i] = rate
-		case r != r:
-			dst[i] = r
-		default:
-			dst[i] = 0
+	var exp block
+	for len(dst) > 0 {
+		e := exp.expBelow(z, 0)
+		for i, e := range e {
+			s, q := p.shares(y[i])
+			rate := float64(q * e)
+			switch r := rate - s; {
+			case math.Abs(r) <= p.clip:
+				dst[i] = rate
+			case r != r:
+				dst[i] = r
+			default:
+				dst[i] = 0
+			}
 		}
+		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
 	}
 }

@@ -29,21 +29,36 @@ func (sigmoid) Constants() Constants {
 
 func (sigmoid) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = 1 / (1 + exp(float64(y[i]*z[i])))
+	var exp block
+	for len(dst) > 0 {
+		e := exp.expMargins(1, z, y)
+		for i, e := range e {
+			dst[i] = 1 / (1 + e)
+		}
+		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
 	}
 }
 
 func (sigmoid) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = float64(-y[i] * bell(float64(y[i]*z[i])))
+	var margin, exp block
+	for len(dst) > 0 {
+		m := margin.margins(1, z, y)
+		for i, e := range exp.expOfSizes(m) {
+			dst[i] = float64(-y[i] * bell(e))
+		}
+		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
 	}
 }
 
 func (sigmoid) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = bellSlope(float64(y[i] * z[i]))
+	var margin, exp block
+	for len(dst) > 0 {
+		m := margin.margins(1, z, y)
+		for i, e := range exp.expOfSizes(m) {
+			dst[i] = bellSlope(m[i], e)
+		}
+		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
 	}
 }

@@ -70,6 +70,7 @@ func (s softmax) Constants() Constants {
 // relative terms near 0, too.
 func (s softmax) Values(dst, z, y []float64) {
 	sameRecords(len(dst), 1, z, y, s.k)
+	var exp block
 	for i := range dst {
 		z := z[i*s.k : (i+1)*s.k]
 		class, top := s.class(y[i]), greatest(z)
@@ -78,9 +79,11 @@ func (s softmax) Values(dst, z, y []float64) {
 			continue
 		}
 		rest := 0.0
-		for j, v := range z {
-			if j != top {
-				rest += exp(v - z[top])
+		for from := 0; from < s.k; from += len(exp) {
+			for j, e := range exp.expBelow(z[from:], z[top]) {
+				if from+j != top {
+					rest += e
+				}
 			}
 		}
 		dst[i] = (z[top] - z[class]) + math.Log1p(rest)
@@ -98,10 +101,10 @@ func (s softmax) Slopes(dst, z, y []float64) {
 			continue
 		}
 		others := 0.0
-		for j, v := range z {
-			dst[j] = exp(v - z[top])
+		expsBelow(dst, z, z[top])
+		for j, e := range dst {
 			if j != class {
-				others += dst[j]
+				others += e
 			}
 		}
 		sum := others + dst[class]
@@ -123,9 +126,9 @@ func (s softmax) CurvaturesAlong(dst, z, u, y []float64) {
 			continue
 		}
 		top, sum, mean := greatest(z), 0.0, 0.0
-		for j, v := range z {
-			dst[j] = exp(v - z[top])
-			sum += dst[j]
+		expsBelow(dst, z, z[top])
+		for _, e := range dst {
+			sum += e
 		}
 		for j := range dst {
 			dst[j] /= sum

@@ -30,22 +30,37 @@ func (tanh) Constants() Constants {
 // Values is 2/(1 + e^(2m)), exact in relative terms where 1 - tanh(m) cancels.
 func (tanh) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = 2 / (1 + exp(float64(2*y[i]*z[i])))
+	var exp block
+	for len(dst) > 0 {
+		e := exp.expMargins(2, z, y)
+		for i, e := range e {
+			dst[i] = 2 / (1 + e)
+		}
+		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
 	}
 }
 
 // Slopes is -y sech^2(m); 1 - t^2 = 4 s(1-s) with s the logistic function of 2m.
 func (tanh) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = float64(-4 * y[i] * bell(float64(2*y[i]*z[i])))
+	var margin, exp block
+	for len(dst) > 0 {
+		m := margin.margins(2, z, y)
+		for i, e := range exp.expOfSizes(m) {
+			dst[i] = float64(-4 * y[i] * bell(e))
+		}
+		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
 	}
 }
 
 func (tanh) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = float64(8 * bellSlope(float64(2*y[i]*z[i])))
+	var margin, exp block
+	for len(dst) > 0 {
+		m := margin.margins(2, z, y)
+		for i, e := range exp.expOfSizes(m) {
+			dst[i] = float64(8 * bellSlope(m[i], e))
+		}
+		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
 	}
 }

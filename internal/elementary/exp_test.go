@@ -1,4 +1,4 @@
-package loss
+package elementary
 
 import (
 	"math"
@@ -43,7 +43,7 @@ func TestExpWithinOneUlp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	worst, at := 0.0, 0.0
 	check := func(x float64) {
-		if u := ulps(exp(x), bigExp(x)); u > worst {
+		if u := ulps(Exp(x), bigExp(x)); u > worst {
 			worst, at = u, x
 		}
 	}
@@ -58,7 +58,7 @@ func TestExpWithinOneUlp(t *testing.T) {
 	}
 	t.Logf("worst error %.3f ulp at %v", worst, at)
 	if worst > 1 {
-		t.Errorf("exp(%v) is off by %.3f ulp: want at most 1", at, worst)
+		t.Errorf("Exp(%v) is off by %.3f ulp: want at most 1", at, worst)
 	}
 }
 
@@ -71,13 +71,13 @@ func TestExpAtTheEnds(t *testing.T) {
 		{-745, 5e-324}, {709, 8.218407461554972e307},
 		{5e-324, 1}, {-5e-324, 1},
 	} {
-		if got := exp(c.x); got != c.want {
-			t.Errorf("exp(%v) = %v, want %v", c.x, got, c.want)
+		if got := Exp(c.x); got != c.want {
+			t.Errorf("Exp(%v) = %v, want %v", c.x, got, c.want)
 		}
 	}
 	for _, x := range []float64{math.NaN(), -math.NaN(), math.Float64frombits(0x7ff0000000000001), math.Float64frombits(0xffffffffffffffff)} {
-		if got := exp(x); !math.IsNaN(got) {
-			t.Errorf("exp(NaN) = %v, want NaN", got)
+		if got := Exp(x); !math.IsNaN(got) {
+			t.Errorf("Exp(NaN) = %v, want NaN", got)
 		}
 	}
 }
@@ -89,12 +89,12 @@ func TestOneMinusExp(t *testing.T) {
 		u := math.Ldexp(rng.Float64(), 2-rng.IntN(60))
 		want := bigExp(-u)
 		want.Sub(one, want)
-		if off := ulps(oneMinusExp(u), want); off > 4 {
-			t.Errorf("oneMinusExp(%v) is off by %.2f ulp: want at most 4", u, off)
+		if off := ulps(OneMinusExp(u), want); off > 4 {
+			t.Errorf("OneMinusExp(%v) is off by %.2f ulp: want at most 4", u, off)
 		}
 	}
-	if oneMinusExp(0) != 0 || oneMinusExp(1e4) != 1 || !math.IsNaN(oneMinusExp(math.NaN())) {
-		t.Error("oneMinusExp at 0, 1e4, NaN: want 0, 1, NaN")
+	if OneMinusExp(0) != 0 || OneMinusExp(1e4) != 1 || !math.IsNaN(OneMinusExp(math.NaN())) {
+		t.Error("OneMinusExp at 0, 1e4, NaN: want 0, 1, NaN")
 	}
 }
 
@@ -107,9 +107,9 @@ func TestExpMonotoneAcrossSeams(t *testing.T) {
 		}
 		last := 0.0
 		for range 80 {
-			e := exp(x)
+			e := Exp(x)
 			if e < last {
-				t.Fatalf("exp(%v) = %v is below exp of the float before it, %v", x, e, last)
+				t.Fatalf("Exp(%v) = %v is below exp of the float before it, %v", x, e, last)
 			}
 			last, x = e, math.Nextafter(x, math.Inf(1))
 		}
@@ -117,15 +117,112 @@ func TestExpMonotoneAcrossSeams(t *testing.T) {
 }
 
 func BenchmarkExp(b *testing.B) {
-	z := make([]float64, 1024)
+	z, e := make([]float64, 1024), make([]float64, 1024)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range z {
 		z[i] = rng.NormFloat64() * 3
 	}
-	for b.Loop() {
-		for i := range z {
-			z[i] = exp(z[i]) * 1e-9
-		}
+	run := func(name string, f func()) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				f()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(z)), "ns/number")
+		})
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(z)), "ns/row")
+	run("one by one", func() {
+		for i, v := range z {
+			e[i] = Exp(v)
+		}
+	})
+	run("at once", func() { Exps(e, z) })
+	run("math", func() {
+		for i, v := range z {
+			e[i] = math.Exp(v)
+		}
+	})
+}
+
+// everyKind calls f with each kind of code that this machine can run.
+func everyKind(t *testing.T, f func(t *testing.T)) {
+	t.Run("as chosen", f)
+	for _, restrict := range restrictions {
+		restore := restrict.by()
+		t.Run(restrict.name, f)
+		restore()
+	}
+}
+
+// TestExpsAreExp: the same bits at every length and place, whatever the numbers, and in
+// place.
+func TestExpsAreExp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	special := []float64{
+		0, math.Copysign(0, -1), 5e-324, -5e-324, 0x1p-1022, 1, -1, 700, 709.78, 709.79, 710, -708, -708.5, -740, -745.1, -745.2, -746,
+		800, -800, 801, -801, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), -math.NaN(), math.Float64frombits(0x7ff0000000000001),
+		math.MaxFloat64, -math.MaxFloat64,
+	}
+	everyKind(t, func(t *testing.T) {
+		for n := range 70 {
+			for shape := range 4 {
+				x := make([]float64, n+3)
+				for i := range x {
+					switch shape {
+					case 0:
+						x[i] = rng.NormFloat64() * 3
+					case 1:
+						x[i] = rng.Float64()*1700 - 850
+					case 2:
+						x[i] = math.Float64frombits(rng.Uint64())
+					case 3:
+						x[i] = special[rng.IntN(len(special))]
+					}
+				}
+				want := append([]float64(nil), x...)
+				at := shape % 3
+				for i := range n {
+					want[at+i] = Exp(x[at+i])
+				}
+				dst := make([]float64, n)
+				Exps(dst, x[at:at+n])
+				Exps(x[at:at+n], x[at:at+n])
+				for i := range x {
+					if math.Float64bits(x[i]) != math.Float64bits(want[i]) && !(math.IsNaN(x[i]) && math.IsNaN(want[i])) {
+						t.Fatalf("n = %d: number %d: %v, want %v", n, i-at, x[i], want[i])
+					}
+				}
+				for i, v := range dst {
+					if math.Float64bits(v) != math.Float64bits(x[at+i]) && v == v {
+						t.Fatalf("n = %d: number %d: %v, in place %v", n, i, v, x[at+i])
+					}
+				}
+			}
+		}
+	})
+	defer func() {
+		if recover() == nil {
+			t.Error("lengths that differ are taken")
+		}
+	}()
+	Exps(make([]float64, 8), make([]float64, 9))
+}
+
+// FuzzExps looks for a number of which the kinds of code disagree.
+func FuzzExps(f *testing.F) {
+	f.Add(uint64(0x3ff0000000000000))
+	f.Add(uint64(0xc0874910d52d3051))
+	f.Add(uint64(0x40862e42fefa39ef))
+	f.Fuzz(func(t *testing.T, bits uint64) {
+		everyKind(t, func(t *testing.T) {
+			x := math.Float64frombits(bits)
+			z := []float64{x, -x, x / 2, x * 0x1p-40, x, x, x, math.Nextafter(x, 0)}
+			e := make([]float64, len(z))
+			Exps(e, z)
+			for i, v := range z {
+				if want := Exp(v); math.Float64bits(e[i]) != math.Float64bits(want) && !(math.IsNaN(want) && math.IsNaN(e[i])) {
+					t.Errorf("Exps(%v) = %v, want %v", v, e[i], want)
+				}
+			}
+		})
+	})
 }

@@ -1,0 +1,81 @@
+// Package elementary computes elementary functions with the same bits on every machine.
+package elementary
+
+import "math"
+
+const (
+	invLn2 = 1 / math.Ln2
+	ln2Hi  = 0x1.62e42fefa39efp-1 // ln 2 rounded to 53 bits
+	ln2Lo  = math.Ln2 - ln2Hi     // and the next 53
+
+	// shift added to a float of size below 2^51 rounds it to an integer and
+	// leaves that integer in the low bits.
+	shift     = 0x1.8p52
+	shiftBits = 0x4338000000000000 // math.Float64bits(shift)
+
+	// saturation is beyond overflow (709.8) and underflow (-745.2), and
+	// small enough that half the exponent is that of a normal number.
+	saturation = 800
+)
+
+// Exp returns e^x within 1 ulp, with the same bits on every machine: 0 below
+// -745.2, +Inf above 709.8, NaN for NaN. It has no branches.
+//
+// x = k ln 2 + r with |r| <= ln(2)/2; e^r = 1 + (r + r^2 q(r)), where q is from
+// the Taylor series to r^13 of e^r: the first term left out is below 5e-18. The
+// order of evaluation (Estrin 1960) is fixed; 2^k is put together from bits.
+func Exp(x float64) float64 {
+	x = min(max(x, -saturation), saturation)
+	kd := math.FMA(x, invLn2, shift)
+	k := int64(math.Float64bits(kd)) - shiftBits
+	kd -= shift
+	r := math.FMA(-kd, ln2Lo, math.FMA(-kd, ln2Hi, x))
+
+	r2 := float64(r * r)
+	r4 := float64(r2 * r2)
+	r8 := float64(r4 * r4)
+	q01 := math.FMA(r, 1.0/6, 1.0/2)
+	q23 := math.FMA(r, 1.0/120, 1.0/24)
+	q45 := math.FMA(r, 1.0/5040, 1.0/720)
+	q67 := math.FMA(r, 1.0/362880, 1.0/40320)
+	q89 := math.FMA(r, 1.0/39916800, 1.0/3628800)
+	qab := math.FMA(r, 1.0/6227020800, 1.0/479001600)
+	q := math.FMA(r8, math.FMA(r2, qab, q89),
+		math.FMA(r4, math.FMA(r2, q67, q45), math.FMA(r2, q23, q01)))
+	p := 1 + math.FMA(r2, q, r)
+
+	// 2^k in two factors, so that overflow and gradual underflow round once.
+	k1 := k >> 1
+	k2 := k - k1
+	p = float64(p * math.Float64frombits(uint64(k1+1023)<<52))
+	return float64(p * math.Float64frombits(uint64(k2+1023)<<52))
+}
+
+// Exps sets dst[i] to Exp(x[i]), bit by bit. The lengths must be equal, or it panics; dst
+// may be x, and must not overlap it otherwise.
+//
+// With AVX-512 or AVX2 it computes eight or four at a time, by the same operations in the
+// same order (exp_amd64.s): all of them are exactly rounded, so that the results cannot
+// differ.
+func Exps(dst, x []float64) {
+	if len(x) != len(dst) {
+		panic("elementary: Exps: len(x) != len(dst)")
+	}
+	for i := expsAtOnce(dst, x); i < len(dst); i++ {
+		dst[i] = Exp(x[i])
+	}
+}
+
+// OneMinusExp returns 1 - e^-u for u >= 0 within a few ulp, with the same bits
+// on every machine; NaN for NaN.
+func OneMinusExp(u float64) float64 {
+	if !(u < .5) {
+		return 1 - Exp(-u)
+	}
+	// u(1 - u/2 (1 - u/3 (...))): the 15th term is below 2e-17 of the first.
+	s := 0.0
+	for k := 14.0; k >= 1; k-- {
+		s = float64(u / k * (1 - s))
+	}
+	return s
+}
