@@ -11,7 +11,13 @@ import (
 // cohorts hands out disjoint sets of records in a uniformly random order that
 // does not depend on their values.
 type cohorts struct {
+	records, repeat int // repeat of them have one row
+	// order has the rows of all cohorts, one cohort after the other.
 	order []int32
+	// left says which records are left where cohorts are drawn by number, joined which are
+	// not where they are drawn by coins.
+	left   shuffle
+	joined []uint64
 	// ends[i] is where cohort i+1 ends in order; it starts where the one before
 	// ended.
 	ends []int
@@ -42,9 +48,7 @@ func (s *Session) Draw(size int) (query.Cohort, error) {
 	if size < 1 || size > left {
 		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: must be between 1 and the %d not yet drawn", size, left)
 	}
-	if s.cohorts.order == nil {
-		s.cohorts.order = s.rows()
-	}
+	s.cohorts.records, s.cohorts.repeat = n, int(s.repeat)
 	return s.cohorts.draw(size, s.coins), nil
 }
 
@@ -67,8 +71,8 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	if len(s.cohorts.ends) >= account.MaxCohort {
 		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: there are %d cohorts already", p, account.MaxCohort)
 	}
-	if s.cohorts.order == nil {
-		s.cohorts.order = s.rows()
+	if len(s.cohorts.ends) == 0 {
+		s.cohorts.records, s.cohorts.repeat = s.records(), int(s.repeat)
 		s.cohorts.unjoined = s.declared
 	}
 	// A certificate of more cohorts than records could not be believed.
@@ -81,16 +85,18 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	return s.cohorts.join(p, s.coins), nil
 }
 
-// join moves the records whose coin says so behind the last cohort.
+// join makes a cohort of the records whose coin says so, a bit for each of all.
 func (c *cohorts) join(p float64, coins *coin.Secret) query.Cohort {
-	end := c.used()
-	for i := end; i < len(c.order); i++ {
-		if coins.Bernoulli(p) {
-			c.order[i], c.order[end] = c.order[end], c.order[i]
-			end++
+	if c.joined == nil {
+		c.joined = make([]uint64, (c.records+63)/64)
+	}
+	for i := range c.records {
+		if bit := uint64(1) << (i % 64); c.joined[i/64]&bit == 0 && coins.Bernoulli(p) {
+			c.joined[i/64] |= bit
+			c.order = append(c.order, int32(i/c.repeat))
 		}
 	}
-	c.ends = append(c.ends, end)
+	c.ends = append(c.ends, len(c.order))
 	c.declared = append(c.declared, p*c.unjoined)
 	c.unjoined *= 1 - p
 	return query.NewCohort(uint64(len(c.ends)), c.declared[len(c.declared)-1])
@@ -107,8 +113,8 @@ func (c *cohorts) used() int {
 func (c *cohorts) draw(size int, coins *coin.Secret) query.Cohort {
 	start := c.used()
 	for i := start; i < start+size; i++ {
-		j := i + coins.IntN(len(c.order)-i)
-		c.order[i], c.order[j] = c.order[j], c.order[i]
+		j := i + coins.IntN(c.records-i)
+		c.order = append(c.order, c.left.take(i, j, c.records)/int32(c.repeat))
 	}
 	c.ends = append(c.ends, start+size)
 	return query.NewCohort(uint64(len(c.ends)), float64(size))
@@ -135,12 +141,3 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 
 // records is how many records there are: every row as often as it is repeated.
 func (s *Session) records() int { return s.engine.Table().Len() * int(s.repeat) }
-
-// rows returns the row of every record.
-func (s *Session) rows() []int32 {
-	v := make([]int32, s.records())
-	for i := range v {
-		v[i] = int32(i / int(s.repeat))
-	}
-	return v
-}

@@ -107,7 +107,7 @@ func TestCohortsByCoinsArePoisson(t *testing.T) {
 	coins := coin.Simulated([32]byte{3})
 	first, later := make(joins, draws), make(joins, draws)
 	for k := range first {
-		c := cohorts{order: numbers(n), unjoined: n}
+		c := cohorts{records: n, repeat: 1, unjoined: n}
 		c.join(p, coins)
 		first[k] = joined(n, c.order[:c.ends[0]])
 		c.join(second, coins)
@@ -131,7 +131,7 @@ func TestDrawsAreShuffles(t *testing.T) {
 	coins := coin.Simulated([32]byte{4})
 	count := map[string]float64{}
 	for range draws {
-		c := cohorts{order: numbers(n)}
+		c := cohorts{records: n, repeat: 1}
 		for _, size := range []int{1, 3, 1} {
 			c.draw(size, coins)
 		}
