@@ -50,8 +50,8 @@ type Config struct {
 	// BlockRows is the number of rows of a block in memory; zero means as many
 	// as fit a cache. It changes speed only.
 	BlockRows int
-	// Memory is how many bytes of encoded rows are kept in memory; zero means all.
-	// Rows beyond it go to a file in Folder, "" for the system's folder for temporary
+	// Memory is how many bytes are kept in memory of encoded rows and of what a pass keeps
+	// beside every row, 4 bytes; zero means all. Rows beyond it go to a file in Folder, "" for the system's folder for temporary
 	// files, which nobody else may read, which has no name where the system allows
 	// that, and which is gone once the session is closed or the process ends. It is
 	// not encrypted: the folder's disk must be one that may hold records. Whether

@@ -9,8 +9,9 @@ import (
 // Memory says how much of the table is kept in memory, encoded. It changes speed
 // and nothing that is released.
 type Memory struct {
-	// Gigabytes, of 10^9 bytes, are kept in memory; zero means all. Rows beyond
-	// them go to a private file (curator.Config).
+	// Gigabytes, of 10^9 bytes, are kept in memory, 4 bytes of them for each row
+	// wherever it is; zero means all. Rows beyond go to a private file
+	// (curator.Config), which is read ahead of each pass.
 	Gigabytes float64 `yaml:"gigabytes"`
 	// Folder holds that file, relative to the configuration's folder; empty for
 	// the system's folder for temporary files. Its disk must be one that may hold

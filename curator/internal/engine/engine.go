@@ -120,8 +120,9 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	shares := make([]share, e.workers)
 	for i := range shares {
 		s := &shares[i]
-		s.tiles, s.next, s.ended = tiles, &next, &wg
+		s.tiles, s.ended = tiles, &wg
 		s.reader, s.kernel = e.table.Reader(), e.kernel
+		s.turns = turnsOf(&next, tiles.len(), s.reader)
 		s.prepare(e.loss, q.Terms(), scale, e.shapeFor(q), e.table)
 		wg.Add(1)
 		go s.work(ctx)

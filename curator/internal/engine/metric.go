@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -14,19 +15,28 @@ import (
 // row.
 type lengths struct {
 	metric query.Metric
-	all    []float32
-	// starts[i] is where those of block i start.
+	blocks [][]float32
+	// starts[i] is the number of the first row of block i; one more, for their end.
 	starts []int
 }
 
-func (l *lengths) block(i int) []float32 { return l.all[l.starts[i]:l.starts[i+1]] }
+func (l *lengths) block(i int) []float32 { return l.blocks[i] }
 
 func (l *lengths) rows(members []int32) []float32 {
 	v := make([]float32, len(members))
 	for i, m := range members {
-		v[i] = l.all[m]
+		b := l.blockOf(int(m))
+		v[i] = l.blocks[b][int(m)-l.starts[b]]
 	}
 	return v
+}
+
+// blockOf is the block of a row. Most sources have blocks of one size.
+func (l *lengths) blockOf(m int) int {
+	if b := m / max(len(l.blocks[0]), 1); b < len(l.blocks) && m >= l.starts[b] && m < l.starts[b+1] {
+		return b
+	}
+	return sort.SearchInts(l.starts, m+1) - 1
 }
 
 // lengths returns the rows' lengths in a metric: those it has, if it was asked about
@@ -64,17 +74,18 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	l := &lengths{metric: m, starts: []int{0}}
+	l := &lengths{metric: m, blocks: blocks, starts: make([]int, 1, len(blocks)+1)}
+	n := 0
 	for _, b := range blocks {
-		l.all = append(l.all, b...)
-		l.starts = append(l.starts, len(l.all))
+		n += len(b)
+		l.starts = append(l.starts, n)
 	}
 	for _, err := range unread {
 		if err != nil {
 			return nil, err
 		}
 	}
-	if len(l.all) != e.table.Len() {
+	if n != e.table.Len() {
 		return nil, ErrIncomplete
 	}
 	return l, nil
@@ -139,12 +150,13 @@ func exactDot(a, b []float64) float64 {
 // measure sets the lengths of blocks until there are none left.
 func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader, l *row.Layout) error {
 	f := filled{writer: writer{layout: l}}
+	turns := turnsOf(next, len(blocks), reader)
 	for ctx.Err() == nil {
-		i := int(next.Add(1)) - 1
-		if i >= len(blocks) {
+		i, ok := turns.take()
+		if !ok {
 			return nil
 		}
-		b, err := reader.Block(i)
+		b, err := block(reader, i, turns.after)
 		if err != nil {
 			return err
 		}

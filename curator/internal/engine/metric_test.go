@@ -237,7 +237,7 @@ func TestLengthsAreOfTheMetricAsked(t *testing.T) {
 	if _, err := ask(shared, t.Context(), 0, some); err != nil {
 		t.Fatal(err)
 	}
-	if after := <-shared.measured; after != before || after.metric != list[0] || len(after.all) != n {
+	if after := <-shared.measured; after != before || after.metric != list[0] || after.starts[len(after.blocks)] != n {
 		t.Error("lengths are not kept")
 	}
 }

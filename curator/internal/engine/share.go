@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 )
 
 // share is one goroutine's part of a sum. It outlives its goroutine: a loss that
@@ -12,7 +11,7 @@ import (
 type share struct {
 	pass
 	tiles tiling
-	next  *atomic.Int64
+	turns turns
 	ended *sync.WaitGroup
 	done  bool
 	// unread is why rows could not be read.
@@ -24,11 +23,11 @@ func (s *share) work(ctx context.Context) {
 	defer s.survive(ctx)
 	for ctx.Err() == nil {
 		if len(s.rows.Targets) == 0 {
-			t := int(s.next.Add(1)) - 1
-			if t >= s.tiles.len() {
+			t, ok := s.turns.take()
+			if !ok {
 				break
 			}
-			if s.rows, s.unread = s.tiles.at(t, &s.pass); s.unread != nil {
+			if s.rows, s.unread = s.tiles.at(t, s.turns.after, &s.pass); s.unread != nil {
 				break
 			}
 		}

@@ -32,14 +32,14 @@ func (t tiling) records() int {
 	return len(t.members)
 }
 
-// at returns the rows of a piece: a block of the table, or a gathered copy of member
-// rows in the goroutine's scratch.
-func (t tiling) at(i int, p *pass) (row.Block, error) {
+// at returns the rows of piece i: a block of the table, or a gathered copy of member
+// rows in the goroutine's scratch. next is the piece that the goroutine takes after it.
+func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	if t.members == nil {
 		if t.measured != nil {
 			p.long = t.measured.block(i)
 		}
-		return p.reader.Block(i)
+		return block(p.reader, i, next)
 	}
 	members := t.members[i*tileRows : min((i+1)*tileRows, len(t.members))]
 	p.gathered.Clear()

@@ -11,7 +11,8 @@ import (
 // File is a list of rows of which the first blocks are in memory and the others in
 // a private file: readable and writable by this user alone, and without a name
 // from the moment it is made, where the system allows that. It goes when the last
-// who holds it open is gone, however that ends.
+// who holds it open is gone, however that ends. The file has the first blocks, too: how
+// many of them memory has room for is known when the number of rows is.
 //
 // In the file a row is its target, its numbers and, where there are groups, its level
 // and codes, little-endian; padding is not stored. A row that comes back as what no row
@@ -19,10 +20,11 @@ import (
 // its group, is faulty: sums move by no more than is charged, whatever the disk gives
 // back.
 type File struct {
-	head *Table // the first blocks, whole ones
-	most int64  // the number of rows of head, at most
-	dir  string
-	n    int
+	head   *Table // the first blocks, whole ones
+	most   int64  // the number of rows of head, at most
+	memory int64  // the number of bytes that may be kept in memory
+	dir    string
+	n      int
 
 	file *os.File // nil while everything is in memory
 	name string   // to be removed on closing; "" if it is gone
@@ -33,8 +35,13 @@ type File struct {
 	closed sync.Once
 }
 
+// beside is the number of bytes of memory that engines take for each row, wherever it is:
+// its length in a metric.
+const beside = 4
+
 // NewFile returns an empty list of rows of dim features, all of them numbers, of which
-// at most so many bytes are kept in memory: whole blocks of them. The file is made in
+// at most so many bytes are kept in memory: whole blocks, less what engines take beside
+// every row. The file is made in
 // dir, "" for the system's folder for temporary files, when the first row does not fit.
 // dim and blockRows are as in NewTable.
 func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
@@ -51,8 +58,8 @@ func NewFileOf(l *Layout, blockRows int, bytes int64, dir string) (*File, error)
 	if err != nil {
 		return nil, err
 	}
-	block := int64(head.blockRows) * int64(l.room())
-	return &File{head: head, most: bytes / block * int64(head.blockRows), dir: dir}, nil
+	block := int64(head.blockRows) * int64(l.room()+beside)
+	return &File{head: head, most: bytes / block * int64(head.blockRows), memory: bytes, dir: dir}, nil
 }
 
 // Append stores a copy of one record as Table.Append does. Errors are the
@@ -90,12 +97,21 @@ func (f *File) create() error {
 	if os.Remove(f.name) == nil {
 		f.name = ""
 	}
+	for _, b := range f.head.blocks {
+		if err := f.write(b); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 func (f *File) flush() error {
-	f.bytes = f.head.layout.encode(f.bytes[:0], f.last)
-	f.last.Clear()
+	defer f.last.Clear()
+	return f.write(f.last)
+}
+
+func (f *File) write(b Block) error {
+	f.bytes = f.head.layout.encode(f.bytes[:0], b)
 	if _, err := f.file.Write(f.bytes); err != nil {
 		return fmt.Errorf("row: private file: %w", err)
 	}
@@ -112,7 +128,17 @@ func (f *File) Source() (Source, error) {
 		return nil, err
 	}
 	f.last, f.bytes = Block{}, nil
+	f.trim()
 	return f, nil
+}
+
+// trim gives up blocks in memory for what engines take beside the rows in the file.
+func (f *File) trim() {
+	block := int64(f.head.blockRows) * int64(f.head.layout.room())
+	kept := min(max(f.memory-beside*int64(f.n), 0)/block, int64(len(f.head.blocks)))
+	clear(f.head.blocks[kept:])
+	f.head.blocks = f.head.blocks[:kept]
+	f.most = kept * int64(f.head.blockRows)
 }
 
 // Len returns the number of rows.
@@ -138,15 +164,14 @@ func (f *File) Close() (err error) {
 	return err
 }
 
-// Reader returns a reader with buffers of its own.
-func (f *File) Reader() Reader { return &fileReader{file: f} }
+// Reader returns a reader with buffers of its own, which is an Ahead.
+func (f *File) Reader() Reader { return newAheadReader(f) }
 
 type fileReader struct {
 	file  *File
 	bytes []byte
 	block Block
 	in    []uint32 // one row's
-	x     []float32
 }
 
 // Block returns block i.
@@ -184,15 +209,17 @@ func (r *fileReader) read(b *Block, first, n int) error {
 		r.bytes = make([]byte, n*size)
 	}
 	bytes := r.bytes[:n*size]
-	if _, err := r.file.file.ReadAt(bytes, (int64(first)-r.file.most)*int64(size)); err != nil {
+	if _, err := r.file.file.ReadAt(bytes, int64(first)*int64(size)); err != nil {
 		return ErrUnread
 	}
-	if r.x == nil {
-		r.x, r.in = make([]float32, l.dense), make([]uint32, len(l.groups))
+	if r.in == nil {
+		r.in = make([]uint32, len(l.groups))
 	}
-	for ; len(bytes) > 0; bytes = bytes[size:] {
-		level, y := l.decode(r.x, r.in, bytes[:size])
-		l.add(b, r.x, level, r.in, y, true)
+	for i := l.extend(b, n); len(bytes) > 0; i++ {
+		x := b.Rows[i*l.Stride():][:l.dense] // where put leaves it
+		level, y := l.decode(x, r.in, bytes[:size])
+		l.put(b, i, x, level, r.in, y, true)
+		bytes = bytes[size:]
 	}
 	return nil
 }
@@ -226,23 +253,34 @@ func (l *Layout) decode(x []float32, in []uint32, bytes []byte) (level float32, 
 	little := binary.LittleEndian
 	y = math.Float64frombits(little.Uint64(bytes))
 	bytes = bytes[8:]
-	for j := range x {
-		x[j] = math.Float32frombits(little.Uint32(bytes[4*j:]))
-	}
+	decodeFloats(x, bytes[:4*len(x)])
 	if len(in) == 0 {
 		return 0, y
 	}
 	bytes = bytes[4*len(x):]
 	level = math.Float32frombits(little.Uint32(bytes))
 	bytes = bytes[4:]
-	for g := range in {
-		var code uint32
-		if l.wide() {
-			code = little.Uint32(bytes[4*g:])
-		} else {
-			code = uint32(little.Uint16(bytes[2*g:]))
+	if l.wide() {
+		for g := range in {
+			in[g] = little.Uint32(bytes[4*g:]) - uint32(l.starts[g])
 		}
-		in[g] = code - uint32(l.starts[g])
+		return level, y
+	}
+	for g := range in {
+		in[g] = uint32(little.Uint16(bytes[2*g:])) - uint32(l.starts[g])
 	}
 	return level, y
+}
+
+// decodeFloats sets x to the numbers in bytes, four of each's, two at a time.
+func decodeFloats(x []float32, bytes []byte) {
+	for len(x) >= 4 && len(bytes) >= 16 {
+		a, b := binary.LittleEndian.Uint64(bytes), binary.LittleEndian.Uint64(bytes[8:])
+		x[0], x[1] = math.Float32frombits(uint32(a)), math.Float32frombits(uint32(a>>32))
+		x[2], x[3] = math.Float32frombits(uint32(b)), math.Float32frombits(uint32(b>>32))
+		x, bytes = x[4:], bytes[16:]
+	}
+	for j := range x {
+		x[j] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*j:]))
+	}
 }

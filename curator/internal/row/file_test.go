@@ -89,7 +89,7 @@ func TestFileIsPrivate(t *testing.T) {
 // could be; the first that does not fit says what the system says.
 func TestMemoryIsEnough(t *testing.T) {
 	const dim, block = 3, 4
-	bytes := int64(2 * block * (8 + 4*row.Lane))
+	bytes := int64(2 * block * (8 + 4*row.Lane + 4))
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	records := rowtest.Records(2*block+1, rowtest.Dense(dim), 1, false)
 	f, err := row.NewFile(dim, block, bytes, nowhere)

@@ -184,26 +184,53 @@ func (b *Block) Clear() {
 // add adds one record to a block: its numbers, its level and what it is in each group,
 // counted from the group's first feature. One that is not sound is stored as faulty.
 func (l *Layout) add(b *Block, x []float32, level float32, in []uint32, y float64, ok bool) {
+	l.put(b, l.extend(b, 1), x, level, in, y, ok)
+}
+
+// extend makes a block longer by n rows, which hold anything, and returns the first.
+func (l *Layout) extend(b *Block, n int) int {
+	at := len(b.Targets)
+	b.Rows, b.Targets = longer(b.Rows, n*l.Stride()), longer(b.Targets, n)
+	if g := len(l.groups); g > 0 {
+		b.Levels = longer(b.Levels, n)
+		if l.wide() {
+			b.Codes.Wide = longer(b.Codes.Wide, n*g)
+		} else {
+			b.Codes.Narrow = longer(b.Codes.Narrow, n*g)
+		}
+	}
+	return at
+}
+
+func longer[T any](v []T, n int) []T { return slices.Grow(v, n)[:len(v)+n] }
+
+// put makes row i of a block the record that add is given. x may be where it is put.
+func (l *Layout) put(b *Block, i int, x []float32, level float32, in []uint32, y float64, ok bool) {
 	if !ok || !l.admits(x, level, in, y) {
 		x, level, in, y = nil, 0, nil, faulty
 	}
-	at := len(b.Rows)
-	b.Rows = slices.Grow(b.Rows, l.Stride())[:at+l.Stride()]
-	clear(b.Rows[at+copy(b.Rows[at:], x):])
-	b.Targets = append(b.Targets, y)
-	if len(l.groups) == 0 {
+	row := b.Rows[i*l.Stride() : (i+1)*l.Stride()]
+	clear(row[copy(row, x):])
+	b.Targets[i] = y
+	groups := len(l.groups)
+	if groups == 0 {
 		return
 	}
-	b.Levels = append(b.Levels, level)
-	for g := range l.groups {
-		code := l.starts[g]
+	b.Levels[i] = level
+	if l.wide() {
+		codes(b.Codes.Wide[i*groups:(i+1)*groups], l.starts, in)
+	} else {
+		codes(b.Codes.Narrow[i*groups:(i+1)*groups], l.starts, in)
+	}
+}
+
+// codes sets dst to what a row is in each group, counted from the groups' first features,
+// which in nil stands for.
+func codes[T uint16 | uint32](dst []T, starts []int, in []uint32) {
+	for g := range dst {
+		dst[g] = T(starts[g])
 		if in != nil {
-			code += int(in[g])
-		}
-		if l.wide() {
-			b.Codes.Wide = append(b.Codes.Wide, uint32(code))
-		} else {
-			b.Codes.Narrow = append(b.Codes.Narrow, uint16(code))
+			dst[g] += T(in[g])
 		}
 	}
 }
@@ -221,11 +248,22 @@ func (l *Layout) admits(x []float32, level float32, in []uint32, y float64) bool
 			return false
 		}
 	}
-	var sum float64
-	for _, v := range x {
-		sum += float64(v) * float64(v)
+	return square(x)+float64(float64(len(in))*(float64(level)*float64(level))) <= MaxSquare
+}
+
+// square is the squared norm, added up in four sums so that none waits for another.
+func square(x []float32) float64 {
+	var s [4]float64
+	for ; len(x) >= 4; x = x[4:] {
+		s[0] += float64(x[0]) * float64(x[0])
+		s[1] += float64(x[1]) * float64(x[1])
+		s[2] += float64(x[2]) * float64(x[2])
+		s[3] += float64(x[3]) * float64(x[3])
 	}
-	return sum+float64(float64(len(in))*(float64(level)*float64(level))) <= MaxSquare
+	for _, v := range x {
+		s[0] += float64(v) * float64(v)
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
 // WriteOut sets dst to the rows of a block with all their features, Full float32s each.

@@ -1,0 +1,129 @@
+package row
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// filed returns rows of which the i-th has the target i, four to a block, so many bytes of
+// them in memory.
+func filed(t *testing.T, n int, bytes int64) *File {
+	t.Helper()
+	f, err := NewFile(3, 4, bytes, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := f.Append([]float32{.5, .25, 0}, float64(i), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Source(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestReadingAhead: whatever was begun, the block asked for is the one returned, and it
+// stays what it is while the next one is read.
+func TestReadingAhead(t *testing.T) {
+	f := filed(t, 4*20+3, 1000)
+	if f.most == 0 || f.most == int64(f.n) {
+		t.Fatalf("%d of %d rows are in memory", f.most, f.n)
+	}
+	r := f.Reader().(Ahead)
+	rng := rand.New(rand.NewPCG(1, 2))
+	next := 0
+	for range 500 {
+		i := next
+		if rng.IntN(4) == 0 {
+			i = rng.IntN(f.Blocks()) // not what was begun
+		}
+		next = rng.IntN(f.Blocks())
+		b, err := r.BlockAhead(i, []int{next, next, next, -1, f.Blocks()}[rng.IntN(5)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := r.(*aheadReader); a.begun >= 0 { // and is over
+			a.read <- <-a.read
+		}
+		var m Block
+		if rng.IntN(3) == 0 {
+			if err := r.Rows(&m, []int32{int32(next)}); err != nil || m.Targets[0] != float64(next) {
+				t.Fatalf("row %d: %v, %v", next, m.Targets, err)
+			}
+			continue // the block held until this call
+		}
+		if len(b.Targets) != min(4, f.n-4*i) {
+			t.Fatalf("block %d has %d rows", i, len(b.Targets))
+		}
+		for j, y := range b.Targets {
+			if y != float64(4*i+j) {
+				t.Fatalf("block %d: row %d is %v", i, j, y)
+			}
+		}
+	}
+}
+
+// TestReadingAheadFails where the file does, and what was begun is checked as what is
+// read at once.
+func TestReadingAheadFails(t *testing.T) {
+	f := filed(t, 12, 0)
+	long := encoded(f.head.layout, 1, 1, 1, 1)
+	if _, err := f.file.WriteAt(long, 5*int64(f.head.layout.size())); err != nil {
+		t.Fatal(err)
+	}
+	r := f.Reader().(Ahead)
+	if _, err := r.BlockAhead(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	b, err := r.BlockAhead(1, 2)
+	if err != nil || b.Targets[1] == b.Targets[1] || b.Rows[f.head.layout.Stride()] != 0 {
+		t.Errorf("a longer row, read ahead: %v, %v", b, err)
+	}
+	if err := f.file.Truncate(3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Reader().(Ahead).BlockAhead(0, 1); err != ErrUnread {
+		t.Errorf("a block cut off: %v", err)
+	}
+	r = f.Reader().(Ahead)
+	r.(*aheadReader).begun = 2
+	r.(*aheadReader).read <- fetched{err: ErrUnread}
+	if _, err := r.Block(2); err != ErrUnread {
+		t.Errorf("a block that could not be read ahead: %v", err)
+	}
+}
+
+// encoded is a row of the file.
+func encoded(l *Layout, y float64, x ...float32) []byte {
+	b := l.make(1)
+	b.Rows = append(b.Rows, make([]float32, l.Stride())...)
+	copy(b.Rows, x)
+	b.Targets = append(b.Targets, y)
+	return l.encode(nil, b)
+}
+
+// TestMemoryCountsEveryRow: blocks in memory and what engines take beside each row, those
+// in the file included, are within what was given.
+func TestMemoryCountsEveryRow(t *testing.T) {
+	for _, n := range []int{1, 40, 41, 100, 400, 1000} {
+		const bytes = 2000
+		f := filed(t, n, bytes)
+		l := f.head.layout
+		if f.file == nil {
+			if n*(l.room()+beside) > bytes {
+				t.Errorf("%d rows of %d bytes are in memory", n, l.room()+beside)
+			}
+			continue
+		}
+		used := int64(len(f.head.blocks)*f.head.blockRows*l.room() + beside*n)
+		if used > bytes && len(f.head.blocks) > 0 {
+			t.Errorf("%d rows: %d bytes in memory: want at most %d", n, used, bytes)
+		}
+		if n == 100 && len(f.head.blocks) == 0 {
+			t.Errorf("%d rows: nothing in memory", n)
+		}
+	}
+}
