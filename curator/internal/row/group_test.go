@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
@@ -138,6 +139,11 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 				t.Fatalf("record %d: target %v: must be %v", i, got, r.Y)
 			}
 			at++
+		}
+		for j := at; j < most; j++ {
+			if lie.Take(x, record, j); slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) || lie.Target(record, j) != 0 {
+				t.Fatalf("record %d: what is behind its %d rows is another's", i, at)
+			}
 		}
 		if want := float64(at); y != want && (at > 0 || y == y) {
 			t.Fatalf("record %d: %v rows: must be %v", i, y, want)
