@@ -183,7 +183,7 @@ func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 	if !n.date {
 		return parse(cell, missing)
 	}
-	if cell == "" || slices.Contains(missing, cell) {
+	if listedFate(true, cell, missing) == Absent {
 		return 0, false
 	}
 	return n.layout.days(cell)

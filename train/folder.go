@@ -102,6 +102,11 @@ func (f *folder) would() error {
 			}
 		}
 	}
+	return f.replaceable()
+}
+
+// replaceable refuses files that no other can take the place of.
+func (f *folder) replaceable() error {
 	for _, name := range []string{ModelFile, CertificateFile} {
 		if err := f.disk.MayReplace(f.file(name)); err != nil {
 			return err
@@ -134,10 +139,8 @@ func (f *folder) claim(data string) error {
 	if err := f.free(); err != nil {
 		return err
 	}
-	for _, name := range []string{ModelFile, CertificateFile} {
-		if err := f.disk.MayReplace(f.file(name)); err != nil {
-			return err
-		}
+	if err := f.replaceable(); err != nil {
+		return err
 	}
 	own, err := f.read(f.path)
 	if err != nil {
