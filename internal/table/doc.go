@@ -1,11 +1,41 @@
-// Package table reads tables of records: CSV, plain or gzipped, told apart by
-// content rather than by name.
+// Package table reads tables of records: CSV, plain or compressed by gzip or zstd, and
+// Parquet, told apart by content rather than by name.
 //
-// A table is UTF-8 text with commas between fields, quoting as in RFC 4180,
-// lines ended by LF or CRLF, and a header row. A byte order mark at its start
-// and white space before a field are dropped; empty lines are skipped, so that
-// an empty cell alone on its line needs quotes. A header row with a CR in it is
-// refused: where lines end in CR alone, it is the whole file.
+// Text is UTF-8, or UTF-16 with a byte order mark, with commas between fields, quoting
+// as in RFC 4180, lines ended by LF or CRLF, and a header row; dataset.CSV says
+// otherwise. A byte order mark at its start and white space before a field are dropped;
+// empty lines are skipped, so that an empty cell alone on its line needs quotes. A header
+// row with a CR in it is refused: where lines end in CR alone, it is the whole file. What
+// is no text in its encoding is U+FFFD in the cell where it stands.
+//
+// A file without a header row starts with a record, whose bytes must decide nothing but
+// that record's row: it is never Parquet, it is compressed if its name ends in .gz or
+// .zst, its encoding is what dataset.CSV says, and no format is recognised in order to
+// refuse it.
+//
+// Several files may be one table: their rows follow each other, in the order of the files.
+// Each has a header row, with the same names in the same order, or none has; a record
+// never goes on in the next file. No file may be there twice, by whatever names.
+//
+// # Parallel reading
+//
+// A quote may join lines, so that no place of a text tells by itself whether it is
+// inside a cell. Chunks are therefore cut where records end by the one rule, applied from
+// the start of the text; chunks without quotes are cut at their last newline, which is
+// the same. Taking records apart and encoding them is for several goroutines, and what
+// comes of it is taken in the order of the rows. Neither how many there are nor where
+// chunks end changes a row.
+//
+// # Parquet
+//
+// Columns that are not looked at are not read, and may be of any form; others are flat.
+// A value is read as the cell that the same table has as CSV: text and bytes as they are;
+// integers in decimal; true or false; decimals with all digits of their scale; floats as
+// the shortest decimal that is the same float of their width, with an exponent below 1e-6
+// and from 1e21 on; dates as 2006-01-02, moments as 2006-01-02T15:04:05 with as many
+// digits of a fraction as they need, and Z if they are of UTC; times of a day likewise;
+// UUIDs as they are written. A value that is null is an empty cell, which is missing; NaN
+// is no number, as in CSV. Rows of Parquet are never malformed. A row group is a chunk.
 //
 // # What a fault may say
 //
@@ -39,8 +69,8 @@
 //
 // # What a table is
 //
-// A table is a regular file. When its end is reached it must be the file it was
-// when it was opened: the same size, time of modification and inode behind the
-// same name. One that changed is refused, since rows of two states are a table of
+// A table is one regular file, or several. When the end of the last is reached, each must
+// be the file it was when the table was opened: the same size, time of modification and
+// inode behind the same name. One that changed is refused, since rows of two states are a table of
 // neither.
 package table
