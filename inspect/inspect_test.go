@@ -56,7 +56,7 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 50,1,,Bern,x,,test,no,1
 50,1,,Bern,x,,dev,no,1
 `
-	r, err := Check(context.Background(), write(t, table), schema(t, columns))
+	r, err := Check(context.Background(), []string{write(t, table)}, dataset.CSV{}, schema(t, columns))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestCheckOfOneFault(t *testing.T) {
 	} {
 		s := schema(t, "columns: {"+test.columns+"}\ntarget: {column: y, number: [0, 1]}\n")
 		table := "x,y\n" + strings.ReplaceAll(test.cells, "\n", ",1\n")
-		r, err := Check(context.Background(), write(t, table), s)
+		r, err := Check(context.Background(), []string{write(t, table)}, dataset.CSV{}, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,12 +132,12 @@ func TestCheckOfOneFault(t *testing.T) {
 			t.Errorf("%s of %q: %s: want %s", test.columns, test.cells, says, want)
 		}
 	}
-	if _, err := Check(context.Background(), write(t, "x\n1\n"), schema(t, columns)); err == nil {
+	if _, err := Check(context.Background(), []string{write(t, "x\n1\n")}, dataset.CSV{}, schema(t, columns)); err == nil {
 		t.Error("a table of another schema")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Check(ctx, write(t, "x\n1\n"), schema(t, columns)); err == nil {
+	if _, err := Check(ctx, []string{write(t, "x\n1\n")}, dataset.CSV{}, schema(t, columns)); err == nil {
 		t.Error("a cancelled check")
 	}
 }
