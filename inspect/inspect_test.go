@@ -80,7 +80,7 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 	for _, line := range []string{
 		`age: 1 words; they count as missing already ["unknown"]: if they mean missing, say so: missing: ["", unknown]`,
 		`income: 1 numbers with a percent sign ["5%"]: write 5% as 5`,
-		`income: 2 numbers with marks between thousands ["1,234" "2,500.50"]: write`,
+		`income: 2 numbers with marks between thousands ["1,234" "2,500.50"]: if all are, say so: csv: {thousands: ","}`,
 		`income: 1 dates ["2020-05-05"]: if all cells are: income: {date: [FIRST, LAST]}`,
 		`income: 1 numbers with a unit or a sign ["€12"]: write`,
 		`seen: 3 dates of another layout ["05.01.2020" "13.4.2021" "31.12.2021"]: if all cells are laid out like this: seen: {date: [2019-01-01, 2022-12-31], layout: "%d.%m.%Y"}`,
@@ -113,7 +113,7 @@ func said(r *Report) string {
 // TestCheckOfOneFault: each by itself, with the line that would mend it.
 func TestCheckOfOneFault(t *testing.T) {
 	for _, test := range []struct{ columns, cells, want string }{
-		{"x: {number: [0, 9]}", "\"1,5\"\n\"2,125\"\n", `x: 2 numbers with a decimal comma ["1,5" "2,125"]`},
+		{"x: {number: [0, 9]}", "\"1,5\"\n\"2,125\"\n", `x: 2 numbers with a decimal comma ["1,5" "2,125"]: if all are, say so: csv: {decimal: ","}`},
 		{"x: {number: [0, 9]}", "10\n11\n5\n", "x: 2 most cells that are read lie beyond the bounds (0 below, 2 above)"},
 		{"x: {number: [0, 9]}", "a\nb\nc\nd\n", `x: 4 no numbers ["a" "b" "c"]: make it a category or ignore it, if it is none: x: ignore`},
 		{"x: {category: [a, b]}", "c\nc\nd\n", `x: 3 no cell is a listed value ["c" "d"]: list the values`},
@@ -137,6 +137,10 @@ func TestCheckOfOneFault(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
+	said, err := Check(context.Background(), []string{write(t, "x;y\n1,5;1\n1.234,5;1\n1;1\n")}, dataset.CSV{Delimiter: ";", Decimal: ",", Thousands: "."}, schema(t, "columns: {x: {number: [0, 9]}}\ntarget: {column: y, number: [0, 1]}\n"))
+	if err != nil || said.Problems() != 0 || said.Columns[0].Read != 2 || said.Columns[0].Above != 1 {
+		t.Errorf("a table whose form is said: %+v, %v", said, err)
+	}
 	if _, err := Check(ctx, []string{write(t, "x\n1\n")}, dataset.CSV{}, schema(t, columns)); err == nil {
 		t.Error("a cancelled check")
 	}
@@ -158,7 +162,7 @@ func TestDraft(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%s,%v,20%02d-03-%02d,%d/%d/2020,%s,c%d,n%d,,%d,%d\n", age, float64(i)/8-1, 10+i%4, 1+i%28, 13+i%5, 1+i%9, kind, i%35, i, i%2, 20200101+i%25)
 	}
-	columns, missing, err := Draft(context.Background(), write(t, b.String()), "s.csv")
+	columns, missing, err := Draft(context.Background(), write(t, b.String()), dataset.CSV{}, "s.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
@@ -163,7 +164,9 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 		maps.Copy(commas, grouped.take(decimal.MatchString))
 	}
 	add(commas, "numbers with a decimal comma", decimalComma)
-	add(grouped, "numbers with marks between thousands", thousandsMarks)
+	if len(grouped) > 0 {
+		add(grouped, "numbers with marks between thousands", markedBy(grouped.frequent()[0]))
+	}
 	for _, layout := range layouts {
 		dates := odd.take(func(s string) bool { _, is := dataset.Column{Layout: layout}.Days(s); return is })
 		add(dates, "dates", "if all cells are: "+datedLine(k.Name, layout))
@@ -177,10 +180,15 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	return list
 }
 
-const (
-	decimalComma   = "write them with a point in the table"
-	thousandsMarks = "write them without marks in the table"
-)
+// decimalComma is the configuration's line for such numbers.
+const decimalComma = `if all are, say so: csv: {decimal: ","}`
+
+// markedBy is that for a mark between thousands.
+func markedBy(number string) string {
+	mark := strings.IndexFunc(strings.TrimLeft(number, "+-"), func(r rune) bool { return r < '0' || r > '9' })
+	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(number, "+-")[mark:])
+	return "if all are, say so: csv: {thousands: " + dataset.QuoteYAML(string(r)) + "}"
+}
 
 func ignored(name string) string { return dataset.Column{Name: name, Kind: dataset.Ignore}.Line() }
 
