@@ -395,6 +395,83 @@ rows4:
 	JMP          block4
 
 end4:
+block3:
+	CMPQ      R8, $0x00000060
+	JB        end3
+	VMOVDQU64 (AX), Z2
+	VPSUBQ    Z0, Z2, Z2
+	VMOVDQU64 64(AX), Z3
+	VPSUBQ    Z0, Z3, Z3
+	VMOVDQU64 128(AX), Z4
+	VPSUBQ    Z0, Z4, Z4
+	MOVQ      BX, R10
+	MOVQ      CX, R11
+	MOVQ      DI, R12
+
+rows3:
+	VBROADCASTSD (R11), Z5
+	PREFETCHT0   (R10)(R9*1)
+	PREFETCHT0   64(R10)(R9*1)
+	VCVTPS2PD    (R10), Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z1, Z6, Z6
+	VPADDQ       Z6, Z2, Z2
+	VCVTPS2PD    32(R10), Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z1, Z6, Z6
+	VPADDQ       Z6, Z3, Z3
+	VCVTPS2PD    64(R10), Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z1, Z6, Z6
+	VPADDQ       Z6, Z4, Z4
+	ADDQ         SI, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          rows3
+	VMOVDQU64    Z2, (AX)
+	VMOVDQU64    Z3, 64(AX)
+	VMOVDQU64    Z4, 128(AX)
+	ADDQ         $0x000000c0, AX
+	ADDQ         $0x00000060, BX
+	SUBQ         $0x00000060, R8
+	JMP          block3
+
+end3:
+block2:
+	CMPQ      R8, $0x00000040
+	JB        end2
+	VMOVDQU64 (AX), Z2
+	VPSUBQ    Z0, Z2, Z2
+	VMOVDQU64 64(AX), Z3
+	VPSUBQ    Z0, Z3, Z3
+	MOVQ      BX, R10
+	MOVQ      CX, R11
+	MOVQ      DI, R12
+
+rows2:
+	VBROADCASTSD (R11), Z4
+	PREFETCHT0   (R10)(R9*1)
+	PREFETCHT0   64(R10)(R9*1)
+	VCVTPS2PD    (R10), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z1, Z5, Z5
+	VPADDQ       Z5, Z2, Z2
+	VCVTPS2PD    32(R10), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z1, Z5, Z5
+	VPADDQ       Z5, Z3, Z3
+	ADDQ         SI, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          rows2
+	VMOVDQU64    Z2, (AX)
+	VMOVDQU64    Z3, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000040, R8
+	JMP          block2
+
+end2:
 block1:
 	CMPQ      R8, $0x00000020
 	JB        end1

@@ -212,7 +212,7 @@ func add512() {
 	MOVQ(a.stride, left)
 	MOVQ(a.stride, ahead)
 	IMULQ(a.rows, ahead)
-	for _, n := range []int{4, 1} {
+	for _, n := range []int{4, 3, 2, 1} { // of lanes
 		again, rows, end := label("block", n), label("rows", n), label("end", n)
 		Label(again)
 		CMPQ(left, U32(4*lane*n))
