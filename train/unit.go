@@ -6,6 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // units makes the loss of one row that of all rows of a unit, where the schema has one.
@@ -27,6 +28,13 @@ func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 		return nil, fmt.Errorf("model.loss: schema.unit: %w", err)
 	}
 	return l, nil
+}
+
+// rowsOf is a problem whose records are the rows that there may be at most, for estimates
+// of what passes over them take.
+func rowsOf(p optimize.Problem, s *dataset.Schema) optimize.Problem {
+	p.Records *= float64(max(1, s.Unit().Rows))
+	return p
 }
 
 // unitOf says whose rows make up one record under a loss, as certificates do.
