@@ -109,9 +109,11 @@ func slowly(t testing.TB, c curator.Config, rows [][]string, key [32]byte) []str
 		for _, cell := range cells {
 			trimmed = append(trimmed, strings.TrimSpace(cell))
 		}
-		if people[person] = people[person]; ok {
-			people[person] = append(people[person], keptRow{hash.Sum(trimmed), x, y})
+		kept := people[person]
+		if ok {
+			kept = append(kept, keptRow{hash.Sum(trimmed), x, y})
 		}
+		people[person] = kept
 	}
 	l := c.Loss.(loss.Units)
 	source, err := row.NewTable(loss.RecordFeatures(l, m.Dim()), 0)
