@@ -199,3 +199,25 @@ def test_no_table_on_disk(tmp_path, monkeypatch):
     assert not seen
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or b"1.23456789" not in file.read_bytes()
+
+
+def test_dates_and_indicators(tmp_path):
+    """A date of pandas is read between its public days; a missing cell is a feature."""
+    pandas = pytest.importorskip("pandas")
+    seen = pandas.to_datetime("2020-01-01") + pandas.to_timedelta(np.arange(ROWS) % 366, "D")
+    table = pandas.DataFrame({"a": np.where(B > 1, np.nan, A), "seen": seen})
+    table.loc[3, "seen"] = pandas.NaT
+    dates = {"seen": (pandas.Timestamp("2020-01-01"), "2020-12-31")}
+    model = StillpointClassifier(
+        classes=["no", "yes"], bounds={"a": (-2, 2)}, dates=dates, indicators=["a", "seen"], **given(tmp_path)
+    )
+    model = clone(model).fit(table, SICK)
+    assert list(model.feature_names_out_) == ["a", "a=missing", "seen", "seen=missing"]
+    columns = {c["name"]: c for c in json.loads((model.folder_ / "model.json").read_text())["schema"]["columns"]}
+    assert columns["seen"] == {"name": "seen", "date": ["2020-01-01", "2020-12-31"], "missing": "indicator"}
+    # The last day is half a range from the middle, which is what the missing one is but for its own feature.
+    margins = model.decision_function(table.iloc[[3, 183, 365]].assign(a=0.0))
+    missing, middle, last = margins
+    norm = np.sqrt(3)
+    assert abs(missing - middle - model.coef_[0][3] / norm) < 1e-2 * max(1, abs(missing))
+    assert abs(last - middle - model.coef_[0][2] / norm) < 1e-2 * max(1, abs(last))

@@ -46,6 +46,8 @@ class _Estimator(BaseEstimator):
         bounds: tuple[float, float] | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]] | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         log1p: Sequence[str] = (),
+        dates: Mapping[str, tuple[Any, Any]] | None = None,
+        indicators: Sequence[str] = (),
         loss: str,
         regularizer: str | None = None,
         radius: float | None = None,
@@ -62,6 +64,8 @@ class _Estimator(BaseEstimator):
         self.bounds = bounds
         self.categories = categories
         self.log1p = log1p
+        self.dates = dates
+        self.indicators = indicators
         self.loss = loss
         self.regularizer = regularizer
         self.radius = radius
@@ -160,8 +164,8 @@ class _Estimator(BaseEstimator):
 
     def _columns(self, columns: list[str]) -> dict[str, Any]:
         """The schema's columns. Those of X that are neither bounded nor listed are left out."""
-        categories = dict(self.categories or {})
-        numbers = [c for c in columns if c not in categories]
+        categories, dates = dict(self.categories or {}), dict(self.dates or {})
+        numbers = [c for c in columns if c not in categories and c not in dates]
         bounds = self.bounds
         if bounds is None:
             bounds = {}
@@ -172,20 +176,24 @@ class _Estimator(BaseEstimator):
             if len(pairs) != len(numbers):
                 raise ValueError(f"bounds: {len(pairs)} pairs: must be one pair, or one for each of {len(numbers)} columns of numbers")
             bounds = dict(zip(numbers, pairs))
-        for name in [*bounds, *categories, *self.log1p]:
+        for name in [*bounds, *categories, *dates, *self.log1p, *self.indicators]:
             if name not in columns:
                 raise ValueError(f"column {name!r}: must be in X, which has {columns}")
         schema: dict[str, Any] = {}
         for name in columns:
             if name in categories:
                 schema[name] = {"category": [_table.text(v) for v in categories[name]]}
+            elif name in dates:
+                schema[name] = {"date": [_table.text(v)[:10] for v in dates[name]]}
             elif name in bounds:
                 low, high = bounds[name]
                 schema[name] = {"number": [float(low), float(high)]}
                 if name in self.log1p:
                     schema[name]["transform"] = "log1p"
+            if name in schema and name in self.indicators:
+                schema[name]["missing"] = "indicator"
         if not schema:
-            raise ValueError("bounds, categories: must describe at least one column of X by public facts")
+            raise ValueError("bounds, categories, dates: must describe at least one column of X by public facts")
         return schema
 
     def _keep(self, fit: Fit) -> None:
@@ -300,6 +308,10 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             or pairs by name. Beyond them counts as the bound.
         categories: public values of columns of categories, by name. Any other is other.
         log1p: columns of numbers that are replaced by log(1+x), their bounds as well.
+        dates: public first and last dates of columns of dates, by name: dates or ISO texts,
+            as cells are. Beyond them counts as the bound; a time without a zone is UTC.
+        indicators: columns of numbers or dates of which a missing cell is a feature of its
+            own, and not the midpoint alone.
         loss: logistic, sigmoid, tanh, smoothed-hinge(w); softmax of three classes or
             more, and "auto" chooses it or logistic.
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
@@ -330,6 +342,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         bounds=None,
         categories=None,
         log1p=(),
+        dates=None,
+        indicators=(),
         loss="auto",
         regularizer=None,
         radius=None,
@@ -341,8 +355,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         self.classes = classes
         super().__init__(
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, loss=loss, regularizer=regularizer, radius=radius, train=train,
-            records=records, public_steps=public_steps, progress=progress,
+            categories=categories, log1p=log1p, dates=dates, indicators=indicators, loss=loss, regularizer=regularizer,
+            radius=radius, train=train, records=records, public_steps=public_steps, progress=progress,
         )  # fmt: skip
 
     def _loss(self) -> str:
@@ -410,6 +424,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         bounds=None,
         categories=None,
         log1p=(),
+        dates=None,
+        indicators=(),
         loss="huber(0.1)",
         regularizer=None,
         radius=None,
@@ -421,8 +437,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         self.target_bounds = target_bounds
         super().__init__(
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, loss=loss, regularizer=regularizer, radius=radius, train=train,
-            records=records, public_steps=public_steps, progress=progress,
+            categories=categories, log1p=log1p, dates=dates, indicators=indicators, loss=loss, regularizer=regularizer,
+            radius=radius, train=train, records=records, public_steps=public_steps, progress=progress,
         )  # fmt: skip
 
     def _loss(self) -> str:
