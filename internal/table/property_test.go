@@ -198,3 +198,16 @@ func BenchmarkReadAndEncode(b *testing.B) {
 		r.Close()
 	}
 }
+
+// FuzzChunks: wherever chunks end, the records of a text are those of package
+// encoding/csv.
+func FuzzChunks(f *testing.F) {
+	for _, text := range []string{"a,b\n1,2\n", "\"a\nb\",c\n\"\"\"\n\",x\"y\n", "\r\n\"a\"\r\n\"\r", "a\"\n\"b\nc", " \"a\", \"b\n"} {
+		f.Add(text, uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, text string, size uint8) {
+		if want, got := reference(t, text), split(text, 1+int(size), 1<<20, 1<<20); !cmp.Equal(want, got) {
+			t.Error(cmp.Diff(want, got))
+		}
+	})
+}
