@@ -37,7 +37,8 @@ type Params struct {
 	// for each, in its order, or so many for each margin of the loss.
 	Weights []float64
 	// CSV says how the table was written, if it was text: others are taken to be
-	// written alike, unless ReadAs says otherwise.
+	// written alike, unless ReadAs says otherwise. Fits leave out the names of columns,
+	// so that a file without a header row is refused and not read as one with it.
 	CSV dataset.CSV
 }
 

@@ -61,6 +61,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Summary,
 		Reduce: c.Model.Reduce, CSV: c.CSV,
 	}
+	h.CSV.Header = nil // whether files to come have a header row is theirs to say
 	if s != nil {
 		h.Schedule, h.Mu = s.Steps(), s.Mu()
 	}

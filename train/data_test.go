@@ -1,0 +1,52 @@
+package train
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDataIsFound: a name is that of a file, if one has it, and else a pattern for
+// files in the order of their names; lists are taken in theirs. What is not one file
+// needs a public name.
+func TestDataIsFound(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b-10.csv", "b-1.csv", "b-2.csv", "a[1].csv", "a1.csv"} {
+		write(t, filepath.Join(dir, name), "x\n")
+	}
+	for _, c := range []struct {
+		data    Files
+		named   bool
+		found   string
+		refused string
+	}{
+		{Files{"b-1.csv"}, false, "b-1.csv", ""},
+		{Files{"a[1].csv"}, false, "a[1].csv", ""},
+		{Files{"b-?.csv"}, true, "b-1.csv b-2.csv", ""},
+		{Files{"b-?.csv"}, false, "", "table: must give the table a public name"},
+		{Files{"b-*.csv", "a1.csv"}, true, "b-1.csv b-10.csv b-2.csv a1.csv", ""},
+		{Files{"a1.csv", "b-1.csv"}, false, "", "table: must give the table a public name"},
+		{Files{"absent.csv"}, false, "absent.csv", ""}, // is missed when it is read
+		{Files{"c-*.csv"}, true, "", "must be a file, or a pattern that fits one"},
+		{Files{"b-[.csv"}, true, "", "must be a file, or a pattern that fits one"},
+		{Files{"-", "a1.csv"}, true, "", "must be the only file"},
+		{Files{"a1.csv", ""}, true, "", "must name the table"},
+		{nil, true, "", "must name the table"},
+	} {
+		config := &Config{Data: c.data, folder: dir}
+		if c.named {
+			config.Table = "people"
+		}
+		err := config.checkData()
+		var paths []string
+		if err == nil {
+			paths, err = config.DataPaths()
+		}
+		for i := range paths {
+			paths[i] = filepath.Base(paths[i])
+		}
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) || strings.Join(paths, " ") != c.found {
+			t.Errorf("%q: %q, %v: want %q, %q", c.data, paths, err, c.found, c.refused)
+		}
+	}
+}
