@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -34,12 +35,26 @@ const (
 	perRoot       = 20  // megabytes that the program takes with an empty table
 )
 
-// estimate is that of a plan for rows of so many features, read from cells.
-func estimate(p optimize.Problem, o optimize.Summary, cells int, memory float64) Estimate {
+// rowBytes is what a row of so many features takes: a float32 each, or, for those of
+// groups, a level and codes of two bytes. Reduced rows have other features than the
+// schema's, and no groups.
+func rowBytes(s *dataset.Schema, features int) float64 {
+	groups := s.Groups()
+	if features != s.Dim() || len(groups) == 0 {
+		return 4 * float64(features)
+	}
+	for _, g := range groups {
+		features -= g.Width
+	}
+	return 4*float64(features+1) + 2*float64(len(groups))
+}
+
+// estimate is that of a plan for rows of so many bytes, read from cells.
+func estimate(p optimize.Problem, o optimize.Summary, cells int, row, memory float64) Estimate {
 	n, d, weights := p.Records, float64(p.Shape.Features), float64(p.Dim())
 	pairs := d * (d + 1) / 2
 	time := n*float64(cells)*perCell + o.Passes*n*weights*perProduct + float64(o.Steps)*weights*perCoordinate
-	bytes := n * (4*d + 16) // float32 features, a target and what is kept beside it
+	bytes := n * (row + 16) // features, a target and what is kept beside it
 	if memory > 0 {
 		bytes = min(bytes, memory)
 	}

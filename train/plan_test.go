@@ -161,19 +161,36 @@ func TestStartIsNotSold(t *testing.T) {
 	}
 }
 
+// TestRowBytes: a category of three values, other included, takes a code of two bytes and
+// not a float32 for each; rows reduced to other features take all of theirs.
+func TestRowBytes(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1}, {Name: "b", Kind: dataset.Category, Categories: []string{"x", "z"}}},
+		Target:  dataset.Target{Column: "y", Kind: dataset.Number, High: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for features, want := range map[int]float64{5: 4*2 + 4 + 2, 3: 12} {
+		if got := rowBytes(s, features); got != want {
+			t.Errorf("%d features: %v bytes, want %v", features, got, want)
+		}
+	}
+}
+
 // TestEstimate: time and memory are those of rows and passes, more where pairs of
 // features are summed.
 func TestEstimate(t *testing.T) {
 	p := optimize.Problem{Shape: optimize.Vector(1000), Records: 1e6}
-	plain := estimate(p, optimize.Summary{Passes: 10, Steps: 10}, 1000, 0)
-	pairs := estimate(p, optimize.Summary{Passes: 10, Steps: 10, PairPasses: 2}, 1000, 0)
+	plain := estimate(p, optimize.Summary{Passes: 10, Steps: 10}, 1000, 4000, 0)
+	pairs := estimate(p, optimize.Summary{Passes: 10, Steps: 10, PairPasses: 2}, 1000, 4000, 0)
 	if s := plain.Time.Seconds(); s < 500 || s > 530 {
 		t.Errorf("1e9 cells of 500 ns and 1e10 products of 1 ns: %v", plain)
 	}
 	if more := (pairs.Time - plain.Time).Seconds(); more < 1300 || more > 1330 {
 		t.Errorf("1e12 pairs of 1.3 ns: %v more", more)
 	}
-	if bounded := estimate(p, optimize.Summary{}, 1000, 1e8); plain.Memory < 4e9 || bounded.Memory > 1.5e8 {
+	if bounded := estimate(p, optimize.Summary{}, 1000, 4000, 1e8); plain.Memory < 4e9 || bounded.Memory > 1.5e8 {
 		t.Errorf("memory %v, bounded %v", plain.Memory, bounded.Memory)
 	}
 	if got := plain.String(); got != "about 8.5 minutes of one processor, about 4 GB of memory" {

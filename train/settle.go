@@ -144,7 +144,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Filter:   certificate.Filter(c.Schema.Filter()),
 		Unit:     unitOf(c.Schema, l),
 		chosen:   c.Train.Settings["steps"] != nil,
-		Estimate: estimate(rowsOf(problem, c.Schema), o, len(c.Schema.Columns())+1, float64(c.Memory.bytes())),
+		Estimate: estimate(rowsOf(problem, c.Schema), o, len(c.Schema.Columns())+1, rowBytes(c.Schema, problem.Shape.Features), float64(c.Memory.bytes())),
 	}
 	if candidates != nil {
 		a, err := c.Train.settle()
