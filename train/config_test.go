@@ -14,7 +14,7 @@ func TestReadConfig(t *testing.T) {
 		{"table", people(5), "must be YAML with the keys"},
 		{"broken", strings.Replace(peopleYAML, "]}", "}", 1), "[4:"},
 		{"list", "- data: x\n", "[1:1]"},
-		{"unknown key", peopleYAML + "privcy: 1\n", "unknown key; the keys here are data, table, schema, model, privacy, budget, train, memory"},
+		{"unknown key", peopleYAML + "privcy: 1\n", "unknown key; the keys here are data, table, csv, schema, model, privacy, budget, train, memory"},
 		{"unknown key below", strings.Replace(peopleYAML, "delta:", "dleta:", 1), "unknown key; the keys here are epsilon, delta, relation, records"},
 		{"unknown schema key", strings.Replace(peopleYAML, "columns:", "colums:", 1), "schema: unknown key; the keys here are columns, target, interactions, where, missing"},
 		{"repeated key", strings.Replace(peopleYAML, "epsilon: 1,", "epsilon: 1, epsilon: 10,", 1), "a key is given twice"},
