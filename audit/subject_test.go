@@ -36,9 +36,9 @@ func isVariant(s Subject) bool { return strings.Contains(s.Name, "=") }
 // record moves an exact answer by more than was charged, and with the releases
 // frozen nothing else depends on one. For every kind of question the worst
 // records found come within a tenth of the charge, or the audit would be blind to
-// a factor of two.
+// a factor of two; where the first search finds none that do, another takes longer.
 func TestNoRecordMovesMoreThanCharged(t *testing.T) {
-	worst := map[string]float64{}
+	worst, asking := map[string]float64{}, map[string][]Subject{}
 	var replays, pairs int
 	for i, s := range subjects(t) {
 		effort := Effort{Positions: 2, Records: 32, Climbs: 6, Seed: 1}
@@ -73,6 +73,23 @@ func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 			}
 			key := f.Kind + ", " + r.Relation.String()
 			worst[key] = max(worst[key], f.Ratio)
+			asking[key] = append(asking[key], s)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(worst)) {
+		for i := 0; i < len(asking[k]) && worst[k] < .9 && !testing.Short(); i++ {
+			r, err := Run(context.Background(), asking[k][i], Effort{Positions: 4, Records: 64, Climbs: 12, Seed: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.Findings {
+				if !(f.Ratio <= 1) {
+					t.Errorf("%s: %s: %v times the charged sensitivity", asking[k][i].Name, f.Kind, f.Ratio)
+				}
+				if f.Kind+", "+r.Relation.String() == k {
+					worst[k] = max(worst[k], f.Ratio)
+				}
+			}
 		}
 	}
 	t.Logf("%d replays, %d pairs of neighbours", replays, pairs)

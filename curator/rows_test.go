@@ -100,7 +100,7 @@ func TestRowsAreAFilesRows(t *testing.T) {
 	if err := w.WriteAll(append([][]string{header}, rows...)); err != nil {
 		t.Fatal(err)
 	}
-	for _, schemaText := range []string{filteredSchema, strings.Replace(filteredSchema, "where: split=train\n", "", 1)} {
+	for _, schemaText := range []string{filteredSchema, strings.Replace(filteredSchema, "where: split=train\n", "", 1), strings.Replace(filteredSchema, "note: ignore", `note: {category: [a, "a,b"]}`, 1)} {
 		file := config(t, write(t, "people.csv", text.String()))
 		file.Schema = schema(t, schemaText)
 		want := encoded(t, file)

@@ -86,7 +86,7 @@ func TestNumbersAreSpelledAlike(t *testing.T) {
 		C float64 `parquet:"c"`
 	}{{.5, "1,5", .25}}))
 	for _, test := range []struct{ path, want string }{
-		{path, "0.5|1,5|0.25/no number||x/1|2|3|4//"},
+		{path, "0.5|1,5|0.25/no number: 0.5||x/1|2|3|4//"},
 		{parquet, "0.5|1,5|0.25/"},
 	} {
 		r, err := Open([]string{test.path}, as)

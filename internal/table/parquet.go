@@ -25,7 +25,8 @@ func newParquet(f *file, disk *os.File) (p *parquetFile, err error) {
 	if err := footer(disk, size); err != nil {
 		return nil, f.fault(err)
 	}
-	source, err := parquet.OpenFile(disk, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	// A section answers an offset that no file has as the end of one.
+	source, err := parquet.OpenFile(io.NewSectionReader(disk, 0, size), size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, f.fault(err)
 	}
