@@ -37,6 +37,6 @@ func ExampleCheck() {
 		fmt.Printf("%s: %d read, %d above, %d other\n", c.Name, c.Read, c.Above, c.Other)
 	}
 	// Output:
-	// age: 2 read, 1 above, 0 other
+	// age: 1 read, 1 above, 0 other
 	// ill: 1 read, 0 above, 1 other
 }
