@@ -25,11 +25,10 @@ func TestSeveralFiles(t *testing.T) {
 		P int64 `parquet:"p"`
 		Q int64 `parquet:"q"`
 	}{{7, 8}, {9, 10}}))
-	header, rows, err := drainAs(dataset.CSV{}, a, b, c, other, a+"x")
-	if err == nil || !strings.Contains(err.Error(), a+"x") {
+	if _, _, err := drainAs(dataset.CSV{}, a, b, c, other, a+"x"); err == nil || !strings.Contains(err.Error(), a+"x") {
 		t.Errorf("a missing file: %v", err)
 	}
-	header, rows, err = drainAs(dataset.CSV{}, a, b, c, other)
+	header, rows, err := drainAs(dataset.CSV{}, a, b, c, other)
 	want := [][]string{{"1", "2"}, nil, {"7", "8"}, {"9", "10"}}
 	if diff := cmp.Diff(want, rows); err != nil || diff != "" || !slices.Equal(header, []string{"p", "q"}) {
 		t.Errorf("header %q, error %v, rows (-want +got):\n%s", header, err, diff)
