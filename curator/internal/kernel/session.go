@@ -266,7 +266,7 @@ func (s *Session) pointed(q query.Question) error {
 }
 
 // rowsOf returns the row numbers of all records, which is nil, or of a cohort,
-// which shares no record with any other.
+// which shares no record with any other: nobody's are no numbers, and not nil.
 func (s *Session) rowsOf(c query.Cohort) ([]int32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,5 +276,9 @@ func (s *Session) rowsOf(c query.Cohort) ([]int32, error) {
 	if c == s.All() {
 		return nil, nil
 	}
-	return s.cohorts.members(c)
+	members, err := s.cohorts.members(c)
+	if members == nil && err == nil {
+		members = []int32{}
+	}
+	return members, err
 }

@@ -359,3 +359,17 @@ func TestRoundExactly(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundKeepsTheFirstBit: magnitudes are kept modulo 2^64, as the sums are that they
+// are added to, and not modulo less: of (2^17 + 1/2)/2^6 in units of 2^-52, 2^63 + 2^45.
+func TestRoundKeepsTheFirstBit(t *testing.T) {
+	s, err := coin.NewSecret()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := fraction{head: 1 << 63}
+	got := newFlips(s, fine(), batch).round(1<<17, &x, 52)
+	if want := uint64(1<<63 + 1<<45); uint64(got) != want && uint64(-got) != want {
+		t.Errorf("%#x: want %#x or its negative", uint64(got), want)
+	}
+}

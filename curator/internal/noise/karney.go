@@ -56,20 +56,20 @@ func (f *flips) slope(j, m uint64, x *fraction) bool {
 func (f *flips) trial() (j uint64, x fraction, ok bool) {
 	j = f.cell()     // N1, N2
 	x = f.fraction() // N3
-	return j, x, f.accept(j, &x)
+	ok = f.accept(j, &x)
+	return j, x, ok
 }
 
 // round turns an accepted (j + x)/2^s into the nearest multiple of 2^-k, in units of it,
 // with a random sign, 0 <= k <= MaxBits. The leading bits of x are the very ones that
 // the trial looked at, and new ones only where it did not look.
 func (f *flips) round(j uint64, x *fraction, k uint) int64 {
-	var m uint64 // twice the magnitude, rounded down
-	if s := f.cells.s; k+1 > s {
-		m = j<<(k+1-s) + f.leading(x, k+1-s)
+	var m uint64 // N5: half of the magnitude's double, rounded up
+	if s := f.cells.s; k >= s {
+		m = j<<(k-s) + (f.leading(x, k+1-s)+1)>>1
 	} else {
-		m = j >> (s - k - 1)
+		m = (j>>(s-k-1) + 1) >> 1
 	}
-	m = (m + 1) >> 1         // N5
 	sign := -int64(f.few(1)) // N6: 0 or -1
 	return int64(m) ^ sign - sign
 }

@@ -14,7 +14,7 @@ const MaxBits = 52
 // Normals sets the elements of dst to independent values of 2^k N rounded to
 // the nearest integer, N standard normal, with exact probabilities: in units
 // of the grid, noise of standard deviation 2^k. It panics unless
-// 0 <= k <= MaxBits.
+// 0 <= k <= MaxBits and there is a worker.
 //
 // A magnitude of 2^63 or more, of probability less than exp(-2^20), is
 // reduced modulo 2^64. So is the int64 sum that it is added to, hence that
@@ -28,6 +28,9 @@ const MaxBits = 52
 func Normals(dst []int64, k int, s *coin.Secret, workers int) {
 	if k < 0 || k > MaxBits {
 		panic(fmt.Sprintf("noise: Normals: k = %d: must be in [0, %d]", k, MaxBits))
+	}
+	if workers < 1 {
+		panic(fmt.Sprintf("noise: Normals: workers = %d: must be >= 1", workers)) // or nobody draws
 	}
 	if len(dst) <= chunk {
 		normals(dst, uint(k), s)
