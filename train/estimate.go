@@ -27,10 +27,10 @@ type Estimate struct {
 // What things take, in nanoseconds, on the machine of results/speed.md, whose figures
 // they round up: others are within a few times that.
 const (
-	perCell       = 500 // of a table, to read
+	perCell       = 100 // of a table, to read
 	perProduct    = 1   // of a feature and a slope, in a pass
 	perPair       = 1.3 // of two features, where none is zero
-	perCoordinate = 100 // of noise
+	perCoordinate = 50  // of noise
 	perEigen      = 10  // times the cube of the features, to take a second moment apart
 	perRoot       = 20  // megabytes that the program takes with an empty table
 )
