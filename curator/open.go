@@ -55,7 +55,9 @@ type Config struct {
 	// files, which nobody else may read, which has no name where the system allows
 	// that, and which is gone once the session is closed or the process ends. It is
 	// not encrypted: the folder's disk must be one that may hold records. Whether
-	// rows are kept in a file changes speed, never an answer. Where the schema has a unit,
+	// rows are kept in a file changes speed, never an answer. Where how many rows there are
+	// is secret, under add-or-remove and with units, the file is made before the first; a
+	// disk that fills up still tells that there were many: it must have room. Where the schema has a unit,
 	// an entry for each and some bytes for each of its rows are in memory beside them.
 	Memory int64
 	Folder string

@@ -39,6 +39,12 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 		}
 	}()
 	grouped := newGrouping(c.Schema.Unit(), key)
+	if c.Memory > 0 && (grouped != nil || c.Budget.Relation() == account.AddOrRemove) {
+		// How many rows are kept is secret then, and so must be whether they need the file.
+		if err := rows.Create(); err != nil {
+			return nil, err
+		}
+	}
 	err = c.each(ctx, layout, grouped, func(r encoded) error {
 		if rows.Len() >= most {
 			return fmt.Errorf("curator: %s: must have at most %d rows", c.name(), most)

@@ -253,3 +253,36 @@ func TestUnitsAndLossesMustBeAlike(t *testing.T) {
 		t.Errorf("%v records of %d features", s.All().Size(), s.Dim())
 	}
 }
+
+// TestFileIsNeededOrNot: whether the private file can be made is settled before the first
+// row where records settle how many there are: with units, and under add-or-remove.
+func TestFileIsNeededOrNot(t *testing.T) {
+	coin := rand.New(rand.NewPCG(1, 2))
+	few := [][]string{{"1", "30", "train", "no"}, {"2", "40", "train", "yes"}}
+	plain := config(t, write(t, "people.csv", people))
+	for name, c := range map[string]curator.Config{"few rows": ofUnits(t, few), "many rows": ofUnits(t, append(unitRows(coin), unitRows(coin)...)), "add or remove": plain} {
+		if name == "add or remove" {
+			b, err := account.NewBudget(1, 1e-6, account.AddOrRemove)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Budget, c.Declared = b, 10
+		}
+		c.Memory, c.Folder = 1000, t.TempDir()+"/nowhere"
+		if s, err := curator.Open(context.Background(), c); err == nil || !strings.Contains(err.Error(), "private file") {
+			t.Errorf("%s: %v", name, err)
+			if s != nil {
+				s.Close()
+			}
+		}
+		c.Folder = t.TempDir()
+		s, err := curator.Open(context.Background(), c)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

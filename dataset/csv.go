@@ -97,6 +97,8 @@ func (c CSV) Check() error {
 		return fail("thousands", c.Thousands, "must not be the decimal mark")
 	case c.Encoding != "" && !slices.Contains(Encodings, c.Encoding):
 		return fail("encoding", c.Encoding, "must be one of "+known)
+	case c.Encoding == "utf-16" && len(c.Header) > 0:
+		return fail("encoding", c.Encoding, "must be utf-16le or utf-16be where csv.header is given: the text then starts with a record, which must not tell")
 	case c.Header != nil && len(c.Header) == 0:
 		return &fieldError{"csv.header", "[]", "must name the columns of a table without a header row"}
 	}

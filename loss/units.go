@@ -288,6 +288,7 @@ func (l unitsOfMargins) Value(w []float64, x []float32, y float64) float64 {
 	defer l.scratch.Put(s)
 	z, targets := l.at(s, lie, n, w, x)
 	values := room(&s.slopes, n)
+	fillNaN(values) // what is left unwritten is not another unit's
 	l.margins.Values(values, z, targets)
 	sum, by := 0., l.weight(n)
 	for _, v := range values {
@@ -306,6 +307,7 @@ func (l unitsOfMargins) Gradient(dst, w []float64, x []float32, y float64) {
 	defer l.scratch.Put(s)
 	z, targets := l.at(s, lie, n, w, x)
 	slopes := room(&s.slopes, len(z))
+	fillNaN(slopes)
 	l.margins.Slopes(slopes, z, targets)
 	l.spread(dst, slopes, lie, n, x)
 }
@@ -323,6 +325,7 @@ func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float6
 	z, targets := l.at(s, lie, n, w, x)
 	move, bends := room(&s.u, len(z)), room(&s.slopes, len(z))
 	l.products(move, lie, v, x)
+	fillNaN(bends)
 	l.margins.CurvaturesAlong(bends, z, move, targets)
 	l.spread(dst, bends, lie, n, x)
 }

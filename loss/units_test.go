@@ -254,3 +254,45 @@ func TestWhatIsNoLossOfUnits(t *testing.T) {
 		t.Errorf("7 features for 2 rows: %v", err)
 	}
 }
+
+// lazy leaves slopes, values and curvatures unwritten where the target is -1.
+type lazy struct{ loss.RankOne }
+
+func (lazy) Name() string { return "lazy" }
+
+func (lazy) Slopes(dst, z, y []float64)     { write(dst, y) }
+func (lazy) Values(dst, z, y []float64)     { write(dst, y) }
+func (lazy) Curvatures(dst, z, y []float64) { write(dst, y) }
+
+func write(dst, y []float64) {
+	for i, v := range y {
+		if v > 0 {
+			dst[i] = 1
+		}
+	}
+}
+
+// TestUnitsForget: what a loss leaves unwritten of a unit is NaN, so that the unit is
+// faulty, and not what was another's.
+func TestUnitsForget(t *testing.T) {
+	u, err := loss.NewUnits(lazy{loss.Logistic()}, 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := u.(loss.Twice)
+	w, v, d := []float64{1}, []float64{1}, make([]float64, 1)
+	for range 10 { // of scratch that is shared
+		other, otherY := loss.JoinRows(u, [][]float32{{.1}}, []float64{1})
+		x, y := loss.JoinRows(u, [][]float32{{1}}, []float64{-1})
+		for name, of := range map[string]func(x []float32, y float64) float64{
+			"gradient":        func(x []float32, y float64) float64 { g.Gradient(d, w, x, y); return d[0] },
+			"value":           func(x []float32, y float64) float64 { return g.Value(w, x, y) },
+			"Hessian product": func(x []float32, y float64) float64 { g.HessianVector(d, w, v, x, y); return d[0] },
+		} {
+			of(other, otherY)
+			if got := of(x, y); !math.IsNaN(got) {
+				t.Fatalf("%s is %v: another's", name, got)
+			}
+		}
+	}
+}

@@ -103,7 +103,11 @@ func (s *schemaCommand) another() error {
 	if err != nil {
 		return err
 	}
-	if data, err := os.Stat(s.Data); err == nil && os.SameFile(data, public) {
+	data, err := os.Stat(s.Data)
+	if s.Data == table.Standard {
+		data, err = os.Stdin.Stat()
+	}
+	if err == nil && os.SameFile(data, public) {
 		return fmt.Errorf("--from-public %s: is the table itself: bounds and values from it are facts about its people, published without a charge", s.FromPublic)
 	}
 	return nil

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -57,6 +58,16 @@ func (s *splitter) head() ([]string, verdict, error) {
 	}
 }
 
+const ruleCR = "lines must end in LF or CRLF: those of the header row end in CR alone"
+
+// endsInCR reports whether the first line ends in CR alone. Then the whole file is the
+// header row, and no other rule may be what is said, since records would choose it.
+func endsInCR(src *bufio.Reader) bool {
+	start, _ := peek(src, bufferSize)
+	i := bytes.IndexAny(start, "\r\n")
+	return i >= 0 && i+1 < len(start) && start[i] == '\r' && start[i+1] != '\n' && !slices.ContainsFunc(start[:i], foreignByte)
+}
+
 // headerRule returns the rule that a header row breaks, or "".
 func headerRule(cells []string, v verdict, delimiter byte) string {
 	switch {
@@ -69,7 +80,7 @@ func headerRule(cells []string, v verdict, delimiter byte) string {
 	case slices.ContainsFunc(cells, func(s string) bool { return !utf8.ValidString(s) }):
 		return "the header row is not UTF-8: " + supported
 	case slices.ContainsFunc(cells, func(s string) bool { return strings.ContainsRune(s, '\r') }):
-		return "lines must end in LF or CRLF: those of the header row end in CR alone"
+		return ruleCR
 	case len(cells) == 1:
 		return otherDelimiter(cells[0], delimiter)
 	}

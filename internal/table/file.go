@@ -59,6 +59,9 @@ func (f *file) read(src io.Reader, as dataset.CSV) error {
 	if plain, err = decode(plain, as); err != nil {
 		return f.fault(err)
 	}
+	if as.Header == nil && endsInCR(plain) {
+		return &Error{f.name(), ruleCR, nil}
+	}
 	if rule := refused(plain, as); rule != "" {
 		return &Error{f.name(), rule, nil}
 	}

@@ -93,9 +93,7 @@ func (r *Reader) Header() []string { return slices.Clone(r.header) }
 // row, and is an error if the table has no such cells.
 func (r *Reader) For(m *dataset.Map) error {
 	r.uses = m.Reads()
-	if r.open[0].text {
-		r.spell = m.Respell(r.as)
-	}
+	r.spell = m.Respell(r.as)
 	return r.open[0].use(r.uses)
 }
 
@@ -127,7 +125,7 @@ func (r *Reader) Chunk() (Chunk, error) {
 	for {
 		f := r.open[len(r.open)-1]
 		c, err := f.chunk()
-		if err == nil && r.spell != nil {
+		if err == nil && r.spell != nil && f.text {
 			c = &spelled{c, r.spell}
 		}
 		switch {

@@ -168,7 +168,7 @@ func TestLongRecordIsAMalformedRow(t *testing.T) {
 
 // A header that does not end is an error that names the rule.
 func TestLongHeader(t *testing.T) {
-	for _, start := range []string{"", `"`, "a,b\r"} {
+	for _, start := range []string{"", `"`} {
 		text := start + strings.Repeat("x,", mostHeader)
 		for _, gz := range []bool{false, true} {
 			content := []byte(text + "\n1,2\n")

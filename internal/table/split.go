@@ -43,7 +43,8 @@ func (s *splitter) next() (chunk, error) {
 			s.skipLine()
 			return chunk{long: true}, nil
 		}
-		if s.err != nil {
+		// At the end what is held is whole, which the next turn finds.
+		if s.err != nil && (s.err != io.EOF || len(s.held) == 0) {
 			return chunk{}, s.err
 		}
 	}

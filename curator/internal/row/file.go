@@ -26,8 +26,10 @@ type File struct {
 	dir    string
 	n      int
 
-	file *os.File // nil while everything is in memory
+	file *os.File // nil while none is needed, unless Create made it
 	name string   // to be removed on closing; "" if it is gone
+	// spilled says that some rows are in the file, or are to be.
+	spilled bool
 	// last holds rows that are not in the file yet, at most a block of them, and bytes
 	// what is to be written of them.
 	last   Block
@@ -75,11 +77,10 @@ func (f *File) AppendCoded(x []float32, level float32, in []uint32, y float64, o
 		f.head.AppendCoded(x, level, in, y, ok)
 		return nil
 	}
-	if f.file == nil {
-		if err := f.create(); err != nil {
+	if !f.spilled {
+		if err := f.spill(); err != nil {
 			return err
 		}
-		f.last = f.head.layout.make(f.head.blockRows)
 	}
 	f.head.layout.add(&f.last, x, level, in, y, ok)
 	if len(f.last.Targets) < f.head.blockRows {
@@ -88,7 +89,9 @@ func (f *File) AppendCoded(x []float32, level float32, in []uint32, y float64, o
 	return f.flush()
 }
 
-func (f *File) create() error {
+// Create makes the file while everything is in memory still. Whether it can be made then
+// tells nothing of how many rows there are.
+func (f *File) Create() error {
 	file, err := os.CreateTemp(f.dir, "rows-*") // mode 0600, and no file that was there
 	if err != nil {
 		return fmt.Errorf("row: private file: %w", err)
@@ -97,11 +100,22 @@ func (f *File) create() error {
 	if os.Remove(f.name) == nil {
 		f.name = ""
 	}
+	return nil
+}
+
+// spill writes the blocks that are in memory to the file, which the next rows go to.
+func (f *File) spill() error {
+	if f.file == nil {
+		if err := f.Create(); err != nil {
+			return err
+		}
+	}
 	for _, b := range f.head.blocks {
 		if err := f.write(b); err != nil {
 			return err
 		}
 	}
+	f.last, f.spilled = f.head.layout.make(f.head.blockRows), true
 	return nil
 }
 
@@ -121,8 +135,8 @@ func (f *File) write(b Block) error {
 // Source returns the rows, to which none is appended any more: a Table if all of
 // them fit in memory.
 func (f *File) Source() (Source, error) {
-	if f.file == nil {
-		return f.head, nil
+	if !f.spilled {
+		return f.head, f.Close()
 	}
 	if err := f.flush(); err != nil {
 		return nil, err
