@@ -147,7 +147,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	}()
 	records := session.All().Size()
 	if n := c.Privacy.Records; n != 0 && float64(n) != records {
-		return nil, fmt.Errorf("privacy.records = %d: must be the number of rows, %.0f, or be left out", n, records)
+		return nil, fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
 	}
 	plan, planned, _, err := c.settle(ctx, budget, records)
 	if err == nil {

@@ -217,7 +217,7 @@ func TestCancelledOnTheWay(t *testing.T) {
 func TestRecordsMustMatch(t *testing.T) {
 	c := config(t, 300, "replace-one", "replace-one, records: 299")
 	_, err := c.Fit(context.Background(), Options{Software: "test"})
-	wantError(t, err, "privacy.records = 299: must be the number of rows, 300, or be left out")
+	wantError(t, err, "privacy.records = 299: must be the number of records, 300, or be left out")
 	empty(t)
 	c = config(t, 300, "replace-one", "replace-one, records: 300")
 	if _, err := c.Fit(context.Background(), Options{Software: "test"}); err != nil {
