@@ -268,7 +268,7 @@ func TestFileIsNeededOrNot(t *testing.T) {
 			}
 			c.Budget, c.Declared = b, 10
 		}
-		c.Memory, c.Folder = 1000, t.TempDir()+"/nowhere"
+		c.Memory, c.BlockRows, c.Folder = 1<<20, 8, t.TempDir()+"/nowhere" // all rows fit
 		if s, err := curator.Open(context.Background(), c); err == nil || !strings.Contains(err.Error(), "private file") {
 			t.Errorf("%s: %v", name, err)
 			if s != nil {
