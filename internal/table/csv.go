@@ -43,7 +43,9 @@ func newCSV(path string, as dataset.CSV, src *bufio.Reader) (*csvFile, error) {
 // head takes the first record off the text.
 func (s *splitter) head() ([]string, verdict, error) {
 	for size := s.size; ; size *= 2 {
-		s.fill(min(size, mostHeader))
+		if s.fill(min(size, mostHeader)); endsInCR(s.held) {
+			return nil, 0, &Error{Rule: ruleCR}
+		}
 		r := records{dialect: s.dialect, text: string(s.held), last: s.err == io.EOF, cells: mostHeader, quoted: -1}
 		cells, v := r.next()
 		switch {
@@ -60,10 +62,10 @@ func (s *splitter) head() ([]string, verdict, error) {
 
 const ruleCR = "lines must end in LF or CRLF: those of the header row end in CR alone"
 
-// endsInCR reports whether the first line ends in CR alone. Then the whole file is the
-// header row, and no other rule may be what is said, since records would choose it.
-func endsInCR(src *bufio.Reader) bool {
-	start, _ := peek(src, bufferSize)
+// endsInCR reports whether the first line of what a file starts with ends in CR alone.
+// Then the whole file is the header row, and no other rule may be what is said, since
+// records would choose it.
+func endsInCR(start []byte) bool {
 	i := bytes.IndexAny(start, "\r\n")
 	return i >= 0 && i+1 < len(start) && start[i] == '\r' && start[i+1] != '\n' && !slices.ContainsFunc(start[:i], foreignByte)
 }

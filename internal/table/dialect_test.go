@@ -1,6 +1,7 @@
 package table
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,31 +90,39 @@ func TestNumbersAreSpelledAlike(t *testing.T) {
 		{path, "0.5|1,5|0.25/no number: 0.5||x/1|2|3|4//"},
 		{parquet, "0.5|1,5|0.25/"},
 	} {
-		r, err := Open([]string{test.path}, as)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		m, err := schema.Bind(r.Header())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.For(m); err != nil {
-			t.Fatal(err)
-		}
 		got := ""
-		for {
-			cells, ok, err := r.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !ok {
-				break
-			}
+		for _, cells := range asGiven(t, []string{test.path}, as, schema) {
 			got += strings.Join(cells, "|") + "/"
 		}
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", test.path, got, test.want)
 		}
+	}
+}
+
+// asGiven are the rows of a table as a schema's map is given them.
+func asGiven(t *testing.T, paths []string, as dataset.CSV, s *dataset.Schema) (rows [][]string) {
+	t.Helper()
+	r, err := Open(paths, as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m, err := s.Bind(r.Header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.For(m); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		cells, ok, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return rows
+		}
+		rows = append(rows, slices.Clone(cells))
 	}
 }

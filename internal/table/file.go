@@ -59,7 +59,7 @@ func (f *file) read(src io.Reader, as dataset.CSV) error {
 	if plain, err = decode(plain, as); err != nil {
 		return f.fault(err)
 	}
-	if as.Header == nil && endsInCR(plain) {
+	if start, _ := peek(plain, startSize); as.Header == nil && endsInCR(start) {
 		return &Error{f.name(), ruleCR, nil}
 	}
 	if rule := refused(plain, as); rule != "" {

@@ -84,9 +84,11 @@ func TestSplitterIsTheRule(t *testing.T) {
 // records hold.
 func TestLinesOfCRAlone(t *testing.T) {
 	for _, record := range []string{"1,2", "\"1,2", "1\"2", "1,\x00", "1,\xe9", strings.Repeat("1", 2*mostHeader), "1;2"} {
-		path := write(t, "t.csv", []byte("a,b\r3,4\r"+record+"\r5,6\r"))
-		if _, _, err := drain(path); err == nil || err.Error() != "table: "+path+": "+ruleCR {
-			t.Errorf("%.20q: %v", record, err)
+		for _, header := range []string{"a,b", "a," + strings.Repeat("b", 2*bufferSize)} {
+			path := write(t, "t.csv", []byte(header+"\r3,4\r"+record+"\r5,6\r"))
+			if _, _, err := drain(path); err == nil || err.Error() != "table: "+path+": "+ruleCR {
+				t.Errorf("%.5q, %.20q: %.200v", header, record, err)
+			}
 		}
 	}
 }
@@ -107,27 +109,8 @@ func TestFormsOfOneTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, paths := range map[string][]string{"1.5 3.5 ": {p, c}, "3.5 1.5 ": {c, p}} {
-		r, err := Open(paths, dataset.CSV{Delimiter: ";", Decimal: ","})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		m, err := s.Bind(r.Header())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.For(m); err != nil {
-			t.Fatal(err)
-		}
 		got := ""
-		for {
-			cells, ok, err := r.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !ok {
-				break
-			}
+		for _, cells := range asGiven(t, paths, dataset.CSV{Delimiter: ";", Decimal: ","}, s) {
 			got += cells[0] + " "
 		}
 		if got != want {
