@@ -128,6 +128,8 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 // place is where coordinate j of the sum is added up.
 func (p *pass) place(j int) int {
 	switch {
+	case p.number: // added up in the first cell, wherever the layout has the first feature
+		return 0
 	case p.filled != nil:
 		return j
 	case p.stacked != nil:

@@ -97,6 +97,8 @@ func Layouts() map[string]*row.Layout {
 		"11 numbers":  Dense(11),
 		"2 groups":    Coded(11, row.Group{First: 2, Width: 3}, row.Group{First: 6, Width: 4}),
 		"9 groups":    Coded(20, many...),
+		"ends":        Coded(12, row.Group{First: 0, Width: 2}, row.Group{First: 2, Width: 4}, row.Group{First: 9, Width: 3}),
+		"alone":       Coded(4, row.Group{First: 0, Width: 3}),
 		"wide groups": Coded(1<<16+7, row.Group{First: 0, Width: 2}, row.Group{First: 2, Width: 1 << 16}),
 	}
 }
