@@ -103,6 +103,7 @@ func modelOf(t *testing.T, l loss.Loss, s *dataset.Schema, coin *rand.Rand) *mod
 	m, err := model.New(model.Params{
 		Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: w,
 		Privacy: model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table", Certificate: "c.json"},
+		Clamped: model.MayClamp(s.Target()) && coin.IntN(2) == 0,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -333,17 +334,40 @@ func TestSQLOfHashes(t *testing.T) {
 		table[i+20][0], table[i+20][3] = town, town+"1"
 	}
 	want := predicted(t, m, header, table)
+	got := inSQLite(t, m, header, table)
+	for i, row := range got {
+		p, _ := strconv.ParseFloat(row[0], 64)
+		if x, err := strconv.ParseFloat(want["probability"][i], 64); err != nil || !(math.Abs(p-x) <= 1e-12) || row[1] != want["class"][i] {
+			t.Errorf("row %d %q: %v in the database, %v and %s predicted", i, table[i], row, x, want["class"][i])
+		}
+	}
+	if len(got) != len(table) {
+		t.Errorf("%d of %d rows", len(got), len(table))
+	}
+}
+
+// inSQLite returns what SQLite makes of the query of a model over a table of texts.
+func inSQLite(t *testing.T, m *model.Model, header []string, table [][]string) (results [][]string) {
+	t.Helper()
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1) // or each has a memory of its own
-	if _, err := db.Exec(`CREATE TABLE people ("town" TEXT, "work" TEXT, "age" TEXT, "street's" TEXT)`); err != nil {
+	var columns, places []string
+	for _, name := range header {
+		columns, places = append(columns, fmt.Sprintf("%q TEXT", name)), append(places, "?")
+	}
+	if _, err := db.Exec("CREATE TABLE people (" + strings.Join(columns, ", ") + ")"); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range table {
-		if _, err := db.Exec("INSERT INTO people VALUES (?, ?, ?, ?)", row[0], row[1], row[2], row[3]); err != nil {
+		var cells []any
+		for _, cell := range row {
+			cells = append(cells, cell)
+		}
+		if _, err := db.Exec("INSERT INTO people VALUES ("+strings.Join(places, ", ")+")", cells...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -356,19 +380,72 @@ func TestSQLOfHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	n := 0
-	for ; rows.Next(); n++ {
-		var p float64
-		var class string
-		if err := rows.Scan(&p, &class); err != nil {
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		result := make([]string, len(names))
+		var into []any
+		for i := range result {
+			into = append(into, &result[i])
+		}
+		if err := rows.Scan(into...); err != nil {
 			t.Fatal(err)
 		}
-		if x, err := strconv.ParseFloat(want["probability"][n], 64); err != nil || math.Abs(p-x) > 1e-12 || class != want["class"][n] {
-			t.Errorf("row %d %q: %v and %s in the database, %v and %s predicted", n, table[n], p, class, x, want["class"][n])
-		}
+		results = append(results, result)
 	}
-	if err := rows.Err(); err != nil || n != len(table) {
-		t.Errorf("%d of %d rows: %v", n, len(table), err)
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// TestSQLOfNumbers: SQLite predicts a number as Predict does, clamped and not. Of the
+// rows some lie beyond each bound. Fails for a query that forgets either bound.
+func TestSQLOfNumbers(t *testing.T) {
+	for _, name := range []string{"huber(0.1)", "poisson(3)"} {
+		for _, clamped := range []bool{false, true} {
+			l, err := loss.Parse(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			low := -20.
+			if loss.Counts(l) {
+				low = 0
+			}
+			s, err := dataset.New(dataset.Definition{
+				Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: -1, High: 1}, {Name: "b", Kind: dataset.Category, Categories: []string{"x"}}},
+				Target:  dataset.Target{Column: "y", Kind: dataset.Number, Low: low, High: 300},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := model.New(model.Params{
+				Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: []float64{4, .5, 0, 0}, Clamped: clamped,
+				Privacy: model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table", Certificate: "c.json"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var table [][]string
+			for i := range 21 {
+				table = append(table, []string{fmt.Sprint(float64(i-10) / 10), []string{"x", "z"}[i%2]})
+			}
+			want, beyond := predicted(t, m, []string{"a", "b"}, table)["prediction"], 0
+			for i, row := range inSQLite(t, m, []string{"a", "b"}, table) {
+				x, _ := strconv.ParseFloat(want[i], 64)
+				if v, err := strconv.ParseFloat(row[0], 64); err != nil || !(math.Abs(v-x) <= 1e-12*max(1, math.Abs(x))) {
+					t.Errorf("%s, clamped %v, row %v: %v in the database, %v predicted", name, clamped, table[i], row[0], want[i])
+				}
+				if x < low || x > 300 {
+					beyond++
+				}
+			}
+			if (beyond > 0) == clamped {
+				t.Errorf("%s, clamped %v: %d predictions are beyond the bounds", name, clamped, beyond)
+			}
+		}
 	}
 }
 

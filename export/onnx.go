@@ -335,9 +335,9 @@ func (g *graph) link(z string) {
 	switch g.output {
 	case model.Value:
 		half, mid := g.inUnits()
-		g.give("prediction", g.op("Add", []string{g.op("Mul", []string{z, g.number(half)}), g.number(mid)}), float64Type, 1)
+		g.predict(g.op("Add", []string{g.op("Mul", []string{z, g.number(half)}), g.number(mid)}))
 	case model.Rate:
-		g.give("prediction", g.op("Mul", []string{g.op("Exp", []string{z}), g.number(g.target.Rate())}), float64Type, 1)
+		g.predict(g.op("Mul", []string{g.op("Exp", []string{z}), g.number(g.target.Rate())}))
 	case model.Probabilities:
 		top := g.op("ReduceMax", []string{z}, "axes", []int64{1})
 		powers := g.op("Exp", []string{g.op("Sub", []string{z, top})})
@@ -354,6 +354,14 @@ func (g *graph) link(z string) {
 		g.class(g.positive(z))
 	}
 	g.give("margin", z, float64Type, g.margins)
+}
+
+// predict gives a prediction in the target's units.
+func (g *graph) predict(x string) {
+	if g.model.Clamped() {
+		x = g.clamp(x, []float64{g.target.Low}, []float64{g.target.High})
+	}
+	g.give("prediction", x, float64Type, 1)
 }
 
 // positive is 1 where a margin is.

@@ -412,9 +412,9 @@ func (s *query) link() {
 	switch s.output {
 	case model.Value:
 		half, mid := s.inUnits()
-		items = []item{{z + " * " + s.literal(half) + " + " + s.literal(mid), names[0]}}
+		items = []item{{s.clamped(z + " * " + s.literal(half) + " + " + s.literal(mid)), names[0]}}
 	case model.Rate:
-		items = []item{{s.power(z) + " * " + s.literal(s.target.Rate()), names[0]}}
+		items = []item{{s.clamped(s.power(z) + " * " + s.literal(s.target.Rate())), names[0]}}
 	case model.Probabilities:
 		items = s.probabilities(names)
 	case model.Probability:
@@ -424,6 +424,17 @@ func (s *query) link() {
 	}
 	s.text.WriteString("\n")
 	s.pick(items)
+}
+
+// clamped is a prediction in the target's units, clamped to its bounds if the model says so.
+func (s *query) clamped(prediction string) string {
+	if !s.model.Clamped() {
+		return prediction
+	}
+	x := s.own("x", 0)
+	s.step("prediction", item{prediction, x})
+	low, high := s.literal(s.target.Low), s.literal(s.target.High)
+	return fmt.Sprintf("CASE WHEN %s < %s THEN %s WHEN %s > %s THEN %s ELSE %s END", x, low, low, x, high, high, x)
 }
 
 // positive is the second class where the margin is positive, the first elsewhere.

@@ -8,8 +8,9 @@
 // regularizer, schema, features, weights. The schema is all that is needed to
 // map a table's cells to features (see package dataset); the features' names
 // repeat what follows from it, for the reader, and are checked. Weights keep
-// every bit. Every member is required, none may appear twice, and no others are
-// allowed.
+// every bit. Every one of these members is required, none may appear twice. Two more
+// may follow: csv, which says how the table was written, and clamped, which is true
+// where predictions are clamped to the target's public bounds. No others are allowed.
 //
 // The privacy member is copied for the reader. What it says is proved, if
 // anywhere, by the certificate whose file it names, which holds the SHA-256 of

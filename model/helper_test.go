@@ -36,7 +36,8 @@ var (
 	delay   = dataset.Target{Column: "delay", Kind: dataset.Number, Low: -60, High: 240}
 )
 
-func makeModel(t testing.TB, target dataset.Target, lossName, regularizer string, weights ...float64) *Model {
+// params are those of a complete model.
+func params(t testing.TB, target dataset.Target, lossName, regularizer string, weights ...float64) Params {
 	t.Helper()
 	l, err := loss.Parse(lossName)
 	if err != nil {
@@ -46,10 +47,15 @@ func makeModel(t testing.TB, target dataset.Target, lossName, regularizer string
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := New(Params{
+	return Params{
 		Software: "stillpoint v1.2.3", Complete: true, Privacy: privacy,
 		Loss: l, Regularizer: r, Schema: schema(t, target), Weights: weights,
-	})
+	}
+}
+
+func makeModel(t testing.TB, target dataset.Target, lossName, regularizer string, weights ...float64) *Model {
+	t.Helper()
+	m, err := New(params(t, target, lossName, regularizer, weights...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,15 @@ type Params struct {
 	// written alike, unless ReadAs says otherwise. Fits leave out the names of columns,
 	// so that a file without a header row is refused and not read as one with it.
 	CSV dataset.CSV
+	// Clamped says that predictions of a number are clamped to the target's public bounds,
+	// which no record's target passes in training. A target with an exposure, whose
+	// predictions are rates, and one of classes has no such bounds.
+	Clamped bool
+}
+
+// MayClamp reports whether predictions of a target have public bounds to be clamped to.
+func MayClamp(t dataset.Target) bool {
+	return t.Kind == dataset.Number && t.Exposure.Column == ""
 }
 
 // Model is a trained model. It is immutable and safe for concurrent use. The
@@ -53,6 +62,7 @@ type Model struct {
 	schema      *dataset.Schema
 	weights     []float64
 	csv         dataset.CSV
+	clamped     bool
 }
 
 // New makes a model. Weights must be finite, and so must the sum of their sizes,
@@ -77,6 +87,7 @@ func New(p Params) (*Model, error) {
 		schema:      p.Schema,
 		weights:     slices.Clone(p.Weights),
 		csv:         p.CSV,
+		clamped:     p.Clamped,
 	}
 	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkCSV} {
 		if err := check(); err != nil {
@@ -118,6 +129,9 @@ func (p Privacy) check() error {
 
 func (m *Model) checkTarget() error {
 	target := m.schema.Target()
+	if m.clamped && !MayClamp(target) {
+		return fmt.Errorf("model: clamped = true: schema's target %q: must be a number without an exposure", target.Column)
+	}
 	if err := loss.Suits(m.loss, loss.Targets{Classes: len(target.Classes), Weighted: target.Weight != "", Least: target.Least()}); err != nil {
 		return fmt.Errorf("model: schema's target %q: %w", target.Column, err)
 	}
@@ -178,6 +192,9 @@ func (m *Model) Regularizer() loss.Regularizer { return m.regularizer }
 
 // Schema returns the map from cells to features.
 func (m *Model) Schema() *dataset.Schema { return m.schema }
+
+// Clamped reports whether predictions are clamped to the target's public bounds.
+func (m *Model) Clamped() bool { return m.clamped }
 
 // Weights returns a copy of the weights.
 func (m *Model) Weights() []float64 { return slices.Clone(m.weights) }

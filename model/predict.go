@@ -27,8 +27,8 @@ type PredictOptions struct {
 //	probability, class   logistic loss: the probability of the second class
 //	probability=A, probability=B, ..., class   softmax loss: that of each class
 //	score, class         other losses of two classes: the margin <w, x>
-//	prediction           regression: in the target's units, not clamped; of a poisson
-//	                     loss the rate
+//	prediction           regression: in the target's units, clamped to its public bounds
+//	                     if the model is Clamped; of a poisson loss the rate
 //	margin               with opts.Margins, last: <w, x>; margin=A, margin=B, ... of softmax
 //
 // The class is the second of the schema's classes where the margin is positive,
@@ -96,10 +96,17 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 
 // inUnits is what a margin predicts, in the target's units.
 func (m *Model) inUnits(l margins, z float64) float64 {
+	target := m.schema.Target()
+	var x float64
 	if linked, ok := l.(loss.Linked); ok {
-		return linked.Rate(z) * m.schema.Target().Rate()
+		x = linked.Rate(z) * target.Rate()
+	} else {
+		x = m.schema.TargetFromUnit(z)
 	}
-	return m.schema.TargetFromUnit(z)
+	if m.clamped {
+		return min(max(x, target.Low), target.High)
+	}
+	return x
 }
 
 // classOf is the number of the class that margins speak for.

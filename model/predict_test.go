@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -67,6 +68,53 @@ func TestPredictRegression(t *testing.T) {
 	path := writeFile(t, "a,b,c", "0.5,0,0", "0,0,0", `0"5,0,0`, "-0.5,0,0", "1,0,0")
 	if got, want := predict(t, m, path, ""), "prediction\n240\n90\n\"\"\n-60\n390\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestClampedPredictions: the same margins, of a model that clamps, also after it was
+// written and read; errors are taken against what is predicted. Fails for either bound
+// left out, and for a model whose file forgets.
+func TestClampedPredictions(t *testing.T) {
+	plain := makeModel(t, delay, "huber(0.5)", "none", 4, 0, 0, 0)
+	p := params(t, delay, "huber(0.5)", "none", 4, 0, 0, 0)
+	p.Clamped = true
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := m.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := writeFile(t, "a,b,c", "0.75,0,0", "0,0,0", "-0.75,0,0", "1,0,0")
+	for _, m := range []*Model{m, read} {
+		if got, want := predict(t, m, path, ""), "prediction\n240\n90\n-60\n240\n"; got != want || !m.Clamped() {
+			t.Errorf("got %q, want %q; clamped %v", got, want, m.Clamped())
+		}
+	}
+	labelled := writeFile(t, "a,b,c,delay,split", "1,0,0,200,x", "-1,0,0,-60,x")
+	wantValue(t, "mae", evaluate(t, read, labelled, "").MAE, 20)
+	wantValue(t, "mae without clamping", evaluate(t, plain, labelled, "").MAE, 170)
+	if old, err := plain.Bytes(); err != nil || strings.Contains(string(old), "clamped") {
+		t.Errorf("a model that does not clamp is written as before: %s, %v", old, err)
+	}
+}
+
+// TestClampingNeedsBounds: rates and classes have no bounds of predictions.
+func TestClampingNeedsBounds(t *testing.T) {
+	rates := dataset.Target{Column: "claims", Kind: dataset.Number, High: 6, Exposure: dataset.Exposure{Column: "years", Low: 1, High: 4}}
+	for name, p := range map[string]Params{
+		"rates":   params(t, rates, "poisson-rate(3,0.25)", "none", 2, 0, 0, 0),
+		"classes": params(t, classes, "logistic", "none", 2, 0, 0, 0),
+	} {
+		p.Clamped = true
+		if _, err := New(p); err == nil || !strings.Contains(err.Error(), "clamped = true") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ type document struct {
 	Features    []string        `json:"features"`
 	Weights     []float64       `json:"weights"`
 	CSV         dataset.CSV     `json:"csv,omitzero"`
+	Clamped     bool            `json:"clamped,omitzero"`
 }
 
 // Read reads a model file and checks all that [New] checks, and that the file
@@ -63,7 +64,7 @@ func Parse(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights, CSV: d.CSV}
+	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights, CSV: d.CSV, Clamped: d.Clamped}
 	if p.Loss, err = loss.Parse(d.Loss); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

@@ -47,6 +47,7 @@ func (m *Model) Bytes() ([]byte, error) {
 		CSV:         m.csv,
 		Features:    m.schema.Features(),
 		Weights:     m.weights,
+		Clamped:     m.clamped,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)

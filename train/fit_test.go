@@ -44,6 +44,24 @@ func kinds(t *testing.T, folder string) string {
 	return strings.Join(s, " ")
 }
 
+// TestFittedNumbersAreClamped: models of a number predict within its public bounds, and
+// rates and classes, which have none, are as they were.
+func TestFittedNumbersAreClamped(t *testing.T) {
+	for clamped, target := range map[bool][]string{
+		true:  {`classes: ["0", "1"]`, "number: [0, 1]", "logistic", "huber(0.1)"},
+		false: {},
+	} {
+		f, err := config(t, 300, target...).Fit(t.Context(), Options{Software: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := model.Read(f.ModelPath)
+		if err != nil || m.Clamped() != clamped {
+			t.Errorf("%q: clamped %v, %v: must be %v", target, m.Clamped(), err, clamped)
+		}
+	}
+}
+
 func TestFit(t *testing.T) {
 	c := config(t, 300, "logistic}", "logistic, regularizer: l2(0.01), radius: 5}")
 	f, err := c.Fit(context.Background(), Options{Software: "test"})

@@ -160,7 +160,7 @@ func (h head) model(weights []float64, complete bool) (*model.Model, error) {
 	}
 	return model.New(model.Params{
 		Software: h.Software, Complete: complete, Loss: loss.RowLoss(l), Regularizer: regularizer,
-		Schema: h.Schema, Weights: weights, CSV: h.CSV,
+		Schema: h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
 		Privacy: model.Privacy{
 			Epsilon: h.Epsilon, Delta: h.Delta, Relation: h.Relation.String(),
 			Neighbour: h.unit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile,
