@@ -30,6 +30,7 @@ var kinds = [...]definition{
 	query.Product:        {hessian, hessianTimes},
 	query.ProductChange:  {hessianChange, hessianTimesChange},
 	query.CurvatureAlong: {curvatureAlong, curvatureAlongOf},
+	query.ValueChange:    {valueChange, valueChanges},
 }
 
 // slope is phi' x.
@@ -71,6 +72,16 @@ func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []floa
 func value(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	b := t.Ball()
 	return []float64{1}, one(l.Values, t.Point(), x, y), b.Centre - b.Radius, b.Centre + b.Radius
+}
+
+// valueChange is the change of phi.
+func valueChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	b := t.Ball()
+	return []float64{1}, one(l.Values, t.Point(), x, y) - one(l.Values, t.Previous(), x, y), -b.Radius, b.Radius
+}
+
+func valueChanges(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	return []float64{l.Value(t.Point(), x, y) - l.Value(t.Previous(), x, y)}
 }
 
 // one has a rank-one loss compute a number of one record.

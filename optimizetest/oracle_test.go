@@ -87,6 +87,13 @@ func TestAnswersByHand(t *testing.T) {
 		}, []float64{(.25*slope(1, 1) + .75*(slope(1, 1)+.5)) / 3, .25 * .25 / 3}, 0},
 		"value": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueAt(c, o, .5, .125)} },
 			[]float64{(.625 + .625 + .375) / 3}, 2},
+		// Logistic losses: row 1's margin moves from 0 to 1, row 2's stays.
+		"difference of values": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, o, 1)} },
+			[]float64{(math.Log1p(math.Exp(-1)) - math.Ln2) / 3}, 0},
+		"difference of values, clipped": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, o, w, .125)} },
+			[]float64{.125 / 3}, 1},
+		"general difference of values": {square, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, []float64{0, 1}, 10)} },
+			[]float64{-.5 / 3}, 0},
 		// The gradients are (1,0)-(1,0), (1,0)-(0,.5); the third record is faulty.
 		"general gradient": {square, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w, 1)} },
 			[]float64{1 / math.Sqrt(1.25) / 3, -.5 / math.Sqrt(1.25) / 3}, 1},

@@ -78,6 +78,13 @@ var valueForms = []Form{
 	one("value, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.InitialGap/2, b.InitialGap/20) }),
 }
 
+var valueChangeForms = []Form{
+	one("difference of values", func(c Cohort, w, prev []float64, b Bounds) Term { return ValueChangeAt(c, w, prev, b.InitialGap) }),
+	one("difference of values, short clip", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return ValueChangeAt(c, prev, w, b.InitialGap/20)
+	}),
+}
+
 var normForms = []Form{
 	one("norm", func(c Cohort, w, _ []float64, b Bounds) Term { return NormAt(c, w, b.Lipschitz, nil) }),
 	one("norm, shifted", func(c Cohort, w, prev []float64, b Bounds) Term { return NormAt(c, w, b.Lipschitz/5, prev) }),

@@ -37,6 +37,8 @@ const (
 	// CurvatureAlong is v'Hv, H being the Hessian of the record's loss at W and v a
 	// public vector: a scalar.
 	CurvatureAlong
+	// ValueChange is the record's loss at W less its loss at Prev, a scalar.
+	ValueChange
 )
 
 // Facts is an entry of the table of kinds: what is publicly true of a kind. The
@@ -156,6 +158,8 @@ var table = [...]struct {
 	Product:        {Facts{Name: "Hessian product", Centre: AlongStep, Losses: Twice}, productForms},
 	ProductChange:  {Facts{Name: "difference of Hessian products", Losses: Twice}, productChangeForms},
 	CurvatureAlong: {Facts{Name: "curvature along a direction", Number: true, Centre: Anywhere, Losses: Twice}, alongForms},
+
+	ValueChange: {Facts{Name: "difference of values", Number: true}, valueChangeForms},
 }
 
 // Kinds returns all kinds.

@@ -50,6 +50,15 @@ func ValueAt(c Cohort, w []float64, centre, clip float64) Term {
 	return Term{kind: Value, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip, Centre: centre}}
 }
 
+// ValueChangeAt is the per-record loss at w less the loss at prev, clipped to
+// [-clip, clip]. A record's loss may be anything at both points, as long as it does not
+// change by more: the mean change needs a shorter clip, and so less noise, than two means.
+func ValueChangeAt(c Cohort, w, prev []float64, clip float64) Term {
+	t := Term{kind: ValueChange, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: ClipBall{Radius: clip}}
+	t.displace()
+	return t
+}
+
 // NormAt asks for the norm of the mean of per-record gradients at w, each
 // clipped to norm clip, plus shift, a public vector such as a regularizer's
 // gradient (nil for none). The answer is one number: it has the sensitivity of

@@ -31,6 +31,8 @@ var computations = [...]computation{
 	query.Product:        {addProducts, (*generalPass).productAt},
 	query.ProductChange:  {addProductChanges, (*generalPass).productChange},
 	query.CurvatureAlong: {addCurvaturesAlong, (*generalPass).curvatureAlong},
+
+	query.ValueChange: {addValueChanges, (*generalPass).valueChange},
 }
 
 // addSlopes is the gradient of phi(<w,x>, y): the slope times the row.
@@ -76,6 +78,23 @@ func addValues(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, value, t.weight, -t.ball.Radius, t.ball.Radius)
 }
 
+// addValueChanges is the loss less the loss at prev. The margins at prev are the margins
+// at point less those of the step, as for gradients (addSlopeChanges).
+func addValueChanges(p *pass, t *pointedTerm, b row.Block) {
+	y, n := b.Targets, p.shape.margins*len(b.Targets)
+	value, before, move, margin := p.slope[:len(y)], p.other[:n], p.move[:n], p.margin[:n]
+	p.dots(move, t.step, b)
+	for i := range before {
+		before[i] = margin[i] - move[i]
+	}
+	p.call(p.rankOne.Values, value, margin, y)
+	p.call(p.rankOne.Values, move[:len(y)], before, y)
+	for i := range value {
+		value[i] -= move[i]
+	}
+	addClipped(p.coef, p.faulty, value, t.weight, -t.ball.Radius, t.ball.Radius)
+}
+
 func (g *generalPass) gradientAt(v []float64, t *pointedTerm, x []float32, y float64) {
 	g.estimate(v, t, t.point, x, y)
 }
@@ -90,4 +109,8 @@ func (g *generalPass) gradientChange(v []float64, t *pointedTerm, x []float32, y
 
 func (g *generalPass) valueAt(v []float64, t *pointedTerm, x []float32, y float64) {
 	v[0] = g.value(t.point, x, y)
+}
+
+func (g *generalPass) valueChange(v []float64, t *pointedTerm, x []float32, y float64) {
+	v[0] = g.value(t.point, x, y) - g.value(t.prev, x, y)
 }

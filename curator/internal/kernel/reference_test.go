@@ -57,6 +57,16 @@ var references = map[query.Kind]slow{
 			return []float64{l.Value(t.Point(), x, y)}
 		},
 	},
+	query.ValueChange: {
+		func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
+			v := []float64{0, 0}
+			l.Values(v, []float64{inner(t.Point(), x), inner(t.Previous(), x)}, []float64{y, y})
+			return v[0] - v[1]
+		},
+		func(l loss.General, t query.Term, x []float32, y float64) []float64 {
+			return []float64{l.Value(t.Point(), x, y) - l.Value(t.Previous(), x, y)}
+		},
+	},
 	query.SecondMoment: {}, // x x' of every record, see clipped
 	query.Curvature: {scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
 		v := []float64{0}

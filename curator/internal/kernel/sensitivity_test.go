@@ -45,12 +45,14 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"squared slope":         query.SquaredSlopeAt(c, w, l0*l0/4, m),
 		"squared slope, double": query.SquaredSlopeAt(c, w, l0*l0/50, m).Weighted(2),
 
-		"product":                  query.ProductAt(c, w, prev, lo, hi),
-		"product, heavy":           query.ProductAt(c, w, far.Step(), lo/9, hi/5).Weighted(3),
-		"change of products":       query.ProductChangeAt(c, w, prev, far.Step(), lo, hi, math.Inf(1)),
-		"change of products, near": query.ProductChangeAt(c, w, prev, w, lo, hi, hi/100).Weighted(.3),
-		"curvature along":          query.CurvatureAlongAt(c, w, scaledTo(1, far.Step()), lo, hi),
-		"curvature along, heavy":   query.CurvatureAlongAt(c, w, far.Step(), lo/9, hi/30).Weighted(2),
+		"product":                     query.ProductAt(c, w, prev, lo, hi),
+		"product, heavy":              query.ProductAt(c, w, far.Step(), lo/9, hi/5).Weighted(3),
+		"change of products":          query.ProductChangeAt(c, w, prev, far.Step(), lo, hi, math.Inf(1)),
+		"change of products, near":    query.ProductChangeAt(c, w, prev, w, lo, hi, hi/100).Weighted(.3),
+		"difference of values":        query.ValueChangeAt(c, w, prev, .4),
+		"difference of values, heavy": query.ValueChangeAt(c, w, prev, .01).Weighted(3),
+		"curvature along":             query.CurvatureAlongAt(c, w, scaledTo(1, far.Step()), lo, hi),
+		"curvature along, heavy":      query.CurvatureAlongAt(c, w, far.Step(), lo/9, hi/30).Weighted(2),
 	} {
 		if q := question(t, charge, term); q.Facts().Suits(loss.Count(l), loss.Products(l)) {
 			all[name] = q

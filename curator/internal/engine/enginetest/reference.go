@@ -82,6 +82,8 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []fl
 		switch t.Kind() {
 		case query.Value:
 			s = scalar(l.Values, z, r.Y) - t.Ball().Centre
+		case query.ValueChange:
+			s = scalar(l.Values, z, r.Y) - scalar(l.Values, z-r.inner(t.Step()), r.Y)
 		case query.Difference:
 			move := r.inner(t.Step())
 			s = scalar(slopes, z, r.Y) - scalar(slopes, z-move, r.Y)
@@ -250,6 +252,12 @@ func product(l loss.Margins, q query.Question, scale float64, r sample) (v []flo
 			for j, b := range bent(l, before, u, r.Y) {
 				s[j] -= b
 			}
+		case query.ValueChange:
+			before := r.inners(t.Step())
+			for j := range before {
+				before[j] = z[j] - before[j]
+			}
+			s = []float64{written(l.Values, 1, z, r.Y)[0] - written(l.Values, 1, before, r.Y)[0]}
 		case query.CurvatureAlong:
 			u := r.inners(t.Along())
 			sum := 0.
@@ -339,8 +347,12 @@ func vector(l loss.General, q query.Question, scale float64, r sample) (v []floa
 	v = make([]float64, q.SumDim())
 	for _, t := range q.Terms() {
 		ball := t.Ball()
-		if t.Kind() == query.Value {
-			s := l.Value(t.Point(), r.X, r.Y) - ball.Centre
+		if t.Kind() == query.Value || t.Kind() == query.ValueChange {
+			s := l.Value(t.Point(), r.X, r.Y)
+			if t.Kind() == query.ValueChange {
+				s -= l.Value(t.Previous(), r.X, r.Y)
+			}
+			s -= ball.Centre
 			if math.IsNaN(s) || math.IsInf(s, 0) {
 				return nil, false
 			}
