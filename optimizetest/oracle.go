@@ -204,7 +204,11 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 		return err
 	}
 	q := a.Question
-	if d := len(o.config.Rows[0]); q.PointDim() != d {
+	d := o.Dim()
+	if q.Facts().Losses != query.NoLoss {
+		d = loss.Parameters(o.config.Loss, d)
+	}
+	if q.PointDim() != d {
 		return fmt.Errorf("optimizetest: point has %d coordinates: must have %d", q.PointDim(), d)
 	}
 	if !q.Facts().Suits(loss.Count(o.config.Loss), loss.Products(o.config.Loss)) {
