@@ -8,9 +8,10 @@
 // regularizer, schema, features, weights. The schema is all that is needed to
 // map a table's cells to features (see package dataset); the features' names
 // repeat what follows from it, for the reader, and are checked. Weights keep
-// every bit. Every one of these members is required, none may appear twice. Two more
-// may follow: csv, which says how the table was written, and clamped, which is true
-// where predictions are clamped to the target's public bounds. No others are allowed.
+// every bit. Every one of these members is required, none may appear twice. Three more
+// may be there: warnings after complete, what a reader has to know first; csv at the end,
+// which says how the table was written; and clamped, which is true where predictions are
+// clamped to the target's public bounds. No others are allowed.
 //
 // The privacy member is copied for the reader. What it says is proved, if
 // anywhere, by the certificate whose file it names, which holds the SHA-256 of

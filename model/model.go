@@ -44,6 +44,15 @@ type Params struct {
 	// which no record's target passes in training. A target with an exposure, whose
 	// predictions are rates, and one of classes has no such bounds.
 	Clamped bool
+	// Warnings are what a reader of the model has to know first.
+	Warnings []Warning
+}
+
+// Warning is a fact about a fit that its user has to know: Code names it for programs,
+// Text says it.
+type Warning struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
 }
 
 // MayClamp reports whether predictions of a target have public bounds to be clamped to.
@@ -63,6 +72,7 @@ type Model struct {
 	weights     []float64
 	csv         dataset.CSV
 	clamped     bool
+	warnings    []Warning
 }
 
 // New makes a model. Weights must be finite, and so must the sum of their sizes,
@@ -88,6 +98,7 @@ func New(p Params) (*Model, error) {
 		weights:     slices.Clone(p.Weights),
 		csv:         p.CSV,
 		clamped:     p.Clamped,
+		warnings:    slices.Clone(p.Warnings),
 	}
 	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkCSV} {
 		if err := check(); err != nil {
@@ -195,6 +206,9 @@ func (m *Model) Schema() *dataset.Schema { return m.schema }
 
 // Clamped reports whether predictions are clamped to the target's public bounds.
 func (m *Model) Clamped() bool { return m.clamped }
+
+// Warnings returns what a reader of the model has to know first.
+func (m *Model) Warnings() []Warning { return slices.Clone(m.warnings) }
 
 // Weights returns a copy of the weights.
 func (m *Model) Weights() []float64 { return slices.Clone(m.weights) }

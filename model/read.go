@@ -33,6 +33,7 @@ type document struct {
 	Version     int             `json:"version"`
 	Software    string          `json:"software"`
 	Complete    bool            `json:"complete"`
+	Warnings    []Warning       `json:"warnings,omitempty"`
 	Privacy     Privacy         `json:"privacy"`
 	Loss        string          `json:"loss"`
 	Regularizer string          `json:"regularizer"`
@@ -64,7 +65,7 @@ func Parse(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights, CSV: d.CSV, Clamped: d.Clamped}
+	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights, CSV: d.CSV, Clamped: d.Clamped, Warnings: d.Warnings}
 	if p.Loss, err = loss.Parse(d.Loss); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

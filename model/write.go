@@ -48,6 +48,7 @@ func (m *Model) Bytes() ([]byte, error) {
 		Features:    m.schema.Features(),
 		Weights:     m.weights,
 		Clamped:     m.clamped,
+		Warnings:    m.warnings,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)

@@ -92,7 +92,7 @@ func (c Compared) Explained() (share, sigma float64, ok bool) {
 // Resolves reports whether the comparison can tell apart a model that saves half of F0
 // from the constant. Where it cannot, its charge is better kept for the model.
 func (c Compare) Resolves(p Problem) bool {
-	return 2*c.sigma(p, p.Constants.InitialGap, c.Charge*compareShare) < p.Constants.InitialGap/2
+	return c.Charge > 0 && 2*c.sigma(p, p.Constants.InitialGap, c.Charge*compareShare) < p.Constants.InitialGap/2
 }
 
 // sigma is the noise of a mean of numbers clipped to [-clip, clip].
@@ -178,6 +178,9 @@ func (c Compare) bisect(ctx context.Context, o Oracle, of loss.Loss) ([]float64,
 	lo, hi := margins(of)
 	apart := (hi - lo) / (1 << bisections)
 	clip := of.Constants().Lipschitz * apart
+	if u, ok := c.Loss.(loss.Units); ok && u.Summed() {
+		clip *= float64(u.Rows())
+	}
 	for range bisections {
 		middle := (lo + hi) / 2
 		from, _ := c.weights([]float64{middle - apart/2})
@@ -204,6 +207,9 @@ func (c Compare) shares(ctx context.Context, o Oracle, of loss.Margins) ([]float
 	rise := math.Log((math.E + float64(k) - 1) / float64(k))
 	clip := of.Constants().Lipschitz / math.Sqrt2 // the largest weight
 	clip *= math.Max(rise, 1-rise)
+	if u, ok := c.Loss.(loss.Units); ok && u.Summed() {
+		clip *= float64(u.Rows())
+	}
 	none, _ := c.weights(make([]float64, k))
 	changes, sum, sigma := make([]float64, k), 0., 0.
 	for j := range changes {

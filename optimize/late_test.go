@@ -1,6 +1,7 @@
 package optimize_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -9,31 +10,44 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestLateGradientsTellWhetherARunConverged: on a quadratic many steps end in noise,
-// and few short ones on the way. The noise that is told is that of the mean of a
-// quarter of the steps.
-func TestLateGradientsTellWhetherARunConverged(t *testing.T) {
+// TestLateGradientsTellWhetherARunArrived: on a quadratic many steps end in noise, and few
+// short ones on the way; where the budget is small beside the table noise is all there is.
+// The noise that is told is that of the mean of a quarter of the steps.
+func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 	p := optimizetest.Wide(20, .2)
-	for _, c := range []struct {
-		gd   firstorder.GD
-		want bool
+	for name, c := range map[string]struct {
+		gd      firstorder.GD
+		records int
+		want    optimize.Arrival
+		says    string
 	}{
-		{firstorder.GD{Steps: 200, ConstantCharges: true}, true},
-		{firstorder.GD{Steps: 8, StepScale: .01, ConstantCharges: true}, false},
+		"arrived":     {firstorder.GD{Steps: 200, ConstantCharges: true}, 100_000, optimize.Arrived, "more steps would only add noise"},
+		"on the way":  {firstorder.GD{Steps: 8, StepScale: .01, ConstantCharges: true}, 100_000, optimize.NotArrived, "not arrived"},
+		"few steps":   {firstorder.GD{Steps: 7, ConstantCharges: true}, 100_000, optimize.Untold, "too few to tell"},
+		"lost":        {firstorder.GD{Steps: 1000, ConstantCharges: true}, 900, optimize.NoiseOnly, "noise only"},
+		"small table": {firstorder.GD{Steps: 200, ConstantCharges: true}, 300, optimize.Untold, "too few to tell"},
 	} {
 		for seed := range uint64(5) {
-			o := optimizetest.New(p.Config(budget(t), 100_000, seed))
+			o := optimizetest.New(p.Config(budget(t), c.records, seed))
 			plan, err := c.gd.Plan(ctx, with(p.Public, o.Size()))
 			if err != nil {
 				t.Fatal(err)
 			}
+			steps, size := plan.Summary().Steps, plan.Summary().Effective
 			late := run(t, plan, o).Late
-			if late.Steps != c.gd.Steps/4 || late.Converged() != c.want || strings.HasPrefix(late.String(), "yes") != c.want {
-				t.Errorf("%d steps: %+v, %q: want converged %v", c.gd.Steps, late, late, c.want)
+			if got := late.Arrival(steps, size); got != c.want || !strings.Contains(late.Text(steps, size), c.says) {
+				t.Errorf("%s: %+v, %q: arrival %v must be %v", name, late, late.Text(steps, size), got, c.want)
+			}
+			if want := (c.gd.Steps + 3) / 4; late.Steps != c.gd.Steps/4 && late.Steps != want {
+				t.Errorf("%s: %d late steps of %d", name, late.Steps, c.gd.Steps)
+			}
+			// With equal charges the noise of k steps is 1/sqrt(k) of one's.
+			if k := float64(late.Steps) * math.Pow(late.Noise/late.FirstNoise, 2); math.Abs(k-math.Round(k)) > 1e-3*k || math.Exp2(math.Round(math.Log2(k))) != math.Round(k) {
+				t.Errorf("%s: the first noise is of %v steps: must be a power of two: %+v", name, k, late)
 			}
 		}
 	}
-	if s := (optimize.Late{}).String(); s != "" {
+	if s := (optimize.Late{}).Text(100, 1000); s != "" {
 		t.Errorf("of nothing: %q", s)
 	}
 }

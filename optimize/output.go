@@ -64,7 +64,7 @@ type Result struct {
 	Complete bool
 	// Law is how the releases became W.
 	Law Realised
-	// Late says whether the run converged; zero where steps are not told apart.
+	// Late says whether more steps would have helped; zero where steps are not told apart.
 	Late Late
 	// Foreseen is the gradient norm at W that is to be expected after what the run
 	// released of the rows and of their gradients; 0 where that does not tell.

@@ -64,8 +64,11 @@ type plan struct {
 	// GradientNorms and Measured were released by the run.
 	GradientNorms []float64 `json:"gradient_norms"`
 	Measured      *measured `json:"measured"`
-	// Late is what the last steps found.
-	Late *late `json:"late"`
+	// Late is what the last steps found, and Arrived what that says, in words.
+	Late    *late  `json:"late"`
+	Arrived string `json:"arrived"`
+	// Compared is how the model compares with the best constant.
+	Compared *compared `json:"compared"`
 	// Foreseen is the gradient norm to expect after what the run released.
 	Foreseen float64 `json:"foreseen_gradient_norm"`
 	// Curvature was released at the result.
@@ -80,6 +83,14 @@ type late struct {
 	Steps    int     `json:"steps"`
 	Gradient float64 `json:"gradient_norm"`
 	Noise    float64 `json:"noise"`
+}
+
+// compared is a released comparison with the best constant (optimize.Compared).
+type compared struct {
+	Difference    float64 `json:"difference"`
+	Sigma         float64 `json:"sigma"`
+	Constant      float64 `json:"constant"`
+	ConstantSigma float64 `json:"constant_sigma"`
 }
 
 // curved is the least of the curvatures along some directions, and the noise in each

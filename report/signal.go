@@ -43,13 +43,24 @@ func (f *Fit) signal(n runNoise) Section {
 		add("The same, foreseen", f.plan.Foreseen, "at the result, after what was released of the rows and of their gradients")
 	}
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
-		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s: ", l.Steps, Number(l.Noise))
-		if l.Gradient <= 1.5*l.Noise {
-			note += "the run converged, and more steps would find nothing at this budget"
-		} else {
-			note += "the run had not converged, and more steps may help"
+		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s", l.Steps, Number(l.Noise))
+		if f.plan.Arrived != "" {
+			note += ": " + f.plan.Arrived
 		}
 		add("Gradient at the end", l.Gradient, note)
+	}
+	if c := f.plan.Compared; c != nil && drawable(math.Abs(c.Difference), true) && drawable(c.Sigma, true) {
+		note := fmt.Sprintf("the model's mean loss less the best constant's, released with noise of %s: ", Number(c.Sigma))
+		switch {
+		case c.Difference < -2*c.Sigma:
+			note += "the model is better"
+		case c.Difference > 2*c.Sigma:
+			note += "the model is WORSE"
+		default:
+			note += "the model is not better by more than noise"
+		}
+		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference), Note: note})
+		add("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
 	}
 	if m := f.plan.Measured; m != nil {
 		add("Gradient norm measured", m.GradientNorm, fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))

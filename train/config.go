@@ -97,9 +97,19 @@ type Train struct {
 	// Measure is the share of the budget kept for releasing the loss and the
 	// gradient norm at the result; zero for not measuring.
 	Measure float64
+	// Compare is the share of the budget kept for comparing the result with the best
+	// constant; zero for DefaultCompare where that much tells anything, Off for none.
+	Compare float64
 	// Settings are the algorithm's, and those of its output.
 	Settings Settings
 }
+
+// DefaultCompare is the share of the budget that tells whether a model is better than the
+// best constant, if it is not said otherwise. Off turns the comparison off.
+const (
+	DefaultCompare = .02
+	Off            = -1
+)
 
 // ReadConfig reads a configuration file.
 func ReadConfig(path string) (*Config, error) {

@@ -47,11 +47,15 @@ type Fitted struct {
 	// Constant is what to compare the measured loss with; nil where nothing was, or
 	// nothing public is, to be compared.
 	Constant *Constant
+	// Compared is how the result compares with the best constant; nil if it was not.
+	Compared *optimize.Compared
 	// Releases is how many answers were given.
 	Releases int
 	// Charged is the odometer's reading in units of mu^2; the cost is the
 	// budget.
 	Charged float64
+	// Warnings are what a user of the model has to know, as the model's file has them.
+	Warnings []Warning
 	// Trusted lists the assumptions that the guarantee rests on and the program
 	// does not enforce, as the certificate does.
 	Trusted []string
@@ -241,6 +245,9 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if runErr == nil && c.Train.Measure > 0 {
 		runErr = c.measure(ctx, oracle, fitted, result.W)
 	}
+	if runErr == nil && planned.Compare != nil {
+		runErr = c.compare(ctx, oracle, fitted, result.W)
+	}
 	r.events = session.Ledger().Events()
 	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), len(r.events)
 	stopped := ctx.Err() != nil || oracle.failed != nil
@@ -254,10 +261,11 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	law := result.Law.Compact()
 	law.Scales = h.lifted(law.Scales)
 	if result.Late.Steps > 0 {
-		r.conduct.Late = &result.Late
+		r.conduct.Late, r.conduct.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
 	}
 	r.conduct.Foreseen, r.conduct.Curvature = result.Foreseen, result.Curvature
-	r.conduct.GradientNorms, r.conduct.Measured, r.conduct.Law = fitted.norms, fitted.Measured, &law
+	r.conduct.GradientNorms, r.conduct.Measured, r.conduct.Compared, r.conduct.Law = fitted.norms, fitted.Measured, fitted.Compared, &law
+	fitted.Warnings = h.warnings(r)
 	if err := fitted.publish(out, files, journal, h, r); err != nil {
 		return nil, out.charged(err)
 	}

@@ -6,12 +6,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 func verified(t *testing.T, f *Fitted) *certificate.Report {
@@ -58,6 +60,54 @@ func TestFittedNumbersAreClamped(t *testing.T) {
 		m, err := model.Read(f.ModelPath)
 		if err != nil || m.Clamped() != clamped {
 			t.Errorf("%q: clamped %v, %v: must be %v", target, m.Clamped(), err, clamped)
+		}
+	}
+}
+
+// TestFitComparesWithAConstant: a model of a table whose targets follow from its columns
+// is called better, and one of targets that are coins is not, in the fit, the model's
+// file and the certificate. Turned off, nothing is compared, and all of the budget is the
+// plan's. A table too small for a comparison keeps its budget for the model.
+func TestFitComparesWithAConstant(t *testing.T) {
+	coins := strings.NewReplacer("target: {column: sick", "target: {column: sex", `classes: ["0", "1"]`, "classes: [f, m]", "    sex: {category: [f, m]}\n", "    sick: {number: [0, 1]}\n").Replace(peopleYAML)
+	for name, test := range map[string]struct {
+		n       int
+		changes []string
+		verdict string
+		share   float64
+	}{
+		"better":    {8000, nil, "better", DefaultCompare},
+		"coins":     {8000, []string{peopleYAML, coins}, "not", DefaultCompare},
+		"off":       {8000, []string{"replace-one}", "replace-one}\ntrain: {compare: off}"}, "", 0},
+		"own share": {8000, []string{"replace-one}", "replace-one}\ntrain: {compare: 0.3}"}, "better", .3},
+		"too small": {200, nil, "", 0},
+	} {
+		f, err := config(t, test.n, test.changes...).Fit(t.Context(), Options{Software: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		verified(t, f)
+		m, err := model.Read(f.ModelPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(m.Warnings(), func(w Warning) bool { return w.Code == WarnNotBetter || w.Code == WarnWorse })
+		certified := strings.Contains(read(t, f.CertificatePath), `"compared"`)
+		if (test.verdict == "not") != warned || (test.verdict != "") != certified || (f.Compared != nil) != certified {
+			t.Errorf("%s: compared %+v, certified %v, warnings %v", name, f.Compared, certified, m.Warnings())
+		}
+		if c := f.Compared; c != nil && (c.Verdict() == optimize.Better) != (test.verdict == "better") {
+			t.Errorf("%s: %v: %+v", name, c.Verdict(), c)
+		}
+		if !slices.Equal(m.Warnings(), f.Warnings) {
+			t.Errorf("%s: the fit warns of %v, its file of %v", name, f.Warnings, m.Warnings())
+		}
+		if got := f.Charged / f.Budget.Charge(); !(got <= 1) || got < 1-1e-6 {
+			t.Errorf("%s: %v of the budget charged", name, got)
+		}
+		plain := 1 - test.share
+		if size := f.Records * f.Budget.Mu() * math.Sqrt(plain) / math.Sqrt(float64(f.Dim)); math.Abs(size/f.Summary.Effective-1) > 1e-9 {
+			t.Errorf("%s: effective size %v of %v of the budget: must be %v", name, f.Summary.Effective, plain, size)
 		}
 	}
 }

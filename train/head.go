@@ -85,13 +85,16 @@ type conduct struct {
 	// GradientNorms are the norms of the noisy gradient estimates, one a step.
 	GradientNorms []float64          `json:"gradient_norms,omitempty"`
 	Measured      *optimize.Measured `json:"measured,omitempty"`
+	// Compared is how the result compares with the best constant.
+	Compared *optimize.Compared `json:"compared,omitempty"`
 	// Law is how the releases became the result; nil of a recovered run, whose
 	// journal does not tell.
 	Law *optimize.Realised `json:"law,omitempty"`
 	// Reduce is the public map that shortened rows; empty for none.
 	Reduce string `json:"reduce,omitempty"`
-	// Late says whether the run converged.
-	Late *optimize.Late `json:"late,omitempty"`
+	// Late says whether more steps would have helped, and Arrived says it in words.
+	Late    *optimize.Late `json:"late,omitempty"`
+	Arrived string         `json:"arrived,omitempty"`
 	// Foreseen is the gradient norm to expect after what was released.
 	Foreseen float64 `json:"foreseen_gradient_norm,omitempty"`
 	// Curvature is what was released of that at the result.
@@ -108,7 +111,7 @@ func (h head) files(r run) (modelText []byte, cert *certificate.Certificate, err
 	}
 	digest := ""
 	if r.weights != nil {
-		m, err := h.model(r.weights, r.complete)
+		m, err := h.model(r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -142,7 +145,8 @@ func (h head) unit() certificate.Unit {
 // filter says which rows are records.
 func (h head) filter() certificate.Filter { return certificate.Filter(h.Schema.Filter()) }
 
-func (h head) model(weights []float64, complete bool) (*model.Model, error) {
+func (h head) model(r run) (*model.Model, error) {
+	weights := r.weights
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
@@ -159,7 +163,7 @@ func (h head) model(weights []float64, complete bool) (*model.Model, error) {
 		weights = reduce.Lift(weights)
 	}
 	return model.New(model.Params{
-		Software: h.Software, Complete: complete, Loss: loss.RowLoss(l), Regularizer: regularizer,
+		Software: h.Software, Complete: r.complete, Warnings: h.warnings(r), Loss: loss.RowLoss(l), Regularizer: regularizer,
 		Schema: h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
 		Privacy: model.Privacy{
 			Epsilon: h.Epsilon, Delta: h.Delta, Relation: h.Relation.String(),
@@ -215,6 +219,8 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 		aNorm   = 32  // one, indented; a step has one, and five of the law
 		aStep   = 160 // of a schedule
 		rest    = 4096
+		warned  = 1024 // a comparison's warning
+		aMargin = 32   // of the constant that the result is compared with
 	)
 	r.complete, r.events, r.schedule = false, nil, nil
 	parameters, err := h.parameters()
@@ -234,8 +240,8 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return int64(len(text) + aNumber*parameters*lift),
-		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + rest), nil
+	return int64(len(text) + aNumber*parameters*lift + warned),
+		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + aMargin*parameters/max(h.Schema.Dim(), 1) + rest), nil
 }
 
 // perEvent is the most bytes of an event in a certificate.

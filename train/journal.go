@@ -26,6 +26,7 @@ type record struct {
 	Event    *account.Event     `json:"event,omitempty"`
 	Step     *reached           `json:"step,omitempty"`
 	Measured *optimize.Measured `json:"measured,omitempty"`
+	Compared *optimize.Compared `json:"compared,omitempty"`
 	Ready    *ready             `json:"ready,omitempty"`
 }
 

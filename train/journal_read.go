@@ -28,6 +28,7 @@ type told struct {
 	step       int // whose iterate weights is
 	weights    []float64
 	measured   *optimize.Measured
+	compared   *optimize.Compared
 	ready      *ready
 	// size is that of the lines read. What follows was being written when the
 	// machine stopped, and tells nothing.
@@ -113,7 +114,7 @@ var errOrder = errors.New("does not follow")
 // take takes in a record that follows those before it.
 func (t *told) take(r record) error {
 	members := 0
-	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Ready != nil} {
+	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil, r.Ready != nil} {
 		if given {
 			members++
 		}
@@ -148,6 +149,8 @@ func (t *told) take(r record) error {
 		}
 	case r.Measured != nil:
 		t.measured = r.Measured
+	case r.Compared != nil:
+		t.compared = r.Compared
 	case r.Ready != nil:
 		t.ready = r.Ready
 	}

@@ -44,7 +44,7 @@ func TestPlanWithoutTable(t *testing.T) {
 		}
 		// Removing a row moves a sum half as far as replacing one.
 		neighbours := map[string]float64{"replace-one": 2, "add-or-remove": 1}[relation]
-		want := 12345 * p.Budget.Mu() / math.Sqrt(5) * 2 / neighbours
+		want := 12345 * p.Budget.Mu() * math.Sqrt(1-DefaultCompare) / math.Sqrt(5) * 2 / neighbours
 		if math.Abs(p.Summary.Effective-want) > 1e-12*want {
 			t.Errorf("%s: effective size %v: must be %v", relation, p.Summary.Effective, want)
 		}

@@ -67,6 +67,13 @@ func (r *recorder) measured(m optimize.Measured) error {
 	return r.fail(r.journal.add(record{Measured: &m}))
 }
 
+// compared writes how the result compares with a constant.
+func (r *recorder) compared(c optimize.Compared) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fail(r.journal.add(record{Compared: &c}))
+}
+
 // finish puts all that was charged on stable storage.
 func (r *recorder) finish() error {
 	r.mu.Lock()

@@ -204,7 +204,7 @@ func (f *folder) has(r ready) bool {
 func (f *folder) remake(ctx context.Context, t *told, r *Recovered) (*ready, error) {
 	h := *t.head
 	out := run{weights: t.weights, events: t.events, conduct: conduct{
-		Summary: h.Plan, GradientNorms: t.norms, Measured: t.measured, Recovered: &recovered{t.step, recoveredNote},
+		Summary: h.Plan, GradientNorms: t.norms, Measured: t.measured, Compared: t.compared, Recovered: &recovered{t.step, recoveredNote},
 	}}
 	if err := ctx.Err(); err != nil {
 		return nil, err

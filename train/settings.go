@@ -101,6 +101,16 @@ func (t *Train) Set(all map[string]any) error {
 			}
 			t.Measure = share
 			continue
+		case "compare":
+			share, ok := numeric(value)
+			switch {
+			case value == "off" || value == false:
+				share = Off
+			case !ok || !(share > 0 && share < 1):
+				return fmt.Errorf("train.compare = %v: must be off or a share of the budget, > 0 and < 1", value)
+			}
+			t.Compare = share
+			continue
 		}
 		f, ok := known(key)
 		if !ok {

@@ -40,6 +40,11 @@ type Planned struct {
 	Why       string
 	// Estimate is about what it takes.
 	Estimate Estimate
+	// Compare is how the result will be compared with the best constant; nil if it will
+	// not be.
+	Compare *optimize.Compare
+	// NotCompared says why it will not be, where the configuration does not.
+	NotCompared string
 
 	// chosen says that the configuration states the number of steps.
 	chosen bool
@@ -53,7 +58,7 @@ func (p Planned) Useless() error {
 		return nil
 	}
 	return fmt.Errorf("train: %s would return its start, since no step is worth its noise with %.0f records, epsilon %v and %d weights: about %.0f times as many records would help, or a larger epsilon, or fewer columns; an algorithm with a number of steps, such as {algorithm: gd, steps: 8}, runs all the same",
-		p.Summary.Algorithm, p.Records, p.Budget.Epsilon(), p.Dim, math.Ceil(enoughEffective/p.Summary.Effective))
+		p.Summary.Algorithm, p.Records, p.Budget.Epsilon(), p.Dim, math.Ceil(optimize.SmallSize/p.Summary.Effective))
 }
 
 // Ranked returns the candidates, or the named algorithm's plan alone.
@@ -101,6 +106,9 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
+	if planned.Compare != nil {
+		problem = c.without(problem, planned.Compare.Charge)
+	}
 	auto := a.(choose.Auto)
 	auto.WithoutSamples = false
 	if planned.Candidates, err = auto.Candidates(ctx, problem); err != nil {
@@ -110,15 +118,22 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	return planned, nil
 }
 
-// enoughEffective is the N from which models are useful.
-const enoughEffective = 30
-
 // settle makes the plan for a public number of records.
 func (c *Config) settle(ctx context.Context, budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
 	problem, l, err := c.Problem(budget, records)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
+	compare, left, err := c.comparison(problem, l)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
+	why := ""
+	if compare == nil && c.Train.Compare == 0 {
+		why = "at this budget the noise of a comparison would be as large as what it compares"
+	}
+	whole := problem
+	problem = left
 	if inner := c.Train.Settings["inner"]; inner == recursive.PhasedSGD.String() {
 		if err := curator.TakesStable(l); err != nil {
 			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", inner, err)
@@ -127,6 +142,15 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	plan, candidates, err := c.Train.Plan(ctx, problem)
 	if err != nil {
 		return nil, Planned{}, nil, err
+	}
+	if compare != nil && plan.Needs().Schedule != nil { // samples take the whole budget
+		if c.Train.Compare > 0 {
+			return nil, Planned{}, nil, fmt.Errorf("train.compare: is not possible with %s, whose whole budget is its schedule's", plan.Summary().Algorithm)
+		}
+		compare, problem, why = nil, whole, "the whole budget is its schedule's"
+		if plan, candidates, err = c.Train.Plan(ctx, problem); err != nil {
+			return nil, Planned{}, nil, err
+		}
 	}
 	o := plan.Summary()
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
@@ -141,6 +165,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	planned := Planned{
 		LowerBound: problem.LowerBound(),
 		Records:    records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
+		Compare: compare, NotCompared: why,
 		Filter:   certificate.Filter(c.Schema.Filter()),
 		Unit:     unitOf(c.Schema, l),
 		chosen:   c.Train.Settings["steps"] != nil,

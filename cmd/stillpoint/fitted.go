@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -35,7 +36,13 @@ type fittedJSON struct {
 	Budget   float64  `json:"budget"`
 	Releases int      `json:"releases"`
 	Trusted  []string `json:"trusted,omitempty"`
-	Measured any      `json:"measured,omitempty"` // as in a certificate
+	// Warnings are what a user of the model has to know, as the model's file has them.
+	Warnings []train.Warning `json:"warnings,omitempty"`
+	// Compared is how the model compares with the best constant, and Verdict what that
+	// says: better, unclear or worse.
+	Compared *optimize.Compared `json:"compared,omitempty"`
+	Verdict  string             `json:"verdict,omitempty"`
+	Measured any                `json:"measured,omitempty"` // as in a certificate
 	// Constant is the loss of the model that gives every record the score 0, as far as it
 	// is public: what to compare the measured loss with.
 	Constant any `json:"constant,omitempty"`
@@ -61,6 +68,10 @@ func result(ctx context.Context, c *train.Config, f *train.Fitted) fittedJSON {
 	}
 	if f.Reserved != nil {
 		j.Stored = f.Reserved
+	}
+	j.Warnings = f.Warnings
+	if j.Compared = f.Compared; f.Compared != nil {
+		j.Verdict = [...]string{optimize.Better: "better", optimize.Unclear: "unclear", optimize.Worse: "worse"}[f.Compared.Verdict()]
 	}
 	if f.Measured != nil {
 		j.Measured = f.Measured

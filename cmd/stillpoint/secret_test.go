@@ -145,7 +145,7 @@ func shows(text string) bool {
 
 // noisy finds what may differ between two fits: answers with noise and what
 // follows from them, and the time.
-var noisy = regexp.MustCompile(`noisy gradient norm [^,]+|converged    [^\n]+|(?s)"late": ?\{.*?\}|"(weights|gradient_norms)": ?\[.*?\]|"(model_sha256|checksum|time)": ?"[^"]*"`)
+var noisy = regexp.MustCompile(`noisy gradient norm [^,]+|arrived      [^\n]+|compare      [^\n]+|WARNING      [^\n]+|(?s)"compared": ?\{.*?\}|(?s)"warnings": ?\[.*?\]|(?s)"late": ?\{.*?\}|"(weights|gradient_norms)": ?\[.*?\]|"(model_sha256|checksum|time)": ?"[^"]*"`)
 
 // Fits of neighbouring tables print the same, end alike and write the same
 // files but for answers with noise.

@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -59,17 +60,17 @@ func outline(p train.Planned) string {
 		line(name, "%-14s %4d steps, %5.4g passes, %s %.3g%s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes,
 			p.Criterion.Describe(), c.Predicted, floors)
 	}
-	if e := p.Budget.Epsilon(); e > 10 {
-		line("warning", "epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", e, e)
+	switch {
+	case p.Compare != nil:
+		line("compare", "%.2g of the budget tells whether the model is better than the best constant (train.compare: off keeps it for the model)", comparing(p))
+	case p.NotCompared != "":
+		line("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
 	}
-	if d := p.Budget.Delta(); d > 1/p.Records {
-		line("warning", "delta %v is above 1/records: it does not exclude that somebody's record is published as it is", d)
+	for _, w := range p.Warnings() {
+		line("warning", "%s", w.Text)
 	}
 	if err := p.Useless(); err != nil {
 		line("warning", "fit refuses this: %v", err)
-	}
-	if o.Effective < 30 {
-		line("warning", "N is below 30: at this budget the table is too small for a useful model")
 	}
 	return b.String()
 }
@@ -101,6 +102,10 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		// Unit says whose rows make up one record, if each is not one.
 		Unit *certificate.Unit `json:"unit,omitempty"`
 		Plan any               `json:"plan"`
+		// Compare is the share of the budget kept for comparing the model with the best
+		// constant, and Warnings what a user has to know before the fit.
+		Compare  float64         `json:"compare,omitempty"`
+		Warnings []train.Warning `json:"warnings,omitempty"`
 		// LowerBound is up to a constant.
 		LowerBound float64 `json:"lower_bound"`
 		// Considered are the plans that auto compared, the chosen one first.
@@ -110,7 +115,15 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Why   string         `json:"why,omitempty"`
 		// Simulated are the medians that the considered reached on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, p.LowerBound, considered, p.Estimate, p.Why, medians(tried)}
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, comparing(p), p.Warnings(), p.LowerBound, considered, p.Estimate, p.Why, medians(tried)}
+}
+
+// comparing is the share of the budget kept for comparing the result with a constant.
+func comparing(p train.Planned) float64 {
+	if p.Compare == nil {
+		return 0
+	}
+	return p.Compare.Charge / p.Budget.Charge()
 }
 
 // summary says what a fit released and what it cost.
@@ -118,6 +131,9 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	for _, w := range f.Warnings {
+		line("WARNING", "%s", w.Text)
 	}
 	if !f.Result.Complete {
 		line("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Summary.Steps)
@@ -134,8 +150,11 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	} else {
 		line("charged", "%d releases on Poisson samples of a schedule within the budget", f.Releases)
 	}
-	if late := f.Result.Late.String(); late != "" {
-		line("converged", "%s", late)
+	if c := f.Compared; c != nil {
+		line("compare", "%s", besideConstant(c))
+	}
+	if late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective); late != "" {
+		line("arrived", "%s", late)
 	}
 	if e := f.Result.Foreseen; e > 0 {
 		line("expected", "gradient norm %.3g, after what was released of the rows and their gradients; %.3g before", e, f.Summary.Predicted)
@@ -146,7 +165,7 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
 	}
-	if f.Constant != nil {
+	if f.Constant != nil && f.Compared == nil {
 		line("compare", "%s", compared(f))
 	}
 	if r := f.Reserved; r != nil {
@@ -159,6 +178,18 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 		line("note", "fitting %s again costs a second budget", printable.Text(c.TableName()))
 	}
 	return b.String()
+}
+
+// besideConstant says how the model compares with the best constant, as it was released.
+func besideConstant(c *optimize.Compared) string {
+	text := fmt.Sprintf("%v: its mean loss is %.3g below the constant's, with noise of %.2g", c.Verdict(), -c.Difference, c.Sigma)
+	if c.Difference > 0 {
+		text = fmt.Sprintf("%v: its mean loss is %.3g above the constant's, with noise of %.2g", c.Verdict(), c.Difference, c.Sigma)
+	}
+	if share, sigma, ok := c.Explained(); ok && c.Verdict() == optimize.Better {
+		text += fmt.Sprintf("; it saves %.0f%% (noise %.1g%%) of the constant's loss, %.3g", 100*share, 100*sigma, c.Constant)
+	}
+	return text
 }
 
 // compared says what a measured loss is to be compared with.

@@ -1,0 +1,61 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Codes of warnings, for programs.
+const (
+	// WarnNotBetter: the model is not better than the best constant by more than noise.
+	WarnNotBetter = "not-better-than-constant"
+	// WarnWorse: it is worse, by more than noise.
+	WarnWorse = "worse-than-constant"
+	// WarnEpsilon: epsilon promises next to nothing.
+	WarnEpsilon = "epsilon-large"
+	// WarnDelta: delta does not exclude that somebody's record is published.
+	WarnDelta = "delta-large"
+	// WarnSmall: the table is too small for the budget.
+	WarnSmall = "table-small"
+)
+
+// Warning is a fact about a fit that its user has to know.
+type Warning = model.Warning
+
+// privacyWarnings are about a budget and a number of records.
+func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
+	if epsilon > 10 {
+		list = append(list, Warning{WarnEpsilon, fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", epsilon, epsilon)})
+	}
+	if delta > 1/records {
+		list = append(list, Warning{WarnDelta, fmt.Sprintf("delta %v is above 1/records: it does not exclude that somebody's record is published as it is", delta)})
+	}
+	if effective < optimize.SmallSize {
+		list = append(list, Warning{WarnSmall, fmt.Sprintf("the effective size N = %.2g is below %d: at this budget the table is too small for a useful model", effective, optimize.SmallSize)})
+	}
+	return list
+}
+
+// comparisonWarnings are what a released comparison says against a model.
+func comparisonWarnings(c *optimize.Compared) []Warning {
+	if c == nil || c.Verdict() == optimize.Better {
+		return nil
+	}
+	code, how := WarnNotBetter, "is not better than a constant by more than noise"
+	if c.Verdict() == optimize.Worse {
+		code, how = WarnWorse, "is WORSE than a constant"
+	}
+	return []Warning{{code, fmt.Sprintf("the model %s: its mean loss less the constant's is %.3g, with noise of %.2g", how, c.Difference, c.Sigma)}}
+}
+
+// warnings are those of a run, the worst first.
+func (h head) warnings(r run) []Warning {
+	return append(comparisonWarnings(r.conduct.Compared), privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
+}
+
+// Warnings are about a plan, before anything was released.
+func (p Planned) Warnings() []Warning {
+	return privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.Summary.Effective)
+}
