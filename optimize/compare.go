@@ -67,6 +67,9 @@ func (v Verdict) String() string {
 	return [...]string{"not better than a constant by more than noise", "better than the best constant", "WORSE than a constant"}[v]
 }
 
+// Code names the verdict for programs: better, worse or unclear.
+func (v Verdict) Code() string { return [...]string{"unclear", "better", "worse"}[v] }
+
 // Verdict reads the comparison: by chance alone a model as good as the constant is called
 // better, or worse, once in 44 comparisons each.
 func (c Compared) Verdict() Verdict {

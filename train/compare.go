@@ -8,6 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
+// Compared is how a model compares with the best constant, as it was released.
+type Compared = optimize.Compared
+
 // comparison is how the result of a fit is compared with the best constant, and the problem
 // with what is left of the budget for its plan. There is none, and all of the budget is
 // left, where it is turned off or, by default, where it could tell nothing.

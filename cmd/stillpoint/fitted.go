@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/stillpoint-dp/stillpoint/internal/table"
-	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -40,9 +39,9 @@ type fittedJSON struct {
 	Warnings []train.Warning `json:"warnings,omitempty"`
 	// Compared is how the model compares with the best constant, and Verdict what that
 	// says: better, unclear or worse.
-	Compared *optimize.Compared `json:"compared,omitempty"`
-	Verdict  string             `json:"verdict,omitempty"`
-	Measured any                `json:"measured,omitempty"` // as in a certificate
+	Compared *train.Compared `json:"compared,omitempty"`
+	Verdict  string          `json:"verdict,omitempty"`
+	Measured any             `json:"measured,omitempty"` // as in a certificate
 	// Constant is the loss of the model that gives every record the score 0, as far as it
 	// is public: what to compare the measured loss with.
 	Constant any `json:"constant,omitempty"`
@@ -71,7 +70,7 @@ func result(ctx context.Context, c *train.Config, f *train.Fitted) fittedJSON {
 	}
 	j.Warnings = f.Warnings
 	if j.Compared = f.Compared; f.Compared != nil {
-		j.Verdict = [...]string{optimize.Better: "better", optimize.Unclear: "unclear", optimize.Worse: "worse"}[f.Compared.Verdict()]
+		j.Verdict = f.Compared.Verdict().Code()
 	}
 	if f.Measured != nil {
 		j.Measured = f.Measured

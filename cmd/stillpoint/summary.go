@@ -12,7 +12,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -181,12 +180,12 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 }
 
 // besideConstant says how the model compares with the best constant, as it was released.
-func besideConstant(c *optimize.Compared) string {
+func besideConstant(c *train.Compared) string {
 	text := fmt.Sprintf("%v: its mean loss is %.3g below the constant's, with noise of %.2g", c.Verdict(), -c.Difference, c.Sigma)
 	if c.Difference > 0 {
 		text = fmt.Sprintf("%v: its mean loss is %.3g above the constant's, with noise of %.2g", c.Verdict(), c.Difference, c.Sigma)
 	}
-	if share, sigma, ok := c.Explained(); ok && c.Verdict() == optimize.Better {
+	if share, sigma, ok := c.Explained(); ok && c.Verdict().Code() == "better" {
 		text += fmt.Sprintf("; it saves %.0f%% (noise %.1g%%) of the constant's loss, %.3g", 100*share, 100*sigma, c.Constant)
 	}
 	return text
