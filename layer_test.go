@@ -66,7 +66,7 @@ var layers = map[string]struct {
 	"export":                             {local: []string{"loss", "dataset", "model", "internal/printable"}, others: []string{"google.golang.org/protobuf"}},
 	"cmd/stillpoint":                     {local: []string{"internal/regular", "export", "silence", "budget", "budget/stores", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable", "inspect"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular":                   {},
-	"inspect":                            {local: []string{"dataset", "internal/table"}}, // only the command imports it (docs/adr/0031)
+	"inspect":                            {local: []string{"dataset", "internal/table"}, others: []string{"golang.org/x/text"}}, // only the command imports it (docs/adr/0031)
 	"silence":                            {others: []string{"golang.org/x/sys"}},
 	"results":                            {local: []string{"account", "budget", "curator", "budget/stores", "dataset", "internal/table", "loss", "train"}},
 	"examples/service":                   {local: []string{"account", "certificate", "curator", "dataset", "loss", "model", "optimize", "optimize/choose", "silence"}},

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
@@ -23,6 +24,8 @@ type Report struct {
 	Malformed int      `json:"malformed"`
 	Silent    int      `json:"silent"`
 	Columns   []Column `json:"columns"`
+	// Table are the problems of the table as a whole.
+	Table []Problem `json:"problems,omitempty"`
 }
 
 // Column says how the cells of one column are read, those of malformed rows left out.
@@ -47,24 +50,45 @@ type Problem struct {
 	Examples []string `json:"examples,omitempty"`
 	// Do says what to change.
 	Do string `json:"do"`
+	// Lost says that a column, or half of the rows, contributes nothing to a fit, or
+	// something else than the table says.
+	Lost bool `json:"lost,omitempty"`
 }
 
-// Problems counts those of all columns.
+// Problems counts those of the table and of all columns.
 func (r *Report) Problems() (n int) {
+	n = len(r.Table)
 	for _, c := range r.Columns {
 		n += len(c.Problems)
 	}
 	return n
 }
 
+// Lost lists what is lost: the table's problems by their text, columns by their names.
+func (r *Report) Lost() (names []string) {
+	for _, p := range r.Table {
+		if p.Lost {
+			names = append(names, p.What)
+		}
+	}
+	for _, c := range r.Columns {
+		if slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Lost }) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // Check reads a table as a fit by the schema would.
 func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schema) (*Report, error) {
-	t := newTally(s)
+	t := newTally(s, as)
+	var header int
 	var m *dataset.Map
 	err := each(ctx, paths, as, func(r *table.Reader) (err error) {
 		if m, err = s.Bind(r.Header()); err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
 		}
+		header = len(r.Header())
 		return r.For(m)
 	}, func(cells []string) {
 		if !m.Keep(cells) {
@@ -76,6 +100,9 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 		t.silent = false
 		if !m.Fates(cells, t.cell) {
 			t.report.Malformed++
+			if len(cells) == header+1 && cells[header] == "" {
+				t.ended++
+			}
 			t.silent = true
 		}
 		if t.silent {
@@ -119,6 +146,8 @@ type tally struct {
 	columns map[string]*counted
 	order   []*counted
 	silent  bool // the row at hand
+	csv     dataset.CSV
+	ended   int // rows that end in a delimiter which the header does not have
 }
 
 // counted are the cells of one column.
@@ -127,12 +156,19 @@ type counted struct {
 	column *dataset.Column // nil of the target, its weight and its exposure
 	odd    spellings       // of what is unreadable or not listed
 	used   map[string]bool // the listed values that cells have
+	bounds struct{ low, high float64 }
+	suspects
 }
 
-func newTally(s *dataset.Schema) *tally {
-	t := &tally{schema: s, columns: map[string]*counted{}}
+func newTally(s *dataset.Schema, as dataset.CSV) *tally {
+	t := &tally{schema: s, csv: as, columns: map[string]*counted{}}
 	add := func(name, kind string, c *dataset.Column) {
-		k := &counted{Column: Column{Name: name, Kind: kind}, column: c, odd: spellings{}, used: map[string]bool{}}
+		k := &counted{Column: Column{Name: name, Kind: kind}, column: c, odd: spellings{}, used: map[string]bool{}, suspects: newSuspects()}
+		if c != nil {
+			k.bounds.low, k.bounds.high = c.Low, c.High
+		} else if kind == "target" {
+			k.bounds.low, k.bounds.high = s.Target().Low, s.Target().High
+		}
 		t.columns[name] = k
 		t.order = append(t.order, k)
 	}
@@ -164,6 +200,9 @@ func (k *counted) lists(s *dataset.Schema) bool {
 // cell counts one.
 func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	k := t.columns[column]
+	if fate != dataset.Absent {
+		k.see(k, cell, fate)
+	}
 	switch fate {
 	case dataset.Read:
 		k.Read++
@@ -197,6 +236,7 @@ func (t *tally) leftOut(column, cell string, fate dataset.Fate) {
 }
 
 func (t *tally) finish() *Report {
+	t.report.Table = t.whole()
 	for _, k := range t.order {
 		k.Problems = t.problems(k)
 		t.report.Columns = append(t.report.Columns, k.Column)

@@ -78,6 +78,7 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 	}
 	says := said(r)
 	for _, line := range []string{
+		`table: 4 half of the rows or more count and contribute nothing`,
 		`age: 1 words; they count as missing already ["unknown"]: if they mean missing, say so: missing: ["", unknown]`,
 		`income: 1 numbers with a percent sign ["5%"]: write 5% as 5`,
 		`income: 2 numbers with marks between thousands ["1,234" "2,500.50"]: if all are, say so: csv: {thousands: ","}`,
@@ -95,13 +96,16 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 			t.Errorf("does not say %s", line)
 		}
 	}
-	if n := strings.Count(says, "\n"); n != 12 || n != r.Problems() {
+	if n := strings.Count(says, "\n"); n != 13 || n != r.Problems() {
 		t.Errorf("%d problems in\n%s", n, says)
 	}
 }
 
 func said(r *Report) string {
 	var b strings.Builder
+	for _, p := range r.Table {
+		fmt.Fprintf(&b, "table: %d %s: %s\n", p.Cells, p.What, p.Do)
+	}
 	for _, c := range r.Columns {
 		for _, p := range c.Problems {
 			fmt.Fprintf(&b, "%s: %d %s %q: %s\n", c.Name, p.Cells, p.What, p.Examples, p.Do)

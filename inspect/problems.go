@@ -65,8 +65,10 @@ func (t *tally) problems(k *counted) (list []Problem) {
 		}
 	}
 	target := t.schema.Target()
+	list = t.suspicions(k)
 	switch {
 	case k.Kind == "target" && target.Kind == dataset.Category:
+		list = append(list, t.otherwiseWritten(k, target.Classes)...)
 		list = append(list, nearly(k, target.Classes, func(classes []string) string {
 			target.Classes = classes
 			return target.Line()
@@ -74,6 +76,7 @@ func (t *tally) problems(k *counted) (list []Problem) {
 		add(k.odd, "no class: such rows count and contribute nothing", "list the class in "+t.schema.Target().Line()+", or leave such rows out of the table")
 	case k.Kind == "category":
 		c := *k.column
+		list = append(list, t.otherwiseWritten(k, c.Categories)...)
 		list = append(list, nearly(k, c.Categories, func(values []string) string {
 			c.Categories = values
 			return c.Line()
@@ -88,7 +91,25 @@ func (t *tally) problems(k *counted) (list []Problem) {
 	default:
 		list = append(list, numberless(k.odd, k, t.schema.Missing())...)
 	}
-	return append(list, beyond(k)...)
+	list = append(list, beyond(k)...)
+	if total := k.Read + k.Below + k.Above + k.Missing + k.Unreadable + k.Other; total > 0 && lost(k) {
+		if len(list) == 0 {
+			list = append(list, Problem{What: "no cell is read", Cells: total, Do: "see whether it is the column that was meant, or leave it out: " + ignored(k.Name)})
+		}
+		for i := range list {
+			list[i].Lost = true
+		}
+	}
+	return list
+}
+
+// lost reports a column that tells a fit nothing: no cell is read within the bounds, or
+// no row has a class or a target.
+func lost(k *counted) bool {
+	if k.Kind == "hash" || k.Kind == "public" {
+		return false
+	}
+	return k.Read == 0
 }
 
 // beyond says where bounds are not the table's.
@@ -221,6 +242,9 @@ func undated(odd spellings, c dataset.Column, missing []string) (list []Problem)
 		if n == most && n > 0 {
 			fitting = append(fitting, layout)
 		}
+	}
+	if serials := odd.take(excelDay.MatchString); len(serials) > 0 {
+		list = append(list, serials.problem("days as spreadsheets count them, from 1900 on", serial(c.Name)))
 	}
 	if most > 0 {
 		dates := odd.take(func(s string) bool { _, is := (dataset.Column{Layout: fitting[0]}).Days(s); return is })

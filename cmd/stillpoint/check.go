@@ -14,6 +14,7 @@ import (
 type checkCommand struct {
 	Config string `arg:"" help:"Configuration file (YAML); its budget is not looked at." placeholder:"CONFIG"`
 	Data   string `arg:"" optional:"" help:"Table to look at; the configuration's if left out." placeholder:"FILE"`
+	Strict bool   `help:"End with exit code 1 where a column, or half of the rows, is lost."`
 	JSON   bool   `help:"Print JSON." name:"json"`
 }
 
@@ -29,7 +30,11 @@ clamped to the bound below or above, and other, and says what is wrong with them
 1,234 or 5% where a number should be, dates of another layout, targets that are no
 class though one is nearly so (Yes for yes). Such a column, or the whole target, turns
 to nothing without a word in a fit, which may say nothing of records, and the budget is
-spent. Beside each problem stands what to change. Problems do not change the exit code.
+spent. Beside each problem stands what to change. Faults that no single cell shows are
+looked for as well: a delimiter at the end of lines, another encoding, -999 for missing,
+thousands read as decimals, months as days, dates that a spreadsheet counts, identifiers.
+Problems do not change the exit code; with --strict those do by which a column or half of
+the rows is lost.
 
   stillpoint check people.yaml sample.csv`
 }
@@ -51,14 +56,22 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	if f.JSON {
-		return printJSON(c.out, struct {
+		err = printJSON(c.out, struct {
 			Private bool   `json:"private"`
 			Warning string `json:"warning"`
 			Table   string `json:"table"`
 			*inspect.Report
 		}{false, inspect.Warning, path, report})
 	}
-	_, err = fmt.Fprint(c.out, checked(path, report))
+	if !f.JSON {
+		_, err = fmt.Fprint(c.out, checked(path, report))
+	}
+	if lost := report.Lost(); err == nil && f.Strict && len(lost) > 0 {
+		for i := range lost {
+			lost[i] = printable.Text(lost[i])
+		}
+		return fmt.Errorf("check: lost: %s", strings.Join(lost, "; "))
+	}
 	return err
 }
 
@@ -77,6 +90,9 @@ func checked(path string, r *inspect.Report) string {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", printable.Text(c.Name), c.Kind, c.Read, c.Missing, c.Unreadable, c.Below, c.Above, c.Other)
 	}
 	w.Flush()
+	for _, p := range r.Table {
+		fmt.Fprintf(&b, "\n%d rows: %s\n  %s\n", p.Cells, p.What, p.Do)
+	}
 	for _, c := range r.Columns {
 		for _, p := range c.Problems {
 			cells := "cells"

@@ -1,0 +1,206 @@
+package inspect
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// suspects are what the cells of a column have in common that a reader of single cells
+// does not see.
+type suspects struct {
+	n      int    // cells that are not missing
+	first  string // the first of them
+	varies bool
+
+	numbers int       // of them that are read or clamped
+	clamped spellings // of those beyond the bounds
+	rising  bool      // whole numbers, each above the one before
+	start   float64   // the first and the last number
+	last    float64
+	largest float64
+	pointed int // numbers with a point
+	grouped int // with exactly three digits after it, and one to three before
+	dated   int // dates that are read
+	late    int // with a day of the month after the twelfth
+
+}
+
+// enough is how many cells a suspicion needs that rests on what all of them are, and few
+// how many need to be the same.
+const enough, few = 20, 5
+
+func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true} }
+
+// threeDigits is a number as some write thousands: 1.234 for 1234.
+var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
+
+// see notes a cell that is not missing.
+func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
+	s.n++
+	if s.n == 1 {
+		s.first = cell
+	}
+	s.varies = s.varies || cell != s.first
+	if fate == dataset.Below || fate == dataset.Above {
+		s.clamped.add(cell)
+	}
+	if k.column != nil && k.column.Kind == dataset.Date {
+		s.day(k.column, cell, fate)
+		return
+	}
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil || fate == dataset.Unread {
+		s.rising = false
+		return
+	}
+	s.rising = s.rising && x == math.Trunc(x) && (s.numbers == 0 || x > s.last)
+	if s.numbers == 0 {
+		s.start = x
+	}
+	s.largest = max(s.largest, math.Abs(x))
+	s.last = x
+	s.numbers++
+	if strings.Contains(cell, ".") {
+		s.pointed++
+		if threeDigits.MatchString(cell) {
+			s.grouped++
+		}
+	}
+}
+
+// day notes the day of the month of a date.
+func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
+	if fate == dataset.Unread || swapped(c.Layout) == "" {
+		return
+	}
+	s.dated++
+	if _, also := (dataset.Column{Layout: swapped(c.Layout)}).Days(cell); !also {
+		s.late++
+	}
+}
+
+// swapped is a layout with day and month in each other's place; "" where it has not both
+// beside each other.
+func swapped(layout string) string {
+	for _, mark := range []string{"/", ".", "-"} {
+		for _, pair := range [][2]string{{"%d" + mark + "%m", "%m" + mark + "%d"}, {"%m" + mark + "%d", "%d" + mark + "%m"}} {
+			if strings.Contains(layout, pair[0]) {
+				return strings.Replace(layout, pair[0], pair[1], 1)
+			}
+		}
+	}
+	return ""
+}
+
+// Cells that often stand for a missing number.
+var sentinel = regexp.MustCompile(`^(-1|-?9+|-?8{2,}|-?7{2,}|-?9{2,}8)(\.0*)?$`)
+
+// identifier is a name of columns that number records.
+var identifier = regexp.MustCompile(`(?i:(^|[_. -])(id|uuid|key|nr|number|no|index|rowid)$)|[a-z](ID|Id)$`)
+
+// suspicions are the problems that they make.
+func (t *tally) suspicions(k *counted) (list []Problem) {
+	s := &k.suspects
+	add := func(cells int, examples []string, lost bool, what, do string) {
+		list = append(list, Problem{What: what, Cells: cells, Examples: examples[:min(mostExamples, len(examples))], Do: do, Lost: lost})
+	}
+	codes := s.clamped.take(sentinel.MatchString)
+	for _, code := range codes.frequent() {
+		if codes[code] < 2 {
+			delete(codes, code)
+		}
+	}
+	if len(codes) > 0 {
+		add(codes.cells(), codes.frequent(), false, "a number beyond the bounds that often stands for a missing one; it counts as the bound",
+			"if it means missing, say so: "+dataset.MissingLine(append(slices.Clone(t.schema.Missing()), codes.frequent()...)))
+	}
+	switch {
+	case s.n >= few && !s.varies && k.Kind == "target":
+		add(s.n, []string{s.first}, true, "the same in every row: there is nothing to learn", "see whether the file holds one class or value alone")
+	case s.n >= few && !s.varies && k.column != nil && k.Kind != "public":
+		add(s.n, []string{s.first}, false, "the same in every row: a model learns nothing from it", "leave it out: "+ignored(k.Name))
+	case k.Kind == "number" && s.numbers >= enough && s.rising && (identifier.MatchString(k.Name) || s.last-s.start < 2*float64(s.numbers)):
+		add(s.numbers, []string{s.first}, false, "whole numbers that rise from row to row, as those of an identifier", "if it names rows or people, leave it out: "+ignored(k.Name))
+	case k.Kind == "number" && s.numbers >= enough && identifier.MatchString(k.Name) && !strings.EqualFold(k.Name, "number"):
+		add(s.numbers, []string{s.first}, false, "by its name an identifier, read as a number", "if it names rows or people, leave it out: "+ignored(k.Name))
+	}
+	if s.pointed >= 3 && s.grouped == s.pointed && k.bounds.high > 20*s.largest && t.csv.Thousands == "" {
+		add(s.grouped, []string{s.first}, true, "three digits after every point, and far below the upper bound: thousands that are read as decimals",
+			`if the point marks thousands, say so: csv: {thousands: "."}`)
+	}
+	if s.dated >= enough && s.late == 0 {
+		c := *k.column
+		c.Layout = swapped(c.Layout)
+		add(s.dated, []string{s.first}, true, "no day of the month is after the twelfth: months are read as days", "if the table has them the other way round: "+c.Line())
+	}
+	return list
+}
+
+// otherwiseWritten finds cells that are a listed value in another encoding.
+func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
+	known := map[string]bool{}
+	for _, v := range listed {
+		known[v] = true
+	}
+	latin := k.odd.take(func(s string) bool {
+		text, err := charmap.Windows1252.NewDecoder().String(s)
+		return !utf8.ValidString(s) && err == nil && known[text]
+	})
+	unicode := k.odd.take(func(s string) bool {
+		text, err := charmap.Windows1252.NewEncoder().String(s)
+		return text != s && err == nil && utf8.ValidString(text) && known[text]
+	})
+	var list []Problem
+	if len(latin) > 0 {
+		list = append(list, latin.problem("a listed value, written in Latin-1 or Windows-1252", "say so: csv: {encoding: windows-1252}"))
+	}
+	if len(unicode) > 0 {
+		list = append(list, unicode.problem("a listed value, written in UTF-8 and read as another encoding", "say so: csv: {encoding: utf-8}"))
+	}
+	return list
+}
+
+// excelDay is a date as spreadsheets count days, from 1900 on: 20,000 is in 1954, 60,000
+// in 2064.
+var excelDay = regexp.MustCompile(`^[2-5][0-9]{4}(\.[0-9]+)?$`)
+
+// serial is what to do about such dates.
+func serial(name string) string {
+	return fmt.Sprintf("export the column as dates (2024-02-29), or read it as days, which tells a model as much: %s",
+		strings.NewReplacer("0, 1", "FIRST, LAST").Replace(dataset.Column{Name: name, Kind: dataset.Number, Low: 0, High: 1}.Line()))
+}
+
+// trailing is what to do about rows that end in a delimiter which the header does not have.
+const trailing = "end every line alike: delete the delimiter at the end of those rows, or give the column that it begins a name in the header"
+
+// whole says what is wrong with the table as a whole.
+func (t *tally) whole() (list []Problem) {
+	r := &t.report
+	add := func(cells int, what, do string) {
+		list = append(list, Problem{What: what, Cells: cells, Do: do, Lost: true})
+	}
+	switch {
+	case r.Rows == 0 && r.LeftOut > 0:
+		add(r.LeftOut, "the row filter keeps no row", "compare the filter with the public values of its column")
+	case r.Rows == 0:
+		add(0, "the table has no rows", "see whether the file is the one that was meant")
+	case r.Silent == r.Rows:
+		add(r.Silent, "no row counts: a fit would release noise alone", "mend what is said of the target below, or the form of the rows")
+	case 2*r.Silent >= r.Rows:
+		add(r.Silent, "half of the rows or more count and contribute nothing", "mend what is said of the target below, or the form of the rows")
+	}
+	if t.ended > 0 && 100*t.ended >= r.Rows {
+		add(t.ended, "one empty cell more than the header: they end in a delimiter, and contribute nothing", trailing)
+		list[len(list)-1].Lost = 2*t.ended >= r.Rows
+	}
+	return list
+}
