@@ -20,6 +20,9 @@ type Options struct {
 	// Overwrite lets a fit replace the model of an earlier one in Out. The
 	// ledger keeps both charges.
 	Overwrite bool
+	// Strict refuses a fit of an effective size below optimize.SmallSize, at which a model
+	// is noise, before anything is charged.
+	Strict bool
 	// Software is the program's name and version, for the files.
 	Software string
 	// Planned, if not nil, is called when everything is settled and the budget
@@ -156,6 +159,9 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	plan, planned, _, err := c.settle(ctx, budget, records)
 	if err == nil {
 		err = planned.Useless()
+	}
+	if err == nil && o.Strict {
+		err = planned.Small()
 	}
 	if err != nil {
 		return nil, err

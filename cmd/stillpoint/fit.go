@@ -43,6 +43,7 @@ type fitCommand struct {
 	configFlags
 	Out       string `help:"Output folder. Without it a fresh one is made in the current folder: NAME-fit, NAME-fit-2, ..." placeholder:"DIR"`
 	Overwrite bool   `help:"Replace the model in DIR. The charge of the earlier fit stays in the ledger."`
+	Anyway    bool   `help:"Fit also where the effective size is below 30, at which a model is noise." env:"STILLPOINT_ANYWAY"`
 	DryRun    bool   `help:"Do all but the releases: read the table and plan, then say what would be charged and written. Nothing is." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
@@ -64,6 +65,10 @@ asks the folder and the store of budgets whether they would take the fit, with t
 codes of one. It prints nothing of records, charges nothing, writes nothing. Whether
 cells are read as they were meant is not for it to say: see stillpoint check.
 
+A table too small for its budget is refused before anything is charged: where the effective
+size N, records times mu over the root of the number of weights, is below 30 a model is
+noise. --anyway, or STILLPOINT_ANYWAY=1, fits it all the same.
+
 Ctrl-C ends the fit after the current step; the model reached by then is saved
 and certified as incomplete. A fit that is killed leaves a journal of what it
 released in DIR, from which stillpoint recover makes both files. What was reserved
@@ -83,7 +88,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	p := newProgress(c)
 	c.note("reading", "reading "+reads(config))
 	fitted, err := config.Fit(ctx, train.Options{
-		Out: f.Out, Overwrite: f.Overwrite, Software: software(), Stores: stores.Open,
+		Out: f.Out, Overwrite: f.Overwrite, Strict: !f.Anyway, Software: software(), Stores: stores.Open,
 		Planned: func(planned train.Planned) {
 			p.planned(planned)
 			c.saving()
@@ -117,7 +122,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 // dry says what a fit would do.
 func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) error {
 	c.note("reading", "reading "+reads(config))
-	d, err := config.DryRun(ctx, train.Options{Out: f.Out, Overwrite: f.Overwrite, Software: software(), Stores: stores.Open})
+	d, err := config.DryRun(ctx, train.Options{Out: f.Out, Overwrite: f.Overwrite, Strict: !f.Anyway, Software: software(), Stores: stores.Open})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,9 @@ import (
 // stillpoint on the path. Beside it stand programs that differ from it in one
 // thing each.
 func TestMain(m *testing.M) {
+	if os.Getenv("STILLPOINT_ANYWAY") == "" {
+		os.Setenv("STILLPOINT_ANYWAY", "1") // tables of tests are small
+	}
 	testscript.Main(m, map[string]func(){"stillpoint": main, "loud": loud, "faulty": faulty, "stubborn": stubborn, "obedient": obedient})
 }
 
@@ -75,6 +78,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("STILLPOINT_ANYWAY", "1")
 			e.Setenv("EXAMPLES", examples)
 			if err := writePeople(e.WorkDir, 300); err != nil {
 				return err

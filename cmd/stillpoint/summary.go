@@ -59,6 +59,7 @@ func outline(p train.Planned) string {
 		line(name, "%-14s %4d steps, %5.4g passes, %s %.3g%s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes,
 			p.Criterion.Describe(), c.Predicted, floors)
 	}
+	line("outlook", "%v", p.Outlook())
 	switch {
 	case p.Compare != nil:
 		line("compare", "%.2g of the budget tells whether the model is better than the best constant (train.compare: off keeps it for the model)", comparing(p))
@@ -104,6 +105,7 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		// Compare is the share of the budget kept for comparing the model with the best
 		// constant, and Warnings what a user has to know before the fit.
 		Compare  float64         `json:"compare,omitempty"`
+		Outlook  train.Outlook   `json:"outlook"`
 		Warnings []train.Warning `json:"warnings,omitempty"`
 		// LowerBound is up to a constant.
 		LowerBound float64 `json:"lower_bound"`
@@ -114,7 +116,7 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Why   string         `json:"why,omitempty"`
 		// Simulated are the medians that the considered reached on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, comparing(p), p.Warnings(), p.LowerBound, considered, p.Estimate, p.Why, medians(tried)}
+	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, comparing(p), p.Outlook(), p.Warnings(), p.LowerBound, considered, p.Estimate, p.Why, medians(tried)}
 }
 
 // comparing is the share of the budget kept for comparing the result with a constant.

@@ -1,0 +1,58 @@
+package train
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Outlook is what a plan may hope for, from public numbers alone.
+type Outlook struct {
+	// Lost is the share, of what a fit without privacy gains on the constant model, that
+	// is lost to noise: about 3/N, N being the effective size. So it was measured on
+	// subsets of one table (results/outcome.md says where it held since); it is a rule of
+	// thumb and no promise.
+	Lost float64 `json:"lost_share"`
+	// Records and Epsilon would each halve it: as many records at this budget, or this
+	// epsilon for these records, at the same delta. Epsilon is 0 where none does.
+	Records float64 `json:"records_to_halve"`
+	Epsilon float64 `json:"epsilon_to_halve,omitempty"`
+}
+
+// lostTimes is N times the share that is lost.
+const lostTimes = 3
+
+// Outlook says what the plan may hope for.
+func (p Planned) Outlook() Outlook {
+	o := Outlook{Lost: math.Min(1, lostTimes/p.Summary.Effective), Records: math.Ceil(2 * p.Records)}
+	if epsilon, err := account.GaussianEpsilon(2*p.Budget.Mu(), p.Budget.Delta()); err == nil {
+		o.Epsilon = epsilon
+	}
+	return o
+}
+
+// String says it in one sentence.
+func (o Outlook) String() string {
+	text := fmt.Sprintf("about %.2g%% of what the model could gain on a constant is lost to noise; half of that with %.0f records", 100*o.Lost, o.Records)
+	if o.Epsilon > 0 {
+		text += fmt.Sprintf(", or epsilon %.2g", o.Epsilon)
+	}
+	return text
+}
+
+// Small returns an error if the effective size is below optimize.SmallSize.
+func (p Planned) Small() error {
+	size := p.Summary.Effective
+	if size >= optimize.SmallSize {
+		return nil
+	}
+	more := optimize.SmallSize / size
+	text := fmt.Sprintf("train: the effective size N = %.2g is below %d: the model would be noise: %.0f records would do at this budget",
+		size, optimize.SmallSize, math.Ceil(more*p.Records))
+	if epsilon, err := account.GaussianEpsilon(more*p.Budget.Mu(), p.Budget.Delta()); err == nil {
+		text += fmt.Sprintf(", or epsilon %.2g for these", epsilon)
+	}
+	return fmt.Errorf("%s, or fewer columns; nothing was charged; --anyway fits all the same", text)
+}
