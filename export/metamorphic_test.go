@@ -40,6 +40,9 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 			}
 			def.Columns = append(def.Columns, c)
 		}
+		for i := range count("dates") {
+			def.Columns = append(def.Columns, dataset.Column{Name: "d" + strconv.Itoa(i), Kind: dataset.Date, Low: 0, High: 20000, Indicator: i == 1})
+		}
 		if hashes {
 			for i := range count("hashed") {
 				def.Columns = append(def.Columns, dataset.Column{Name: "h" + strconv.Itoa(i), Kind: dataset.Hash, Buckets: 2 + 3*i})
@@ -64,6 +67,7 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 		}
 		e.model = modelOf(t, l, e.schema, coin)
 		numbers, words := []string{"1", "-0.5", "2.75", "4", "9", "-3", "", "0"}, []string{"ash", "birch", "c d", "", "?", " ash ", "else", "é"}
+		dates := []string{"2001-02-03", "2001-02-03T12:30:00-03:30", "1999-12-31T23:59:59+05:45", "2024-02-29 06:00", "1969-12-31", "2023-02-29", "", "?"}
 		for _, c := range e.schema.Columns() {
 			e.header = append(e.header, c.Name)
 		}
@@ -71,8 +75,11 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 			var row []string
 			for _, c := range e.schema.Columns() {
 				list := words
-				if c.Kind == dataset.Number {
+				switch c.Kind {
+				case dataset.Number:
 					list = numbers
+				case dataset.Date:
+					list = dates
 				}
 				row = append(row, list[coin.IntN(len(list))])
 			}
