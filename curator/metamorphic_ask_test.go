@@ -138,38 +138,41 @@ func (w *world) questions(t rapid.TB, l loss.Loss, d int, f frame) (list []asked
 	}
 	steep, gap, lo, hi := bounds(l)
 	var on query.Cohort
+	of := func(terms ...query.Term) []query.Term { return terms }
+	there, change := query.GradientAt(on, x, 3*steep), query.DifferenceWithin(on, x, prev, 6*steep)
+	bent := query.DifferenceByCurvature(on, x, prev, lo, hi)
+	ball, envelope := query.Smoothing{Radius: .7}, query.Smoothing{Radius: .3, By: query.LasryLions}
+	first := query.Smoothing{Radius: .3, By: query.Gradients, Directions: 3, Seed: 5}
+	zero := query.Smoothing{Radius: .2, By: query.Values, Directions: 2, Seed: 6}
 	list = []asked{
-		{"gradient", []query.Term{query.GradientAt(on, x, 3*steep)}, true},
-		{"gradient, clipped", []query.Term{query.GradientAt(on, x, steep/7)}, false},
-		{"difference", []query.Term{query.DifferenceByCurvature(on, x, prev, lo, hi)}, false},
-		{"difference around 0", []query.Term{query.DifferenceWithin(on, x, prev, 6*steep)}, true},
-		{"difference, clipped", []query.Term{query.DifferenceWithin(on, x, prev, steep/9)}, false},
-		{"mix", []query.Term{query.GradientAt(on, x, 3*steep).Weighted(.3), query.DifferenceWithin(on, x, prev, 6*steep).Weighted(.7)}, true},
-		{"mix of three", []query.Term{query.DifferenceByCurvature(on, x, prev, lo, hi), query.GradientAt(on, prev, steep/2).Weighted(2), query.DifferenceWithin(on, prev, x, steep)}, false},
-		{"value", []query.Term{query.ValueAt(on, x, gap, gap)}, true},
-		{"two values", []query.Term{query.ValueAt(on, x, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)}, true},
-		{"norm, shifted", []query.Term{query.NormAt(on, x, 3*steep, prev)}, true},
-		{"product", []query.Term{query.ProductAt(on, x, along, lo, hi)}, false},
-		{"change of products", []query.Term{query.ProductChangeAt(on, prev, x, along, lo, hi, .5)}, false},
-		{"curvature along", []query.Term{query.CurvatureAlongAt(on, x, unit, lo, hi)}, true},
+		{"gradient", of(there), true},
+		{"gradient, clipped", of(query.GradientAt(on, x, steep/7)), false},
+		{"difference", of(bent), false},
+		{"difference around 0", of(change), true},
+		{"difference, clipped", of(query.DifferenceWithin(on, x, prev, steep/9)), false},
+		{"mix", of(there.Weighted(.3), change.Weighted(.7)), true},
+		{"mix of three", of(bent, query.GradientAt(on, prev, steep/2).Weighted(2), change), false},
+		{"value", of(query.ValueAt(on, x, gap, gap)), true},
+		{"two values", of(query.ValueAt(on, x, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)), true},
+		{"norm, shifted", of(query.NormAt(on, x, 3*steep, prev)), true},
+		{"product", of(query.ProductAt(on, x, along, lo, hi)), false},
+		{"change of products", of(query.ProductChangeAt(on, prev, x, along, lo, hi, .5)), false},
+		{"curvature along", of(query.CurvatureAlongAt(on, x, unit, lo, hi)), true},
+		{"smoothed", of(there.Smoothed(ball)), false},
+		{"by an envelope", of(query.GradientAt(on, x, steep/3).Smoothed(envelope)), false},
+		{"by gradients around", of(query.GradientAt(on, x, steep).Smoothed(first)), false},
+		{"by values around", of(query.DifferenceWithin(on, x, prev, steep).Smoothed(zero)), false},
 	}
-	ball := query.Smoothing{Radius: .7}
-	list = append(list,
-		asked{"smoothed", []query.Term{query.GradientAt(on, x, 3*steep).Smoothed(ball)}, false},
-		asked{"by an envelope", []query.Term{query.GradientAt(on, x, steep/3).Smoothed(query.Smoothing{Radius: .3, By: query.LasryLions})}, false},
-		asked{"by gradients around", []query.Term{query.GradientAt(on, x, steep).Smoothed(query.Smoothing{Radius: .3, By: query.Gradients, Directions: 3, Seed: 5})}, false},
-		asked{"by values around", []query.Term{query.DifferenceWithin(on, x, prev, steep).Smoothed(query.Smoothing{Radius: .2, By: query.Values, Directions: 2, Seed: 6})}, false},
-	)
 	if d > mostMetric {
 		return list
 	}
 	m := f.metric(t, d, w.seed)
 	return append(list,
-		asked{"second moment", []query.Term{query.SecondMomentOf(on, d)}, false},
-		asked{"curvature", []query.Term{query.CurvatureAt(on, x, hi)}, false},
-		asked{"in a metric", []query.Term{query.GradientInMetric(on, x, steep, 2*steep, m)}, false},
-		asked{"in a metric, smoothed", []query.Term{query.GradientInMetric(on, prev, steep/2, 2*steep, m).Smoothed(ball)}, false},
-		asked{"squared slope", []query.Term{query.SquaredSlopeAt(on, x, steep*steep, m)}, false},
+		asked{"second moment", of(query.SecondMomentOf(on, d)), false},
+		asked{"curvature", of(query.CurvatureAt(on, x, hi)), false},
+		asked{"in a metric", of(query.GradientInMetric(on, x, steep, 2*steep, m)), false},
+		asked{"in a metric, smoothed", of(query.GradientInMetric(on, prev, steep/2, 2*steep, m).Smoothed(ball)), false},
+		asked{"squared slope", of(query.SquaredSlopeAt(on, x, steep*steep, m)), false},
 	)
 }
 

@@ -20,7 +20,8 @@ var relations = []relation{
 	{"columns of the schema permuted", subject{}, columnsPermuted},
 	{"columns of the table permuted", subject{rows: true}, headerPermuted},
 	{"codes are numbers", subject{rows: true}, codesAreNumbers},
-	{"hashes are categories", subject{columns: []dataset.ColumnKind{dataset.Hash, dataset.Category}, rows: true}, hashesAreCategories},
+	{"hashes are categories", subject{columns: []dataset.ColumnKind{dataset.Hash, dataset.Category}, rows: true},
+		hashesAreCategories},
 	{"interactions are categories", subject{crossed: true, rows: true}, interactionsAreCategories},
 	{"workers and blocks", subject{}, workersAndBlocks},
 	{"files are rows", subject{}, filesAreRows},
@@ -47,7 +48,8 @@ func columnsPermuted(t rapid.TB, w *world) {
 	}
 	moved := other.config(t)
 	near(t, w, "columns permuted", f, blocks(c.Loss, d), d,
-		without(w.answers(t, c.Loss, f, other.open(moved)), sampled), without(w.answers(t, c.Loss, frame{}, w.open(c)), sampled))
+		without(w.answers(t, c.Loss, f, other.open(moved)), sampled), without(w.answers(t, c.Loss, frame{}, w.open(c)),
+			sampled))
 }
 
 func shuffle[T any](r *rand.Rand, list []T) {
@@ -66,7 +68,8 @@ func headerPermuted(t rapid.TB, w *world) {
 		}
 	}
 	c, moved := w.config(t), other.config(t)
-	equal(t, w, "columns of the table permuted", w.answers(t, c.Loss, frame{}, other.open(moved)), w.answers(t, c.Loss, frame{}, w.open(c)))
+	equal(t, w, "columns of the table permuted", w.answers(t, c.Loss, frame{}, other.open(moved)), w.answers(t, c.Loss,
+		frame{}, w.open(c)))
 }
 
 // codesAreNumbers: rows that are kept by the codes of their groups are the rows that have a
@@ -92,7 +95,8 @@ func codesAreNumbers(t rapid.TB, w *world) {
 		}
 		return curator.OpenOver(rows, c, w.seed, watch)
 	}
-	near(t, w, "codes as numbers", frame{}, 0, d, w.answers(t, c.Loss, frame{}, full), w.answers(t, c.Loss, frame{}, w.open(c)))
+	near(t, w, "codes as numbers", frame{}, 0, d, w.answers(t, c.Loss, frame{}, full), w.answers(t, c.Loss, frame{},
+		w.open(c)))
 }
 
 // hashesAreCategories: a hashed column is the category of its buckets.
@@ -173,7 +177,8 @@ func workersAndBlocks(t rapid.TB, w *world) {
 	cuts := []struct{ workers, block int }{{2, 1}, {3, 64}, {1, 65}, {5, 7}}
 	cut := cuts[w.seed%uint64(len(cuts))]
 	c.Workers, c.BlockRows = cut.workers, cut.block
-	equal(t, w, fmt.Sprintf("%d workers, blocks of %d", cut.workers, cut.block), w.answers(t, c.Loss, frame{}, w.open(c)), want)
+	equal(t, w, fmt.Sprintf("%d workers, blocks of %d", cut.workers, cut.block), w.answers(t, c.Loss, frame{},
+		w.open(c)), want)
 }
 
 // rowsPermuted: the order of rows settles which are drawn and nothing else, that of a unit's
@@ -182,7 +187,8 @@ func rowsPermuted(t rapid.TB, w *world) {
 	other := w.clone()
 	shuffle(rand.New(rand.NewPCG(w.seed, 10)), other.rows)
 	c, moved := w.config(t), other.config(t)
-	equal(t, w, "rows permuted", without(w.answers(t, c.Loss, frame{}, other.open(moved)), drawn), without(w.answers(t, c.Loss, frame{}, w.open(c)), drawn))
+	equal(t, w, "rows permuted", without(w.answers(t, c.Loss, frame{}, other.open(moved)), drawn), without(w.answers(t,
+		c.Loss, frame{}, w.open(c)), drawn))
 }
 
 // rowsDoubled: twice the rows have twice the sum. The grid is the same where the number of
@@ -302,7 +308,8 @@ func exposuresOfOne(t rapid.TB, w *world) {
 	other.loss = named(t, "poisson(2)")
 	c, counts := w.config(t), other.config(t)
 	d := c.Schema.Dim()
-	near(t, w, "exposures of one", frame{}, 0, d, w.answers(t, c.Loss, frame{}, other.open(counts)), w.answers(t, c.Loss, frame{}, w.open(c)))
+	near(t, w, "exposures of one", frame{}, 0, d, w.answers(t, c.Loss, frame{}, other.open(counts)), w.answers(t,
+		c.Loss, frame{}, w.open(c)))
 }
 
 // unitsOfOneRow: where everybody has one row, a record is a row: its sum is the row's where

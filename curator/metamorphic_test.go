@@ -67,7 +67,8 @@ func equal(t rapid.TB, w *world, what string, got, want []answer) {
 		if g.alike(v) && slices.Equal(g.Exact, v.Exact) && slices.Equal(g.Scores, v.Scores) {
 			continue
 		}
-		t.Fatalf("%s: %s of %s records: %v, %v, by %+v: must be %v, %v, by %+v\n%v", what, v.name, v.cohort, g.Exact, g.err, g.Event, v.Exact, v.err, v.Event, w)
+		t.Fatalf("%s: %s of %s records: %v, %v, by %+v: must be %v, %v, by %+v\n%v", what, v.name, v.cohort, g.Exact,
+			g.err, g.Event, v.Exact, v.err, v.Event, w)
 	}
 }
 
@@ -86,8 +87,10 @@ func (a answer) about(b answer) bool {
 		return a.err != nil && b.err != nil
 	}
 	ratio := func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*math.Abs(y) }
-	return a.Event.Question == b.Event.Question && a.Event.Cohort == b.Event.Cohort && ratio(a.Event.Charge, b.Event.Charge) &&
-		ratio(a.Event.Sensitivity, b.Event.Sensitivity) && ratio(a.Event.Sigma, b.Event.Sigma) && ratio(a.Scale, b.Scale) && a.Bits == b.Bits
+	return a.Event.Question == b.Event.Question && a.Event.Cohort == b.Event.Cohort && ratio(a.Event.Charge,
+		b.Event.Charge) &&
+		ratio(a.Event.Sensitivity, b.Event.Sensitivity) && ratio(a.Event.Sigma, b.Event.Sigma) && ratio(a.Scale,
+		b.Scale) && a.Bits == b.Bits
 }
 
 // near demands the sums that a frame makes of others, within the roundings of so many records:
@@ -98,7 +101,8 @@ func near(t rapid.TB, w *world, what string, f frame, runs, d int, got, want []a
 	for i, v := range want {
 		g := got[i]
 		if !g.about(v) {
-			t.Fatalf("%s: %s of %s records: %v, %+v: must be %v, %+v\n%v", what, v.name, v.cohort, g.err, g.Event, v.err, v.Event, w)
+			t.Fatalf("%s: %s of %s records: %v, %+v: must be %v, %+v\n%v", what, v.name, v.cohort, g.err, g.Event, v.err,
+				v.Event, w)
 		}
 		if v.err != nil {
 			continue
@@ -107,7 +111,8 @@ func near(t rapid.TB, w *world, what string, f frame, runs, d int, got, want []a
 		within := v.rounding(len(w.rows), d)
 		for j, s := range f.sums(v.Exact, facts, runs, d) {
 			if off := math.Abs(float64(g.Exact[j]) - float64(s)); !(off <= within) {
-				t.Fatalf("%s: %s of %s records: coordinate %d is %d: must be %d, up to %v\n%v", what, v.name, v.cohort, j, g.Exact[j], s, within, w)
+				t.Fatalf("%s: %s of %s records: coordinate %d is %d: must be %d, up to %v\n%v", what, v.name, v.cohort, j,
+					g.Exact[j], s, within, w)
 			}
 		}
 	}

@@ -42,13 +42,15 @@ type subject struct {
 // anyWorld draws a world. It shrinks to few columns, few rows and plain cells.
 func anyWorld(of subject) *rapid.Generator[*world] {
 	return rapid.Custom(func(t *rapid.T) *world {
-		w := &world{relation: rapid.SampledFrom([]account.Relation{account.ReplaceOne, account.AddOrRemove}).Draw(t, "relation")}
+		w := &world{relation: rapid.SampledFrom([]account.Relation{account.ReplaceOne, account.AddOrRemove}).Draw(t,
+			"relation")}
 		for i := range rapid.IntRange(1, 5).Draw(t, "columns") {
 			w.def.Columns = append(w.def.Columns, anyColumn(t, of, "c"+strconv.Itoa(i)))
 		}
 		if of.crossed {
 			for _, name := range []string{"x", "y"} {
-				w.def.Columns = append(w.def.Columns, dataset.Column{Name: name, Kind: dataset.Category, Categories: []string{"v0", "v1"}})
+				w.def.Columns = append(w.def.Columns, dataset.Column{Name: name, Kind: dataset.Category,
+					Categories: []string{"v0", "v1"}})
 			}
 			w.def.Interactions = []dataset.Interaction{{"y", "x"}}
 		}
@@ -114,11 +116,12 @@ func anyInteractions(t *rapid.T, columns []dataset.Column) (list []dataset.Inter
 
 // losses are those of a row, by what the target is.
 var losses = map[string][]string{
-	"two":    {"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "hinge", "ramp", "network(3,tanh,logistic)"},
-	"three":  {"softmax(3)", "network(2-3,tanh,softmax(3))"},
-	"number": {"huber(0.3)", "squared(1)", "welsch(0.5)", "geman-mcclure(0.5)", "tukey(1)", "absolute", "pinball(0.3)", "epsilon-insensitive(0.1)", "capped-absolute(0.5)", "network(2,tanh,huber(0.3))"},
-	"count":  {"poisson(2)"},
-	"rate":   {"poisson-rate(2,0.125)"},
+	"two":   {"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "hinge", "ramp", "network(3,tanh,logistic)"},
+	"three": {"softmax(3)", "network(2-3,tanh,softmax(3))"},
+	"number": {"huber(0.3)", "squared(1)", "welsch(0.5)", "geman-mcclure(0.5)", "tukey(1)", "absolute", "pinball(0.3)",
+		"epsilon-insensitive(0.1)", "capped-absolute(0.5)", "network(2,tanh,huber(0.3))"},
+	"count": {"poisson(2)"},
+	"rate":  {"poisson-rate(2,0.125)"},
 }
 
 // aim draws the target and a loss for it.
@@ -216,7 +219,8 @@ func (w *world) cells(name string) []string {
 	c := w.column(name)
 	switch c.Kind {
 	case dataset.Number:
-		return []string{"0.5", "-0.25", "1", "0.1", "-3", "", "NA", "nan", "1e400", " 0.75 ", "1e-320", "x", "0.3333333333333333", "-0"}
+		return []string{"0.5", "-0.25", "1", "0.1", "-3", "", "NA", "nan", "1e400", " 0.75 ", "1e-320", "x",
+			"0.3333333333333333", "-0"}
 	case dataset.Date:
 		return []string{"2001-02-03", "1999-12-31", "2020-01-01", "1970-01-01", "2001-02-03T12:30:00-03:30", "", "yesterday"}
 	case dataset.Category:

@@ -27,7 +27,8 @@ type exported struct {
 // anyExported draws one. hashes says whether there may be hashed columns.
 func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 	return rapid.Custom(func(r *rapid.T) exported {
-		l, err := loss.Parse(rapid.SampledFrom([]string{"softmax(3)", "logistic", "huber(0.5)", "tanh", "softmax(4)", "network(3,tanh,softmax(3))"}).Draw(r, "loss"))
+		l, err := loss.Parse(rapid.SampledFrom([]string{"softmax(3)", "logistic", "huber(0.5)", "tanh", "softmax(4)",
+			"network(3,tanh,softmax(3))"}).Draw(r, "loss"))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -41,7 +42,8 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 			def.Columns = append(def.Columns, c)
 		}
 		for i := range count("dates") {
-			def.Columns = append(def.Columns, dataset.Column{Name: "d" + strconv.Itoa(i), Kind: dataset.Date, Low: 0, High: 20000, Indicator: i == 1})
+			def.Columns = append(def.Columns, dataset.Column{Name: "d" + strconv.Itoa(i), Kind: dataset.Date, Low: 0,
+				High: 20000, Indicator: i == 1})
 		}
 		if hashes {
 			for i := range count("hashed") {
@@ -49,7 +51,8 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 			}
 		}
 		for i := range 1 + count("categories") {
-			def.Columns = append(def.Columns, dataset.Column{Name: "c" + strconv.Itoa(i), Kind: dataset.Category, Categories: []string{"ash", "birch", "c d"}[:1+i%3]})
+			def.Columns = append(def.Columns, dataset.Column{Name: "c" + strconv.Itoa(i), Kind: dataset.Category,
+				Categories: []string{"ash", "birch", "c d"}[:1+i%3]})
 			for j := range i {
 				if len(def.Interactions) < 3 && rapid.Bool().Draw(r, "crossed") {
 					def.Interactions = append(def.Interactions, dataset.Interaction{"c" + strconv.Itoa(i), "c" + strconv.Itoa(j)})
@@ -66,8 +69,10 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 			r.Fatal(err)
 		}
 		e.model = modelOf(t, l, e.schema, coin)
-		numbers, words := []string{"1", "-0.5", "2.75", "4", "9", "-3", "", "0"}, []string{"ash", "birch", "c d", "", "?", " ash ", "else", "é"}
-		dates := []string{"2001-02-03", "2001-02-03T12:30:00-03:30", "1999-12-31T23:59:59+05:45", "2024-02-29 06:00", "1969-12-31", "2023-02-29", "", "?"}
+		numbers, words := []string{"1", "-0.5", "2.75", "4", "9", "-3", "", "0"}, []string{"ash", "birch", "c d", "", "?",
+			" ash ", "else", "é"}
+		dates := []string{"2001-02-03", "2001-02-03T12:30:00-03:30", "1999-12-31T23:59:59+05:45", "2024-02-29 06:00",
+			"1969-12-31", "2023-02-29", "", "?"}
 		for _, c := range e.schema.Columns() {
 			e.header = append(e.header, c.Name)
 		}
@@ -96,7 +101,8 @@ func targetOf(l loss.Loss) dataset.Target {
 	case l.Target() == loss.Binary:
 		return dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}
 	}
-	return dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"zero", "one", "two", "three"}[:loss.ClassCount(l)]}
+	return dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"zero", "one", "two",
+		"three"}[:loss.ClassCount(l)]}
 }
 
 // TestQueriesPredict: what SQLite makes of a model's query is what Predict does: with the
@@ -180,7 +186,8 @@ func (e exported) compare(t *rapid.T, column string, got, want []string) {
 			continue
 		}
 		schema, _ := e.schema.MarshalYAML()
-		t.Fatalf("%s of row %q is %s: must be %s, as predicted\nloss %s\n%s", column, e.rows[i], got[i], want[i], e.model.Loss().Name(), schema)
+		t.Fatalf("%s of row %q is %s: must be %s, as predicted\nloss %s\n%s", column, e.rows[i], got[i], want[i],
+			e.model.Loss().Name(), schema)
 	}
 }
 

@@ -36,7 +36,8 @@ func TestAttackIsTheBestThereIs(t *testing.T) {
 	for i, alarm := range a.alarms {
 		want := alarm
 		if alarm > 0 && alarm < 1 {
-			want = power(alarm, func(x float64) float64 { return 1 - share(x) }, func(x float64) float64 { return 1 - share(x-mu) })
+			want = power(alarm, func(x float64) float64 { return 1 - share(x) },
+				func(x float64) float64 { return 1 - share(x-mu) })
 		}
 		if !near(a.detected[i], want, 1e-6) && math.Abs(a.detected[i]-want) > 1e-9 {
 			t.Errorf("at %v the curve is %v: must be %v", alarm, a.detected[i], want)
@@ -55,7 +56,8 @@ func TestAttackIsTheBestThereIs(t *testing.T) {
 			continue
 		}
 		added := power(alarm, without, with)
-		removed := power(alarm, func(x float64) float64 { return 1 - with(-x) }, func(x float64) float64 { return 1 - without(-x) })
+		removed := power(alarm, func(x float64) float64 { return 1 - with(-x) },
+			func(x float64) float64 { return 1 - without(-x) })
 		if least := max(added, removed); a.detected[i] < least-1e-9 || a.detected[i] > least+.02 {
 			t.Errorf("at %v the curve of a sample is %v: an attack has %v", alarm, a.detected[i], least)
 		}
@@ -135,7 +137,8 @@ func TestReservationsInNumbers(t *testing.T) {
 				t.Errorf("reservation %d: %q: must be %q", i, row.Cells[j], cell)
 			}
 		}
-		if outcome, last := row.Cells[5], i == len(want)-1; strings.Contains(outcome, "this one") != last || strings.Contains(outcome, "not ended") != last {
+		if outcome, last := row.Cells[5], i == len(want)-1; strings.Contains(outcome, "this one") != last ||
+			strings.Contains(outcome, "not ended") != last {
 			t.Errorf("reservation %d: %q", i, outcome)
 		}
 	}
@@ -152,13 +155,15 @@ func TestConvergedIsSaid(t *testing.T) {
 		converged bool
 	}{{.1, true}, {.25, true}, {.374, true}, {.376, false}, {2, false}} {
 		f := people(t, "p", 4)
-		plan := strings.TrimSuffix(string(f.algorithm.Plan), "}") + fmt.Sprintf(`,"late":{"steps":3,"gradient_norm":%v,"noise":0.25}}`, c.gradient)
+		plan := strings.TrimSuffix(string(f.algorithm.Plan), "}") +
+			fmt.Sprintf(`,"late":{"steps":3,"gradient_norm":%v,"noise":0.25}}`, c.gradient)
 		f.algorithm.Plan = json.RawMessage(plan)
 		r := read(t, f)
 		fact := factOf(t, r.signal(r.noise()), "Gradient at the end")
 		shows(t, "gradient at the end", fact.Value, c.gradient, 3)
 		said := strings.Contains(fact.Note, "the run converged,")
-		if said != c.converged || strings.Contains(fact.Note, "had not converged") == c.converged || !strings.Contains(fact.Note, "last 3 steps") || !strings.Contains(fact.Note, "makes 0.25:") {
+		if said != c.converged || strings.Contains(fact.Note, "had not converged") == c.converged ||
+			!strings.Contains(fact.Note, "last 3 steps") || !strings.Contains(fact.Note, "makes 0.25:") {
 			t.Errorf("a gradient of %v beside noise of 0.25: %q", c.gradient, fact.Note)
 		}
 	}

@@ -18,13 +18,9 @@ import (
 // below is the probability that a standard normal is below x.
 func below(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// gaussianDelta is Balle and Wang's (2018) for noise of z clip norms, and sampledDelta that of one
-// sampled release under add-or-remove (Zhu, Dong and Wang 2022): the larger of both directions,
-// each over the outcomes at which it is positive.
-func gaussianDelta(z, epsilon float64) float64 {
-	return below(1/(2*z)-epsilon*z) - math.Exp(epsilon)*below(-1/(2*z)-epsilon*z)
-}
-
+// sampledDelta is that of one sampled release with noise of z clip norms under add-or-remove (Zhu,
+// Dong and Wang 2022): the larger of both directions, each over the outcomes at which it is
+// positive.
 func sampledDelta(z, q, epsilon float64) float64 {
 	// (1-q) N(0,z^2) + q N(1,z^2) over N(0,z^2) is 1-q + q e^((2x-1)/(2 z^2)), which rises in x.
 	at := func(ratio float64) float64 { return (1 + 2*z*z*math.Log((ratio-1+q)/q)) / 2 }
@@ -38,8 +34,8 @@ func sampledDelta(z, q, epsilon float64) float64 {
 	return max(added, below(x/z)-math.Exp(epsilon)*(1-with(x)))
 }
 
-// printed runs account with a composition of one release and returns what it prints.
-func printed(t *testing.T, a accountCommand) string {
+// accounted runs account with a composition of one release and returns what it prints.
+func accounted(t *testing.T, a accountCommand) string {
 	t.Helper()
 	a.Steps, a.Group, a.Width = 1, 1, 1e-3
 	var b bytes.Buffer
@@ -59,13 +55,14 @@ func TestAccountShowsBothEnds(t *testing.T) {
 		z, q  float64
 		truth func(epsilon float64) float64
 	}{
-		{1.25, 1, func(epsilon float64) float64 { return gaussianDelta(1.25, epsilon) }},
+		{1.25, 1, func(epsilon float64) float64 { return gaussianDelta(1/1.25, epsilon) }},
 		{.8, .1, func(epsilon float64) float64 { return sampledDelta(.8, .1, epsilon) }},
 	} {
 		// between demands both ends of a bracket around a truth, up to the 8 digits of a text.
 		between := func(what string, lower, upper, truth float64) {
 			t.Helper()
-			if !(lower <= truth*(1+1e-7) && upper >= truth*(1-1e-7) && lower >= truth*(1-3e-3)-1e-12 && upper <= truth*(1+3e-3)+1e-12) {
+			if !(lower <= truth*(1+1e-7) && upper >= truth*(1-1e-7) && lower >= truth*(1-3e-3)-1e-12 &&
+				upper <= truth*(1+3e-3)+1e-12) {
 				t.Errorf("noise %v, sampling %v: %s: between %v and %v: must hold %v", c.z, c.q, what, lower, upper, truth)
 			}
 		}
@@ -73,9 +70,9 @@ func TestAccountShowsBothEnds(t *testing.T) {
 		for _, epsilon := range []float64{.1, .7, 1.5} {
 			a := flags
 			a.Epsilon = []float64{epsilon}
-			m := bracket.FindStringSubmatch(printed(t, a))
+			m := bracket.FindStringSubmatch(accounted(t, a))
 			if m == nil {
-				t.Fatalf("no bracket is printed:\n%s", printed(t, a))
+				t.Fatalf("no bracket is printed:\n%s", accounted(t, a))
 			}
 			truth := c.truth(epsilon)
 			between("delta as text", parsed(t, m[1]), parsed(t, m[2]), truth)
@@ -88,9 +85,10 @@ func TestAccountShowsBothEnds(t *testing.T) {
 					DeltaUpper *float64 `json:"delta_upper"`
 				}
 			}
-			decode(t, printed(t, a), &r)
-			if r.DeltaLower == nil || r.DeltaUpper == nil || len(r.Results) == 0 || r.Results[0].DeltaLower == nil || r.Results[0].DeltaUpper == nil {
-				t.Fatalf("ends are missing: %s", printed(t, a))
+			decode(t, accounted(t, a), &r)
+			if r.DeltaLower == nil || r.DeltaUpper == nil || len(r.Results) == 0 || r.Results[0].DeltaLower == nil ||
+				r.Results[0].DeltaUpper == nil {
+				t.Fatalf("ends are missing: %s", accounted(t, a))
 			}
 			between("delta as JSON", *r.DeltaLower, *r.DeltaUpper, truth)
 			between("delta among results", *r.Results[0].DeltaLower, *r.Results[0].DeltaUpper, truth)
@@ -98,25 +96,25 @@ func TestAccountShowsBothEnds(t *testing.T) {
 			// At the delta of that epsilon it is that epsilon.
 			a = flags
 			a.Delta = []float64{truth}
-			m = bracket.FindStringSubmatch(printed(t, a))
+			m = bracket.FindStringSubmatch(accounted(t, a))
 			between("epsilon as text", parsed(t, m[1]), parsed(t, m[2]), epsilon)
 			a.JSON = true
 			var e struct {
 				Lower *float64 `json:"epsilon_lower"`
 				Upper *float64 `json:"epsilon_upper"`
 			}
-			decode(t, printed(t, a), &e)
+			decode(t, accounted(t, a), &e)
 			if e.Lower == nil || e.Upper == nil {
-				t.Fatalf("ends are missing: %s", printed(t, a))
+				t.Fatalf("ends are missing: %s", accounted(t, a))
 			}
 			between("epsilon as JSON", *e.Lower, *e.Upper, epsilon)
 		}
 		a := flags
 		a.Curve = true
-		shown := point.FindAllStringSubmatch(printed(t, a), -1)
+		shown := point.FindAllStringSubmatch(accounted(t, a), -1)
 		a.JSON = true
 		var r struct{ Curve []curvePoint }
-		decode(t, printed(t, a), &r)
+		decode(t, accounted(t, a), &r)
 		if len(shown) != curvePoints+1 || len(r.Curve) != len(shown) {
 			t.Fatalf("%d points as text, %d as JSON: must be %d", len(shown), len(r.Curve), curvePoints+1)
 		}
@@ -165,7 +163,8 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 	f := &train.Fitted{Planned: train.Planned{Budget: b, Records: 12345, Dim: 7, Features: 7, Plan: moved{}}}
 	f.Result.Complete, f.Charged, f.Releases = true, b.Charge()/3, 41
 	f.Result.Late = optimize.Late{Steps: 7, Gradient: .0123, Noise: .0456}
-	f.Measured = &optimize.Measured{Loss: .654321, LossSigma: .0321, LossClip: 2.345, GradientNorm: .0987, GradientSigma: .0045}
+	f.Measured = &optimize.Measured{Loss: .654321, LossSigma: .0321, LossClip: 2.345, GradientNorm: .0987,
+		GradientSigma: .0045}
 	text := summary(t.Context(), new(train.Config), f)
 	for _, want := range []string{
 		fmt.Sprintf("(%v, %v)-differentially private, add-or-remove", float64(epsilon), float64(delta)),
@@ -178,11 +177,14 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 		}
 	}
 	f.Result.Late.Gradient = .1
-	if text := summary(t.Context(), new(train.Config), f); !strings.Contains(text, "converged    not yet: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
+	if text := summary(t.Context(), new(train.Config), f); !strings.Contains(text,
+		"converged    not yet: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
 		t.Errorf("a gradient of twice the noise:\n%s", text)
 	}
-	line := regexp.MustCompile(`(?m)^budget +epsilon (\S+), delta (\S+), add-or-remove \(mu (\S+)\)$`).FindStringSubmatch(outline(f.Planned))
-	if line == nil || parsed(t, line[1]) != epsilon || parsed(t, line[2]) != delta || math.Abs(parsed(t, line[3])/b.Mu()-1) > 1e-4 {
+	budget := regexp.MustCompile(`(?m)^budget +epsilon (\S+), delta (\S+), add-or-remove \(mu (\S+)\)$`)
+	line := budget.FindStringSubmatch(outline(f.Planned))
+	if line == nil || parsed(t, line[1]) != epsilon || parsed(t, line[2]) != delta || math.Abs(parsed(t,
+		line[3])/b.Mu()-1) > 1e-4 {
 		t.Errorf("the plan's budget is %q", line)
 	}
 	// What several fits together cost is never said to be less than it is.
