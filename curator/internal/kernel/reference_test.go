@@ -213,6 +213,21 @@ func centreOf(t query.Term) []float64 {
 	return make([]float64, t.Kind().Facts().SumDim(len(t.Point())))
 }
 
+// centreOfAll is the public centre of a question's terms, and the whole steps that are taken
+// for it in every record: numbers are summed less theirs.
+func centreOfAll(q query.Question, scale float64) (centre []float64, steps []int64) {
+	centre, steps = make([]float64, q.SumDim()), make([]int64, q.SumDim())
+	for _, t := range q.Terms() {
+		centre = plus(centre, t.Weight(), centreOf(t))
+	}
+	for j, v := range centre {
+		if !q.Facts().Number {
+			steps[j] = int64(math.RoundToEven(v * scale))
+		}
+	}
+	return centre, steps
+}
+
 // clipped is a record's term, clipped; nil of a faulty record.
 func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	if math.IsNaN(y) || math.IsInf(y, 0) {
@@ -276,10 +291,8 @@ func slowly(l loss.Loss, q query.Question, records []record) []float64 {
 		l = asWritten(l)
 	}
 	dim := facts.SumDim(q.PointDim())
-	centre, sum := make([]float64, dim), make([]float64, dim)
-	for _, t := range q.Terms() {
-		centre = plus(centre, t.Weight(), centreOf(t))
-	}
+	centre, _ := centreOfAll(q, 1)
+	sum := make([]float64, dim)
 	for _, r := range records {
 		whole, ok := make([]float64, dim), r.ok
 		for _, t := range q.Terms() {

@@ -3,7 +3,6 @@ package enginetest
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -35,7 +34,7 @@ func average(l loss.RankOne, p query.Pass, scale float64, records []rowtest.Reco
 	answer := make([]int64, dim)
 	for j := range answer {
 		mean := sum[j] / float64(len(records))
-		answer[j] = engine.Round(float64((mean - p.Start[j]) * scale))
+		answer[j] = nearest(float64((mean - p.Start[j]) * scale))
 	}
 	return answer
 }
@@ -54,10 +53,14 @@ func step(at []float64, l loss.RankOne, p query.Pass, r rowtest.Record) {
 	c := float64(p.Gain() * slope)
 	centre := make([]float64, len(at))
 	copy(centre, p.Centre)
-	shift := engine.Shift(p)
+	shift := make([]float64, len(at))
+	for j, v := range p.Linear {
+		shift[j] = float64(p.Step * v)
+	}
+	keep := 1 - float64(p.Step*p.Lambda)
 	var squares [4]float64
 	for j := range at {
-		at[j] = float64(float64(engine.Keep(p)*at[j])+shift[j]) - float64(c*float64(x[j]))
+		at[j] = float64(float64(keep*at[j])+shift[j]) - float64(c*float64(x[j]))
 		off := at[j] - centre[j]
 		squares[j%4] += float64(off * off)
 	}

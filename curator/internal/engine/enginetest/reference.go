@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -17,7 +16,7 @@ import (
 // residual is what a sum must be: that of the records' rounded contributions less
 // their centre.
 func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Record) []int64 {
-	centre := engine.Centre(q, scale)
+	centre := centreSteps(q, scale)
 	sum := make([]int64, len(centre))
 	for _, r := range records {
 		for j, v := range contribution(l, q, scale, r) {
@@ -25,6 +24,27 @@ func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Re
 		}
 	}
 	return sum
+}
+
+// nearest is the integer next to a number of steps, the even one of two.
+func nearest(steps float64) int64 { return int64(math.RoundToEven(steps)) }
+
+// centreSteps is the public centre that is in every record's contribution, in rounded steps:
+// the weighted centres of balls around a multiple of a step. Numbers are summed less theirs.
+func centreSteps(q query.Question, scale float64) []int64 {
+	sum, steps := make([]float64, q.SumDim()), make([]int64, q.SumDim())
+	for _, t := range q.Terms() {
+		if t.Kind().Facts().Number {
+			return steps
+		}
+		for j, v := range t.Step() {
+			sum[j] += float64(float64(t.Weight()*t.Ball().Centre) * v)
+		}
+	}
+	for j, v := range sum {
+		steps[j] = nearest(float64(v * scale))
+	}
+	return steps
 }
 
 // contribution is one record's in grid steps. A faulty one's is zero, or the clipped
@@ -60,12 +80,12 @@ func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.R
 			for _, t := range q.Terms() {
 				absent += float64(t.Weight() * clamp(-t.Ball().Centre, -t.Ball().Radius, t.Ball().Radius))
 			}
-			c[0] = engine.Round(float64(absent * scale))
+			c[0] = nearest(float64(absent * scale))
 		}
 		return c
 	}
 	for j := range c {
-		c[j] = engine.Round(v[j])
+		c[j] = nearest(v[j])
 	}
 	return c
 }

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// below is the probability that a standard normal is below x.
+func below(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+// sampledDelta is that of one sampled release with noise of z clip norms under add-or-remove (Zhu,
+// Dong and Wang 2022): the larger of both directions, each over the outcomes at which it is
+// positive.
+func sampledDelta(z, q, epsilon float64) float64 {
+	// (1-q) N(0,z^2) + q N(1,z^2) over N(0,z^2) is 1-q + q e^((2x-1)/(2 z^2)), which rises in x.
+	at := func(ratio float64) float64 { return (1 + 2*z*z*math.Log((ratio-1+q)/q)) / 2 }
+	with := func(x float64) float64 { return (1-q)*below(-x/z) + q*below(-(x-1)/z) } // above x
+	x := at(math.Exp(epsilon))
+	added := with(x) - math.Exp(epsilon)*below(-x/z)
+	if math.Exp(-epsilon) <= 1-q {
+		return added
+	}
+	x = at(math.Exp(-epsilon))
+	return max(added, below(x/z)-math.Exp(epsilon)*(1-with(x)))
+}
+
+// accounted runs account with a composition of one release and returns what it prints.
+func accounted(t *testing.T, a accountCommand) string {
+	t.Helper()
+	a.Steps, a.Group, a.Width = 1, 1, 1e-3
+	var b bytes.Buffer
+	if err := a.Run(t.Context(), &console{out: &b, err: &b}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestAccountShowsBothEnds: each end of a bracket that account prints, as text and as JSON, is
+// on its side of the truth and near it, for delta at an epsilon, for epsilon at a delta, and all
+// along the curve.
+func TestAccountShowsBothEnds(t *testing.T) {
+	bracket := regexp.MustCompile(`pld +between (\S+) and (\S+) `)
+	point := regexp.MustCompile(`at epsilon (\S+) +between (\S+) and (\S+)`)
+	for _, c := range []struct {
+		z, q  float64
+		truth func(epsilon float64) float64
+	}{
+		{1.25, 1, func(epsilon float64) float64 { return gaussianDelta(1/1.25, epsilon) }},
+		{.8, .1, func(epsilon float64) float64 { return sampledDelta(.8, .1, epsilon) }},
+	} {
+		// between demands both ends of a bracket around a truth, up to the 8 digits of a text.
+		between := func(what string, lower, upper, truth float64) {
+			t.Helper()
+			if !(lower <= truth*(1+1e-7) && upper >= truth*(1-1e-7) && lower >= truth*(1-3e-3)-1e-12 &&
+				upper <= truth*(1+3e-3)+1e-12) {
+				t.Errorf("noise %v, sampling %v: %s: between %v and %v: must hold %v", c.z, c.q, what, lower, upper, truth)
+			}
+		}
+		flags := accountCommand{NoiseMultiplier: c.z, Sampling: c.q, Relation: "add-or-remove"}
+		for _, epsilon := range []float64{.1, .7, 1.5} {
+			a := flags
+			a.Epsilon = []float64{epsilon}
+			m := bracket.FindStringSubmatch(accounted(t, a))
+			if m == nil {
+				t.Fatalf("no bracket is printed:\n%s", accounted(t, a))
+			}
+			truth := c.truth(epsilon)
+			between("delta as text", parsed(t, m[1]), parsed(t, m[2]), truth)
+			a.JSON = true
+			var r struct {
+				DeltaLower *float64 `json:"delta_lower"`
+				DeltaUpper *float64 `json:"delta_upper"`
+				Results    []struct {
+					DeltaLower *float64 `json:"delta_lower"`
+					DeltaUpper *float64 `json:"delta_upper"`
+				}
+			}
+			decode(t, accounted(t, a), &r)
+			if r.DeltaLower == nil || r.DeltaUpper == nil || len(r.Results) == 0 || r.Results[0].DeltaLower == nil ||
+				r.Results[0].DeltaUpper == nil {
+				t.Fatalf("ends are missing: %s", accounted(t, a))
+			}
+			between("delta as JSON", *r.DeltaLower, *r.DeltaUpper, truth)
+			between("delta among results", *r.Results[0].DeltaLower, *r.Results[0].DeltaUpper, truth)
+
+			// At the delta of that epsilon it is that epsilon.
+			a = flags
+			a.Delta = []float64{truth}
+			m = bracket.FindStringSubmatch(accounted(t, a))
+			between("epsilon as text", parsed(t, m[1]), parsed(t, m[2]), epsilon)
+			a.JSON = true
+			var e struct {
+				Lower *float64 `json:"epsilon_lower"`
+				Upper *float64 `json:"epsilon_upper"`
+			}
+			decode(t, accounted(t, a), &e)
+			if e.Lower == nil || e.Upper == nil {
+				t.Fatalf("ends are missing: %s", accounted(t, a))
+			}
+			between("epsilon as JSON", *e.Lower, *e.Upper, epsilon)
+		}
+		a := flags
+		a.Curve = true
+		shown := point.FindAllStringSubmatch(accounted(t, a), -1)
+		a.JSON = true
+		var r struct{ Curve []curvePoint }
+		decode(t, accounted(t, a), &r)
+		if len(shown) != curvePoints+1 || len(r.Curve) != len(shown) {
+			t.Fatalf("%d points as text, %d as JSON: must be %d", len(shown), len(r.Curve), curvePoints+1)
+		}
+		for i, p := range r.Curve {
+			if truth := c.truth(p.Epsilon); truth > 1e-9 { // beyond, brackets are wider
+				between("a point of the curve", p.DeltaLower, p.DeltaUpper, truth)
+			}
+			for k, v := range []float64{p.Epsilon, p.DeltaLower, p.DeltaUpper} {
+				if x := parsed(t, shown[i][k+1]); math.Abs(x-v) > 1e-4*v {
+					t.Errorf("point %d of the curve: %v as text, %v as JSON", i, x, v)
+				}
+			}
+		}
+	}
+}
+
+func parsed(t *testing.T, text string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func decode(t *testing.T, text string, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+// moved is a plan that leaves its start.
+type moved struct{ optimize.Plan }
+
+func (moved) Properties() optimize.Properties { return optimize.Properties{} }
+
+// TestSummaryShowsWhatItIs: epsilon and delta are shown with all their digits, in the plan and
+// in the summary, and what was charged, measured and found at the end to as many as are said.
+func TestSummaryShowsWhatItIs(t *testing.T) {
+	const epsilon, delta = 1.234567891234, 1.23456789e-6
+	b, err := account.NewBudget(epsilon, delta, account.AddOrRemove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &train.Fitted{Planned: train.Planned{Budget: b, Records: 12345, Dim: 7, Features: 7, Plan: moved{}}}
+	f.Result.Complete, f.Charged, f.Releases = true, b.Charge()/3, 41
+	f.Result.Late = optimize.Late{Steps: 7, Gradient: .0123, Noise: .0456}
+	f.Measured = &optimize.Measured{Loss: .654321, LossSigma: .0321, LossClip: 2.345, GradientNorm: .0987,
+		GradientSigma: .0045}
+	text := summary(t.Context(), new(train.Config), f)
+	for _, want := range []string{
+		fmt.Sprintf("(%v, %v)-differentially private, add-or-remove", float64(epsilon), float64(delta)),
+		fmt.Sprintf("charged      %.6g of %.6g (units of mu^2), 41 releases", b.Mu()*b.Mu()/3, b.Mu()*b.Mu()),
+		"mean loss 0.6543 (noise 0.03; a record's loss is clipped at 2.35), gradient norm 0.0987 (noise 0.004)",
+		"converged    yes: the gradients of the last 7 steps are noise on average (0.012, of which noise makes 0.046)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the summary has no %q:\n%s", want, text)
+		}
+	}
+	f.Result.Late.Gradient = .1
+	if text := summary(t.Context(), new(train.Config), f); !strings.Contains(text,
+		"converged    not yet: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
+		t.Errorf("a gradient of twice the noise:\n%s", text)
+	}
+	budget := regexp.MustCompile(`(?m)^budget +epsilon (\S+), delta (\S+), add-or-remove \(mu (\S+)\)$`)
+	line := budget.FindStringSubmatch(outline(f.Planned))
+	if line == nil || parsed(t, line[1]) != epsilon || parsed(t, line[2]) != delta || math.Abs(parsed(t,
+		line[3])/b.Mu()-1) > 1e-4 {
+		t.Errorf("the plan's budget is %q", line)
+	}
+	// What several fits together cost is never said to be less than it is.
+	for _, x := range []float64{1.23450001, .99999, 12.3456, 1e-3} {
+		if y := roundUp(x); y < x || y > x*1.002 {
+			t.Errorf("%v is shown as %v", x, y)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package curator_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// boundaries are the constants at which code that holds rows goes on in another way: with
+// another tile, block, chunk, lane or type. A session over a table of that size, one less,
+// one more and 3 times as many and 5 must answer what plain arithmetic, which knows of no
+// such constant, makes of the table.
+var boundaries = []struct {
+	constant string
+	at       int
+	try      func(t *testing.T, n int)
+}{
+	{"Lane of curator/internal/row: numbers of a row", 8, numbers},
+	{"64 coordinates of a point, which a term may share with the one before", 64, numbers},
+	{"4 sums side by side of curator/internal/engine: groups of a row", 4, groups},
+	{"together of the kernels of curator/internal/engine: margins", 4, margins},
+	{"tileRows of curator/internal/engine: rows", 64, rows},
+	{"tileRows of curator/internal/engine: rows of a cohort", 64, members},
+	{"tileRows of curator/internal/engine: rows of a pass of SGD", 64, walked},
+	{"recordsABlock of curator/internal/row: units", 64, units64},
+	{"part of loss: records with weights", 256, weighed},
+	{"contextRows of curator: rows of a file", 4096, rowsOfFile},
+	{"mostAbove of curator/internal/engine: parameters above a first layer", 4096, above},
+	{"maxTerms of query: terms of a question", 1 << 16, terms},
+	{"mostNarrow of curator/internal/row: features of groups", 1 << 16, codes},
+	{"bufferSize of internal/table: bytes before a record", 1 << 16, bytesOfFile},
+	{"chunkSize of internal/table: bytes before a record", 256 << 10, bytesOfFile},
+	{"blockBytes of curator/internal/row: rows of a block of 1000 numbers", 256 << 10 / (4*1000 + 4), wideRows},
+	{"batchBytes of curator: rows of a batch of 1000 numbers", 1 << 20 / (4 * 1001), wideRows},
+	{"batch of curator/internal/noise: coordinates with noise", 64, noisy},
+	{"chunk of curator/internal/noise: coordinates with noise", 1 << 14, noisy},
+}
+
+func TestBoundaries(t *testing.T) {
+	for _, b := range boundaries {
+		t.Run(b.constant, func(t *testing.T) {
+			sizes := []int{b.at - 1, b.at, b.at + 1, 3*b.at + 5}
+			if testing.Short() && b.at > 1<<12 {
+				sizes = sizes[2:3]
+			}
+			for _, n := range sizes {
+				b.try(t, n)
+			}
+		})
+	}
+}
+
+// tabled is a configuration and the rows that it encodes, with their targets.
+type tabled struct {
+	curator.Config
+	x [][]float32
+	y []float64
+}
+
+// table encodes rows of cells; the target is the last column.
+func table(t *testing.T, l loss.Loss, target dataset.Target, columns []dataset.Column, cells [][]string) tabled {
+	t.Helper()
+	s, err := dataset.New(dataset.Definition{Columns: columns, Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var header []string
+	for _, c := range columns {
+		header = append(header, c.Name)
+	}
+	header = append(header, target.Column)
+	m, err := s.Bind(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := tabled{Config: held(t, rowsOf(header, cells))}
+	all.Schema, all.Loss, all.Workers, all.Budget = s, l, 2, wideBudget(t)
+	for _, row := range cells {
+		x := make([]float32, m.Dim())
+		y, ok := m.Encode(x, row)
+		if !ok {
+			t.Fatalf("row %q cannot be encoded", row)
+		}
+		all.x, all.y = append(all.x, x), append(all.y, y)
+	}
+	return all
+}
+
+func wideBudget(t *testing.T) account.Budget {
+	t.Helper()
+	b, err := account.NewBudget(50, .1, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func twoClasses() dataset.Target {
+	return dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}
+}
+
+func numberColumns(n int) (list []dataset.Column) {
+	for i := range n {
+		list = append(list, dataset.Column{Name: "n" + strconv.Itoa(i), Kind: dataset.Number, Low: -1, High: 1})
+	}
+	return list
+}
+
+// randomCells are so many rows of numbers, words and a class.
+func randomCells(r *rand.Rand, n int, columns []dataset.Column) (cells [][]string) {
+	for range n {
+		var row []string
+		for _, c := range columns {
+			switch c.Kind {
+			case dataset.Number:
+				row = append(row, strconv.FormatFloat(2*r.Float64()-1, 'g', 6, 64))
+			case dataset.Category:
+				row = append(row, c.Categories[r.IntN(len(c.Categories))])
+			default:
+				row = append(row, strconv.Itoa(r.IntN(1<<30)))
+			}
+		}
+		cells = append(cells, append(row, []string{"no", "yes"}[r.IntN(2)]))
+	}
+	return cells
+}
+
+// watched opens a session without noise.
+func (d tabled) watched(t *testing.T, w kernel.Watcher) *curator.Session {
+	t.Helper()
+	s, err := curator.OpenWatched(context.Background(), d.Config, 5, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// released is what a watcher that changes nothing returns.
+func released(x kernel.Exchange) (any, error) { return x.Released, nil }
+
+// mean is the answer to a question about a cohort.
+func mean(t *testing.T, s *curator.Session, terms ...query.Term) []float64 {
+	t.Helper()
+	q, err := query.New(1e-3, terms...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Ask(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Mean
+}
+
+// point is a random one, of length about 3.
+func point(n int) []float64 {
+	r, w := rand.New(rand.NewPCG(3, 3)), make([]float64, n)
+	for j := range w {
+		w[j] = 3 * r.NormFloat64() / math.Sqrt(float64(n))
+	}
+	return w
+}
+
+func dot(w []float64, x []float32) (sum float64) {
+	for j, v := range x {
+		sum += w[j] * float64(v)
+	}
+	return sum
+}
+
+// logistic is the mean of the loss log(1+exp(-y<w,x>)) over some rows, and of its gradient.
+func (d tabled) logistic(w []float64, rows []int) (value float64, gradient []float64) {
+	gradient = make([]float64, len(w))
+	for _, i := range rows {
+		m := d.y[i] * dot(w, d.x[i])
+		value += math.Log1p(math.Exp(-m)) / float64(len(rows))
+		for j, v := range d.x[i] {
+			gradient[j] -= d.y[i] / (1 + math.Exp(m)) * float64(v) / float64(len(rows))
+		}
+	}
+	return value, gradient
+}
+
+func upTo(n int) []int { return identity(n) }
+
+// closeTo demands an answer up to the grid's steps.
+func closeTo(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	for j := range want {
+		if !(math.Abs(got[j]-want[j]) <= 1e-6) {
+			t.Fatalf("%s: coordinate %d of %d is %v: must be %v", what, j, len(want), got[j], want[j])
+		}
+	}
+}
+
+// asLogistic asks for gradient, value and a difference of two points that differ in their last
+// coordinate alone, in terms beside each other.
+func (d tabled) asLogistic(t *testing.T, what string) {
+	t.Helper()
+	s := d.watched(t, released)
+	w := point(s.Dim())
+	value, gradient := d.logistic(w, upTo(len(d.x)))
+	closeTo(t, what+": gradient", mean(t, s, query.GradientAt(s.All(), w, 3)), gradient)
+	closeTo(t, what+": value", mean(t, s, query.ValueAt(s.All(), w, 20, 20)), []float64{value})
+	moved := slices.Clone(w)
+	moved[len(w)-1] += 2
+	_, there := d.logistic(moved, upTo(len(d.x)))
+	for j := range there {
+		there[j] = 2*there[j] + gradient[j]
+	}
+	closeTo(t, what+": two gradients", mean(t, s, query.GradientAt(s.All(), w, 3), query.GradientAt(s.All(), moved,
+		3).Weighted(2)), there)
+}

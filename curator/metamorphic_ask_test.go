@@ -1,0 +1,259 @@
+package curator_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+	"pgregory.net/rapid"
+)
+
+// frame says where a world keeps the parameters of the world that it was made of: of each run
+// of features, feature j at place[j] and run b at run[b], all of them times sign. The zero
+// frame leaves them where they are.
+type frame struct {
+	place, run []int
+	sign       float64
+}
+
+// put returns a vector of parameters, or of features, as the frame has it: numbers beyond
+// whole runs of features stay.
+func (f frame) put(v []float64, runs int) []float64 {
+	out := slices.Clone(v)
+	for i := range out {
+		out[f.index(i, runs)] = v[i]
+	}
+	if f.sign < 0 {
+		for i := range out {
+			out[i] = -out[i]
+		}
+	}
+	return out
+}
+
+// index is where parameter i is.
+func (f frame) index(i, runs int) int {
+	d := len(f.place)
+	if d == 0 || i >= runs*d {
+		return i
+	}
+	b := i / d
+	if f.run != nil {
+		b = f.run[b]
+	}
+	return b*d + f.place[i%d]
+}
+
+// pair is where the product of features j <= k of d is among all such products.
+func pair(j, k, d int) int {
+	if j > k {
+		j, k = k, j
+	}
+	return j*d - j*(j-1)/2 + k - j
+}
+
+// sums returns what a sum is in the frame's world.
+func (f frame) sums(sum []int64, facts query.Facts, runs, d int) []int64 {
+	out := slices.Clone(sum)
+	switch {
+	case len(f.place) == 0 || facts.Number:
+	case facts.Pairs:
+		for j := range d {
+			for k := j; k < d; k++ {
+				out[pair(f.place[j], f.place[k], d)] = sum[pair(j, k, d)]
+			}
+		}
+	default:
+		for i, v := range sum {
+			out[f.index(i, runs)] = v
+		}
+	}
+	if f.sign < 0 && !facts.Number && !facts.Pairs {
+		for i := range out {
+			out[i] = -out[i]
+		}
+	}
+	return out
+}
+
+// metric is a public matrix, of the frame's features.
+func (f frame) metric(t rapid.TB, d int, seed uint64) query.Metric {
+	r := rand.New(rand.NewPCG(seed, 77))
+	p, moved := make([]float64, d*d), make([]float64, d*d)
+	for j := range d {
+		for k := range j + 1 {
+			v := float64(r.IntN(17)-8) / 8
+			p[j*d+k], p[k*d+j] = v, v
+		}
+		p[j*d+j]++
+	}
+	place := frame{place: f.place}
+	for j := range d {
+		for k := range d {
+			moved[place.index(j, 1)*d+place.index(k, 1)] = p[j*d+k]
+		}
+	}
+	m, err := query.NewMetric(d, moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// asked is a question without its cohort.
+type asked struct {
+	name  string
+	terms []query.Term
+	loose bool // no clip acts on it, whether rows are multiplied before or after
+}
+
+// questions are of every kind about a loss of so many features: clipped and not, around a
+// centre and not, mixed. mostMetric features or fewer have questions in a metric, and of
+// pairs.
+func (w *world) questions(t rapid.TB, l loss.Loss, d int, f frame) (list []asked) {
+	const mostMetric = 40
+	size := loss.Parameters(loss.RowLoss(l), d)
+	r, runs := rand.New(rand.NewPCG(w.seed, 5)), blocks(l, d)
+	vector := func() []float64 {
+		v := make([]float64, size)
+		for j := range v {
+			v[j] = r.NormFloat64()
+		}
+		return f.put(v, runs)
+	}
+	x, prev, along := vector(), vector(), vector()
+	length := 0.
+	for _, v := range along {
+		length += v * v
+	}
+	unit := slices.Clone(along)
+	for j := range unit {
+		unit[j] /= math.Sqrt(length)
+	}
+	steep, gap, lo, hi := bounds(l)
+	var on query.Cohort
+	of := func(terms ...query.Term) []query.Term { return terms }
+	there, change := query.GradientAt(on, x, 3*steep), query.DifferenceWithin(on, x, prev, 6*steep)
+	bent := query.DifferenceByCurvature(on, x, prev, lo, hi)
+	ball, envelope := query.Smoothing{Radius: .7}, query.Smoothing{Radius: .3, By: query.LasryLions}
+	first := query.Smoothing{Radius: .3, By: query.Gradients, Directions: 3, Seed: 5}
+	zero := query.Smoothing{Radius: .2, By: query.Values, Directions: 2, Seed: 6}
+	list = []asked{
+		{"gradient", of(there), true},
+		{"gradient, clipped", of(query.GradientAt(on, x, steep/7)), false},
+		{"difference", of(bent), false},
+		{"difference around 0", of(change), true},
+		{"difference, clipped", of(query.DifferenceWithin(on, x, prev, steep/9)), false},
+		{"mix", of(there.Weighted(.3), change.Weighted(.7)), true},
+		{"mix of three", of(bent, query.GradientAt(on, prev, steep/2).Weighted(2), change), false},
+		{"value", of(query.ValueAt(on, x, gap, gap)), true},
+		{"two values", of(query.ValueAt(on, x, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)), true},
+		{"norm, shifted", of(query.NormAt(on, x, 3*steep, prev)), true},
+		{"product", of(query.ProductAt(on, x, along, lo, hi)), false},
+		{"change of products", of(query.ProductChangeAt(on, prev, x, along, lo, hi, .5)), false},
+		{"curvature along", of(query.CurvatureAlongAt(on, x, unit, lo, hi)), true},
+		{"smoothed", of(there.Smoothed(ball)), false},
+		{"by an envelope", of(query.GradientAt(on, x, steep/3).Smoothed(envelope)), false},
+		{"by gradients around", of(query.GradientAt(on, x, steep).Smoothed(first)), false},
+		{"by values around", of(query.DifferenceWithin(on, x, prev, steep).Smoothed(zero)), false},
+	}
+	if d > mostMetric {
+		return list
+	}
+	m := f.metric(t, d, w.seed)
+	return append(list,
+		asked{"second moment", of(query.SecondMomentOf(on, d)), false},
+		asked{"curvature", of(query.CurvatureAt(on, x, hi)), false},
+		asked{"in a metric", of(query.GradientInMetric(on, x, steep, 2*steep, m)), false},
+		asked{"in a metric, smoothed", of(query.GradientInMetric(on, prev, steep/2, 2*steep, m).Smoothed(ball)), false},
+		asked{"squared slope", of(query.SquaredSlopeAt(on, x, steep*steep, m)), false},
+	)
+}
+
+// answer is what a session made of a question: err says that it refused it.
+type answer struct {
+	asked
+	cohort string
+	err    error
+	kernel.Exchange
+}
+
+// opener opens a session that is watched.
+type opener func(w kernel.Watcher) (*curator.Session, error)
+
+// open opens sessions over a configuration.
+func (w *world) open(c curator.Config) opener {
+	return func(watch kernel.Watcher) (*curator.Session, error) {
+		return curator.OpenWatched(context.Background(), c, w.seed, watch)
+	}
+}
+
+// answers asks a session all questions, about all records and about some that are drawn.
+func (w *world) answers(t rapid.TB, l loss.Loss, f frame, open opener) (list []answer) {
+	t.Helper()
+	var last kernel.Exchange
+	s, err := open(func(x kernel.Exchange) (any, error) {
+		last = x
+		return x.Released, nil
+	})
+	if err != nil {
+		t.Fatalf("%v: %v", err, w)
+	}
+	defer s.Close()
+	cohorts := map[string]query.Cohort{"all": s.All(), "drawn": w.draw(t, s)}
+	for _, a := range w.questions(t, l, rowFeatures(l, s.Dim()), f) {
+		for _, name := range []string{"all", "drawn"} {
+			on := cohorts[name]
+			if on == (query.Cohort{}) {
+				continue
+			}
+			var terms []query.Term
+			for _, term := range a.terms {
+				terms = append(terms, term.Over(on))
+			}
+			q, err := query.New(1e-3, terms...)
+			if err == nil {
+				_, err = s.Ask(context.Background(), q)
+			}
+			one := answer{asked: a, cohort: name, err: err}
+			if err == nil {
+				one.Exchange = last
+			}
+			list = append(list, one)
+		}
+	}
+	if !slices.ContainsFunc(list, func(a answer) bool { return a.err == nil && a.cohort == "all" }) {
+		t.Fatalf("nothing is answered: %v\n%v", list[0].err, w)
+	}
+	return list
+}
+
+// rowFeatures is how many features a row has of records that have so many.
+func rowFeatures(l loss.Loss, features int) int {
+	if d := loss.RowFeatures(l, features); d > 0 {
+		return d
+	}
+	return features
+}
+
+// draw draws half of the records, if there are two.
+func (w *world) draw(t rapid.TB, s *curator.Session) query.Cohort {
+	t.Helper()
+	var c query.Cohort
+	var err error
+	if w.relation == account.AddOrRemove {
+		c, err = s.DrawEach(.5)
+	} else if n := int(s.All().Size()); n > 1 {
+		c, err = s.Draw(n / 2)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

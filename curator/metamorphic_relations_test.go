@@ -1,0 +1,343 @@
+package curator_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"pgregory.net/rapid"
+)
+
+var relations = []relation{
+	{"columns of the schema permuted", subject{}, columnsPermuted},
+	{"columns of the table permuted", subject{rows: true}, headerPermuted},
+	{"codes are numbers", subject{rows: true}, codesAreNumbers},
+	{"hashes are categories", subject{columns: []dataset.ColumnKind{dataset.Hash, dataset.Category}, rows: true},
+		hashesAreCategories},
+	{"interactions are categories", subject{crossed: true, rows: true}, interactionsAreCategories},
+	{"workers and blocks", subject{}, workersAndBlocks},
+	{"files are rows", subject{}, filesAreRows},
+	{"rows permuted", subject{}, rowsPermuted},
+	{"rows doubled", subject{rows: true}, rowsDoubled},
+	{"classes negated", subject{targets: []string{"two"}, losses: losses["two"][:6], rows: true}, classesNegated},
+	{"classes rotated", subject{targets: []string{"three"}, losses: []string{"softmax(3)"}}, classesRotated},
+	{"weights of one", subject{targets: []string{"two", "three", "number", "count"}, rows: true}, weightsOfOne},
+	{"exposures of one", subject{targets: []string{"rate"}}, exposuresOfOne},
+	{"units of one row", subject{rows: true}, unitsOfOneRow},
+}
+
+// columnsPermuted: the order of a schema's columns is that of coordinates and nothing else.
+func columnsPermuted(t rapid.TB, w *world) {
+	c, other := w.config(t), w.clone()
+	r := rand.New(rand.NewPCG(w.seed, 8))
+	shuffle(r, other.def.Columns)
+	shuffle(r, other.def.Interactions)
+	d := c.Schema.Dim()
+	f := frame{place: make([]int, d)}
+	after := other.schema(t).Features()
+	for j, name := range c.Schema.Features() {
+		f.place[j] = slices.Index(after, name)
+	}
+	moved := other.config(t)
+	near(t, w, "columns permuted", f, blocks(c.Loss, d), d,
+		without(w.answers(t, c.Loss, f, other.open(moved)), sampled), without(w.answers(t, c.Loss, frame{}, w.open(c)),
+			sampled))
+}
+
+func shuffle[T any](r *rand.Rand, list []T) {
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+// headerPermuted: the order of a table's columns is nobody's business. Which rows of a unit
+// with too many are kept does depend on it.
+func headerPermuted(t rapid.TB, w *world) {
+	other := w.clone()
+	order := rand.New(rand.NewPCG(w.seed, 9)).Perm(len(w.header))
+	for i, k := range order {
+		other.header[i] = w.header[k]
+		for j := range w.rows {
+			other.rows[j][i] = w.rows[j][k]
+		}
+	}
+	c, moved := w.config(t), other.config(t)
+	equal(t, w, "columns of the table permuted", w.answers(t, c.Loss, frame{}, other.open(moved)), w.answers(t, c.Loss,
+		frame{}, w.open(c)))
+}
+
+// codesAreNumbers: rows that are kept by the codes of their groups are the rows that have a
+// number for each feature.
+func codesAreNumbers(t rapid.TB, w *world) {
+	c := w.config(t)
+	m, err := c.Schema.Bind(w.header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := m.Dim()
+	full := func(watch kernel.Watcher) (*curator.Session, error) {
+		rows, err := row.NewTable(d, 0)
+		if err != nil {
+			return nil, err
+		}
+		x := make([]float32, d)
+		for _, cells := range w.rows {
+			if m.Keep(cells) {
+				y, ok := m.Encode(x, cells)
+				rows.Append(x, y, ok)
+			}
+		}
+		return curator.OpenOver(rows, c, w.seed, watch)
+	}
+	near(t, w, "codes as numbers", frame{}, 0, d, w.answers(t, c.Loss, frame{}, full), w.answers(t, c.Loss, frame{},
+		w.open(c)))
+}
+
+// hashesAreCategories: a hashed column is the category of its buckets.
+func hashesAreCategories(t rapid.TB, w *world) {
+	other := w.clone()
+	for i, c := range w.def.Columns {
+		if c.Kind != dataset.Hash {
+			continue
+		}
+		listed := dataset.Column{Name: c.Name, Kind: dataset.Category}
+		for b := range c.Buckets {
+			listed.Categories = append(listed.Categories, "bucket "+strconv.Itoa(b))
+		}
+		other.def.Columns[i] = listed
+		at := w.at(c.Name)
+		for k, cells := range w.rows {
+			if cell := strings.TrimSpace(cells[at]); cell != "" && !slices.Contains(w.def.Missing, cell) {
+				other.rows[k][at] = "bucket " + strconv.Itoa(bucket(c, cell))
+			}
+		}
+	}
+	w.sameRows(t, other, "hashes as categories")
+}
+
+// bucket is the one that a cell falls into, by the words of dataset.Hashing.
+func bucket(c dataset.Column, cell string) int {
+	h := c.Hashing()
+	s := h.Salt
+	for i, r := range []rune(cell) {
+		u := (h.Point*int64(r) + h.Place*int64(i+1) + h.Salt) % h.Prime
+		v := u * u % h.Other
+		s = (s + v*v%h.Prime) % h.Other
+	}
+	return int(s * s % h.Prime % int64(c.Buckets))
+}
+
+// interactionsAreCategories: the cross of two categories is the category of their pairs.
+func interactionsAreCategories(t rapid.TB, w *world) {
+	other := w.clone()
+	other.def.Interactions = nil
+	for i, crossed := range w.def.Interactions {
+		a, b := w.column(crossed[0]), w.column(crossed[1])
+		pairs := dataset.Column{Name: "pair" + strconv.Itoa(i), Kind: dataset.Category}
+		for _, x := range append(slices.Clone(a.Categories), "else") {
+			for _, y := range append(slices.Clone(b.Categories), "else") {
+				pairs.Categories = append(pairs.Categories, x+" and "+y)
+			}
+		}
+		last := len(pairs.Categories) - 1
+		pairs.Categories = pairs.Categories[:last] // other
+		other.def.Columns = append(other.def.Columns, pairs)
+		other.header = append(other.header, pairs.Name)
+		for k, cells := range w.rows {
+			other.rows[k] = append(other.rows[k], listed(a, cells[w.at(a.Name)])+" and "+listed(b, cells[w.at(b.Name)]))
+		}
+	}
+	w.sameRows(t, other, "interactions as categories")
+}
+
+// listed is a cell's category.
+func listed(c dataset.Column, cell string) string {
+	if cell = strings.TrimSpace(cell); slices.Contains(c.Categories, cell) {
+		return cell
+	}
+	return "else"
+}
+
+// sameRows demands the same answers of a world whose rows are the same numbers.
+func (w *world) sameRows(t rapid.TB, other *world, what string) {
+	c, same := w.config(t), other.config(t)
+	equal(t, w, what, w.answers(t, c.Loss, frame{}, other.open(same)), w.answers(t, c.Loss, frame{}, w.open(c)))
+}
+
+// workersAndBlocks: who adds rows up, and in what portions, changes nothing.
+func workersAndBlocks(t rapid.TB, w *world) {
+	c := w.config(t)
+	want := w.answers(t, c.Loss, frame{}, w.open(c))
+	cuts := []struct{ workers, block int }{{2, 1}, {3, 64}, {1, 65}, {5, 7}}
+	cut := cuts[w.seed%uint64(len(cuts))]
+	c.Workers, c.BlockRows = cut.workers, cut.block
+	equal(t, w, fmt.Sprintf("%d workers, blocks of %d", cut.workers, cut.block), w.answers(t, c.Loss, frame{},
+		w.open(c)), want)
+}
+
+// rowsPermuted: the order of rows settles which are drawn and nothing else, that of a unit's
+// rows among them.
+func rowsPermuted(t rapid.TB, w *world) {
+	other := w.clone()
+	shuffle(rand.New(rand.NewPCG(w.seed, 10)), other.rows)
+	c, moved := w.config(t), other.config(t)
+	equal(t, w, "rows permuted", without(w.answers(t, c.Loss, frame{}, other.open(moved)), drawn), without(w.answers(t,
+		c.Loss, frame{}, w.open(c)), drawn))
+}
+
+// rowsDoubled: twice the rows have twice the sum. The grid is the same where the number of
+// records is not public.
+func rowsDoubled(t rapid.TB, w *world) {
+	other := w.clone()
+	w = w.clone()
+	w.relation, other.relation = account.AddOrRemove, account.AddOrRemove
+	other.rows = append(other.rows, w.clone().rows...)
+	c, twice := w.config(t), other.config(t)
+	want := without(w.answers(t, c.Loss, frame{}, w.open(c)), drawn)
+	got := without(w.answers(t, c.Loss, frame{}, other.open(twice)), drawn)
+	for i := range want {
+		for j := range want[i].Exact {
+			want[i].Exact[j] *= 2
+		}
+		got[i].Scores, want[i].Scores = nil, nil // norms of sums
+	}
+	equal(t, w, "rows doubled", got, want)
+}
+
+// classesNegated: with the classes named the other way round, and points negated, gradients
+// are negated and values stay.
+func classesNegated(t rapid.TB, w *world) {
+	other := w.clone()
+	slices.Reverse(other.def.Target.Classes)
+	c, turned := w.config(t), other.config(t)
+	if by, ok := w.loss.(loss.Weighted); ok {
+		weights := by.Weights()
+		slices.Reverse(weights.Classes)
+		l, err := loss.NewWeighted(by.Unweighted(), weights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.loss = l
+		turned = other.config(t)
+	}
+	d := c.Schema.Dim()
+	f := frame{place: identity(d), sign: -1}
+	want, got := w.answers(t, c.Loss, frame{}, w.open(c)), w.answers(t, turned.Loss, f, other.open(turned))
+	near(t, w, "classes negated", f, 1, d, without(got, sampled), without(want, sampled))
+}
+
+func identity(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// classesRotated: softmax has a run of parameters for each class, in their order.
+func classesRotated(t rapid.TB, w *world) {
+	other := w.clone()
+	classes := w.def.Target.Classes
+	other.def.Target.Classes = append(slices.Clone(classes[1:]), classes[0])
+	if by, ok := w.loss.(loss.Weighted); ok {
+		weights := by.Weights()
+		if len(weights.Classes) > 0 {
+			weights.Classes = append(slices.Clone(weights.Classes[1:]), weights.Classes[0])
+		}
+		l, err := loss.NewWeighted(by.Unweighted(), weights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.loss = l
+	}
+	c, turned := w.config(t), other.config(t)
+	d := c.Schema.Dim()
+	f := frame{place: identity(d), run: []int{2, 0, 1}}
+	want, got := w.answers(t, c.Loss, frame{}, w.open(c)), w.answers(t, turned.Loss, f, other.open(turned))
+	near(t, w, "classes rotated", f, 3, d, without(got, sampled), without(want, sampled))
+}
+
+// weightsOfOne: where all weigh 1, nobody is weighed.
+func weightsOfOne(t rapid.TB, w *world) {
+	if w.def.Target.Weight != "" {
+		return
+	}
+	other := w.clone()
+	other.def.Target.Weight = weight
+	other.header = append(other.header, weight)
+	for i := range other.rows {
+		other.rows[i] = append(other.rows[i], []string{"1", "1.0", " 1 ", "7"}[i%4])
+	}
+	by := loss.Weights{Row: true}
+	if l, ok := w.loss.(loss.Weighted); ok {
+		by.Classes = l.Weights().Classes
+	}
+	of := w.loss
+	if l, ok := of.(loss.Weighted); ok {
+		of = l.Unweighted()
+	}
+	if n := of.Name(); strings.Contains(n, "weighted") {
+		return // a network weighed below its own clip
+	}
+	l, err := loss.NewWeighted(of, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.loss = l
+	c, weighed := w.config(t), other.config(t)
+	envelope := func(a answer) bool { return a.name == "by an envelope" } // not asked of losses with weights
+	got, want := w.answers(t, c.Loss, frame{}, other.open(weighed)), w.answers(t, c.Loss, frame{}, w.open(c))
+	equal(t, w, "weights of one", without(got, envelope), without(want, envelope))
+}
+
+// exposuresOfOne: counts in the largest exposure are counts.
+func exposuresOfOne(t rapid.TB, w *world) {
+	w = w.clone()
+	for i := range w.rows {
+		w.rows[i][w.at(exposure)] = []string{"2", "2.0", "1e9"}[i%3]
+	}
+	other := w.clone()
+	other.def.Target.Exposure = dataset.Exposure{}
+	other.def.Columns = append(other.def.Columns, dataset.Column{Name: exposure, Kind: dataset.Ignore})
+	other.loss = named(t, "poisson(2)")
+	c, counts := w.config(t), other.config(t)
+	d := c.Schema.Dim()
+	near(t, w, "exposures of one", frame{}, 0, d, w.answers(t, c.Loss, frame{}, other.open(counts)), w.answers(t,
+		c.Loss, frame{}, w.open(c)))
+}
+
+// unitsOfOneRow: where everybody has one row, a record is a row: its sum is the row's where
+// no clip acts, since what is clipped is a slope there and a gradient here.
+func unitsOfOneRow(t rapid.TB, w *world) {
+	other := w.clone()
+	other.def.Unit = dataset.Unit{Column: person, Rows: 1}
+	other.header = append(other.header, person)
+	for i := range other.rows {
+		other.rows[i] = append(other.rows[i], "p"+strconv.Itoa(i))
+	}
+	c, units := w.config(t), other.config(t)
+	want, got := w.answers(t, c.Loss, frame{}, w.open(c)), w.answers(t, units.Loss, frame{}, other.open(units))
+	loose := func(a answer) bool { return !a.loose || drawn(a) }
+	got, want = without(got, loose), without(want, loose)
+	for i := range want {
+		g, v := got[i], want[i]
+		if (g.err == nil) != (v.err == nil) {
+			t.Fatalf("units of one row: %s: %v: must be %v\n%v", v.name, g.err, v.err, w)
+		}
+		within := v.rounding(len(w.rows), c.Schema.Dim())
+		for j := range v.Exact {
+			a, b := float64(g.Exact[j])/g.Scale, float64(v.Exact[j])/v.Scale
+			if !(abs(a-b)*v.Scale <= within) {
+				t.Fatalf("units of one row: %s: coordinate %d is %v: must be %v, up to %v\n%v", v.name, j, a, b, within/v.Scale, w)
+			}
+		}
+	}
+}
+
+func abs(x float64) float64 { return max(x, -x) }

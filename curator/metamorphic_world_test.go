@@ -1,0 +1,346 @@
+package curator_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"pgregory.net/rapid"
+)
+
+// world is a table, all that is public of it, and what is asked about it. Relations make
+// another world of one and say how the answers of the two hang together.
+type world struct {
+	def      dataset.Definition
+	header   []string
+	rows     [][]string
+	loss     loss.Loss // of a row
+	relation account.Relation
+	seed     uint64 // of the points that are asked about, and of the coins
+}
+
+// names of what every world has beside its feature columns.
+const aim, weight, exposure, person, public, ignored = "aim", "weight", "exposure", "person", "split", "note"
+
+// subject is what a relation speaks of: worlds with such columns, targets and losses (nil for
+// all), without units if it is of rows.
+type subject struct {
+	columns []dataset.ColumnKind
+	targets []string
+	losses  []string
+	rows    bool
+	crossed bool
+}
+
+// anyWorld draws a world. It shrinks to few columns, few rows and plain cells.
+func anyWorld(of subject) *rapid.Generator[*world] {
+	return rapid.Custom(func(t *rapid.T) *world {
+		w := &world{relation: rapid.SampledFrom([]account.Relation{account.ReplaceOne, account.AddOrRemove}).Draw(t,
+			"relation")}
+		for i := range rapid.IntRange(1, 5).Draw(t, "columns") {
+			w.def.Columns = append(w.def.Columns, anyColumn(t, of, "c"+strconv.Itoa(i)))
+		}
+		if of.crossed {
+			for _, name := range []string{"x", "y"} {
+				w.def.Columns = append(w.def.Columns, dataset.Column{Name: name, Kind: dataset.Category,
+					Categories: []string{"v0", "v1"}})
+			}
+			w.def.Interactions = []dataset.Interaction{{"y", "x"}}
+		}
+		w.def.Interactions = append(w.def.Interactions, anyInteractions(t, w.def.Columns)...)
+		if rapid.IntRange(0, 3).Draw(t, "beside") == 3 {
+			w.def.Columns = append(w.def.Columns,
+				dataset.Column{Name: public, Kind: dataset.Public, Values: []string{"a", "b"}},
+				dataset.Column{Name: ignored, Kind: dataset.Ignore})
+			w.def.Where = public + "=a"
+		}
+		w.def.Missing = rapid.SampledFrom([][]string{nil, {"", "NA"}}).Draw(t, "missing")
+		w.aim(t, of)
+		if !of.rows && rapid.IntRange(0, 3).Draw(t, "of units") == 3 {
+			w.def.Unit = dataset.Unit{Column: person, Rows: rapid.IntRange(1, 3).Draw(t, "rows of a unit")}
+		}
+		w.fill(t)
+		w.seed = rapid.Uint64Range(0, 1<<20).Draw(t, "seed")
+		return w
+	})
+}
+
+// anyColumn draws a column that makes features.
+func anyColumn(t *rapid.T, of subject, name string) dataset.Column {
+	c := dataset.Column{Name: name, Kind: dataset.Number}
+	kinds := of.columns
+	if kinds == nil {
+		kinds = []dataset.ColumnKind{dataset.Number, dataset.Category, dataset.Hash, dataset.Date}
+	}
+	switch c.Kind = rapid.SampledFrom(kinds).Draw(t, "kind of "+name); c.Kind {
+	case dataset.Number:
+		c.Low, c.High = -1, 1
+		if rapid.Bool().Draw(t, "log of "+name) {
+			c.Low, c.High, c.Transform, c.Indicator = 0, 9, dataset.Log1p, true
+		}
+	case dataset.Date:
+		c.Low, c.High, c.Indicator = 10000, 20000, rapid.Bool().Draw(t, "indicator of "+name)
+	case dataset.Category:
+		for i := range rapid.SampledFrom([]int{1, 2, 3, 7, 63, 64, 65, 70}).Draw(t, "categories of "+name) {
+			c.Categories = append(c.Categories, "v"+strconv.Itoa(i))
+		}
+	case dataset.Hash:
+		c.Buckets = rapid.SampledFrom([]int{2, 3, 8}).Draw(t, "buckets of "+name)
+	}
+	return c
+}
+
+func anyInteractions(t *rapid.T, columns []dataset.Column) (list []dataset.Interaction) {
+	var small []string
+	for _, c := range columns {
+		if c.Kind == dataset.Category && len(c.Categories) < 8 {
+			small = append(small, c.Name)
+		}
+	}
+	for i := range small {
+		for j := range i {
+			if len(list) < 3 && small[j] != "x" && rapid.Bool().Draw(t, "crossed") {
+				list = append(list, dataset.Interaction{small[j], small[i]})
+			}
+		}
+	}
+	return list
+}
+
+// losses are those of a row, by what the target is.
+var losses = map[string][]string{
+	"two":   {"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "hinge", "ramp", "network(3,tanh,logistic)"},
+	"three": {"softmax(3)", "network(2-3,tanh,softmax(3))"},
+	"number": {"huber(0.3)", "squared(1)", "welsch(0.5)", "geman-mcclure(0.5)", "tukey(1)", "absolute", "pinball(0.3)",
+		"epsilon-insensitive(0.1)", "capped-absolute(0.5)", "network(2,tanh,huber(0.3))"},
+	"count": {"poisson(2)"},
+	"rate":  {"poisson-rate(2,0.125)"},
+}
+
+// aim draws the target and a loss for it.
+func (w *world) aim(t *rapid.T, of subject) {
+	target := &w.def.Target
+	target.Column, target.Kind = aim, dataset.Category
+	targets := of.targets
+	if targets == nil {
+		targets = []string{"two", "three", "number", "count", "rate"}
+	}
+	kind := rapid.SampledFrom(targets).Draw(t, "target")
+	switch kind {
+	case "two":
+		target.Classes = []string{"no", "yes"}
+	case "three":
+		target.Classes = []string{"no", "yes", "perhaps"}
+	case "rate":
+		target.Exposure = dataset.Exposure{Column: exposure, Low: .25, High: 2}
+		fallthrough
+	default:
+		target.Kind, target.Low, target.High = dataset.Number, -2, 2
+		if kind != "number" {
+			target.Low = 0
+		}
+	}
+	names := of.losses
+	if names == nil {
+		names = losses[kind]
+	}
+	name := rapid.SampledFrom(names).Draw(t, "loss")
+	var by loss.Weights
+	if kind != "rate" && rapid.IntRange(0, 3).Draw(t, "weighted") == 3 {
+		target.Weight, by.Row = weight, true
+	}
+	if rapid.IntRange(0, 3).Draw(t, "classes weighted") == 3 && len(target.Classes) > 0 {
+		by.Classes = []float64{.5, 2, 1}[:len(target.Classes)]
+	}
+	w.loss = named(t, name)
+	if by.Row || len(by.Classes) > 0 {
+		l, err := loss.NewWeighted(w.loss, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.loss = l
+	}
+}
+
+// fill draws the rows. Some are drawn cell by cell, and more, whose number is one at which
+// tiles and blocks end, by a seed.
+func (w *world) fill(t *rapid.T) {
+	w.header = append(w.header, aim)
+	for _, c := range w.def.Columns {
+		w.header = append(w.header, c.Name)
+	}
+	for _, name := range []string{w.def.Target.Weight, w.def.Target.Exposure.Column, w.def.Unit.Column} {
+		if name != "" {
+			w.header = append(w.header, name)
+		}
+	}
+	add := func(pick func(cells []string) string) {
+		var row []string
+		for _, name := range w.header {
+			row = append(row, pick(w.cells(name)))
+		}
+		w.rows = append(w.rows, row)
+	}
+	for range rapid.IntRange(1, 6).Draw(t, "rows") {
+		add(func(cells []string) string { return cells[rapid.IntRange(0, len(cells)-1).Draw(t, "cell")] })
+	}
+	more := rapid.SampledFrom([]int{0, 0, 0, 0, 57, 58, 59, 63, 130, 190}).Draw(t, "more rows")
+	r := rand.New(rand.NewPCG(rapid.Uint64Range(0, 99).Draw(t, "their seed"), 1))
+	for range more {
+		add(func(cells []string) string { return cells[r.IntN(len(cells))] })
+	}
+}
+
+// cells are what cells of a column may hold, plain ones first: no text of them ends a field
+// or a line.
+func (w *world) cells(name string) []string {
+	switch name {
+	case aim:
+		if classes := w.def.Target.Classes; len(classes) > 0 {
+			return append(slices.Repeat(classes, 4), "", "neither", " "+classes[0]+" ")
+		}
+		return []string{"0", "1", "2", "0.5", "1.75", "0.125", "-1", "-1.5", "7", "x", "1e400"}
+	case weight, exposure:
+		return []string{"1", "0.5", "0.25", "1.5", "3", "0", "", "-1", "much"}
+	case person:
+		return []string{"p1", "p2", "p3", "p4", "p5", "p6", "p7", " p1 ", ""}
+	case public:
+		return []string{"a", "a", "b", ""}
+	case ignored:
+		return []string{"-", "anything"}
+	}
+	c := w.column(name)
+	switch c.Kind {
+	case dataset.Number:
+		return []string{"0.5", "-0.25", "1", "0.1", "-3", "", "NA", "nan", "1e400", " 0.75 ", "1e-320", "x",
+			"0.3333333333333333", "-0"}
+	case dataset.Date:
+		return []string{"2001-02-03", "1999-12-31", "2020-01-01", "1970-01-01", "2001-02-03T12:30:00-03:30", "", "yesterday"}
+	case dataset.Category:
+		return append(slices.Clone(c.Categories), "", "NA", "else", " "+c.Categories[0]+" ")
+	}
+	return []string{"ash", "birch", "cedar", "é", "日本", "", "NA", " ash ", "a b"}
+}
+
+func (w *world) column(name string) dataset.Column {
+	i := slices.IndexFunc(w.def.Columns, func(c dataset.Column) bool { return c.Name == name })
+	return w.def.Columns[i]
+}
+
+// at is the place of a column in the table.
+func (w *world) at(name string) int { return slices.Index(w.header, name) }
+
+// clone is a world that may be changed.
+func (w *world) clone() *world {
+	c := *w
+	c.def.Columns, c.def.Interactions = slices.Clone(w.def.Columns), slices.Clone(w.def.Interactions)
+	c.def.Target.Classes = slices.Clone(w.def.Target.Classes)
+	c.header, c.rows = slices.Clone(w.header), make([][]string, len(w.rows))
+	for i, r := range w.rows {
+		c.rows[i] = slices.Clone(r)
+	}
+	return &c
+}
+
+// schema is the world's.
+func (w *world) schema(t rapid.TB) *dataset.Schema {
+	t.Helper()
+	s, err := dataset.New(w.def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// config is a session's over the world's rows in memory; ok is false where there are none, or
+// no such loss.
+func (w *world) config(t rapid.TB) curator.Config {
+	t.Helper()
+	budget, err := account.NewBudget(50, .1, w.relation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := curator.Config{Schema: w.schema(t), Rows: rowsOf(w.header, w.rows), Loss: w.loss, Budget: budget, Workers: 1}
+	if w.relation == account.AddOrRemove {
+		c.Declared = 100
+	}
+	if u := w.def.Unit; u.Rows > 0 {
+		l, err := loss.NewUnits(w.loss, u.Rows, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Loss = l
+	}
+	return c
+}
+
+// records reports whether there are any that a session could be over.
+func (w *world) records(t rapid.TB) bool {
+	m, err := w.schema(t).Bind(w.header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range w.rows {
+		if _, somebodys := m.Unit(r); m.Keep(r) && (somebodys || w.def.Unit.Rows == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// GoString is what a failing draw shows.
+func (w *world) GoString() string { return "below" }
+
+// String is the world as a schema and a table: that of a failure is the smallest found.
+func (w *world) String() string {
+	s, err := dataset.New(w.def)
+	if err != nil {
+		return err.Error()
+	}
+	text, err := s.MarshalYAML()
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "loss %s, %v, points of seed %d\n%s\n", w.loss.Name(), w.relation, w.seed, text)
+	for _, r := range append([][]string{w.header}, w.rows...) {
+		fmt.Fprintf(&b, "%q\n", r)
+	}
+	return b.String()
+}
+
+func named(t rapid.TB, name string) loss.Loss {
+	t.Helper()
+	l, err := loss.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// blocks is in how many runs of so many features a loss's parameters lie, first of all.
+func blocks(l loss.Loss, features int) int {
+	l = loss.RowLoss(l)
+	if s, ok := l.(loss.Stacked); ok {
+		return s.Units()
+	}
+	return loss.Parameters(l, features) / features
+}
+
+// bounds are the constants of a loss, of which those that a kind of question cannot be asked
+// with are replaced by some that it can: they are enforced.
+func bounds(l loss.Loss) (lipschitz, gap, lo, hi float64) {
+	k := loss.Unweighted(loss.RowLoss(l)).Constants()
+	lo, hi = min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0)
+	if math.IsInf(hi-lo, 0) {
+		lo, hi = -1, 3
+	}
+	return k.Lipschitz, k.InitialGap, lo, hi
+}

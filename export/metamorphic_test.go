@@ -1,0 +1,234 @@
+package export
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// exported is a model with up to three of everything that columns can be, and rows.
+type exported struct {
+	schema *dataset.Schema
+	model  *model.Model
+	header []string
+	rows   [][]string
+}
+
+// anyExported draws one. hashes says whether there may be hashed columns.
+func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
+	return rapid.Custom(func(r *rapid.T) exported {
+		l, err := loss.Parse(rapid.SampledFrom([]string{"softmax(3)", "logistic", "huber(0.5)", "tanh", "softmax(4)",
+			"network(3,tanh,softmax(3))"}).Draw(r, "loss"))
+		if err != nil {
+			r.Fatal(err)
+		}
+		def := dataset.Definition{Target: targetOf(l), Missing: []string{"", "?"}}
+		count := func(name string) int { return rapid.IntRange(0, 3).Draw(r, name) }
+		for i := range count("numbers") {
+			c := dataset.Column{Name: "n" + strconv.Itoa(i), Kind: dataset.Number, Low: -1, High: 4}
+			if c.Indicator = rapid.Bool().Draw(r, "indicator"); rapid.Bool().Draw(r, "log") {
+				c.Low, c.Transform = 0, dataset.Log1p
+			}
+			def.Columns = append(def.Columns, c)
+		}
+		for i := range count("dates") {
+			def.Columns = append(def.Columns, dataset.Column{Name: "d" + strconv.Itoa(i), Kind: dataset.Date, Low: 0,
+				High: 20000, Indicator: i == 1})
+		}
+		if hashes {
+			for i := range count("hashed") {
+				def.Columns = append(def.Columns, dataset.Column{Name: "h" + strconv.Itoa(i), Kind: dataset.Hash, Buckets: 2 + 3*i})
+			}
+		}
+		for i := range 1 + count("categories") {
+			def.Columns = append(def.Columns, dataset.Column{Name: "c" + strconv.Itoa(i), Kind: dataset.Category,
+				Categories: []string{"ash", "birch", "c d"}[:1+i%3]})
+			for j := range i {
+				if len(def.Interactions) < 3 && rapid.Bool().Draw(r, "crossed") {
+					def.Interactions = append(def.Interactions, dataset.Interaction{"c" + strconv.Itoa(i), "c" + strconv.Itoa(j)})
+				}
+			}
+		}
+		coin := rand.New(rand.NewPCG(rapid.Uint64Range(0, 1<<20).Draw(r, "seed"), 1))
+		coin.Shuffle(len(def.Columns), func(i, j int) { def.Columns[i], def.Columns[j] = def.Columns[j], def.Columns[i] })
+		if rapid.Bool().Draw(r, "norm") {
+			def.Norm = 1 // of which some rows are longer
+		}
+		e := exported{}
+		if e.schema, err = dataset.New(def); err != nil {
+			r.Fatal(err)
+		}
+		e.model = modelOf(t, l, e.schema, coin)
+		numbers, words := []string{"1", "-0.5", "2.75", "4", "9", "-3", "", "0"}, []string{"ash", "birch", "c d", "", "?",
+			" ash ", "else", "é"}
+		dates := []string{"2001-02-03", "2001-02-03T12:30:00-03:30", "1999-12-31T23:59:59+05:45", "2024-02-29 06:00",
+			"1969-12-31", "2023-02-29", "", "?"}
+		for _, c := range e.schema.Columns() {
+			e.header = append(e.header, c.Name)
+		}
+		for range rapid.IntRange(1, 12).Draw(r, "rows") {
+			var row []string
+			for _, c := range e.schema.Columns() {
+				list := words
+				switch c.Kind {
+				case dataset.Number:
+					list = numbers
+				case dataset.Date:
+					list = dates
+				}
+				row = append(row, list[coin.IntN(len(list))])
+			}
+			e.rows = append(e.rows, row)
+		}
+		return e
+	})
+}
+
+func targetOf(l loss.Loss) dataset.Target {
+	switch {
+	case l.Target() == loss.Real:
+		return dataset.Target{Column: "y", Kind: dataset.Number, Low: -20, High: 300}
+	case l.Target() == loss.Binary:
+		return dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}
+	}
+	return dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"zero", "one", "two",
+		"three"}[:loss.ClassCount(l)]}
+}
+
+// TestQueriesPredict: what SQLite makes of a model's query is what Predict does: with the
+// first, second and third of numbers, categories, hashed columns, interactions and classes.
+func TestQueriesPredict(t *testing.T) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // or each has a memory of its own
+	rapid.Check(t, func(r *rapid.T) {
+		e := anyExported(t, true).Draw(r, "model")
+		want := predicted(t, e.model, e.header, e.rows)
+		text, err := SQL(e.model, Query{Dialect: "sqlite", Table: "people"})
+		if err != nil {
+			r.Fatal(err)
+		}
+		for column, got := range queried(r, db, e, text) {
+			e.compare(r, column, got, want[column])
+		}
+	})
+}
+
+// queried are the results of a query over a table of the rows, by column.
+func queried(t *rapid.T, db *sql.DB, e exported, query string) map[string][]string {
+	t.Helper()
+	run := func(text string, values ...any) {
+		t.Helper()
+		if _, err := db.Exec(text, values...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("DROP TABLE IF EXISTS people")
+	run(`CREATE TABLE people ("` + strings.Join(e.header, `" TEXT, "`) + `" TEXT)`)
+	for _, row := range e.rows {
+		var values []any
+		for _, cell := range row {
+			values = append(values, cell)
+		}
+		run("INSERT INTO people VALUES (?"+strings.Repeat(", ?", len(row)-1)+")", values...)
+	}
+	rows, err := db.Query(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for rows.Next() {
+		cells, into := make([]any, len(names)), make([]any, len(names))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range names {
+			got[name] = append(got[name], fmt.Sprint(cells[i]))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// compare demands one column of predictions: numbers to 12 digits, classes to the letter.
+func (e exported) compare(t *rapid.T, column string, got, want []string) {
+	t.Helper()
+	if len(got) != len(e.rows) || len(want) != len(e.rows) {
+		t.Fatalf("%s: %d results, %d predictions: must be %d", column, len(got), len(want), len(e.rows))
+	}
+	for i := range want {
+		x, err := strconv.ParseFloat(want[i], 64)
+		y, wrong := strconv.ParseFloat(got[i], 64)
+		if err != nil && got[i] == want[i] || err == nil && wrong == nil && math.Abs(x-y) <= 1e-12*max(1, math.Abs(x)) {
+			continue
+		}
+		schema, _ := e.schema.MarshalYAML()
+		t.Fatalf("%s of row %q is %s: must be %s, as predicted\nloss %s\n%s", column, e.rows[i], got[i], want[i],
+			e.model.Loss().Name(), schema)
+	}
+}
+
+// TestGraphsPredict: what a model's graph computes is what Predict does, likewise.
+func TestGraphsPredict(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		e := anyExported(t, false).Draw(r, "model")
+		want := predicted(t, e.model, e.header, e.rows)
+		file, err := ONNX(e.model)
+		if err != nil {
+			r.Fatal(err)
+		}
+		for name, values := range evaluated(file, inputs(t, e.schema, trimmed(e.rows))) {
+			if values.words != nil {
+				e.compare(r, name, values.words, want[name])
+				continue
+			}
+			classes, width := e.schema.Target().Classes, len(values.numbers)/len(e.rows)
+			for k := range width {
+				var list []string
+				for i := range e.rows {
+					list = append(list, strconv.FormatFloat(values.numbers[i*width+k], 'g', -1, 64))
+				}
+				column := name
+				if width > 1 {
+					column += "=" + classes[k]
+				}
+				e.compare(r, column, list, want[column])
+			}
+		}
+	})
+}
+
+// trimmed are rows whose cells are trimmed, as whoever runs a graph does.
+func trimmed(rows [][]string) (list [][]string) {
+	for _, row := range rows {
+		var cells []string
+		for _, cell := range row {
+			cells = append(cells, strings.TrimSpace(cell))
+		}
+		list = append(list, cells)
+	}
+	return list
+}
