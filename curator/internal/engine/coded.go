@@ -63,6 +63,7 @@ func sumAt[C code](w []float64, codes []C) float64 {
 // row.
 func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 	stride, width := p.layout.Stride(), p.layout.Width()
+	p.rounded(len(acc)/width, c, b)
 	p.kernel.add(acc, width, c, b.Rows, stride)
 	switch {
 	case b.Codes.Wide != nil:
@@ -78,7 +79,7 @@ func addLevels[C code](acc []int64, width int, c []float64, levels []float32, co
 	for k := range count {
 		sums := acc[k*width+stride : (k+1)*width]
 		for i, level := range levels {
-			addAt(sums, codes[i*groups:(i+1)*groups], Round(float64(c[i*count+k]*float64(level))))
+			addAt(sums, codes[i*groups:(i+1)*groups], round(float64(c[i*count+k]*float64(level))))
 		}
 	}
 }

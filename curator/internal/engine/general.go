@@ -29,17 +29,30 @@ func newGeneralPass(l loss.General, parameters, features int) *generalPass {
 
 // add adds one record's contribution.
 func (g *generalPass) add(p *pass, x []float32, y float64) {
-	ok := g.contribution(p.terms, x, y)
+	sum := g.sum
+	if p.number {
+		sum = g.sum[:1]
+	}
+	ok := g.contribution(p.terms, x, y) && toSteps(sum, p.scale)
 	switch {
 	case p.number && !ok:
 		p.acc[0] += Round(float64(p.absent * p.scale))
-	case p.number:
-		p.acc[0] += Round(float64(g.sum[0] * p.scale))
 	case ok:
-		for j, v := range g.sum {
-			p.acc[j] += Round(float64(v * p.scale))
+		for j, v := range sum {
+			p.acc[j] += Round(v)
 		}
 	}
+}
+
+// toSteps takes a record's contribution to grid steps. It reports false where a number of
+// it is not finite then.
+func toSteps(sum []float64, scale float64) bool {
+	for j, v := range sum {
+		if sum[j] = float64(v * scale); !sound(sum[j]) {
+			return false
+		}
+	}
+	return true
 }
 
 // gradient has the loss write its gradient to dst. What it leaves unwritten is

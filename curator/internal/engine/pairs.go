@@ -91,6 +91,9 @@ func (f *filled) dense() bool { return 3*len(f.index) >= f.rows*f.writer.layout.
 // rows of the matrix and adds to each what all of the tile has for it, so that what is
 // being added to stays in the first-level cache.
 func (p *pass) addPairs(c []float64, b row.Block) {
+	for _, v := range c {
+		Round(float64(v * math.Sqrt2)) // no product with features of a row is larger
+	}
 	f, acc, dim := p.filled, p.acc, p.layout.Dim()
 	f.gather(b)
 	if f.dense() {
@@ -110,11 +113,11 @@ func (p *pass) addPairs(c []float64, b row.Block) {
 // sums[k-j]; j is the first feature.
 func addRow(sums []int64, c float64, x run) {
 	j, first := int(x.index[0]), x.value[0]
-	sums[0] += Round(float64(float64(c*first) * first))
+	sums[0] += round(float64(float64(c*first) * first))
 	c = float64(float64(c*math.Sqrt2) * first)
 	index, value := x.index[1:], x.value[1:len(x.index)]
 	for t, k := range index {
-		sums[int(k)-j] += Round(float64(c * value[t]))
+		sums[int(k)-j] += round(float64(c * value[t]))
 	}
 }
 
@@ -125,7 +128,7 @@ func addAllPairs(acc []int64, c []float64, x []float32, stride, dim int) {
 	for j := range dim {
 		for i, v := range c {
 			first := float64(x[i*stride+j])
-			acc[0] += Round(float64(float64(v*first) * first))
+			acc[0] += round(float64(float64(v*first) * first))
 			times[i] = float64(float64(v*math.Sqrt2) * first)
 		}
 		addColumns(acc[1:dim-j], times[:len(c)], x, stride, j+1)
@@ -143,7 +146,7 @@ func addColumns(acc []int64, c []float64, x []float32, stride, from int) {
 	}
 	for ; i < len(c); i++ {
 		for k, v := range row(i) {
-			acc[k] += Round(float64(c[i] * float64(v)))
+			acc[k] += round(float64(c[i] * float64(v)))
 		}
 	}
 }

@@ -67,7 +67,7 @@ func addMargin(acc []int64, c []float64, each int, x []float32) {
 	for ; i < rows; i++ {
 		f := c[i*each]
 		for j, v := range x[i*d : (i+1)*d] {
-			acc[j] += Round(float64(f * float64(v)))
+			acc[j] += round(float64(f * float64(v)))
 		}
 	}
 }
@@ -84,8 +84,41 @@ func addRounded4(acc []int64, c *[4]float64, x0, x1, x2, x3 []float32) {
 	}
 }
 
-// Round rounds p to the nearest integer as the kernels do. |p| must be at most
-// 2^51.
-func Round(p float64) int64 {
+// round rounds p to the nearest integer as the kernels do. |p| must be at most
+// mostSteps: of any other number, NaN among them, it makes an integer that means nothing.
+func round(p float64) int64 {
 	return int64(math.Float64bits(p+magic) - magicBits)
+}
+
+// mostSteps is the largest number that is rounded right.
+const mostSteps = 0x1p51
+
+// Round is round, for all but the innermost loops.
+func Round(p float64) int64 {
+	if Unrounded != nil && !(math.Abs(p) <= mostSteps) {
+		Unrounded(p)
+	}
+	return round(p)
+}
+
+// Unrounded is called with a number that is to be rounded and cannot be, where it is not
+// nil. docs/exactness.md proves that there is none; tests set it, to fail if there is. Then
+// the products that kernels round are looked at one by one as well.
+var Unrounded func(p float64)
+
+// rounded looks at the products of rows and coefficients that addRows is about to round.
+func (p *pass) rounded(count int, c []float64, b row.Block) {
+	if Unrounded == nil {
+		return
+	}
+	stride, groups := p.layout.Stride(), p.layout.Groups()
+	for i, v := range c {
+		at := i / count
+		for _, x := range b.Rows[at*stride : (at+1)*stride] {
+			Round(float64(v * float64(x)))
+		}
+		if groups > 0 {
+			Round(float64(v * float64(b.Levels[at])))
+		}
+	}
 }

@@ -178,7 +178,7 @@ func (p *pass) tile(b row.Block) {
 		each = 1
 	}
 	coef := p.coef[:each*len(y)]
-	p.toSteps(coef, faulty, each)
+	p.toSteps(faulty, coef)
 	switch {
 	case p.filled != nil:
 		p.addPairs(coef, b)
@@ -191,18 +191,30 @@ func (p *pass) tile(b row.Block) {
 	}
 }
 
-// toSteps takes coefficients, of which there are so many for each record, to grid steps.
-// Those of a faulty one are what it contributes.
-func (p *pass) toSteps(coef []float64, faulty []bool, each int) {
-	for i, bad := range faulty {
-		if bad {
-			for k := range each {
-				coef[i*each+k] = p.absent
+// toSteps takes lists of coefficients to grid steps, of which each list holds the same
+// number for every record. A record with a coefficient that is not finite in steps is
+// faulty, and the coefficients of a faulty record become those that it contributes.
+func (p *pass) toSteps(faulty []bool, lists ...[]float64) {
+	for _, list := range lists {
+		for i, c := range list {
+			steps := float64(c * p.scale)
+			if !sound(steps) {
+				faulty[i/(len(list)/len(faulty))] = true
 			}
+			list[i] = steps
 		}
 	}
-	for i, c := range coef {
-		coef[i] = float64(c * p.scale)
+	absent := float64(p.absent * p.scale)
+	for i, bad := range faulty {
+		if !bad {
+			continue
+		}
+		for _, list := range lists {
+			each := len(list) / len(faulty)
+			for k := range each {
+				list[i*each+k] = absent
+			}
+		}
 	}
 }
 

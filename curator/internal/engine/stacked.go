@@ -110,7 +110,7 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 			}
 		}
 	}
-	p.toSteps(coef, faulty, s.units)
+	p.toSteps(faulty, coef, rest)
 	p.addRows(p.acc[:s.first.padded()], coef, b)
 	acc := p.acc[s.first.padded():]
 	for r := range y {
@@ -118,7 +118,7 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 			continue
 		}
 		for j, v := range rest[r*s.above : (r+1)*s.above] {
-			acc[j] += Round(float64(v * p.scale))
+			acc[j] += Round(v)
 		}
 	}
 }
@@ -168,27 +168,22 @@ func square(x []float32) (sum float64) {
 	return sum
 }
 
-// clipStacked scales slopes and rest, which stand for the vector of the outer product of
-// slopes and a row of that squared norm and of rest, so that it has norm at most radius;
-// it reports false when they are not finite.
+// clipStacked scales slopes and rest, which stand for the outer product of slopes and a
+// row of that squared norm and for rest beside it, so that together they have norm at most
+// radius. A row of norm 0 has no slopes: the outer product is zero whatever they are, and
+// nothing would bound them. It reports false when a number is not finite.
 func clipStacked(slopes, rest []float64, square, radius float64) bool {
-	big := 0.0
 	for _, list := range [...][]float64{slopes, rest} {
 		for _, v := range list {
 			if !sound(v) {
 				return false
 			}
-			big = max(big, math.Abs(v))
 		}
 	}
-	if big == 0 {
-		return true
+	if square == 0 {
+		clear(slopes)
 	}
-	exp := 0
-	if big > 0x1p100 || big < 0x1p-100 {
-		_, exp = math.Frexp(big)
-	}
-	norm := math.Sqrt(float64(squares(slopes, exp)*square) + squares(rest, exp))
+	norm, exp := stackedNorm(slopes, rest, square)
 	if math.Ldexp(norm, exp) <= radius {
 		return true
 	}
@@ -199,6 +194,39 @@ func clipStacked(slopes, rest []float64, square, radius float64) bool {
 		}
 	}
 	return true
+}
+
+// stackedNorm returns the norm of what slopes and rest stand for as norm times 2^exp. Where
+// the sum of the squares of both could over- or underflow, each is taken over a power of two
+// of its own: slopes as large as floats are may belong to a row of next to no norm, and
+// neither they nor rest must be lost beside the other.
+func stackedNorm(slopes, rest []float64, square float64) (norm float64, exp int) {
+	ofSlopes, ofRest := maxAbs(slopes), maxAbs(rest)
+	if big := max(ofSlopes, ofRest); 0x1p-100 <= big && big <= 0x1p100 {
+		return math.Sqrt(float64(squares(slopes, 0)*square) + squares(rest, 0)), 0
+	}
+	_, first := math.Frexp(ofSlopes)
+	_, above := math.Frexp(ofRest)
+	s, at := math.Frexp(math.Sqrt(squares(slopes, first)) * math.Sqrt(square))
+	g, beside := math.Frexp(math.Sqrt(squares(rest, above)))
+	first, above = first+at, above+beside
+	switch {
+	case g == 0:
+		return s, first
+	case s == 0:
+		return g, above
+	}
+	exp = max(first, above)
+	s, g = math.Ldexp(s, first-exp), math.Ldexp(g, above-exp)
+	return math.Sqrt(float64(s*s) + float64(g*g)), exp
+}
+
+// maxAbs is the largest absolute value.
+func maxAbs(v []float64) (big float64) {
+	for _, x := range v {
+		big = max(big, math.Abs(x))
+	}
+	return big
 }
 
 // squares is the sum of the squares of v, each over 2^exp.

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// bigNorm is the norm of what slopes and rest stand for, to 300 bits.
+func bigNorm(slopes, rest []float64, square float64) *big.Float {
+	of := func(v []float64) *big.Float {
+		sum := new(big.Float).SetPrec(300)
+		for _, x := range v {
+			f := new(big.Float).SetPrec(300).SetFloat64(x)
+			sum.Add(sum, f.Mul(f, f))
+		}
+		return sum
+	}
+	sum := of(slopes)
+	sum.Mul(sum, new(big.Float).SetPrec(300).SetFloat64(square))
+	sum.Add(sum, of(rest))
+	return sum.Sqrt(sum)
+}
+
+// quotient is a/b, 0 where both are.
+func quotient(a, b *big.Float) float64 {
+	if a.Sign() == 0 && b.Sign() == 0 {
+		return 0
+	}
+	f, _ := new(big.Float).Quo(a, b).Float64()
+	return f
+}
+
+// rowsOf are rows of no norm, of next to none and of any.
+func rowsOf(r *rand.Rand) []float32 {
+	sizes := []float64{0, 0x1p-149, 0x1p-140, 1e-30, 1e-20, .5, 1}
+	x := make([]float32, 1+r.IntN(4))
+	size := sizes[r.IntN(len(sizes))]
+	for j := range x {
+		x[j] = float32(size * (2*r.Float64() - 1) / math.Sqrt(float64(len(x))))
+	}
+	return x
+}
+
+// squareOf is the squared norm of a row, or any number that a squared norm might be.
+func squareOf(r *rand.Rand, x []float32) float64 {
+	if r.IntN(4) == 0 {
+		return math.Ldexp(1+r.Float64(), -r.IntN(1075)-1)
+	}
+	return square(x)
+}
+
+// anySize is a list of numbers of one size, from the smallest float to the largest.
+func anySize(r *rand.Rand, n int) []float64 {
+	v := make([]float64, n)
+	exp := r.IntN(2098) - 1074
+	for j := range v {
+		v[j] = math.Ldexp(2*r.Float64()-1, exp)
+	}
+	return v
+}
+
+// TestStackedClipAtEverySize: slopes and the gradient above, each of any size that floats
+// have, and a row of any norm that rows have, stand for a vector of norm at most the radius
+// once they are clipped: scaled by one factor where it was longer, as it was where not. Of a
+// row of norm 0 no slopes are left.
+func TestStackedClipAtEverySize(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 91))
+	clipped := 0
+	for range 40000 {
+		x := rowsOf(r)
+		slopes, rest := anySize(r, 1+r.IntN(4)), anySize(r, r.IntN(4))
+		radius := math.Ldexp(1+r.Float64(), r.IntN(401)-200)
+		norm := squareOf(r, x)
+		before, was := append(append([]float64(nil), slopes...), rest...), bigNorm(slopes, rest, norm)
+		if !clipStacked(slopes, rest, norm, radius) {
+			t.Fatalf("%v, %v: not finite", slopes, rest)
+		}
+		limit := new(big.Float).SetPrec(300).SetFloat64(radius)
+		if q := quotient(bigNorm(slopes, rest, norm), limit); !(q <= 1+1e-14) {
+			t.Fatalf("%v of a row of %v: %v times the radius %v", before, norm, q, radius)
+		}
+		factor := 1.
+		if was.Cmp(limit) > 0 {
+			factor = math.NaN() // may be far below any float
+			clipped++
+		}
+		for j, v := range append(slopes, rest...) {
+			want := new(big.Float).SetPrec(300).SetFloat64(before[j])
+			if factor != 1 {
+				want.Quo(want.Mul(want, limit), was)
+			}
+			if j < len(slopes) && norm == 0 {
+				want.SetInt64(0)
+			}
+			// Numbers below the smallest are lost, and so are those next to nothing beside
+			// the radius.
+			want.Sub(want, new(big.Float).SetFloat64(v))
+			off, _ := want.Abs(want).Float64()
+			if !(off <= 1e-14*math.Abs(v)+0x1p-700*radius) {
+				t.Fatalf("%v of a row of %v, radius %v: number %d is %v, off by %v", before, norm, radius, j, v, off)
+			}
+		}
+	}
+	if clipped < 1000 {
+		t.Errorf("%d were clipped: the test shows little", clipped)
+	}
+}

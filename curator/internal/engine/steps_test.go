@@ -1,0 +1,100 @@
+package engine_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine/enginetest"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/problem"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// overflowing are questions of every kind about a centre of zero, of weight so large that
+// a contribution that is not zero is infinite in steps of 2^-1023.
+func overflowing(t *testing.T, l loss.Loss, dim int) map[string]query.Question {
+	t.Helper()
+	p := loss.Parameters(l, dim)
+	w, prev := make([]float64, p), make([]float64, p)
+	for j := range w {
+		w[j], prev[j] = 1+.25*float64(j), .5-.125*float64(j)
+	}
+	entries := make([]float64, dim*dim)
+	for j := range dim {
+		entries[j*dim+j] = 1
+	}
+	m, err := query.NewMetric(dim, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := query.NewCohort(0, 10)
+	all := map[string]query.Question{}
+	for name, term := range map[string]query.Term{
+		"gradient":       query.GradientAt(on, w, 1),
+		"norm":           query.NormAt(on, w, 1, nil),
+		"difference":     query.DifferenceWithin(on, w, prev, 1),
+		"by curvature":   query.DifferenceByCurvature(on, w, prev, -1, 1),
+		"value":          query.ValueAt(on, w, 0, 1),
+		"product":        query.ProductAt(on, w, prev, -1, 1),
+		"product change": query.ProductChangeAt(on, w, prev, prev, -1, 1, math.Inf(1)),
+		"along":          query.CurvatureAlongAt(on, w, prev, -1, 1),
+		"second moment":  query.SecondMomentOf(on, dim),
+		"curvature":      query.CurvatureAt(on, w, 1),
+		"in a metric":    query.GradientInMetric(on, w, 1, 1, m),
+		"smoothed":       query.GradientAt(on, w, 1).Smoothed(query.Smoothing{Radius: .5}),
+		"sampled":        query.GradientAt(on, w, 1).Smoothed(query.Smoothing{Radius: .5, By: query.Values, Directions: 3, Seed: 1}),
+	} {
+		q, err := query.New(1, term.Weighted(0x1p190))
+		if err == nil && engine.Answers(l, q) == nil {
+			all[name] = q
+		}
+	}
+	return all
+}
+
+// TestNotFiniteInSteps: a record with a coefficient that is not finite in grid steps is
+// faulty, whatever was asked: nothing of it is added, and nothing else is rounded.
+func TestNotFiniteInSteps(t *testing.T) {
+	enginetest.Rounds(t)
+	const dim = 4
+	asked := map[string]bool{}
+	for _, name := range []string{"tanh", "softmax(3)", "slow-tail", "network(3,tanh,huber(0.5))", "capped-absolute(0.5)", "squared(1)"} {
+		l, err := problem.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout, err := row.NewLayout(dim, []row.Group{{First: 0, Width: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := row.NewTableOf(layout, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 70 {
+			table.AppendCoded([]float32{.5, -.25}, .25, []uint32{uint32(i % 2)}, 1, true)
+			table.AppendCoded([]float32{0, 0}, 0, []uint32{uint32(i % 2)}, 1, true) // has no slopes of a first layer
+		}
+		e, err := engine.New(table, l, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, q := range overflowing(t, l, dim) {
+			asked[kind] = true
+			sum, err := e.Sum(context.Background(), q, 0x1p1023, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(sum.Residual, make([]int64, len(sum.Residual))) {
+				t.Errorf("%s, %s: %v: want zeros, of faulty records", name, kind, sum.Residual)
+			}
+		}
+	}
+	if len(asked) < 13 {
+		t.Errorf("only %v are asked", asked)
+	}
+}
