@@ -113,7 +113,7 @@ var testLocal = map[string][]string{
 	"optimizetest":            {"optimize/firstorder"},
 	"curator/simulate":        {"problem", "optimize", "optimizetest", "optimize/firstorder"},
 	"curator":                 {"optimize", "optimize/choose"},
-	"budget":                  {"budget/stores", "budget/budgettest", "curator", "dataset", "loss", "query"},
+	"budget":                  {"budget/stores", "budget/budgettest", "certificate", "curator", "dataset", "loss", "query"},
 	"budget/sqlite":           {"budget/budgettest", "account"},
 	"budget/postgres":         {"budget/budgettest"},
 	"budget/stores":           {"account"},

@@ -81,7 +81,7 @@ func TestFitIsCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	receipt, ok := cert.Budget()
-	if err := d.Has(budget.Receipt(receipt)); !ok || err != nil {
+	if err := d.Holds(t.Context(), cert); !ok || err != nil {
 		t.Errorf("the certificate's row: %+v, %v", receipt, err)
 	}
 	over := (*account.BudgetError)(nil)
