@@ -2,6 +2,7 @@ package stillpoint_test
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -113,7 +114,7 @@ var testLocal = map[string][]string{
 	"optimizetest":            {"optimize/firstorder"},
 	"curator/simulate":        {"curator/internal/engine/enginetest", "problem", "optimize", "optimizetest", "optimize/firstorder"},
 	"curator":                 {"curator/internal/engine/enginetest", "optimize", "optimize/choose"},
-	"budget":                  {"budget/stores", "budget/budgettest", "curator", "dataset", "loss", "query"},
+	"budget":                  {"budget/stores", "budget/budgettest", "certificate", "curator", "dataset", "loss", "query"},
 	"budget/sqlite":           {"budget/budgettest", "account"},
 	"budget/postgres":         {"budget/budgettest"},
 	"budget/stores":           {"account"},
@@ -392,4 +393,62 @@ func TestSimulationStaysOut(t *testing.T) {
 			t.Errorf("%s imports curator/simulate", name)
 		}
 	}
+}
+
+// openers may say which records a ledger charges: what holds the records, and the suite of
+// the stores of budgets. Who else opens a ledger claims records that nothing holds.
+var openers = []string{"curator/internal/kernel", "budget/budgettest"}
+
+// TestOnlySessionsOpenLedgers: the ledgers from which certificates are made, and by which
+// stores of budgets are charged, come from sessions; account itself replays recorded ones,
+// for certificates alone.
+func TestOnlySessionsOpenLedgers(t *testing.T) {
+	may := map[string][]string{"OpenLedger": openers, "Replay": {"certificate"}}
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, name := range selected(file, module+"/account") {
+			folder := filepath.ToSlash(filepath.Dir(path))
+			if who, kept := may[name]; kept && !slices.Contains(who, folder) {
+				t.Errorf("%s calls account.%s: only %v may", path, name, who)
+			} else if kept {
+				seen[name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != len(may) {
+		t.Errorf("found calls of %v alone: must be of all of %v", seen, may)
+	}
+}
+
+// selected lists what a file takes from a package that it imports under its own name.
+func selected(file *ast.File, path string) (names []string) {
+	for _, i := range file.Imports {
+		if i.Path.Value != strconv.Quote(path) {
+			continue
+		}
+		local := path[strings.LastIndex(path, "/")+1:]
+		if i.Name != nil {
+			local = i.Name.Name
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == local {
+					names = append(names, s.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	return names
 }

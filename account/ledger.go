@@ -34,6 +34,8 @@ func (e *BudgetError) Error() string {
 type Ledger struct {
 	mu     sync.Mutex
 	budget Budget
+	// records are the zero Records where the ledger was not opened with any.
+	records Records
 	// schedule counts the sampled events, limit guards the others.
 	schedule *fixed
 	sampled  int
@@ -43,9 +45,25 @@ type Ledger struct {
 	ended    bool
 }
 
-// NewLedger returns an empty ledger for a budget.
+// NewLedger returns an empty ledger for a budget, of no records: it counts, and neither a
+// store of budgets nor a certificate takes it.
 func NewLedger(b Budget) *Ledger {
 	return &Ledger{budget: b, limit: b.Charge()}
+}
+
+// OpenLedger returns an empty ledger of records. It is for what holds the records, a
+// session, and for [Replay]: whoever else calls it makes a statement about records that
+// nothing holds to be true.
+func OpenLedger(b Budget, r Records) (*Ledger, error) {
+	if !b.relation.Valid() {
+		return nil, fmt.Errorf("account: budget: relation = %v: must be replace-one or add-or-remove", b.relation)
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	l := NewLedger(b)
+	l.records = r
+	return l, nil
 }
 
 // Follow has an empty ledger admit the sampled events of a schedule, each once
@@ -85,6 +103,9 @@ func (l *Ledger) Reserve(e Event) error {
 	if e.Relation != r {
 		return fmt.Errorf("account: event: relation = %v: must be the budget's %v", e.Relation, r)
 	}
+	if l.records != (Records{}) && e.Simulated != l.records.Simulated {
+		return fmt.Errorf("account: event: simulated = %t: must be %t, as the ledger's records are", e.Simulated, l.records.Simulated)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
@@ -109,6 +130,17 @@ func (l *Ledger) End() {
 	defer l.mu.Unlock()
 	l.ended = true
 }
+
+// Ended reports whether the ledger admits nothing any more.
+func (l *Ledger) Ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
+// Records returns which records the ledger charges. ok is false if it was not opened with
+// any.
+func (l *Ledger) Records() (r Records, ok bool) { return l.records, l.records != (Records{}) }
 
 // Budget returns the budget the ledger was made with.
 func (l *Ledger) Budget() Budget { return l.budget }

@@ -3,7 +3,7 @@ package account
 // View reads a ledger and nothing else: what a session shows of its own. It
 // follows the ledger as events are added. Assigning to a View changes which
 // ledger that variable reads, never a ledger. The zero View reads an empty ledger
-// of the zero Budget.
+// of the zero Budget. Two views are equal, by ==, exactly if they read the same ledger.
 type View struct {
 	ledger *Ledger
 }
@@ -20,6 +20,19 @@ func (v View) source() *Ledger {
 
 // Budget returns the budget the ledger was made with.
 func (v View) Budget() Budget { return v.source().Budget() }
+
+// Records returns which records the ledger charges. ok is false if it was not opened with
+// any.
+func (v View) Records() (r Records, ok bool) { return v.source().Records() }
+
+// Ended reports whether the ledger admits nothing any more: its readings are final.
+func (v View) Ended() bool { return v.source().Ended() }
+
+// Journal returns all that the ledger holds so far.
+func (v View) Journal() Journal {
+	r, _ := v.Records()
+	return Journal{Budget: v.Budget(), Records: r, Schedule: v.Schedule(), Events: v.Events()}
+}
 
 // Events returns a copy of the events so far.
 func (v View) Events() []Event { return v.source().Events() }

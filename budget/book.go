@@ -151,18 +151,8 @@ func (b *Book) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Receipt says where a reservation is in its dataset's chain. It is written into the
-// run's certificate: a store that does not have Head in that row any more is not the
-// store that it was.
-type Receipt struct {
-	Dataset string
-	Run     string
-	Row     int
-	Head    string
-}
-
 // reserve charges a law to a dataset under an id that is this run's alone.
-func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law) (r Receipt, err error) {
+func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law) (r account.Reservation, err error) {
 	// What a run costs is settled before the transaction: it may take a second.
 	d, err := b.Dataset(ctx, dataset)
 	if err != nil {
@@ -185,7 +175,7 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.runs[g.byID[run]]
-	return Receipt{dataset, run, s.Row, s.Head}, nil
+	return account.Reservation{Dataset: dataset, Run: run, Row: s.Row, Head: s.Head}, nil
 }
 
 // cost is that of a law, composed once.
@@ -204,121 +194,4 @@ func (b *Book) cost(ctx context.Context, c Cap, l Law) (Cost, error) {
 		b.mu.Unlock()
 	}
 	return cost, err
-}
-
-// Settle returns what a run did not use, by its odometer's reading when it could
-// release nothing any more, in units of mu^2. Only who can prove that reading may call it:
-// [Run.Settle] does, and the recovery of a fit whose journal holds every charge.
-// A run that has settled at this reading may be settled again.
-func (b *Book) Settle(ctx context.Context, dataset, run string, odometer float64) error {
-	return b.update(ctx, dataset, func(g *chain, _ string) (*Entry, error) {
-		if g.number == 0 {
-			return nil, missing(dataset)
-		}
-		if at, reserved := g.byID[run]; reserved && g.runs[at].Settled && g.runs[at].odometer == odometer {
-			return nil, nil
-		}
-		return &Entry{Kind: Settled, Run: run, Charged: &odometer}, nil
-	})
-}
-
-// Run is one run's reservation of a dataset's cap. It is safe for concurrent use.
-type Run struct {
-	book           *Book
-	dataset, label string
-	unit           string
-
-	mu      sync.Mutex
-	id      string
-	law     *Law
-	receipt *Receipt
-}
-
-// Run returns the reservation of a run that is about to begin, which label describes
-// in public words; it may be empty. Nothing is charged yet.
-func (b *Book) Run(dataset, label string) *Run {
-	return &Run{book: b, dataset: dataset, label: label}
-}
-
-// OfUnits says that the run's records are all rows with one value in a column, which its
-// dataset must have been registered with; where it is not called each row is one. It is
-// to be called before Reserve.
-func (r *Run) OfUnits(column string) *Run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.unit = column
-	return r
-}
-
-// law is that of a session whose ledger this is.
-func (r *Run) lawOf(v account.View) Law {
-	law := LawOf(v)
-	law.Unit = r.unit
-	return law
-}
-
-// Reserve charges the whole budget of the session whose ledger this is, before its
-// first release: it is for curator.Config.Reserve. Over the cap the error is an
-// *account.BudgetError, and nothing was charged. After any other error nothing may be
-// released either, though the charge may stand: asked again, the same Run finds it.
-//
-// A Run is charged once. Its id is drawn by the store, so that no other process can
-// release under it: what is begun anew after a crash is charged anew.
-func (r *Run) Reserve(ctx context.Context, v account.View) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	law := r.lawOf(v)
-	if r.law != nil && !r.law.equal(law) {
-		return errors.New("budget: run: must be of one session: its law is not the one reserved")
-	}
-	if r.receipt != nil {
-		return nil
-	}
-	if r.id == "" {
-		id, err := r.book.store.Draw(ctx)
-		if err != nil {
-			return failed(err)
-		}
-		r.id = id
-	}
-	r.law = &law
-	receipt, err := r.book.reserve(ctx, r.dataset, r.id, r.label, law)
-	if err != nil {
-		return err
-	}
-	r.receipt = &receipt
-	return nil
-}
-
-// Receipt returns where the reservation is; ok is false before it was made.
-func (r *Run) Receipt() (receipt Receipt, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.receipt == nil {
-		return Receipt{}, false
-	}
-	return *r.receipt, true
-}
-
-// Session is what is settled: a *curator.Session.
-type Session interface {
-	Ledger() account.View
-	// Close has the ledger admit nothing any more.
-	Close() error
-}
-
-// Settle closes the session, so that its odometer stands still, and returns what it
-// did not use. A run that does not settle stays charged in full.
-func (r *Run) Settle(ctx context.Context, s Session) error {
-	closing := s.Close()
-	r.mu.Lock()
-	receipt, law, own := r.receipt, r.law, r.lawOf(s.Ledger())
-	r.mu.Unlock()
-	if receipt == nil {
-		return closing
-	}
-	if !law.equal(own) {
-		return errors.Join(closing, errors.New("budget: run: must be settled by the session it was reserved for"))
-	}
-	return errors.Join(closing, r.book.Settle(ctx, receipt.Dataset, receipt.Run, s.Ledger().Charged()))
 }

@@ -97,7 +97,18 @@ func TestCapHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := grown(t, newCap(t, account.ReplaceOne, 0))
-	if err := c.reserve("a", LawOf(account.NewLedger(b).View())); err != nil {
+	if _, err := LawOf(account.NewLedger(b).View()); err == nil {
+		t.Error("a ledger of no records has a law")
+	}
+	ledger, err := account.OpenLedger(b, account.Records{Count: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	law, err := LawOf(ledger.View())
+	if err == nil {
+		err = c.reserve("a", law)
+	}
+	if err != nil {
 		t.Error(err)
 	}
 	if c.left() > 1e-15 {

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -78,14 +79,40 @@ func (c *chain) dataset() (*Dataset, error) {
 
 // Has reports whether a row of the chain has this hash: a run's certificate names its
 // own, and a store that was set back has lost it.
-func (d *Dataset) Has(r Receipt) error {
+func (d *Dataset) Has(r account.Reservation) error {
 	if r.Dataset != d.Name {
 		return fmt.Errorf("budget: dataset = %q: the run is of dataset %q", d.Name, r.Dataset)
 	}
 	if r.Row < 1 || r.Row > len(d.heads) || d.heads[r.Row-1] != r.Head {
-		return fmt.Errorf("%w: dataset %q: row %d is not that of run %s: an earlier state of the store was put back, or another store", ErrChain, d.Name, r.Row, r.Run)
+		return otherRow(r)
 	}
 	return nil
+}
+
+// Holds verifies the certificate of a run and reports whether the chain has that run, with
+// the relation, the unit of privacy and the law that the certificate states.
+func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
+	r, reserved := c.Budget()
+	if !reserved {
+		return errors.New("budget: certificate: names no reservation: its run was charged to no store")
+	}
+	if err := d.Has(r); err != nil {
+		return err
+	}
+	v, err := c.Ledger(ctx)
+	if err != nil {
+		return fmt.Errorf("budget: %w", err)
+	}
+	law, err := LawOf(v)
+	if err != nil {
+		return err
+	}
+	for _, run := range d.Runs {
+		if run.Row == r.Row && run.Run == r.Run && run.Law.serves(law) {
+			return nil
+		}
+	}
+	return otherLaw(r)
 }
 
 // Mark keeps a fingerprint of a dataset's table, keyed by what never leaves the store,

@@ -27,14 +27,19 @@ type Law struct {
 }
 
 // LawOf returns the law of a session whose ledger this is: of its budget, or of the
-// schedule that it follows.
-func LawOf(v account.View) Law {
+// schedule that it follows, for the records that it was opened with. A ledger of no
+// records has none.
+func LawOf(v account.View) (Law, error) {
+	records, opened := v.Records()
+	if !opened {
+		return Law{}, errors.New("budget: ledger: must be that of a session (curator.Open): it says of no records what it charges")
+	}
 	b := v.Budget()
-	l := Law{Relation: b.Relation(), Epsilon: b.Epsilon(), Delta: b.Delta(), Mu: b.Mu()}
+	l := Law{Relation: b.Relation(), Epsilon: b.Epsilon(), Delta: b.Delta(), Mu: b.Mu(), Unit: records.Unit.Column}
 	if s := v.Schedule(); s != nil {
 		l.Mu, l.Schedule = s.Mu(), s.Steps()
 	}
-	return l
+	return l, nil
 }
 
 func (l Law) equal(m Law) bool {

@@ -10,9 +10,16 @@ import (
 // stands now, or returns the error that it would. Nothing is charged: another run may
 // have taken the room when this one begins.
 func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
+	law, err := LawOf(v)
+	if err != nil {
+		return Cost{}, err
+	}
 	r.mu.Lock()
-	b, dataset, law := r.book, r.dataset, r.lawOf(v)
+	b, dataset, err := r.book, r.dataset, r.mayServe(v)
 	r.mu.Unlock()
+	if err != nil {
+		return Cost{}, err
+	}
 	d, err := b.Dataset(ctx, dataset)
 	if err != nil {
 		return Cost{}, err

@@ -57,15 +57,9 @@ type Algorithm struct {
 }
 
 // Reservation says where a run was charged before its first release: a row of a
-// dataset's chain in a store of budgets, by its hash (package budget). A store that
-// does not have that row any more was set back. What the dataset's runs cost together
+// dataset's chain in a store of budgets, by its hash. What the dataset's runs cost together
 // is what its own certificate says; this one speaks of one run.
-type Reservation struct {
-	Dataset string `json:"dataset"`
-	Run     string `json:"run"`
-	Row     int    `json:"row"`
-	Head    string `json:"head"`
-}
+type Reservation = account.Reservation
 
 // document is the file without its checksum; the order of the fields is that of
 // the file's members.

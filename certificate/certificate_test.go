@@ -95,35 +95,36 @@ func TestFileLayout(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		change func(*Params)
+		change func(*stated)
 		want   string
 	}{
-		{"zero budget", func(p *Params) { p.Budget = account.Budget{} }, "claim.epsilon = 0: must be finite and > 0"},
-		{"no software", func(p *Params) { p.Software = "" }, "software"},
-		{"no records", func(p *Params) { p.Records = 0 }, "records = 0: must be between 1 and 2^53"},
-		{"no algorithm", func(p *Params) { p.Algorithm.Name = "" }, "algorithm.name"},
-		{"plan not JSON", func(p *Params) { p.Algorithm.Plan = json.RawMessage("{") }, "algorithm.plan"},
-		{"plan not an object", func(p *Params) { p.Algorithm.Plan = json.RawMessage("[1]") }, `algorithm.plan = [\n`},
-		{"plan with a key twice", func(p *Params) { p.Algorithm.Plan = json.RawMessage(`{"a":{"b":1,"b":2}}`) }, "algorithm.plan.a.b: is given twice"},
-		{"no coins", func(p *Params) { p.Coins = "" }, "coins"},
-		{"simulated event under secret coins", func(p *Params) { p.Events[1].Simulated = true }, "events[1].simulated"},
-		{"real event under simulated coins", func(p *Params) { p.Coins = Simulated }, "events[0].simulated"},
-		{"no model", func(p *Params) { p.ModelSHA256 = "" }, "model_sha256"},
-		{"bad digest", func(p *Params) { p.ModelSHA256 = someDigest[1:] }, "model_sha256"},
-		{"gap in the events", func(p *Params) { p.Events = p.Events[1:] }, "index"},
-		{"charge too low", func(p *Params) { p.Events[0].Charge /= 2 }, "event 0: charge"},
-		{"over budget", func(p *Params) {
+		{"zero budget", func(p *stated) { p.Budget = account.Budget{} }, "relation = relation(0): must be"},
+		{"no software", func(p *stated) { p.Software = "" }, "software"},
+		{"no records", func(p *stated) { p.Records = 0 }, "records = 0: must be between 1 and 2^53"},
+		{"no algorithm", func(p *stated) { p.Algorithm.Name = "" }, "algorithm.name"},
+		{"plan not JSON", func(p *stated) { p.Algorithm.Plan = json.RawMessage("{") }, "algorithm.plan"},
+		{"plan not an object", func(p *stated) { p.Algorithm.Plan = json.RawMessage("[1]") }, `algorithm.plan = [\n`},
+		{"plan with a key twice", func(p *stated) { p.Algorithm.Plan = json.RawMessage(`{"a":{"b":1,"b":2}}`) }, "algorithm.plan.a.b: is given twice"},
+		{"simulated event under secret coins", func(p *stated) { p.Events[1].Simulated = true }, "event 1: account: event: simulated = true"},
+		{"real event under simulated coins", func(p *stated) { p.Coins = Simulated }, "event 0: account: event: simulated = false"},
+		{"an event without a relation", func(p *stated) { p.Events[2].Relation = 0 }, "event 2: relation = relation(0): must be stated"},
+		{"an event of the other relation", func(p *stated) { p.Events[2].Relation = account.AddOrRemove }, "event 2: account: event: relation"},
+		{"no model", func(p *stated) { p.ModelSHA256 = "" }, "model_sha256"},
+		{"bad digest", func(p *stated) { p.ModelSHA256 = someDigest[1:] }, "model_sha256"},
+		{"gap in the events", func(p *stated) { p.Events = p.Events[1:] }, "index"},
+		{"charge too low", func(p *stated) { p.Events[0].Charge /= 2 }, "event 0: charge"},
+		{"over budget", func(p *stated) {
 			budget, err := account.NewBudget(0.01, 1e-6, account.ReplaceOne)
 			if err != nil {
 				t.Fatal(err)
 			}
 			p.Budget = budget
-		}, "must be at most mu^2"},
-		{"empty assumption", func(p *Params) { p.Trusted = []string{""} }, "trusted[0]"},
+		}, "event 0: account: over budget"},
+		{"empty assumption", func(p *stated) { p.Trusted = []string{""} }, "trusted[0]"},
 	} {
 		p := params(t)
 		test.change(&p)
-		_, err := New(p)
+		_, err := p.certificate()
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "certificate: ") {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 			continue
@@ -143,7 +144,10 @@ func TestNewVerifies(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		ledger := account.NewLedger(budget)
+		ledger, err := account.OpenLedger(budget, account.Records{Count: 3})
+		if err != nil {
+			r.Fatal(err)
+		}
 		n := rapid.IntRange(0, 20).Draw(r, "events")
 		for range n {
 			share := rapid.Float64Range(0.01, 0.9).Draw(r, "share")
@@ -154,10 +158,8 @@ func TestNewVerifies(t *testing.T) {
 			}
 			ledger.Reserve(e) // some are over budget
 		}
-		c, err := New(Params{
-			Software: "stillpoint devel", Budget: budget, Records: 3,
-			Algorithm: Algorithm{Name: "any"}, Coins: Secret, Events: ledger.Events(),
-		})
+		ledger.End()
+		c, err := New(session{ledger}, Params{Software: "stillpoint devel", Algorithm: Algorithm{Name: "any"}})
 		if err != nil {
 			r.Fatal(err)
 		}

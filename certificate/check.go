@@ -13,9 +13,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// maxRecords keeps the count exact for readers that hold numbers in a float64.
-const maxRecords = 1 << 53
-
 // check reports whether the claim follows from what is recorded, whatever the
 // coins. It returns epsilon recomputed from mu and delta.
 func (d *document) check(ctx context.Context) (epsilon float64, err error) {
@@ -42,10 +39,10 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if d.Records < 1 || d.Records > maxRecords {
+	if d.Records < 1 || d.Records > account.MaxRecords {
 		return 0, unsound("records", d.Records, "must be between 1 and 2^53")
 	}
-	if err := d.Budget.check(); err != nil {
+	if err := checkReservation(d.Budget); err != nil {
 		return 0, err
 	}
 	if err := d.Filter.check(); err != nil {
@@ -153,8 +150,8 @@ func (d *document) checkTexts() error {
 	return checkDigest("model_sha256", d.ModelSHA256)
 }
 
-// check demands a row that a chain could have: its first is no reservation.
-func (r *Reservation) check() error {
+// checkReservation demands a row that a chain could have: its first is no reservation.
+func checkReservation(r *Reservation) error {
 	switch {
 	case r == nil:
 		return nil

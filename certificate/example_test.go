@@ -18,7 +18,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ledger := account.NewLedger(budget)
+	// A session keeps such a ledger (curator.Open); this one is made by hand.
+	ledger, err := account.OpenLedger(budget, account.Records{Count: 32561})
+	if err != nil {
+		log.Fatal(err)
+	}
 	for range 25 {
 		e, err := account.GaussianEvent("gradient", account.Everyone, 2, 2/(0.19*budget.Mu()))
 		if err != nil {
@@ -28,15 +32,12 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	c, err := certificate.New(certificate.Params{
+	ledger.End()
+	c, err := certificate.FromJournal(ledger.View().Journal(), certificate.Params{
 		Software:    "stillpoint v1.0.0",
-		Budget:      budget,
-		Records:     32561,
 		Algorithm:   certificate.Algorithm{Name: "gradient-descent", Plan: json.RawMessage(`{"steps":25}`)},
 		Complete:    true,
-		Coins:       certificate.Secret,
 		ModelSHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-		Events:      ledger.Events(),
 	})
 	if err != nil {
 		log.Fatal(err)

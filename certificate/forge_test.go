@@ -20,7 +20,7 @@ func kinds(t testing.TB) map[string]*Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Index = len(chosen.Events)
+	e.Index, e.Relation = len(chosen.Events), account.ReplaceOne
 	chosen.Events = append(chosen.Events, e)
 	coins := params(t)
 	if coins.Budget, err = account.NewBudget(2, 1e-6, account.AddOrRemove); err != nil {

@@ -37,28 +37,51 @@ func events(t testing.TB, simulated bool) []account.Event {
 	return list
 }
 
-func params(t testing.TB) Params {
+// stated is a run as its journal has it, and what the run states about itself.
+type stated struct {
+	Params
+	Budget   account.Budget
+	Records  int64
+	Filter   Filter
+	Unit     Unit
+	Coins    Coins
+	Schedule *account.Schedule
+	Events   []account.Event
+}
+
+func (s stated) journal() account.Journal {
+	return account.Journal{
+		Budget: s.Budget, Schedule: s.Schedule, Events: s.Events,
+		Records: account.Records{Count: s.Records, Filter: account.Filter(s.Filter), Unit: account.Unit(s.Unit), Simulated: s.Coins == Simulated},
+	}
+}
+
+func (s stated) certificate() (*Certificate, error) { return FromJournal(s.journal(), s.Params) }
+
+func params(t testing.TB) stated {
 	t.Helper()
 	budget, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Params{
-		Software:    "stillpoint v1.2.3",
-		Budget:      budget,
-		Records:     32561,
-		Algorithm:   Algorithm{"spiderboost", json.RawMessage(`{"T":40,"q":[1,2],"eta":0.125,"tail":true,"note":"a<b","none":null}`)},
-		Complete:    true,
-		Coins:       Secret,
-		Trusted:     []string{"smoothness of the loss", "the clock"},
-		ModelSHA256: someDigest,
-		Events:      events(t, false),
+	return stated{
+		Params: Params{
+			Software:    "stillpoint v1.2.3",
+			Algorithm:   Algorithm{"spiderboost", json.RawMessage(`{"T":40,"q":[1,2],"eta":0.125,"tail":true,"note":"a<b","none":null}`)},
+			Complete:    true,
+			Trusted:     []string{"smoothness of the loss", "the clock"},
+			ModelSHA256: someDigest,
+		},
+		Budget:  budget,
+		Records: 32561,
+		Coins:   Secret,
+		Events:  events(t, false),
 	}
 }
 
-func mustNew(t testing.TB, p Params) *Certificate {
+func mustNew(t testing.TB, p stated) *Certificate {
 	t.Helper()
-	c, err := New(p)
+	c, err := p.certificate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,3 +123,8 @@ func some[T any](list []T) []T {
 	}
 	return part
 }
+
+// session is a ledger as a session shows it.
+type session struct{ own *account.Ledger }
+
+func (s session) Ledger() account.View { return s.own.View() }

@@ -11,79 +11,92 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Params is what a run states about itself. Everything not listed here is
-// computed by [New].
+// Params is what a run states about itself. Claim, records, unit, filter, coins, schedule
+// and events are not among it: they are the ledger's, from where its records were opened.
 type Params struct {
 	// Software is the program and version, such as "stillpoint v1.2.0".
 	Software string
-	// Budget is the filter's, fixed before the first release.
-	Budget account.Budget
-	// Records is the public number of records or, under add-or-remove, the
-	// declared one.
-	Records int64
-	// Filter says which rows were records; the zero Filter for all of them.
-	Filter Filter
-	// Unit says whose rows made up one record; the zero Unit if each was one.
-	Unit Unit
 	// Reservation is where the run was charged beside its own ledger; nil for nowhere.
 	Reservation *Reservation
 	// Algorithm is what was run; a nil Plan is written as {}.
 	Algorithm Algorithm
 	// Complete is false for a run that was interrupted.
 	Complete bool
-	// Coins must agree with the events: all of them are marked simulated, or none.
-	Coins Coins
 	// Trusted lists the assumptions that are trusted rather than enforced, beside
 	// those of releases by stability, which New adds.
 	Trusted []string
 	// ModelSHA256 is of the model file's bytes, in lower-case hexadecimal. It may
 	// be empty for an interrupted run that wrote none.
 	ModelSHA256 string
-	// Schedule is what the run's samples were drawn by; nil for none.
-	Schedule *account.Schedule
-	// Events are the ledger's. One without a relation has that of Budget.
-	Events []account.Event
 }
 
-// New makes the certificate of a run. It checks all that [Certificate.Verify]
-// checks, but for the coins: a run with simulated coins gets a certificate that
-// says so and never verifies.
-func New(p Params) (*Certificate, error) {
+// Session is what a certificate is made from: a *curator.Session.
+type Session interface {
+	Ledger() account.View
+}
+
+// New makes the certificate of a session that is closed. While a session is open it may
+// still release, and a certificate would not cover that. New checks all that
+// [Certificate.Verify] checks, but for the coins: a session with simulated coins gets a
+// certificate that says so and never verifies.
+func New(s Session, p Params) (*Certificate, error) {
+	v := s.Ledger()
+	if _, opened := v.Records(); !opened {
+		return nil, &fault{ErrUnsound, "session", "", "its ledger must say which records it charges, as that of curator.Open does"}
+	}
+	if !v.Ended() {
+		return nil, &fault{ErrUnsound, "session", "", "must be closed: what it may still release would not be covered"}
+	}
+	return certify(v.Journal(), p)
+}
+
+// FromJournal makes the certificate of a session that is gone, from what its program
+// wrote down of its ledger. The journal's events are admitted again one by one; those
+// without a relation, that leave a gap or that the budget does not cover are refused. That
+// none is missing at the end, and that they are what happened, is for the program to know.
+func FromJournal(j account.Journal, p Params) (*Certificate, error) {
+	v, err := account.Replay(j)
+	if err != nil {
+		return nil, fmt.Errorf("certificate: journal: %w: %w", ErrUnsound, err)
+	}
+	return certify(v.Journal(), p)
+}
+
+// certify makes the certificate of a ledger that has ended.
+func certify(j account.Journal, p Params) (*Certificate, error) {
 	d := document{
 		Format:   Format,
 		Version:  Version,
 		Software: p.Software,
 		Claim: Claim{
-			Epsilon:  p.Budget.Epsilon(),
-			Delta:    p.Budget.Delta(),
-			Mu:       p.Budget.Mu(),
-			Relation: p.Budget.Relation(),
+			Epsilon:  j.Budget.Epsilon(),
+			Delta:    j.Budget.Delta(),
+			Mu:       j.Budget.Mu(),
+			Relation: j.Budget.Relation(),
 		},
 		Basis:       BasisGaussianFilter,
-		Records:     p.Records,
+		Records:     j.Records.Count,
 		Budget:      p.Reservation,
 		Algorithm:   p.Algorithm,
 		Complete:    p.Complete,
-		Coins:       p.Coins,
+		Coins:       Secret,
 		Trusted:     append([]string{}, p.Trusted...),
 		ModelSHA256: p.ModelSHA256,
-		Events:      append([]account.Event{}, p.Events...),
+		Events:      append([]account.Event{}, j.Events...),
 	}
-	for i := range d.Events {
-		if e := &d.Events[i]; e.Relation == 0 {
-			e.Relation = d.Claim.Relation
-		}
+	if j.Records.Simulated {
+		d.Coins = Simulated
 	}
 	d.Trusted = append(d.Trusted, d.untold()...)
-	if p.Filter != (Filter{}) {
-		d.Filter = &p.Filter
+	if f := Filter(j.Records.Filter); f != (Filter{}) {
+		d.Filter = &f
 	}
-	if p.Unit != (Unit{}) {
-		d.Unit = &p.Unit
+	if u := Unit(j.Records.Unit); u != (Unit{}) {
+		d.Unit = &u
 	}
 	d.PrivacyUnit = d.Unit.privacyUnit()
-	if p.Schedule != nil {
-		d.Basis, d.Claim.Mu, d.Schedule = BasisSchedule, p.Schedule.Mu(), p.Schedule.Steps()
+	if j.Schedule != nil {
+		d.Basis, d.Claim.Mu, d.Schedule = BasisSchedule, j.Schedule.Mu(), j.Schedule.Steps()
 	}
 	if d.Algorithm.Plan == nil {
 		d.Algorithm.Plan = json.RawMessage("{}")

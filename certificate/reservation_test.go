@@ -16,16 +16,16 @@ func TestReservations(t *testing.T) {
 		ok bool
 	}{
 		{good, true},
-		{Reservation{"", "ab12", 2, head}, false},
-		{Reservation{" a", "ab12", 2, head}, false},
-		{Reservation{"a", "", 2, head}, false},
-		{Reservation{"a", "ab12", 1, head}, false},
-		{Reservation{"a", "ab12", 2, head[:62]}, false},
-		{Reservation{"a", "ab12", 2, strings.ToUpper(head)}, false},
+		{Reservation{Dataset: "", Run: "ab12", Row: 2, Head: head}, false},
+		{Reservation{Dataset: " a", Run: "ab12", Row: 2, Head: head}, false},
+		{Reservation{Dataset: "a", Run: "", Row: 2, Head: head}, false},
+		{Reservation{Dataset: "a", Run: "ab12", Row: 1, Head: head}, false},
+		{Reservation{Dataset: "a", Run: "ab12", Row: 2, Head: head[:62]}, false},
+		{Reservation{Dataset: "a", Run: "ab12", Row: 2, Head: strings.ToUpper(head)}, false},
 	} {
 		p := params(t)
 		p.Reservation = &c.r
-		cert, err := New(p)
+		cert, err := p.certificate()
 		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrUnsound) {
 			t.Errorf("new with %+v: %v", c.r, err)
 		}

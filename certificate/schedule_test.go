@@ -25,14 +25,14 @@ func scheduled(t testing.TB) *Certificate {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Index = i
+		e.Index, e.Relation = i, account.ReplaceOne
 		p.Events = append(p.Events, e)
 	}
 	g, err := account.GaussianEvent("value", account.Everyone, 1, 32)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Index = len(p.Events)
+	g.Index, g.Relation = len(p.Events), account.ReplaceOne
 	p.Events = append(p.Events, g)
 	return mustNew(t, p)
 }

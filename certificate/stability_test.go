@@ -11,7 +11,7 @@ import (
 )
 
 // stableParams are of a run with two releases by stability among others.
-func stableParams(t testing.TB) Params {
+func stableParams(t testing.TB) stated {
 	t.Helper()
 	p := params(t)
 	for _, loss := range []string{"huber(0.5)", "huber(0.5)"} {
@@ -19,7 +19,7 @@ func stableParams(t testing.TB) Params {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Index = len(p.Events)
+		e.Index, e.Relation = len(p.Events), account.ReplaceOne
 		p.Events = append(p.Events, e)
 	}
 	return p

@@ -20,12 +20,12 @@ type Unit struct {
 }
 
 // Counting is how rows of a unit counted together.
-type Counting string
+type Counting = account.Counting
 
 // Mean weighs each of m rows by 1/m, Sum by one over the most there may be.
 const (
-	Mean Counting = "mean"
-	Sum  Counting = "sum"
+	Mean = account.Mean
+	Sum  = account.Sum
 )
 
 // String is the column's name on one line, or "" for the zero Unit.

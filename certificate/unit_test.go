@@ -16,10 +16,10 @@ func TestUnitsAreStated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Params{Software: "test", Budget: budget, Records: 10, Algorithm: Algorithm{Name: "gd"}, Coins: Secret}
+	p := stated{Params: Params{Software: "test", Algorithm: Algorithm{Name: "gd"}}, Budget: budget, Records: 10}
 	for _, u := range []Unit{{}, {"person", 8, Mean}, {"a, b", 1, Sum}} {
 		p.Unit = u
-		c, err := New(p)
+		c, err := p.certificate()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,12 +47,12 @@ func TestUnitsAreStated(t *testing.T) {
 	}
 	for _, u := range []Unit{{"", 8, Mean}, {" person", 8, Mean}, {"person", 0, Mean}, {"person", 8, ""}, {"person", 8, "max"}, {"\xff", 8, Sum}} {
 		p.Unit = u
-		if _, err := New(p); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "unit.") {
+		if _, err := p.certificate(); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "unit.") {
 			t.Errorf("%v: %v", u, err)
 		}
 	}
 	p.Unit = Unit{"person", 8, Mean}
-	c, err := New(p)
+	c, err := p.certificate()
 	if err != nil {
 		t.Fatal(err)
 	}

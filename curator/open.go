@@ -101,6 +101,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	}()
 	k, err := kernel.New(kernel.Config{
 		Table: rows, Loss: c.Loss, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: c.workers(), Coins: coins,
+		Unit: c.unit(), Filter: account.Filter(c.Schema.Filter()),
 	})
 	if err != nil {
 		return nil, err
@@ -121,6 +122,20 @@ func (c Config) workers() int {
 		return runtime.GOMAXPROCS(0)
 	}
 	return c.Workers
+}
+
+// unit says whose rows make up a record: the schema's, counted as the loss does, which
+// has as many (matches).
+func (c Config) unit() account.Unit {
+	unit := c.Schema.Unit()
+	if unit == (dataset.Unit{}) {
+		return account.Unit{}
+	}
+	count := account.Mean
+	if c.Loss.(loss.Units).Summed() {
+		count = account.Sum
+	}
+	return account.Unit{Column: unit.Column, Rows: unit.Rows, Count: count}
 }
 
 // features is their number in a row.

@@ -54,6 +54,10 @@ var reached = map[string]string{
 
 	"account.Budget":         "a value without pointers",
 	"account.Event":          "a value without pointers",
+	"account.Records":        "a value without pointers, of public facts",
+	"account.Unit":           "a value without pointers",
+	"account.Filter":         "a value without pointers",
+	"account.Journal":        "values and a copy of the ledger's events, as the []account.Event is",
 	"account.SampledSteps":   "a value without pointers",
 	"[]account.SampledSteps": "a copy of the schedule's",
 	"query.ClipBall":         "a value without pointers",

@@ -121,7 +121,7 @@ func TestScheduledFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Index = i
+		e.Index, e.Relation = i, account.AddOrRemove
 		f.events = append(f.events, e)
 	}
 	f.algorithm.Name = "dp-sgd"

@@ -51,7 +51,7 @@ func gradients(t testing.TB, n int, b account.Budget) []account.Event {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Index = i
+		e.Index, e.Relation = i, b.Relation()
 		list[i] = e
 	}
 	return list
@@ -116,9 +116,10 @@ func (f folder) write(t testing.TB) string {
 		digest = hex.EncodeToString(sum[:])
 		writeTo(t, filepath.Join(dir, modelFile), text)
 	}
-	c, err := certificate.New(certificate.Params{
-		Software: f.software, Budget: f.budget, Records: 10000, Filter: certificate.Filter(f.filter(t)), Algorithm: f.algorithm, Complete: f.complete,
-		Coins: certificate.Secret, ModelSHA256: digest, Events: f.events, Schedule: f.schedule,
+	c, err := certificate.FromJournal(account.Journal{
+		Budget: f.budget, Records: account.Records{Count: 10000, Filter: account.Filter(f.filter(t))}, Events: f.events, Schedule: f.schedule,
+	}, certificate.Params{
+		Software: f.software, Algorithm: f.algorithm, Complete: f.complete, ModelSHA256: digest,
 	})
 	if err != nil {
 		t.Fatal(err)

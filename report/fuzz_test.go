@@ -4,6 +4,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
@@ -18,9 +19,8 @@ func FuzzPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, plan, ledger string) {
 		mine := folder
 		mine.algorithm.Plan, mine.ledger = []byte(plan), ledger
-		if _, err := certificate.New(certificate.Params{
-			Software: mine.software, Budget: mine.budget, Records: 1, Algorithm: mine.algorithm, Coins: certificate.Secret, Events: mine.events,
-		}); err != nil {
+		journal := account.Journal{Budget: mine.budget, Records: account.Records{Count: 1}, Events: mine.events}
+		if _, err := certificate.FromJournal(journal, certificate.Params{Software: mine.software, Algorithm: mine.algorithm}); err != nil {
 			return // no certificate holds such a plan
 		}
 		fit, err := ReadFit(t.Context(), mine.write(t))

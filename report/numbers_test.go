@@ -178,7 +178,7 @@ func TestChargesOfCohortsAreDrawn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Index = i
+		e.Index, e.Relation = i, account.ReplaceOne
 		f.events, charges = append(f.events, e), append(charges, share*share)
 	}
 	p := read(t, f).chargePlot()

@@ -42,6 +42,7 @@ func TestTrustIsCited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.Relation = account.ReplaceOne
 	f.events = []account.Event{e}
 	read, err := ReadFit(t.Context(), f.write(t))
 	if err != nil {

@@ -74,9 +74,11 @@ func TestMixedRuns(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 1))
 	begin := time.Now()
 	for i := range gaussian + selections + sampled {
-		ledger := account.NewLedger(run)
+		ledger, err := account.OpenLedger(run, account.Records{Count: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
 		var e account.Event
-		var err error
 		switch {
 		case i < gaussian:
 			z := math.Exp(math.Log(50) + r.Float64()*math.Log(8))

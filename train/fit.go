@@ -231,11 +231,14 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return undone(fmt.Errorf("output: %w", err))
 	}
 	h, err := c.head(o.Software, out.fit, planned, p.loss, schedule)
+	if err == nil {
+		err = h.tells(session.Ledger())
+	}
 	if err != nil {
 		return undone(err)
 	}
 	h.Budget, fitted.Reserved = charged, charged
-	r := run{schedule: schedule, conduct: conduct{Summary: planned.Summary}}
+	r := run{session: session, conduct: conduct{Summary: planned.Summary}}
 	files, journal, err := out.begin(h, r)
 	if err != nil {
 		return undone(fmt.Errorf("output: %w: nothing was charged", err))
@@ -254,8 +257,9 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if runErr == nil && planned.Compare != nil {
 		runErr = c.compare(ctx, oracle, fitted, result.W)
 	}
-	r.events = session.Ledger().Events()
-	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), len(r.events)
+	// Nothing more is asked: what the files say of the ledger is final.
+	_ = session.Close()
+	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), session.Ledger().Len()
 	stopped := ctx.Err() != nil || oracle.failed != nil
 	if runErr != nil && (!stopped || result.Steps == 0) {
 		// The charge stays; there is nothing to write a model from but what is in

@@ -72,7 +72,10 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 type run struct {
 	complete bool
 	// weights are those of the result; nil if there is none.
-	weights  []float64
+	weights []float64
+	// session released it, and is closed; nil of a run of which only the journal is left,
+	// or nothing yet, with its events and its schedule.
+	session  certificate.Session
 	events   []account.Event
 	schedule *account.Schedule
 	conduct  conduct
@@ -105,10 +108,6 @@ type conduct struct {
 
 // files makes the two files of a run. The model's text is nil if there is none.
 func (h head) files(r run) (modelText []byte, cert *certificate.Certificate, err error) {
-	budget, err := account.NewBudget(h.Epsilon, h.Delta, h.Relation)
-	if err != nil {
-		return nil, nil, err
-	}
 	digest := ""
 	if r.weights != nil {
 		m, err := h.model(r)
@@ -125,12 +124,34 @@ func (h head) files(r run) (modelText []byte, cert *certificate.Certificate, err
 	if err != nil {
 		return nil, nil, err
 	}
-	cert, err = certificate.New(certificate.Params{
-		Software: h.Software, Budget: budget, Records: h.Records, Filter: h.filter(), Unit: h.unit(), Complete: r.complete, Reservation: h.Budget,
-		Algorithm: certificate.Algorithm{Name: h.Plan.Algorithm, Plan: plan},
-		Coins:     certificate.Secret, ModelSHA256: digest, Events: r.events, Schedule: r.schedule,
-	})
+	params := certificate.Params{
+		Software: h.Software, Complete: r.complete, Reservation: h.Budget,
+		Algorithm: certificate.Algorithm{Name: h.Plan.Algorithm, Plan: plan}, ModelSHA256: digest,
+	}
+	if r.session != nil {
+		cert, err = certificate.New(r.session, params)
+		return modelText, cert, err
+	}
+	journal := account.Journal{Records: h.records(), Schedule: r.schedule, Events: r.events}
+	if journal.Budget, err = account.NewBudget(h.Epsilon, h.Delta, h.Relation); err != nil {
+		return nil, nil, err
+	}
+	cert, err = certificate.FromJournal(journal, params)
 	return modelText, cert, err
+}
+
+// records are those that the fit's session was opened with (tells).
+func (h head) records() account.Records {
+	return account.Records{Count: h.Records, Unit: account.Unit(h.unit()), Filter: account.Filter(h.filter())}
+}
+
+// tells demands that the head says of its records what the session's ledger says, so that
+// files made of a journal say what files made of the session do.
+func (h head) tells(v account.View) error {
+	if r, opened := v.Records(); !opened || r != h.records() || v.Budget().Relation() != h.Relation {
+		return fmt.Errorf("train: records: the session's ledger says %+v: must be %+v, as the configuration has it", r, h.records())
+	}
+	return nil
 }
 
 // unit says whose rows made up one record. The loss is one that was made before.
@@ -222,7 +243,7 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 		warned  = 1024 // a comparison's warning
 		aMargin = 32   // of the constant that the result is compared with
 	)
-	r.complete, r.events, r.schedule = false, nil, nil
+	r.complete, r.session, r.events, r.schedule = false, nil, nil, nil
 	parameters, err := h.parameters()
 	if err != nil {
 		return 0, 0, err

@@ -89,7 +89,7 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 	t, err := f.tells()
 	switch {
 	case isAbsent(err) && ended:
-		if err := settleStored(ctx, o.Stores, f.entry, f.odometer(entries)); err != nil {
+		if err := f.settleStored(ctx, o.Stores); err != nil {
 			return nil, err
 		}
 		return nil, fmt.Errorf("%s: fit %d has ended: there is nothing to recover", dir, f.fit)
@@ -115,7 +115,7 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 			return nil, err
 		}
 	}
-	if err := settleStored(ctx, o.Stores, f.entry, done.Charged); err != nil {
+	if err := f.settleStored(ctx, o.Stores); err != nil {
 		return nil, err
 	}
 	r.Dataset = f.entry.Dataset
@@ -133,16 +133,6 @@ func (f *folder) last(entries []Entry) (ended bool) {
 		}
 	}
 	return ended
-}
-
-// odometer is the reading at the end of the folder's fit, which its ledger has.
-func (f *folder) odometer(entries []Entry) (charged float64) {
-	for _, e := range entries {
-		if e.Fit == f.fit && e.Entry != ledgerfile.Reserved {
-			charged = e.Charged
-		}
-	}
-	return charged
 }
 
 // belongs checks that a journal is that of a reservation.

@@ -11,7 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 // Stores opens a store of budgets by its address; stores.Open of package budget/stores
@@ -53,7 +55,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if r.book, err = open.open(ctx, r.address); err != nil {
 		return nil, err
 	}
-	r.run = r.book.Run(c.Budget.Dataset, c.label()).OfUnits(c.Schema.Unit().Column)
+	r.run = r.book.Run(c.Budget.Dataset, c.label())
 	return r, nil
 }
 
@@ -85,7 +87,7 @@ func (r *storedRun) begin(ctx context.Context, v account.View, e *Entry) (*certi
 	}
 	receipt, _ := r.run.Receipt()
 	e.Store, e.Dataset, e.Run = r.address, receipt.Dataset, receipt.Run
-	return (*certificate.Reservation)(&receipt), nil
+	return &receipt, nil
 }
 
 // would says what begin would charge, or why it would not.
@@ -117,15 +119,32 @@ func (r *storedRun) close() {
 	}
 }
 
-// settleStored settles a recovered fit in its store, by a journal that held every
-// charge before its answer was handed out.
-func settleStored(ctx context.Context, open Stores, e Entry, charged float64) error {
+// settleStored settles a recovered fit in its store, by the certificate in its folder: its
+// journal, or the session before it, held every charge before its answer was handed out.
+func (f *folder) settleStored(ctx context.Context, open Stores) error {
+	e := f.entry
 	if e.Run == "" {
 		return nil
+	}
+	cert, err := f.certificate()
+	if err != nil {
+		return fmt.Errorf("fit %d is settled in its store by its certificate: %w", f.fit, err)
+	}
+	if r, reserved := cert.Budget(); !reserved || r.Run != e.Run || r.Dataset != e.Dataset {
+		return fmt.Errorf("%s: must be that of fit %d, which dataset %q is charged for as run %s", f.file(CertificateFile), f.fit, e.Dataset, e.Run)
 	}
 	book, err := open.open(ctx, e.Store)
 	if err != nil {
 		return err
 	}
-	return errors.Join(book.Settle(ctx, e.Dataset, e.Run, charged), book.Close())
+	return errors.Join(book.Settle(ctx, cert), book.Close())
+}
+
+// certificate reads the one that is to be seen.
+func (f *folder) certificate() (*certificate.Certificate, error) {
+	text, err := durable.ReadAll(f.disk, f.file(CertificateFile), regular.Document)
+	if err != nil {
+		return nil, err
+	}
+	return certificate.Parse(text)
 }

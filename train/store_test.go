@@ -81,7 +81,7 @@ func TestFitIsCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	receipt, ok := cert.Budget()
-	if err := d.Has(budget.Receipt(receipt)); !ok || err != nil {
+	if err := d.Holds(t.Context(), cert); !ok || err != nil {
 		t.Errorf("the certificate's row: %+v, %v", receipt, err)
 	}
 	over := (*account.BudgetError)(nil)
@@ -170,5 +170,118 @@ func TestRecoveryChargesAllThatWasReleased(t *testing.T) {
 		if got := registered(t, address); !got.Runs[0].Settled || got.Spent < least || got.Spent > f.Budget.Charge() || i == len(marks) && got.Spent != f.Charged {
 			t.Errorf("after step %d the store has %v: %v was charged", i+1, got.Spent, least)
 		}
+	}
+}
+
+// TestAStoreIsSettledByTheCertificate: of a fit whose store was out of reach at its end
+// the folder's certificate tells what it did not use. By another fit's, or by none, its
+// store is told nothing.
+func TestAStoreIsSettledByTheCertificate(t *testing.T) {
+	ctx := context.Background()
+	s := newScene(t, "gd")
+	address := stored(t, s, 3, "train: {algorithm: gd, steps: 4}\n")
+	a, err := budget.ParseAddress(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave := func(ctx context.Context, address string) (*budget.Book, error) {
+		store, err := sqlite.Open(ctx, a.File, false)
+		return budget.NewBook(&leaving{Store: store}), err
+	}
+	fit := func(out string) *Fitted {
+		c, o, err := s.begin(func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Out, o.Stores = filepath.Join(s.dir, out), leave
+		f, err := c.Fit(ctx, o)
+		if unsettled := (*ChargedError)(nil); f == nil || !errors.As(err, &unsettled) {
+			t.Fatalf("a fit whose store is out of reach at its end: %v, %v", f, err)
+		}
+		return f
+	}
+	one, two := fit("one"), fit("two")
+	own, err := os.ReadFile(one.CertificatePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.ReadFile(two.CertificatePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := registered(t, address)
+	again := func(text []byte) error {
+		t.Helper()
+		if err := os.Remove(one.CertificatePath); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if text != nil {
+			write(t, one.CertificatePath, string(text))
+		}
+		_, err := Recover(ctx, one.Folder, RecoverOptions{Stores: stores.Open})
+		return err
+	}
+	altered := strings.Replace(string(own), `"charged": `, `"charged": 0.`, 1)
+	for name, text := range map[string][]byte{"none": nil, "another fit's": other, "an altered one": []byte(altered)} {
+		if err := again(text); err == nil || strings.Contains(err.Error(), "nothing to recover") {
+			t.Errorf("by %s: %v", name, err)
+		}
+		if d := registered(t, address); d.Head != before.Head {
+			t.Fatalf("by %s: the store has %v left, of %v", name, d.Left, before.Left)
+		}
+	}
+	if err := again(own); err != nil && !strings.Contains(err.Error(), "nothing to recover") {
+		t.Fatal(err)
+	}
+	if d := registered(t, address); !d.Runs[0].Settled || d.Runs[1].Settled || d.Runs[0].Charged.Charge != one.Charged {
+		t.Errorf("settled by its own certificate: %+v", d.Runs)
+	}
+}
+
+// TestJournalAndSessionSayTheSame: a fit goes on only if its journal's head says of the
+// records what the session's ledger says, so that recovered files cannot say another thing.
+func TestJournalAndSessionSayTheSame(t *testing.T) {
+	s := newScene(t, "gd")
+	c, o, err := s.begin(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.prepare(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	h, err := c.head("test", 1, p.planned, p.loss, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.tells(p.session.Ledger()); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(*head){
+		"records":  func(h *head) { h.Records++ },
+		"relation": func(h *head) { h.Relation = account.AddOrRemove },
+	} {
+		other := h
+		change(&other)
+		if other.tells(p.session.Ledger()) == nil {
+			t.Errorf("a head with other %s is taken for the session's", name)
+		}
+	}
+	for name, r := range map[string]account.Records{
+		"unit":   {Count: h.Records, Unit: account.Unit{Column: "person", Rows: 3, Count: account.Mean}},
+		"filter": {Count: h.Records, Filter: account.Filter{Column: "split", Value: "train"}},
+		"coins":  {Count: h.Records, Simulated: true},
+	} {
+		l, err := account.OpenLedger(p.budget, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.tells(l.View()) == nil {
+			t.Errorf("a ledger with another %s is taken for that of the head", name)
+		}
+	}
+	if h.tells(account.NewLedger(p.budget).View()) == nil {
+		t.Error("a ledger of no records is taken for a session's")
 	}
 }

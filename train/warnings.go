@@ -27,13 +27,13 @@ type Warning = model.Warning
 // privacyWarnings are about a budget and a number of records.
 func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
 	if epsilon > 10 {
-		list = append(list, Warning{WarnEpsilon, fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", epsilon, epsilon)})
+		list = append(list, Warning{Code: WarnEpsilon, Text: fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", epsilon, epsilon)})
 	}
 	if delta > 1/records {
-		list = append(list, Warning{WarnDelta, fmt.Sprintf("delta %v is above 1/records: it does not exclude that somebody's record is published as it is", delta)})
+		list = append(list, Warning{Code: WarnDelta, Text: fmt.Sprintf("delta %v is above 1/records: it does not exclude that somebody's record is published as it is", delta)})
 	}
 	if effective < optimize.SmallSize {
-		list = append(list, Warning{WarnSmall, fmt.Sprintf("the effective size N = %.2g is below %d: at this budget the table is too small for a useful model", effective, optimize.SmallSize)})
+		list = append(list, Warning{Code: WarnSmall, Text: fmt.Sprintf("the effective size N = %.2g is below %d: at this budget the table is too small for a useful model", effective, optimize.SmallSize)})
 	}
 	return list
 }
@@ -47,7 +47,7 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 	if c.Verdict() == optimize.Worse {
 		code, how = WarnWorse, "is WORSE than a constant"
 	}
-	return []Warning{{code, fmt.Sprintf("the model %s: its mean loss less the constant's is %.3g, with noise of %.2g", how, c.Difference, c.Sigma)}}
+	return []Warning{{Code: code, Text: fmt.Sprintf("the model %s: its mean loss less the constant's is %.3g, with noise of %.2g", how, c.Difference, c.Sigma)}}
 }
 
 // warnings are those of a run, the worst first.

@@ -194,7 +194,7 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 			return err
 		}
 		for _, path := range b.Against {
-			if err := against(d, path); err != nil {
+			if err := against(ctx, d, path); err != nil {
 				return err
 			}
 		}
@@ -219,16 +219,12 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 }
 
 // against checks that the run of a certificate is in a dataset's chain.
-func against(d *budget.Dataset, path string) error {
+func against(ctx context.Context, d *budget.Dataset, path string) error {
 	cert, err := certificate.Read(path)
 	if err != nil {
 		return err
 	}
-	r, ok := cert.Budget()
-	if !ok {
-		return fmt.Errorf("%s: budget: is absent: the run was charged to no store", path)
-	}
-	if err := d.Has(budget.Receipt(r)); err != nil {
+	if err := d.Holds(ctx, cert); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

@@ -250,10 +250,11 @@ func simulated(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	event, err := account.GaussianEvent("gradient", account.Everyone, 2, 20)
 	ts.Check(err)
-	event.Simulated = true
-	c, err := certificate.New(certificate.Params{
-		Software: "test", Budget: budget, Records: 10, Algorithm: certificate.Algorithm{Name: "gd"}, Complete: true,
-		Coins: certificate.Simulated, ModelSHA256: strings.Repeat("0", 64), Events: []account.Event{event},
+	event.Simulated, event.Relation = true, account.ReplaceOne
+	c, err := certificate.FromJournal(account.Journal{
+		Budget: budget, Records: account.Records{Count: 10, Simulated: true}, Events: []account.Event{event},
+	}, certificate.Params{
+		Software: "test", Algorithm: certificate.Algorithm{Name: "gd"}, Complete: true, ModelSHA256: strings.Repeat("0", 64),
 	})
 	ts.Check(err)
 	ts.Check(c.Write(ts.MkAbs(args[0])))

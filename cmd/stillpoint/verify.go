@@ -73,7 +73,7 @@ func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 		return fmt.Errorf("%s: %w", v.Certificate, err)
 	}
 	for _, path := range v.Runs {
-		if err := against(d, path); err != nil {
+		if err := against(ctx, d, path); err != nil {
 			return err
 		}
 	}

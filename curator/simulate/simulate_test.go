@@ -298,6 +298,10 @@ func TestEventsAreMarked(t *testing.T) {
 		if len(events) != 1 || !events[0].Simulated {
 			t.Errorf("%+v: events %+v", c, events)
 		}
+		want := account.Records{Count: 20 * int64(max(c.Repeat, 1)), Simulated: true}
+		if r, opened := s.Ledger().Records(); !opened || r != want {
+			t.Errorf("%+v: the ledger is of %+v: must be of %+v", c, r, want)
+		}
 	}
 }
 

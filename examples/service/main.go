@@ -107,6 +107,9 @@ func run(ctx context.Context, dir string, patients []patient) error {
 	if err != nil {
 		return err
 	}
+	if err := session.Close(); err != nil {
+		return err
+	}
 	if err := publish(dir, s, session, plan, result); err != nil {
 		return err
 	}
@@ -143,10 +146,11 @@ func publish(dir string, s *dataset.Schema, session *curator.Session, plan optim
 	if err != nil {
 		return err
 	}
-	c, err := certificate.New(certificate.Params{
-		Software: software, Budget: budget, Records: int64(session.All().Size()), Filter: filter,
-		Algorithm: certificate.Algorithm{Name: plan.Summary().Algorithm, Plan: summary},
-		Complete:  result.Complete, Coins: certificate.Secret, ModelSHA256: digest, Events: session.Ledger().Events(),
+	// Records, unit, budget and releases are the session's, which is closed by now: what
+	// it could still release would not be covered.
+	c, err := certificate.New(session, certificate.Params{
+		Software: software, Algorithm: certificate.Algorithm{Name: plan.Summary().Algorithm, Plan: summary},
+		Complete: result.Complete, ModelSHA256: digest,
 	})
 	if err != nil {
 		return err

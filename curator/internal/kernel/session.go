@@ -30,6 +30,10 @@ type Config struct {
 	Table  row.Source
 	Loss   loss.Loss
 	Budget account.Budget
+	// Unit and Filter say whose rows make up a record of the table, and which rows are
+	// records, for the ledger.
+	Unit   account.Unit
+	Filter account.Filter
 	// Declared is the public number of records under add-or-remove; it must be
 	// zero under replace-one, where the number of rows is public.
 	Declared float64
@@ -102,7 +106,6 @@ func New(c Config) (*Session, error) {
 	s := &Session{
 		engine:    e,
 		workers:   c.Workers,
-		ledger:    account.NewLedger(c.Budget),
 		declared:  c.Declared,
 		coins:     c.Coins,
 		noiseless: c.Noiseless,
@@ -120,6 +123,12 @@ func New(c Config) (*Session, error) {
 	}
 	if relation == account.ReplaceOne {
 		s.declared = float64(c.Table.Len()) * float64(s.repeat)
+	}
+	s.ledger, err = account.OpenLedger(c.Budget, account.Records{
+		Count: int64(s.declared), Unit: c.Unit, Filter: c.Filter, Simulated: s.simulated,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("curator: %w", err)
 	}
 	return s, nil
 }
