@@ -37,8 +37,8 @@ type late struct {
 }
 
 // visit sees the estimate of the step just taken, the regularizer's gradient included,
-// before its noise is written down.
-func (l *late) visit(r *Run, g []float64, u Use) {
+// how much it keeps of the one before, and the variance of a coordinate's noise in it.
+func (l *late) visit(r *Run, g []float64, keep, variance float64) {
 	if 4*r.out.seen <= 3*r.plan.summary.Steps {
 		return
 	}
@@ -51,10 +51,10 @@ func (l *late) visit(r *Run, g []float64, u Use) {
 	}
 	// What an estimate keeps of the one before makes their noises alike: then
 	// deviations are added, which is the most they can come to.
-	if v := r.noise(u); u.Keep == 0 {
-		l.variance += v
+	if keep == 0 {
+		l.variance += variance
 	} else {
-		l.variance = math.Pow(math.Sqrt(l.variance)+math.Sqrt(v), 2)
+		l.variance = math.Pow(math.Sqrt(l.variance)+math.Sqrt(variance), 2)
 	}
 }
 

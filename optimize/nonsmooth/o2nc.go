@@ -374,7 +374,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		copy(run.W, z)
 		estimate, sigma, err := ask(t, z)
 		if err != nil {
-			return run.ResultAt(kept.or(z), false, nil, nil, 0), run.Failed(err)
+			return run.ResultAt(kept.or(z), false), run.Failed(err)
 		}
 		if g.keeps(t) {
 			kept.add(z)
@@ -388,10 +388,9 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 				delta[j] *= g.D / long
 			}
 		}
-		run.Took(optimize.Use{Noise: sigma}, g.eta)
-		run.Reach(z, optimize.Norm(gradient))
+		run.Reach(z, optimize.Norm(gradient), sigma, g.eta)
 	}
-	return run.ResultAt(kept.or(x), true, nil, nil, 0), nil
+	return run.ResultAt(kept.or(x), true), nil
 }
 
 // keeps says whether z of step t is in the result.

@@ -54,7 +54,7 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	r.records = o.All().Size()
 	r.unused = r.records
 	fail := func(err error) (optimize.Result, error) {
-		return r.ResultAt(slices.Clone(r.W), false, nil, nil, 0), r.Failed(err)
+		return r.ResultAt(slices.Clone(r.W), false), r.Failed(err)
 	}
 	if r.rules.held > 0 {
 		var err error
@@ -65,7 +65,7 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	if err := r.descend(); err != nil {
 		return fail(err)
 	}
-	result := r.ResultAt(r.average.or(r.W), true, nil, nil, 0)
+	result := r.ResultAt(r.average.or(r.W), true)
 	if r.rules.held == 0 || len(r.anchors) == 0 {
 		return result, nil
 	}
@@ -170,8 +170,7 @@ func (r *pass) step(g []float64, norm, sigma float64) (moved float64) {
 	r.problem.Project(w)
 	moved = optimize.Apart(w, r.W)
 	r.path += moved
-	r.Took(optimize.Use{Noise: sigma}, r.eta)
-	r.Reach(w, norm)
+	r.Reach(w, norm, sigma, r.eta)
 	r.Bound(r.path / float64(r.Taken()))
 	return moved
 }
