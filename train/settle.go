@@ -27,6 +27,8 @@ type Planned struct {
 	// Unit says whose rows make up one record; the zero Unit if each is one.
 	Unit    certificate.Unit
 	Summary optimize.Summary
+	// Seed is that of the public coins the plan draws; 0 of plans that are not run.
+	Seed uint64
 	// LowerBound is the scale below which no private algorithm can promise to
 	// come on every such problem (optimize.Problem.LowerBound).
 	LowerBound float64
@@ -88,7 +90,7 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 			return Planned{}, fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
 		}
 	}
-	_, planned, _, err := c.settle(ctx, budget, float64(n))
+	_, planned, _, err := c.settle(ctx, budget, float64(n), 0)
 	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
 		return planned, err
 	}
@@ -114,11 +116,12 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 const enoughEffective = 30
 
 // settle makes the plan for a public number of records.
-func (c *Config) settle(ctx context.Context, budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
+func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan, Planned, loss.Loss, error) {
 	problem, l, err := c.Problem(budget, records)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
+	problem.Seed = seed
 	if inner := c.Train.Settings["inner"]; inner == recursive.PhasedSGD.String() {
 		if err := curator.TakesStable(l); err != nil {
 			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", inner, err)
@@ -139,8 +142,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	planned := Planned{
-		LowerBound: problem.LowerBound(),
-		Records:    records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
+		LowerBound: problem.LowerBound(), Seed: seed,
+		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
 		Filter:   certificate.Filter(c.Schema.Filter()),
 		Unit:     unitOf(c.Schema, l),
 		chosen:   c.Train.Settings["steps"] != nil,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -122,6 +121,7 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 				anchors, anchorShare, c.Ball, plan.frozen),
 			Passes: float64(2 * c.Steps),
 		},
+		Needs: optimize.Needs{Seed: true},
 		Law: optimize.Law{
 			Guarded: guarded, Importance: importance, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
 			// As though anchors were evenly spaced.
@@ -147,7 +147,7 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p, run := s.Problem(), s.Begin(ctx, o, observe)
 	// What is added to steps is independent of the records, and known to everybody.
-	coins := rand.New(rand.NewPCG(0x9e27b, uint64(len(run.W))))
+	coins := p.PublicCoins(0x9e27b, uint64(len(run.W)))
 	var (
 		prev         []float64
 		estimate     *optimize.Estimate

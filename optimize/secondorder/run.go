@@ -3,7 +3,6 @@ package secondorder
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -27,7 +26,7 @@ type pass struct {
 	before   []float64
 	// hessian lists whose products make up that of H.
 	hessian []part
-	coins   *rand.Rand
+	coins   *optimize.Coins
 	anchors []anchor
 	average average
 	path    float64
@@ -50,7 +49,7 @@ type anchor struct {
 func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	r := &pass{Run: s.Begin(ctx, o, observe), rules: s.rules, walk: s.rules.walk, problem: s.Problem()}
 	// What is added to products is independent of the records, and known to everybody.
-	r.coins = rand.New(rand.NewPCG(0x5adde, uint64(len(r.W))))
+	r.coins = r.problem.PublicCoins(0x5adde, uint64(len(r.W)))
 	r.records = o.All().Size()
 	r.unused = r.records
 	fail := func(err error) (optimize.Result, error) {
