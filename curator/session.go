@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -80,6 +81,16 @@ func (s *Session) Sample() (query.Cohort, error) { return s.wall.kernel().Sample
 // Dim returns the number of features of a record, which the schema fixes: of a row or,
 // where it has a unit, of all that a unit's record has room for (loss.RecordFeatures).
 func (s *Session) Dim() int { return s.wall.kernel().Dim() }
+
+// PublicSeed returns a fresh seed of public coins: of those by which optimizers draw an
+// iterate or a direction. It has nothing to do with the noise, whose coins are secret.
+func (s *Session) PublicSeed() (uint64, error) {
+	p, err := coin.NewPublic()
+	if err != nil {
+		return 0, err
+	}
+	return p.Uint64(), nil
+}
 
 // Ledger returns a view of the session's ledger: what was charged, never what was
 // answered. Nothing that is assigned to the view changes what the session may

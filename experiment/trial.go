@@ -111,6 +111,7 @@ type planned struct {
 }
 
 func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) {
+	seed := c.Seed
 	c.Seed = 0
 	key := c.Key()
 	b.mu.Lock()
@@ -124,6 +125,7 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
 	}
 	problem, err := s.Problem()
+	problem.Seed = seed
 	if err == nil {
 		p.plan, _, err = t.Plan(ctx, problem)
 	}

@@ -17,7 +17,7 @@ func DrawSizes(o Oracle, p Problem, sizes ...float64) (drawn []float64, left flo
 
 // Weights are those of iterates of the given importance.
 func Weights(rule Output, onePass bool, importance ...float64) []float64 {
-	c, err := newChoice(rule, len(importance), onePass)
+	c, err := newChoice(rule, len(importance), onePass, Problem{}.PublicCoins(0, 0))
 	if err != nil {
 		panic(err)
 	}

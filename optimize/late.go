@@ -99,10 +99,10 @@ type quarter struct {
 }
 
 // visit sees the estimate of the step just taken, the regularizer's gradient included,
-// before its noise is written down.
-func (l *late) visit(r *Run, g []float64, u Use) {
+// how much it keeps of the one before, and the variance of a coordinate's noise in it.
+func (l *late) visit(r *Run, g []float64, keep, variance float64) {
 	if 4*(r.out.seen-1) < r.plan.summary.Steps {
-		l.first.add(g, r.noise(u), u.Keep)
+		l.first.add(g, variance, keep)
 		if k := l.first.steps; k&(k-1) == 0 {
 			if gradient, noise := l.first.mean(); gradient*l.noise >= l.gradient*noise {
 				l.gradient, l.noise = gradient, noise
@@ -110,7 +110,7 @@ func (l *late) visit(r *Run, g []float64, u Use) {
 		}
 	}
 	if 4*r.out.seen > 3*r.plan.summary.Steps {
-		l.last.add(g, r.noise(u), u.Keep)
+		l.last.add(g, variance, keep)
 	}
 }
 

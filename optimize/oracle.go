@@ -47,4 +47,6 @@ type Needs struct {
 	// PublicCoins says that the plan draws coins that everybody may know, when it
 	// is made.
 	PublicCoins bool
+	// Seed says that the plan or its run draws public coins of the problem's seed.
+	Seed bool
 }

@@ -3,7 +3,6 @@ package optimize
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 )
 
 // Output is a rule that chooses the result among the iterates of a run. All
@@ -21,8 +20,8 @@ const (
 	// Smallest is the iterate at which the released gradient estimate was
 	// smallest.
 	Smallest
-	// Random is an iterate drawn uniformly by a public coin when the plan is
-	// made: the rule that theorems on stationary points speak of.
+	// Random is an iterate drawn uniformly by a public coin (Problem.Seed) when the
+	// plan is made: the rule that theorems on stationary points speak of.
 	Random
 	// Average is the average of all iterates, weighted as TailAverage weighs those
 	// of the second half.
@@ -84,13 +83,13 @@ type choice struct {
 	reached bool
 }
 
-func newChoice(rule Output, steps int, onePass bool) (choice, error) {
+func newChoice(rule Output, steps int, onePass bool, coins *Coins) (choice, error) {
 	if rule == RuleOutput || int(rule) >= len(outputNames) {
 		return choice{}, fmt.Errorf("optimize: output = %v: must be one of %v", rule, outputNames[1:])
 	}
 	c := choice{rule: rule, steps: steps, reached: onePass && (rule == TailAverage || rule == Average)}
 	if rule == Random {
-		c.pick = rand.IntN(steps)
+		c.pick = coins.IntN(steps)
 	}
 	return c, nil
 }

@@ -134,7 +134,7 @@ func Settle(d Draft) (Settled, error) {
 	p := d.Problem
 	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, law: d.Law}
 	var err error
-	if s.choice, err = newChoice(d.Output, s.summary.Steps, d.Law.OnePass); err != nil {
+	if s.choice, err = newChoice(d.Output, s.summary.Steps, d.Law.OnePass, p.PublicCoins(0x0a17, 0)); err != nil {
 		return Settled{}, err
 	}
 	if s.summary.Clip == 0 {
@@ -145,6 +145,7 @@ func Settle(d Draft) (Settled, error) {
 		s.properties.Averaged = s.choice.rule == TailAverage || s.choice.rule == Average
 		s.needs.PublicCoins = s.choice.rule == Random
 	}
+	s.needs.Seed = s.needs.Seed || s.needs.PublicCoins
 	s.summary.Effective, s.summary.Floor = p.Effective(), p.Floor()
 	if s.law.StepSize == 0 {
 		s.law.StepSize = s.summary.StepSize

@@ -45,6 +45,9 @@ type Problem struct {
 	Set convex.Set
 	// Start is w_0, public; nil for zero.
 	Start []float64
+	// Seed is that of the public coins that plans and runs draw. A fit draws it before
+	// it begins, and its certificate has it.
+	Seed uint64
 	// KL is public knowledge of how fast the objective rises, if there is any.
 	KL KL
 

@@ -35,6 +35,9 @@ type Realised struct {
 	// Move, if > 0, says that steps are no linear function of estimates, but
 	// move a coordinate by at most this.
 	Move float64 `json:"largest_move,omitempty"`
+	// Unstated says that the run mixed answers in a way that none of this describes, so
+	// that no noise is stated.
+	Unstated bool `json:"unstated,omitempty"`
 	// WeightNoise is the standard deviation of each weight of the result, by
 	// Noises, whether or not the columns are kept; where there are Scales, that of a
 	// weight of feature j is Scales[j] times it.
@@ -132,7 +135,7 @@ const mostLaw = 20_000
 func (l Realised) Compact() Realised {
 	l.WeightNoise = short(l.WeightNoise)
 	if l.Steps() > mostLaw {
-		return Realised{Chosen: l.Chosen, Move: l.Move, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales)}
+		return Realised{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales)}
 	}
 	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)
 	l.Noise, l.StepSizes, l.Weights = shorts(l.Noise), single(shorts(l.StepSizes)), shorts(l.Weights)

@@ -20,6 +20,7 @@ type law struct {
 	Rounds      []int     `json:"rounds"`
 	Chosen      int       `json:"chosen_among"`
 	Move        float64   `json:"largest_move"`
+	Unstated    bool      `json:"unstated"`
 	WeightNoise float64   `json:"weight_noise"`
 }
 
@@ -60,6 +61,9 @@ func (n noise) in(j int) float64 {
 func derive(l *law) (noise, error) {
 	if l == nil {
 		return noise{}, errors.New("the certificate does not state how releases became steps")
+	}
+	if l.Unstated {
+		return noise{}, errors.New("the algorithm mixes answers in a way that it does not state")
 	}
 	if l.WeightNoise == 0 {
 		return noise{}, errors.New("the result is the start, which no release moved")

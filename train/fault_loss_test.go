@@ -153,7 +153,7 @@ func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (ev
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, _, l, err := c.settle(context.Background(), budget, 300)
+	plan, _, l, err := c.settle(context.Background(), budget, 300, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if likely == 0 {
 		likely = enough
 	}
-	_, first, l, err := c.settle(ctx, budget, likely)
+	_, first, l, err := c.settle(ctx, budget, likely, 0)
 	if err == nil {
 		err = first.Useless()
 	}
@@ -156,7 +156,11 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if n := c.Privacy.Records; n != 0 && float64(n) != records {
 		return nil, fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
 	}
-	plan, planned, _, err := c.settle(ctx, budget, records)
+	seed, err := session.PublicSeed()
+	if err != nil {
+		return nil, err
+	}
+	plan, planned, _, err := c.settle(ctx, budget, records, seed)
 	if err == nil {
 		err = planned.Useless()
 	}

@@ -44,6 +44,8 @@ type head struct {
 	Reduce      string           `json:"reduce,omitempty"`
 	Plan        optimize.Summary `json:"plan"`
 	CSV         dataset.CSV      `json:"csv,omitzero"`
+	// Seed is that of the public coins, in hexadecimal; empty where none are drawn.
+	Seed string `json:"public_seed,omitempty"`
 }
 
 // head returns the head of a fit.
@@ -60,6 +62,9 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 		Relation: p.Budget.Relation(), Epsilon: p.Budget.Epsilon(), Delta: p.Budget.Delta(), Records: int64(p.Records),
 		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Summary,
 		Reduce: c.Model.Reduce, CSV: c.CSV,
+	}
+	if p.Plan.Needs().Seed {
+		h.Seed = fmt.Sprintf("%016x", p.Seed)
 	}
 	h.CSV.Header = nil // whether files to come have a header row is theirs to say
 	if s != nil {
@@ -95,6 +100,8 @@ type conduct struct {
 	Law *optimize.Realised `json:"law,omitempty"`
 	// Reduce is the public map that shortened rows; empty for none.
 	Reduce string `json:"reduce,omitempty"`
+	// Seed is that of the public coins, in hexadecimal; empty where none were drawn.
+	Seed string `json:"public_seed,omitempty"`
 	// Late says whether more steps would have helped, and Arrived says it in words.
 	Late    *optimize.Late `json:"late,omitempty"`
 	Arrived string         `json:"arrived,omitempty"`
@@ -119,7 +126,7 @@ func (h head) files(r run) (modelText []byte, cert *certificate.Certificate, err
 		}
 		digest = sha(modelText)
 	}
-	r.conduct.Reduce = h.Reduce
+	r.conduct.Reduce, r.conduct.Seed = h.Reduce, h.Seed
 	plan, err := json.Marshal(r.conduct)
 	if err != nil {
 		return nil, nil, err

@@ -27,6 +27,8 @@ type Planned struct {
 	// Unit says whose rows make up one record; the zero Unit if each is one.
 	Unit    certificate.Unit
 	Summary optimize.Summary
+	// Seed is that of the public coins the plan draws; 0 of plans that are not run.
+	Seed uint64
 	// LowerBound is the scale below which no private algorithm can promise to
 	// come on every such problem (optimize.Problem.LowerBound).
 	LowerBound float64
@@ -93,7 +95,7 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 			return Planned{}, fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
 		}
 	}
-	_, planned, _, err := c.settle(ctx, budget, float64(n))
+	_, planned, _, err := c.settle(ctx, budget, float64(n), 0)
 	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
 		return planned, err
 	}
@@ -119,11 +121,12 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 }
 
 // settle makes the plan for a public number of records.
-func (c *Config) settle(ctx context.Context, budget account.Budget, records float64) (optimize.Plan, Planned, loss.Loss, error) {
+func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan, Planned, loss.Loss, error) {
 	problem, l, err := c.Problem(budget, records)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
+	problem.Seed = seed
 	compare, left, err := c.comparison(problem, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
@@ -163,8 +166,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	planned := Planned{
-		LowerBound: problem.LowerBound(),
-		Records:    records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
+		LowerBound: problem.LowerBound(), Seed: seed,
+		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
 		Compare: compare, NotCompared: why,
 		Filter:   certificate.Filter(c.Schema.Filter()),
 		Unit:     unitOf(c.Schema, l),

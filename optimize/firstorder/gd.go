@@ -116,7 +116,7 @@ func (g *gdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimi
 		if err != nil {
 			return err
 		}
-		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.charges[t]})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.charges[t]})
 		return nil
 	})
 }

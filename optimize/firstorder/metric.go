@@ -66,17 +66,3 @@ func (s *spectrum) effective(ridge float64) float64 {
 	}
 	return sum
 }
-
-// scales returns the length of each row of the metric.
-func scales(m query.Metric) []float64 {
-	out, row := make([]float64, m.Dim()), make([]int64, m.Dim())
-	for j := range out {
-		m.Row(row, j)
-		var square float64
-		for _, v := range row {
-			square += float64(v) * float64(v)
-		}
-		out[j] = m.Step() * math.Sqrt(square)
-	}
-	return out
-}

@@ -114,7 +114,7 @@ func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 		if err != nil {
 			return err
 		}
-		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.charge})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.charge})
 		return nil
 	})
 }

@@ -115,8 +115,10 @@ func lastPoint(t *testing.T, p optimizetest.Problem, name string, T int, plan op
 func TestRandomIsUniform(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	counts := map[string]int{}
-	for range 4000 {
-		plan, err := firstorder.GD{Steps: 4, Output: optimize.Random}.Plan(ctx, with(p.Public, size{Records: 100, Mu: 1}))
+	for seed := range uint64(4000) {
+		problem := with(p.Public, size{Records: 100, Mu: 1})
+		problem.Seed = seed
+		plan, err := firstorder.GD{Steps: 4, Output: optimize.Random}.Plan(ctx, problem)
 		counts[resolve(t, plan, err).Summary().Output]++
 	}
 	for output, n := range counts {

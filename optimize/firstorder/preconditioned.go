@@ -236,10 +236,11 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		return run.Result(), run.Failed(err)
 	}
 	ridge := ridgeOf(p, edge)
-	if run.Metric, err = released.metric(ridge); err != nil {
+	metric, err := released.metric(ridge)
+	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	run.Scale(scales(run.Metric))
+	run.In(metric)
 	// A release without an eigenvalue above zero, of noise alone, must not lead to
 	// clips of 0, which no question takes.
 	effective := max(released.effective(ridge), leastCount)
@@ -249,12 +250,12 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	late := g.late()
 	result, err := run.Steps(func(t int) error {
 		run.Extrapolate(t)
-		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, run.Metric))
+		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, metric))
 		if err != nil {
 			return err
 		}
 		if t%g.every == 0 {
-			square, err := run.Ask(g.square, query.SquaredSlopeAt(run.All(), run.W, most, run.Metric))
+			square, err := run.Ask(g.square, query.SquaredSlopeAt(run.All(), run.W, most, metric))
 			if err != nil {
 				return err
 			}
@@ -262,7 +263,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			clip = g.clip(l0, effective, ridge, sum/weight)
 		}
 		late.add(t, run.Regularized(answer.Mean), answer.Sigma)
-		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.gradient})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.gradient})
 		return nil
 	})
 	if err == nil {

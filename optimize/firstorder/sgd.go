@@ -126,8 +126,7 @@ func (g *sampled) Run(ctx context.Context, o optimize.Oracle, observe func(optim
 	run := g.Begin(ctx, o, observe)
 	if g.adam {
 		moments := newMoments(p.Dim())
-		run.Direction = func(grad []float64) ([]float64, float64) { return moments.direction(grad), g.rate }
-		run.Bound(g.rate * mostDirection)
+		run.Bounded(g.rate*mostDirection, func(grad []float64) ([]float64, float64) { return moments.direction(grad), g.rate })
 	}
 	return run.Steps(func(int) error {
 		batch, err := run.Sample()
@@ -138,7 +137,7 @@ func (g *sampled) Run(ctx context.Context, o optimize.Oracle, observe func(optim
 		if err != nil {
 			return err
 		}
-		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: 1})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: 1})
 		return nil
 	})
 }

@@ -152,7 +152,8 @@ func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh opt
 func (b *spiderBoostPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := b.Problem()
 	run := b.Begin(ctx, o, observe)
-	var prev, estimate []float64
+	var prev []float64
+	var estimate *optimize.Estimate
 	var variance float64
 	return run.Steps(func(t int) error {
 		batch := run.All()
@@ -170,29 +171,20 @@ func (b *spiderBoostPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 		if err != nil {
 			return err
 		}
-		fresh, k := answer.Sigma*answer.Sigma, 1.
+		fresh := answer.Sigma * answer.Sigma
 		switch {
 		case t%b.period == 0:
-			estimate, variance = answer.Mean, fresh
+			estimate, variance = run.Estimate(answer), fresh
 		case term.Kind() == query.Difference:
-			for j, v := range answer.Mean {
-				estimate[j] += v
-			}
+			estimate = run.Mix(estimate, 1, answer, 1)
 			variance += fresh
-			k = 0
 		default:
-			k = variance / (variance + fresh)
-			for j, v := range answer.Mean {
-				estimate[j] += k * (v - estimate[j])
-			}
+			k := variance / (variance + fresh)
+			estimate = run.Mix(estimate, 1-k, answer, k)
 			variance *= 1 - k
 		}
-		use := optimize.Use{Keep: 1 - k, Noise: answer.Sigma, Weight: b.charge(t)}
-		if k > 0 {
-			use.Noise *= k
-		}
 		prev = slices.Clone(run.W)
-		run.Descend(estimate, use)
+		run.Descend(estimate, optimize.Use{Weight: b.charge(t)})
 		return nil
 	})
 }

@@ -176,7 +176,8 @@ func (s *stormPlan) answer(t int, radius, P float64) (K float64, fresh optimize.
 func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := s.Problem()
 	run := s.Begin(ctx, o, observe)
-	var prev, estimate []float64
+	var prev []float64
+	var estimate *optimize.Estimate
 	var P float64
 	return run.Steps(func(t int) error {
 		m := s.charge(t)
@@ -187,23 +188,19 @@ func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opt
 			K, _ = s.answer(t, difference.Ball().Radius, P)
 			terms = optimize.Mix(terms[0], difference, K)
 		}
-		g, sigma := make([]float64, p.Dim()), 0.
+		var answer optimize.Answer
 		if len(terms) == 0 {
 			// The iterate has not moved and the best gain is 0: nothing to ask.
 			m, K = 0, 0
 		} else {
-			answer, err := run.Ask(m, terms...)
-			if err != nil {
+			var err error
+			if answer, err = run.Ask(m, terms...); err != nil {
 				return err
 			}
-			g, sigma = answer.Mean, answer.Sigma
-			P = (1-K)*(1-K)*P + sigma*sigma
+			P = (1-K)*(1-K)*P + answer.Sigma*answer.Sigma
 		}
-		for j, v := range estimate {
-			g[j] += (1 - K) * v
-		}
-		estimate, prev = g, slices.Clone(run.W)
-		run.Descend(g, optimize.Use{Keep: 1 - K, Noise: sigma, Weight: m})
+		estimate, prev = run.Mix(estimate, 1-K, answer, 1), slices.Clone(run.W)
+		run.Descend(estimate, optimize.Use{Weight: m})
 		return nil
 	})
 }

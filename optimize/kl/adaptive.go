@@ -253,7 +253,6 @@ func (a *adaptivePlan) descend(run *optimize.Run, charge float64, u optimize.Use
 	if err != nil {
 		return err
 	}
-	u.Noise = answer.Sigma
-	run.Descend(answer.Mean, u) // line 5
+	run.Descend(run.Estimate(answer), u) // line 5
 	return nil
 }

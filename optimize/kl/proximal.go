@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -179,94 +178,41 @@ func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, pla
 func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := r.Begin(ctx, o, observe)
 	w := r.Problem().StartPoint()
-	weights, ends := []float64{0}, []int(nil)
-	best := &least{norm: math.Inf(1), w: w}
-	var err error
 	for range r.rounds { // line 3
-		var of []float64
-		w, of, err = r.solve(run, w, best)
-		weights, ends = append(weights, of...), append(ends, run.Taken())
-		if err != nil {
-			break
+		if err := r.solve(run, w); err != nil {
+			return run.RoundsResult(false, r.smallest), run.Failed(err)
 		}
+		w = run.Average()
 	}
-	chosen := 0
-	if r.smallest {
-		w, chosen = best.w, run.Taken()
-		lastAlone(weights, ends)
-	}
-	return run.ResultAt(w, err == nil, weights, ends, chosen), run.Failed(err)
+	return run.RoundsResult(true, r.smallest), nil
 }
 
-// least is the point of the smallest estimate so far.
-type least struct {
-	norm float64
-	w    []float64
-}
-
-func (l *least) visit(w []float64, norm float64) {
-	if norm < l.norm {
-		l.norm, l.w = norm, slices.Clone(w)
+// solve is Algorithm 4 on F + L~ ||w - centre||^2, from centre.
+func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
+	p, s := r.Problem(), 0
+	round := optimize.Round{
+		Start: centre, Set: p.Set,
+		More: func(g, w []float64) {
+			for j := range g {
+				g[j] += 2 * r.lambda * (w[j] - centre[j])
+			}
+		},
+		Eta: func([]float64, float64) float64 { return r.step.eta(s + 1) },
 	}
-}
-
-// lastAlone gives the last round's whole weight to the point it reached: no point of any
-// round has more noise than that.
-func lastAlone(weights []float64, ends []int) {
-	start := 0
-	for _, end := range ends {
-		if end+1 < len(weights) {
-			start = end
-		}
-	}
-	clear(weights[start+1:])
-	weights[len(weights)-1] = 1
-}
-
-// solve is Algorithm 4 on F + L~ ||w - centre||^2, from centre. It returns the
-// weighted average of the points reached, with the weights, even beside an error.
-func (r *proximalPlan) solve(run *optimize.Run, centre []float64, best *least) (average, weights []float64, err error) {
-	p := r.Problem()
 	if p.Set == nil {
-		if p.Set, err = r.ball(p, centre); err != nil {
-			return centre, nil, err
+		if round.Set, err = r.ball(p, centre); err != nil {
+			return err
 		}
 	}
-	w, average := slices.Clone(centre), slices.Clone(centre)
-	var sum float64
-	for s := range r.steps {
-		answer, err := run.Ask(r.charge, query.GradientAt(run.All(), w, p.Constants.Lipschitz))
+	run.Round(round)
+	for ; s < r.steps; s++ {
+		answer, err := run.Ask(r.charge, query.GradientAt(run.All(), run.W, p.Constants.Lipschitz))
 		if err != nil {
-			return average, portions(s), err
+			return err
 		}
-		g := answer.Mean
-		p.AddRegularizer(g, w)
-		estimate := optimize.Norm(g)
-		best.visit(w, estimate)
-		for j := range g {
-			g[j] += 2 * r.lambda * (w[j] - centre[j])
-		}
-		eta := r.step.eta(s + 1)
-		optimize.Descend(w, g, eta)
-		p.Project(w)
-		weight := float64(s + 1)
-		sum += weight
-		for j := range average {
-			average[j] += (w[j] - average[j]) * weight / sum
-		}
-		run.Took(optimize.Use{Noise: answer.Sigma}, eta)
-		run.Reach(w, estimate)
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: float64(s + 1)})
 	}
-	return average, portions(r.steps), nil
-}
-
-// portions are the weights 1, 2, ..., n over their sum.
-func portions(n int) []float64 {
-	weights := make([]float64, n)
-	for s := range weights {
-		weights[s] = 2 * float64(s+1) / (float64(n) * float64(n+1))
-	}
-	return weights
+	return nil
 }
 
 // ball holds the minimiser w of F + L~ ||w - centre||^2: there 2 L~ ||w - centre||^2 =

@@ -268,13 +268,13 @@ func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (step
 	if k.steps > 1 {
 		anchor, difference = part*s.share, part*(1-s.share)/float64(k.steps-1)
 	}
-	run.Direction = func(g []float64) ([]float64, float64) { return g, length / optimize.Norm(g) } // line 11
-	answer, err := run.Ask(anchor, query.GradientAt(run.All(), run.W, p.Constants.Lipschitz))      // line 8
+	run.Eta = func(g []float64, _ float64) float64 { return length / optimize.Norm(g) }       // line 11
+	answer, err := run.Ask(anchor, query.GradientAt(run.All(), run.W, p.Constants.Lipschitz)) // line 8
 	if err != nil {
 		return 0, err
 	}
-	g, use := answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: math.Pow(least, -2)}
-	for optimize.Norm(run.Regularized(g)) >= 7./8*least { // line 10
+	g, use := run.Estimate(answer), optimize.Use{Weight: math.Pow(least, -2)}
+	for optimize.Norm(run.Regularized(g.Vector())) >= 7./8*least { // line 10
 		w := slices.Clone(run.W)
 		run.Descend(g, use) // line 12
 		if steps++; steps == k.steps || slices.Equal(w, run.W) {
@@ -283,8 +283,7 @@ func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (step
 		if answer, err = run.Ask(difference, s.ball.Difference(p, run.All(), run.W, w)); err != nil { // line 13
 			return steps, err
 		}
-		optimize.Descend(g, answer.Mean, -1) // line 14
-		use.Keep, use.Noise = 1, answer.Sigma
+		g = run.Mix(g, 1, answer, 1) // line 14
 	}
 	run.Look(g)
 	return steps, nil

@@ -171,7 +171,7 @@ func (s *stronglyConvexPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		if err != nil {
 			return err
 		}
-		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: float64(t + 1)})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: float64(t + 1)})
 		return nil
 	})
 }

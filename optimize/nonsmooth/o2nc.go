@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
@@ -57,7 +56,7 @@ import (
 //     by measuring: D = 2 alpha/M, M = 3, G1^2 = (.03 L0)^2 + the noise's square. The
 //     theorems' G1 >= L0 and their random block were measured to be far behind;
 //   - Theorem 4.1's D is taken for alpha (b/L0)^2, which has the unit of a length;
-//   - the s are a fixed sequence of public coins;
+//   - the s are public coins;
 //   - where parameters are kept in a set, x and z are projected on it.
 //
 // No forecast is made: that of not moving is stated.
@@ -176,10 +175,10 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		return nil, err
 	}
 	output := "average of the second half of the points asked about"
-	needs := optimize.Needs{Cohorts: c.Oracle == SinglePass, PrefixSums: c.Oracle == SinglePass}
+	needs := optimize.Needs{Seed: true, Cohorts: c.Oracle == SinglePass, PrefixSums: c.Oracle == SinglePass}
 	if c.Theorem {
 		blocks := max(plan.T/plan.M, 1)
-		plan.block = rand.IntN(blocks)
+		plan.block = p.PublicCoins(0xb10c, 0).IntN(blocks)
 		needs.PublicCoins = true
 		output = fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer", plan.block+1, blocks, plan.M)
 	}
@@ -359,7 +358,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	d := len(run.W)
 	x, delta := append([]float64(nil), run.W...), make([]float64, d)
 	ask := g.estimates(run)
-	coins := rand.New(rand.NewPCG(2, 24))
+	coins := p.PublicCoins(2, 24)
 	kept := average{sum: make([]float64, d)}
 	for t := range g.T {
 		s := coins.Float64()
@@ -374,7 +373,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		copy(run.W, z)
 		estimate, sigma, err := ask(t, z)
 		if err != nil {
-			return run.ResultAt(kept.or(z), false, nil, nil, 0), run.Failed(err)
+			return run.ResultAt(kept.or(z), false), run.Failed(err)
 		}
 		if g.keeps(t) {
 			kept.add(z)
@@ -388,10 +387,9 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 				delta[j] *= g.D / long
 			}
 		}
-		run.Took(optimize.Use{Noise: sigma}, g.eta)
-		run.Reach(z, optimize.Norm(gradient))
+		run.Reach(z, optimize.Norm(gradient), sigma, g.eta)
 	}
-	return run.ResultAt(kept.or(x), true, nil, nil, 0), nil
+	return run.ResultAt(kept.or(x), true), nil
 }
 
 // keeps says whether z of step t is in the result.

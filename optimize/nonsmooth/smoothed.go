@@ -302,22 +302,22 @@ func stable(p optimize.Problem, eta float64) float64 {
 func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
-	run.Direction = g.travelled(run)
+	run.Eta = g.travelled(run)
 	return run.Steps(func(t int) error {
 		answer, err := run.Ask(g.charges[t], query.GradientAt(run.All(), run.W, l0))
 		if err != nil {
 			return err
 		}
-		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.charges[t]})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.charges[t]})
 		return nil
 	})
 }
 
 // travelled is the rule for steps. All it goes by was released.
-func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64) ([]float64, float64) {
+func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ float64) float64 {
 	start, away := slices.Clone(run.W), make([]float64, len(run.W))
 	var far, squares float64
-	return func(estimate []float64) ([]float64, float64) {
+	return func(estimate []float64, _ float64) float64 {
 		for j, v := range run.W {
 			away[j] = v - start[j]
 		}
@@ -329,6 +329,6 @@ func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64) ([]
 		if grown := g.decay[t] * far / math.Sqrt(squares); grown > eta { // not where both are zero
 			eta = min(grown, g.most)
 		}
-		return estimate, eta
+		return eta
 	}
 }

@@ -141,7 +141,7 @@ func (g *subgradientPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 		if err != nil {
 			return err
 		}
-		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: 1})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: 1})
 		return nil
 	})
 }

@@ -100,8 +100,8 @@ func passWords(sizes []float64) string {
 
 // paced steps along estimates, shortened where they overshoot; see optimize.Pace. The
 // noise of an estimate is not told apart from which records it is of.
-func paced(pace *optimize.Pace) func(g []float64) ([]float64, float64) {
-	return func(g []float64) ([]float64, float64) { return g, pace.Next(g, 0) }
+func paced(pace *optimize.Pace) func(g []float64, _ float64) float64 {
+	return func(g []float64, _ float64) float64 { return pace.Next(g, 0) }
 }
 
 // newPace starts with steps of eta.

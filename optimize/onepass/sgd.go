@@ -96,7 +96,7 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 // Run carries the plan out.
 func (g *sgdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := g.Begin(ctx, o, observe)
-	run.Direction = paced(newPace(g.Problem(), g.Law().StepSize))
+	run.Eta = paced(newPace(g.Problem(), g.Law().StepSize))
 	return run.Steps(func(t int) error {
 		cohort, err := run.Draw(g.sizes[t])
 		if err != nil {
@@ -106,7 +106,7 @@ func (g *sgdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optim
 		if err != nil {
 			return err
 		}
-		run.Descend(answer.Mean, optimize.Use{Noise: answer.Sigma, Weight: g.sizes[t]})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.sizes[t]})
 		return nil
 	})
 }

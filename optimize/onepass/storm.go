@@ -122,8 +122,9 @@ func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
 func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := s.Problem()
 	run := s.Begin(ctx, o, observe)
-	run.Direction = paced(newPace(p, s.Law().StepSize))
-	var prev, estimate []float64
+	run.Eta = paced(newPace(p, s.Law().StepSize))
+	var prev []float64
+	var estimate *optimize.Estimate
 	var P float64
 	return run.Steps(func(t int) error {
 		cohort, err := run.Draw(s.sizes[t])
@@ -142,12 +143,8 @@ func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opt
 			return err
 		}
 		P = (1-K)*(1-K)*P + mixed*mixed*s.scatter.of(cohort.Size())
-		g := answer.Mean
-		for j, v := range estimate {
-			g[j] += (1 - K) * v
-		}
-		estimate, prev = g, slices.Clone(run.W)
-		run.Descend(g, optimize.Use{Keep: 1 - K, Noise: answer.Sigma, Weight: s.sizes[t]})
+		estimate, prev = run.Mix(estimate, 1-K, answer, 1), slices.Clone(run.W)
+		run.Descend(estimate, optimize.Use{Weight: s.sizes[t]})
 		return nil
 	})
 }

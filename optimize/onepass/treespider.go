@@ -188,19 +188,21 @@ func (t *treePlan) forecast() optimize.Forecast {
 }
 
 // node is a vertex u of the tree: its point w_u and its estimate.
-type node struct{ w, g []float64 }
+type node struct {
+	w []float64
+	g *optimize.Estimate
+}
 
 // Run carries the plan out. Numbers are the lines of Algorithm 2.
 func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := t.Begin(ctx, o, observe)
 	// No least step: differences over small cohorts may carry more noise than the
 	// distance they are over, which shorter steps alone end.
-	run.Direction = paced(optimize.NewPace(t.Law().StepSize, 0))
+	run.Eta = paced(optimize.NewPace(t.Law().StepSize, 0))
 	if t.length > 0 { // 23
-		run.Direction = func(g []float64) ([]float64, float64) { return g, t.length / optimize.Norm(g) }
+		run.Eta = func(g []float64, _ float64) float64 { return t.length / optimize.Norm(g) }
 	}
 	return run.Loop(func() error {
-		var use optimize.Use            // of the estimate that a leaf will have
 		path := make([]node, t.depth+1) // the vertices above the current one
 		for range t.rounds {            // 2
 			for u := range depthFirst(t.depth) { // 7, the root put first
@@ -213,13 +215,11 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 					if err != nil {
 						return err
 					}
-					path[0] = node{slices.Clone(run.W), answer.Mean}
-					use = optimize.Use{Noise: answer.Sigma}
+					path[0] = node{slices.Clone(run.W), run.Estimate(answer)}
 				case !u.right: // 9-11
 					path[j] = path[j-1]
 				default: // 12-16
 					parent := path[j-1]
-					use = optimize.Use{Keep: 1, Back: t.back(run.Taken())}
 					if t.still(run.W, parent.w) {
 						path[j] = parent
 						break
@@ -230,21 +230,16 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 					if err != nil {
 						return err
 					}
-					for i, v := range parent.g {
-						answer.Mean[i] += v
-					}
-					path[j] = node{slices.Clone(run.W), answer.Mean}
-					use.Noise = answer.Sigma
+					path[j] = node{slices.Clone(run.W), run.Mix(parent.g, 1, answer, 1)}
 				}
 				if j < t.depth { // 18
 					continue
 				}
 				g := path[j].g
-				if length := optimize.Norm(run.Regularized(g)); t.accuracy > 0 && length <= 2*t.accuracy { // 19
+				if length := optimize.Norm(run.Regularized(g.Vector())); t.accuracy > 0 && length <= 2*t.accuracy { // 19
 					return run.End(length, fmt.Sprintf("leaf %d, the first whose estimate is at most %.3g", run.Taken()+1, 2*t.accuracy)) // 20
 				}
-				use.Weight = leafWeight(run.Taken())
-				run.Descend(g, use) // 22-24
+				run.Descend(g, optimize.Use{Weight: leafWeight(run.Taken())}) // 22-24
 			}
 		}
 		return nil // 28 is the output rule
@@ -252,10 +247,10 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 }
 
 // ask draws a cohort of the depth's size and asks about it: lines 4-6 and 13-15.
-func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) query.Term) (query.Release, error) {
+func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) query.Term) (optimize.Answer, error) {
 	cohort, err := run.Draw(t.sizes[depth])
 	if err != nil {
-		return query.Release{}, err
+		return optimize.Answer{}, err
 	}
 	return run.Ask(t.scatter.charge, term(cohort))
 }

@@ -1,8 +1,6 @@
 package recursive
 
 import (
-	"slices"
-
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -52,45 +50,22 @@ func (p *pull) addGradient(g, w []float64) {
 	}
 }
 
-// solve descends from start and returns the average reached, even beside an
-// error; it is start where no step was taken.
-func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective, start []float64) (average, weights []float64, err error) {
-	w, average := slices.Clone(start), slices.Clone(start)
-	var sum float64 // of the weights of the points so far, in units of the latest's
-	var fresh []float64
-	pace, eta := optimize.NewPace(s.eta, min(s.eta, s.safe)), s.eta
+// solve descends from where the round starts.
+func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) error {
 	for range s.steps {
-		answer, err := run.Ask(s.charge, query.GradientAt(records, w, f.problem.Constants.Lipschitz))
+		answer, err := run.Ask(s.charge, query.GradientAt(records, run.W, f.problem.Constants.Lipschitz))
 		if err != nil {
-			return average, parts(fresh), err
+			return err
 		}
-		grad := answer.Mean
-		f.problem.AddRegularizer(grad, w)
-		estimate := optimize.Norm(grad)
-		f.pull.addGradient(grad, w)
-		if s.eta > s.safe {
-			eta = pace.Next(grad, answer.Sigma)
-		}
-		optimize.Descend(w, grad, eta)
-		f.set.Project(w)
-		sum = 1 + (1-s.decay)*sum
-		for j := range average {
-			average[j] += (w[j] - average[j]) / sum
-		}
-		fresh = append(fresh, 1/sum)
-		run.Took(optimize.Use{Noise: answer.Sigma}, eta)
-		run.Reach(w, estimate)
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: 1})
 	}
-	return average, parts(fresh), nil
+	return nil
 }
 
-// parts returns the weights of points in an average to which each in turn was
-// added with weight fresh[k], and that of all before times 1 - fresh[k].
-func parts(fresh []float64) []float64 {
-	weights, rest := make([]float64, len(fresh)), 1.
-	for k := len(fresh) - 1; k >= 0; k-- {
-		weights[k] = rest * fresh[k]
-		rest *= 1 - fresh[k]
+// paced says how long steps are.
+func (s noisyGD) paced() func(g []float64, noise float64) float64 {
+	if !(s.eta > s.safe) {
+		return func([]float64, float64) float64 { return s.eta }
 	}
-	return weights
+	return optimize.NewPace(s.eta, s.safe).Next
 }

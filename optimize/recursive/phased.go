@@ -54,15 +54,14 @@ func resolved(p query.Pass, n int, smoothness, mu float64) bool {
 // step returns the size of the steps of phase i, counted from 0.
 func (s phasedSGD) step(i int) float64 { return math.Ldexp(s.eta, -2*(i+1)) }
 
-// solve passes over one cohort a phase, drawn here, and returns the last phase's
-// release, even beside an error; it is start where there was none.
-func (s phasedSGD) solve(run *optimize.Run, f objective, start []float64) (w, weights []float64, err error) {
-	w = slices.Clone(start)
+// solve passes over one cohort a phase, drawn here; the round's result is the last phase's
+// release.
+func (s phasedSGD) solve(run *optimize.Run, f objective) error {
 	pass := query.Pass{Clip: f.problem.Constants.Lipschitz, Lambda: f.pull.strength, Linear: slices.Clone(f.pull.linear)}
 	// A regularizer (a/2) ||w - c||^2 has gradient a w + b, b its gradient at 0.
 	if r := f.problem.Regularizer; r != nil {
-		b := make([]float64, len(w))
-		r.AddGradient(b, make([]float64, len(w)))
+		b := make([]float64, len(run.W))
+		r.AddGradient(b, make([]float64, len(b)))
 		pass.Lambda += r.Smoothness()
 		optimize.Descend(pass.Linear, b, 1)
 	}
@@ -72,30 +71,23 @@ func (s phasedSGD) solve(run *optimize.Run, f objective, start []float64) (w, we
 	for i, size := range s.sizes {
 		cohort, err := run.Draw(float64(size))
 		if err != nil {
-			return w, weights, err
+			return err
 		}
-		pass.Start, pass.Step = w, s.step(i)
+		pass.Start, pass.Step = slices.Clone(run.W), s.step(i)
 		q, err := query.NewStable(s.charge, cohort, pass)
 		if err != nil {
-			return w, weights, err
+			return err
 		}
 		answer, err := run.Stable(q)
 		if err != nil {
-			return w, weights, err
+			return err
 		}
-		next := slices.Clone(answer.Mean)
-		f.set.Project(next)
 		// A pass tells no gradient. How far it came stands for one: the average of
 		// the iterates is half as far away as the last. So a phase counts as a
-		// step of half its length on that gradient, with the noise that is in it.
-		move, eta := slices.Clone(next), pass.Step*float64(size)/2
-		optimize.Descend(move, w, 1)
-		run.Took(optimize.Use{Noise: answer.Sigma / eta}, eta)
-		run.Reach(next, optimize.Norm(move)/eta)
-		clear(weights)
-		w, weights = next, append(weights, 1)
+		// step of half its length on that gradient.
+		run.Land(answer, pass.Step*float64(size)/2)
 	}
-	return w, weights, nil
+	return nil
 }
 
 // checkPhased returns an error where a pass would not be stable, or the curator

@@ -7,7 +7,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Recursive configures recursive regularization for convex losses (Arora,
@@ -156,34 +155,32 @@ func (r *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize
 	p := r.Problem()
 	run := r.Begin(ctx, o, observe)
 	wbar, pull := p.StartPoint(), newPull(p.Dim())
-	weights, ends := []float64{0}, []int(nil)
 	for _, t := range r.rounds {
 		pull.add(t.centre, wbar)
-		next, of, err := r.solve(run, t, objective{problem: p, pull: pull, set: t.set}, wbar)
-		weights, ends = append(weights, of...), append(ends, run.Taken())
-		if err != nil {
-			return run.ResultAt(next, false, weights, ends, 0), run.Failed(err)
+		if err := r.solve(run, t, objective{problem: p, pull: pull, set: t.set}, wbar); err != nil {
+			return run.RoundsResult(false, false), run.Failed(err)
 		}
-		wbar = next
+		wbar = run.Average()
 	}
-	return run.ResultAt(wbar, true, weights, ends, 0), nil
+	return run.RoundsResult(true, false), nil
 }
 
-// solve runs the sub-routine of a round, and returns its result with the weights
-// in it of the points that its steps reached.
-func (r *plan) solve(run *optimize.Run, t round, f objective, start []float64) (w, weights []float64, err error) {
+// solve runs the sub-routine of a round.
+func (r *plan) solve(run *optimize.Run, t round, f objective, start []float64) (err error) {
+	round := optimize.Round{Start: start, More: f.pull.addGradient, Set: f.set}
 	if t.phased != nil {
-		return t.phased.solve(run, f, start)
+		run.Round(round)
+		return t.phased.solve(run, f)
 	}
-	var cohort query.Cohort
+	round.Eta, round.Fade = t.gd.paced(), t.gd.decay
+	run.Round(round)
+	cohort := run.All()
 	if r.disjoint {
 		if cohort, err = run.Draw(t.size); err != nil {
-			return start, nil, err
+			return err
 		}
-	} else {
-		cohort = run.All()
 	}
-	return t.gd.solve(run, cohort, f, start)
+	return t.gd.solve(run, cohort, f)
 }
 
 // radiusRule is D where the configuration leaves it open.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -122,6 +121,7 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 				anchors, anchorShare, c.Ball, plan.frozen),
 			Passes: float64(2 * c.Steps),
 		},
+		Needs: optimize.Needs{Seed: true},
 		Law: optimize.Law{
 			Guarded: guarded, Importance: importance, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
 			// As though anchors were evenly spaced.
@@ -147,45 +147,44 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p, run := s.Problem(), s.Begin(ctx, o, observe)
 	// What is added to steps is independent of the records, and known to everybody.
-	coins := rand.New(rand.NewPCG(0x9e27b, uint64(len(run.W))))
+	coins := p.PublicCoins(0x9e27b, uint64(len(run.W)))
 	var (
-		estimate, prev []float64
-		first, drift   float64 // variances a coordinate: of the anchor's noise, and of the differences' since
-		frozen         int     // steps until the next perturbation
-		small          bool
+		prev         []float64
+		estimate     *optimize.Estimate
+		noise        float64 // of the anchor, a coordinate
+		first, drift float64 // variances a coordinate: of the anchor's noise, and of the differences' since
+		frozen       int     // steps until the next perturbation
+		small        bool
 	)
 	left := min(mostPerturbedAnchors, s.Summary().Steps)
 	return run.Steps(func(t int) error {
 		perturb, still := small && frozen <= 0 && left > 0, slices.Equal(run.W, prev)
-		use := optimize.Use{Keep: 1, Weight: 1}
 		switch {
 		case left > 0 && (t == 0 || perturb || still || drift >= first):
 			a, err := run.Ask(s.anchor, query.GradientAt(run.All(), run.W, p.Constants.Lipschitz))
 			if err != nil {
 				return err
 			}
-			estimate, first, drift, left = a.Mean, a.Sigma*a.Sigma, 0, left-1
-			use.Keep, use.Noise = 0, a.Sigma
+			noise, estimate, first, drift, left = a.Sigma, run.Estimate(a), a.Sigma*a.Sigma, 0, left-1
 		case !still: // where the iterate has not moved there is nothing to learn from a difference
 			a, err := run.Ask(s.difference, s.ball.Difference(p, run.All(), run.W, prev))
 			if err != nil {
 				return err
 			}
-			optimize.Descend(estimate, a.Mean, -1)
+			estimate = run.Mix(estimate, 1, a, 1)
 			drift += a.Sigma * a.Sigma
-			use.Noise = a.Sigma
 		}
-		small = optimize.Norm(run.Regularized(estimate)) <= 1.5*math.Sqrt(float64(len(estimate))*(first+drift))
+		small = optimize.Norm(run.Regularized(estimate.Vector())) <= 1.5*math.Sqrt(float64(p.Dim())*(first+drift))
 		prev, frozen = slices.Clone(run.W), frozen-1
-		g := slices.Clone(estimate)
-		if perturb {
+		use := optimize.Use{Weight: 1}
+		if perturb { // on an anchor
 			frozen = s.frozen
-			for j := range g {
-				g[j] += use.Noise * coins.NormFloat64()
+			use.Coins, use.Deviation = make([]float64, p.Dim()), noise
+			for j := range use.Coins {
+				use.Coins[j] = coins.NormFloat64()
 			}
-			use.Noise *= math.Sqrt2 // of both; later estimates have less
 		}
-		run.Descend(g, use)
+		run.Descend(estimate, use)
 		return nil
 	})
 }

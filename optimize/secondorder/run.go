@@ -3,7 +3,6 @@ package secondorder
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -27,7 +26,7 @@ type pass struct {
 	before   []float64
 	// hessian lists whose products make up that of H.
 	hessian []part
-	coins   *rand.Rand
+	coins   *optimize.Coins
 	anchors []anchor
 	average average
 	path    float64
@@ -50,11 +49,11 @@ type anchor struct {
 func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	r := &pass{Run: s.Begin(ctx, o, observe), rules: s.rules, walk: s.rules.walk, problem: s.Problem()}
 	// What is added to products is independent of the records, and known to everybody.
-	r.coins = rand.New(rand.NewPCG(0x5adde, uint64(len(r.W))))
+	r.coins = r.problem.PublicCoins(0x5adde, uint64(len(r.W)))
 	r.records = o.All().Size()
 	r.unused = r.records
 	fail := func(err error) (optimize.Result, error) {
-		return r.ResultAt(slices.Clone(r.W), false, nil, nil, 0), r.Failed(err)
+		return r.ResultAt(slices.Clone(r.W), false), r.Failed(err)
 	}
 	if r.rules.held > 0 {
 		var err error
@@ -65,7 +64,7 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	if err := r.descend(); err != nil {
 		return fail(err)
 	}
-	result := r.ResultAt(r.average.or(r.W), true, nil, nil, 0)
+	result := r.ResultAt(r.average.or(r.W), true)
 	if r.rules.held == 0 || len(r.anchors) == 0 {
 		return result, nil
 	}
@@ -170,8 +169,7 @@ func (r *pass) step(g []float64, norm, sigma float64) (moved float64) {
 	r.problem.Project(w)
 	moved = optimize.Apart(w, r.W)
 	r.path += moved
-	r.Took(optimize.Use{Noise: sigma}, r.eta)
-	r.Reach(w, norm)
+	r.Reach(w, norm, sigma, r.eta)
 	r.Bound(r.path / float64(r.Taken()))
 	return moved
 }

@@ -108,7 +108,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 			Output:    r.output(),
 			Passes:    1,
 		},
-		Needs:      optimize.Needs{Cohorts: true, PrefixSums: true, Selection: r.held > 0},
+		Needs:      optimize.Needs{Cohorts: true, PrefixSums: true, Selection: r.held > 0, Seed: true},
 		Properties: optimize.Properties{OnePass: true, Averaged: r.held == 0, Escapes: r.walk.tau > 0},
 		Law: optimize.Law{OnePass: true, Importance: importance, Answer: func(t int, _, last float64) (K float64, fresh optimize.Variance) {
 			if t%r.walk.items > 0 {
