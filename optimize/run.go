@@ -24,6 +24,9 @@ type Run struct {
 	// Metric, if not zero, is what steps are taken in: estimates are of the metric
 	// times the gradient, and steps go along the metric times an estimate.
 	Metric query.Metric
+	// StepSizes, if not nil, are those of the steps in place of the law's, of runs whose
+	// releases lead to others than were planned.
+	StepSizes []float64
 
 	ctx     context.Context
 	oracle  Oracle
@@ -134,7 +137,8 @@ func (r *Run) Ask(charge float64, terms ...query.Term) (query.Release, error) {
 	return a, err
 }
 
-// smoothed returns terms as they are asked: of the smoothed loss, if there is one.
+// smoothed returns terms as they are asked: of the smoothed loss, if there is one and they
+// say no smoothing of their own.
 func (r *Run) smoothed(terms []query.Term) []query.Term {
 	s := r.plan.problem.Smoothing
 	if !s.On() {
@@ -142,7 +146,7 @@ func (r *Run) smoothed(terms []query.Term) []query.Term {
 	}
 	terms = slices.Clone(terms)
 	for i, t := range terms {
-		if t.Kind().Facts().Smooths {
+		if t.Kind().Facts().Smooths && !t.Smoothing().On() {
 			terms[i] = t.Smoothed(s)
 		}
 	}
@@ -215,6 +219,9 @@ func (r *Run) Descend(estimate []float64, u Use) {
 	g := r.Regularized(estimate)
 	length := Norm(g)
 	direction, eta := g, r.plan.law.Eta(r.out.seen)
+	if r.StepSizes != nil {
+		eta = r.StepSizes[r.out.seen]
+	}
 	switch {
 	case r.Metric.Dim() > 0:
 		direction = r.Metric.Times(g)
