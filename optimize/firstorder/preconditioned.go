@@ -53,7 +53,9 @@ type Preconditioned struct {
 	// Steps is T. Zero: 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, s
 	// being MomentShare, between 8 and 80: momentum takes the root of the condition
 	// number in the metric, and with few records more steps add noise before they add
-	// anything else. Where radii fall from r_0 = sqrt(d+2) to r: min(1, sqrt(N/50))
+	// anything else. Where the loss has a clip for its Lipschitz constant, 48 min(1,
+	// sqrt(N/500)) at least: b is then the curvature of the clip, and that of most records is
+	// far below. Where radii fall from r_0 = sqrt(d+2) to r: min(1, sqrt(N/50))
 	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200.
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1: a larger
@@ -76,6 +78,10 @@ type Preconditioned struct {
 
 // LeastPreconditioned is the least number of steps of Preconditioned's rule.
 const LeastPreconditioned = 8
+
+// leastClipped is that number for losses whose Lipschitz constant is a clip, from an N of
+// manyClipped on (results/outcome.md).
+const leastClipped, manyClipped = 48, 500
 
 // Figures of the rule that no table was found to be sensitive to.
 const (
@@ -205,7 +211,11 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 	}
 	if c.Steps == 0 {
 		condition := 2 * math.Sqrt(float64(p.Shape.Features)/c.MomentShare) * p.DataSmoothness() / p.Constants.Lipschitz
-		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), LeastPreconditioned), 80))
+		least := float64(LeastPreconditioned)
+		if p.Constants.Clipped {
+			least = max(least, math.Ceil(leastClipped*min(1, math.Sqrt(N/manyClipped))))
+		}
+		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), least), 80))
 	}
 	return c, nil
 }
