@@ -22,6 +22,9 @@ type Run struct {
 	// regularizer's gradient included, by that and by the deviation of a coordinate's
 	// noise in it. nil means by the law's step size.
 	Eta func(g []float64, noise float64) float64
+	// StepSizes, if not nil, are those of the steps in place of the law's, of runs whose
+	// releases lead to others than were planned.
+	StepSizes []float64
 
 	// at is the iterate.
 	at []float64
@@ -145,7 +148,8 @@ func (r *Run) Ask(charge float64, terms ...query.Term) (Answer, error) {
 	return newAnswer(a), err
 }
 
-// smoothed returns terms as they are asked: of the smoothed loss, if there is one.
+// smoothed returns terms as they are asked: of the smoothed loss, if there is one and they
+// say no smoothing of their own.
 func (r *Run) smoothed(terms []query.Term) []query.Term {
 	s := r.plan.problem.Smoothing
 	if !s.On() {
@@ -153,7 +157,7 @@ func (r *Run) smoothed(terms []query.Term) []query.Term {
 	}
 	terms = slices.Clone(terms)
 	for i, t := range terms {
-		if t.Kind().Facts().Smooths {
+		if t.Kind().Facts().Smooths && !t.Smoothing().On() {
 			terms[i] = t.Smoothed(s)
 		}
 	}
@@ -262,6 +266,9 @@ func (r *Run) Descend(e *Estimate, u Use) {
 // noise has a deviation.
 func (r *Run) towards(g []float64, noise float64) (direction []float64, eta float64) {
 	direction, eta = g, r.plan.law.Eta(r.out.seen)
+	if r.StepSizes != nil {
+		eta = r.StepSizes[r.out.seen]
+	}
 	switch {
 	case r.direction != nil:
 		return r.direction(append([]float64(nil), g...))

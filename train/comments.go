@@ -25,7 +25,7 @@ var comments = map[string]string{
 	"firstorder.Preconditioned.MomentShare":  "MomentShare is the second moment's share of the budget. Zero means .1: a larger share sees directions in which rows vary less, and its lower lambda saves steps.",
 	"firstorder.Preconditioned.Output":       "Output is the rule that picks the result; zero means TailAverage.",
 	"firstorder.Preconditioned.StepScale":    "StepScale is h in eta = h/b. Zero means 1, the most that is stable whatever the table.",
-	"firstorder.Preconditioned.Steps":        "Steps is T. Zero: 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, s being MomentShare, between 8 and 80: momentum takes the root of the condition number in the metric, and with few records more steps add noise before they add anything else.",
+	"firstorder.Preconditioned.Steps":        "Steps is T. Zero: 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, s being MomentShare, between 8 and 80: momentum takes the root of the condition number in the metric, and with few records more steps add noise before they add anything else. Where the loss has a clip for its Lipschitz constant, 48 min(1, sqrt(N/500)) at least: b is then the curvature of the clip, and that of most records is far below. Where radii fall from r_0 = sqrt(d+2) to r: min(1, sqrt(N/50)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200.",
 	"firstorder.SGD.Output":                  "Output is the rule that picks the result; zero means TailAverage.",
 	"firstorder.SGD.Sampling":                "Sampling is the probability of joining a batch. Zero means .1.",
 	"firstorder.SGD.StepScale":               "StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.",

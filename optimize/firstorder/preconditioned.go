@@ -40,6 +40,10 @@ import (
 // its moving average: a little above the root mean square, most records keep their
 // gradients.
 //
+// Of a smoothed loss with a real target radii fall from wide to narrow (see narrowing):
+// steps are those of each radius, momentum is at most .9, and .02 of the steps' charges
+// go to seven mean squares at the start that say how wide to begin.
+//
 // Guarantee: mu-GDP whatever the constants, by the filter's adaptive composition:
 // charges are fixed in the plan, and only the metric and the clips depend on earlier
 // releases. A rate is not proved.
@@ -49,7 +53,10 @@ type Preconditioned struct {
 	// Steps is T. Zero: 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, s
 	// being MomentShare, between 8 and 80: momentum takes the root of the condition
 	// number in the metric, and with few records more steps add noise before they add
-	// anything else.
+	// anything else. Where the loss has a clip for its Lipschitz constant, 48 min(1,
+	// sqrt(N/500)) at least: b is then the curvature of the clip, and that of most records is
+	// far below. Where radii fall from r_0 = sqrt(d+2) to r: min(1, sqrt(N/50))
+	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200.
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1: a larger
 	// share sees directions in which rows vary less, and its lower lambda saves steps.
@@ -72,6 +79,10 @@ type Preconditioned struct {
 // LeastPreconditioned is the least number of steps of Preconditioned's rule.
 const LeastPreconditioned = 8
 
+// leastClipped is that number for losses whose Lipschitz constant is a clip, from an N of
+// manyClipped on (results/outcome.md).
+const leastClipped, manyClipped = 48, 500
+
 // Figures of the rule that no table was found to be sensitive to.
 const (
 	firstClip  = .7  // C_0 over what bounds the root mean square: slopes are below L0
@@ -89,6 +100,7 @@ type preconditionedPlan struct {
 	moment, gradient, square float64 // charges
 	every                    int
 	kappa                    float64
+	narrow                   *narrowing // nil where radii do not fall
 }
 
 // Plan settles Preconditioned for a problem.
@@ -109,17 +121,30 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	plan.moment = p.Charge() * c.MomentShare
 	plan.gradient = p.Charge() * (1 - c.MomentShare) * (1 - c.ClipShare) / T
 	plan.square = p.Charge() * (1 - c.MomentShare) * c.ClipShare / asked
+	if plan.narrow, err = newNarrowing(p, c.StepScale, T, &plan.gradient); err != nil {
+		return nil, err
+	}
 	law := optimize.Law{Importance: make([]float64, c.Steps), Momentum: momentum}
 	for t := range law.Importance {
 		law.Importance[t] = plan.gradient
 	}
 	b, l0 := p.DataSmoothness(), p.Constants.Lipschitz
-	ridge := ridgeOf(p, edgeOf(p, math.Sqrt(p.Neighbours())/p.Records/math.Sqrt(plan.moment)))
+	edge := edgeOf(p, math.Sqrt(p.Neighbours())/p.Records/math.Sqrt(plan.moment))
+	ridge := ridgeOf(p, edge)
 	law.Metric = metricOf(p, ridge)
 	clip := plan.clip(l0, plan.effective(p, ridge), ridge, usualRoot*l0*l0*plan.effective(p, ridge))
 	noise := p.Neighbours() * clip / p.Records
 	law.Answer = func(int, float64, float64) (float64, optimize.Variance) {
 		return 1, optimize.Variance{Noise: noise * noise / plan.gradient}
+	}
+	words, first := "", c.StepScale/b
+	if plan.narrow != nil {
+		if _, law.StepSizes, err = plan.narrow.fall(p, c.Steps, widest(p), edge); err != nil {
+			return nil, err
+		}
+		law.Momentum = func(t int) float64 { return min(momentum(t), mostMomentum) }
+		words, first = fmt.Sprintf(", %.3g to finding the radius to start at", (1-c.MomentShare)*(1-c.ClipShare)*lookShare), law.StepSizes[0]
+		asked += looks
 	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
@@ -127,9 +152,9 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 			Algorithm: "preconditioned",
 			Citation:  "accelerated noisy gradient descent in a released metric",
 			Steps:     c.Steps,
-			StepSize:  c.StepScale / b,
-			Charges: fmt.Sprintf("%.3g of the budget to the second moment of the rows, %.3g to the clip's adaptation, the rest to the steps alike",
-				c.MomentShare, (1-c.MomentShare)*c.ClipShare),
+			StepSize:  first,
+			Charges: fmt.Sprintf("%.3g of the budget to the second moment of the rows, %.3g to the clip's adaptation%s, the rest to the steps alike",
+				c.MomentShare, (1-c.MomentShare)*c.ClipShare, words),
 			Passes: 1 + T + asked, PairPasses: 2, // the second moment, and measuring rows in the metric
 		},
 		Law: law, Output: c.Output.Or(optimize.TailAverage),
@@ -137,7 +162,11 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	expected, err := plan.expected(ridge)
+	if err != nil {
+		return nil, err
+	}
+	plan.Expect(expected)
 	return plan, nil
 }
 
@@ -177,9 +206,16 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or 0 for the rule's", f.name, *f.value, f.most)
 		}
 	}
+	if c.Steps == 0 && narrows(p) {
+		c.Steps = narrowingSteps(p, c.MomentShare)
+	}
 	if c.Steps == 0 {
 		condition := 2 * math.Sqrt(float64(p.Shape.Features)/c.MomentShare) * p.DataSmoothness() / p.Constants.Lipschitz
-		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), LeastPreconditioned), 80))
+		least := float64(LeastPreconditioned)
+		if p.Constants.Clipped {
+			least = max(least, math.Ceil(leastClipped*min(1, math.Sqrt(N/manyClipped))))
+		}
+		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), least), 80))
 	}
 	return c, nil
 }
@@ -246,16 +282,22 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	effective := max(released.effective(ridge), leastCount)
 	clip := firstClip * l0 * math.Sqrt(min(effective, 1/ridge))
 	most := l0 * l0 * min(limit*effective, 1/ridge)
+	smoothing := func(int) query.Smoothing { return p.Smoothing }
+	if g.narrow != nil {
+		if smoothing, err = g.narrow.begin(run, metric, p, g.Summary().Steps, edge, most); err != nil {
+			return run.Result(), run.Failed(err)
+		}
+	}
 	var sum, weight float64
 	late := g.late()
 	result, err := run.Steps(func(t int) error {
 		run.Extrapolate(t)
-		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, metric))
+		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, metric).Smoothed(smoothing(t)))
 		if err != nil {
 			return err
 		}
 		if t%g.every == 0 {
-			square, err := run.Ask(g.square, query.SquaredSlopeAt(run.All(), run.W, most, metric))
+			square, err := run.Ask(g.square, query.SquaredSlopeAt(run.All(), run.W, most, metric).Smoothed(smoothing(t)))
 			if err != nil {
 				return err
 			}
@@ -266,11 +308,18 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.gradient})
 		return nil
 	})
-	if err == nil {
-		noise := forecast.Released(p, released.values, edge, g.realised(result.Law, ridge))
-		result.Foreseen = math.Sqrt(noise*noise + late.seen(released, ridge))
+	if err != nil {
+		return result, err
 	}
-	return result, err
+	law := g.realised(result.Law, ridge)
+	if g.narrow != nil {
+		if p, law, err = usual(p, law, ridge); err != nil {
+			return result, err
+		}
+	}
+	noise := forecast.Released(p, released.values, edge, law)
+	result.Foreseen = math.Sqrt(noise*noise + late.seen(released, ridge))
+	return result, nil
 }
 
 // late is the mean of the answers in the second half of a run, over which results are
@@ -309,7 +358,7 @@ func (l *late) seen(s *spectrum, ridge float64) float64 {
 // realised is the law with the ridge and the noise that a run had.
 func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) optimize.Law {
 	law, p := g.Law(), g.Problem()
-	law.Metric = metricOf(p, ridge)
+	law.StepSizes, law.Metric = had.StepSizes, metricOf(p, ridge)
 	law.Answer = func(t int, _, _ float64) (float64, optimize.Variance) {
 		return 1, optimize.Variance{Noise: had.Noise[t] * had.Noise[t]}
 	}

@@ -314,6 +314,23 @@ func TestPreconditionedRule(t *testing.T) {
 	}
 }
 
+// TestPreconditionedRuleOfClips: where the Lipschitz constant is a clip there are 48
+// min(1, sqrt(N/500)) steps at least, by hand for the case of TestPreconditionedRule: 48
+// from N = 500 on, 22 of N = 100, and the rule's 11 where that is more.
+func TestPreconditionedRuleOfClips(t *testing.T) {
+	p := optimizetest.Problems()[2].Public
+	p.Shape, p.Constants.Clipped = optimize.Vector(100), true
+	for N, want := range map[float64]int{20: 11, 100: 22, 500: 48, 1e5: 48} {
+		plan, err := firstorder.Preconditioned{}.Plan(ctx, with(p, size{Records: N * 10 / .5, Mu: .5}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := plan.Summary(); s.Steps != want {
+			t.Errorf("N = %v: %d steps: want %d", N, s.Steps, want)
+		}
+	}
+}
+
 func ExamplePreconditioned() {
 	p := optimizetest.Problems()[2] // logistic
 	plan, err := firstorder.Preconditioned{}.Plan(ctx, with(p.Public, size{Records: 10000, Mu: .25}))
