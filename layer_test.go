@@ -75,7 +75,7 @@ var layers = map[string]struct {
 	"internal/durable/durabletest":       {local: []string{"internal/durable"}},
 	"internal/ledgerfile":                {local: []string{"account"}},
 	"optimize/forecast":                  {local: []string{"optimize"}},
-	"optimize/firstorder":                {local: familyMay, others: []string{"gonum.org/v1/gonum"}},
+	"optimize/firstorder":                {local: append([]string{"loss"}, familyMay...), others: []string{"gonum.org/v1/gonum"}},
 	"optimize/onepass":                   {local: familyMay},
 	"optimize/recursive":                 {local: append([]string{"convex"}, familyMay...)},
 	"optimize/kl":                        {local: append([]string{"convex"}, familyMay...)},

@@ -66,6 +66,10 @@ func TestDryRunSaysNothingOfRecords(t *testing.T) {
 			if i == 0 {
 				first = d
 			}
+			if d.Seed == 0 {
+				t.Error("no public coins")
+			}
+			d.Seed = 0   // fresh public coins
 			d.Plan = nil // of functions; the summaries have what they are
 			for k := range d.Candidates {
 				d.Candidates[k].Plan = nil

@@ -162,6 +162,7 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 	}
 	f := &train.Fitted{Planned: train.Planned{Budget: b, Records: 12345, Dim: 7, Features: 7}}
 	f.Result.Complete, f.Charged, f.Releases = true, b.Charge()/3, 41
+	f.Summary.Steps, f.Summary.Effective = 20, 100
 	f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 7, .0123, .0456
 	m := set(&f.Measured)
 	m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma = .654321, .0321, 2.345, .0987, .0045
@@ -169,8 +170,8 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 	for _, want := range []string{
 		fmt.Sprintf("(%v, %v)-differentially private, add-or-remove", float64(epsilon), float64(delta)),
 		fmt.Sprintf("charged      %.6g of %.6g (units of mu^2), 41 releases", b.Mu()*b.Mu()/3, b.Mu()*b.Mu()),
-		"mean loss 0.6543 (noise 0.03; a record's loss is clipped at 2.35), gradient norm 0.0987 (noise 0.004)",
-		"converged    yes: the gradients of the last 7 steps are noise on average (0.012, of which noise makes 0.046)",
+		"mean loss 0.6543 (noise 0.032; a record's loss is clipped at 2.35), gradient norm 0.0987 (noise 0.0045)",
+		"arrived      more steps would only add noise: the gradients of the last 7 steps are 0.012 on average, of which noise makes 0.046",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the summary has no %q:\n%s", want, text)
@@ -178,7 +179,7 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 	}
 	f.Result.Late.Gradient = .1
 	if text := summary(t.Context(), new(train.Config), f); !strings.Contains(text,
-		"converged    not yet: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
+		"arrived      not arrived: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
 		t.Errorf("a gradient of twice the noise:\n%s", text)
 	}
 	// What several fits together cost is never said to be less than it is.

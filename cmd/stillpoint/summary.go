@@ -161,10 +161,10 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 		line("expected", "gradient norm %.3g, after what was released of the rows and their gradients; %.3g before", e, f.Summary.Predicted)
 	}
 	if v := f.Result.Curvature; v != nil {
-		line("curvature", "at least %.3g (noise %.1g) along %d public directions of the run, as released: an eigenvalue may be lower along others", v.Curvature, v.Sigma, v.Directions)
+		line("curvature", "at least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others", v.Curvature, v.Sigma, v.Directions)
 	}
 	if m := f.Measured; m != nil {
-		line("measured", "mean loss %.4g (noise %.1g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.1g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
+		line("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
 	}
 	if f.Constant != nil && f.Compared == nil {
 		line("compare", "%s", compared(f))
@@ -188,7 +188,7 @@ func besideConstant(c *train.Compared) string {
 		text = fmt.Sprintf("%v: its mean loss is %.3g above the constant's, with noise of %.2g", c.Verdict(), c.Difference, c.Sigma)
 	}
 	if share, sigma, ok := c.Explained(); ok && c.Verdict().Code() == "better" {
-		text += fmt.Sprintf("; it saves %.0f%% (noise %.1g%%) of the constant's loss, %.3g", 100*share, 100*sigma, c.Constant)
+		text += fmt.Sprintf("; it saves %.0f%% (noise %.2g%%) of the constant's loss, %.3g", 100*share, 100*sigma, c.Constant)
 	}
 	return text
 }
