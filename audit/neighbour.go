@@ -47,6 +47,8 @@ func faulty(dim int, l loss.Loss) []candidate {
 		{Record{axis(math.MaxFloat32), y}, "the largest float32"},
 		{Record{fill(-math.MaxFloat32), y}, "a row of the largest float32"},
 		{Record{axis(0x1p-149), y}, "the smallest float32"},
+		{Record{fill(0x1p-140), y}, "a row of subnormal float32s"},
+		{Record{axis(1e-30), y}, "a row whose square is no float32"},
 		{Record{axis(1 + 0x1p-20), y}, "a row too long by a millionth"},
 		{Record{axis(1 + 0x1p-23), y}, "the longest row"},
 		{Record{axis(1e6), y}, "a long row"},

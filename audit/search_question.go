@@ -66,6 +66,11 @@ type hunt struct {
 const starts, nearly = 16, .98
 
 func (h *hunt) search(ctx context.Context, steps int) error {
+	for _, v := range h.ends() {
+		if _, err := h.ratio(ctx, v); err != nil {
+			return err
+		}
+	}
 	for range starts {
 		c := &climber{rand: h.rand, step: .5}
 		for range 25 {
@@ -108,6 +113,26 @@ func (h *hunt) start() []float64 {
 		v[j] *= 3
 	}
 	return v
+}
+
+// ends are vectors like those of start, of which a record has a row of norm 0, of
+// subnormal norm or of one whose square is no float32, at points from the size where
+// losses bend to where the squares of their coordinates are no floats.
+func (h *hunt) ends() (list [][]float64) {
+	n, d := loss.Parameters(h.loss, h.features()), h.features()
+	for _, size := range []float64{1, 1e30, 1e170, math.MaxFloat64} {
+		for _, norm := range []float64{0, 0x1p-149, 0x1p-140, 1e-30} {
+			v := h.start()
+			for j := range n {
+				v[j] = math.Copysign(size, v[j])
+			}
+			for j := range d {
+				v[2*n+1+j] = math.Copysign(norm, v[2*n+1+j])
+			}
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // ratio asks the question on tables with either record.

@@ -89,3 +89,25 @@ func TestEveryKindIsSearched(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchOfNetworks: rows of norm 0 and next to it, at weights up to the largest float,
+// move a network's answers by no more than is charged.
+func TestSearchOfNetworks(t *testing.T) {
+	for _, name := range []string{"network(2,tanh,huber(0.3))", "network(2,relu,logistic)"} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{"gradient", "difference around 0", "value, short clip"} {
+			for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+				f, err := Search(context.Background(), l, r, form, 20, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !(f.Ratio > .2 && f.Ratio <= 1) {
+					t.Errorf("%s: %s, %v: %.9f times the charged sensitivity, want up to 1 and not next to nothing: %s", name, form, r, f.Ratio, f.Neighbour)
+				}
+			}
+		}
+	}
+}

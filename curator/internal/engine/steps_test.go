@@ -98,3 +98,41 @@ func TestNotFiniteInSteps(t *testing.T) {
 		t.Errorf("only %v are asked", asked)
 	}
 }
+
+// TestUnroundedIsTold: a finite number of steps that is too large to be rounded is told to
+// the tests that ask for it, whichever way it is added up.
+func TestUnroundedIsTold(t *testing.T) {
+	was := engine.Unrounded
+	defer func() { engine.Unrounded = was }()
+	for _, name := range []string{"tanh", "softmax(3)", "slow-tail", "network(3,tanh,huber(0.5))"} {
+		l, err := problem.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout, err := row.NewLayout(4, []row.Group{{First: 2, Width: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, x := range map[string][]float32{"numbers": {.5, -.25, 0}, "groups": {0, 0, .25}} {
+			table, err := row.NewTableOf(layout, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			table.AppendCoded(x[:2], x[2], []uint32{1}, 1, true)
+			e, err := engine.New(table, l, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for kind, q := range overflowing(t, l, 4) {
+				told := 0
+				engine.Unrounded = func(p float64) { told++ }
+				if _, err := e.Sum(context.Background(), q, 0x1p-100, nil); err != nil {
+					t.Fatal(err)
+				}
+				if told == 0 {
+					t.Errorf("%s, %s, of %s alone: nothing is told", name, kind, part)
+				}
+			}
+		}
+	}
+}

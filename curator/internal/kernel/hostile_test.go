@@ -1,0 +1,276 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine/enginetest"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// whims are what hostile losses write, the finite ones first.
+var whims = []float64{
+	0, 1, -1, .5, 1e-30, -0x1p-1022, 5e-324, 1e30, -1e160, 1.5e308, -math.MaxFloat64,
+	math.NaN(), math.Inf(1), math.Inf(-1),
+}
+
+const finiteWhims, ways = 11, 6
+
+// whim writes to dst what follows from a record's target, an integer, and from a number of
+// its margins: any whims, finite ones, or one of these everywhere.
+func whim(dst []float64, y, z float64, part uint64) {
+	way := int(y) % ways
+	r := rand.New(rand.NewPCG(math.Float64bits(y), math.Float64bits(z)+part))
+	one := whims[r.IntN(finiteWhims)]
+	for j := range dst {
+		switch {
+		case way == 0:
+			dst[j] = whims[r.IntN(len(whims))]
+		case way == 1:
+			dst[j] = whims[r.IntN(finiteWhims)]
+		default:
+			dst[j] = one
+		}
+	}
+}
+
+// each is whim for records of so many margins and numbers.
+func each(dst, z, y []float64, part uint64) {
+	for i := range y {
+		k, m := len(dst)/len(y), len(z)/len(y)
+		whim(dst[i*k:(i+1)*k], y[i], z[i*m], part)
+	}
+}
+
+// Hostile losses of every form.
+type (
+	hostileKinked  struct{ loss.Kinked }
+	hostileRankOne struct{ loss.RankOne }
+	hostileMargins struct{ loss.Margins }
+	hostileGeneral struct{ loss.Loss }
+	hostileStacked struct{ loss.Stacked }
+)
+
+func (hostileKinked) Values(dst, z, y []float64)     { each(dst, z, y, 1) }
+func (hostileKinked) Slopes(dst, z, y []float64)     { each(dst, z, y, 2) }
+func (hostileKinked) Curvatures(dst, z, y []float64) { each(dst, z, y, 3) }
+func (hostileKinked) SmoothedSlopes(dst, z, y, _ []float64, _ loss.Smoothing) {
+	each(dst, z, y, 4)
+}
+
+func (hostileRankOne) Values(dst, z, y []float64)     { each(dst, z, y, 1) }
+func (hostileRankOne) Slopes(dst, z, y []float64)     { each(dst, z, y, 2) }
+func (hostileRankOne) Curvatures(dst, z, y []float64) { each(dst, z, y, 3) }
+
+func (hostileMargins) Values(dst, z, y []float64)             { each(dst, z, y, 1) }
+func (hostileMargins) Slopes(dst, z, y []float64)             { each(dst, z, y, 2) }
+func (hostileMargins) CurvaturesAlong(dst, z, _, y []float64) { each(dst, z, y, 3) }
+
+func (hostileGeneral) Value(w []float64, x []float32, y float64) float64 {
+	var v [1]float64
+	whim(v[:], y, w[0], 1)
+	return v[0]
+}
+func (hostileGeneral) Gradient(dst, w []float64, _ []float32, y float64) { whim(dst, y, w[0], 2) }
+func (hostileGeneral) HessianVector(dst, w, _ []float64, _ []float32, y float64) {
+	whim(dst, y, w[0], 3)
+}
+
+func (hostileStacked) Value(w []float64, x []float32, y float64) float64 {
+	return hostileGeneral{}.Value(w, x, y)
+}
+func (hostileStacked) Gradient(dst, w []float64, _ []float32, y float64) { whim(dst, y, w[0], 2) }
+func (hostileStacked) Backward(s, rest, z, theta []float64, _, y float64) {
+	whim(s, y, z[0]+theta[0], 3)
+	whim(rest, y, z[0]+theta[0], 4)
+}
+
+// hostileRows are rows of four features, of which a coded one keeps the first two as a
+// group: of norm 0, of next to none, of any and the longest.
+func hostileRows(coded bool) (rows [][]float32) {
+	for _, v := range []float32{0, 0x1p-149, 0x1p-140, 1e-38, 1e-30, 1e-20, .25} {
+		rows = append(rows, []float32{v, 0, -v, v})
+	}
+	rows = append(rows, []float32{0, 0, 1, 0}, []float32{0, 0, -1, 0}, []float32{0x1p-149, 0, 1 + 0x1p-24, 0}, []float32{-.5, 0, .5, .5})
+	if !coded {
+		rows = append(rows, []float32{.5, -.5, .5, -.5})
+	}
+	return rows
+}
+
+// alone are engines over one record each.
+func alone(t *testing.T, l loss.Loss, coded bool, targets []float64) (engines []engine.Engine) {
+	t.Helper()
+	var groups []row.Group
+	if coded {
+		groups = []row.Group{{First: 0, Width: 2}}
+	}
+	layout, err := row.NewLayout(4, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range hostileRows(coded) {
+		for _, y := range targets {
+			table, err := row.NewTableOf(layout, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if coded {
+				table.AppendCoded(x[2:], x[0], []uint32{0}, y, true)
+			} else {
+				table.Append(x, y, true)
+			}
+			e, err := engine.New(table, l, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			engines = append(engines, e)
+		}
+	}
+	return engines
+}
+
+// apart is the distance of two sums in steps, from above.
+func apart(a, b []int64) float64 {
+	var sum float64
+	for j := range a {
+		d := float64(a[j] - b[j])
+		sum += d * d
+	}
+	return math.Sqrt(sum) * (1 + 1e-12)
+}
+
+// worstPair is the most by which replacing one record by another moves a question's sum, or
+// by which adding one does, as a share of what is charged.
+func worstPair(t *testing.T, engines []engine.Engine, q query.Question, relation account.Relation) (worst float64) {
+	t.Helper()
+	g, err := newGrid(q, relation, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := make([][]int64, len(engines))
+	for i, e := range engines {
+		sums[i] = integers(t, e, q, g, nil)
+	}
+	nobody := integers(t, engines[0], q, g, []int32{})
+	for i, a := range sums {
+		others := sums[:i]
+		if relation == account.AddOrRemove {
+			others = [][]int64{nobody}
+		}
+		for _, b := range others {
+			share := apart(a, b) / (g.scale * g.sensitivity)
+			if share > .999 {
+				share = distance(a, b) / g.scale / g.sensitivity
+			}
+			worst = max(worst, share)
+		}
+	}
+	return worst
+}
+
+// extremePoints are a point and one before it whose coordinates are ordinary in the first
+// row of features and of that size above them.
+func extremePoints(r *rand.Rand, n int, size float64) (w, prev []float64) {
+	w = point(r, n, 3)
+	for j := 4; j < n; j++ {
+		w[j] = math.Copysign(size, w[j])
+	}
+	prev = append([]float64(nil), w...)
+	for j := range 4 {
+		prev[j] -= .25
+	}
+	return w, prev
+}
+
+// atExtremes are questions that may be asked at points of any size.
+func atExtremes(t *testing.T, c query.Cohort, l loss.Loss, w, prev []float64) map[string]query.Question {
+	values := query.Smoothing{Radius: .5, By: query.Values, Directions: 3, Seed: 7}
+	gradients := query.Smoothing{Radius: .5, By: query.Gradients, Directions: 3, Seed: 7}
+	all := map[string]query.Question{}
+	for name, term := range map[string]query.Term{
+		"gradient, extreme":   query.GradientAt(c, w, 1),
+		"heavy, extreme":      query.GradientAt(c, w, 1e-3).Weighted(1e30),
+		"difference, extreme": query.DifferenceWithin(c, w, prev, 1),
+		"value, extreme":      query.ValueAt(c, w, 3, 1),
+		"norm, extreme":       query.NormAt(c, w, 1, nil),
+		"by values":           query.GradientAt(c, w, 1).Smoothed(values),
+		"by gradients":        query.GradientAt(c, w, 1).Smoothed(gradients),
+		"smoothed":            query.GradientAt(c, w, 1).Smoothed(query.Smoothing{Radius: .5}),
+	} {
+		if q := question(t, 1e-3, term); engine.Answers(l, q) == nil {
+			all[name] = q
+		}
+	}
+	return all
+}
+
+// TestHostileLosses replaces records of rows of no norm, of next to none and of any, of which
+// a loss makes whatever floats there are, NaN and infinities among them, in every form that
+// losses have and every kind of question: un-noised sums move by no more than is charged,
+// and nothing is rounded that cannot be.
+func TestHostileLosses(t *testing.T) {
+	enginetest.Rounds(t)
+	network := parse(t, "network(3,tanh,huber(0.3))").(loss.Stacked)
+	var codes []float64
+	for i := range 3 * ways {
+		codes = append(codes, float64(i))
+	}
+	reached := map[string]float64{}
+	for name, l := range inOrder(map[string]loss.Loss{
+		"one margin":      hostileRankOne{parse(t, "logistic").(loss.RankOne)},
+		"one that jumps":  hostileKinked{parse(t, "capped-absolute(0.5)").(loss.Kinked)},
+		"several margins": hostileMargins{parse(t, "softmax(3)").(loss.Margins)},
+		"general":         hostileGeneral{parse(t, "logistic")},
+		"stacked":         hostileStacked{network},
+		"a network":       network,
+		"of relu units":   parse(t, "network(2-2,relu,huber(0.3))"),
+	}) {
+		targets := codes
+		if _, real := l.(hostileStacked); l.Target() == loss.Real && !real && loss.Parameters(l, 4) > 4 {
+			targets = []float64{-1, .5, 1}
+		}
+		for _, coded := range []bool{false, true} {
+			engines := alone(t, l, coded, targets)
+			r := rand.New(rand.NewPCG(13, 7))
+			n := loss.Parameters(l, 4)
+			c := query.NewCohort(account.Everyone, 1)
+			for size, scale := range inOrder(map[string]float64{"ordinary": 1, "large": 1e30, "squares overflow": 1e160, "largest": math.MaxFloat64, "smallest": 5e-324}) {
+				if testing.Short() && size != "ordinary" && size != "largest" {
+					continue
+				}
+				w, prev := extremePoints(r, n, scale)
+				questions := atExtremes(t, c, l, w, prev)
+				if size == "ordinary" && !math.IsInf(l.Constants().Curvature.Hi, 0) {
+					for kind, q := range questionsAt(t, c, w, point(r, n, 3), l) {
+						questions[kind] = q
+					}
+				}
+				for kind, q := range inOrder(questions) {
+					for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+						worst := worstPair(t, engines, q, relation)
+						if !(worst <= 1) {
+							t.Errorf("%s, %s at a point of %s size, coded %v, %v: moves by %v of what is charged", name, kind, size, coded, relation, worst)
+						}
+						key := fmt.Sprint(name, ", ", kind)
+						reached[key] = max(reached[key], worst)
+					}
+				}
+			}
+		}
+	}
+	for key, ratio := range inOrder(reached) {
+		t.Logf("%s: %.4f", key, ratio)
+	}
+	for _, name := range []string{"one margin", "one that jumps", "several margins", "general", "stacked"} {
+		if key := name + ", gradient, extreme"; reached[key] < .9 {
+			t.Errorf("%s: reaches only %.3f of what is charged: the test shows little", key, reached[key])
+		}
+	}
+}
