@@ -57,7 +57,9 @@
 // # Out of scope
 //
 // Several rows of one person (the privacy unit is a row), timing and other side
-// channels of the machine, a loss written to leak, choices an analyst makes
+// channels of the machine, a loss written to leak, an optimizer that reads other
+// goroutines' stacks (the layering test keeps runtime, and whatever else shows them, out of
+// package optimize and those below it), choices an analyst makes
 // after looking at the table (bounds, features, hyperparameters), and whatever
 // is computed from the table by other means, evaluation included. A second fit
 // costs a second budget; package budget holds all fits of a registered dataset to one

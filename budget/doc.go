@@ -5,11 +5,16 @@
 // # Use
 //
 //	book, err := stores.Open(ctx, "sqlite:budgets.db") // package budget/stores
-//	run := book.Run("census-2026", "the autumn report")
+//	run := book.Run("census-2026", "the autumn report") // one for each session
 //	session, err := curator.Open(ctx, curator.Config{ ..., Reserve: run.Reserve})
 //	... // the first question charges the session's whole budget to the dataset,
 //	...  // or is refused with an *account.BudgetError
 //	err = run.Settle(ctx, session) // closes it; what it did not use is free again
+//
+// A [Run] belongs to the first session that reserves by it. A second one is refused before
+// anything is computed for it, and only the run's own session settles it. The unit of
+// privacy and the relation are those of the rows that the session was opened over: a
+// session over rows does not answer under a cap on people.
 //
 // Command stillpoint does the same for configurations with a section budget, and its
 // budget commands register datasets and show them.
@@ -27,7 +32,9 @@
 // package account: their sum never passes the cap's mu^2, whatever the order
 // (Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023), and questions of
 // several sessions may alternate (Haney et al. 2023). So a run that has ended, and can
-// ask nothing more, is charged what its odometer reads, and the rest is free again.
+// ask nothing more, is charged what its odometer reads, and the rest is free again. It
+// is settled by its session, which is closed first, or where that is gone by its
+// certificate ([Book.Settle]); no caller states a reading.
 //
 // Runs that sample are amplified, and no lossless filter is known for what is
 // amplified: whoever may choose the next such run by the last one's results can do

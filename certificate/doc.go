@@ -22,6 +22,12 @@
 // basis "stability": then it rests on the convexity and the declared smoothness
 // of the loss that the event names, and the certificate lists that as trusted.
 //
+// A certificate is made from a session that is closed ([New]), or from what a program wrote
+// down of its ledger before the session was gone ([FromJournal]). Budget, relation, number
+// of records, unit of privacy, filter, coins, schedule and events are the ledger's, from
+// where the records were opened; none of them is an argument. An event that does not state
+// its relation is refused, here and in a file.
+//
 // Its neighbouring tables differ in one row; if a row filter chose the records,
 // in one row that passes it in both tables, and the member filter says which
 // rows those are. A certificate without that member had no filter.
@@ -43,7 +49,9 @@
 // that verifies. Verification shows that the claim follows from the recorded
 // events; that these events are what happened rests on trust in whoever ran the
 // program and in how the file reached its reader. Where that is not enough, sign
-// the file by other means.
+// the file by other means. The same holds of code in the writer's process, which can open
+// a ledger of its own and make a certificate of that: that certificates come from sessions
+// stops mistakes, not a forger.
 //
 // # The file
 //

@@ -25,7 +25,9 @@
 // docs/exactness.md has the derivation.
 //
 // Nothing that another package can assign, or whose pointer it holds, decides an
-// answer: a Session shows its ledger as an [account.View], keeps a schedule as it
+// answer: a Session shows its ledger as an [account.View], which also says how many records
+// there are, whose rows are one and which filter chose them, for the store of budgets and
+// the certificate ([account.Records]); it keeps a schedule as it
 // was when it was given, and copies what it takes. A Session and a PrefixSum are
 // handles: assigning one over another makes a variable the name of the other, with
 // the other's records, budget and ledger, and changes neither.

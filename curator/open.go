@@ -39,7 +39,7 @@ type Config struct {
 	// Reserve, if not nil, is called before the first answer is charged or computed,
 	// with the session's budget and schedule settled: an error refuses the question,
 	// and is asked for again at the next. It is where a budget that outlasts the
-	// session is reserved: see package budget.
+	// session is reserved: Reserve of a budget.Run, made for this session alone.
 	Reserve func(context.Context, account.View) error
 	// Declared is the public number of records under add-or-remove, which
 	// stands in for the secret one; zero under replace-one.
