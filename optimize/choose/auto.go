@@ -33,10 +33,12 @@ import (
 // planned it comes first, unless the goal is the risk: a small gradient is soon had by
 // stopping short where the rows are thin, and there classes were told apart worse at every
 // budget (results/models.md). Of losses that are not convex, whose slopes are mostly at
-// their clip, its gradient was 1.6 to 1.9 times what is predicted, and is ranked by 1.6. Of
-// convex losses of 100,000 records and more it comes first where the gradient on the
-// distribution that the records come from is predicted the same within a twentieth: other
-// plans get further down on the records, in 20 to 100 times the passes, below what the
+// their clip, its gradient was 1.6 to 1.9 times what is predicted; it is ranked as it is
+// predicted all the same, since the smaller gradients of other plans were those of weights
+// so large that slopes vanish (results/outcome.md). Of convex losses of 100,000 records and
+// more it comes first where the gradient on the distribution that the records come from is
+// predicted the same within a twentieth: other plans get further down on the records, in 20
+// to 100 times the passes, below what the
 // records tell of it.
 //
 // Where the rule for STORM's steps is cut off at 1000 it is also planned with
@@ -337,8 +339,6 @@ func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Propert
 		return 1.3
 	case a.Goal == Population && s.Passes <= 1 && s.Steps > 1:
 		return 1.5
-	case a.Goal == Gradient && lo < 0 && s.Algorithm == "preconditioned":
-		return 1.6
 	case s.Steps > optimize.RuleSteps:
 		return .95
 	case a.Goal == Gradient && (a.Passes == 0 || s.Passes < a.Passes) && s.Effective >= leastEffective && s.Algorithm == "nesterov":

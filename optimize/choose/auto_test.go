@@ -21,6 +21,24 @@ func outlines(list []choose.Candidate) (o []optimize.Summary) {
 	return o
 }
 
+// TestTheMetricOfLossesThatAreNotConvex: tanh and sigmoid of Adult's size, at epsilon .1 and
+// 1, are fitted in the metric, by which the objective was .356 for nesterov's .473. Fails
+// where its prediction is ranked by 1.6.
+func TestTheMetricOfLossesThatAreNotConvex(t *testing.T) {
+	for _, l := range []loss.Loss{loss.Tanh(), loss.Sigmoid()} {
+		for _, mu := range []float64{.0265, .2367} {
+			p := optimize.Problem{Shape: optimize.Vector(113), RankOne: true, Constants: l.Constants()}
+			list, err := choose.Auto{}.Candidates(ctx, with(p, size{Records: 32561, Mu: mu}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := list[0].Summary.Algorithm; got != "preconditioned" {
+				t.Errorf("%s, mu %v: %s", l.Name(), mu, got)
+			}
+		}
+	}
+}
+
 // TestAuto: sorted by prediction, averages 15% behind on regularized convex data terms and
 // momentum 15% before, but that of those within 1.3 times the lowest the one of fewest
 // passes is first if it saves half; the same twice; the outline is the plan's. It is given
@@ -60,8 +78,6 @@ func TestAuto(t *testing.T) {
 					switch {
 					case o.Algorithm == "recursive":
 						key = o.Predicted * 1.3
-					case o.Algorithm == "preconditioned" && p.Public.Constants.Curvature.Lo < 0:
-						key = o.Predicted * 1.6
 					case o.Algorithm == "nesterov" && o.Effective >= 20:
 						key = o.Predicted * .85
 					case o.Steps > optimize.RuleSteps:
