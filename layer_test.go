@@ -56,7 +56,8 @@ var layers = map[string]struct {
 	"internal/durable":                   {},
 	"internal/printable":                 {},
 	"internal/strictyaml":                {others: []string{"github.com/goccy/go-yaml"}},
-	"internal/table":                     {local: []string{"internal/regular", "dataset"}, others: []string{"github.com/klauspost/compress", "github.com/parquet-go/parquet-go", "golang.org/x/text"}},
+	"internal/table":                     {local: []string{"internal/parquet", "internal/regular", "dataset"}, others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
+	"internal/parquet":                   {others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
 	"stationarity":                       {local: []string{"internal/vector", "internal/order", "loss"}, others: []string{"gonum.org/v1/gonum"}},
 	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                              {local: []string{"account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
@@ -132,7 +133,7 @@ var testLocal = map[string][]string{
 var testOthers = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "gonum.org/v1/gonum",
 	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
-	"modernc.org/sqlite",
+	"modernc.org/sqlite", "github.com/parquet-go/parquet-go",
 }
 
 // pure lists the standard packages that reach nothing beyond what they are given:

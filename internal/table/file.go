@@ -25,6 +25,8 @@ type content interface {
 	names() []string
 	// use says which cells are looked at; nil for all.
 	use(cells []bool) error
+	// limit says how many bytes may be held of what is read ahead of rows.
+	limit(bytes int64)
 	// chunk returns the next rows; io.EOF behind the last.
 	chunk() (Chunk, error)
 }

@@ -1,83 +1,63 @@
 package table
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
 // parquetFile reads Parquet: the columns that are looked at, a row group a chunk.
 type parquetFile struct {
-	file    *file
-	source  *parquet.File
-	columns []*parquet.Column
-	used    []bool // nil for all
-	group   int    // the next
+	file   *file
+	source *parquet.File
+	used   []bool // nil for all
+	group  int    // the next
 }
 
-func newParquet(f *file, disk *os.File) (p *parquetFile, err error) {
-	defer undamaged(&err)
-	size := f.info.Size()
-	if err := footer(disk, size); err != nil {
-		return nil, f.fault(err)
-	}
-	// A section answers an offset that no file has as the end of one.
-	source, err := parquet.OpenFile(io.NewSectionReader(disk, 0, size), size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+func newParquet(f *file, disk *os.File) (*parquetFile, error) {
+	source, err := parquet.Open(disk, f.info.Size())
 	if err != nil {
-		return nil, f.fault(err)
+		return nil, f.parquetFault(err)
 	}
-	return &parquetFile{file: f, source: source, columns: source.Root().Columns()}, nil
+	return &parquetFile{file: f, source: source}, nil
 }
 
-// footer looks at how long the description of a file says it is, since as much
-// memory is taken for it.
-func footer(src io.ReaderAt, size int64) error {
-	end := make([]byte, 4+len(parquetMagic))
-	if size < int64(len(end)+len(parquetMagic)) {
-		return errDamaged
+// parquetFault words what is wrong with a file of Parquet.
+func (f *file) parquetFault(err error) error {
+	var rule parquet.Unsupported
+	if errors.As(err, &rule) {
+		err = &Error{f.path, string(rule), nil}
 	}
-	if _, err := src.ReadAt(end, size-int64(len(end))); err != nil {
-		return err
-	}
-	if int64(binary.LittleEndian.Uint32(end)) > size-int64(len(end)+len(parquetMagic)) {
-		return errDamaged
-	}
-	return nil
-}
-
-var errDamaged = errors.New("damaged")
-
-// undamaged turns a panic of the reader of Parquet, whose text may hold anything,
-// into the error of a damaged file.
-func undamaged(err *error) {
-	if recover() != nil {
-		*err = errDamaged
-	}
+	return f.fault(err)
 }
 
 func (p *parquetFile) names() []string {
-	names := make([]string, len(p.columns))
-	for i, c := range p.columns {
-		names[i] = c.Name()
+	names := make([]string, len(p.source.Columns))
+	for i, c := range p.source.Columns {
+		names[i] = c.Name
 	}
 	return names
 }
 
+func (p *parquetFile) limit(bytes int64) { p.source.Limit = bytes }
+
 func (p *parquetFile) use(cells []bool) error {
 	p.used = cells
-	for i, c := range p.columns {
+	for i, c := range p.source.Columns {
 		if !p.uses(i) {
 			continue
 		}
-		if !c.Leaf() || c.Repeated() {
-			return &Error{p.file.path, fmt.Sprintf("column %q is nested or repeated: only flat columns can be read (another can be ignored by the schema)", c.Name()), nil}
+		if !c.Flat {
+			return &Error{p.file.path, fmt.Sprintf("column %q is nested or repeated: only flat columns can be read "+
+				"(another can be ignored by the schema)", c.Name), nil}
 		}
-		if spellerOf(c.Type()) == nil {
-			return &Error{p.file.path, fmt.Sprintf("column %q is %s, which cannot be read (the schema can ignore it)", c.Name(), c.Type()), nil}
+		if spellerOf(c.Type) == nil {
+			return &Error{p.file.path, fmt.Sprintf("column %q is of a type that cannot be read "+
+				"(the schema can ignore it)", c.Name), nil}
 		}
 	}
 	return nil
@@ -91,17 +71,23 @@ func (p *parquetFile) chunk() (Chunk, error) {
 			return nil, err
 		}
 	}
-	groups := p.source.RowGroups()
-	if p.group == len(groups) {
+	if p.group == p.source.Groups() {
 		return nil, io.EOF
 	}
-	g := groups[p.group]
+	g := p.source.Group(p.group)
 	p.group++
-	rows := &groupRows{file: p.file, left: g.NumRows(), row: make([]string, len(p.columns)), columns: make([]*column, len(p.columns))}
-	for i, c := range p.columns {
-		if p.uses(i) {
-			rows.columns[i] = &column{chunk: g.ColumnChunks()[c.Index()], spell: spellerOf(c.Type()), most: byte(c.MaxDefinitionLevel())}
+	rows := &groupRows{file: p.file, left: g.Rows()}
+	rows.row, rows.columns = make([]string, len(p.source.Columns)), make([]*column, len(p.source.Columns))
+	for i := range p.source.Columns {
+		if !p.uses(i) {
+			continue
 		}
+		c := &p.source.Columns[i]
+		r, err := g.Column(c)
+		if err != nil {
+			return nil, p.file.parquetFault(err)
+		}
+		rows.columns[i] = &column{reader: r, batch: &rows.batch, spell: spellerOf(c.Type)}
 	}
 	return rows, nil
 }
@@ -111,12 +97,14 @@ type groupRows struct {
 	file    *file
 	left    int64
 	columns []*column // nil for those that are not looked at
+	batch   parquet.Batch
 	row     []string
 }
 
 // Next returns the next row.
 func (g *groupRows) Next() (cells []string, ok bool, err error) {
 	if g.left == 0 {
+		g.close()
 		return nil, false, nil
 	}
 	g.left--
@@ -124,99 +112,113 @@ func (g *groupRows) Next() (cells []string, ok bool, err error) {
 		if c == nil {
 			continue
 		}
-		if g.row[i], err = c.next(); err != nil {
-			g.left = 0
-			return nil, false, g.file.fault(err)
+		if c.row == c.rows {
+			if err := c.load(); err != nil {
+				g.left = 0
+				return nil, false, g.file.parquetFault(err)
+			}
 		}
+		g.row[i] = c.next()
 	}
 	return g.row, true, nil
 }
 
-// column is a column of a group: its pages one after the other.
-type column struct {
-	chunk parquet.ColumnChunk
-	spell speller
-	most  byte // the definition level of a cell that is there
+// close lets go of what the columns hold.
+func (g *groupRows) close() {
+	for _, c := range g.columns {
+		if c != nil {
+			c.reader.Close()
+		}
+	}
+	g.columns = nil
+}
 
-	pages      parquet.Pages
-	levels     []byte // of the page's cells; nil if all are there
-	rows       int    // cells of the page, missing ones too
+// column is a column of a group, as texts of a batch of its rows after the other.
+type column struct {
+	reader *parquet.Reader
+	batch  *parquet.Batch // of all columns: what of it is needed longer is copied
+	spell  speller
+
+	present    []bool // which cells of the batch have a value; nil if all do
+	rows       int    // cells of the batch, missing ones too
 	row, value int
-	index      []int32 // of a page of indices: which entry of the dictionary each value is
-	values     texts   // of any other page
+	index      []int32 // which entry of the dictionary each value is; nil if they are values
+	values     texts   // of values
 	dictionary texts
 	known      bool // whether dictionary is
 }
 
-// next returns the next cell.
-func (c *column) next() (string, error) {
-	for c.row == c.rows {
-		if err := c.load(); err != nil {
-			return "", err
-		}
-	}
+// next returns the next cell of the batch.
+func (c *column) next() string {
 	row := c.row
 	c.row++
-	if c.levels != nil && c.levels[row] != c.most {
-		return "", nil
+	if c.present != nil && !c.present[row] {
+		return ""
 	}
 	value := c.value
 	c.value++
 	if c.index == nil {
 		return c.values.at(value)
 	}
-	if value >= len(c.index) {
-		return "", errDamaged
-	}
 	return c.dictionary.at(int(c.index[value]))
 }
 
-// load reads the next page.
-func (c *column) load() (err error) {
-	defer undamaged(&err)
-	if c.pages == nil {
-		c.pages = c.chunk.Pages()
-	}
-	page, err := c.pages.ReadPage()
-	if err != nil { // the end, too: there are fewer cells than rows
-		c.pages.Close()
+// load reads the next batch.
+func (c *column) load() error {
+	b := c.batch
+	if err := c.reader.Next(b); err != nil {
 		return err
 	}
-	defer parquet.Release(page)
-	c.row, c.value, c.rows = 0, 0, int(page.NumRows())
-	c.levels = append([]byte(nil), page.DefinitionLevels()...)
-	if len(c.levels) == 0 {
-		c.levels = nil
-	} else if len(c.levels) != c.rows {
-		return errDamaged
+	c.row, c.value, c.rows, c.index = 0, 0, b.Rows, nil
+	if c.present = nil; b.Present != nil {
+		c.present = slices.Clone(b.Present)
 	}
-	data := page.Data()
-	dictionary := page.Dictionary()
-	if dictionary == nil {
-		c.index, c.values = nil, c.spell(data, int(page.NumValues()-page.NumNulls()))
+	switch {
+	case b.Indices != nil:
+		if err := c.define(); err != nil {
+			return err
+		}
+		c.index = slices.Clone(b.Indices)
+	case b.N > 0:
+		c.values.reset()
+		c.spell(&c.values, &b.Values, b.N)
+		c.values.seal()
+	}
+	c.reader.Rest()
+	return nil
+}
+
+// define spells the dictionary, once.
+func (c *column) define() error {
+	if c.known {
 		return nil
 	}
-	if !c.known {
-		c.dictionary, c.known = c.spell(dictionary.Page().Data(), dictionary.Len()), true
-	}
-	c.index = append(make([]int32, 0, 1), data.Int32()...)
-	return nil
+	err := c.reader.Dictionary(func(v *parquet.Values, n int) error {
+		c.spell(&c.dictionary, v, n)
+		return nil
+	})
+	c.dictionary.seal()
+	c.dictionary.built, c.known = nil, true
+	return err
 }
 
 // texts are texts, one behind the other.
 type texts struct {
-	text string
-	ends []uint32
+	built []byte
+	text  string // of what was built, once it is sealed
+	ends  []int
 }
 
+func (t *texts) reset() { t.built, t.ends = t.built[:0], t.ends[:0] }
+
+// seal makes a text of what was built: cells stay valid whatever is built next.
+func (t *texts) seal() { t.text = string(t.built) }
+
 // at returns the text of that number.
-func (t texts) at(i int) (string, error) {
-	if i < 0 || i >= len(t.ends) {
-		return "", errDamaged
-	}
-	start := uint32(0)
+func (t *texts) at(i int) string {
+	start := 0
 	if i > 0 {
 		start = t.ends[i-1]
 	}
-	return t.text[start:t.ends[i]], nil
+	return t.text[start:t.ends[i]]
 }

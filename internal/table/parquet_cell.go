@@ -1,135 +1,82 @@
 package table
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
-	"github.com/parquet-go/parquet-go/encoding"
-	"github.com/parquet-go/parquet-go/format"
+	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
-// speller writes the first n values of a page as the cells of text that the same
-// table has as CSV: see the package comment.
-type speller func(values encoding.Values, n int) texts
+// speller appends the first n values as the cells of text that the same table has as
+// CSV: see the package comment.
+type speller func(t *texts, v *parquet.Values, n int)
 
 // spellerOf returns how values of a type are written; nil for a type without a text.
-func spellerOf(t parquet.Type) speller {
-	var logical format.LogicalTypeValue
-	if l := t.LogicalType(); l != nil {
-		logical = l.Value
+func spellerOf(y parquet.Type) speller {
+	if y.Meaning == parquet.Unreadable {
+		return nil
 	}
-	switch t.Kind() {
+	switch y.Kind {
 	case parquet.Boolean:
-		return booleans
+		return func(t *texts, v *parquet.Values, n int) { join(t, v.Bools[:n], strconv.AppendBool) }
 	case parquet.Int32:
-		spell := spellInt(logical, 32)
-		return func(v encoding.Values, n int) texts {
-			return join(v.Int32()[:n], func(b []byte, x int32) []byte { return spell(b, int64(x)) })
+		spell := spellInt(y, 32)
+		return func(t *texts, v *parquet.Values, n int) {
+			join(t, v.Int32s[:n], func(b []byte, x int32) []byte { return spell(b, int64(x)) })
 		}
 	case parquet.Int64:
-		spell := spellInt(logical, 64)
-		return func(v encoding.Values, n int) texts { return join(v.Int64()[:n], spell) }
+		spell := spellInt(y, 64)
+		return func(t *texts, v *parquet.Values, n int) { join(t, v.Int64s[:n], spell) }
 	case parquet.Int96:
-		return func(v encoding.Values, n int) texts { return join(v.Int96()[:n], spellInt96) }
+		return func(t *texts, v *parquet.Values, n int) { join(t, v.Bytes[:n], spellInt96) }
 	case parquet.Float:
-		return func(v encoding.Values, n int) texts {
-			return join(v.Float()[:n], func(b []byte, x float32) []byte { return spellFloat(b, float64(x), 32) })
+		return func(t *texts, v *parquet.Values, n int) {
+			join(t, v.Floats[:n], func(b []byte, x float32) []byte { return spellFloat(b, float64(x), 32) })
 		}
 	case parquet.Double:
-		return func(v encoding.Values, n int) texts {
-			return join(v.Double()[:n], func(b []byte, x float64) []byte { return spellFloat(b, x, 64) })
+		return func(t *texts, v *parquet.Values, n int) {
+			join(t, v.Doubles[:n], func(b []byte, x float64) []byte { return spellFloat(b, x, 64) })
 		}
-	case parquet.ByteArray:
-		return byteArrays(spellBytes(logical))
-	case parquet.FixedLenByteArray:
-		if c := t.ConvertedType(); c != nil && *c == deprecated.Interval {
-			return nil
-		}
-		return fixedBytes(spellBytes(logical))
 	}
-	return nil
+	spell := spellBytes(y)
+	return func(t *texts, v *parquet.Values, n int) { join(t, v.Bytes[:n], spell) }
 }
 
-// join puts the texts of values one behind the other.
-func join[T any](values []T, spell func([]byte, T) []byte) texts {
-	text, ends := make([]byte, 0, 8*len(values)), make([]uint32, len(values))
-	for i, v := range values {
-		text = spell(text, v)
-		ends[i] = uint32(len(text))
-	}
-	return texts{string(text), ends}
-}
-
-// booleans are a bit each.
-func booleans(v encoding.Values, n int) texts {
-	bits := v.Boolean()
-	each := make([]bool, n)
-	for i := range each {
-		each[i] = bits[i/8]>>(i%8)&1 != 0
-	}
-	return join(each, strconv.AppendBool)
-}
-
-func byteArrays(spell func(b, value []byte) []byte) speller {
-	return func(v encoding.Values, n int) texts {
-		data, offsets := v.ByteArray()
-		if n > 0 && n+1 > len(offsets) {
-			panic(errDamaged)
-		}
-		each := make([][]byte, n)
-		for i := range each {
-			each[i] = data[offsets[i]:offsets[i+1]]
-		}
-		return join(each, spell)
-	}
-}
-
-func fixedBytes(spell func(b, value []byte) []byte) speller {
-	return func(v encoding.Values, n int) texts {
-		data, size := v.FixedLenByteArray()
-		if size == 0 {
-			return texts{ends: make([]uint32, n)}
-		}
-		return join(slices.Collect(slices.Chunk(data[:n*size], size)), spell)
+// join appends the texts of values.
+func join[T any](t *texts, values []T, spell func([]byte, T) []byte) {
+	for _, v := range values {
+		t.built = spell(t.built, v)
+		t.ends = append(t.ends, len(t.built))
 	}
 }
 
 // spellInt returns how integers of so many bits are written.
-func spellInt(logical format.LogicalTypeValue, bits int) func(b []byte, x int64) []byte {
-	switch t := logical.(type) {
-	case *format.IntType:
-		if !t.IsSigned {
-			return func(b []byte, x int64) []byte { return strconv.AppendUint(b, uint64(x)<<(64-bits)>>(64-bits), 10) }
-		}
-	case *format.DecimalType:
-		return func(b []byte, x int64) []byte { return spellDecimal(b, big.NewInt(x), int(t.Scale)) }
-	case *format.DateType:
+func spellInt(y parquet.Type, bits int) func(b []byte, x int64) []byte {
+	switch y.Meaning {
+	case parquet.Unsigned:
+		return func(b []byte, x int64) []byte { return strconv.AppendUint(b, uint64(x)<<(64-bits)>>(64-bits), 10) }
+	case parquet.Decimal:
+		return func(b []byte, x int64) []byte { return spellDecimal(b, big.NewInt(x), y.Scale) }
+	case parquet.Date:
 		return func(b []byte, x int64) []byte { return time.Unix(x*86400, 0).UTC().AppendFormat(b, time.DateOnly) }
-	case *format.TimestampType:
+	case parquet.Timestamp:
 		layout := timestamp
-		if t.IsAdjustedToUTC {
+		if y.UTC {
 			layout += "Z"
 		}
-		unit := unitOf(t.Unit)
-		return func(b []byte, x int64) []byte { return moment(x, unit).AppendFormat(b, layout) }
-	case *format.TimeType:
-		unit := unitOf(t.Unit)
-		return func(b []byte, x int64) []byte { return moment(x, unit).AppendFormat(b, "15:04:05.999999999") }
+		return func(b []byte, x int64) []byte { return moment(x, y.Second).AppendFormat(b, layout) }
+	case parquet.Time:
+		return func(b []byte, x int64) []byte { return moment(x, y.Second).AppendFormat(b, "15:04:05.999999999") }
 	}
 	return func(b []byte, x int64) []byte { return strconv.AppendInt(b, x, 10) }
 }
 
 const timestamp = "2006-01-02T15:04:05.999999999"
-
-// unitOf returns how many of a unit are a second.
-func unitOf(u format.TimeUnit) int64 { return int64(time.Second / u.Value.Duration()) }
 
 // moment is so many units, of which a second has perSecond, after 1970 began.
 func moment(x, perSecond int64) time.Time {
@@ -139,10 +86,10 @@ func moment(x, perSecond int64) time.Time {
 
 // spellInt96 writes a moment as nanoseconds of a Julian day: such columns hold nothing
 // else.
-func spellInt96(b []byte, x deprecated.Int96) []byte {
+func spellInt96(b, value []byte) []byte {
 	const epoch = 2440588 // the Julian day of 1970-01-01
-	nanoseconds := int64(x[0]) | int64(x[1])<<32
-	return time.Unix((int64(x[2])-epoch)*86400, nanoseconds).UTC().AppendFormat(b, timestamp)
+	nanoseconds, day := int64(binary.LittleEndian.Uint64(value)), int64(binary.LittleEndian.Uint32(value[8:]))
+	return time.Unix((day-epoch)*86400, nanoseconds).UTC().AppendFormat(b, timestamp)
 }
 
 // spellFloat writes the shortest decimal that is the number again, without an
@@ -156,13 +103,13 @@ func spellFloat(b []byte, x float64, bits int) []byte {
 }
 
 // spellBytes returns how bytes are written: as they are, unless they are a number.
-func spellBytes(logical format.LogicalTypeValue) func(b, value []byte) []byte {
-	switch t := logical.(type) {
-	case *format.DecimalType:
-		return func(b, value []byte) []byte { return spellDecimal(b, signed(value), int(t.Scale)) }
-	case *format.UUIDType:
+func spellBytes(y parquet.Type) func(b, value []byte) []byte {
+	switch y.Meaning {
+	case parquet.Decimal:
+		return func(b, value []byte) []byte { return spellDecimal(b, signed(value), y.Scale) }
+	case parquet.UUID:
 		return spellUUID
-	case *format.Float16Type:
+	case parquet.Float16:
 		return func(b, value []byte) []byte {
 			return spellFloat(b, half(uint16(value[0])|uint16(value[1])<<8), 32)
 		}

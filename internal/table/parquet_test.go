@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/parquet-go/parquet-go"
+	writer "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
 // kinds has a column of each type that cells may have.
@@ -53,13 +54,13 @@ false,0,42,1,1,0,1e+21,,é,0.00,0.000,2024-02-29,1969-12-31T23:59:59.5Z,1969-12-
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, options := range map[string][]parquet.WriterOption{
+	for name, options := range map[string][]writer.WriterOption{
 		"as it comes":   nil,
-		"small pages":   {parquet.PageBufferSize(1)},
-		"small groups":  {parquet.MaxRowsPerRowGroup(1)},
-		"compressed":    {parquet.Compression(&parquet.Zstd)},
-		"older pages":   {parquet.DataPageVersion(1)},
-		"snappy, pages": {parquet.Compression(&parquet.Snappy), parquet.PageBufferSize(64)},
+		"small pages":   {writer.PageBufferSize(1)},
+		"small groups":  {writer.MaxRowsPerRowGroup(1)},
+		"compressed":    {writer.Compression(&writer.Zstd)},
+		"older pages":   {writer.DataPageVersion(1)},
+		"snappy, pages": {writer.Compression(&writer.Snappy), writer.PageBufferSize(64)},
 	} {
 		gotHeader, got, err := drain(write(t, "t", parquetOf(t, rows, options...)))
 		if diff := cmp.Diff([][][]string{{header}, want}, [][][]string{{gotHeader}, got}); err != nil || diff != "" {
@@ -127,7 +128,7 @@ func TestDamagedParquet(t *testing.T) {
 	for i := range int64(50) {
 		rows = append(rows, pair{i, strings.Repeat("x", int(i))})
 	}
-	content := parquetOf(t, rows, parquet.MaxRowsPerRowGroup(20))
+	content := parquetOf(t, rows, writer.MaxRowsPerRowGroup(20))
 	errs := 0
 	try := func(content []byte) {
 		path := write(t, "t.parquet", content)
@@ -159,7 +160,7 @@ func TestDamagedParquet(t *testing.T) {
 // Numbers of 16 bits and decimals of many bytes, against a second way to compute them.
 func TestRareNumbers(t *testing.T) {
 	for bits, want := range map[uint16]string{0: "0", 0x8000: "-0", 0x3c00: "1", 0xc000: "-2", 0x7bff: "65504", 1: "0.000000059604645", 0x7c00: "+Inf", 0xfc00: "-Inf", 0x7e00: "NaN"} {
-		got := string(spellBytes(nil)(nil, spellFloat(nil, half(bits), 32)))
+		got := string(spellBytes(parquet.Type{})(nil, spellFloat(nil, half(bits), 32)))
 		if bits == 1 {
 			want = "5.9604645e-08" // below a millionth
 		}

@@ -20,6 +20,7 @@ type Reader struct {
 	next  int     // the file behind it
 	uses  []bool  // the cells that are looked at; nil for all
 	spell func([]string)
+	most  int64 // bytes that may be held of what is read ahead; 0 for what readers take
 
 	rows Chunk // of Next; nil before the first and behind the last
 	err  error // sticky; io.EOF at the end of the table
@@ -97,6 +98,14 @@ func (r *Reader) For(m *dataset.Map) error {
 	return r.open[0].use(r.uses)
 }
 
+// Limit bounds the bytes of pages of Parquet that are held while rows are read, beside
+// one page of each chunk. It is called before the first row is read, and changes speed
+// alone.
+func (r *Reader) Limit(bytes int64) {
+	r.most = bytes
+	r.open[0].limit(bytes)
+}
+
 // Next returns the table's next row, as Chunk has it. After an error every further
 // call returns the same one.
 func (r *Reader) Next() (cells []string, ok bool, err error) {
@@ -157,6 +166,9 @@ func (r *Reader) turn() error {
 	r.next++
 	if want.changed() {
 		return errChanged(want.path)
+	}
+	if r.most > 0 {
+		f.limit(r.most)
 	}
 	return f.use(r.uses)
 }

@@ -1,0 +1,187 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+)
+
+const (
+	// MostPage bounds the bytes of a page, decompressed or not.
+	MostPage = 256 << 20
+	// MostDescription bounds the bytes of what a file says about itself at its end.
+	MostDescription = 64 << 20
+	// DefaultLimit bounds the bytes of pages that are held where nothing else does.
+	DefaultLimit = 1 << 30
+)
+
+const magic = "PAR1"
+
+// ErrDamaged says that a file is not what the format demands.
+var ErrDamaged = errors.New("parquet: damaged")
+
+// Unsupported says what of a file cannot be read: it completes a sentence about the file.
+type Unsupported string
+
+func (u Unsupported) Error() string { return "parquet: the file " + string(u) }
+
+// File is a Parquet file. Its groups may be read by several goroutines, each by one.
+type File struct {
+	// Limit is how many bytes of pages are held at a time, beside one of each group that
+	// is read; DefaultLimit unless it is set before the first group is read.
+	Limit int64
+	// Columns are the table's.
+	Columns []Column
+
+	src    io.ReaderAt
+	end    int64 // where pages end
+	groups []groupInfo
+	held   atomic.Int64 // bytes of pages
+}
+
+// Open reads what a file of that size says about itself.
+func Open(src io.ReaderAt, size int64) (*File, error) {
+	var tail [8]byte
+	if size < int64(len(tail)+len(magic)) {
+		return nil, ErrDamaged
+	}
+	if _, err := src.ReadAt(tail[:], size-int64(len(tail))); err != nil {
+		return nil, err
+	}
+	length := int64(binary.LittleEndian.Uint32(tail[:]))
+	end := size - int64(len(tail)) - length
+	switch {
+	case string(tail[4:]) == "PARE":
+		return nil, Unsupported("is encrypted, which cannot be read")
+	case string(tail[4:]) != magic || end < int64(len(magic)):
+		return nil, ErrDamaged
+	case length > MostDescription:
+		return nil, Unsupported("describes itself in more than 64 MiB, which cannot be read: write it with fewer row groups")
+	}
+	b := make([]byte, length)
+	if _, err := src.ReadAt(b, end); err != nil {
+		return nil, err
+	}
+	t := &thrift{b: b}
+	m := t.metadata()
+	if t.bad {
+		return nil, ErrDamaged
+	}
+	f := &File{Limit: DefaultLimit, src: src, end: end, groups: m.groups}
+	leaves, err := f.columns(m.elements)
+	if err != nil {
+		return nil, err
+	}
+	return f, check(m, leaves)
+}
+
+// check compares counts that say the same.
+func check(m metadata, leaves int) error {
+	rows := int64(0)
+	for _, g := range m.groups {
+		if g.rows < 0 || g.rows > m.rows-rows || len(g.chunks) != leaves {
+			return ErrDamaged
+		}
+		rows += g.rows
+	}
+	return exactly(rows == m.rows)
+}
+
+// columns takes the columns from the schema, of which the first element is the root and
+// every other is followed by its children. It returns the number of leaves.
+func (f *File) columns(elements []element) (leaves int, err error) {
+	if len(elements) == 0 {
+		return 0, ErrDamaged
+	}
+	root, rest := elements[0], elements[1:]
+	for range root.children {
+		if len(rest) == 0 {
+			return 0, ErrDamaged
+		}
+		e := rest[0]
+		c := Column{Name: e.name, Flat: e.leaf && e.repetition < 2, Type: e.typ.checked(), optional: e.repetition == 1, leaf: leaves}
+		for open := 1; open > 0; open-- {
+			if len(rest) == 0 {
+				return 0, ErrDamaged
+			}
+			e, rest = rest[0], rest[1:]
+			switch {
+			case e.leaf && e.children == 0:
+				leaves++
+			case e.leaf || e.children < 0 || int(e.children) > len(rest):
+				return 0, ErrDamaged
+			default:
+				open += int(e.children)
+			}
+		}
+		f.Columns = append(f.Columns, c)
+	}
+	return leaves, exactly(len(rest) == 0)
+}
+
+// mostScale bounds the digits behind a decimal's point.
+const mostScale = 100
+
+// checked returns the type, which is unreadable where kind and meaning do not go together.
+func (y Type) checked() Type {
+	integer := y.Kind == Int32 || y.Kind == Int64
+	ok := y.Kind >= Boolean && y.Kind <= FixedLenByteArray && y.Meaning != Unreadable
+	switch y.Meaning {
+	case Decimal:
+		ok = (integer || y.Kind == ByteArray || y.Kind == FixedLenByteArray) && y.Scale >= 0 && y.Scale <= mostScale
+	case Date:
+		ok = y.Kind == Int32
+	case Time, Timestamp:
+		ok = integer && y.Second > 0
+	case Unsigned:
+		ok = integer
+	case UUID:
+		ok = y.Kind == FixedLenByteArray && y.Width == 16
+	case Float16:
+		ok = y.Kind == FixedLenByteArray && y.Width == 2
+	}
+	if y.Kind == FixedLenByteArray && y.Width <= 0 || !ok {
+		y.Meaning = Unreadable
+	}
+	return y
+}
+
+// Groups returns the number of row groups.
+func (f *File) Groups() int { return len(f.groups) }
+
+// Group is a row group: rows that follow each other. It is read by one goroutine.
+type Group struct {
+	file       *File
+	info       groupInfo
+	compressed []byte // of the page that is being decompressed
+}
+
+// Group returns a row group.
+func (f *File) Group(i int) *Group { return &Group{file: f, info: f.groups[i]} }
+
+// Rows returns the number of the group's rows.
+func (g *Group) Rows() int64 { return g.info.rows }
+
+// Column returns a reader of the group's values of a flat column whose type is readable.
+func (g *Group) Column(c *Column) (*Reader, error) {
+	info := g.info.chunks[c.leaf]
+	refuse := func(rule string) (*Reader, error) {
+		return nil, Unsupported(fmt.Sprintf("has a column %q that %s, which cannot be read", c.Name, rule))
+	}
+	decompress, known := codecs[info.codec]
+	switch {
+	case info.encrypted:
+		return refuse("is encrypted")
+	case info.elsewhere:
+		return refuse("is in another file")
+	case !info.described || info.kind != c.Type.Kind || info.values != g.info.rows || info.start() < int64(len(magic)):
+		return nil, ErrDamaged
+	case info.codec == 3:
+		return refuse("is compressed by LZO")
+	case !known:
+		return refuse("is compressed by an unknown codec")
+	}
+	return &Reader{group: g, column: c, codec: decompress, offset: info.start(), left: info.values}, nil
+}

@@ -1,0 +1,100 @@
+package parquet
+
+import "encoding/binary"
+
+// hybrid decodes runs of equal numbers and of numbers packed by their bits: the format's
+// RLE encoding, which levels, indices of dictionaries and some booleans have.
+type hybrid struct {
+	b     []byte
+	width uint // of a number, in bits
+
+	left   uint64 // numbers of the run that are not decoded yet
+	value  int32  // of a run of equal ones
+	packed []byte // of a run of packed ones; nil for the others
+	bit    uint64 // where the next of the packed ones starts
+}
+
+func newHybrid(b []byte, width uint) (hybrid, error) {
+	return hybrid{b: b, width: width}, exactly(width <= 32)
+}
+
+// run reads the head of the next run.
+func (h *hybrid) run() error {
+	head, n := binary.Uvarint(h.b)
+	if n <= 0 || head>>1 == 0 {
+		return ErrDamaged
+	}
+	h.b = h.b[n:]
+	if head&1 == 0 {
+		size := int(h.width+7) / 8
+		if size > len(h.b) {
+			return ErrDamaged
+		}
+		var value [4]byte
+		copy(value[:], h.b[:size])
+		number := binary.LittleEndian.Uint32(value[:])
+		h.left, h.value, h.packed, h.b = head>>1, int32(number), nil, h.b[size:]
+		return exactly(uint64(number)>>h.width == 0)
+	}
+	// Eight numbers take as many bytes as a number has bits. The last run of a page may
+	// be cut behind its last number.
+	if h.left = head >> 1; h.left > 1<<32 {
+		return ErrDamaged
+	}
+	size := min(h.left*uint64(h.width), uint64(len(h.b)))
+	h.packed, h.bit, h.b = h.b[:size:size], 0, h.b[size:]
+	h.left *= 8
+	if h.width > 0 {
+		h.left = min(h.left, size*8/uint64(h.width))
+	}
+	return exactly(h.left > 0)
+}
+
+// decode fills dst with the next numbers.
+func (h *hybrid) decode(dst []int32) error {
+	for len(dst) > 0 {
+		if h.left == 0 {
+			if err := h.run(); err != nil {
+				return err
+			}
+		}
+		n := int(min(h.left, uint64(len(dst))))
+		if h.packed == nil || h.width == 0 {
+			value := h.value
+			if h.packed != nil {
+				value = 0
+			}
+			for i := range dst[:n] {
+				dst[i] = value
+			}
+		} else {
+			unpack(dst[:n], h.packed, h.bit, h.width)
+			h.bit += uint64(n) * uint64(h.width)
+		}
+		h.left -= uint64(n)
+		dst = dst[n:]
+	}
+	return nil
+}
+
+// unpack takes numbers of so many bits, at most 64, from b: the lowest bits first. They
+// are all there.
+func unpack[T int32 | int64](dst []T, b []byte, bit uint64, width uint) {
+	mask := uint64(1)<<width - 1
+	for i := range dst {
+		at, shift := bit/8, uint(bit%8)
+		var x uint64
+		if rest := b[at:]; len(rest) >= 8 {
+			x = binary.LittleEndian.Uint64(rest) >> shift
+			if shift+width > 64 {
+				x |= uint64(rest[8]) << (64 - shift)
+			}
+		} else {
+			var part [8]byte
+			copy(part[:], rest)
+			x = binary.LittleEndian.Uint64(part[:]) >> shift
+		}
+		dst[i] = T(x & mask)
+		bit += uint64(width)
+	}
+}

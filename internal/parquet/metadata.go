@@ -1,0 +1,292 @@
+package parquet
+
+// Kind is how values are stored: what the format calls a physical type.
+type Kind int32
+
+// The kinds, by the numbers that the format gives them.
+const (
+	Boolean Kind = iota
+	Int32
+	Int64
+	Int96
+	Float
+	Double
+	ByteArray
+	FixedLenByteArray
+)
+
+// Meaning is what stored values stand for: the format's logical types, or the older
+// converted types, as far as they change how a value is read.
+type Meaning uint8
+
+// The meanings.
+const (
+	Plain Meaning = iota // as stored, or text
+	Decimal
+	Date
+	Time
+	Timestamp
+	Unsigned
+	UUID
+	Float16
+	Nothing    // a column of nulls alone
+	Unreadable // what has no text: intervals, variants, geometries, lists and maps
+)
+
+// Type is a column's type.
+type Type struct {
+	Kind    Kind
+	Width   int // of FixedLenByteArray, in bytes
+	Meaning Meaning
+	Scale   int   // of Decimal: digits behind the point
+	Second  int64 // of Time and Timestamp: how many units are a second
+	UTC     bool  // of Timestamp: whether it is a moment of UTC
+}
+
+// Column is a field of the table.
+type Column struct {
+	Name string
+	// Flat is whether a row has one value at most; the type is that of flat columns.
+	Flat bool
+	Type Type
+
+	optional bool // whether a value may be missing
+	leaf     int  // the number of its first chunk in a row group
+}
+
+// element is a node of the schema, as it is stored.
+type element struct {
+	typ        Type
+	leaf       bool
+	repetition int32 // 0 required, 1 optional, 2 repeated
+	name       string
+	children   int32
+}
+
+// metadata is what the footer says.
+type metadata struct {
+	elements []element
+	rows     int64
+	groups   []groupInfo
+}
+
+type groupInfo struct {
+	rows   int64
+	chunks []chunkInfo
+}
+
+// chunkInfo says where the values of a column in a row group are.
+type chunkInfo struct {
+	kind       Kind
+	codec      int32
+	values     int64
+	data       int64 // offset of the first data page
+	dictionary int64 // offset of the dictionary page; 0 for none
+	elsewhere  bool  // in another file
+	encrypted  bool
+	described  bool // whether the footer says anything of it
+}
+
+// start is the offset of the first page.
+func (c chunkInfo) start() int64 {
+	if c.dictionary > 0 && c.dictionary < c.data {
+		return c.dictionary
+	}
+	return c.data
+}
+
+func (t *thrift) metadata() (m metadata) {
+	t.fields(func(id int16, kind byte) bool {
+		switch {
+		case id == 2 && kind == thriftList:
+			t.list(thriftStruct, func() { m.elements = append(m.elements, t.element()) })
+		case id == 3 && kind == thriftI64:
+			m.rows = t.int()
+		case id == 4 && kind == thriftList:
+			t.list(thriftStruct, func() { m.groups = append(m.groups, t.group()) })
+		default:
+			return false
+		}
+		return true
+	})
+	return m
+}
+
+func (t *thrift) element() (e element) {
+	var converted, scale int32 = -1, 0
+	named, logical := false, false
+	t.fields(func(id int16, kind byte) bool {
+		switch {
+		case id == 1 && kind == thriftI32:
+			e.typ.Kind, e.leaf = Kind(t.int32()), true
+		case id == 2 && kind == thriftI32:
+			e.typ.Width = int(t.int32())
+		case id == 3 && kind == thriftI32:
+			e.repetition = t.int32()
+		case id == 4 && kind == thriftBinary:
+			e.name, named = string(t.binary()), true
+		case id == 5 && kind == thriftI32:
+			e.children = t.int32()
+		case id == 6 && kind == thriftI32:
+			converted = t.int32()
+		case id == 7 && kind == thriftI32:
+			scale = t.int32()
+		case id == 10 && kind == thriftStruct:
+			logical = t.logical(&e.typ)
+		default:
+			return false
+		}
+		return true
+	})
+	// An element without a name costs a byte of the file and many of memory.
+	if !named {
+		t.fail()
+	}
+	if !logical {
+		e.typ.convert(converted, scale)
+	}
+	return e
+}
+
+// convert takes the meaning from the older description of types.
+func (y *Type) convert(converted, scale int32) {
+	switch converted {
+	case 5:
+		y.Meaning, y.Scale = Decimal, int(scale)
+	case 6:
+		y.Meaning = Date
+	case 7:
+		y.Meaning, y.Second = Time, 1e3
+	case 8:
+		y.Meaning, y.Second = Time, 1e6
+	case 9:
+		y.Meaning, y.Second, y.UTC = Timestamp, 1e3, true
+	case 10:
+		y.Meaning, y.Second, y.UTC = Timestamp, 1e6, true
+	case 11, 12, 13, 14:
+		y.Meaning = Unsigned
+	case 1, 2, 3, 21: // maps, lists and intervals
+		y.Meaning = Unreadable
+	}
+}
+
+// logical reads a logical type; it reports whether there was one.
+func (t *thrift) logical(y *Type) (is bool) {
+	t.fields(func(id int16, kind byte) bool {
+		is = true
+		if kind != thriftStruct {
+			return false
+		}
+		switch id {
+		case 1, 4, 12, 13: // text, enumerations, JSON and BSON are bytes as they are
+			return false
+		case 5:
+			y.Meaning = Decimal
+			t.fields(func(id int16, kind byte) bool {
+				if id != 1 || kind != thriftI32 {
+					return false
+				}
+				y.Scale = int(t.int32())
+				return true
+			})
+			return true
+		case 6:
+			y.Meaning = Date
+		case 7:
+			y.Meaning = Time
+			t.ticks(y)
+			return true
+		case 8:
+			y.Meaning = Timestamp
+			t.ticks(y)
+			return true
+		case 10:
+			t.fields(func(id int16, kind byte) bool {
+				if id == 2 && kind == thriftFalse {
+					y.Meaning = Unsigned
+				}
+				return false
+			})
+			return true
+		case 11:
+			y.Meaning = Nothing
+		case 14:
+			y.Meaning = UUID
+		case 15:
+			y.Meaning = Float16
+		default:
+			y.Meaning = Unreadable
+		}
+		return false
+	})
+	return is
+}
+
+// ticks reads the description of a moment or a time of a day.
+func (t *thrift) ticks(y *Type) {
+	t.fields(func(id int16, kind byte) bool {
+		if id == 1 {
+			y.UTC = kind == thriftTrue
+		}
+		if id != 2 || kind != thriftStruct {
+			return false
+		}
+		t.fields(func(id int16, _ byte) bool {
+			y.Second = map[int16]int64{1: 1e3, 2: 1e6, 3: 1e9}[id]
+			return false
+		})
+		return true
+	})
+}
+
+func (t *thrift) group() (g groupInfo) {
+	t.fields(func(id int16, kind byte) bool {
+		switch {
+		case id == 1 && kind == thriftList:
+			t.list(thriftStruct, func() { g.chunks = append(g.chunks, t.chunk()) })
+		case id == 3 && kind == thriftI64:
+			g.rows = t.int()
+		default:
+			return false
+		}
+		return true
+	})
+	return g
+}
+
+func (t *thrift) chunk() (c chunkInfo) {
+	t.fields(func(id int16, kind byte) bool {
+		switch {
+		case id == 1:
+			c.elsewhere = true
+		case id == 3 && kind == thriftStruct:
+			t.columnMetadata(&c)
+			return true
+		case id == 8 || id == 9:
+			c.encrypted = true
+		}
+		return false
+	})
+	return c
+}
+
+func (t *thrift) columnMetadata(c *chunkInfo) {
+	c.described = true
+	t.fields(func(id int16, kind byte) bool {
+		switch {
+		case id == 1 && kind == thriftI32:
+			c.kind = Kind(t.int32())
+		case id == 4 && kind == thriftI32:
+			c.codec = t.int32()
+		case id == 5 && kind == thriftI64:
+			c.values = t.int()
+		case id == 9 && kind == thriftI64:
+			c.data = t.int()
+		case id == 11 && kind == thriftI64:
+			c.dictionary = t.int()
+		default:
+			return false
+		}
+		return true
+	})
+}

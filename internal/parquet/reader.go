@@ -1,0 +1,289 @@
+package parquet
+
+import "fmt"
+
+// Rows of a batch: more where a page is decompressed again for each.
+const (
+	batchRows = 1 << 10
+	largeRows = 1 << 14
+)
+
+// Batch is a part of a column: rows that follow each other.
+type Batch struct {
+	Rows int
+	// Present says of each row whether it has a value; nil if all have one.
+	Present []bool
+	// N is the number of values: of rows that have one.
+	N int
+	// Indices are the values' entries in the dictionary; nil if Values has the values.
+	Indices []int32
+	Values  Values
+
+	levels []int32
+	pages  []bool
+	index  []int32
+}
+
+// Reader reads the values of a column in a row group.
+type Reader struct {
+	group  *Group
+	column *Column
+	codec  codec
+	offset int64 // of the next page
+	left   int64 // rows behind the page
+
+	dictionary header // its start is 0 if there is none
+	entries    int32
+
+	current header // of the page that is being read
+	done    int    // rows of it that batches had
+	page    *page  // nil if there is none, or it is to be read again
+	buf     []byte // what the page is in
+	held    int64  // bytes that the file counts for it
+}
+
+func (r *Reader) refuse(rule string) error {
+	return Unsupported(fmt.Sprintf("has a column %q that %s, which cannot be read", r.column.Name, rule))
+}
+
+// Next reads the next rows of the column into b. What b holds is valid until the next
+// call with it or until Rest; there is at least one row. Behind the last, the file is
+// damaged: readers know how many rows there are.
+func (r *Reader) Next(b *Batch) error {
+	if r.page == nil {
+		if err := r.again(b); err != nil {
+			return err
+		}
+	}
+	for r.page == nil || r.page.rows == 0 {
+		if err := r.load(); err != nil {
+			return err
+		}
+	}
+	rows := batchRows
+	if r.group.file.held.Load() > r.group.file.Limit {
+		rows = largeRows
+	}
+	return r.decode(b, rows)
+}
+
+// Rest lets go of the page if all pages together take more than the file's limit.
+func (r *Reader) Rest() {
+	if r.group.file.held.Load() > r.group.file.Limit {
+		r.Close()
+	}
+}
+
+// Close lets go of what the reader holds.
+func (r *Reader) Close() {
+	r.page, r.buf = nil, nil
+	r.count()
+}
+
+// count tells the file what the reader holds.
+func (r *Reader) count() {
+	now := int64(cap(r.buf))
+	r.group.file.held.Add(now - r.held)
+	r.held = now
+}
+
+// again reads the page that Rest has let go of, up to where it was.
+func (r *Reader) again(b *Batch) error {
+	if r.current.start == 0 || r.done == int(r.current.values) {
+		return nil
+	}
+	done := r.done
+	if err := r.fill(); err != nil {
+		return err
+	}
+	for r.done < done {
+		if err := r.decode(b, min(largeRows, done-r.done)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load goes to the next data page.
+func (r *Reader) load() error {
+	if r.left == 0 {
+		return ErrDamaged
+	}
+	h, err := r.group.file.header(r.offset)
+	if err != nil {
+		return err
+	}
+	r.offset = h.start + int64(h.compressed)
+	switch h.kind {
+	case dictionaryPage:
+		if r.dictionary.start != 0 || r.current.start != 0 || h.encoding != plain && h.encoding != plainDictionary {
+			return ErrDamaged
+		}
+		r.dictionary, r.entries = h, h.values
+		return nil
+	case dataPage, dataPage2:
+	default:
+		return nil
+	}
+	if int64(h.values) > r.left {
+		return ErrDamaged
+	}
+	r.left -= int64(h.values)
+	r.current = h
+	return r.fill()
+}
+
+// fill reads the current page.
+func (r *Reader) fill() (err error) {
+	r.done = 0
+	r.buf, err = r.contents(r.current, r.buf)
+	if err != nil {
+		r.buf = nil
+	}
+	if r.count(); err != nil {
+		return err
+	}
+	r.page, err = r.open(r.current, r.buf)
+	return err
+}
+
+// decode reads at most so many of the page's rows.
+func (r *Reader) decode(b *Batch, rows int) error {
+	p := r.page
+	rows = min(rows, p.rows)
+	b.Rows, b.N, b.Present, b.Indices = rows, rows, nil, nil
+	var before hybrid
+	if p.missing != nil {
+		before = *p.missing
+		if err := b.present(p.missing, rows); err != nil {
+			return err
+		}
+	}
+	n, err := r.values(b)
+	if err != nil {
+		return err
+	}
+	if n < b.N {
+		// The batch ends with its last value, or with missing ones behind it.
+		b.N = n
+		b.Rows = b.until(n)
+		if p.missing != nil {
+			*p.missing = before
+			b.Present = b.Present[:b.Rows]
+			if err := p.missing.decode(b.levels[:b.Rows]); err != nil {
+				return err
+			}
+		}
+	}
+	p.rows -= b.Rows
+	r.done += b.Rows
+	return nil
+}
+
+// present decodes which of the next rows have a value.
+func (b *Batch) present(levels *hybrid, rows int) error {
+	b.levels, b.pages = resize(b.levels, rows), resize(b.pages, rows)
+	if err := levels.decode(b.levels); err != nil {
+		return err
+	}
+	b.N = 0
+	for i, level := range b.levels {
+		b.pages[i] = level != 0
+		b.N += int(level)
+	}
+	if b.N < rows {
+		b.Present = b.pages
+	}
+	return nil
+}
+
+// until returns how many rows come before the value of that number.
+func (b *Batch) until(n int) int {
+	if b.Present == nil {
+		return n
+	}
+	for i, is := range b.Present {
+		if is {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return len(b.Present)
+}
+
+// values decodes the values of a batch and returns how many it took.
+func (r *Reader) values(b *Batch) (int, error) {
+	p := r.page
+	if b.N == 0 {
+		return 0, nil
+	}
+	if p.encoding == rleDictionary || p.encoding == plainDictionary {
+		b.index = resize(b.index, b.N)
+		b.Indices = b.index
+		return b.N, r.indices(b.Indices)
+	}
+	if p.values == nil {
+		var err error
+		if p.values, err = newValues(r.column.Type, p.encoding, p.b); err != nil {
+			return 0, err
+		}
+		if p.values == nil {
+			return 0, r.refuse(fmt.Sprintf("is stored by encoding %d, which its type does not have", p.encoding))
+		}
+	}
+	return p.values.next(&b.Values, b.N)
+}
+
+// indices decodes entries of the dictionary.
+func (r *Reader) indices(dst []int32) error {
+	p := r.page
+	if p.indices == nil {
+		if r.dictionary.start == 0 || len(p.b) == 0 {
+			return ErrDamaged
+		}
+		h, err := newHybrid(p.b[1:], uint(p.b[0]))
+		if err != nil {
+			return err
+		}
+		p.indices = &h
+	}
+	if err := p.indices.decode(dst); err != nil {
+		return err
+	}
+	for _, i := range dst {
+		if uint32(i) >= uint32(r.entries) {
+			return ErrDamaged
+		}
+	}
+	return nil
+}
+
+// Dictionary calls take with the entries of the dictionary, a part at a time. It is for
+// readers that had a batch of indices.
+func (r *Reader) Dictionary(take func(v *Values, n int) error) error {
+	b, err := r.contents(r.dictionary, nil)
+	if err != nil {
+		return err
+	}
+	entries, err := newValues(r.column.Type, plain, b)
+	if err != nil {
+		return err
+	}
+	if r.column.Type.Kind == Boolean {
+		return ErrDamaged
+	}
+	var v Values
+	for left := int(r.entries); left > 0; {
+		n, err := entries.next(&v, min(left, batchRows))
+		if err != nil {
+			return err
+		}
+		if err := take(&v, n); err != nil {
+			return err
+		}
+		left -= n
+	}
+	return nil
+}
