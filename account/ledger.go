@@ -104,7 +104,8 @@ func (l *Ledger) Reserve(e Event) error {
 		return fmt.Errorf("account: event: relation = %v: must be the budget's %v", e.Relation, r)
 	}
 	if l.records != (Records{}) && e.Simulated != l.records.Simulated {
-		return fmt.Errorf("account: event: simulated = %t: must be %t, as the ledger's records are", e.Simulated, l.records.Simulated)
+		return fmt.Errorf("account: event: simulated = %t: must be %t, as the ledger's records are",
+			e.Simulated, l.records.Simulated)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,7 +32,8 @@ type Law struct {
 func LawOf(v account.View) (Law, error) {
 	records, opened := v.Records()
 	if !opened {
-		return Law{}, errors.New("budget: ledger: must be that of a session (curator.Open): it says of no records what it charges")
+		return Law{}, errors.New("budget: ledger: must be that of a session (curator.Open): " +
+			"this one does not say which records it charges")
 	}
 	b := v.Budget()
 	l := Law{Relation: b.Relation(), Epsilon: b.Epsilon(), Delta: b.Delta(), Mu: b.Mu(), Unit: records.Unit.Column}

@@ -30,7 +30,8 @@ func (b *Book) Run(dataset, label string) *Run {
 }
 
 // errShared refuses a ledger that is not the run's.
-var errShared = errors.New("budget: run: belongs to the session that reserved by it first: make one for each session (Book.Run)")
+var errShared = errors.New("budget: run: belongs to the session that reserved by it first: " +
+	"make one for each session (Book.Run)")
 
 // mayServe refuses every ledger but the run's own, once it has one.
 func (r *Run) mayServe(v account.View) error {

@@ -104,12 +104,13 @@ func (c *chain) reserved(r account.Reservation) (RunState, error) {
 
 // otherRow refuses a chain that does not have a reservation where it was.
 func otherRow(r account.Reservation) error {
-	return fmt.Errorf("%w: dataset %q: row %d is not that of run %s: an earlier state of the store was put back, or another store", ErrChain, r.Dataset, r.Row, r.Run)
+	return fmt.Errorf("%w: dataset %q: row %d is not that of run %s: an earlier state of the store was put back, or another store",
+		ErrChain, r.Dataset, r.Row, r.Run)
 }
 
 // otherLaw refuses a ledger that is not the one that a run was reserved for.
 func otherLaw(r account.Reservation) error {
-	return fmt.Errorf("budget: run %s: must have the relation, unit, epsilon, delta and schedule that it was reserved with", r.Run)
+	return fmt.Errorf("budget: run %s: must have the relation, unit, epsilon, delta and schedule of its reservation", r.Run)
 }
 
 // serves reports whether a ledger of one law may settle a run of another: they are alike

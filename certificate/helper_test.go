@@ -52,7 +52,9 @@ type stated struct {
 func (s stated) journal() account.Journal {
 	return account.Journal{
 		Budget: s.Budget, Schedule: s.Schedule, Events: s.Events,
-		Records: account.Records{Count: s.Records, Filter: account.Filter(s.Filter), Unit: account.Unit(s.Unit), Simulated: s.Coins == Simulated},
+		Records: account.Records{
+			Count: s.Records, Filter: account.Filter(s.Filter), Unit: account.Unit(s.Unit), Simulated: s.Coins == Simulated,
+		},
 	}
 }
 

@@ -42,7 +42,7 @@ type Session interface {
 func New(s Session, p Params) (*Certificate, error) {
 	v := s.Ledger()
 	if _, opened := v.Records(); !opened {
-		return nil, &fault{ErrUnsound, "session", "", "its ledger must say which records it charges, as that of curator.Open does"}
+		return nil, &fault{ErrUnsound, "session", "", "must say in its ledger which records it charges (curator.Open)"}
 	}
 	if !v.Ended() {
 		return nil, &fault{ErrUnsound, "session", "", "must be closed: what it may still release would not be covered"}

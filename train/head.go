@@ -156,7 +156,8 @@ func (h head) records() account.Records {
 // files made of a journal say what files made of the session do.
 func (h head) tells(v account.View) error {
 	if r, opened := v.Records(); !opened || r != h.records() || v.Budget().Relation() != h.Relation {
-		return fmt.Errorf("train: records: the session's ledger says %+v: must be %+v, as the configuration has it", r, h.records())
+		return fmt.Errorf("train: records: the session's ledger says %+v: must be %+v, as the configuration has it",
+			r, h.records())
 	}
 	return nil
 }

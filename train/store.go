@@ -131,7 +131,8 @@ func (f *folder) settleStored(ctx context.Context, open Stores) error {
 		return fmt.Errorf("fit %d is settled in its store by its certificate: %w", f.fit, err)
 	}
 	if r, reserved := cert.Budget(); !reserved || r.Run != e.Run || r.Dataset != e.Dataset {
-		return fmt.Errorf("%s: must be that of fit %d, which dataset %q is charged for as run %s", f.file(CertificateFile), f.fit, e.Dataset, e.Run)
+		return fmt.Errorf("%s: must be that of fit %d, which dataset %q is charged for as run %s",
+			f.file(CertificateFile), f.fit, e.Dataset, e.Run)
 	}
 	book, err := open.open(ctx, e.Store)
 	if err != nil {
