@@ -170,11 +170,28 @@ func losses(t testing.TB) map[string]loss.Loss {
 // questions are of every kind: clipped and not, around a centre and not, mixed.
 func questions(t testing.TB, l loss.Loss, features int) map[string]query.Question {
 	t.Helper()
+	return questionsIn(t, l, inOrder(features))
+}
+
+// inOrder are features each in its own place.
+func inOrder(features int) []int {
+	places := make([]int, features)
+	for j := range places {
+		places[j] = j
+	}
+	return places
+}
+
+// questionsIn are the same about features in other places.
+func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Question {
+	t.Helper()
+	features := len(places)
 	k, dim := l.Constants(), loss.Parameters(l, features)
 	r := rand.New(rand.NewPCG(6, uint64(dim)))
 	w, prev := make([]float64, dim), make([]float64, dim)
 	for j := range w {
-		w[j], prev[j] = r.NormFloat64(), r.NormFloat64()
+		at := parameterIn(l, places, j)
+		w[at], prev[at] = r.NormFloat64(), r.NormFloat64()
 	}
 	on := query.NewCohort(0, 10)
 	lo, hi, size := min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0), k.Lipschitz
@@ -184,7 +201,7 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 	ball, envelope := query.Smoothing{Radius: .7}, query.Smoothing{Radius: .3, By: query.LasryLions}
 	first := query.Smoothing{Radius: .3, By: query.Gradients, Directions: 3, Seed: 5}
 	zero := query.Smoothing{Radius: .2, By: query.Values, Directions: 4, Seed: 6}
-	m, other := metric(t, features, 7), metric(t, features, 8)
+	m, other := metric(t, places, 7), metric(t, places, 8)
 	all := map[string]query.Question{}
 	for name, terms := range map[string][]query.Term{
 		"gradient":               {query.GradientAt(on, w, size)},
@@ -242,15 +259,28 @@ func questions(t testing.TB, l loss.Loss, features int) map[string]query.Questio
 	return all
 }
 
+// parameterIn is where parameter j of a loss is when features are in those places.
+func parameterIn(l loss.Loss, places []int, j int) int {
+	d, rows := len(places), loss.Parameters(l, len(places))/len(places)
+	if n, ok := l.(loss.Stacked); ok {
+		rows = n.Units()
+	}
+	if j >= rows*d {
+		return j
+	}
+	return j/d*d + places[j%d]
+}
+
 // metric is a symmetric matrix with negative eigenvalues among others.
-func metric(t testing.TB, dim int, seed uint64) query.Metric {
+func metric(t testing.TB, places []int, seed uint64) query.Metric {
 	t.Helper()
+	dim := len(places)
 	r := rand.New(rand.NewPCG(seed, uint64(dim)))
 	p := make([]float64, dim*dim)
 	for j := range dim {
 		for k := range j + 1 {
-			p[j*dim+k] = r.NormFloat64()
-			p[k*dim+j] = p[j*dim+k]
+			v := r.NormFloat64()
+			p[places[j]*dim+places[k]], p[places[k]*dim+places[j]] = v, v
 		}
 	}
 	m, err := query.NewMetric(dim, p)

@@ -44,6 +44,7 @@ func layouts() map[string]*row.Layout {
 // that it tells when it cannot give them.
 func Run(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	t.Run("sums", func(t *testing.T) { sums(t, build, sources) })
+	t.Run("columns", func(t *testing.T) { columns(t, build, sources) })
 	t.Run("averages", func(t *testing.T) { averages(t, build, sources) })
 	for name, source := range sources {
 		t.Run("refusals, "+name, func(t *testing.T) { refusals(t, build, source) })

@@ -99,6 +99,7 @@ func Layouts() map[string]*row.Layout {
 		"9 groups":    Coded(20, many...),
 		"ends":        Coded(12, row.Group{First: 0, Width: 2}, row.Group{First: 2, Width: 4}, row.Group{First: 9, Width: 3}),
 		"alone":       Coded(4, row.Group{First: 0, Width: 3}),
+		"last":        Coded(3, row.Group{First: 1, Width: 2}),
 		"wide groups": Coded(1<<16+7, row.Group{First: 0, Width: 2}, row.Group{First: 2, Width: 1 << 16}),
 	}
 }

@@ -1,0 +1,129 @@
+package enginetest
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// widths are those of the columns of a table: numbers have one feature, the others are
+// categories.
+var widths = []int{1, 1, 2, 3, 1, 2}
+
+// orders are orders of these columns: categories in the middle, first, last, beside each
+// other and alone between numbers.
+var orders = [][]int{{0, 1, 2, 3, 4, 5}, {2, 0, 1, 4, 3, 5}, {3, 5, 2, 0, 1, 4}, {0, 4, 1, 5, 3, 2}, {5, 0, 2, 1, 3, 4}, {4, 3, 1, 2, 0, 5}}
+
+// ordered is a layout of the columns in an order, and where it has the features of the first
+// order.
+func ordered(order []int) (l *row.Layout, places []int) {
+	first := make([]int, len(widths))
+	total := 0
+	var groups []row.Group
+	for _, c := range order {
+		if first[c] = total; widths[c] > 1 {
+			groups = append(groups, row.Group{First: total, Width: widths[c]})
+		}
+		total += widths[c]
+	}
+	for c, width := range widths {
+		for k := range width {
+			places = append(places, first[c]+k)
+		}
+	}
+	return rowtest.Coded(total, groups...), places
+}
+
+// moved is a record of the first order in another.
+func moved(r rowtest.Record, order []int) rowtest.Record {
+	of, _ := ordered(order)
+	out := rowtest.Record{Of: of, Level: r.Level, Y: r.Y, OK: r.OK}
+	for _, c := range order {
+		var numbers, groups int // before column c in the first order
+		for _, w := range widths[:c] {
+			if w == 1 {
+				numbers++
+			} else {
+				groups++
+			}
+		}
+		if widths[c] == 1 {
+			out.X = append(out.X, r.X[numbers])
+		} else {
+			out.In = append(out.In, r.In[groups])
+		}
+	}
+	return out
+}
+
+// coordinateIn is where coordinate j of a question's sum is when features are in those
+// places.
+func coordinateIn(l loss.Loss, q query.Question, places []int, j int) int {
+	switch {
+	case q.Facts().Number:
+		return j
+	case !q.Facts().Pairs:
+		return parameterIn(l, places, j)
+	}
+	d, a := len(places), 0
+	for ; j >= d-a; a++ {
+		j -= d - a
+	}
+	a, b := places[a], places[a+j]
+	a, b = min(a, b), max(a, b)
+	return a*d - a*(a-1)/2 + b - a
+}
+
+// columns demands that a column's place change nothing but the order of coordinates: the
+// sums of one table with its columns in any order are those of another, but for records
+// whose last bits of a margin, added up in another order, are rounded to the next step.
+func columns(t *testing.T, build Make, sources map[string]rowtest.Make) {
+	const n = 130
+	layout, _ := ordered(orders[0])
+	records := rowtest.Records(n, layout, 11, false)
+	for kind, l := range losses(t) {
+		_, stacked := l.(loss.Stacked)
+		if _, general := l.(loss.General); general && !stacked {
+			continue // what these do is about features' places
+		}
+		want := map[string][]int64{}
+		for way, order := range orders {
+			rows, at := ordered(order)
+			turned := make([]rowtest.Record, n)
+			for i, r := range records {
+				turned[i] = moved(r, order)
+			}
+			over(t, build, sources, l, rows, way, turned, func(engines map[string]engine.Engine) {
+				for asked, q := range questionsIn(t, l, at) {
+					if q.Sampled() || engine.Answers(l, q) != nil {
+						continue // directions are drawn for parameters in their order
+					}
+					for name, e := range engines {
+						sum, err := e.Sum(context.Background(), q, scale, nil)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if want[asked] == nil {
+							want[asked] = sum.Residual
+						}
+						for j, v := range want[asked] {
+							got := sum.Residual[coordinateIn(l, q, at, j)]
+							if d := math.Abs(float64(got - v)); d > 3 {
+								t.Fatalf("%s, %s, columns %v; %s: coordinate %d is %d: want %d", kind, asked, order, name, j, got, v)
+							}
+						}
+					}
+				}
+			})
+		}
+		if len(want) == 0 {
+			t.Errorf("%s: nothing is asked", kind)
+		}
+	}
+}
