@@ -59,6 +59,9 @@ var recordedProblems = []struct {
 //
 // Other processors fuse multiplications and additions, and so have other bits.
 func TestRunsAreWhatTheyWere(t *testing.T) {
+	if *record && testing.Short() {
+		t.Fatal("-record: must be without -short, which runs a part of what is recorded: the rest would be lost")
+	}
 	var lines []string
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, name := range train.Algorithms() {

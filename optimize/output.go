@@ -26,9 +26,21 @@ const (
 	// Average is the average of all iterates, weighted as TailAverage weighs those
 	// of the second half.
 	Average
+
+	// outputs is the number of rules. It stays last.
+	outputs
 )
 
 var outputNames = [...]string{"", "tail-average", "last", "smallest", "random", "average"}
+
+// Every rule has a name, or this does not compile.
+var _ = [1]struct{}{}[len(outputNames)-int(outputs)]
+
+// missing is what a switch over rules does with one that it does not know: it has no
+// rule to fall back on, least of all the last iterate.
+func (o Output) missing() string {
+	return fmt.Sprintf("optimize: output = %v: is in no case of a switch over rules", o)
+}
 
 func (o Output) String() string { return NameOf(outputNames[:], "output", uint8(o)) }
 
@@ -123,8 +135,10 @@ func (c choice) weights(charges []float64) []float64 {
 		}
 	case Random:
 		w[c.pick] = 1
-	default:
+	case Last, Smallest:
 		w[c.steps] = 1
+	default:
+		panic(c.rule.missing())
 	}
 	if c.reached {
 		copy(w[1:], w[:len(w)-1])
@@ -177,6 +191,9 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 		if t == c.pick {
 			c.kept = append(c.kept[:0], w...)
 		}
+	case Last:
+	default:
+		panic(c.rule.missing())
 	}
 }
 

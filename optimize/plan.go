@@ -152,7 +152,7 @@ func Settle(d Draft) (Settled, error) {
 	}
 	if s.law.Importance != nil {
 		s.law.weights = s.choice.weights(s.law.Importance)
-		s.properties.Unmoved = s.properties.Averaged && s.law.weights[0] == 1
+		s.properties.Unmoved = s.properties.Unmoved || s.properties.Averaged && s.law.weights[0] == 1
 	}
 	return s, nil
 }

@@ -59,7 +59,7 @@ type Model struct {
 	Regularizer string `yaml:"regularizer"`
 	// Radius, if > 0, keeps the weights in the ball of that radius around the start:
 	// zero but for networks.
-	Radius float64 `yaml:"radius"`
+	Radius positive `yaml:"radius"`
 	// Reduce, for example jl(500), trains on rows mapped to so many features by a public
 	// random map, for generalised linear models of very many features.
 	Reduce string `yaml:"reduce"`
@@ -215,6 +215,9 @@ func nameRule(name string) string {
 // can serve.
 const mostMu = 1e4
 
+// mostDelta is where a promise fails as often as it holds.
+const mostDelta = .5
+
 // budget makes the budget.
 func (c *Config) budget() (account.Budget, error) {
 	if c.Privacy.Epsilon == nil {
@@ -230,6 +233,9 @@ func (c *Config) budget() (account.Budget, error) {
 	b, err := account.NewBudget(*c.Privacy.Epsilon, *c.Privacy.Delta, relation)
 	if err != nil {
 		return account.Budget{}, fmt.Errorf("privacy: %w", err)
+	}
+	if b.Delta() >= mostDelta {
+		return account.Budget{}, fmt.Errorf("privacy.delta = %v: must be below %v: delta is a chance of no protection at all, and belongs below 1/records", b.Delta(), mostDelta)
 	}
 	if b.Mu() > mostMu {
 		return account.Budget{}, fmt.Errorf("privacy.epsilon = %v: must be smaller: mu = %.3g protects nobody", b.Epsilon(), b.Mu())
@@ -356,7 +362,7 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 		}
 	}
 	if c.Model.Radius != 0 {
-		if p.Set, err = convex.NewBall(p.StartPoint(), c.Model.Radius); err != nil {
+		if p.Set, err = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)); err != nil {
 			return optimize.Problem{}, nil, fmt.Errorf("model.radius: %w", err)
 		}
 	}

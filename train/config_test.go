@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 )
 
 func TestReadConfig(t *testing.T) {
@@ -79,5 +81,28 @@ func TestDataPath(t *testing.T) {
 	c, err := ReadConfig(write(t, filepath.Join("sub", "a.b.yaml"), peopleYAML))
 	if err != nil || c.Name() != "a.b" || c.DataPath() != filepath.Join("sub", "people.csv") {
 		t.Errorf("name %q, data %q, %v", c.Name(), c.DataPath(), err)
+	}
+}
+
+// TestZerosThatAreWritten: a 0 where nothing would mean the rule's is refused rather than
+// taken for nothing, and so is a delta that promises nothing.
+func TestZerosThatAreWritten(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"model: {loss: logistic, radius: 0}", "must be > 0, or be left out"},
+		{"memory: {gigabytes: 0}", "must be > 0, or be left out"},
+	} {
+		var config Config
+		if err := strictyaml.Decode([]byte(c.text), &config); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v: want %q", c.text, err, c.want)
+		}
+	}
+	var config Config
+	if err := strictyaml.Decode([]byte("model: {loss: logistic, radius: 2.5}\nmemory: {gigabytes: 1}"), &config); err != nil || config.Model.Radius != 2.5 || config.Memory.Gigabytes != 1 {
+		t.Errorf("%+v, %+v, %v", config.Model, config.Memory, err)
+	}
+	epsilon, delta := 1., .999
+	config.Privacy.Epsilon, config.Privacy.Delta, config.Privacy.Relation = &epsilon, &delta, "replace-one"
+	if _, err := config.budget(); err == nil || !strings.Contains(err.Error(), "privacy.delta = 0.999: must be below 0.5") {
+		t.Errorf("delta: %v", err)
 	}
 }

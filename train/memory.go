@@ -12,7 +12,7 @@ type Memory struct {
 	// Gigabytes, of 10^9 bytes, are kept in memory, 4 bytes of them for each row
 	// wherever it is; zero means all. Rows beyond go to a private file
 	// (curator.Config), which is read ahead of each pass.
-	Gigabytes float64 `yaml:"gigabytes"`
+	Gigabytes positive `yaml:"gigabytes"`
 	// Folder holds that file, relative to the configuration's folder; empty for
 	// the system's folder for temporary files. Its disk must be one that may hold
 	// records: the file is not encrypted.
@@ -31,7 +31,7 @@ func (m Memory) check() error {
 }
 
 // bytes is for curator.Config, where zero means all.
-func (m Memory) bytes() int64 { return int64(math.Ceil(m.Gigabytes * 1e9)) }
+func (m Memory) bytes() int64 { return int64(math.Ceil(float64(m.Gigabytes) * 1e9)) }
 
 // memoryFolder is the folder, resolved against the configuration's.
 func (c *Config) memoryFolder() string {

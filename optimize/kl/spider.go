@@ -134,6 +134,8 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		},
 		Law:    optimize.Law{Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz},
 		Output: c.Output,
+		// Points are weighed before the steps from them: of a single one that is the start.
+		Properties: optimize.Properties{Unmoved: T == 1 && c.Output != optimize.Last},
 	})
 	if err != nil {
 		return nil, err

@@ -142,3 +142,23 @@ func TestEarlyLeavingSaves(t *testing.T) {
 		t.Errorf("%.2f of the budget is left, of %.2f saved", left, saved)
 	}
 }
+
+// TestSpiderOfOneStepIsUnmoved: a plan of one step whose output weighs points before the
+// steps from them says that it returns its start, which fits refuse; the last does not.
+func TestSpiderOfOneStepIsUnmoved(t *testing.T) {
+	p := optimizetest.With(optimizetest.Problems()[2].Public, optimizetest.Size{Records: 1000, Mu: 1})
+	p.KL = optimize.KL{Kappa: 2, Gamma: 2}
+	for _, c := range []struct {
+		rounds  int
+		output  optimize.Output
+		unmoved bool
+	}{{1, optimize.RuleOutput, true}, {1, optimize.Smallest, true}, {1, optimize.Last, false}, {2, optimize.RuleOutput, false}} {
+		plan, err := kl.Spider{Rounds: c.rounds, Output: c.output}.Plan(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := plan.Summary(); s.Steps != c.rounds || plan.Properties().Unmoved != c.unmoved {
+			t.Errorf("%+v: %d steps, unmoved %t", c, s.Steps, plan.Properties().Unmoved)
+		}
+	}
+}

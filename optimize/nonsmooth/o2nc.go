@@ -200,7 +200,7 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 			Steps:     plan.T, StepSize: plan.eta, Clip: plan.clip, Output: output, Passes: passes,
 			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g", words, plan.D, plan.M, c.Radius),
 		},
-		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem},
+		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem, Unmoved: plan.T == 1},
 		Law: optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
 		// The loop keeps its own average.
 		Output: optimize.Last,
@@ -251,10 +251,24 @@ func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 	if c.Oracle == SinglePass {
 		rule = int(min(max(math.Ceil(4*math.Sqrt(N)), 1), p.Records/2+1))
 	}
+	for c.Oracle == SinglePass && rule > 1 && !(cohort(p, rule, min(orElse(c.Period, 8), rule)) >= 1) {
+		rule--
+	}
 	g.T, g.M = orElse(c.Steps, rule), orElse(c.Block, 3)
 	g.period = min(orElse(c.Period, 8), g.T)
 	g.D = c.Radius / float64(g.M)
 	g.base = .03 * p.Constants.Lipschitz
+}
+
+// cohort is how many records an item of single-pass has but for the first of a period,
+// which has Period times as many, as in the theorem.
+func cohort(p optimize.Problem, steps, period int) float64 {
+	anchors := math.Ceil(float64(steps) / float64(period))
+	size := p.Records / (anchors*float64(period) + float64(steps) - anchors)
+	if p.Neighbours() == 2 { // whole under replace-one
+		size = math.Floor(size)
+	}
+	return size
 }
 
 // theorem settles what Theorems 3.1, 4.1 and 6.1 say, with constants and logarithms of 1:
@@ -328,12 +342,7 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 		}
 		words = fmt.Sprintf("%.2g of the budget to gradients every %d steps, the rest to differences", share, g.period)
 	case SinglePass:
-		// B1 is Period times B2, as in the theorem.
-		g.rest = p.Records / (anchors*float64(g.period) + differences)
-		if p.Neighbours() == 2 { // whole under replace-one
-			g.rest = math.Floor(g.rest)
-		}
-		if !(g.rest >= 1) {
+		if g.rest = cohort(p, g.T, g.period); !(g.rest >= 1) {
 			return "", fmt.Errorf("optimize: o2nc: steps = %d: must leave every cohort of %v records one", g.T, p.Records)
 		}
 		g.anchor = g.rest * float64(g.period)

@@ -42,6 +42,14 @@ func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
+// leastCohort is the least number of records of a round.
+func (c Recursive) leastCohort() float64 {
+	if c.Inner == PhasedSGD {
+		return 4 // two in the first phase
+	}
+	return 1
+}
+
 // plan settles a configuration in which every field has its value.
 func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 	if float64(c.Steps)*float64(c.Rounds) > optimize.MostSteps {
@@ -54,9 +62,9 @@ func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 			size = math.Floor(size)
 		}
 	}
-	least := 1.
-	if c.Inner == PhasedSGD {
-		least = 4 // two in the first phase
+	least := c.leastCohort()
+	if c.Rounds == 1 && size < least {
+		return nil, fmt.Errorf("optimize: recursive: records = %v: must be at least %v for a round", p.Records, least)
 	}
 	if size < least {
 		return nil, fmt.Errorf("optimize: recursive: rounds = %d: must leave each at least %v of the %v records", c.Rounds, least, p.Records)
@@ -183,6 +191,9 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 	if c.Rounds == 0 {
 		// A power of growth that rounding puts just below is meant.
 		t := math.Floor(math.Log(l1/c.Lambda)/math.Log(c.Growth) + 1e-9)
+		if c.Cohorts == Disjoint { // as many as there are records for
+			t = min(t, math.Floor(p.Records/c.leastCohort()))
+		}
 		c.Rounds = int(min(max(t, 1), mostRounds))
 	}
 	return c

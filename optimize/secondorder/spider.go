@@ -168,6 +168,9 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 		}
 		records -= r.held
 	}
+	if !(records > 0) {
+		return r, fmt.Errorf("optimize: %s: records = %v: must be more than the %v held out for the choice", name, p.Records, r.held)
+	}
 	if c.Theorem {
 		for key, set := range map[string]bool{"gap": c.Gap != 0, "step scale": c.StepScale != 0, "rounds": c.Rounds != 0, "items": c.Items != 0} {
 			if set {

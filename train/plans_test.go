@@ -1,0 +1,106 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// named is how errors about settings begin: the algorithm and the setting's words.
+var named = regexp.MustCompile(`^optimize: [a-z0-9-]+: ([a-z ]+) = `)
+
+// TestEveryPlanAtEverySize: on tables and budgets of any size, and in few dimensions as in
+// more, every algorithm settles a plan whose figures are finite, or says why it does not;
+// never does it panic, or blame a setting that nobody gave. Fails for a rule that divides
+// by what is 0 on a table of one record.
+func TestEveryPlanAtEverySize(t *testing.T) {
+	var records []float64
+	for n := range 60 {
+		records = append(records, float64(n+1))
+	}
+	dims, epsilons := []int{1, 2, 3, 50}, []float64{.01, 1, 50}
+	if testing.Short() {
+		records, dims, epsilons = []float64{1, 2, 3, 5, 17, 51}, []int{1, 3}, []float64{.01, 50}
+	}
+	records = append(records, 1e3, 1e6)
+	for _, name := range Algorithms() {
+		for _, settings := range []Settings{{}, {"theorem": true}, {"theorem": true, "oracle": "multi-pass"}, {"oracle": "multi-pass"}, {"oracle": "single-pass"}, {"theorem": true, "oracle": "single-pass"}, {"inner": "phased-sgd"}} {
+			if _, err := (Train{Algorithm: name, Settings: settings}).settle(); err != nil {
+				continue
+			}
+			if samples(name) && testing.Short() {
+				continue // schedules take long to calibrate
+			}
+			for _, n := range records {
+				if samples(name) && n != 1 && n != 60 {
+					continue
+				}
+				for i, d := range dims {
+					for k, epsilon := range epsilons {
+						if n > 4 && (i != int(n)%len(dims) || k != int(n)/len(dims)%len(epsilons)) {
+							continue // a pair of them each, in turn: all of them take a minute
+						}
+						for _, l := range []string{"logistic", "tanh", "pinball(0.3)"} {
+							if n > 4 && (l == "logistic") == (name == "second-order") {
+								continue // which serves convex losses by less code
+							}
+							tryPlan(t, Train{Algorithm: name, Settings: settings}, l, n, d, epsilon)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func samples(name string) bool { return name == "dp-sgd" || name == "dp-adam" }
+
+// tryPlan plans once.
+func tryPlan(t *testing.T, c Train, name string, n float64, d int, epsilon float64) {
+	t.Helper()
+	title := fmt.Sprintf("%s %v, %s, n = %v, d = %d, epsilon = %v", c.Algorithm, c.Settings, name, n, d, epsilon)
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("%s: panic: %v", title, r)
+		}
+	}()
+	b, err := account.NewBudget(epsilon, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loss.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optimize.NewProblem(l, b, optimize.Stated(d, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, _, err := c.Plan(context.Background(), p)
+	if err != nil {
+		if m := named.FindStringSubmatch(err.Error()); m != nil && m[1] != "records" && c.Settings[strings.ReplaceAll(m[1], " ", "_")] == nil {
+			t.Errorf("%s: %v: nobody gave it", title, err)
+		}
+		if s := err.Error(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") && !strings.Contains(s, "must be finite for this algorithm") {
+			t.Errorf("%s: %v", title, err)
+		}
+		return
+	}
+	o := plan.Summary()
+	for _, x := range []float64{o.StepSize, o.Clip, o.Effective, o.Floor, o.Passes, o.PairPasses, o.Predicted, o.Population, o.Excess} {
+		if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
+			t.Errorf("%s: %+v", title, o)
+			break
+		}
+	}
+	if o.Steps < 1 || strings.Contains(o.Charges+o.Output, "NaN") || strings.Contains(o.Charges, "Inf") {
+		t.Errorf("%s: %+v", title, o)
+	}
+}
