@@ -39,6 +39,8 @@ type File struct {
 	end    int64 // where pages end
 	groups []groupInfo
 	held   atomic.Int64 // bytes of pages
+
+	rows, largeRows int // of a batch: see batchRows
 }
 
 // Open reads what a file of that size says about itself.
@@ -69,7 +71,7 @@ func Open(src io.ReaderAt, size int64) (*File, error) {
 	if t.bad {
 		return nil, ErrDamaged
 	}
-	f := &File{Limit: DefaultLimit, src: src, end: end, groups: m.groups}
+	f := &File{Limit: DefaultLimit, rows: batchRows, largeRows: largeRows, src: src, end: end, groups: m.groups}
 	leaves, err := f.columns(m.elements)
 	if err != nil {
 		return nil, err

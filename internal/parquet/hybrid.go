@@ -50,6 +50,15 @@ func (h *hybrid) run() error {
 	return exactly(h.left > 0)
 }
 
+// ones goes past n numbers and reports true, if all are in a run of ones that has started.
+func (h *hybrid) ones(n int) bool {
+	if h.packed != nil || h.value != 1 || h.left < uint64(n) {
+		return false
+	}
+	h.left -= uint64(n)
+	return true
+}
+
 // decode fills dst with the next numbers.
 func (h *hybrid) decode(dst []int32) error {
 	for len(dst) > 0 {

@@ -96,6 +96,9 @@ const mostHeader = 16 << 20
 
 // header reads the header at an offset of the file.
 func (f *File) header(offset int64) (header, error) {
+	if offset >= f.end {
+		return header{}, ErrDamaged
+	}
 	for size := int64(512); ; size *= 8 {
 		b := make([]byte, min(size, f.end-offset))
 		if _, err := f.src.ReadAt(b, offset); err != nil && err != io.EOF {

@@ -20,7 +20,7 @@ type Batch struct {
 	Values  Values
 
 	levels []int32
-	pages  []bool
+	flags  []bool // Present, where it is one
 	index  []int32
 }
 
@@ -60,9 +60,9 @@ func (r *Reader) Next(b *Batch) error {
 			return err
 		}
 	}
-	rows := batchRows
+	rows := r.group.file.rows
 	if r.group.file.held.Load() > r.group.file.Limit {
-		rows = largeRows
+		rows = r.group.file.largeRows
 	}
 	return r.decode(b, rows)
 }
@@ -97,7 +97,7 @@ func (r *Reader) again(b *Batch) error {
 		return err
 	}
 	for r.done < done {
-		if err := r.decode(b, min(largeRows, done-r.done)); err != nil {
+		if err := r.decode(b, min(r.group.file.largeRows, done-r.done)); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,9 @@ func (r *Reader) decode(b *Batch, rows int) error {
 		b.Rows = b.until(n)
 		if p.missing != nil {
 			*p.missing = before
-			b.Present = b.Present[:b.Rows]
+			if b.Present != nil {
+				b.Present = b.Present[:b.Rows]
+			}
 			if err := p.missing.decode(b.levels[:b.Rows]); err != nil {
 				return err
 			}
@@ -182,17 +184,21 @@ func (r *Reader) decode(b *Batch, rows int) error {
 
 // present decodes which of the next rows have a value.
 func (b *Batch) present(levels *hybrid, rows int) error {
-	b.levels, b.pages = resize(b.levels, rows), resize(b.pages, rows)
+	b.levels = resize(b.levels, rows)
+	if levels.ones(rows) {
+		return nil // b has all of them
+	}
+	b.flags = resize(b.flags, rows)
 	if err := levels.decode(b.levels); err != nil {
 		return err
 	}
 	b.N = 0
 	for i, level := range b.levels {
-		b.pages[i] = level != 0
+		b.flags[i] = level != 0
 		b.N += int(level)
 	}
 	if b.N < rows {
-		b.Present = b.pages
+		b.Present = b.flags
 	}
 	return nil
 }
