@@ -11,6 +11,18 @@ import pytest
 
 from stillpoint._command import run
 
+try:
+    import hypothesis
+
+    # The same cells each time, so that a failure is repeated by running the test again;
+    # --hypothesis-profile=long tries others, and more.
+    same = {"database": None, "deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
+    hypothesis.settings.register_profile("default", derandomize=True, max_examples=150, **same)
+    hypothesis.settings.register_profile("long", max_examples=10_000, **same)
+    hypothesis.settings.load_profile("default")
+except ImportError:
+    pass
+
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples"
 

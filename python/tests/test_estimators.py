@@ -178,13 +178,14 @@ def test_a_table_that_fails_on_the_way_charges_nothing(tmp_path, monkeypatch):
     def broken(*_):
         def feed(pipe):
             pipe.write(b"x0,y\n1,yes\n")
-            raise OSError("the source is gone")
+            raise OSError("cell 41 of the source is gone")
 
         return feed
 
     monkeypatch.setattr(_table, "writer", broken)
-    with pytest.raises(OSError, match="source is gone"):
+    with pytest.raises(stillpoint.StillpointError, match="^the table could not be written to the command to its end$") as caught:
         StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **given(tmp_path)).fit(np.column_stack([A]), SICK)
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
     assert not list(tmp_path.rglob("ledger.jsonl"))
 
 

@@ -1,10 +1,16 @@
 """stillpoint.fit and the errors it raises."""
 
+import json
+import os
+import signal
+import threading
+
 import pytest
 from conftest import write
 
 import stillpoint
 from stillpoint import ConfigurationError, StillpointError
+from stillpoint._command import run
 
 
 def test_fit(tmp_path):
@@ -36,3 +42,23 @@ def test_version():
 def test_progress(tmp_path, capsys):
     stillpoint.fit(write(tmp_path, "logistic", 2), out=tmp_path / "fit", progress=True)
     assert "step 20 of 20: noisy gradient norm" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="asks for signals")
+def test_an_interrupt_keeps_what_was_reached(tmp_path):
+    """At Ctrl-C the command saves the model of the steps so far, once, and says so."""
+    config = write(tmp_path, "logistic", 2)
+    settings = json.loads(config.read_text(encoding="utf-8"))
+    settings["train"]["steps"] = 20_000
+    config.write_text(json.dumps(settings), encoding="utf-8")
+
+    def interrupt(event):
+        if event["event"] == "step" and event["step"] == 3:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    with pytest.raises(StillpointError, match="the model reached is saved") as caught:
+        run(["fit", config, "--out", tmp_path / "fit", "--json"], on=interrupt)
+    assert caught.value.code == "interrupted" and caught.value.charged
+    assert (tmp_path / "fit" / "model.json").exists()
+    (total,) = stillpoint.spent(tmp_path / "fit")
+    assert total["fits"] == 1

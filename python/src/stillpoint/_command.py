@@ -72,8 +72,9 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
         # Interrupts come from here alone: at a second one the command would end at once.
         **({"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}),
     )
-    failure: list[BaseException] = []
+    failed = threading.Event()
     said: list[Event] = []
+    printed: list[bytes] = []
 
     def write() -> None:
         assert feed is not None and process.stdin is not None
@@ -84,9 +85,9 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
             if isinstance(error, BrokenPipeError) or (os.name == "nt" and getattr(error, "errno", 0) == errno.EINVAL):
                 return  # the command has ended, and says why
             # An end of the pipe is the end of the table: none that is cut short may
-            # be taken for one that is whole.
+            # be taken for one that is whole. The error is not kept: it may quote a cell.
             process.kill()
-            failure.append(error)
+            failed.set()
         finally:
             try:
                 process.stdin.close()
@@ -105,29 +106,41 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
                 except Exception:  # a display that is gone ends no fit
                     show = None
 
-    threads = [threading.Thread(target=listen, daemon=True)]
+    def read() -> None:
+        assert process.stdout is not None
+        printed.append(process.stdout.read())
+
+    reader = threading.Thread(target=read, daemon=True)
+    threads = [threading.Thread(target=listen, daemon=True), reader]
     if feed is not None:
         threads.append(threading.Thread(target=write, daemon=True))
-    for thread in threads:
-        thread.start()
-    assert process.stdout is not None
     try:
-        printed = process.stdout.read()
+        for thread in threads:
+            thread.start()
+        _join(reader)
     except KeyboardInterrupt:
         # It saves what it reached. A second interrupt ends the waiting.
         process.send_signal(signal.CTRL_BREAK_EVENT if os.name == "nt" else signal.SIGINT)
-        printed = process.stdout.read()
+        _join(reader)
     finally:
-        process.stdout.close()
         process.wait()
         for thread in threads:
-            thread.join()
-        process.stderr.close()
-    if failure:
-        raise failure[0]
+            if thread.ident is not None:  # an interrupt may come before it has begun
+                thread.join()
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()
+    if failed.is_set():
+        raise StillpointError("the table could not be written to the command to its end", code="system")
     if process.returncode != 0:
         raise _error(said, process.returncode)
-    return printed.decode()
+    return b"".join(printed).decode()
+
+
+def _join(thread: threading.Thread) -> None:
+    """Waits for a thread in turns: a wait without end may keep an interrupt from being seen."""
+    while thread.is_alive():
+        thread.join(0.2)
 
 
 def _event(line: bytes) -> Event:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.pipeline import Pipeline
-from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from stillpoint import _table
+from stillpoint._cells import text
 from stillpoint._command import ConfigurationError, run
 from stillpoint._fit import Fit, _fit, spent
 from stillpoint._progress import Shown
@@ -90,7 +92,8 @@ class _Estimator(BaseEstimator):
     def _target(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _targets(self, y: Any) -> list[str]:
+    def _of(self) -> Callable[[Any], str]:
+        """What makes the text of a target."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any):
@@ -109,7 +112,7 @@ class _Estimator(BaseEstimator):
         _refuse_what_was_fitted(self.public_steps)
         X, names = _rows(X)
         columns = names or [f"x{i}" for i in range(X.shape[1])]
-        targets = self._targets(y)
+        targets = _table.column(y)
         if len(targets) != X.shape[0]:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(targets)]}")
         target = "y"
@@ -120,7 +123,8 @@ class _Estimator(BaseEstimator):
         out = _fresh(Path(self.folder))
         file = out / "configuration.yaml"
         file.write_text(json.dumps(config, ensure_ascii=False, indent=2), encoding="utf-8")
-        feed = _table.writer(_select(X, columns, used), used, target, targets)
+        places = [columns.index(c) for c in used]
+        feed = _table.writer(X, places, used, self.categories or {}, target, targets, self._of())
         self._keep(_fit(file, out=out, progress=self.progress, feed=feed))
         self.n_features_in_ = X.shape[1]
         self.__dict__.pop("feature_names_in_", None)
@@ -178,13 +182,14 @@ class _Estimator(BaseEstimator):
             bounds = dict(zip(numbers, pairs))
         for name in [*bounds, *categories, *dates, *self.log1p, *self.indicators]:
             if name not in columns:
-                raise ValueError(f"column {name!r}: must be in X, which has {columns}")
+                # Without the names of X: read from a file that has no header, they are a record.
+                raise ValueError(f"column {name!r}: must be in X")
         schema: dict[str, Any] = {}
         for name in columns:
             if name in categories:
-                schema[name] = {"category": [_table.text(v) for v in categories[name]]}
+                schema[name] = {"category": [text(v) for v in categories[name]]}
             elif name in dates:
-                schema[name] = {"date": [_table.text(v)[:10] for v in dates[name]]}
+                schema[name] = {"date": [text(v)[:10] for v in dates[name]]}
             elif name in bounds:
                 low, high = bounds[name]
                 schema[name] = {"number": [float(low), float(high)]}
@@ -217,14 +222,14 @@ class _Estimator(BaseEstimator):
         absent = [c for c in self._used if names is not None and c not in names]
         if absent:
             raise ValueError(f"The feature names should match those that were passed during fit: {absent} are absent")
-        X_used = _select(X, names or self._fitted_columns, self._used)
+        places = [(names or self._fitted_columns).index(c) for c in self._used]
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder) / "model.json"
             model.write_bytes(self._model)
             # The last column keeps lines from being empty; it is not read.
-            feed = _table.writer(X_used, self._used, "", ["x"] * X.shape[0])
+            feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
             printed = run(["predict", model, "-", "--margin"], feed)
-        lines = csv.reader(printed.splitlines())
+        lines = csv.reader(io.StringIO(printed, newline=""))
         header = next(lines)
         columns = list(zip(*lines))
         if len(columns[0]) != X.shape[0]:
@@ -237,8 +242,8 @@ def _rows(X: Any) -> tuple[Any, list[str] | None]:
     if hasattr(X, "tocsr"):
         raise TypeError("Sparse data was passed: X must be dense (X.toarray() makes it so)")
     names = _table.names(X)
-    if names is None:
-        X = np.asarray(X)
+    X = _table.array(X)
+    if isinstance(X, np.ndarray):
         if X.ndim != 2:
             raise ValueError(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data either using array.reshape(-1, 1)")
         if X.dtype.kind == "c":
@@ -248,11 +253,6 @@ def _rows(X: Any) -> tuple[Any, list[str] | None]:
     if X.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
     return X, names
-
-
-def _select(X: Any, columns: list[str], used: list[str]) -> Any:
-    """An array's columns of these names; a table is asked for them when it is written."""
-    return X[:, [columns.index(c) for c in used]] if isinstance(X, np.ndarray) else X
 
 
 def _fresh(folder: Path) -> Path:
@@ -365,11 +365,11 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         return "logistic" if len(self.classes) == 2 else "softmax"
 
     def _target(self) -> dict[str, Any]:
-        return {"classes": [_table.text(c) for c in self.classes]}
+        return {"classes": [text(c) for c in self.classes]}
 
-    def _targets(self, y: Any) -> list[str]:
-        known = {c: _table.text(c) for c in np.asarray(self.classes).tolist()}
-        return [known.get(v, "") for v in column_or_1d(y, warn=True).tolist()]
+    def _of(self) -> Callable[[Any], str]:
+        known = {c: text(c) for c in np.asarray(self.classes).tolist()}
+        return lambda target: known.get(target, "")
 
     def _keep(self, fit: Fit) -> None:
         super()._keep(fit)
@@ -378,7 +378,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
         scores = self._score(X)
-        places = {_table.text(c): i for i, c in enumerate(self.classes_)}
+        places = {text(c): i for i, c in enumerate(self.classes_)}
         return self.classes_[[places[c] for c in scores["class"]]]
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -448,8 +448,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         low, high = self.target_bounds
         return {"number": [float(low), float(high)]}
 
-    def _targets(self, y: Any) -> list[str]:
-        return [_table.text(v) for v in column_or_1d(y, warn=True).tolist()]
+    def _of(self) -> Callable[[Any], str]:
+        return text
 
     def _keep(self, fit: Fit) -> None:
         super()._keep(fit)

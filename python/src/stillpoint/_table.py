@@ -1,15 +1,28 @@
-"""Writes tables that Python holds as CSV, to a pipe.
+"""Writes tables that Python holds as CSV, to a pipe, part by part.
 
-Nothing here raises an error for what a cell holds: an error that depends on rows
-would say something about them. A cell that cannot be read is missing to the command.
+What runs here before the pipe is written looks at shapes, names and types alone. Cells
+are read while it is, by :mod:`stillpoint._cells`, and no error depends on them. Columns
+of plain numbers are written by their own libraries; all others cell by cell.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import IO, Any
+
+import numpy as np
+
+from stillpoint._cells import cells, text
+
+ROWS = 50_000  # written at a time
+
+# No record is longer than the command holds, 16 MiB, where a character takes at most four
+# bytes: it would be malformed as a whole, and have no prediction.
+RECORD = (16 << 20) // 4
 
 
 def names(table: Any) -> list[str] | None:
@@ -23,79 +36,173 @@ def names(table: Any) -> list[str] | None:
     return columns if all(isinstance(c, str) for c in columns) else None
 
 
-def text(value: Any) -> str:
-    """A value as the command reads it."""
-    if value is None or value != value:
-        return ""
-    if type(value).__name__ in ("bool", "bool_"):
-        return "true" if value else "false"
-    if hasattr(value, "item"):
-        value = value.item()
-    return str(value)
+def array(table: Any) -> Any:
+    """A table of pandas, polars or pyarrow as it is, and anything else as an array.
+
+    A list of rows is an array of its cells, whatever they are: one text among numbers
+    must not make texts of all. Its width is that of most rows; any other row is missing.
+    """
+    if _make(table) != "array":
+        return table
+    if isinstance(table, (list, tuple)):
+        lengths = Counter(_width(row) for row in table)
+        width = max(lengths, key=lambda w: (lengths[w], w), default=-1)
+        if width < 0:
+            return _vector(table)
+        cells = np.full((len(table), width), None, dtype=object)
+        for i, row in enumerate(table):
+            if _width(row) == width:
+                for j, value in enumerate(row.tolist() if isinstance(row, np.ndarray) else row):
+                    cells[i, j] = value
+        return cells
+    if isinstance(table, np.ma.MaskedArray):
+        cells = np.array(table.data, dtype=object)
+        cells[np.ma.getmaskarray(table)] = None
+        return cells
+    return np.asarray(table)
 
 
-def writer(table: Any, columns: Sequence[str], last: str, values: Sequence[str]) -> Callable[[IO[bytes]], None]:
-    """A function that writes the columns of a table, and a last one of texts, as CSV."""
+def _width(row: Any) -> int:
+    """How many cells a row of a list has; -1 if it is no row."""
+    if issubclass(type(row), (list, tuple)):
+        return len(row)
+    return len(row) if issubclass(type(row), np.ndarray) and row.ndim == 1 else -1
+
+
+def _vector(values: Sequence[Any]) -> np.ndarray:
+    """A list as an array of what it holds."""
+    vector = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        vector[i] = value
+    return vector
+
+
+def column(y: Any) -> Any:
+    """Targets as a column. Their shape alone is looked at."""
+    if isinstance(y, (list, tuple)):
+        return _vector([v[0] if type(v) is list and len(v) == 1 else v for v in y])
+    y = array(y)
+    shape = y.shape if hasattr(y, "shape") else (len(y),)  # pyarrow's columns have none
+    if len(shape) == 1:
+        return y
+    if len(shape) != 2 or shape[1] != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
+    if isinstance(y, np.ndarray):
+        from sklearn.exceptions import DataConversionWarning
+
+        message = "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, )"
+        warnings.warn(message, DataConversionWarning, stacklevel=4)
+    return _place(y, 0)
+
+
+def writer(
+    table: Any,
+    places: Sequence[int],
+    columns: Sequence[str],
+    listed: Collection[str],
+    last: str,
+    targets: Any,
+    of: Callable[[Any], str] = text,
+) -> Callable[[IO[bytes]], None]:
+    """A function that writes columns of a table, and a last one of targets, as CSV.
+
+    The columns stand at these places of the table and get these names. Of the columns
+    that are listed, the text of each cell is that of the same value in a list of
+    categories. of makes the text of a target.
+    """
+    write = {"polars": _polars, "pyarrow": _arrow}.get(_make(table), _lines)
+    longest = max(RECORD // (len(columns) + 2), 64)
+
+    def feed(pipe: IO[bytes]) -> None:
+        for start in range(0, table.shape[0], ROWS):
+            part = [_part(_place(table, j), start) for j in places]
+            exact = [name in listed for name in columns]
+            if start == 0:
+                pipe.write(_csv([[*columns, last]]))
+            pipe.write(write(part, exact, longest, cells(_part(targets, start), longest, of)))
+
+    return feed
+
+
+def _make(table: Any) -> str:
+    """Which library made a table or a column; array if it is none of the three."""
+    if hasattr(table, "iloc"):
+        return "pandas"
     kind = type(table).__module__.partition(".")[0]
-    if kind == "polars":
-        return lambda pipe: _polars(table, columns, last, values, pipe)
-    if kind == "pyarrow":
-        return lambda pipe: _arrow(table, columns, last, values, pipe)
-    if kind == "pandas":
-        return lambda pipe: _pandas(table, columns, last, values, pipe)
-    return lambda pipe: _array(table, columns, last, values, pipe)
+    return kind if kind in ("polars", "pyarrow") else "array"
 
 
-ROWS = 50_000  # written at a time
+def _place(table: Any, j: int) -> Any:
+    """A column of a table, by its place."""
+    make = _make(table)
+    if make == "pandas":
+        return table.iloc[:, j]
+    if make == "polars":
+        return table.to_series(j)
+    return table.column(j) if make == "pyarrow" else table[:, j]
 
 
-def _polars(table, columns, last, values, pipe) -> None:
+def _part(column: Any, start: int) -> Any:
+    """The rows of a column from start on that are written at a time."""
+    make = _make(column)
+    if make == "pandas":
+        return column.iloc[start : start + ROWS]
+    return column[start : start + ROWS] if make == "array" else column.slice(start, ROWS)
+
+
+def _polars(part, exact, longest, targets) -> bytes:
     import polars
 
-    if names(table) is not None:
-        table = table.select(list(columns))
-    frame = table.with_columns(polars.Series(last, values, dtype=polars.String))
-    for start in range(0, max(len(frame), 1), ROWS):
-        part = io.BytesIO()
-        frame.slice(start, ROWS).write_csv(part, include_header=start == 0)
-        pipe.write(part.getbuffer())
+    def plain(column, listed) -> bool:
+        kind = column.dtype
+        if kind == polars.String:
+            return (column.str.len_chars().max() or 0) <= longest
+        return kind.is_integer() or kind == polars.Boolean or kind.is_float() and not listed
+
+    def texts(column):
+        return polars.Series(cells(column, longest), dtype=polars.String)
+
+    made = [c if plain(c, listed) else texts(c) for c, listed in zip(part, exact)]
+    made.append(polars.Series(targets, dtype=polars.String))
+    sink = io.BytesIO()
+    polars.DataFrame([c.alias(str(i)) for i, c in enumerate(made)]).write_csv(sink, include_header=False)
+    return sink.getvalue()
 
 
-def _arrow(table, columns, last, values, pipe) -> None:
+def _arrow(part, exact, longest, targets) -> bytes:
     import pyarrow
+    from pyarrow import compute
     from pyarrow import csv as arrow_csv
+    from pyarrow import types
 
-    table = table.select(list(columns)).append_column(last, pyarrow.array(values, pyarrow.string()))
-    cast = [pyarrow.field(f.name, f.type.value_type if pyarrow.types.is_dictionary(f.type) else f.type) for f in table.schema]
-    with arrow_csv.CSVWriter(pipe, pyarrow.schema(cast)) as sink:
-        sink.write_table(table.cast(pyarrow.schema(cast)))
+    def plain(column, listed) -> bool:
+        kind = column.type
+        if types.is_string(kind) or types.is_large_string(kind):
+            return (compute.max(compute.binary_length(column)).as_py() or 0) <= longest
+        return types.is_boolean(kind) or types.is_integer(kind) or (types.is_float32(kind) or types.is_float64(kind)) and not listed
 
+    def texts(column):
+        return pyarrow.array(cells(column, longest), pyarrow.string())
 
-def _pandas(table, columns, last, values, pipe) -> None:
-    if names(table) is not None:
-        table = table[list(columns)]
-    truth = {True: "true", False: "false"}
-    wrapped = io.TextIOWrapper(pipe, encoding="utf-8", newline="", write_through=True)
-    for start in range(0, max(len(table), 1), ROWS):
-        part = table.iloc[start : start + ROWS].copy()
-        part.columns = list(columns)
-        for name in part.columns[[str(t) in ("bool", "boolean") for t in part.dtypes]]:
-            part[name] = part[name].map(truth)
-        part[last] = values[start : start + ROWS]
-        part.to_csv(wrapped, index=False, header=start == 0, lineterminator="\n")
-    wrapped.flush()
-    wrapped.detach()
+    made = [c if plain(c, listed) else texts(c) for c, listed in zip(part, exact)]
+    made.append(pyarrow.array(targets, pyarrow.string()))
+    table = pyarrow.Table.from_arrays(made, names=[str(i) for i in range(len(made))])
+    sink = pyarrow.BufferOutputStream()
+    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False))
+    return sink.getvalue().to_pybytes()
 
 
-def _array(table, columns, last, values, pipe) -> None:
-    wrapped = io.TextIOWrapper(pipe, encoding="utf-8", newline="", write_through=True)
-    lines = csv.writer(wrapped, lineterminator="\n")
-    lines.writerow([*columns, last])
-    plain = table.dtype.kind in "fiu"  # numbers, whose repr is their shortest text
-    for start in range(0, len(table), ROWS):
-        rows = table[start : start + ROWS].tolist()
-        if not plain:
-            rows = [map(text, row) for row in rows]
-        lines.writerows([*row, value] for row, value in zip(rows, values[start : start + ROWS]))
-    wrapped.flush()
-    wrapped.detach()
+def _lines(part, exact, longest, targets) -> bytes:
+    """The same of pandas and of arrays."""
+    made = []
+    for column, listed in zip(part, exact):
+        plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf" and not listed
+        made.append(column.tolist() if plain else cells(column, longest))
+    return _csv(zip(*made, targets))
+
+
+def _csv(records: Iterable[Sequence[Any]]) -> bytes:
+    sink = io.StringIO(newline="")
+    # So ended, each version of Python quotes a CR in a cell as well as an LF.
+    csv.writer(sink, lineterminator="\r\n").writerows(records)
+    return sink.getvalue().encode()

@@ -1,0 +1,113 @@
+"""The texts of values and of cells, as the command reads them.
+
+Whether an error is raised, and which, may not depend on what a cell holds: the error
+would say something about its row. A cell that cannot be read is missing instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+WHOLE = 2.0**53  # below it a float that is a whole number is written like an integer
+
+
+def text(value: Any) -> str:
+    """A public value as the command reads it; empty if it stands for a missing one.
+
+    Equal numbers have equal texts, whatever their types: one missing cell makes pandas
+    hold a whole column of integers as floats, and no other cell may change by that.
+    """
+    kind = type(value)
+    if kind is str:
+        return _encodable(value)
+    if value is None:
+        return ""
+    if issubclass(kind, np.generic):
+        return _scalar(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if issubclass(kind, str):
+        return _encodable(str.__str__(value))
+    if issubclass(kind, int):
+        return int.__repr__(value)
+    if issubclass(kind, float):
+        return _number(float.__float__(value))
+    if kind is complex:  # which pandas makes of a whole column
+        return "" if value.imag else _number(value.real)
+    if issubclass(kind, bytes):
+        return _encodable(bytes.decode(value))
+    if value != value:  # NaT, and decimals that are no number
+        return ""
+    return _encodable(str.__str__(str(value)))
+
+
+def cell(value: Any, longest: int, of: Callable[[Any], str] = text) -> str:
+    """The text of a cell: that of its value, and empty if it has none of that length.
+
+    Methods of the cell may run, and may raise anything. Nothing passes: cells are read
+    in the thread that feeds the command, and interrupts reach the main thread alone.
+    """
+    try:
+        words = of(value)
+        return words if len(words) <= longest else ""
+    except BaseException:
+        return ""
+
+
+def cells(column: Any, longest: int, of: Callable[[Any], str] = text) -> list[str]:
+    """The texts of the cells of a column, or of a part of one, of any make."""
+    count = len(column)
+    try:
+        values = _values(column)
+        if len(values) == count:
+            return [cell(v, longest, of) for v in values]
+    except BaseException:  # one of the cells keeps all from being listed
+        pass
+    return [cell(i, longest, lambda i: of(_at(column, i))) for i in range(count)]
+
+
+def _encodable(value: str) -> str:
+    """The text itself. One that is no UTF-8, or has a NUL, is none that can be written."""
+    if "\0" in value:
+        raise ValueError("a text must have no NUL")
+    if not value.isascii():
+        value.encode()
+    return value
+
+
+def _number(value: float) -> str:
+    if value != value:
+        return ""
+    return str(int(value)) if value.is_integer() and abs(value) < WHOLE else repr(value)
+
+
+def _scalar(value: np.generic) -> str:
+    """The text of a scalar of numpy."""
+    kind = value.dtype.kind
+    if kind == "f":
+        return _number(float(value))
+    if kind in "mM":  # item() makes an integer of nanoseconds
+        return "" if np.isnat(value) else str(value)
+    return text(value.item()) if kind in "biucSU" else str(value)
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column as a list."""
+    if hasattr(column, "iloc"):  # pandas
+        return list(column)
+    if hasattr(column, "to_pylist"):  # pyarrow
+        if str(column.type).startswith("timestamp"):  # of more digits than Python's have
+            return list(column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False))
+        return column.to_pylist()
+    if hasattr(column, "to_list"):  # polars
+        return list(column.to_numpy()) if column.dtype.is_temporal() and str(column.dtype) != "Time" else column.to_list()
+    return list(column) if column.dtype.kind in "mM" else column.tolist()
+
+
+def _at(column: Any, i: int) -> Any:
+    """One value of a column."""
+    value = column.iloc[i] if hasattr(column, "iloc") else column[i]
+    return value.as_py() if hasattr(column, "to_pylist") else value
