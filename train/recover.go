@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -37,6 +38,10 @@ type Recovered struct {
 	Settlements []Settlement
 	// Folder holds the files; ModelPath is empty if there is no model.
 	Folder, ModelPath, CertificatePath string
+
+	// unproven says that the journal is kept, and the ledger without an end, since a store
+	// keeps the whole charge.
+	unproven bool
 }
 
 // recovered is what a certificate says of having been made from a journal.
@@ -99,7 +104,7 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 	}
 	switch {
 	case r.Files:
-		if r.Damaged == 0 {
+		if !r.unproven {
 			return r, f.sweep()
 		}
 	case len(entries) > 0 && !ended:
@@ -153,7 +158,13 @@ func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool)
 		return err
 	}
 	r.Files = true
-	if ended || r.Damaged > 0 { // a damaged journal does not tell what was charged
+	if why := (errKept{}); t.stored() {
+		if _, err := f.journalled(ctx, t); err != nil && !errors.As(err, &why) {
+			return err
+		}
+		r.unproven = why.why != ""
+	}
+	if ended || r.unproven {
 		return nil
 	}
 	return f.settle(done.Charged, done.Complete)
@@ -256,8 +267,8 @@ func (f *folder) has(r ready) bool {
 	return true
 }
 
-// remake makes files of what a journal tells, and says so in the journal. One that is
-// damaged, and that a store might be settled by, is left as it is.
+// remake makes files of what a journal tells, and says so in the journal. One that does
+// not prove what a store might be settled at is left as it is.
 func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	text, cert, err := t.files(ctx)
 	if ctx.Err() != nil {
@@ -291,7 +302,7 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	if _, err := p.fill(text, certText); err != nil {
 		return nil, err
 	}
-	if t.stored() && t.damaged > 0 {
+	if t.stored() && !t.proves() {
 		return &done, nil
 	}
 	j, err := f.resume(t)

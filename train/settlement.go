@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -116,7 +117,7 @@ func (f *folder) journalled(ctx context.Context, t *told) (charged float64, err 
 	if t.damaged > 0 {
 		return 0, kept("%s: line %d is damaged or cut off, and what was released after it is not known", f.journalFile(), t.damaged)
 	}
-	if t.ready != nil && f.has(*t.ready) {
+	if !t.proves() && t.ready != nil && f.has(*t.ready) {
 		return f.sealed(ctx, *t.ready)
 	}
 	if !t.proves() {
@@ -170,10 +171,21 @@ func (f *folder) charges(ctx context.Context, path string, want float64) (charge
 	if r, _ := cert.Budget(); r.Run != f.entry.Run || r.Dataset != f.entry.Dataset {
 		return 0, kept("%s: is not that of fit %d", path, f.fit)
 	}
+	if isRecovered(cert) {
+		return 0, kept("%s: was made from a journal that does not prove to be whole", path)
+	}
 	if cert.Charged() != want {
 		return 0, kept("%s: charged = %v: must be %v, as fit %d said elsewhere", path, cert.Charged(), want, f.fit)
 	}
 	return want, nil
+}
+
+// isRecovered reports whether a certificate was made from a journal, and not by the fit.
+func isRecovered(c *certificate.Certificate) bool {
+	var plan struct {
+		Recovered *recovered `json:"recovered"`
+	}
+	return json.Unmarshal(c.Algorithm().Plan, &plan) != nil || plan.Recovered != nil
 }
 
 // reclaim settles what earlier fits of the folder left open in their stores. What the
