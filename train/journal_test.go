@@ -308,7 +308,7 @@ func TestRecoverRefuses(t *testing.T) {
 // the text.
 func FuzzJournal(f *testing.F) {
 	const line = `{"event":{"index":0,"kind":"gaussian","question":"gradient","cohort":0,"sensitivity":2,"sigma":20,"charge":0.01}}`
-	const begin = `{"head":{"journal":1,"software":"test","fit":1,"relation":"replace-one","epsilon":1,"delta":1e-6,"records":3,"loss":"logistic","regularizer":"none","schema":{"columns":{"a":{"number":[0,1]}},"target":{"column":"y","classes":["0","1"]}},"plan":{}}}`
+	const begin = `{"head":{"journal":1,"software":"test","fit":1,"relation":"replace-one","epsilon":1,"delta":1e-6,"records":3,"loss":"logistic","regularizer":"none","schema":{"columns":[{"name":"a","number":[0,1]}],"target":{"column":"y","classes":["0","1"]},"missing":[]},"plan":{}}}`
 	f.Add(begin + "\n" + line + "\n" + `{"step":{"number":1,"norm":1,"w":[1,2]}}` + "\n")
 	f.Add(begin + "\n" + `{"ready":{"certificate":"x"}}` + "\n")
 	numbered := form{numbered: true}
@@ -334,7 +334,7 @@ func FuzzJournal(f *testing.F) {
 		if told.size > int64(len(text)) || told.head == nil {
 			t.Fatalf("%d of %d bytes", told.size, len(text))
 		}
-		again, err := readJournal(strings.NewReader(text[:told.size]), 1<<12)
+		again, err := readJournal(strings.NewReader(text[:told.size]+"\x00"), 1<<12)
 		if err != nil || again.size != told.size || len(again.events) != len(told.events) {
 			t.Fatalf("read again: %+v, %v", again, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
@@ -14,16 +16,18 @@ import (
 
 // Settlement is what a store of budgets was told of a run, or why it was not.
 type Settlement struct {
-	Store, Dataset, Run string
+	Store   string `json:"store"`
+	Dataset string `json:"dataset"`
+	Run     string `json:"run"`
 	// Fit is the run's number in the folder's ledger; 0 if the ledger does not have it,
 	// so that nothing was released.
-	Fit int
+	Fit int `json:"fit"`
 	// Absent says that the store had not reserved the run.
-	Absent bool
+	Absent bool `json:"absent"`
 	// Charged is what the run is charged, in units of mu^2.
-	Charged float64
+	Charged float64 `json:"charged"`
 	// Kept, if not empty, says why the run stays charged in full.
-	Kept string
+	Kept string `json:"kept,omitempty"`
 }
 
 // mostCertificate is the most bytes of one.
@@ -186,6 +190,64 @@ func isRecovered(c *certificate.Certificate) bool {
 		Recovered *recovered `json:"recovered"`
 	}
 	return json.Unmarshal(c.Algorithm().Plan, &plan) != nil || plan.Recovered != nil
+}
+
+// Settle tells a store what a folder proves of one run: what [Recover] tells it, without
+// making files. A run that the folder does not know is an error.
+func Settle(ctx context.Context, dir, run string, open Stores) (Settlement, error) {
+	f := &folder{disk: machine{}, path: dir}
+	entries, left, err := f.enter()
+	if err != nil {
+		return Settlement{}, err
+	}
+	defer f.release()
+	for _, i := range left {
+		if i.Run != run {
+			continue
+		}
+		s, err := f.settleIntent(ctx, open, i, entries)
+		if err == nil && s.Kept == "" && !s.Absent { // it may be in another store
+			err = f.forget(i.Fit)
+		}
+		return s, err
+	}
+	for _, e := range entries {
+		if e.Entry == ledgerfile.Reserved && e.Run == run {
+			s, _, err := f.settleEntry(ctx, open, e, entries)
+			return s, err
+		}
+	}
+	return Settlement{}, fmt.Errorf("%s: knows no run %s: must be the output folder of that run", dir, run)
+}
+
+// Runs returns the runs charged to stores that folders below a root know of, each with its
+// folder. What cannot be read is passed over.
+func Runs(ctx context.Context, root string) (folders map[string]string, err error) {
+	folders = map[string]string{}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && path == root {
+			return err
+		}
+		if err != nil || !d.IsDir() {
+			return nil
+		}
+		f := &folder{disk: machine{}, path: path}
+		entries, _ := f.read(path)
+		for _, e := range entries {
+			if e.Run != "" {
+				folders[e.Run] = path
+			}
+		}
+		left, _ := f.intents()
+		for _, i := range left {
+			folders[i.Run] = path
+		}
+		return nil
+	})
+	return folders, err
 }
 
 // reclaim settles what earlier fits of the folder left open in their stores. What the
