@@ -2,9 +2,11 @@ package train
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 )
 
@@ -150,6 +152,7 @@ func TestDamageKeepsTheCharge(t *testing.T) {
 		"a byte":        strings.Replace(journal, `"sigma"`, `"sigmb"`, 1),
 		"the last byte": strings.TrimRight(journal, "\x00")[:len(strings.Join(lines, ""))-1] + "x" + room,
 		"a line lost":   strings.Join(lines[:3], "") + strings.Join(lines[4:], "") + room,
+		"a step lost":   strings.Join(lines[:2], "") + strings.Join(lines[3:], "") + room,
 		"a line twice":  strings.Join(lines[:3], "") + strings.Join(lines[2:], "") + room,
 		"lines swapped": strings.Join(lines[:last-1], "") + lines[last] + lines[last-1] + room,
 		"a hole":        strings.Join(lines[:3], "") + strings.Repeat("\x00", len(lines[3])) + strings.Join(lines[4:], "") + room,
@@ -180,8 +183,11 @@ func TestDamageKeepsTheCharge(t *testing.T) {
 		if got := store.dataset(t); got.Open != full.Open {
 			t.Errorf("%s: after the next fit %v is reserved: must be %v", name, got.Open, full.Open)
 		}
+		if got, _ := left.Text("out/journal-1.jsonl"); got != text {
+			t.Errorf("%s: the next fit takes away what may be repaired", name)
+		}
 	}
-	// Repaired, it proves what it did.
+	// As it was, it proves what it did.
 	r, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: c.open})
 	if got := c.dataset(t); err != nil || r.Damaged != 0 || got.Open != 0 || got.Spent != r.Charged || r.Charged < a.charged[len(a.charged)-1] {
 		t.Errorf("undamaged: %+v, %v", r, err)
@@ -221,6 +227,28 @@ func TestFilesProveAnOldRun(t *testing.T) {
 			t.Errorf("%s: %v spent, %v open: must be %v and 0", name, got.Spent, got.Open, f.Charged)
 		case name == "less" && got.Open != f.Budget.Charge():
 			t.Errorf("%s: %v open: must be %v", name, got.Open, f.Budget.Charge())
+		}
+	}
+}
+
+// TestRecoveredFilesProveNoOldRun: a certificate that was made from a journal of version 1
+// proves no more than that did.
+func TestRecoveredFilesProveNoOldRun(t *testing.T) {
+	_, d, c, _, _ := killedWithStore(t)
+	away := func(context.Context, string) (*budget.Book, error) { return nil, errUnreachable }
+	if r, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: away}); !errors.Is(err, errUnreachable) || !r.Files {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	journal, ok := d.Text("out/journal-1.jsonl")
+	if !ok || !strings.Contains(journal, `"ready":`) {
+		t.Fatalf("journal\n%s", journal)
+	}
+	d.Put("out/journal-1.jsonl", versioned(t, journal))
+	full := c.dataset(t)
+	for range 2 {
+		r, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: c.open})
+		if err != nil || len(r.Settlements) != 1 || r.Settlements[0].Kept == "" || c.dataset(t).Open != full.Open {
+			t.Fatalf("%+v, %v: %v is open", r, err, c.dataset(t).Open)
 		}
 	}
 }

@@ -283,20 +283,25 @@ func TestRecoverRefuses(t *testing.T) {
 			t.Errorf("%s: refused, and something was changed", replacement)
 		}
 	}
-	earlier := d.Crash(0, durabletest.Kept{})
-	earlier.Put("out/model.json", "{}")
-	before := earlier.Tree()
-	_, err := recoverIn(ctx, earlier, diskOut, RecoverOptions{})
-	wantError(t, err, "--overwrite replaces them")
-	if earlier.Tree() != before {
-		t.Error("refused, and something was changed")
+	var earlier *durabletest.Disk
+	for _, names := range [][]string{{CertificateFile}, {ModelFile}, {ModelFile, CertificateFile}} {
+		earlier = d.Crash(0, durabletest.Kept{})
+		for _, name := range names {
+			earlier.Put("out/"+name, "{}")
+		}
+		before := earlier.Tree()
+		_, err := recoverIn(ctx, earlier, diskOut, RecoverOptions{})
+		wantError(t, err, "--overwrite replaces them")
+		if earlier.Tree() != before {
+			t.Errorf("%v: refused, and something was changed", names)
+		}
 	}
 	if _, err := recoverIn(ctx, earlier, diskOut, RecoverOptions{Overwrite: true}); err != nil {
 		t.Error(err)
 	}
 	wholeFiles(t, diskState(earlier))
 	unlock, _, _ := d.Lock("out/.lock")
-	_, err = recoverIn(ctx, d, diskOut, RecoverOptions{Overwrite: true})
+	_, err := recoverIn(ctx, d, diskOut, RecoverOptions{Overwrite: true})
 	wantError(t, err, "another fit is writing there")
 	unlock()
 	if _, err := recoverIn(ctx, d, diskOut, RecoverOptions{Overwrite: true}); err != nil {
