@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,9 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 // Stores opens a store of budgets by its address; stores.Open of package budget/stores
@@ -34,6 +31,7 @@ type storedRun struct {
 	dataset string
 	book    *budget.Book
 	run     *budget.Run
+	id      string // the run's, once the folder knows it
 }
 
 // stored opens the store of a configuration. A fit without one that could be reached
@@ -77,17 +75,41 @@ func (r *storedRun) reserve() func(context.Context, account.View) error {
 	return r.run.Reserve
 }
 
-// begin reserves a session's budget. Nothing may be released before it returns nil.
-func (r *storedRun) begin(ctx context.Context, v account.View, e *Entry) (*certificate.Reservation, error) {
+// begin reserves a session's budget, once the folder's intent says so on stable storage.
+// Nothing may be released before it returns nil.
+func (r *storedRun) begin(ctx context.Context, f *folder, v account.View, e *Entry) (*certificate.Reservation, error) {
 	if r == nil {
 		return nil, nil
 	}
+	id, err := r.run.ID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.intend(intent{Store: r.address, Dataset: r.dataset, Run: id}); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	r.id = id
 	if err := r.run.Reserve(ctx, v); err != nil {
 		return nil, err
 	}
 	receipt, _ := r.run.Receipt()
 	e.Store, e.Dataset, e.Run = r.address, receipt.Dataset, receipt.Run
 	return &receipt, nil
+}
+
+// withdraw gives back what begin may have reserved for a session that has released
+// nothing, and closes it.
+func (r *storedRun) withdraw(ctx context.Context, f *folder, s budget.Session) error {
+	if r == nil || r.id == "" {
+		return nil
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if _, err := r.book.Withdraw(context.WithoutCancel(ctx), r.dataset, r.id); err != nil {
+		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it back: %w", f.path, err)
+	}
+	return f.forget(f.fit)
 }
 
 // would says what begin would charge, or why it would not.
@@ -102,50 +124,20 @@ func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, er
 	return &cost, nil
 }
 
-// settle returns what the session did not use, which asks nothing any more.
-func (r *storedRun) settle(ctx context.Context, s budget.Session) error {
+// settle returns what the session did not use, which asks nothing any more, and has the
+// folder forget its intent.
+func (r *storedRun) settle(ctx context.Context, f *folder, s budget.Session) error {
 	if r == nil {
 		return nil
 	}
 	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
-		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover settles it: %w", err)
+		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover %s settles it: %w", f.path, err)
 	}
-	return nil
+	return f.forget(f.fit)
 }
 
 func (r *storedRun) close() {
 	if r != nil {
 		_ = r.book.Close()
 	}
-}
-
-// settleStored settles a recovered fit in its store, by the certificate in its folder: its
-// journal, or the session before it, held every charge before its answer was handed out.
-func (f *folder) settleStored(ctx context.Context, open Stores) error {
-	e := f.entry
-	if e.Run == "" {
-		return nil
-	}
-	cert, err := f.certificate()
-	if err != nil {
-		return fmt.Errorf("fit %d is settled in its store by its certificate: %w", f.fit, err)
-	}
-	if r, reserved := cert.Budget(); !reserved || r.Run != e.Run || r.Dataset != e.Dataset {
-		return fmt.Errorf("%s: must be that of fit %d, which dataset %q is charged for as run %s",
-			f.file(CertificateFile), f.fit, e.Dataset, e.Run)
-	}
-	book, err := open.open(ctx, e.Store)
-	if err != nil {
-		return err
-	}
-	return errors.Join(book.Settle(ctx, cert), book.Close())
-}
-
-// certificate reads the one that is to be seen.
-func (f *folder) certificate() (*certificate.Certificate, error) {
-	text, err := durable.ReadAll(f.disk, f.file(CertificateFile), regular.Document)
-	if err != nil {
-		return nil, err
-	}
-	return certificate.Parse(text)
 }

@@ -210,7 +210,7 @@ func TestAStoreIsSettledByTheCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := registered(t, address)
-	again := func(text []byte) error {
+	again := func(text []byte) (kept string) {
 		t.Helper()
 		if err := os.Remove(one.CertificatePath); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
@@ -218,20 +218,23 @@ func TestAStoreIsSettledByTheCertificate(t *testing.T) {
 		if text != nil {
 			write(t, one.CertificatePath, string(text))
 		}
-		_, err := Recover(ctx, one.Folder, RecoverOptions{Stores: stores.Open})
-		return err
+		r, err := Recover(ctx, one.Folder, RecoverOptions{Stores: stores.Open})
+		if err != nil || len(r.Settlements) != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r.Settlements[0].Kept
 	}
 	altered := strings.Replace(string(own), `"charged": `, `"charged": 0.`, 1)
 	for name, text := range map[string][]byte{"none": nil, "another fit's": other, "an altered one": []byte(altered)} {
-		if err := again(text); err == nil || strings.Contains(err.Error(), "nothing to recover") {
-			t.Errorf("by %s: %v", name, err)
+		if again(text) == "" {
+			t.Errorf("by %s: is settled", name)
 		}
 		if d := registered(t, address); d.Head != before.Head {
 			t.Fatalf("by %s: the store has %v left, of %v", name, d.Left, before.Left)
 		}
 	}
-	if err := again(own); err != nil && !strings.Contains(err.Error(), "nothing to recover") {
-		t.Fatal(err)
+	if kept := again(own); kept != "" {
+		t.Errorf("by its own: %s", kept)
 	}
 	if d := registered(t, address); !d.Runs[0].Settled || d.Runs[1].Settled || d.Runs[0].Charged.Charge != one.Charged {
 		t.Errorf("settled by its own certificate: %+v", d.Runs)
