@@ -11,14 +11,12 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -78,11 +76,14 @@ func Decode(text []byte, into any) error {
 	if err := shallow(text); err != nil {
 		return err
 	}
-	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	file, err := parse(text)
 	if err != nil {
 		var positioned yaml.Error
 		if errors.As(err, &positioned) {
 			return fault(positioned.GetToken(), "is not YAML as it stands here: look at indentation, brackets, quotes and colons")
+		}
+		if own := new(Error); errors.As(err, &own) {
+			return own
 		}
 		return fault(nil, "is not YAML")
 	}
@@ -102,8 +103,7 @@ func Decode(text []byte, into any) error {
 	if err := conform(root, shape); err != nil {
 		return err
 	}
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.AllowDuplicateMapKey())
-	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+	if err := yaml.NodeToValue(root, into, yaml.Strict(), yaml.AllowDuplicateMapKey()); err != nil && !errors.Is(err, io.EOF) {
 		// What conform does not look for, worded by nobody who knows what may be
 		// shown.
 		var positioned yaml.Error
@@ -209,17 +209,17 @@ func each(node ast.Node, visit func(key string, at *token.Token, value ast.Node)
 	if !ok {
 		return fault(node.GetToken(), "must be a mapping of keys to values")
 	}
-	var seen []string
+	seen := map[string]bool{}
 	for entries := m.MapRange(); entries.Next(); {
 		key, ok := entries.Key().(*ast.StringNode)
 		at := entries.Key().GetToken()
 		if !ok {
 			return fault(at, "a key must be a plain name")
 		}
-		if slices.Contains(seen, key.Value) {
+		if seen[key.Value] {
 			return fault(at, "a key is given twice")
 		}
-		seen = append(seen, key.Value)
+		seen[key.Value] = true
 		if err := visit(key.Value, at, entries.Value()); err != nil {
 			return err
 		}

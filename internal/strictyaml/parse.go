@@ -1,0 +1,161 @@
+package strictyaml
+
+import (
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// The parser takes a block mapping apart from its end, and copies what it has of the
+// mapping for each entry: the square of the number of entries. So mappings of many are
+// given to it in portions, and put together here.
+
+// portion is how many entries of a mapping the parser is given at a time.
+const portion = 128
+
+// parse returns the documents of a text.
+func parse(text []byte) (*ast.File, error) {
+	tokens := slices.DeleteFunc(lexer.Tokenize(string(text)), func(t *token.Token) bool { return t.Type == token.CommentType })
+	return parseTokens(tokens)
+}
+
+func parseTokens(tokens token.Tokens) (*ast.File, error) {
+	cut := outermost(long(tokens))
+	if len(cut) == 0 {
+		return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	}
+	var rest token.Tokens
+	from := 0
+	for _, m := range cut {
+		rest = append(rest, tokens[from:m.entries[portion]]...)
+		from = m.end
+	}
+	file, err := parser.Parse(append(rest, tokens[from:]...), 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, err
+	}
+	found := mappings{}
+	for _, d := range file.Docs {
+		if d.Body != nil {
+			ast.Walk(found, d.Body)
+		}
+	}
+	for _, m := range cut {
+		if err := m.complete(tokens, found[tokens[m.entries[0]]]); err != nil {
+			return nil, err
+		}
+	}
+	return file, nil
+}
+
+// mapping is a block mapping among tokens: where its entries start, and where it ends.
+type mapping struct {
+	column  int
+	entries []int
+	end     int
+}
+
+// complete adds the entries after the first portion to what was parsed of the mapping.
+func (m mapping) complete(tokens token.Tokens, into *ast.MappingNode) error {
+	for k := portion; k < len(m.entries); k += portion {
+		end := m.end
+		if k+portion < len(m.entries) {
+			end = m.entries[k+portion]
+		}
+		file, err := parseTokens(slices.Clone(tokens[m.entries[k]:end]))
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Docs {
+			more, ok := d.Body.(*ast.MappingNode)
+			if !ok || into == nil {
+				return fault(tokens[m.entries[k]], "is not YAML as it stands here: look at indentation, brackets, quotes and colons")
+			}
+			into.Values = append(into.Values, more.Values...)
+		}
+	}
+	return nil
+}
+
+// long lists the block mappings of more than a portion of entries, inner ones before
+// those they are in. An entry starts a line and is a key with its colon; what is deeper
+// belongs to it, and so do items of a list at its own depth.
+func long(tokens token.Tokens) (list []mapping) {
+	var open []mapping
+	closeTo := func(column, at int) {
+		for len(open) > 0 && open[len(open)-1].column > column {
+			m := open[len(open)-1]
+			if open = open[:len(open)-1]; len(m.entries) > portion {
+				m.end = at
+				list = append(list, m)
+			}
+		}
+	}
+	flow := 0
+	for i, t := range tokens {
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow--
+		case token.DocumentHeaderType, token.DocumentEndType, token.MappingKeyType:
+			return nil // of no file that is taken
+		}
+		starts := flow == 0 && (i == 0 || t.Position.Line > tokens[i-1].Position.Line)
+		if !starts || t.Type == token.MappingEndType || t.Type == token.SequenceEndType {
+			continue
+		}
+		key := i+1 < len(tokens) && tokens[i+1].Type == token.MappingValueType && tokens[i+1].Position.Line == t.Position.Line
+		if !key && i > 0 && awaits(tokens[i-1].Type) {
+			continue // whose column may be any
+		}
+		column := t.Position.Column
+		closeTo(column, i)
+		if !key {
+			if t.Type != token.SequenceEntryType {
+				closeTo(column-1, i)
+			}
+			continue
+		}
+		if k := len(open); k > 0 && open[k-1].column == column {
+			open[k-1].entries = append(open[k-1].entries, i)
+		} else {
+			open = append(open, mapping{column: column, entries: []int{i}})
+		}
+	}
+	closeTo(-1, len(tokens))
+	return list
+}
+
+// awaits reports whether a scalar on the lines after such a token is its value.
+func awaits(t token.Type) bool {
+	return t == token.MappingValueType || t == token.LiteralType || t == token.FoldedType || t == token.SequenceEntryType
+}
+
+// outermost sorts mappings and leaves those out that lie in what is cut out of others.
+func outermost(list []mapping) []mapping {
+	slices.SortFunc(list, func(a, b mapping) int { return a.entries[portion] - b.entries[portion] })
+	end := 0
+	return slices.DeleteFunc(list, func(m mapping) bool {
+		if m.entries[portion] < end {
+			return true
+		}
+		end = m.end
+		return false
+	})
+}
+
+// mappings finds mappings by the token of any of their keys.
+type mappings map[*token.Token]*ast.MappingNode
+
+func (m mappings) Visit(node ast.Node) ast.Visitor {
+	if n, ok := node.(*ast.MappingNode); ok {
+		for _, v := range n.Values {
+			m[v.Key.GetToken()] = n
+		}
+	}
+	return m
+}
