@@ -3,7 +3,6 @@ package dataset
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -161,11 +160,13 @@ func (c Column) validateValues(field string, missing []string) error {
 	if len(c.Values) == 0 {
 		return &fieldError{field, "[]", "must list all public values of the column"}
 	}
+	seen := make(map[string]bool, len(c.Values))
 	for i, v := range c.Values {
 		rule := valueRule(v, missing)
-		if rule == "" && slices.Contains(c.Values[:i], v) {
+		if rule == "" && seen[v] {
 			rule = "is listed twice"
 		}
+		seen[v] = true
 		if rule != "" {
 			return &fieldError{itemField(field, i), strconv.Quote(v), rule}
 		}

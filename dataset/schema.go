@@ -49,6 +49,8 @@ type Schema struct {
 
 	interactions []Interaction
 
+	// places are those of columns, by name.
+	places   map[string]int
 	features []string
 	unread   *rawSchema // lists values in files; see WithLists
 	terms    int        // #numbers + #dates + #categories + #hashes + #interactions + 1; 0 in the zero Schema
@@ -108,14 +110,14 @@ func (s *Schema) validate() error {
 }
 
 func (s *Schema) validateColumns() error {
-	names := make(map[string]bool, len(s.columns))
+	s.places = make(map[string]int, len(s.columns))
 	features := make(map[string]bool)
 	s.features, s.terms = nil, 1
-	for _, c := range s.columns {
-		if names[c.Name] {
+	for i, c := range s.columns {
+		if _, twice := s.places[c.Name]; twice {
 			return &fieldError{columnField(c.Name), "", "is listed twice"}
 		}
-		names[c.Name] = true
+		s.places[c.Name] = i
 		if err := c.validate(s.missing); err != nil {
 			return err
 		}
@@ -167,8 +169,8 @@ func featureNames(c Column) []string {
 }
 
 func (s *Schema) column(name string) (Column, bool) {
-	i := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == name })
-	if i < 0 {
+	i, listed := s.places[name]
+	if !listed {
 		return Column{}, false
 	}
 	return s.columns[i], true

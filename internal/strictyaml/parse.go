@@ -101,14 +101,20 @@ func long(tokens token.Tokens) (list []mapping) {
 			flow++
 		case token.MappingEndType, token.SequenceEndType:
 			flow--
+		case token.DocumentHeaderType, token.DocumentEndType, token.MappingKeyType:
+			return nil // of no file that is taken
 		}
 		starts := flow == 0 && (i == 0 || t.Position.Line > tokens[i-1].Position.Line)
 		if !starts || t.Type == token.MappingEndType || t.Type == token.SequenceEndType {
 			continue
 		}
+		key := i+1 < len(tokens) && tokens[i+1].Type == token.MappingValueType && tokens[i+1].Position.Line == t.Position.Line
+		if !key && i > 0 && awaits(tokens[i-1].Type) {
+			continue // whose column may be any
+		}
 		column := t.Position.Column
 		closeTo(column, i)
-		if i+1 == len(tokens) || tokens[i+1].Type != token.MappingValueType || tokens[i+1].Position.Line != t.Position.Line {
+		if !key {
 			if t.Type != token.SequenceEntryType {
 				closeTo(column-1, i)
 			}
@@ -122,6 +128,11 @@ func long(tokens token.Tokens) (list []mapping) {
 	}
 	closeTo(-1, len(tokens))
 	return list
+}
+
+// awaits reports whether a scalar on the lines after such a token is its value.
+func awaits(t token.Type) bool {
+	return t == token.MappingValueType || t == token.LiteralType || t == token.FoldedType || t == token.SequenceEntryType
 }
 
 // outermost sorts mappings and leaves those out that lie in what is cut out of others.

@@ -71,6 +71,19 @@ func TestPortionsAreTheWhole(t *testing.T) {
 	}
 }
 
+// TestSecondDocumentAfterPortions: a document after a long mapping is none of its entries.
+func TestSecondDocumentAfterPortions(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("data: x\nany:\n")
+	for k := range 3 * portion {
+		fmt.Fprintf(&b, "  k%d: 1\n", k)
+	}
+	var f file
+	if err := Decode([]byte(b.String()+"  last:\n---\n  k: 2\n"), &f); err == nil || !strings.Contains(err.Error(), "one YAML document") {
+		t.Errorf("a second document: %v", err)
+	}
+}
+
 // TestPlacesInPortions: an error beyond the first portion names its line.
 func TestPlacesInPortions(t *testing.T) {
 	for _, fault := range []string{"k2: 2", "broken: [1", "k: v: w"} {
