@@ -105,7 +105,8 @@ func TestSearchOfNetworks(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !(f.Ratio > .2 && f.Ratio <= 1) {
-					t.Errorf("%s: %s, %v: %.9f times the charged sensitivity, want up to 1 and not next to nothing: %s", name, form, r, f.Ratio, f.Neighbour)
+					t.Errorf("%s: %s, %v: %.9f times the charged sensitivity, want up to 1 and not next to nothing: %s",
+						name, form, r, f.Ratio, f.Neighbour)
 				}
 			}
 		}

@@ -22,7 +22,9 @@ var columnsOf = map[string]string{
 
 // columnOrders are orders of them: categories last and beside each other, around the number,
 // and first.
-var columnOrders = [][]string{{"age", "sex", "note"}, {"sex", "age", "note"}, {"sex", "note", "age"}, {"note", "age", "sex"}, {"note", "sex", "age"}}
+var columnOrders = [][]string{
+	{"age", "sex", "note"}, {"sex", "age", "note"}, {"sex", "note", "age"}, {"note", "age", "sex"}, {"note", "sex", "age"},
+}
 
 // ordered is config with its columns in an order.
 func ordered(t *testing.T, n int, order []string, changes ...string) *Config {
@@ -52,7 +54,9 @@ func TestPlansKnowNoOrder(t *testing.T) {
 				got := fmt.Sprint(err)
 				if err == nil {
 					planned++
-					text, err := json.Marshal([]any{p.Records, p.Dim, p.Features, p.Budget, p.Summary, p.LowerBound, p.Why, p.Estimate})
+					text, err := json.Marshal([]any{
+						p.Records, p.Dim, p.Features, p.Budget, p.Summary, p.LowerBound, p.Why, p.Estimate,
+					})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -155,7 +159,8 @@ func TestFitsKnowNoOrder(t *testing.T) {
 		for i, order := range orders {
 			f, mean := fittedIn(t, algorithm, order)
 			if m := f.Measured; !(math.Abs(m.Loss-mean) <= 8*m.LossSigma+1e-9) {
-				t.Errorf("%s, columns %v: measured loss %v, noise %v: the model's is %v", algorithm, order, m.Loss, m.LossSigma, mean)
+				t.Errorf("%s, columns %v: measured loss %v, noise %v: the model's is %v",
+					algorithm, order, m.Loss, m.LossSigma, mean)
 			}
 			if i == 0 {
 				first = mean

@@ -46,7 +46,8 @@ func overflowing(t *testing.T, l loss.Loss, dim int) map[string]query.Question {
 		"curvature":      query.CurvatureAt(on, w, 1),
 		"in a metric":    query.GradientInMetric(on, w, 1, 1, m),
 		"smoothed":       query.GradientAt(on, w, 1).Smoothed(query.Smoothing{Radius: .5}),
-		"sampled":        query.GradientAt(on, w, 1).Smoothed(query.Smoothing{Radius: .5, By: query.Values, Directions: 3, Seed: 1}),
+		"sampled": query.GradientAt(on, w, 1).Smoothed(
+			query.Smoothing{Radius: .5, By: query.Values, Directions: 3, Seed: 1}),
 	} {
 		q, err := query.New(1, term.Weighted(0x1p190))
 		if err == nil && engine.Answers(l, q) == nil {
@@ -62,7 +63,9 @@ func TestNotFiniteInSteps(t *testing.T) {
 	enginetest.Rounds(t)
 	const dim = 4
 	asked := map[string]bool{}
-	for _, name := range []string{"tanh", "softmax(3)", "slow-tail", "network(3,tanh,huber(0.5))", "capped-absolute(0.5)", "squared(1)"} {
+	for _, name := range []string{
+		"tanh", "softmax(3)", "slow-tail", "network(3,tanh,huber(0.5))", "capped-absolute(0.5)", "squared(1)",
+	} {
 		l, err := problem.Parse(name)
 		if err != nil {
 			t.Fatal(err)

@@ -97,7 +97,8 @@ func hostileRows(coded bool) (rows [][]float32) {
 	for _, v := range []float32{0, 0x1p-149, 0x1p-140, 1e-38, 1e-30, 1e-20, .25} {
 		rows = append(rows, []float32{v, 0, -v, v})
 	}
-	rows = append(rows, []float32{0, 0, 1, 0}, []float32{0, 0, -1, 0}, []float32{0x1p-149, 0, 1 + 0x1p-24, 0}, []float32{-.5, 0, .5, .5})
+	rows = append(rows, []float32{0, 0, 1, 0}, []float32{0, 0, -1, 0}, []float32{-.5, 0, .5, .5})
+	rows = append(rows, []float32{0x1p-149, 0, 1 + 0x1p-24, 0})
 	if !coded {
 		rows = append(rows, []float32{.5, -.5, .5, -.5})
 	}
@@ -211,6 +212,11 @@ func atExtremes(t *testing.T, c query.Cohort, l loss.Loss, w, prev []float64) ma
 	return all
 }
 
+// sizes are those of the coordinates of points.
+var sizes = map[string]float64{
+	"ordinary": 1, "large": 1e30, "squares overflow": 1e160, "largest": math.MaxFloat64, "smallest": 5e-324,
+}
+
 // TestHostileLosses replaces records of rows of no norm, of next to none and of any, of which
 // a loss makes whatever floats there are, NaN and infinities among them, in every form that
 // losses have and every kind of question: un-noised sums move by no more than is charged,
@@ -241,7 +247,7 @@ func TestHostileLosses(t *testing.T) {
 			r := rand.New(rand.NewPCG(13, 7))
 			n := loss.Parameters(l, 4)
 			c := query.NewCohort(account.Everyone, 1)
-			for size, scale := range inOrder(map[string]float64{"ordinary": 1, "large": 1e30, "squares overflow": 1e160, "largest": math.MaxFloat64, "smallest": 5e-324}) {
+			for size, scale := range inOrder(sizes) {
 				if testing.Short() && size != "ordinary" && size != "largest" {
 					continue
 				}
@@ -256,7 +262,8 @@ func TestHostileLosses(t *testing.T) {
 					for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 						worst := worstPair(t, engines, q, relation)
 						if !(worst <= 1) {
-							t.Errorf("%s, %s at a point of %s size, coded %v, %v: moves by %v of what is charged", name, kind, size, coded, relation, worst)
+							t.Errorf("%s, %s at a point of %s size, coded %v, %v: moves by %v of what is charged",
+								name, kind, size, coded, relation, worst)
 						}
 						key := fmt.Sprint(name, ", ", kind)
 						reached[key] = max(reached[key], worst)

@@ -18,7 +18,9 @@ var widths = []int{1, 1, 2, 3, 1, 2}
 
 // orders are orders of these columns: categories in the middle, first, last, beside each
 // other and alone between numbers.
-var orders = [][]int{{0, 1, 2, 3, 4, 5}, {2, 0, 1, 4, 3, 5}, {3, 5, 2, 0, 1, 4}, {0, 4, 1, 5, 3, 2}, {5, 0, 2, 1, 3, 4}, {4, 3, 1, 2, 0, 5}}
+var orders = [][]int{
+	{0, 1, 2, 3, 4, 5}, {2, 0, 1, 4, 3, 5}, {3, 5, 2, 0, 1, 4}, {0, 4, 1, 5, 3, 2}, {5, 0, 2, 1, 3, 4}, {4, 3, 1, 2, 0, 5},
+}
 
 // ordered is a layout of the columns in an order, and where it has the features of the first
 // order.
