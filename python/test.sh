@@ -51,4 +51,5 @@ if [ -n "$only" ]; then exit 0; fi
 ls -l "$work"/dist/*.whl
 # Away from the source, so that it is the wheel that is tested.
 cd tests
-PATH="$bin:$PATH" "$bin/python" -m pytest -q -p no:cacheprovider -c ../pyproject.toml --rootdir . "$@"
+HYPOTHESIS_STORAGE_DIRECTORY="$work/hypothesis" PATH="$bin:$PATH" \
+  "$bin/python" -m pytest -q -p no:cacheprovider -c ../pyproject.toml --rootdir . "$@"

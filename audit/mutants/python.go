@@ -146,7 +146,8 @@ func pytest(interpreter, tree string, limit time.Duration, selection ...string) 
 	c := polite(ctx, append([]string{interpreter, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider",
 		"-c", "../pyproject.toml", "--rootdir", "."}, selection...))
 	c.Dir = filepath.Join(folder, "tests")
-	c.Env = append(c.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Join(folder, "src"),
+	c.Env = append(c.Environ(), "PYTHONDONTWRITEBYTECODE=1", "HYPOTHESIS_STORAGE_DIRECTORY="+tree+".hypothesis",
+		"PYTHONPATH="+filepath.Join(folder, "src"),
 		"PATH="+filepath.Dir(interpreter)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	c.WaitDelay = 5 * time.Second
 	out, err := c.CombinedOutput()
