@@ -44,7 +44,7 @@ type batch struct {
 // run returns how many mutants were not caught. It prints every verdict.
 func (b batch) run(list []mutant) (bad int) {
 	var mu sync.Mutex
-	var done, skipped int
+	var done, skipped, lacking int
 	var group sync.WaitGroup
 	queue := make(chan mutant)
 	for range b.workers {
@@ -61,7 +61,10 @@ func (b batch) run(list []mutant) (bad int) {
 				took := time.Since(start).Round(100 * time.Millisecond)
 				mu.Lock()
 				done++
-				if err != nil || !b.check && v.outcome != caught {
+				switch {
+				case err == nil && v.outcome == needsPython:
+					lacking++
+				case err != nil || !b.check && v.outcome != caught:
 					bad++
 				}
 				b.report(done, len(list), m, v, err, took)
@@ -75,7 +78,8 @@ func (b batch) run(list []mutant) (bad int) {
 	close(queue)
 	group.Wait()
 	if !b.check {
-		fmt.Printf("%d run, %d not caught, %d left out by the time limit\n", done, bad, skipped)
+		fmt.Printf("%d run, %d not caught, %d left out by the time limit, %d for want of Python\n",
+			done-lacking, bad, skipped, lacking)
 	}
 	return bad
 }
@@ -96,6 +100,8 @@ func (b batch) report(done, of int, m mutant, v verdict, err error, took time.Du
 		return
 	case b.check:
 		return
+	case v.outcome == needsPython:
+		fmt.Printf("%d/%d %s: NOT RUN: %s\n", done, of, m.name, v.outcome)
 	case v.outcome == caught:
 		fmt.Printf("%d/%d %s: %s %s (%v)\n", done, of, m.name, v.pkg, v.test, took)
 	default:

@@ -17,6 +17,10 @@
 // that does not compile or no longer fits the source is an error, as are tests
 // that fail without it.
 //
+// A defect in the Python package is tested by pytest, in the environment that
+// python/test.sh makes. Where that cannot be made, the defect needs Python: it is
+// listed so, and is neither caught nor a failure of the run.
+//
 // The test that caught a defect the last time is run first. That decides the
 // order only: if it passes, all the tests that the table names are run.
 //

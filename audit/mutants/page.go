@@ -57,7 +57,8 @@ const preface = `# Seeded defects
 
 A test that cannot fail proves nothing. Each row below is a defect that was put
 into the source on purpose, alone, and a test that failed because of it.
-%d defects, %d caught, %d not caught, %d not run since they were last changed.
+%d defects, %d caught, %d not caught, %d not run since they were last changed,
+%d left out where Python or its packages could not be had.
 %d of those run were run on an earlier state of the source than this page's.
 
     go run -tags mutants ./audit/mutants              # all of them, and this page
@@ -72,7 +73,8 @@ fails with it again when it is run alone, and passes without it. A test that
 fails once and then passes (flaky), or a run that only exceeds its time limit, is
 no catch and is listed here as what it is. A defect that does not compile, whose
 text is not found exactly once, or whose tests fail without it is an error. Tests
-are run in their default mode, and of a package only those that the table names.
+are run in their default mode, and of a package only those that the table names;
+Python's in the environment that python/test.sh makes.
 
 -resume runs a defect again when the defect, the tests' own files, or the
 module's code that they depend on has changed. Continuous integration runs a
@@ -83,7 +85,7 @@ by the program and not edited by hand.
 
 // writePage writes the table for readers.
 func writePage(path string, table []mutant, found results, s sources) error {
-	var count, missed, pending, stale int
+	var count, missed, pending, lacking, stale int
 	var b strings.Builder
 	section := ""
 	for _, m := range table {
@@ -100,6 +102,9 @@ func writePage(path string, table []mutant, found results, s sources) error {
 		case v.outcome == caught:
 			count++
 			by = v.where(m)
+		case v.outcome == needsPython:
+			lacking++
+			by = "needs Python"
 		default:
 			missed++
 			by = strings.TrimSpace("**nothing: " + string(v.outcome) + "** " + v.where(m))
@@ -109,7 +114,7 @@ func writePage(path string, table []mutant, found results, s sources) error {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", m.name, m.file, m.breaks, by)
 	}
-	text := fmt.Sprintf(preface, len(table), count, missed, pending, stale) + b.String()
+	text := fmt.Sprintf(preface, len(table), count, missed, pending, lacking, stale) + b.String()
 	return os.WriteFile(path, []byte(text), 0o666)
 }
 

@@ -42,6 +42,10 @@ type runner struct {
 	hints map[string]verdict
 	sound map[string]func() error
 	built map[string]func() (string, error)
+
+	// interpreter is that of the environment of Python's tests, made when it is first
+	// asked for; empty if there is none.
+	interpreter func() (string, error)
 }
 
 func newRunner(scratch string, limit time.Duration) *runner {
@@ -49,11 +53,17 @@ func newRunner(scratch string, limit time.Duration) *runner {
 	return &runner{
 		scratch: scratch, limit: limit, hints: hints,
 		sound: map[string]func() error{}, built: map[string]func() (string, error){},
+		interpreter: sync.OnceValues(func() (string, error) {
+			return environment(filepath.Join(scratch, "environment of Python"))
+		}),
 	}
 }
 
 // compiles demands that the package of a mutant can be built.
 func (r *runner) compiles(m mutant) error {
+	if m.isPython() {
+		return r.reads(m)
+	}
 	overlay, err := r.overlay(m)
 	if err != nil {
 		return err
@@ -66,6 +76,9 @@ func (r *runner) compiles(m mutant) error {
 
 // run tests a mutant in its packages, in that of its hint first.
 func (r *runner) run(m mutant) (verdict, error) {
+	if m.isPython() {
+		return r.runPython(m)
+	}
 	overlay, err := r.overlay(m)
 	if err != nil {
 		return verdict{}, err
@@ -164,10 +177,14 @@ func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
 
 // baseline demands that a test passes without the mutant.
 func (r *runner) baseline(pkg, tests string) error {
+	return r.soundly(pkg+" "+tests, func() error { return r.passes(pkg, tests) })
+}
+
+// soundly returns what a test without a mutant comes to, which is tried once.
+func (r *runner) soundly(key string, try func() error) error {
 	r.mu.Lock()
-	key := pkg + " " + tests
 	if r.sound[key] == nil {
-		r.sound[key] = sync.OnceValue(func() error { return r.passes(pkg, tests) })
+		r.sound[key] = sync.OnceValue(try)
 	}
 	once := r.sound[key]
 	r.mu.Unlock()

@@ -28,8 +28,8 @@ def _raises(name):
 
 
 for _name in (
-    "__str__ __repr__ __float__ __int__ __index__ __bool__ __eq__ __ne__ __lt__ __hash__ __len__ __iter__ __getitem__ __contains__"
-    " __array__ __format__ __bytes__ __complex__ __fspath__ __reduce_ex__ __getattr__"
+    "__str__ __repr__ __float__ __int__ __index__ __bool__ __eq__ __ne__ __lt__ __hash__ __len__ __iter__"
+    " __getitem__ __contains__ __array__ __format__ __bytes__ __complex__ __fspath__ __reduce_ex__ __getattr__"
 ).split():
     setattr(Foreign, _name, _raises(_name))
 
@@ -81,13 +81,82 @@ def singles():
     """Every kind of cell that needs no library but numpy."""
     big = 10**5000
     yield from (None, True, False, 0, -1, big, -big, 1.5, -0.0, float("nan"), float("inf"), 1e300, 1j, complex("nan"))
-    yield from ("", "no", "yes ", "\ud800", "a\udfffb", "\0", "a\0b", "\r", "a\nb", "\r\n", ",", '"', '""', 'a"b', "'", "\x1a\x7f", "\ufeff", "\u2028", " ")
-    yield from ("x" * 100_000, '"' * 1001, "=1+1", "nan", "NaN", "None", b"", b"no", b"\xff\xfe", bytearray(b"no"), memoryview(b"no"))
-    yield from (decimal.Decimal("0.1"), decimal.Decimal("NaN"), decimal.Decimal("sNaN"), decimal.Decimal("1E+999999"), fractions.Fraction(1, 3))
+    yield from (
+        "",
+        "no",
+        "yes ",
+        "\ud800",
+        "a\udfffb",
+        "\0",
+        "a\0b",
+        "\r",
+        "a\nb",
+        "\r\n",
+        ",",
+        '"',
+        '""',
+        'a"b',
+        "'",
+        "\x1a\x7f",
+        "\ufeff",
+        "\u2028",
+        " ",
+    )
+    yield from (
+        "x" * 100_000,
+        '"' * 1001,
+        "=1+1",
+        "nan",
+        "NaN",
+        "None",
+        b"",
+        b"no",
+        b"\xff\xfe",
+        bytearray(b"no"),
+        memoryview(b"no"),
+    )
+    yield from (
+        decimal.Decimal("0.1"),
+        decimal.Decimal("NaN"),
+        decimal.Decimal("sNaN"),
+        decimal.Decimal("1E+999999"),
+        fractions.Fraction(1, 3),
+    )
     yield from (datetime.date.min, datetime.date.max, datetime.datetime.min, datetime.time(1), datetime.timedelta.max)
-    yield from (datetime.datetime(2020, 1, 1, tzinfo=Zone()), uuid.UUID(int=1), namedtuple("P", "x")(1), object(), type, Foreign, len)
-    yield from ([], [[]], (1, 2), {}, {1: 2}, set(), {"no"}, range(3), DEEP, SELF, [Foreign()], iter(()), Ellipsis, NotImplemented)
-    for error in (ValueError, TypeError, UnicodeEncodeError, MemoryError, RecursionError, StopIteration, AttributeError):
+    yield from (
+        datetime.datetime(2020, 1, 1, tzinfo=Zone()),
+        uuid.UUID(int=1),
+        namedtuple("P", "x")(1),
+        object(),
+        type,
+        Foreign,
+        len,
+    )
+    yield from (
+        [],
+        [[]],
+        (1, 2),
+        {},
+        {1: 2},
+        set(),
+        {"no"},
+        range(3),
+        DEEP,
+        SELF,
+        [Foreign()],
+        iter(()),
+        Ellipsis,
+        NotImplemented,
+    )
+    for error in (
+        ValueError,
+        TypeError,
+        UnicodeEncodeError,
+        MemoryError,
+        RecursionError,
+        StopIteration,
+        AttributeError,
+    ):
         yield Foreign(error)
     for error in (KeyboardInterrupt, SystemExit, GeneratorExit, BaseException):
         yield Foreign(error)
@@ -97,7 +166,15 @@ def singles():
         yield np.zeros((), np.dtype(code) if code not in "Mm" else f"{code}8[ns]")[()]
     for unit in ("Y", "D", "s", "ns", "as"):
         yield from (np.datetime64("NaT", unit), np.datetime64(2**62, unit), np.timedelta64(5, unit))
-    yield from (np.longdouble("1e4000"), np.float32("nan"), np.str_("\ud800"), np.bytes_(b"\xff"), np.array(5), np.array([1, 2]), np.ma.masked)
+    yield from (
+        np.longdouble("1e4000"),
+        np.float32("nan"),
+        np.str_("\ud800"),
+        np.bytes_(b"\xff"),
+        np.array(5),
+        np.array([1, 2]),
+        np.ma.masked,
+    )
     held = np.empty(1, dtype=object)
     held[0] = Foreign()
     yield held

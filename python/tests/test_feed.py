@@ -11,8 +11,16 @@ pytest.importorskip("sklearn", "1.6")
 from stillpoint import _table
 
 MAKES = ["pandas", "polars", "pyarrow", "numpy", "list"]
-NAMED = {"bounds": {"a": (0, 1), "b": (0, 1)}, "categories": {"word": ["w"], "code": [1]}, "dates": {"seen": ("2020-01-01", "2021-01-01")}}
-PLACES = {"bounds": {"x1": (0, 1), "x4": (0, 1)}, "categories": {"x2": ["w"], "x5": [1]}, "dates": {"x3": ("2020-01-01", "2021-01-01")}}
+NAMED = {
+    "bounds": {"a": (0, 1), "b": (0, 1)},
+    "categories": {"word": ["w"], "code": [1]},
+    "dates": {"seen": ("2020-01-01", "2021-01-01")},
+}
+PLACES = {
+    "bounds": {"x1": (0, 1), "x4": (0, 1)},
+    "categories": {"x2": ["w"], "x5": [1]},
+    "dates": {"x3": ("2020-01-01", "2021-01-01")},
+}
 START = datetime.date(1900, 1, 1)
 
 
@@ -52,7 +60,10 @@ def test_rows_beyond_a_part(make, count, tmp_path):
     data, y = people(count)
     given = NAMED if make in ("pandas", "polars", "pyarrow") else PLACES
     header, *body = rows(written(model(tmp_path, **given), made(make, data), y))
-    places = [header.index(n) for n in (("a", "word", "seen", "b", "code") if given is NAMED else ("x1", "x2", "x3", "x4", "x5"))]
+    places = [
+        header.index(n)
+        for n in (("a", "word", "seen", "b", "code") if given is NAMED else ("x1", "x2", "x3", "x4", "x5"))
+    ]
     assert len(header) == 6 and header[-1] == "y" and len(body) == count
     got = list(zip(*body))
     a, word, seen, b, code = (got[j] for j in places)
@@ -78,7 +89,9 @@ TARGETS = {
     "category": lambda y: pytest.importorskip("pandas").Series(y, dtype="category"),
     "frame": lambda y: pytest.importorskip("pandas").DataFrame({"y": y}),
     "polars": lambda y: pytest.importorskip("polars").Series(y),
-    "polars category": lambda y: pytest.importorskip("polars").Series(y, dtype=pytest.importorskip("polars").Categorical),
+    "polars category": lambda y: pytest.importorskip("polars").Series(
+        y, dtype=pytest.importorskip("polars").Categorical
+    ),
     "pyarrow": lambda y: pytest.importorskip("pyarrow").array(y),
     "chunks": lambda y: pytest.importorskip("pyarrow").chunked_array([y[:40_000], y[40_000:]]),
     "dictionary": lambda y: pytest.importorskip("pyarrow").array(y).dictionary_encode(),
@@ -113,7 +126,15 @@ def test_a_part_of_two_columns_is_no_target(tmp_path):
 @pytest.mark.parametrize("make", ["pandas", "polars", "pyarrow", "numpy", "list"])
 @pytest.mark.parametrize(
     "odd",
-    [[1, 2, 3], [1.0, 2.0, None], [1, "2", None], [np.int8(1), 2.0, None], [True, False, None], ["x", "", None], [0.1, 0.25, 1e300]],
+    [
+        [1, 2, 3],
+        [1.0, 2.0, None],
+        [1, "2", None],
+        [np.int8(1), 2.0, None],
+        [True, False, None],
+        ["x", "", None],
+        [0.1, 0.25, 1e300],
+    ],
     ids=str,
 )
 def test_listed_values_are_their_cells(make, odd, tmp_path):
@@ -138,7 +159,11 @@ def test_one_cell_changes_no_other(tmp_path):
     """One text, one float or one missing cell does not change how the others are written."""
     estimator = model(tmp_path, categories={"x0": [1, 2, True]}, bounds={"x1": (0, 1)})
     pandas = pytest.importorskip("pandas")
-    for make in (lambda rows: rows, lambda rows: pandas.DataFrame(rows, columns=["x0", "x1"]), lambda rows: pandas.DataFrame(rows)):
+    for make in (
+        lambda rows: rows,
+        lambda rows: pandas.DataFrame(rows, columns=["x0", "x1"]),
+        lambda rows: pandas.DataFrame(rows),
+    ):
         texts = set()
         for cell in (3, 2.5, None, "text", b"bytes", 1j):
             _, *body = rows(written(estimator, make([[1, 5], [2, 2**53 + 1], [cell, 7], [1, 7]]), ["no"] * 4))

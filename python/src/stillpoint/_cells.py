@@ -103,7 +103,9 @@ def _values(column: Any) -> list[Any]:
             return list(column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False))
         return column.to_pylist()
     if hasattr(column, "to_list"):  # polars
-        return list(column.to_numpy()) if column.dtype.is_temporal() and str(column.dtype) != "Time" else column.to_list()
+        return (
+            list(column.to_numpy()) if column.dtype.is_temporal() and str(column.dtype) != "Time" else column.to_list()
+        )
     return list(column) if column.dtype.kind in "mM" else column.tolist()
 
 

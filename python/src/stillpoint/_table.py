@@ -90,7 +90,9 @@ def column(y: Any) -> Any:
     if isinstance(y, np.ndarray):
         from sklearn.exceptions import DataConversionWarning
 
-        message = "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, )"
+        message = (
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, )"
+        )
         warnings.warn(message, DataConversionWarning, stacklevel=4)
     return _place(y, 0)
 
@@ -179,7 +181,12 @@ def _arrow(part, exact, longest, targets) -> bytes:
         kind = column.type
         if types.is_string(kind) or types.is_large_string(kind):
             return (compute.max(compute.binary_length(column)).as_py() or 0) <= longest
-        return types.is_boolean(kind) or types.is_integer(kind) or (types.is_float32(kind) or types.is_float64(kind)) and not listed
+        return (
+            types.is_boolean(kind)
+            or types.is_integer(kind)
+            or (types.is_float32(kind) or types.is_float64(kind))
+            and not listed
+        )
 
     def texts(column):
         return pyarrow.array(cells(column, longest), pyarrow.string())
