@@ -23,6 +23,17 @@ def test_fit(tmp_path):
     assert total["fits"] == 1
 
 
+def test_warnings_have_codes(tmp_path):
+    """A budget that promises nothing for too few rows is warned of, twice, and fitted."""
+    config = write(tmp_path, "logistic", 2, rows=40)
+    with pytest.warns(stillpoint.FitWarning) as caught:
+        fit = stillpoint.fit(config, out=tmp_path / "fit", epsilon=.1)
+    codes = [w.message.code for w in caught if isinstance(w.message, stillpoint.FitWarning)]
+    assert "table-small" in codes and codes == [w["code"] for w in fit.report["warnings"]] == [w["code"] for w in fit.model["warnings"]]
+    with pytest.warns(stillpoint.FitWarning, match="epsilon 50 promises next to nothing"):
+        stillpoint.fit(config, out=tmp_path / "large", epsilon=50.0)
+
+
 def test_errors_name_the_field(tmp_path):
     config = write(tmp_path, "logistic", 2)
     with pytest.raises(ConfigurationError) as caught:
@@ -57,7 +68,7 @@ def test_an_interrupt_keeps_what_was_reached(tmp_path):
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     with pytest.raises(StillpointError, match="the model reached is saved") as caught:
-        run(["fit", config, "--out", tmp_path / "fit", "--json"], on=interrupt)
+        run(["fit", config, "--out", tmp_path / "fit", "--json", "--anyway"], on=interrupt)
     assert caught.value.code == "interrupted" and caught.value.charged
     assert (tmp_path / "fit" / "model.json").exists()
     (total,) = stillpoint.spent(tmp_path / "fit")

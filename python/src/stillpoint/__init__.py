@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stillpoint._command import ConfigurationError, StillpointError, version
-from stillpoint._fit import Fit, fit, spent
+from stillpoint._fit import Fit, FitWarning, fit, spent
 
 if TYPE_CHECKING:
     from stillpoint._estimators import SpentWarning, StillpointClassifier, StillpointRegressor
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConfigurationError",
     "Fit",
+    "FitWarning",
     "SpentWarning",
     "StillpointClassifier",
     "StillpointError",

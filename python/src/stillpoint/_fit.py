@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stillpoint._command import Feed, run
 from stillpoint._progress import Progress, Shown
+
+
+class FitWarning(UserWarning):
+    """What a user of a model has to know first; ``code`` names it for programs.
+
+    Codes are those of ``fit --json``: ``not-better-than-constant``, ``worse-than-constant``,
+    ``table-small``, ``epsilon-large``, ``delta-large``.
+    """
+
+    def __init__(self, code: str, text: str):
+        super().__init__(text)
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,8 @@ def fit(
 
 
 def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progress="auto", feed: Feed | None = None) -> Fit:
-    arguments = ["fit", config, "--json"]
+    # A table too small for its budget is fitted, and warned of like all else.
+    arguments = ["fit", config, "--json", "--anyway"]
     if out is not None:
         arguments += ["--out", out]
     if overwrite:
@@ -70,6 +84,8 @@ def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progres
         report = json.loads(run(arguments, feed, shown))
     finally:
         shown.finish()
+    for told in report.get("warnings", []):
+        warnings.warn(FitWarning(told["code"], told["text"]), stacklevel=3)
     return Fit(Path(report["folder"]), report, _read(report["model"]), _read(report["certificate"]))
 
 
