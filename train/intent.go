@@ -67,7 +67,8 @@ func parseIntent(text []byte, fit int) (i intent, err error) {
 			return i, nil
 		}
 	}
-	return intent{}, errors.New("is damaged: the run it names stays charged in full in its store; stillpoint budget list shows runs that have not ended, and with this file taken away the folder can be used")
+	return intent{}, errors.New("is damaged: the run it names stays charged in full in its store; " +
+		"stillpoint budget show lists runs that have not ended, and with this file taken away the folder can be used")
 }
 
 // intend puts an intent of the folder's fit on stable storage, whole or not at all.

@@ -145,7 +145,8 @@ func (k *kills) kill(left *durabletest.Disk, commits int, released float64, n in
 		least, most := store.between(half)
 		for commits := least; commits <= most; commits++ {
 			k.recovered++
-			settles(t, left.Crash(half, durabletest.Kept{}), store.at(commits, nil), released, what+fmt.Sprintf(", recovery after %d", half))
+			settles(t, left.Crash(half, durabletest.Kept{}), store.at(commits, nil), released,
+				what+fmt.Sprintf(", recovery after %d", half))
 		}
 	}
 	if n%3 > 0 && testing.Short() {
@@ -230,7 +231,8 @@ func TestStoreThatFails(t *testing.T) {
 			return nil
 		}
 		_, a, err := storedFit(t, s, d, store)
-		if c.err == "" && err != nil || c.err != "" && (!errors.Is(err, budget.ErrStore) || !strings.Contains(err.Error(), c.err) || len(a.marks) > 0) {
+		if c.err == "" && err != nil || c.err != "" &&
+			(!errors.Is(err, budget.ErrStore) || !strings.Contains(err.Error(), c.err) || len(a.marks) > 0) {
 			t.Fatalf("%s: %v after %d steps", name, err, len(a.marks))
 		}
 		if store.fail = nil; err == nil {
@@ -276,7 +278,8 @@ type overtaken struct {
 	done bool
 }
 
-func (o *overtaken) Update(ctx context.Context, dataset string, from int, next func(budget.Tail) (*budget.Row, error)) error {
+func (o *overtaken) Update(ctx context.Context, dataset string, from int,
+	next func(budget.Tail) (*budget.Row, error)) error {
 	if !o.done {
 		o.done = true
 		d := durabletest.New()
@@ -309,18 +312,21 @@ func TestStoreOutOfReachAtTheEnd(t *testing.T) {
 		t.Fatalf("%v, %v", f, err)
 	}
 	away := func(context.Context, string) (*budget.Book, error) { return nil, errUnreachable }
-	if _, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: away}); !errors.Is(err, errUnreachable) {
+	_, err = recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: away})
+	if !errors.Is(err, errUnreachable) {
 		t.Errorf("recovered without its store: %v", err)
 	}
 	c.fail = nil
 	r, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: c.open})
-	if err != nil || r.Files || len(r.Settlements) != 1 || r.Settlements[0].Charged != f.Charged || r.Settlements[0].Fit != 1 || r.Settlements[0].Kept != "" {
+	if err != nil || r.Files || len(r.Settlements) != 1 || r.Settlements[0].Charged != f.Charged ||
+		r.Settlements[0].Fit != 1 || r.Settlements[0].Kept != "" {
 		t.Errorf("recovered %+v, %v", r, err)
 	}
 	if got := c.dataset(t); got.Spent != f.Charged || got.Open != 0 {
 		t.Errorf("the store has %v, %v open: must have %v", got.Spent, got.Open, f.Charged)
 	}
-	if _, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: c.open}); err == nil || !strings.Contains(err.Error(), "nothing to recover") {
+	if _, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: c.open}); err == nil ||
+		!strings.Contains(err.Error(), "nothing to recover") {
 		t.Errorf("recovered twice: %v", err)
 	}
 	// A folder of an earlier version has no intent; its ledger names the run.
@@ -328,7 +334,8 @@ func TestStoreOutOfReachAtTheEnd(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 	old := c.at(2, d)
-	if r, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: old.open}); err != nil || len(r.Settlements) != 1 || old.dataset(t).Spent != f.Charged {
+	if r, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Stores: old.open}); err != nil ||
+		len(r.Settlements) != 1 || old.dataset(t).Spent != f.Charged {
 		t.Errorf("recovered %+v, %v without an intent", r, err)
 	}
 }
@@ -358,7 +365,8 @@ func TestDamagedIntent(t *testing.T) {
 	}
 	left.Put("out/intent-1.json", strings.Replace(text, "people", "People", 1))
 	store := c.at(2, left)
-	if _, err := recoverIn(context.Background(), left, diskOut, RecoverOptions{Stores: store.open}); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := recoverIn(context.Background(), left, diskOut, RecoverOptions{Stores: store.open}); err == nil ||
+		!strings.Contains(err.Error(), "damaged") {
 		t.Errorf("recovered: %v", err)
 	}
 	if _, _, err := storedFit(t, s, left, store); err == nil || !strings.Contains(err.Error(), "damaged") {

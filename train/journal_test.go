@@ -144,7 +144,7 @@ func TestJournalAfterATornLine(t *testing.T) {
 		}
 		before := lines()
 		d.Fail = func(o durabletest.Op) error { return errFull }
-		for _, long := range []int{8, 4} {
+		for _, long := range []int{80, 60} {
 			if err := j.step(Step{Number: 1, Of: 9, W: make([]float64, long)}); !errors.Is(err, errFull) {
 				t.Fatal(err)
 			}

@@ -90,7 +90,8 @@ func (c *chains) failed(committed bool) error {
 }
 
 // Update implements budget.Store.
-func (c *chains) Update(_ context.Context, dataset string, from int, next func(budget.Tail) (*budget.Row, error)) error {
+func (c *chains) Update(_ context.Context, dataset string, from int,
+	next func(budget.Tail) (*budget.Row, error)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.failed(false); err != nil {

@@ -317,7 +317,8 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certificate, err error) {
 	h, note := *t.head, recoveredNote
 	if t.stored() && t.damaged > 0 {
-		note += fmt.Sprintf(" Line %d of the journal was damaged or cut off after it was written: what was released from there on is not known.", t.damaged)
+		note += fmt.Sprintf(" Line %d of the journal was damaged or cut off after it was written: "+
+			"what was released from there on is not known.", t.damaged)
 	}
 	out := run{weights: t.weights, events: t.events, conduct: conduct{
 		Summary: h.Plan, GradientNorms: t.norms, Measured: t.measured, Compared: t.compared, Recovered: &recovered{t.step, note},

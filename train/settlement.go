@@ -61,7 +61,9 @@ func (f *folder) settleIntent(ctx context.Context, open Stores, i intent, entrie
 
 // settleEntry tells a store what the folder proves of a run that its ledger has. told
 // says that the store did not know before.
-func (f *folder) settleEntry(ctx context.Context, open Stores, e Entry, entries []Entry) (s Settlement, told bool, err error) {
+func (f *folder) settleEntry(
+	ctx context.Context, open Stores, e Entry, entries []Entry,
+) (s Settlement, told bool, err error) {
 	s = Settlement{Store: e.Store, Dataset: e.Dataset, Run: e.Run, Fit: e.Fit}
 	proof, err := f.proof(ctx, e, entries)
 	why := errKept{}
@@ -120,13 +122,15 @@ func (f *folder) proof(ctx context.Context, e Entry, entries []Entry) (*certific
 // journalled returns the certificate of what the folder's fit was charged by its journal.
 func (f *folder) journalled(ctx context.Context, t *told) (*certificate.Certificate, error) {
 	if t.damaged > 0 {
-		return nil, kept("%s: line %d is damaged or cut off, and what was released after it is not known", f.journalFile(), t.damaged)
+		return nil, kept("%s: line %d is damaged or cut off, and what was released after it is not known", f.journalFile(),
+			t.damaged)
 	}
 	if !t.proves() && t.ready != nil && f.has(*t.ready) {
 		return f.sealed(ctx, *t.ready)
 	}
 	if !t.proves() {
-		return nil, kept("%s: its lines have no checksums, as those of version 1, and do not prove that they are all", f.journalFile())
+		return nil, kept("%s: its lines have no checksums, as those of version 1, and do not prove that they are all",
+			f.journalFile())
 	}
 	_, cert, err := t.files(ctx)
 	if err != nil {

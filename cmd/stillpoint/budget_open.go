@@ -52,7 +52,8 @@ func listed(all []openRun, store string) string {
 		}
 		where := "its folder was not found: --in DIR,... looks for it"
 		if r.Folder != "" {
-			where = fmt.Sprintf("stillpoint budget settle %s --store %s --from %s", printable.Text(r.Run), printable.Text(store), printable.Text(r.Folder))
+			where = fmt.Sprintf("stillpoint budget settle %s --store %s --from %s", printable.Text(r.Run),
+				printable.Text(store), printable.Text(r.Folder))
 		}
 		fmt.Fprintf(&b, "%-13srow %d, run %s: %s\n", name, r.Row, printable.Text(r.Run), where)
 	}

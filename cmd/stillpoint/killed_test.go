@@ -41,7 +41,8 @@ func killedFit(t *testing.T, dir, out string) {
 		t.Error("the fit does not begin")
 	}
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if text, err := os.ReadFile(filepath.Join(dir, out, "journal-1.jsonl")); err == nil && strings.Count(string(text), `"event":`) > 2 {
+		if text, err := os.ReadFile(filepath.Join(dir, out, "journal-1.jsonl")); err == nil &&
+			strings.Count(string(text), `"event":`) > 2 {
 			break
 		}
 	}
@@ -68,7 +69,8 @@ func TestKilledFitIsSettled(t *testing.T) {
 		}
 		return text
 	}
-	run(0, "", "budget", "create", "people", "--store", "sqlite:b.db", "--epsilon", "3", "--delta", "1e-6", "--relation", "replace-one")
+	run(0, "", "budget", "create", "people", "--store", "sqlite:b.db", "--epsilon", "3", "--delta", "1e-6", "--relation",
+		"replace-one")
 	killedFit(t, dir, "one")
 	run(0, "its folder was not found", "budget", "show", "people", "--store", "sqlite:b.db")
 	shown := run(0, "--from one", "budget", "show", "people", "--store", "sqlite:b.db", "--in", "one")
@@ -85,7 +87,8 @@ func TestKilledFitIsSettled(t *testing.T) {
 	read := func() {
 		t.Helper()
 		d.Runs = nil
-		if err := json.Unmarshal([]byte(run(0, "", "budget", "show", "people", "--store", "sqlite:b.db", "--json")), &d); err != nil {
+		if err := json.Unmarshal([]byte(run(0, "", "budget", "show", "people", "--store", "sqlite:b.db", "--json")),
+			&d); err != nil {
 			t.Fatal(err)
 		}
 	}

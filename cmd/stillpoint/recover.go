@@ -26,9 +26,15 @@ journal holds, certified as incomplete.
 The table is not opened and nothing is charged. The certificate's claim is the
 whole budget, as it was reserved before the first release; what the journal proves
 was charged is in it for information, and may lack the releases of the last
-second before a machine stopped. What was reserved stays reserved in DIR. A fit that was
-charged to a store of budgets put every release in its journal before its answer: the
-store charges what that proves, and has the rest back.`
+second before a machine stopped. What was reserved stays reserved in DIR.
+
+A fit that was charged to a store of budgets put every release in its journal before its
+answer: the store charges what that proves, and has the rest back. A fit that was killed
+after the store had reserved its budget, and before DIR's ledger had, released nothing,
+and the store has all of it back. A journal with a damaged line, with lines missing or
+cut off, proves nothing to the store, which keeps the whole charge: put the journal back
+as it was, from a copy, and recover again. So does a journal of an earlier version, whose
+lines have no checksums, unless the fit had made its files.`
 }
 
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
