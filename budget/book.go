@@ -274,12 +274,8 @@ func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	if r.receipt != nil {
 		return nil
 	}
-	if r.id == "" {
-		id, err := r.book.store.Draw(ctx)
-		if err != nil {
-			return failed(err)
-		}
-		r.id = id
+	if _, err := r.draw(ctx); err != nil {
+		return err
 	}
 	r.law = &law
 	receipt, err := r.book.reserve(ctx, r.dataset, r.id, r.label, law)

@@ -293,6 +293,57 @@ func TestCertificateIsRechecked(t *testing.T) {
 	}
 }
 
+// TestEveryForgedRunIsRefused: a run that samples is charged what its law costs, whichever
+// of several it is, and though another of the same law is charged rightly.
+func TestEveryForgedRunIsRefused(t *testing.T) {
+	ctx := context.Background()
+	limit := newCap(t, account.ReplaceOne, 4)
+	law := func(noise float64) Law {
+		steps := []account.SampledSteps{{NoiseMultiplier: noise, Sampling: .1, Count: 2}}
+		return Law{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Schedule: steps}
+	}
+	same, other := law(4), law(5)
+	costs := map[float64]Cost{}
+	for _, l := range []Law{same, other} {
+		cost, err := l.cost(ctx, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		costs[l.Schedule[0].NoiseMultiplier] = cost
+	}
+	laws := []Law{same, same, other}
+	for forged := 1; forged <= len(laws); forged++ {
+		text, c := []Row(nil), newChain("people")
+		add := func(e Entry) {
+			t.Helper()
+			e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
+			row, err := e.write(c.head)
+			if err == nil {
+				err = c.take(row) // which does not compose schedules
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(text, row)
+		}
+		add(Entry{Kind: Created, Salt: "s", Cap: &limit})
+		for i, l := range laws {
+			cost := costs[l.Schedule[0].NoiseMultiplier]
+			if i == forged {
+				cost.Charge *= .9
+			}
+			add(Entry{Kind: Reserved, Run: string(rune('a' + i)), Law: &l, Cost: &cost})
+		}
+		file, err := NewBook(fixed{tail: Tail{Rows: text, Length: len(text), Head: c.head}}).Certificate(ctx, "people")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(ctx, file); (forged < len(laws)) != errors.Is(err, ErrChain) || forged == len(laws) && err != nil {
+			t.Errorf("run %d is charged too little: %v", forged+1, err)
+		}
+	}
+}
+
 // rehashed gives a certificate the head of its rows.
 func rehashed(t *testing.T, text []byte) []byte {
 	t.Helper()

@@ -49,7 +49,9 @@
 // certificate reveals it, as does any head that somebody else kept. No clock orders
 // anything. The id of a run is drawn by the store and known to one process, so a
 // request that is repeated is charged once, and a run that is begun anew is charged
-// anew.
+// anew. A program that is to survive a kill keeps the id ([Run.ID]) on stable storage
+// before it calls Reserve: by it the run can be withdrawn ([Book.Withdraw]) if nothing
+// was released.
 //
 // Whoever can read the table can go round any ledger: compute on it without this
 // program, or with another store. And whoever can write the store's file, or owns its

@@ -24,6 +24,7 @@ func Run(t *testing.T, fresh func(t *testing.T) (open func() budget.Store)) {
 		"lost":       lost,
 		"registered": registered,
 		"draws":      draws,
+		"withdrawn":  withdrawn,
 		"refused":    refused,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, fresh(t)) })
@@ -150,6 +151,56 @@ func life(t *testing.T, open func() budget.Store) {
 	check(t, err)
 	if proven.Spent != half.Ledger().Charged() || proven.Rows != 6 || !proven.Closed {
 		t.Errorf("the certificate proves %+v", proven)
+	}
+}
+
+// withdrawn takes back what was reserved for nothing, whoever knows its id.
+func withdrawn(t *testing.T, open func() budget.Store) {
+	ctx := context.Background()
+	one, two := book(t, open), book(t, open)
+	c := Cap(t)
+	check(t, one.Create(ctx, "people", c))
+	session := NewSession(t, c.Mu*math.Sqrt(2./3))
+	run := one.Run("people", "")
+	id, err := run.ID(ctx)
+	check(t, err)
+	for range 2 { // before it is reserved there is nothing to take back, nor in a dataset of no name
+		for _, name := range []string{"people", "nobody"} {
+			if reserved, err := two.Withdraw(ctx, name, id); reserved || err != nil {
+				t.Errorf("withdrawn from %s before it was reserved: %v, %v", name, reserved, err)
+			}
+		}
+	}
+	check(t, run.Reserve(ctx, session.Ledger()))
+	if receipt, _ := run.Receipt(); receipt.Run != id {
+		t.Errorf("reserved under %s: must be %s", receipt.Run, id)
+	}
+	again, err := run.ID(ctx)
+	check(t, err)
+	if again != id {
+		t.Errorf("a run has the ids %s and %s", id, again)
+	}
+	for range 2 {
+		if reserved, err := two.Withdraw(ctx, "people", id); !reserved || err != nil {
+			t.Errorf("withdrawn: %v, %v", reserved, err)
+		}
+	}
+	d, err := one.Dataset(ctx, "people")
+	check(t, err)
+	if d.Spent != 0 || d.Open != 0 || d.Rows != 3 || !d.Runs[0].Settled {
+		t.Errorf("after a withdrawal the store has %+v", d)
+	}
+	// One that has ended keeps what it used.
+	other, used := one.Run("people", ""), NewSession(t, c.Mu*math.Sqrt(2./3))
+	check(t, other.Reserve(ctx, used.Ledger()))
+	check(t, used.Charge(.25))
+	check(t, other.Settle(ctx, used))
+	receipt, _ := other.Receipt()
+	if _, err := two.Withdraw(ctx, "people", receipt.Run); err == nil {
+		t.Error("what a run used was withdrawn")
+	}
+	if d, err = one.Dataset(ctx, "people"); err != nil || d.Spent != used.Ledger().Charged() {
+		t.Errorf("%v is spent, %v: must be %v", d.Spent, err, used.Ledger().Charged())
 	}
 }
 
