@@ -188,6 +188,39 @@ def test_a_table_that_fails_on_the_way_charges_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("ledger.jsonl"))
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])
+def test_a_feed_that_fails_after_its_rows_charges_nothing(tmp_path, monkeypatch, relation):
+    """No number of rows tells that the rest is missing: the fit itself is ended."""
+    from stillpoint import _table
+
+    def broken(*_):
+        def feed(pipe):
+            pipe.write(b"x0,y\n" + b"1,yes\n" * ROWS)
+            pipe.flush()
+            raise OSError("the source is gone")
+
+        return feed
+
+    monkeypatch.setattr(_table, "writer", broken)
+    named = {**given(tmp_path), "relation": relation, "records": ROWS}
+    with pytest.raises(OSError, match="source is gone"):
+        StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **named).fit(np.column_stack([A]), SICK)
+    assert not list(tmp_path.rglob("ledger.jsonl"))
+
+
+def test_what_was_spent_is_that_of_the_fits_own_relation(tmp_path):
+    """Fits under either relation are not added up, and each is told its own sum."""
+    X = np.column_stack([A])
+    for first, second in (("replace-one", "add-or-remove"), ("add-or-remove", "replace-one")):
+        named = {**given(tmp_path), "table": f"table of {first}"}
+        for relation in (first, second):
+            model = StillpointClassifier(
+                classes=["no", "yes"], bounds=(-2, 2), **{**named, "relation": relation, "records": ROWS}
+            ).fit(X, SICK)
+            assert model.spent_["relation"] == relation
+            assert model.spent_["fits"] == 1
+
+
 def test_no_table_on_disk(tmp_path, monkeypatch):
     """Nothing that a fit leaves, or has while it runs, holds a cell."""
     mark = 1.2345678901234567
