@@ -318,6 +318,10 @@ func (s scene) struck(t *testing.T, at int, strike func(context.CancelFunc) erro
 		if answers > 0 && !strings.Contains(err.Error(), "the whole budget stays charged") {
 			t.Errorf("error %v: must say that the budget is gone", err)
 		}
+		entries, damaged := ledgerfile.Parse(s.state(t).ledger)
+		if charged := (*ChargedError)(nil); damaged != nil || errors.As(err, &charged) && entries[len(entries)-1].Entry == ledgerfile.Settled {
+			t.Errorf("a fit that failed is settled as complete: %v", damaged)
+		}
 	case errors.Is(err, context.Canceled):
 		if verified(t, f).Complete && f.Result.Complete != true {
 			t.Error("certified as complete, and is not")

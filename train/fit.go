@@ -57,6 +57,8 @@ type Fitted struct {
 	Trusted []string
 	// Reserved is where the fit was charged in a store of budgets; nil for none.
 	Reserved *certificate.Reservation
+	// Reclaimed is what stores were told of earlier fits in the folder that were killed.
+	Reclaimed []Settlement
 	// Folder holds the files.
 	Folder, ModelPath, CertificatePath string
 	// Earlier are the other reservations for the same table that the output
@@ -209,16 +211,23 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	fitted := &Fitted{Planned: planned, entry: p.entry(data)}
 	schedule := session.Ledger().Schedule()
-	charged, err := store.begin(ctx, session.Ledger(), &fitted.entry)
-	if err != nil {
+	// Before anything is made for a fit that the store refuses.
+	if _, err := store.would(ctx, session.Ledger()); err != nil {
+		return nil, err
+	}
+	defer out.release()
+	if err := out.claim(data); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	if fitted.Reclaimed, err = out.reclaim(ctx, o.Stores); err != nil {
 		return nil, err
 	}
 	// Until the folder's ledger has the fit, nothing was released, and the store has
 	// its reservation back.
-	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.settle(ctx, session)) }
-	defer out.release()
-	if err := out.claim(data); err != nil {
-		return undone(fmt.Errorf("output: %w", err))
+	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, out, session)) }
+	charged, err := store.begin(ctx, out, session.Ledger(), &fitted.entry)
+	if err != nil {
+		return undone(err)
 	}
 	h, err := c.head(o.Software, out.fit, planned, p.loss, schedule)
 	if err != nil {
@@ -248,7 +257,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		// The charge stays; there is nothing to write a model from but what is in
 		// the journal.
 		files.discard()
-		return nil, out.charged(errors.Join(runErr, oracle.finish(), out.settle(fitted.Charged, false), store.settle(ctx, session)))
+		return nil, out.charged(errors.Join(runErr, oracle.finish(), out.settle(fitted.Charged, false), store.settle(ctx, out, session)))
 	}
 	r.complete, r.weights = result.Complete, result.W
 	law := result.Law.Compact()
@@ -261,7 +270,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := fitted.publish(out, files, journal, h, r); err != nil {
 		return nil, out.charged(err)
 	}
-	if err := store.settle(ctx, session); err != nil {
+	if err := store.settle(ctx, out, session); err != nil {
 		return fitted, errors.Join(runErr, out.charged(err))
 	}
 	switch {

@@ -44,11 +44,11 @@ func (s scene) enlarge(t *testing.T) {
 // not write the ledger's last line, recovery does, once there is room.
 func TestFullDisk(t *testing.T) {
 	ends := map[string]int{}
-	for pages := 1; pages < 44; pages += 3 {
+	for pages := 1; pages < 120; pages += 7 {
 		t.Run(fmt.Sprint(pages), func(t *testing.T) {
 			s := newScene(t, "gd")
-			// Many small steps: the journal outgrows the files' room.
-			write(t, s.config(), peopleYAML+"train: {algorithm: gd, steps: 60}\n")
+			// Many small steps: the journal outgrows its first room.
+			write(t, s.config(), peopleYAML+"train: {algorithm: gd, steps: 300}\n")
 			s.small(t, pages*4096)
 			c, o, err := s.begin(func() {})
 			if err != nil {

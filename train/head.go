@@ -17,8 +17,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// journalVersion is that of the journals this program writes and reads.
-const journalVersion = 1
+// journalVersion is that of the journals this program writes. It also reads version 1,
+// whose lines have neither numbers nor checksums.
+const journalVersion = 2
 
 // head is all of a fit that is settled before its first release. What the fit
 // releases, and a head, are its model and its certificate: the same two files

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -18,7 +17,9 @@ import (
 // Lines are written as they happen, so that a killed process loses none. They
 // are put on stable storage now and then, so that a machine that stops loses the
 // last second; what the fit may cost is in the ledger before its first answer,
-// and does not rest on the journal.
+// and does not rest on the journal. What a store of budgets has back does: then
+// every event is on stable storage before its answer, and a journal that was
+// damaged or cut off later is told from one that a kill has left (readJournal).
 
 // record is a line of a journal: one of its members.
 type record struct {
@@ -54,6 +55,18 @@ func (f *folder) journalFile() string { return f.file(fmt.Sprintf("journal-%d.js
 // syncEvery is how long a line may wait to be put on stable storage.
 const syncEvery = time.Second
 
+// A journal is written into room that was reserved for it, which is zeros. What a kill
+// leaves ends in such room; a file whose end was cut off does not.
+const (
+	// roomStep is by how much the room grows at least.
+	roomStep = 1 << 16
+	// mostRoom is how much more than it needs it grows at most.
+	mostRoom = 1 << 20
+	// roomLeft stays free after every line for the last one, which says that the files are
+	// ready, so that it is written though the disk is full.
+	roomLeft = 1 << 10
+)
+
 // journal writes one.
 type journal struct {
 	file durable.File
@@ -61,9 +74,12 @@ type journal struct {
 	// every has each event on stable storage before its answer is handed out, so that a
 	// journal proves all that was charged whatever stopped the machine.
 	every bool
-	// size is that of the whole lines; torn says that part of one follows.
-	size   int64
-	torn   bool
+	form  form
+	// lines is how many there are, size what they take, torn what follows of one that
+	// failed, and room how long the file is.
+	lines            int
+	size, torn, room int64
+
 	events int
 	synced time.Time
 	// checkpoint is the step, and the time, of the last iterate.
@@ -79,16 +95,10 @@ func (f *folder) newJournal(h head) (*journal, error) {
 		return nil, err
 	}
 	file, err := f.disk.Create(f.journalFile(), durable.Shared)
-	if err == nil {
-		err = file.Close()
-	}
-	if err == nil {
-		file, err = f.disk.Append(f.journalFile())
-	}
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{file: file, now: time.Now, every: h.Budget != nil}
+	j := &journal{file: file, form: form{numbered: true}, now: time.Now, every: h.Budget != nil}
 	j.began = j.now()
 	j.checked = j.began
 	err = j.add(record{Head: &h})
@@ -105,24 +115,46 @@ func (f *folder) newJournal(h head) (*journal, error) {
 	return j, nil
 }
 
-// add writes a line. One that fails leaves those before it whole.
+// add writes a line. One that fails leaves those before it whole, and is overwritten
+// by the next.
 func (j *journal) add(r record) error {
-	line, err := json.Marshal(r)
+	line, err := j.form.write(j.lines+1, r)
 	if err != nil {
 		return err
 	}
-	if j.torn {
-		if err := j.file.Truncate(j.size); err != nil {
+	size := int64(len(line))
+	if r.Ready == nil {
+		if err := j.reserve(j.size + size + roomLeft); err != nil {
 			return err
 		}
-		j.torn = false
 	}
-	line = append(line, '\n')
-	if _, err := j.file.Write(line); err != nil {
-		j.torn = true
+	if short := j.torn - size; short > 0 {
+		line = append(line, make([]byte, short)...)
+	}
+	if _, err := j.file.WriteAt(line, j.size); err != nil {
+		j.torn = int64(len(line))
 		return err
 	}
-	j.size += int64(len(line))
+	j.lines, j.size, j.torn = j.lines+1, j.size+size, 0
+	return nil
+}
+
+// reserve makes room for so many bytes, on stable storage before a line is written
+// that a store may be settled by.
+func (j *journal) reserve(size int64) error {
+	if size <= j.room {
+		return nil
+	}
+	room := (size + min(size/8, mostRoom) + roomStep) / roomStep * roomStep
+	if err := j.file.Reserve(room); err != nil {
+		return err
+	}
+	if j.every {
+		if err := j.file.Sync(); err != nil {
+			return err
+		}
+	}
+	j.room = room
 	return nil
 }
 

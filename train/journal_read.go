@@ -3,7 +3,6 @@ package train
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,10 +28,25 @@ type told struct {
 	weights    []float64
 	measured   *optimize.Measured
 	ready      *ready
-	// size is that of the lines read. What follows was being written when the
-	// machine stopped, and tells nothing.
-	size int64
+
+	form form
+	// lines is how many lines were read, and size how many bytes; unended says that the
+	// last of them lacks its newline.
+	// What a kill left of one more, rest bytes, tells nothing.
+	lines   int
+	size    int64
+	rest    int64
+	unended bool
+	// damaged is the number of the first line that a kill cannot have left as it is; 0 if
+	// there is none. Lines that follow may have been lost with it, so that the journal
+	// does not tell all that was charged.
+	damaged int
 }
+
+// proves reports whether the journal tells of every event whose answer was handed out:
+// whether a store may be settled by it. Journals of version 1 have neither checksums nor
+// an end that a cut could be told by, so that nothing shows that they are whole.
+func (t *told) proves() bool { return t.form.numbered && t.damaged == 0 }
 
 // tells reads the journal of a fit. The error is fs.ErrNotExist if there is none.
 func (f *folder) tells() (*told, error) {
@@ -52,61 +66,151 @@ func (f *folder) tells() (*told, error) {
 // those before it: a crash may leave anything where lines were not yet on stable
 // storage, but what was is a beginning of the journal. The first line was before
 // the budget was reserved: a journal without its head is an error.
+//
+// A kill leaves whole lines, the beginning of one more at most, and then the zeros of
+// the room that was reserved. Whatever else follows the lines is damage: a line that
+// ends and is none, other bytes behind zeros, or the end of the file without any zeros,
+// which is where a file was cut off. Only after a fit has said that its files are ready
+// does it matter no more.
 func readJournal(r io.Reader, most int) (*told, error) {
 	t := new(told)
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for {
-		line, err := readLine(lines, most)
-		if errors.Is(err, io.EOF) && t.head != nil {
-			return t, nil
-		}
+		line, end, err := readLine(lines, most)
 		if err != nil && t.head != nil {
 			return nil, err
 		}
-		if err != nil {
+		if err == nil && (end == newlined || end == padded && t.form.numbered) {
+			err = t.read(line)
+		} else if err == nil {
+			err = errLine
+		}
+		switch {
+		case t.head == nil:
 			return nil, fmt.Errorf("line 1: not the head of a journal: %w", err)
-		}
-		rec, err := parseRecord(line)
-		if err == nil {
-			err = t.take(rec)
-		}
-		if err != nil && t.head == nil {
-			return nil, fmt.Errorf("line 1: not the head of a journal: %w", err)
-		}
-		if err != nil {
+		case err == nil && end == newlined:
+			t.size++ // its newline
+		case err == nil:
+			t.unended = true
 			return t, nil
+		default:
+			return t, t.judge(line, end, lines, most)
 		}
-		t.size += int64(len(line)) + 1
 	}
 }
 
-func parseRecord(line []byte) (r record, err error) {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return r, err
+// read takes in a line without its newline, the next.
+func (t *told) read(line []byte) error {
+	if t.head == nil {
+		t.form.numbered = bytes.HasPrefix(line, []byte(lineOpen))
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return r, errors.New("must be one JSON value")
+	number, r, err := t.form.read(line)
+	if err == nil && t.form.numbered && number != t.lines+1 {
+		err = errOrder
 	}
-	return r, nil
+	if err == nil {
+		err = t.take(r)
+	}
+	if err != nil {
+		return err
+	}
+	t.lines++
+	t.size += int64(len(line))
+	return nil
 }
 
-// readLine reads a line that ends; the error is io.EOF if none does.
-func readLine(r *bufio.Reader, most int) (line []byte, err error) {
+// judge says whether a kill can have left what follows the lines read, of which the
+// first is given, and looks behind damage for the line that says that the files are
+// ready.
+func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (err error) {
+	if !t.form.numbered || t.torn(line, end) {
+		t.rest = int64(len(line))
+		return nil
+	}
+	t.damaged = t.lines + 1
+	for err == nil && end != padded && end != missing {
+		if line, end, err = readLine(rest, most); err != nil {
+			break
+		}
+		if _, r, bad := t.form.read(line); bad == nil && r.Ready != nil {
+			t.ready = r.Ready
+		}
+	}
+	return err
+}
+
+// torn reports whether a line is what a kill may leave of the next, or the file ends
+// behind the last.
+func (t *told) torn(line []byte, end lineEnd) bool {
+	if end == missing && len(line) == 0 {
+		return t.ready != nil
+	}
+	if end != padded {
+		return false
+	}
+	if n := len(line); n > 0 {
+		if _, _, err := t.form.read(line[:n-1]); err == nil {
+			return false // whole, but for its newline, which is another byte
+		}
+	}
+	begin := fmt.Sprintf("%s%d%s", lineOpen, t.lines+1, sumOpen)
+	n := min(len(begin), len(line))
+	return string(line[:n]) == begin[:n]
+}
+
+// lineEnd is how a line ends.
+type lineEnd int
+
+const (
+	newlined lineEnd = iota
+	padded           // in zeros, to the end of the file
+	holed            // in zeros, which other bytes follow, or not within the most bytes
+	missing          // with the file
+)
+
+// readLine reads up to a newline, a zero or the end.
+func readLine(r *bufio.Reader, most int) (line []byte, end lineEnd, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
+		if err != nil && err != io.EOF && !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, 0, err
+		}
+		if zero := bytes.IndexByte(part, 0); zero >= 0 {
+			line, part = append(line, part[:zero]...), part[zero:]
+			if end = holed; err != nil && onlyZeros(part) {
+				end, err = readZeros(r)
+				return line, end, err
+			}
+			return line, end, nil
+		}
 		line = append(line, part...)
 		switch {
 		case err == nil:
-			return line[:len(line)-1], nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
+			return line[:len(line)-1], newlined, nil
+		case err == io.EOF:
+			return line, missing, nil
 		case len(line) > most:
-			return nil, io.EOF
+			return nil, holed, nil
 		}
 	}
 }
+
+// readZeros reads zeros to the end of the file, or less if others follow.
+func readZeros(r *bufio.Reader) (lineEnd, error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		switch {
+		case !onlyZeros(part):
+			return holed, nil
+		case err == io.EOF:
+			return padded, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return 0, err
+		}
+	}
+}
+
+func onlyZeros(text []byte) bool { return len(bytes.Trim(text, "\x00")) == 0 }
 
 var errOrder = errors.New("does not follow")
 
@@ -129,6 +233,9 @@ func (t *told) take(r record) error {
 		n, err := r.Head.parameters()
 		if err != nil {
 			return err
+		}
+		if numbered := r.Head.Journal > 1; numbered != t.form.numbered {
+			return fmt.Errorf("journal = %d: its lines must have numbers and checksums from version 2 on, and not before", r.Head.Journal)
 		}
 		t.head, t.parameters = r.Head, n
 	case r.Event != nil:
@@ -157,8 +264,8 @@ func (t *told) take(r record) error {
 // check checks of a head what making files of it does not.
 func (h *head) check() error {
 	switch {
-	case h.Journal != journalVersion:
-		return fmt.Errorf("journal = %d: must be %d, the only version this program reads", h.Journal, journalVersion)
+	case h.Journal != 1 && h.Journal != journalVersion:
+		return fmt.Errorf("journal = %d: must be 1 or %d, the versions this program reads", h.Journal, journalVersion)
 	case h.Fit < 1:
 		return fmt.Errorf("fit = %d: must be >= 1", h.Fit)
 	case h.Schema == nil || h.Schema.Dim() == 0:
@@ -167,17 +274,38 @@ func (h *head) check() error {
 	return nil
 }
 
-// resume opens a journal to go on after what it tells.
+// resume opens a journal to go on after what it tells. What follows is overwritten by
+// the next line.
 func (f *folder) resume(t *told) (*journal, error) {
-	file, err := f.disk.Append(f.journalFile())
+	file, err := f.disk.Update(f.journalFile())
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Truncate(t.size); err != nil {
+	j := &journal{file: file, form: t.form, lines: t.lines, size: t.size, now: time.Now}
+	if err := j.goOn(t); err != nil {
 		file.Close()
 		return nil, err
 	}
-	return &journal{file: file, size: t.size, now: time.Now}, nil
+	return j, nil
+}
+
+func (j *journal) goOn(t *told) error {
+	if !t.form.numbered || t.damaged > 0 {
+		return j.file.Truncate(t.size)
+	}
+	info, err := j.file.Stat()
+	if err != nil {
+		return err
+	}
+	j.room = info.Size()
+	if t.unended {
+		if _, err := j.file.WriteAt(newline, j.size); err != nil {
+			return err
+		}
+		j.size++
+	}
+	j.torn = t.rest
+	return nil
 }
 
 func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -43,12 +43,12 @@ func TestJournalHoldsWhatWasReleased(t *testing.T) {
 	for _, algorithm := range Algorithms() {
 		d, journal := killed(t, algorithm, "", 1)
 		told, err := readJournal(strings.NewReader(journal), mostLine)
-		if err != nil || told.size != int64(len(journal)) || len(told.events) == 0 || told.step != 1 || told.ready != nil {
+		if err != nil || told.size != int64(len(strings.TrimRight(journal, "\x00"))) || len(told.events) == 0 || told.step != 1 || told.ready != nil {
 			t.Fatalf("%s: %+v, %v", algorithm, told, err)
 		}
-		for line := range strings.Lines(journal) {
+		for line := range strings.Lines(strings.TrimRight(journal, "\x00")) {
 			var members map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(line), &members); err != nil || len(members) != 1 {
+			if err := json.Unmarshal([]byte(line), &members); err != nil || len(members) != 3 {
 				t.Fatalf("%s: line %s", algorithm, line)
 			}
 		}
@@ -100,7 +100,7 @@ func TestJournaledBeforeTheAnswer(t *testing.T) {
 	o.Step = func(s Step) {
 		steps++
 		journal, _ := d.Text("out/journal-1.jsonl")
-		if got := strings.Count(journal, `{"event":`); got != s.Number {
+		if got := strings.Count(journal, `"event":`); got != s.Number {
 			t.Errorf("step %d: %d events in the journal", s.Number, got)
 		}
 	}
@@ -129,32 +129,37 @@ func TestAnswerWithheld(t *testing.T) {
 }
 
 // TestJournalAfterATornLine: a line that fails leaves those before it whole, and
-// the next is written after them.
+// the next, longer or shorter, is written in its place.
 func TestJournalAfterATornLine(t *testing.T) {
-	d := durabletest.New()
-	f := &folder{disk: d, path: ".", fit: 1}
-	j, err := f.newJournal(head{Relation: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _ := d.Text("journal-1.jsonl")
-	d.Fail = func(o durabletest.Op) error { return errFull }
-	if err := j.step(Step{Number: 1, Of: 9, W: []float64{1, 2}}); !errors.Is(err, errFull) {
-		t.Fatal(err)
-	}
-	if torn, _ := d.Text("journal-1.jsonl"); len(torn) <= len(before) {
-		t.Fatal("nothing was torn: the test shows nothing")
-	}
-	if err := j.step(Step{Number: 1, Of: 9, W: []float64{1, 2}}); !errors.Is(err, errFull) {
-		t.Fatal(err)
-	}
-	d.Fail = nil
-	if err := j.step(Step{Number: 2, Of: 9, W: []float64{3, 4}}); err != nil {
-		t.Fatal(err)
-	}
-	after, _ := d.Text("journal-1.jsonl")
-	if rest, ok := strings.CutPrefix(after, before); !ok || rest != `{"step":{"number":2,"norm":0,"w":[3,4]}}`+"\n" {
-		t.Errorf("journal\n%s", after)
+	for _, w := range [][]float64{{3}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12}} {
+		d := durabletest.New()
+		f := &folder{disk: d, path: ".", fit: 1}
+		j, err := f.newJournal(head{Relation: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := func() string {
+			text, _ := d.Text("journal-1.jsonl")
+			return strings.TrimRight(text, "\x00")
+		}
+		before := lines()
+		d.Fail = func(o durabletest.Op) error { return errFull }
+		for _, long := range []int{80, 60} {
+			if err := j.step(Step{Number: 1, Of: 9, W: make([]float64, long)}); !errors.Is(err, errFull) {
+				t.Fatal(err)
+			}
+		}
+		if len(lines()) <= len(before) {
+			t.Fatal("nothing was torn: the test shows nothing")
+		}
+		d.Fail = nil
+		if err := j.step(Step{Number: 2, Of: 9, W: w}); err != nil {
+			t.Fatal(err)
+		}
+		want, err := j.form.write(2, record{Step: &reached{Number: 2, Norm: new(float64), W: w}})
+		if rest, ok := strings.CutPrefix(lines(), before); err != nil || !ok || rest != string(want) {
+			t.Errorf("journal\n%s", lines())
+		}
 	}
 }
 
@@ -210,10 +215,18 @@ func TestNoIterateThatIsNone(t *testing.T) {
 	}
 }
 
-// TestDamagedJournal: what follows a damaged line tells nothing; without a head
-// nothing is guessed.
+// TestDamagedJournal: what follows a damaged line tells nothing, in journals of both
+// versions; without a head nothing is guessed.
 func TestDamagedJournal(t *testing.T) {
 	_, text := killed(t, "gd", "", 3)
+	text = strings.TrimRight(text, "\x00")
+	for _, text := range []string{text, versioned(t, text)} {
+		damagedJournal(t, text)
+	}
+}
+
+func damagedJournal(t *testing.T, text string) {
+	t.Helper()
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	whole, err := readJournal(strings.NewReader(text), mostLine)
 	if err != nil || len(whole.events) != 3 {
@@ -228,7 +241,7 @@ func TestDamagedJournal(t *testing.T) {
 		} {
 			damaged := strings.Join(lines[:i], "") + damage + "\n" + strings.Join(lines[i+1:], "")
 			got, err := readJournal(strings.NewReader(damaged), mostLine)
-			if i == 0 && name != "twice" && name != "more" {
+			if i == 0 && name != "twice" && (name != "more" || whole.form.numbered) {
 				if err == nil {
 					t.Errorf("line 1 %s: read", name)
 				}
@@ -258,10 +271,10 @@ func TestRecoverRefuses(t *testing.T) {
 	d, journal := killed(t, "gd", "", 2)
 	for old, replacement := range map[string]string{
 		`"fit":1`: `"fit":2`, `"epsilon":1`: `"epsilon":0.5`, `"delta":0.000001`: `"delta":0.00001`, "replace-one": "add-or-remove",
-		`"journal":1`: `"journal":2`,
+		`"journal":2`: `"journal":3`,
 	} {
 		other := d.Crash(0, durabletest.Kept{})
-		other.Put("out/journal-1.jsonl", strings.Replace(journal, old, replacement, 1))
+		other.Put("out/journal-1.jsonl", forged(t, journal, old, replacement))
 		before := other.Tree()
 		if _, err := recoverIn(ctx, other, diskOut, RecoverOptions{Overwrite: true}); err == nil {
 			t.Errorf("%s: recovered", replacement)
@@ -270,20 +283,25 @@ func TestRecoverRefuses(t *testing.T) {
 			t.Errorf("%s: refused, and something was changed", replacement)
 		}
 	}
-	earlier := d.Crash(0, durabletest.Kept{})
-	earlier.Put("out/model.json", "{}")
-	before := earlier.Tree()
-	_, err := recoverIn(ctx, earlier, diskOut, RecoverOptions{})
-	wantError(t, err, "--overwrite replaces them")
-	if earlier.Tree() != before {
-		t.Error("refused, and something was changed")
+	var earlier *durabletest.Disk
+	for _, names := range [][]string{{CertificateFile}, {ModelFile}, {ModelFile, CertificateFile}} {
+		earlier = d.Crash(0, durabletest.Kept{})
+		for _, name := range names {
+			earlier.Put("out/"+name, "{}")
+		}
+		before := earlier.Tree()
+		_, err := recoverIn(ctx, earlier, diskOut, RecoverOptions{})
+		wantError(t, err, "--overwrite replaces them")
+		if earlier.Tree() != before {
+			t.Errorf("%v: refused, and something was changed", names)
+		}
 	}
 	if _, err := recoverIn(ctx, earlier, diskOut, RecoverOptions{Overwrite: true}); err != nil {
 		t.Error(err)
 	}
 	wholeFiles(t, diskState(earlier))
 	unlock, _, _ := d.Lock("out/.lock")
-	_, err = recoverIn(ctx, d, diskOut, RecoverOptions{Overwrite: true})
+	_, err := recoverIn(ctx, d, diskOut, RecoverOptions{Overwrite: true})
 	wantError(t, err, "another fit is writing there")
 	unlock()
 	if _, err := recoverIn(ctx, d, diskOut, RecoverOptions{Overwrite: true}); err != nil {
@@ -295,9 +313,24 @@ func TestRecoverRefuses(t *testing.T) {
 // the text.
 func FuzzJournal(f *testing.F) {
 	const line = `{"event":{"index":0,"kind":"gaussian","question":"gradient","cohort":0,"sensitivity":2,"sigma":20,"charge":0.01}}`
-	const begin = `{"head":{"journal":1,"software":"test","fit":1,"relation":"replace-one","epsilon":1,"delta":1e-6,"records":3,"loss":"logistic","regularizer":"none","schema":{"columns":{"a":{"number":[0,1]}},"target":{"column":"y","classes":["0","1"]}},"plan":{}}}`
+	const begin = `{"head":{"journal":1,"software":"test","fit":1,"relation":"replace-one","epsilon":1,"delta":1e-6,"records":3,"loss":"logistic","regularizer":"none","schema":{"columns":[{"name":"a","number":[0,1]}],"target":{"column":"y","classes":["0","1"]},"missing":[]},"plan":{}}}`
 	f.Add(begin + "\n" + line + "\n" + `{"step":{"number":1,"norm":1,"w":[1,2]}}` + "\n")
 	f.Add(begin + "\n" + `{"ready":{"certificate":"x"}}` + "\n")
+	numbered := form{numbered: true}
+	var text []byte
+	for i, line := range []string{strings.Replace(begin, `"journal":1`, `"journal":2`, 1), line} {
+		r, err := parseRecord([]byte(line))
+		if err != nil {
+			f.Fatal(err)
+		}
+		more, err := numbered.write(i+1, r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		text = append(text, more...)
+	}
+	f.Add(string(text) + "\x00\x00")
+	f.Add(string(text[:len(text)-1]) + "\x00")
 	f.Fuzz(func(t *testing.T, text string) {
 		told, err := readJournal(strings.NewReader(text), 1<<12)
 		if err != nil {
@@ -306,7 +339,7 @@ func FuzzJournal(f *testing.F) {
 		if told.size > int64(len(text)) || told.head == nil {
 			t.Fatalf("%d of %d bytes", told.size, len(text))
 		}
-		again, err := readJournal(strings.NewReader(text[:told.size]), 1<<12)
+		again, err := readJournal(strings.NewReader(text[:told.size]+"\x00"), 1<<12)
 		if err != nil || again.size != told.size || len(again.events) != len(told.events) {
 			t.Fatalf("read again: %+v, %v", again, err)
 		}

@@ -186,14 +186,21 @@ func (f *folder) digest(path string) (string, error) {
 }
 
 // sweep removes the journals and the files never seen of this fit and of those
-// before it, which nothing can be recovered from any more.
+// before it, which nothing can be recovered from any more. What earlier fits left stays
+// while their intents do: it is all that may ever prove what they used.
 func (f *folder) sweep() error {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {
 		return err
 	}
+	open := map[int]bool{}
 	for _, e := range entries {
-		if fit, ok := leftover(e.Name()); ok && fit <= f.fit {
+		if fit, ok := isIntent(e.Name()); ok && fit != f.fit {
+			open[fit] = true
+		}
+	}
+	for _, e := range entries {
+		if fit, ok := leftover(e.Name()); ok && fit <= f.fit && !open[fit] {
 			if err := f.removeIfThere(f.file(e.Name())); err != nil {
 				return err
 			}
@@ -209,7 +216,7 @@ func leftover(name string) (fit int, ok bool) {
 	if ok {
 		number, ok = strings.CutSuffix(number, ".jsonl")
 	}
-	for _, file := range []string{ModelFile, CertificateFile} {
+	for _, file := range []string{ModelFile, CertificateFile, intentFile} {
 		if rest, is := strings.CutPrefix(name, "."+file+"-"); is {
 			number, ok = rest, true
 		}

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -32,6 +31,7 @@ type storedRun struct {
 	dataset string
 	book    *budget.Book
 	run     *budget.Run
+	id      string // the run's, once the folder knows it
 }
 
 // stored opens the store of a configuration. A fit without one that could be reached
@@ -75,17 +75,41 @@ func (r *storedRun) reserve() func(context.Context, account.View) error {
 	return r.run.Reserve
 }
 
-// begin reserves a session's budget. Nothing may be released before it returns nil.
-func (r *storedRun) begin(ctx context.Context, v account.View, e *Entry) (*certificate.Reservation, error) {
+// begin reserves a session's budget, once the folder's intent says so on stable storage.
+// Nothing may be released before it returns nil.
+func (r *storedRun) begin(ctx context.Context, f *folder, v account.View, e *Entry) (*certificate.Reservation, error) {
 	if r == nil {
 		return nil, nil
 	}
+	id, err := r.run.ID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.intend(intent{Store: r.address, Dataset: r.dataset, Run: id}); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	r.id = id
 	if err := r.run.Reserve(ctx, v); err != nil {
 		return nil, err
 	}
 	receipt, _ := r.run.Receipt()
 	e.Store, e.Dataset, e.Run = r.address, receipt.Dataset, receipt.Run
 	return (*certificate.Reservation)(&receipt), nil
+}
+
+// withdraw gives back what begin may have reserved for a session that has released
+// nothing, and closes it.
+func (r *storedRun) withdraw(ctx context.Context, f *folder, s budget.Session) error {
+	if r == nil || r.id == "" {
+		return nil
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if _, err := r.book.Withdraw(context.WithoutCancel(ctx), r.dataset, r.id); err != nil {
+		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it back: %w", f.path, err)
+	}
+	return f.forget(f.fit)
 }
 
 // would says what begin would charge, or why it would not.
@@ -100,32 +124,20 @@ func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, er
 	return &cost, nil
 }
 
-// settle returns what the session did not use, which asks nothing any more.
-func (r *storedRun) settle(ctx context.Context, s budget.Session) error {
+// settle returns what the session did not use, which asks nothing any more, and has the
+// folder forget its intent.
+func (r *storedRun) settle(ctx context.Context, f *folder, s budget.Session) error {
 	if r == nil {
 		return nil
 	}
 	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
-		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover settles it: %w", err)
+		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover %s settles it: %w", f.path, err)
 	}
-	return nil
+	return f.forget(f.fit)
 }
 
 func (r *storedRun) close() {
 	if r != nil {
 		_ = r.book.Close()
 	}
-}
-
-// settleStored settles a recovered fit in its store, by a journal that held every
-// charge before its answer was handed out.
-func settleStored(ctx context.Context, open Stores, e Entry, charged float64) error {
-	if e.Run == "" {
-		return nil
-	}
-	book, err := open.open(ctx, e.Store)
-	if err != nil {
-		return err
-	}
-	return errors.Join(book.Settle(ctx, e.Dataset, e.Run, charged), book.Close())
 }

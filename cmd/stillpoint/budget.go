@@ -18,6 +18,7 @@ type budgetCommand struct {
 	Create budgetCreate `cmd:"" help:"Register a dataset with a cap on all that is ever released of it."`
 	List   budgetList   `cmd:"" help:"List the datasets of a store and what is left of each."`
 	Show   budgetShow   `cmd:"" help:"Show what was spent of a dataset, run by run, and write its certificate."`
+	Settle budgetSettle `cmd:"" help:"Settle a run that was killed by what its output folder proves."`
 	Close  budgetClose  `cmd:"" help:"Close a dataset: nothing more is released of it, ever."`
 }
 
@@ -36,7 +37,8 @@ A configuration that says
 
 has fit charge its whole budget there before the first release. Over the cap fit ends
 with exit code 3, nothing computed. A fit that ends has what it did not use back; one
-that crashes stays charged in full until stillpoint recover proves what it used.
+that crashes stays charged in full until stillpoint recover, or the next fit in its
+folder, proves what it used.
 
   stillpoint budget show census-2026 --store sqlite:budgets.db --certificate spent.json
   stillpoint verify spent.json --run adult-fit/certificate.json
@@ -168,6 +170,7 @@ func (b *budgetList) Run(ctx context.Context, c *console) error {
 type budgetShow struct {
 	Name        string   `arg:"" help:"Name of the dataset." placeholder:"NAME"`
 	Certificate string   `help:"Write the whole chain as a certificate, which stillpoint verify rechecks." placeholder:"FILE"`
+	In          []string `help:"Look below these folders for those of the runs that have not ended." placeholder:"DIR,..."`
 	Against     []string `help:"Check that the store still has the runs of these certificates: a backup that was put back has lost the later ones." placeholder:"CERTIFICATE,..."`
 	storeFlag
 }
@@ -181,6 +184,9 @@ func (budgetShow) Help() string {
   ....  left
 
 The guarantee is the cap, whatever is spent; "epsilon so far" reads the odometer.
+
+A run that has not ended is under way, or was killed: then stillpoint recover in its
+output folder, or budget settle, has what it did not release back. --in finds the folder.
 
 Each fit's certificate names its row and the row's hash. --against finds a store that
 lost one: an earlier state of it, put back. Keep the head that show prints, or any
@@ -207,10 +213,17 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 				return err
 			}
 		}
-		if b.JSON {
-			return printJSON(c.out, d)
+		open, err := b.open(ctx, d)
+		if err != nil {
+			return err
 		}
-		fmt.Fprint(c.out, spent(d))
+		if b.JSON {
+			return printJSON(c.out, struct {
+				*budget.Dataset
+				Open []openRun `json:"open_runs,omitempty"`
+			}{d, open})
+		}
+		fmt.Fprint(c.out, spent(d), listed(open, b.Store))
 		if b.Certificate != "" {
 			fmt.Fprintf(c.out, "certificate  %s\nrecheck      stillpoint verify %s\n", printable.Text(b.Certificate), printable.Text(b.Certificate))
 		}
@@ -286,40 +299,6 @@ func spent(d *budget.Dataset) string {
 	line("rows", "%d, each hashed after the one before", d.Rows)
 	line("head", "%s", d.Head)
 	return b.String()
-}
-
-// bar is a picture of so many characters of what is spent.
-func bar(d *budget.Dataset, width int) string {
-	// What is reserved shows, however little it is.
-	all := min(width, ceiling(d.Spent/d.Charge*float64(width)))
-	open := min(all, ceiling(d.Open/d.Charge*float64(width)))
-	return "[" + strings.Repeat("#", all-open) + strings.Repeat("+", open) + strings.Repeat(".", width-all) + "]"
-}
-
-func ceiling(x float64) int {
-	n := int(x)
-	if float64(n) < x {
-		n++
-	}
-	return n
-}
-
-func spentOf(d *budget.Dataset) string {
-	return fmt.Sprintf("%.1f%% spent", 100*d.Spent/d.Charge)
-}
-
-func closedWord(d *budget.Dataset) string {
-	if d.Closed {
-		return ", closed"
-	}
-	return ""
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // isBudget reports whether a file begins as a dataset's certificate.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -25,17 +26,23 @@ journal holds, certified as incomplete.
 The table is not opened and nothing is charged. The certificate's claim is the
 whole budget, as it was reserved before the first release; what the journal proves
 was charged is in it for information, and may lack the releases of the last
-second before a machine stopped. What was reserved stays reserved in DIR. A fit that was
-charged to a store of budgets put every release in its journal before its answer: the
-store charges what that proves, and has the rest back.`
+second before a machine stopped. What was reserved stays reserved in DIR.
+
+A fit that was charged to a store of budgets put every release in its journal before its
+answer: the store charges what that proves, and has the rest back. A fit that was killed
+after the store had reserved its budget, and before DIR's ledger had, released nothing,
+and the store has all of it back. A journal with a damaged line, with lines missing or
+cut off, proves nothing to the store, which keeps the whole charge: put the journal back
+as it was, from a copy, and recover again. So does a journal of an earlier version, whose
+lines have no checksums, unless the fit had made its files.`
 }
 
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 	saved, err := train.Recover(ctx, r.Dir, train.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
-	if err != nil {
-		return err
+	if saved != nil {
+		err = errors.Join(describe(c.out, saved), err)
 	}
-	return describe(c.out, saved)
+	return err
 }
 
 // describe says what was saved.
@@ -44,6 +51,14 @@ func describe(w io.Writer, r *train.Recovered) (err error) {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%-13s%s\n", name, fmt.Sprintf(format, args...))
 		}
+	}
+	defer func() {
+		for _, s := range r.Settlements {
+			line("settled", "%s", settled(s))
+		}
+	}()
+	if !r.Files {
+		return nil
 	}
 	switch {
 	case r.Complete:
@@ -61,9 +76,23 @@ func describe(w io.Writer, r *train.Recovered) (err error) {
 	line("certificate", "%s", r.CertificatePath)
 	line("guarantee", "(%v, %v)-differentially private, %v, %s", r.Budget.Epsilon(), r.Budget.Delta(), r.Budget.Relation(), r.Unit.Protected())
 	line("charged", "at least %.6g of %.6g (units of mu^2), %d releases in the journal; the whole budget stays reserved", r.Charged, r.Budget.Charge(), r.Releases)
-	if r.Dataset != "" {
-		line("settled", "%s: charged in the store what the journal proves; it holds every release", printable.Text(r.Dataset))
+	if r.Damaged > 0 {
+		line("WARNING", "line %d of the journal is damaged or cut off: what was released from there on is not known", r.Damaged)
 	}
 	line("recheck", "stillpoint verify %s", r.CertificatePath)
 	return err
+}
+
+// settled says what a store was told of a run.
+func settled(s train.Settlement) string {
+	run := fmt.Sprintf("%s: run %s", printable.Text(s.Dataset), printable.Text(s.Run))
+	switch {
+	case s.Kept != "":
+		return fmt.Sprintf("%s stays charged in full: %s", run, printable.Text(s.Kept))
+	case s.Absent:
+		return run + " was never reserved: the store is as it was"
+	case s.Fit == 0:
+		return run + " was reserved and released nothing: the store has all of it back"
+	}
+	return fmt.Sprintf("%s is charged %.6g (units of mu^2), all that it can have released; the store has the rest back", run, s.Charged)
 }

@@ -134,6 +134,9 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	} else {
 		line("charged", "%d releases on Poisson samples of a schedule within the budget", f.Releases)
 	}
+	for _, s := range f.Reclaimed {
+		line("settled", "an earlier fit in the folder: %s", settled(s))
+	}
 	if late := f.Result.Late.String(); late != "" {
 		line("converged", "%s", late)
 	}

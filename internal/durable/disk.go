@@ -16,11 +16,13 @@ type Disk interface {
 	Stat(path string) (fs.FileInfo, error)
 	Lstat(path string) (fs.FileInfo, error)
 	ReadDir(path string) ([]fs.DirEntry, error)
-	// Open opens a file to read, Append one to add to its end. Neither creates
-	// it, follows a link in place of it, or takes anything but a regular file: a
-	// pipe or device may never end. The error is then ErrIrregular.
+	// Open opens a file to read, Append one to add to its end, Update one to write
+	// in place. None of them creates it, follows a link in place of it, or takes
+	// anything but a regular file: a pipe or device may never end. The error is then
+	// ErrIrregular.
 	Open(path string) (File, error)
 	Append(path string) (File, error)
+	Update(path string) (File, error)
 	// Create makes a new file to write; the error is fs.ErrExist if the name is
 	// taken.
 	Create(path string, access Access) (File, error)

@@ -125,7 +125,7 @@ func TestSystem(t *testing.T) {
 	}
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink("file", link); err == nil {
-		for name, open := range map[string]func(string) (durable.File, error){"open": d.Open, "append": d.Append} {
+		for name, open := range map[string]func(string) (durable.File, error){"open": d.Open, "append": d.Append, "update": d.Update} {
 			if _, err := open(link); !errors.Is(err, durable.ErrIrregular) {
 				t.Errorf("%s followed a link: %v", name, err)
 			}

@@ -36,6 +36,9 @@ func (System) Open(path string) (File, error) { return open(path, os.O_RDONLY) }
 // Append implements Disk.
 func (System) Append(path string) (File, error) { return open(path, os.O_WRONLY|os.O_APPEND) }
 
+// Update implements Disk.
+func (System) Update(path string) (File, error) { return open(path, os.O_WRONLY) }
+
 // open looks at what is there before and after: before, because opening a device
 // may do something, and for the words; after, because it may have changed.
 func open(path string, flag int) (File, error) {

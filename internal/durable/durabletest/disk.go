@@ -167,6 +167,9 @@ func (d *Disk) Append(path string) (durable.File, error) {
 	return f, nil
 }
 
+// Update implements durable.Disk.
+func (d *Disk) Update(path string) (durable.File, error) { return d.Open(path) }
+
 // Stat implements durable.Disk.
 func (d *Disk) Stat(path string) (fs.FileInfo, error) {
 	d.mu.Lock()

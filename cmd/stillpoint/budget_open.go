@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/budget/stores"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// openRun is a run that has not ended.
+type openRun struct {
+	Run  string `json:"run"`
+	Row  int    `json:"row"`
+	Time string `json:"time"`
+	// Charge is what it has reserved.
+	Charge float64 `json:"charge"`
+	// Folder is its output folder; empty if none was found.
+	Folder string `json:"folder,omitempty"`
+}
+
+// open lists the runs of a dataset that have not ended, with the folders found for them.
+func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun, err error) {
+	folders := map[string]string{}
+	for _, root := range b.In {
+		found, err := train.Runs(ctx, root)
+		if err != nil {
+			return nil, err
+		}
+		for run, folder := range found {
+			folders[run] = folder
+		}
+	}
+	for _, r := range d.Runs {
+		if !r.Settled {
+			all = append(all, openRun{r.Run, r.Row, r.Time, r.Charged.Charge, folders[r.Run]})
+		}
+	}
+	return all, nil
+}
+
+// listed describes runs that have not ended, one a line.
+func listed(all []openRun, store string) string {
+	var b strings.Builder
+	for i, r := range all {
+		name := ""
+		if i == 0 {
+			name = "open"
+		}
+		where := "its folder was not found: --in DIR,... looks for it"
+		if r.Folder != "" {
+			where = fmt.Sprintf("stillpoint budget settle %s --store %s --from %s", printable.Text(r.Run),
+				printable.Text(store), printable.Text(r.Folder))
+		}
+		fmt.Fprintf(&b, "%-13srow %d, run %s: %s\n", name, r.Row, printable.Text(r.Run), where)
+	}
+	return b.String()
+}
+
+type budgetSettle struct {
+	ID   string `arg:"" name:"run" help:"Id of the run, as budget show lists it." placeholder:"RUN"`
+	From string `help:"Output folder of the run." required:"" placeholder:"FOLDER"`
+	storeFlag
+}
+
+// Help is printed below the flags.
+func (budgetSettle) Help() string {
+	return `Charges a run that was killed by what its output folder proves, and has the rest back:
+
+  its ledger lacks the run         nothing was released: the ledger has every fit before
+                                   its first release
+  it was killed on the way         what its journal holds: every release is in it, on
+                                   stable storage, before it is handed out
+  it ended, its store out of reach what its ledger and its certificate say alike
+
+A journal with a damaged line, with lines missing, or that was cut off proves nothing,
+and the run stays charged in full; so does one without checksums, of stillpoint before
+journals had them, unless the fit had made its files. A fit that still runs holds its
+folder, and is refused. stillpoint recover does the same for all runs of a folder, at the
+store that the folder names, and saves model and certificate.`
+}
+
+func (b *budgetSettle) Run(ctx context.Context, c *console) error {
+	// The store may be called otherwise here than where the run was charged.
+	open := func(ctx context.Context, _ string) (*budget.Book, error) { return stores.Open(ctx, b.Store) }
+	s, err := train.Settle(ctx, b.From, b.ID, open)
+	if err != nil {
+		return err
+	}
+	if b.JSON {
+		return printJSON(c.out, s)
+	}
+	_, err = fmt.Fprintf(c.out, "%-13s%s\n", "settled", settled(s))
+	return err
+}
