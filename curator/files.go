@@ -131,6 +131,10 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 // the filter drops.
 type part interface{ read() int }
 
+// pageShare is the part of the memory for rows that pages of Parquet may take beside it
+// while rows are read.
+const pageShare = 16
+
 // eachPart has several goroutines work on a table's rows, and one take the parts in
 // order.
 func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
@@ -145,6 +149,9 @@ func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, tab
 	}
 	if err := r.For(m); err != nil {
 		return err
+	}
+	if c.Memory > 0 {
+		r.Limit(c.Memory / pageShare)
 	}
 	// The context is looked at by row number, which is public. Workers that are no
 	// number of them are the kernel's to refuse.

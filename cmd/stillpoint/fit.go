@@ -36,6 +36,7 @@ func (f configFlags) read() (*train.Config, error) {
 	if f.Algorithm != "" {
 		c.Train.Algorithm = f.Algorithm
 	}
+	collect(c.Memory)
 	return c, nil
 }
 

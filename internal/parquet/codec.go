@@ -73,7 +73,8 @@ func fill(dst []byte, r io.Reader) error {
 
 // decoder is shared: each call of DecodeAll has a state of its own.
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MostPage), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+	return zstd.NewReader(nil,
+		zstd.WithDecoderMaxMemory(MostPage), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
 })
 
 func unzstd(dst, src []byte) error {

@@ -19,7 +19,8 @@
 // # What memory is taken
 //
 // A claimed size is compared with what the file can hold before memory is taken for it:
-// that of the description with the file, that of a page with MostPage and with what its
+// that of the description with the file, that of a page with MostPage or
+// MostDictionary and with what its
 // codec can make of its bytes. Counts of rows, values, and entries of dictionaries
 // allocate nothing. A column being read holds a page as long as all pages held take less
 // than File.Limit, and otherwise decompresses it again for each part.

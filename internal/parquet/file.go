@@ -11,6 +11,8 @@ import (
 const (
 	// MostPage bounds the bytes of a page, decompressed or not.
 	MostPage = 256 << 20
+	// MostDictionary bounds the bytes of a page that is a dictionary.
+	MostDictionary = 64 << 20
 	// MostDescription bounds the bytes of what a file says about itself at its end.
 	MostDescription = 64 << 20
 	// DefaultLimit bounds the bytes of pages that are held where nothing else does.
@@ -103,7 +105,8 @@ func (f *File) columns(elements []element) (leaves int, err error) {
 			return 0, ErrDamaged
 		}
 		e := rest[0]
-		c := Column{Name: e.name, Flat: e.leaf && e.repetition < 2, Type: e.typ.checked(), optional: e.repetition == 1, leaf: leaves}
+		c := Column{Name: e.name, Type: e.typ.checked(), optional: e.repetition == 1, leaf: leaves}
+		c.Flat = e.leaf && e.repetition < 2
 		for open := 1; open > 0; open-- {
 			if len(rest) == 0 {
 				return 0, ErrDamaged

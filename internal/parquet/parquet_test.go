@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -194,7 +193,7 @@ func TestCodecsReadNothingElse(t *testing.T) {
 	}
 }
 
-// claimed writes a page's header: of a data page of that many values.
+// claimed writes a page's header: of a page of that many values.
 func claimed(kind, whole, compressed, values int64) []byte {
 	b := []byte{0x15}
 	b = binary.AppendVarint(b, kind)
@@ -246,7 +245,8 @@ func TestClaimedSizes(t *testing.T) {
 	} {
 		src := &countingReader{head: claimed(dataPage, c.whole, c.compressed, 10)}
 		f := &File{src: src, end: end, Limit: DefaultLimit, rows: batchRows}
-		r := &Reader{group: &Group{file: f}, column: &Column{Name: "x", Flat: true, Type: Type{Kind: Int64}}, codec: codecs[c.codec], left: 10}
+		x := &Column{Name: "x", Flat: true, Type: Type{Kind: Int64}}
+		r := &Reader{group: &Group{file: f}, column: x, codec: codecs[c.codec], left: 10}
 		err := r.Next(&Batch{})
 		if errors.As(err, &unsupported) != c.named || !c.named && !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: error %v", name, err)
@@ -336,7 +336,8 @@ func TestPackedNumbers(t *testing.T) {
 
 // packDeltas stores integers as differences, as the format's text says.
 func packDeltas(x []int64, block, parts int) []byte {
-	b := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(block)), uint64(parts)), uint64(len(x)))
+	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(block)), uint64(parts))
+	b = binary.AppendUvarint(b, uint64(len(x)))
 	if len(x) == 0 {
 		return binary.AppendVarint(b, 0)
 	}
@@ -426,7 +427,7 @@ func TestLongValues(t *testing.T) {
 			levels = append(levels, 4<<1, 1, 1<<1, 0)
 		}
 		f := &File{Limit: DefaultLimit}
-		r := &Reader{group: &Group{file: f}, column: &Column{optional: true, Type: Type{Kind: ByteArray}}, dictionary: header{}}
+		r := &Reader{group: &Group{file: f}, column: &Column{optional: true, Type: Type{Kind: ByteArray}}}
 		r.page = &page{rows: rows, encoding: encoding, b: b, missing: &hybrid{b: levels, width: 1}}
 		row := 0
 		for r.page.rows > 0 {
@@ -448,56 +449,5 @@ func TestLongValues(t *testing.T) {
 		if row != rows {
 			t.Errorf("encoding %d: %d rows, want %d", encoding, row, rows)
 		}
-	}
-}
-
-// No bytes end the program, and none are held beyond the limit and a page.
-func FuzzFile(f *testing.F) {
-	for _, content := range fixtures(f) {
-		if len(content) < 10_000 {
-			f.Add(content)
-		}
-	}
-	f.Fuzz(func(t *testing.T, content []byte) { survives(t, content) })
-}
-
-// survives reads the start of a file of whatever bytes; it reports whether it is one.
-func survives(t *testing.T, content []byte) error {
-	file, err := Open(bytes.NewReader(content), int64(len(content)))
-	if err == nil {
-		file.Limit = 1 << 20
-		_, err = drain(file, 20, func() {})
-	}
-	var unsupported Unsupported
-	if err != nil && !errors.Is(err, ErrDamaged) && !errors.As(err, &unsupported) && !errors.Is(err, io.EOF) {
-		t.Errorf("error %v", err)
-	}
-	return err
-}
-
-// Damage of any kind of file is an error of the file, or a value.
-func TestDamage(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	tries := 60
-	if testing.Short() {
-		tries = 8
-	}
-	errs := 0
-	for _, content := range fixtures(t) {
-		for range tries {
-			damaged := bytes.Clone(content)
-			for range 1 + r.IntN(3) {
-				damaged[r.IntN(len(damaged))] ^= byte(1 << r.IntN(8))
-			}
-			if survives(t, damaged) != nil {
-				errs++
-			}
-			if survives(t, content[:r.IntN(len(content))]) == nil {
-				t.Error("a file that is cut is not seen to be")
-			}
-		}
-	}
-	if errs == 0 {
-		t.Error("no damage is seen")
 	}
 }

@@ -236,7 +236,7 @@ func (r *Reader) values(b *Batch) (int, error) {
 			return 0, err
 		}
 		if p.values == nil {
-			return 0, r.refuse(fmt.Sprintf("is stored by encoding %d, which its type does not have", p.encoding))
+			return 0, r.refuse(fmt.Sprintf("has values of encoding %d, not one of its type", p.encoding))
 		}
 	}
 	return p.values.next(&b.Values, b.N)

@@ -1,0 +1,60 @@
+package parquet
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+)
+
+// No bytes end the program, and none are held beyond the limit and a page.
+func FuzzFile(f *testing.F) {
+	for _, content := range fixtures(f) {
+		if len(content) < 10_000 {
+			f.Add(content)
+		}
+	}
+	f.Fuzz(func(t *testing.T, content []byte) { survives(t, content) })
+}
+
+// survives reads the start of a file of whatever bytes; it reports whether it is one.
+func survives(t *testing.T, content []byte) error {
+	file, err := Open(bytes.NewReader(content), int64(len(content)))
+	if err == nil {
+		file.Limit = 1 << 20
+		_, err = drain(file, 20, func() {})
+	}
+	var unsupported Unsupported
+	if err != nil && !errors.Is(err, ErrDamaged) && !errors.As(err, &unsupported) && !errors.Is(err, io.EOF) {
+		t.Errorf("error %v", err)
+	}
+	return err
+}
+
+// Damage of any kind of file is an error of the file, or a value.
+func TestDamage(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	tries := 60
+	if testing.Short() {
+		tries = 8
+	}
+	errs := 0
+	for _, content := range fixtures(t) {
+		for range tries {
+			damaged := bytes.Clone(content)
+			for range 1 + r.IntN(3) {
+				damaged[r.IntN(len(damaged))] ^= byte(1 << r.IntN(8))
+			}
+			if survives(t, damaged) != nil {
+				errs++
+			}
+			if survives(t, content[:r.IntN(len(content))]) == nil {
+				t.Error("a file that is cut is not seen to be")
+			}
+		}
+	}
+	if errs == 0 {
+		t.Error("no damage is seen")
+	}
+}

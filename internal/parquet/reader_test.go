@@ -1,0 +1,150 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"testing"
+)
+
+// opened returns the only column of the first group of a fixture that has that name.
+func opened(t *testing.T, content []byte, name string) *Reader {
+	f, err := Open(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Columns {
+		if f.Columns[i].Name == name {
+			r, err := f.Group(0).Column(&f.Columns[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+	}
+	t.Fatalf("no column %q", name)
+	return nil
+}
+
+// A page whose checksum is not the one that is stored is damaged, wherever a bit differs:
+// also where the values would merely be others.
+func TestChecksum(t *testing.T) {
+	content := fixtures(t)["pyarrow-checksum.parquet"]
+	var b Batch
+	r := opened(t, content, "int64")
+	if err := r.Next(&b); err != nil {
+		t.Fatal(err)
+	}
+	h := r.current
+	if !h.checked || h.compressed == 0 {
+		t.Fatal("the fixture has no checksum")
+	}
+	for at := h.start; at < h.start+int64(h.compressed); at++ {
+		damaged := bytes.Clone(content)
+		damaged[at] ^= 1
+		if err := opened(t, damaged, "int64").Next(&b); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("byte %d of the page differs: error %v", at-h.start, err)
+		}
+	}
+}
+
+// An index that the dictionary does not have is damage, the first of them too.
+func TestIndicesAreInTheDictionary(t *testing.T) {
+	for entries, want := range map[int32]error{6: nil, 5: ErrDamaged, 0: ErrDamaged} {
+		p := &page{rows: 8, encoding: rleDictionary, b: []byte{3, 8 << 1, 5}}
+		r := &Reader{column: &Column{Type: Type{Kind: Int64}}, dictionary: header{start: 4}, entries: entries, page: p}
+		var b Batch
+		if err := r.decode(&b, 8); !errors.Is(err, want) || err == nil && b.Indices[7] != 5 {
+			t.Errorf("%d entries: error %v, want %v", entries, err, want)
+		}
+	}
+}
+
+// What cannot be read is refused by the column's name and the rule.
+func TestRefusals(t *testing.T) {
+	f := &File{}
+	y := Type{Kind: Int32}
+	c := &Column{Name: "x", Flat: true, Type: y, optional: true}
+	good := chunkInfo{kind: Int32, data: 4, described: true}
+	for rule, change := range map[string]func(*chunkInfo){
+		"is encrypted":                      func(c *chunkInfo) { c.encrypted = true },
+		"is in another file":                func(c *chunkInfo) { c.elsewhere = true },
+		"is compressed by LZO":              func(c *chunkInfo) { c.codec = 3 },
+		"is compressed by an unknown codec": func(c *chunkInfo) { c.codec = 8 },
+	} {
+		info := good
+		change(&info)
+		g := &Group{file: f, info: groupInfo{chunks: []chunkInfo{info}}}
+		if _, err := g.Column(c); err != refused(rule) {
+			t.Errorf("error %v, want %v", err, refused(rule))
+		}
+	}
+	r := &Reader{group: &Group{file: f}, column: c}
+	h := header{kind: dataPage, levels: bitPacked, values: 1}
+	if _, err := r.open(h, []byte{1}); err != refused("has levels packed by bits") {
+		t.Errorf("error %v", err)
+	}
+	r.page = &page{rows: 1, encoding: deltaByteArray, b: []byte{1}}
+	if err := r.decode(&Batch{}, 1); err != refused("has values of encoding 7, not one of its type") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func refused(rule string) error {
+	return Unsupported("has a column \"x\" that " + rule + ", which cannot be read")
+}
+
+// A dictionary and a page may not be too large, each by its own bound.
+func TestMostDictionary(t *testing.T) {
+	for kind, most := range map[int32]int32{dictionaryPage: MostDictionary, dataPage: MostPage} {
+		h := header{kind: kind, described: true, whole: most, compressed: 1}
+		if err := h.check(1 << 40); err != nil {
+			t.Errorf("page of kind %d: %v", kind, err)
+		}
+		h.whole++
+		var unsupported Unsupported
+		if err := h.check(1 << 40); !errors.As(err, &unsupported) {
+			t.Errorf("page of kind %d that is too large: %v", kind, err)
+		}
+	}
+}
+
+// A level says that a value is there or that it is not: there is no third.
+func TestLevelsAreBits(t *testing.T) {
+	for level, want := range map[byte]error{0: nil, 1: nil, 2: ErrDamaged, 255: ErrDamaged} {
+		h := hybrid{b: []byte{8 << 1, level}, width: 1}
+		if err := h.decode(make([]int32, 8)); !errors.Is(err, want) {
+			t.Errorf("level %d: error %v, want %v", level, err, want)
+		}
+	}
+}
+
+// What Hadoop frames is one part of several blocks, or several parts.
+func TestHadoop(t *testing.T) {
+	block := func(text string) []byte { return append([]byte{byte(len(text)) << 4}, text...) }
+	framed := func(total int, blocks ...[]byte) (b []byte) {
+		b = binary.BigEndian.AppendUint32(b, uint32(total))
+		for _, x := range blocks {
+			b = append(binary.BigEndian.AppendUint32(b, uint32(len(x))), x...)
+		}
+		return b
+	}
+	whole := framed(8, block("abcde"), block("fgh"))
+	for name, c := range map[string]struct {
+		src  []byte
+		want error
+	}{
+		"one part":         {whole, nil},
+		"two parts":        {append(framed(5, block("abcde")), framed(3, block("fgh"))...), nil},
+		"less than a part": {framed(8, block("abcde")), ErrDamaged},
+		"more than a page": {framed(9, block("abcde"), block("fghi")), ErrDamaged},
+		"a rest":           {append(whole, 0), ErrDamaged},
+		"a bare block":     {block("abcdefgh"), ErrDamaged},
+		"nothing":          {nil, ErrDamaged},
+	} {
+		dst := make([]byte, 8)
+		if err := hadoop(dst, c.src); !errors.Is(err, c.want) || err == nil && string(dst) != "abcdefgh" {
+			t.Errorf("%s: %q, error %v, want %v", name, dst, err, c.want)
+		}
+	}
+}
