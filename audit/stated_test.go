@@ -287,12 +287,12 @@ const curvedRecords, curvedFeatures, curvedSeeds, curvedCases = 60, 3, 32, 4000
 // pull no harder than that. Each case bounds each of its weights by itself, and over all of
 // them the false-failure rate is one in a million.
 func TestStatedNoiseBoundsTheSpreadOnRows(t *testing.T) {
-	seeds := curvedSeeds
+	seeds, relations := curvedSeeds, []account.Relation{account.ReplaceOne, account.AddOrRemove}
 	if testing.Short() {
-		seeds /= 2
+		seeds, relations = seeds/4, relations[:1]
 	}
 	_, above := deviates(float64(seeds-1), curvedCases)
-	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+	for _, relation := range relations {
 		b, err := account.NewBudget(20, 1e-6, relation)
 		if err != nil {
 			t.Fatal(err)

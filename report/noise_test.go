@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
@@ -87,5 +88,14 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 			got[6].per != "this value" || got[6].effect != plain[6].Value {
 			t.Errorf("%v: effects %+v of %+v", target.Kind, got, plain)
 		}
+	}
+}
+
+// TestUnstatedNoiseIsSaidToBe: a law that says it has no words for its run has no noise,
+// whatever its columns hold.
+func TestUnstatedNoiseIsSaidToBe(t *testing.T) {
+	l := &law{Noise: []float64{1}, StepSizes: []float64{1}, WeightNoise: 1, Unstated: true}
+	if n, err := derive(l); err == nil || n.weight != 0 || !strings.Contains(err.Error(), "does not state") {
+		t.Errorf("%+v, %v", n, err)
 	}
 }

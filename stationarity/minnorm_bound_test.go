@@ -22,3 +22,16 @@ func TestLowerHoldsBeforeTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestLowerIsReached: of points on a ray the lower bound is the least norm itself, from
+// wherever on the ray it is told. Fails for any bound that is above Norm - Gap/Norm.
+func TestLowerIsReached(t *testing.T) {
+	points := [][]float64{{1, 0}, {2, 0}, {3, 0}}
+	for k := range points {
+		c := &corral{points: points, members: []int{k}, weights: []float64{1}}
+		c.keep()
+		if r := c.result(c.sum()); math.Abs(r.Lower-1) > 1e-12 {
+			t.Errorf("from %v: the least norm is said to be at least %v: it is 1", points[k], r.Lower)
+		}
+	}
+}
