@@ -59,7 +59,7 @@ type Model struct {
 	Regularizer string `yaml:"regularizer"`
 	// Radius, if > 0, keeps the weights in the ball of that radius around the start:
 	// zero but for networks.
-	Radius positive `yaml:"radius"`
+	Radius Positive `yaml:"radius"`
 	// Reduce, for example jl(500), trains on rows mapped to so many features by a public
 	// random map, for generalised linear models of very many features.
 	Reduce string `yaml:"reduce"`

@@ -12,7 +12,7 @@ type Memory struct {
 	// Gigabytes, of 10^9 bytes, are kept in memory, 4 bytes of them for each row
 	// wherever it is; zero means all. Rows beyond go to a private file
 	// (curator.Config), which is read ahead of each pass.
-	Gigabytes positive `yaml:"gigabytes"`
+	Gigabytes Positive `yaml:"gigabytes"`
 	// Folder holds that file, relative to the configuration's folder; empty for
 	// the system's folder for temporary files. Its disk must be one that may hold
 	// records: the file is not encrypted.

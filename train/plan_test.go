@@ -120,7 +120,7 @@ func TestRefusals(t *testing.T) {
 		{"radius", func(c *Config) { c.Model.Radius = -3 }, "radius = -3: must be finite and > 0"},
 		{"kl without gamma", func(c *Config) { c.Model.KL.Kappa = 2 }, "model.kl: optimize: kl: gamma = 0: must be finite and > 0, and given with kappa"},
 		{"kl below 1", func(c *Config) { c.Model.KL = optimize.KL{Kappa: .5, Gamma: 1} }, "kappa = 0.5: must be between 1 and 10"},
-		{"radius NaN", func(c *Config) { c.Model.Radius = positive(math.NaN()) }, "radius = NaN: must be finite and > 0"},
+		{"radius NaN", func(c *Config) { c.Model.Radius = Positive(math.NaN()) }, "radius = NaN: must be finite and > 0"},
 		{"no table", func(c *Config) { c.Data = Files{"absent.csv"} }, "absent.csv: no such file"},
 	}
 	for _, test := range tests {

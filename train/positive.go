@@ -2,12 +2,12 @@ package train
 
 import "errors"
 
-// positive is a number that is left out or above 0: a 0 that is written would be taken
+// Positive is a number that is left out or above 0: a 0 that is written would be taken
 // for one left out, which is seldom meant.
-type positive float64
+type Positive float64
 
 // UnmarshalYAML refuses 0. What else is wrong is told where the number is used.
-func (p *positive) UnmarshalYAML(read func(any) error) error {
+func (p *Positive) UnmarshalYAML(read func(any) error) error {
 	var x float64
 	if err := read(&x); err != nil {
 		return err
@@ -15,6 +15,6 @@ func (p *positive) UnmarshalYAML(read func(any) error) error {
 	if x == 0 {
 		return errors.New("is 0: must be > 0, or be left out")
 	}
-	*p = positive(x)
+	*p = Positive(x)
 	return nil
 }
