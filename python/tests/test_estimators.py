@@ -204,7 +204,7 @@ def test_a_feed_that_fails_after_its_rows_charges_nothing(tmp_path, monkeypatch,
 
     monkeypatch.setattr(_table, "writer", broken)
     named = {**given(tmp_path), "relation": relation, "records": ROWS}
-    with pytest.raises(OSError, match="source is gone"):
+    with pytest.raises(stillpoint.StillpointError, match="could not be written to the command to its end"):
         StillpointClassifier(classes=["no", "yes"], bounds=(-2, 2), **named).fit(np.column_stack([A]), SICK)
     assert not list(tmp_path.rglob("ledger.jsonl"))
 
