@@ -130,7 +130,7 @@ func (h header) check(end int64) error {
 	case h.whole > MostPage || h.compressed > MostPage:
 		return Unsupported("has a page of more than 256 MiB, which cannot be read: write it with smaller pages")
 	case h.kind == dictionaryPage && h.whole > MostDictionary:
-		return Unsupported("has a dictionary of more than 64 MiB, which cannot be read: write it with smaller ones or without")
+		return Unsupported("has a dictionary of more than 64 MiB, which cannot be read: write it with smaller ones")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 )
@@ -104,6 +105,46 @@ func TestMostDictionary(t *testing.T) {
 		var unsupported Unsupported
 		if err := h.check(1 << 40); !errors.As(err, &unsupported) {
 			t.Errorf("page of kind %d that is too large: %v", kind, err)
+		}
+	}
+}
+
+// A level says that a value is there or that it is not: there is no third.
+func TestLevelsAreBits(t *testing.T) {
+	for level, want := range map[byte]error{0: nil, 1: nil, 2: ErrDamaged, 255: ErrDamaged} {
+		h := hybrid{b: []byte{8 << 1, level}, width: 1}
+		if err := h.decode(make([]int32, 8)); !errors.Is(err, want) {
+			t.Errorf("level %d: error %v, want %v", level, err, want)
+		}
+	}
+}
+
+// What Hadoop frames is one part of several blocks, or several parts.
+func TestHadoop(t *testing.T) {
+	block := func(text string) []byte { return append([]byte{byte(len(text)) << 4}, text...) }
+	framed := func(total int, blocks ...[]byte) (b []byte) {
+		b = binary.BigEndian.AppendUint32(b, uint32(total))
+		for _, x := range blocks {
+			b = append(binary.BigEndian.AppendUint32(b, uint32(len(x))), x...)
+		}
+		return b
+	}
+	whole := framed(8, block("abcde"), block("fgh"))
+	for name, c := range map[string]struct {
+		src  []byte
+		want error
+	}{
+		"one part":         {whole, nil},
+		"two parts":        {append(framed(5, block("abcde")), framed(3, block("fgh"))...), nil},
+		"less than a part": {framed(8, block("abcde")), ErrDamaged},
+		"more than a page": {framed(9, block("abcde"), block("fghi")), ErrDamaged},
+		"a rest":           {append(whole, 0), ErrDamaged},
+		"a bare block":     {block("abcdefgh"), ErrDamaged},
+		"nothing":          {nil, ErrDamaged},
+	} {
+		dst := make([]byte, 8)
+		if err := hadoop(dst, c.src); !errors.Is(err, c.want) || err == nil && string(dst) != "abcdefgh" {
+			t.Errorf("%s: %q, error %v, want %v", name, dst, err, c.want)
 		}
 	}
 }
