@@ -90,18 +90,24 @@ func (h *hybrid) decode(dst []int32) error {
 // are all there.
 func unpack[T int32 | int64](dst []T, b []byte, bit uint64, width uint) {
 	mask := uint64(1)<<width - 1
-	for i := range dst {
-		at, shift := bit/8, uint(bit%8)
-		var x uint64
-		if rest := b[at:]; len(rest) >= 8 {
-			x = binary.LittleEndian.Uint64(rest) >> shift
-			if shift+width > 64 {
-				x |= uint64(rest[8]) << (64 - shift)
+	i := 0
+	if width <= 56 { // a number lies in the eight bytes from its first on
+		for ; i < len(dst); i++ {
+			at := bit / 8
+			if at+8 > uint64(len(b)) {
+				break
 			}
-		} else {
-			var part [8]byte
-			copy(part[:], rest)
-			x = binary.LittleEndian.Uint64(part[:]) >> shift
+			dst[i] = T(binary.LittleEndian.Uint64(b[at:at+8]) >> (bit & 7) & mask)
+			bit += uint64(width)
+		}
+	}
+	for ; i < len(dst); i++ {
+		at, shift := bit/8, uint(bit%8)
+		var part [9]byte
+		copy(part[:], b[at:])
+		x := binary.LittleEndian.Uint64(part[:]) >> shift
+		if shift+width > 64 {
+			x |= uint64(part[8]) << (64 - shift)
 		}
 		dst[i] = T(x & mask)
 		bit += uint64(width)

@@ -258,12 +258,11 @@ func (r *Reader) indices(dst []int32) error {
 	if err := p.indices.decode(dst); err != nil {
 		return err
 	}
+	most := uint32(0)
 	for _, i := range dst {
-		if uint32(i) >= uint32(r.entries) {
-			return ErrDamaged
-		}
+		most = max(most, uint32(i))
 	}
-	return nil
+	return exactly(most < uint32(r.entries))
 }
 
 // Dictionary calls take with the entries of the dictionary, a part at a time. It is for

@@ -36,6 +36,7 @@
 // digits of a fraction as they need, and Z if they are of UTC; times of a day likewise;
 // UUIDs as they are written. A value that is null is an empty cell, which is missing; NaN
 // is no number, as in CSV. Rows of Parquet are never malformed. A row group is a chunk.
+// Package internal/parquet says what can be read and what memory it takes.
 //
 // # What a fault may say
 //

@@ -144,7 +144,7 @@ type column struct {
 	row, value int
 	index      []int32 // which entry of the dictionary each value is; nil if they are values
 	values     texts   // of values
-	dictionary texts
+	dictionary []string
 	known      bool // whether dictionary is
 }
 
@@ -160,7 +160,7 @@ func (c *column) next() string {
 	if c.index == nil {
 		return c.values.at(value)
 	}
-	return c.dictionary.at(int(c.index[value]))
+	return c.dictionary[c.index[value]]
 }
 
 // load reads the next batch.
@@ -193,13 +193,16 @@ func (c *column) define() error {
 	if c.known {
 		return nil
 	}
-	err := c.reader.Dictionary(func(v *parquet.Values, n int) error {
-		c.spell(&c.dictionary, v, n)
+	c.known = true
+	return c.reader.Dictionary(func(v *parquet.Values, n int) error {
+		var part texts
+		c.spell(&part, v, n)
+		part.seal()
+		for i := range n {
+			c.dictionary = append(c.dictionary, part.at(i))
+		}
 		return nil
 	})
-	c.dictionary.seal()
-	c.dictionary.built, c.known = nil, true
-	return err
 }
 
 // texts are texts, one behind the other.
