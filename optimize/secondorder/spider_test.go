@@ -253,7 +253,7 @@ func TestRefusals(t *testing.T) {
 		"step scale = NaN: must be finite":               {secondorder.Spider{StepScale: math.NaN()}, p},
 		"rounds = -1, items = 64: must be":               {secondorder.Spider{Rounds: -1}, p},
 		"rounds = 8, items = -2: must be":                {secondorder.Spider{Items: -2}, p},
-		"rounds = 200: must leave each of them":          {secondorder.Spider{Rounds: 200}, optimizetest.With(p, optimizetest.Size{Records: 1, Mu: 1})},
+		"records = 1: must be more than the 1 held out":  {secondorder.Spider{Rounds: 200}, optimizetest.With(p, optimizetest.Size{Records: 1, Mu: 1})},
 		"gap: must not be set beside theorem":            {secondorder.Spider{Gap: .1, Theorem: true}, p},
 		"without_products must be true":                  {secondorder.Spider{}, blind},
 		"Lipschitz constant of the Hessian = +Inf: must": {secondorder.Spider{Theorem: true}, rough},
