@@ -142,6 +142,3 @@ func sampled(a answer) bool {
 }
 
 func drawn(a answer) bool { return a.cohort != "all" }
-
-// added reports whether a world's neighbours have a record more or less.
-func (w *world) added() bool { return w.relation == account.AddOrRemove }

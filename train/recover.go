@@ -99,7 +99,7 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 			return nil, err
 		}
 	}
-	if err := f.tell(ctx, o.Stores, r, left, entries); err != nil {
+	if err := f.tell(ctx, o.Stores, r, left); err != nil {
 		return r, err
 	}
 	switch {
@@ -172,7 +172,7 @@ func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool)
 
 // tell settles in their stores the runs that have an intent, and the last that the
 // ledger has: folders of earlier versions have no intents.
-func (f *folder) tell(ctx context.Context, open Stores, r *Recovered, left []intent, entries []Entry) error {
+func (f *folder) tell(ctx context.Context, open Stores, r *Recovered, left []intent) error {
 	entries, err := f.read(f.path) // with the end that may just have been recorded
 	if err != nil {
 		return err
