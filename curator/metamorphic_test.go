@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/query"
 	"pgregory.net/rapid"
 )
