@@ -1,6 +1,7 @@
 package account
 
 import (
+	"flag"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -16,12 +17,19 @@ func mustGaussian(t testing.TB, f func(x, y float64) (float64, error), x, y floa
 	return v
 }
 
-// trials is n, or fewer in short mode.
+var long = flag.Bool("long", false, "repeat random trials four times as often as by default")
+
+// trials returns how often a test repeats a random trial: n times with -long, n/4 times by
+// default, n/16 times with -short, and never less than once. Seeds are fixed: shorter modes
+// run the first of the same trials.
 func trials(n int) int {
-	if testing.Short() {
-		return n / 8
+	switch {
+	case *long:
+		return n
+	case testing.Short():
+		return max(1, n/16)
 	}
-	return n
+	return max(1, n/4)
 }
 
 func logUniform(r *rand.Rand, lo, hi float64) float64 {

@@ -11,10 +11,7 @@ import (
 // NaN, deltas at most 1, and monotone in every argument.
 func TestClosedFormsBehave(t *testing.T) {
 	t.Parallel()
-	n := 100_000
-	if testing.Short() {
-		n = 10_000
-	}
+	n := trials(100_000)
 	r := rand.New(rand.NewPCG(10, 5))
 	log := func(lo, hi float64) float64 { return math.Exp(math.Log(lo) + r.Float64()*math.Log(hi/lo)) }
 	must := func(x float64, err error) float64 {

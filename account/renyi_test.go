@@ -141,10 +141,7 @@ func TestBoundedRenyi(t *testing.T) {
 // less for more noise.
 func TestRenyiIsFinite(t *testing.T) {
 	r := rand.New(rand.NewPCG(45, 3))
-	n := 100000
-	if testing.Short() {
-		n = 2000
-	}
+	n := trials(100_000)
 	for i := range n {
 		order := 1 + logUniform(r, 1e-3, 3000)
 		if i%2 == 0 {
