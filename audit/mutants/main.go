@@ -24,6 +24,7 @@ func main() {
 	log.SetPrefix("mutants: ")
 	pattern := flag.String("run", "", "only mutants whose name matches `REGEXP`")
 	resume := flag.Bool("resume", false, "skip mutants that caught.tsv has as caught, if neither they nor the tests' sources have changed since")
+	fresh := flag.Bool("new", false, "skip mutants that caught.tsv has as caught, whatever has changed around them since")
 	check := flag.Bool("check", false, "only check that the table fits the source and that mutants compile")
 	limit := flag.Duration("timeout", 3*time.Minute, "limit for the tests of one mutant")
 	sample := flag.Int("sample", 0, "run only `N` mutants, drawn at random among those that caught.tsv has as caught, and write nothing")
@@ -60,7 +61,7 @@ func main() {
 	}
 	partial := *sample > 0 || *minutes > 0
 	chosen := choose(table, func(m mutant) bool {
-		return wanted.MatchString(m.name) && !(*resume && found[m.name].caught(m, sources)) && !(partial && !found[m.name].claimed(m))
+		return wanted.MatchString(m.name) && !(*resume && found[m.name].caught(m, sources)) && !(*fresh && found[m.name].claimed(m)) && !(partial && !found[m.name].claimed(m))
 	})
 	b := batch{
 		runner: newRunner(scratch, *limit), workers: *workers, check: *check,

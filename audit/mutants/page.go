@@ -64,6 +64,7 @@ into the source on purpose, alone, and a test that failed because of it.
     go run -tags mutants ./audit/mutants              # all of them, and this page
     go run -tags mutants ./audit/mutants -run clip    # those whose name matches
     go run -tags mutants ./audit/mutants -resume      # those not caught yet, new, or touched by a change
+    go run -tags mutants ./audit/mutants -new         # those never caught as they stand in the table
     go run -tags mutants ./audit/mutants -check       # only: do they fit and compile?
     go run -tags mutants ./audit/mutants -sample 40 -minutes 4 -seed 7
 
@@ -77,7 +78,7 @@ are run in their default mode, and of a package only those that the table names;
 Python's in the environment that python/test.sh makes.
 
 -resume runs a defect again when the defect, the tests' own files, or the
-module's code that they depend on has changed. Continuous integration runs a
+module's code that they depend on has changed; -new only if the defect itself has. Continuous integration runs a
 random sample (the last line above, by another seed each time, which it prints)
 and fails if one of them is not caught; that writes no file. This page is written
 by the program and not edited by hand.
