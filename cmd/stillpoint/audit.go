@@ -48,7 +48,7 @@ func (a *auditCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(c)
+	p := newProgress(c, false)
 	result, err := audit.RunConfig(ctx, config, audit.Options{Runs: a.Runs, Progress: p.replayed})
 	p.finish()
 	if err != nil {

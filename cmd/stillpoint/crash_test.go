@@ -27,7 +27,7 @@ func TestSignalsShowNothing(t *testing.T) {
 	for i, s := range signals {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			for j, after := range []string{"reading ", "lower bound "} {
+			for j, after := range []string{"reading ", "takes "} {
 				dir := t.TempDir()
 				traceback := []string{"crash", "system", "all"}[(i+j)%3]
 				o := signalled(t, dir, "stillpoint", traceback, after, time.Duration(i)*5*time.Millisecond, s)
@@ -52,7 +52,7 @@ func TestSignalsShowNothing(t *testing.T) {
 		})
 	}
 	// The same command without its silence shows what the test looks for.
-	o := signalled(t, t.TempDir(), "loud", "all", "lower bound ", 0, syscall.SIGQUIT)
+	o := signalled(t, t.TempDir(), "loud", "all", "takes ", 0, syscall.SIGQUIT)
 	if !strings.Contains(o.stderr, "goroutine ") || plainLines.MatchString("goroutine 1 [running]:") {
 		t.Errorf("without silence there is no traceback that the test could see: %s", o.stderr)
 	}

@@ -45,6 +45,7 @@ type fitCommand struct {
 	Out       string `help:"Output folder. Without it a fresh one is made in the current folder: NAME-fit, NAME-fit-2, ..." placeholder:"DIR"`
 	Overwrite bool   `help:"Replace the model in DIR. The charge of the earlier fit stays in the ledger."`
 	Anyway    bool   `help:"Fit also where the effective size is below 30, at which a model is noise." env:"STILLPOINT_ANYWAY"`
+	Verbose   bool   `help:"Print the optimizer's numbers as well: steps, charges, gradient norms, the algorithms not chosen." short:"v"`
 	DryRun    bool   `help:"Do all but the releases: read the table and plan, then say what would be charged and written. Nothing is." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
@@ -86,7 +87,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	}
 	stopping := func() bool { return true }
 	defer func() { stopping() }()
-	p := newProgress(c)
+	p := newProgress(c, f.Verbose)
 	c.note("reading", "reading "+reads(config))
 	fitted, err := config.Fit(ctx, train.Options{
 		Out: f.Out, Overwrite: f.Overwrite, Strict: !f.Anyway, Software: software(), Stores: stores.Open,
@@ -108,7 +109,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 			return printing
 		}
 	} else {
-		fmt.Fprint(c.out, summary(context.WithoutCancel(ctx), config, fitted))
+		fmt.Fprint(c.out, summary(context.WithoutCancel(ctx), config, fitted, f.Verbose))
 	}
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
@@ -130,20 +131,23 @@ func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) 
 	if f.JSON {
 		return printJSON(c.out, dryJSON(ctx, config, d))
 	}
-	_, err = fmt.Fprint(c.out, outline(d.Planned), drySummary(ctx, config, d))
+	_, err = fmt.Fprint(c.out, outline(d.Planned, f.Verbose), drySummary(ctx, config, d))
 	return err
 }
 
 type planCommand struct {
 	configFlags
 	JSON     bool `help:"Print JSON." name:"json"`
+	Verbose  bool `help:"Print the optimizer's numbers as well: steps, charges, predicted gradient norms, the algorithms not chosen." short:"v"`
 	Simulate bool `help:"Also run every candidate on generated rows of the same number and width, and compare."`
 }
 
 // Help is printed below the flags.
 func (planCommand) Help() string {
-	return `Shows the algorithm, its steps, how the budget is divided and the gradient norm to
-expect. The table is opened only to count its rows, which are public under
+	return `Shows what a fit would do: which rows count, what is protected, how much of the possible gain
+the noise will cost and what would halve that, the algorithm and why it is chosen, time and
+memory. --verbose adds its steps, how the budget is divided, the gradient norm to expect, and
+the algorithms that were not chosen. The table is opened only to count its rows, which are public under
 replace-one; with privacy.records in the configuration it is not opened at all.
 
 Without train.algorithm every algorithm is planned and ranked by what it should
@@ -172,6 +176,6 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if f.JSON {
 		return printJSON(c.out, planJSON(planned, tried))
 	}
-	_, err = fmt.Fprint(c.out, outline(planned), comparison(planned, tried))
+	_, err = fmt.Fprint(c.out, outline(planned, f.Verbose), comparison(planned, tried))
 	return err
 }

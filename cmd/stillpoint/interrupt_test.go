@@ -73,7 +73,7 @@ func (r *running) messages() string {
 
 func (r *running) out(file string) string { return filepath.Join(r.dir, "out", file) }
 
-var progressLine = regexp.MustCompile(`(?m)^step [0-9]+ of 1000000: noisy gradient norm [0-9.e+-]+ \(noise alone [0-9.e+-]+\), charged [0-9.e+-]+$`)
+var progressLine = regexp.MustCompile(`(?m)^step [0-9]+ of 1000000$`)
 
 // released reports whether answers have been released, as a line of progress
 // tells.

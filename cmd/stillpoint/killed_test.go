@@ -30,7 +30,7 @@ func killedFit(t *testing.T, dir, out string) {
 	t.Helper()
 	c := exec.Command("stillpoint", "fit", "people.yaml", "--out", out)
 	c.Dir = dir
-	stderr := &started{at: []byte("lower bound "), seen: make(chan struct{})}
+	stderr := &started{at: []byte("takes "), seen: make(chan struct{})}
 	c.Stderr = stderr
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

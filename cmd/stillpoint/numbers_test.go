@@ -79,7 +79,7 @@ func TestPlanAndFitInNumbers(t *testing.T) {
 		if err := os.WriteFile("c.yaml", []byte(config), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		code, text, message := inProcess("plan", "c.yaml")
+		code, text, message := inProcess("plan", "c.yaml", "--verbose")
 		if code != 0 {
 			t.Fatal(message)
 		}
@@ -124,7 +124,7 @@ func TestPlanAndFitInNumbers(t *testing.T) {
 
 		// Three fits of one table into one folder.
 		for k := range 3 {
-			code, text, message = inProcess("fit", "c.yaml", "--out", relation, "--overwrite")
+			code, text, message = inProcess("fit", "c.yaml", "--out", relation, "--overwrite", "--verbose")
 			if code != 0 {
 				t.Fatal(message)
 			}

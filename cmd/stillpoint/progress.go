@@ -17,6 +17,7 @@ type progress struct {
 	c        *console
 	w        io.Writer
 	terminal bool
+	verbose  bool // shows gradient norms
 	bar      *progressbar.ProgressBar
 	last     time.Time
 }
@@ -24,9 +25,9 @@ type progress struct {
 // between is the least time between two lines.
 const between = 2 * time.Second
 
-func newProgress(c *console) *progress {
+func newProgress(c *console, verbose bool) *progress {
 	w, is := terminal(c.err)
-	return &progress{c: c, w: w, terminal: is, last: time.Now()}
+	return &progress{c: c, w: w, terminal: is, verbose: verbose, last: time.Now()}
 }
 
 func (p *progress) planned(planned train.Planned) {
@@ -34,7 +35,7 @@ func (p *progress) planned(planned train.Planned) {
 		printLine(p.c.err, planEvent{"plan", planJSON(planned, nil)})
 		return
 	}
-	fmt.Fprint(p.c.err, outline(planned))
+	fmt.Fprint(p.c.err, outline(planned, p.verbose))
 }
 
 func (p *progress) step(s train.Step) {
@@ -47,12 +48,18 @@ func (p *progress) step(s train.Step) {
 			p.bar = progressbar.NewOptions(s.Of, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
 				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
 		}
-		p.bar.Describe(fmt.Sprintf("noisy gradient norm %.2g", s.GradientNorm))
+		if p.verbose {
+			p.bar.Describe(fmt.Sprintf("noisy gradient norm %.2g", s.GradientNorm))
+		}
 		_ = p.bar.Add(1)
 		return
 	}
 	if now := time.Now(); s.Number == s.Of || now.Sub(p.last) >= between {
 		p.last = now
+		if !p.verbose {
+			fmt.Fprintf(p.w, "step %d of %d\n", s.Number, s.Of)
+			return
+		}
 		fmt.Fprintf(p.w, "step %d of %d: noisy gradient norm %.2g (noise alone %.2g), charged %.4g\n", s.Number, s.Of, s.GradientNorm, s.Noise, s.Charged)
 	}
 }

@@ -166,7 +166,7 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 	f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 7, .0123, .0456
 	m := set(&f.Measured)
 	m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma = .654321, .0321, 2.345, .0987, .0045
-	text := summary(t.Context(), new(train.Config), f)
+	text := summary(t.Context(), new(train.Config), f, true)
 	for _, want := range []string{
 		fmt.Sprintf("(%v, %v)-differentially private, add-or-remove", float64(epsilon), float64(delta)),
 		fmt.Sprintf("charged      %.6g of %.6g (units of mu^2), 41 releases", b.Mu()*b.Mu()/3, b.Mu()*b.Mu()),
@@ -178,7 +178,7 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 		}
 	}
 	f.Result.Late.Gradient = .1
-	if text := summary(t.Context(), new(train.Config), f); !strings.Contains(text,
+	if text := summary(t.Context(), new(train.Config), f, true); !strings.Contains(text,
 		"arrived      not arrived: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
 		t.Errorf("a gradient of twice the noise:\n%s", text)
 	}

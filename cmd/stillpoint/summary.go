@@ -15,8 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// outline describes a plan.
-func outline(p train.Planned) string {
+// outline describes a plan. It answers first what a reader asks: which rows count, what is
+// protected, what the noise will cost, how long the fit takes. With verbose it adds the
+// optimizer's numbers: steps, charges, predicted gradient norms, and the plans not chosen.
+func outline(p train.Planned, verbose bool) string {
 	o := p.Summary
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -34,19 +36,49 @@ func outline(p train.Planned) string {
 	if note := p.Filter.Note(); note != "" {
 		line("filter", "%v: %s", p.Filter, note)
 	}
-	line("budget", "epsilon %v, delta %v, %v (mu %.5g)", p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Relation(), p.Budget.Mu())
+	mu := ""
+	if verbose {
+		mu = fmt.Sprintf(" (mu %.5g)", p.Budget.Mu())
+	}
+	line("budget", "epsilon %v, delta %v, %v%s", p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Relation(), mu)
+	line("outlook", "%v", p.Outlook())
 	line("algorithm", "%s: %s", o.Algorithm, o.Citation)
+	if p.Why != "" {
+		line("chosen", "%s", p.Why)
+	}
+	line("takes", "%v", p.Estimate)
+	switch {
+	case p.Compare != nil:
+		line("compare", "%.2g of the budget tells whether the model is better than the best constant (train.compare: off keeps it for the model)", comparing(p))
+	case p.NotCompared != "":
+		line("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
+	}
+	if verbose {
+		b.WriteString(details(p))
+	}
+	for _, w := range p.Warnings() {
+		line("warning", "%s", w.Text)
+	}
+	if err := p.Useless(); err != nil {
+		line("warning", "fit refuses this: %v", err)
+	}
+	return b.String()
+}
+
+// details are the optimizer's numbers of a plan.
+func details(p train.Planned) string {
+	o := p.Summary
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+	}
 	line("steps", "%d of size %.4g; clip norm %v", o.Steps, o.StepSize, o.Clip)
 	line("charges", "%s", o.Charges)
 	line("output", "%s", o.Output)
 	line("expect", "gradient norm %.3g (the population's %.3g); floor r %.3g, effective size N %.0f", o.Predicted, o.Population, o.Floor, o.Effective)
 	low, high := p.Range()
 	line("range", "%.2g to %.2g, by how far predictions were off where they were measured", low, high)
-	line("takes", "%v", p.Estimate)
 	line("lower bound", "a constant times %.3g, for any private algorithm on the worst such problem (Arora et al. 2023)", p.LowerBound)
-	if p.Why != "" {
-		line("chosen", "%s", p.Why)
-	}
 	for i, c := range p.Candidates {
 		name := ""
 		if i == 0 {
@@ -58,19 +90,6 @@ func outline(p train.Planned) string {
 		}
 		line(name, "%-14s %4d steps, %5.4g passes, %s %.3g%s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes,
 			p.Criterion.Describe(), c.Predicted, floors)
-	}
-	line("outlook", "%v", p.Outlook())
-	switch {
-	case p.Compare != nil:
-		line("compare", "%.2g of the budget tells whether the model is better than the best constant (train.compare: off keeps it for the model)", comparing(p))
-	case p.NotCompared != "":
-		line("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
-	}
-	for _, w := range p.Warnings() {
-		line("warning", "%s", w.Text)
-	}
-	if err := p.Useless(); err != nil {
-		line("warning", "fit refuses this: %v", err)
 	}
 	return b.String()
 }
@@ -127,8 +146,9 @@ func comparing(p train.Planned) float64 {
 	return p.Compare.Charge / p.Budget.Charge()
 }
 
-// summary says what a fit released and what it cost.
-func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
+// summary says what a fit released and what it cost. With verbose it adds the optimizer's
+// numbers: charges in units of mu^2 and gradient norms.
+func summary(ctx context.Context, c *train.Config, f *train.Fitted, verbose bool) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
@@ -146,9 +166,12 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	for _, t := range f.Trusted {
 		line("TRUSTED", "%s", printable.Text(t))
 	}
-	if f.Charged > 0 {
+	switch {
+	case f.Charged > 0 && verbose:
 		line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
-	} else {
+	case f.Charged > 0:
+		line("charged", "%.4g%% of the budget, for %d releases (noisy answers)", 100*f.Charged/f.Budget.Charge(), f.Releases)
+	default:
 		line("charged", "%d releases on Poisson samples of a schedule within the budget", f.Releases)
 	}
 	for _, s := range f.Reclaimed {
@@ -160,7 +183,7 @@ func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
 	if late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective); late != "" {
 		line("arrived", "%s", late)
 	}
-	if e := f.Result.Foreseen; e > 0 {
+	if e := f.Result.Foreseen; e > 0 && verbose {
 		line("expected", "gradient norm %.3g, after what was released of the rows and their gradients; %.3g before", e, f.Summary.Predicted)
 	}
 	if v := f.Result.Curvature; v != nil {

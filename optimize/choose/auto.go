@@ -383,10 +383,10 @@ func (a Auto) Why(list []Candidate) string {
 	}
 	switch {
 	case ranked.Ranked < first.Ranked:
-		return fmt.Sprintf("the fewest passes, %.4g, by half and more, of the plans whose predicted %s, after allowances for what predictions leave out, is within a factor %v of the smallest, more than which predictions cannot tell; the smallest is that of %s, with %.4g passes%s",
-			first.Summary.Passes, what, Agreement, ranked.Summary.Algorithm, ranked.Summary.Passes, aside)
+		return fmt.Sprintf("its predicted %s is within a factor %v of the smallest, %s's: a difference that predictions cannot resolve, at %.4g passes instead of %.4g%s",
+			what, Agreement, ranked.Summary.Algorithm, first.Summary.Passes, ranked.Summary.Passes, aside)
 	case lowest.Predicted < first.Predicted:
-		return fmt.Sprintf("the smallest predicted %s after allowances: that of %s was measured to be too low beside it by more than the difference%s", what, lowest.Summary.Algorithm, aside)
+		return fmt.Sprintf("the smallest predicted %s after allowances: the prediction for %s is lower, by less than such predictions were measured to miss%s", what, lowest.Summary.Algorithm, aside)
 	}
 	return "the smallest predicted " + what + aside
 }
