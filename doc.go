@@ -56,7 +56,8 @@
 //
 // # Out of scope
 //
-// Several rows of one person (the privacy unit is a row), timing and other side
+// Several rows of one person where the schema names no unit of privacy (a record is
+// then a row), timing and other side
 // channels of the machine, a loss written to leak, an optimizer that reads other
 // goroutines' stacks (the layering test keeps runtime, and whatever else shows them, out of
 // package optimize and those below it), choices an analyst makes
