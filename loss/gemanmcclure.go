@@ -36,7 +36,7 @@ func (l gemanMcClure) Constants() Constants {
 
 const sqrt5 = 2.236067977499789696409173668731276235440618359611525724
 
-// Stopping t here keeps t^2 finite and its quotients at their limits.
+// gemanMcClureStop bounds |t|, so that t^2 is finite and its quotients are at their limits.
 const gemanMcClureStop = 1e150
 
 func (l gemanMcClure) value(t float64) float64 {

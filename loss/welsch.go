@@ -40,8 +40,8 @@ func (l welsch) Constants() Constants {
 	}
 }
 
-// The exponential vanishes long before |t| = 40, so stopping t there changes
-// nothing and keeps an infinite t from meeting a zero.
+// welschStop bounds |t|. The exponential underflows to 0 long before |t| = 40, so the bound changes
+// no result, and it avoids the product of an infinite t and a zero.
 const welschStop = 40
 
 func (l welsch) value(t float64) float64 {
