@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Sample is rows of equal length with their targets.
+// Sample holds rows of equal length and their targets.
 type Sample struct {
 	Rows    [][]float32
 	Targets []float64
@@ -47,8 +47,8 @@ func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64
 	return g, nil
 }
 
-// joint is a loss of several margins as a function of its parameters, and any other
-// loss itself.
+// joint returns a loss of several margins as a General loss of its parameters, and any other loss
+// as it is.
 func joint(l loss.Loss) loss.Loss {
 	if m, ok := l.(loss.Margins); ok {
 		return loss.Joint(m)
