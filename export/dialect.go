@@ -78,7 +78,7 @@ var dialects = map[string]dialect{
 			zoned := "UPPER(" + t + ") || CASE WHEN " + t + " ~ ':.*[Zz+-]' THEN '' ELSE ' UTC' END"
 			return "CASE WHEN " + t + " ~ '" + isoDate + "' THEN FLOOR(CAST(EXTRACT(EPOCH FROM CAST(" + zoned + " AS timestamptz)) AS double precision)) / float8 '86400' END"
 		},
-		nan:     func(x string) string { return x + " = float8 'NaN'" },
+		nan: func(x string) string { return x + " = float8 'NaN'" },
 		// Without float8 the literal would be a decimal.
 		literal: func(x float64) string { return "float8 '" + strconv.FormatFloat(x, 'g', -1, 64) + "'" },
 		char:    chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS MATERIALIZED ",
