@@ -97,8 +97,8 @@ func parseLine(line []byte) (e Entry, err error) {
 	return e, e.check()
 }
 
-// object parses a JSON object. It must have each of keys exactly once, may have those of optional,
-// and nothing else; no value may be null. Package json alone would accept repeated keys, keys in
+// object parses a JSON object. Its keys must be among keys, none may appear twice, and only the keys
+// in optional may be absent; no value may be null. Package json alone would accept repeated keys, keys in
 // another case, and null for any value.
 func object(field string, text []byte, keys, optional []string) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(text))

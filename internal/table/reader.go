@@ -92,7 +92,8 @@ func (r *Reader) Header() []string { return slices.Clone(r.header) }
 
 // For declares the map that encodes the rows: cells that the map does not read may be left empty,
 // and numbers are rewritten to the form that the map reads. It must be called before the first row
-// is read. It returns an error if the table lacks such cells.
+// is read. It returns an error if a Parquet column that the map reads is nested or of a type
+// without a text form.
 func (r *Reader) For(m *dataset.Map) error {
 	r.uses = m.Reads()
 	r.spell = m.Respell(r.as)
