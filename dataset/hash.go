@@ -26,7 +26,7 @@ const (
 type Hashing struct{ Prime, Other, Point, Place, Salt int64 }
 
 // Hashing returns the hash function of a hash column. Its salt is derived from the column's name,
-// so values that collide in one column do not collide in the next.
+// so values that collide in one column need not collide in another.
 func (c Column) Hashing() Hashing {
 	h := Hashing{hashPrime, hashOther, hashPoint, hashPlace, 1}
 	h.Salt = h.sum(c.Name)

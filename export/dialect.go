@@ -64,8 +64,8 @@ var dialects = map[string]dialect{
 		literal: exponential, char: chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS ",
 	},
 	"postgresql": {
-		// A text that is not a number ends the query with an error: no version has a cast that
-		// returns NULL, and all versions have typed number columns.
+		// CAST ends the query with an error for a text that is not a number: no version of
+		// PostgreSQL has a cast that gives NULL instead. Columns of a number type are not affected.
 		number: func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
 		text:   func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {

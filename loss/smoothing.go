@@ -79,7 +79,8 @@ func checkRadius(radius float64) error {
 	return nil
 }
 
-// width returns the unit of margins over which the kinks of a row of norm long are spread.
+// width returns the length scale, in margins, over which smoothing spreads the kinks of a row of
+// norm long.
 func (s Smoothing) width(long float64) float64 {
 	if s.ball == nil {
 		return float64(s.radius * float64(long*long))

@@ -3,7 +3,7 @@ package loss
 type tanh struct{}
 
 // Tanh is 1 - tanh(m) in the margin m = y z, y in {-1, +1}: twice the sigmoid
-// loss at 2m. Nonconvex.
+// loss at 2m. It is not convex.
 //
 // With t = tanh(m):
 //

@@ -29,10 +29,10 @@ type Weighted interface {
 	Weights() Weights
 }
 
-// NewWeighted returns a loss of margins with weights. For a network it returns the network with a
-// weighted output loss. The objective is a mean over records, not over weights: a class weight of 5
-// multiplies the loss and the gradient of each record of that class by 5. Let M be the largest
-// class weight, or 1 without class weights. Then the constants are
+// NewWeighted returns the loss l times the weights of records. l must be a RankOne or a Margins;
+// for a network the output loss is weighted. The objective is a mean over records, not over
+// weights: a class weight of 5 multiplies the loss and the gradient of each record of that class by
+// 5. Let M be the largest class weight, or 1 without class weights. Then the constants are
 //
 //	Lipschitz, InitialGap, HessianLipschitz: M times l's
 //	curvature: the hull of l's interval times each possible weight, 0 included for
@@ -43,6 +43,10 @@ type Weighted interface {
 // Predictions are the margins that minimise the weighted objective. With class weights, predicted
 // probabilities are therefore probabilities in a population where the frequency of each class is
 // multiplied by its weight.
+//
+// It returns an error if l is Weighted already or of another form, if there are no weights, if the
+// number of class weights is not the number of classes, if a class weight is not between 1e-6 and
+// 1e6, or if w.Row is set and targets carry exposures.
 func NewWeighted(l Loss, w Weights) (Loss, error) {
 	if n, ok := l.(*network); ok {
 		of, err := NewWeighted(n.Network.Output, w)

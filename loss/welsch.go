@@ -9,7 +9,7 @@ import (
 type welsch struct{ c float64 }
 
 // Welsch is (c^2/2)(1 - e^(-t^2)), t = (z - y)/c: squared error near 0, flat for
-// outliers (Dennis & Welsch 1978); y in [-1, 1], c between 1e-6 and 1e6. Nonconvex.
+// outliers (Dennis & Welsch 1978); y in [-1, 1], c between 1e-6 and 1e6. It is not convex.
 //
 // With u = t^2:
 //

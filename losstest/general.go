@@ -54,8 +54,8 @@ func (f field) curvature(s site) float64 {
 	return (f.along(s, h) - f.along(s, -h)) / (2 * h)
 }
 
-// third returns a second difference of along: a mean of third derivatives in one direction. A
-// symmetric tensor attains its norm on one direction (Banach 1938).
+// third returns a second difference of the gradient's component along v, which is a mean of third
+// derivatives in the direction v. A symmetric tensor attains its norm on one direction (Banach 1938).
 func (f field) third(s site) float64 {
 	h := 1e-3 * f.unit
 	return (f.along(s, h) - 2*f.along(s, 0) + f.along(s, -h)) / (h * h)

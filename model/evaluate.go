@@ -153,8 +153,8 @@ func (t *tally) predicted(r record, z []float64) {
 	}
 }
 
-// deviance returns twice the difference between the log-likelihood of a count at the rate that
-// equals it and at the given rate (McCullagh and Nelder 1989, section 2.3).
+// deviance returns 2 (log L(count) - log L(rate)), where L(r) is the Poisson likelihood of the
+// count at rate r (McCullagh and Nelder 1989, section 2.3).
 func deviance(count, rate float64) float64 {
 	d := rate - count
 	if count > 0 {

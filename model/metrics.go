@@ -39,7 +39,7 @@ type Metrics struct {
 	// follow Poisson's law and are not too small.
 	Deviance *float64 `json:"deviance,omitempty"`
 	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the
-	// Euclidean norm of its gradient at the weights. Both are computed on encoded rows and targets,
+	// Euclidean norm of the objective's gradient at the weights. Both are computed on encoded rows and targets,
 	// as in training.
 	Objective    *float64 `json:"objective,omitempty"`
 	GradientNorm *float64 `json:"gradient_norm,omitempty"`

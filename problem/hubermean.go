@@ -55,7 +55,7 @@ func huber(r, most float64) float64 {
 	return float64(q * (r - float64(q/2)))
 }
 
-// shrink scales v down to length at most most. squares is the sum of squares of v. If y is NaN, v
+// shrink scales v down to length most, unless it is shorter. squares is the sum of squares of v. If y is NaN, v
 // becomes NaN.
 func shrink(v []float64, squares, most, y float64) {
 	scale := 1.0

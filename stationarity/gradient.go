@@ -16,8 +16,8 @@ type Sample struct {
 	Targets []float64
 }
 
-// Gradient returns the gradient at w of the mean loss over the sample plus the
-// regularizer, which may be nil.
+// Gradient returns the gradient at w of the mean loss over the sample plus the regularizer, which
+// may be nil. It returns an error for a loss that is neither a RankOne, a Margins nor a General.
 func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64, error) {
 	g := make([]float64, len(w))
 	n := float64(len(s.Rows))
@@ -56,7 +56,8 @@ func joint(l loss.Loss) loss.Loss {
 	return l
 }
 
-// Objective returns the mean loss over the sample plus the regularizer.
+// Objective returns the mean loss over the sample plus the regularizer, which may be nil. It
+// returns an error for the same losses as Gradient.
 func Objective(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (float64, error) {
 	var sum float64
 	switch l := joint(l).(type) {

@@ -83,7 +83,7 @@ func Fill(f File, data []byte) error {
 	return f.Sync()
 }
 
-// ReadAll reads a regular file of at most most bytes; a larger file is an error.
+// ReadAll returns the content of a regular file. A file larger than most bytes is an error.
 func ReadAll(d Disk, path string, most int64) ([]byte, error) {
 	f, err := d.Open(path)
 	if err != nil {

@@ -29,8 +29,8 @@ type Entry struct {
 	Unit string `json:"unit,omitempty"`
 	// Mu is the whole budget, reserved before the first release.
 	Mu float64 `json:"mu"`
-	// Schedule, if a fit samples records, is the schedule of releases that the budget was spent on,
-	// in place of mu.
+	// Schedule lists the sampled releases on which a fit that samples records spends its budget. An
+	// accountant composes Schedule instead of Mu.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	// Store, Dataset and Run identify the reservation of the budget in a store; empty if the
 	// configuration names no store.

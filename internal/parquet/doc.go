@@ -11,10 +11,10 @@
 //
 // # Supported features
 //
-// All codecs except LZO (LZ4 with Hadoop's framing only); both versions of data pages; all
-// encodings except bit-packed levels, which no writer has used since 2014. Checksums of pages are
-// verified if present. An unsupported feature is an error of type [Unsupported], which names the
-// column and the rule. These errors and [ErrDamaged] reveal no values.
+// All codecs except LZO (of the older LZ4 codec only Hadoop's framing); both versions of data
+// pages; all encodings except bit-packed levels, which no writer has used since 2014. Checksums of
+// pages are verified if present. An unsupported feature is an error of type [Unsupported], which
+// names the column and the rule. These errors and [ErrDamaged] reveal no values.
 //
 // # Memory
 //

@@ -33,7 +33,7 @@ func fixtures(t testing.TB) map[string][]byte {
 // cell is a value that was read; nil if it is missing.
 type cell any
 
-// drain reads all columns of a file side by side, at most most batches of each group, and calls
+// drain reads all columns of a file side by side, no more than most batches of each group, and calls
 // watch after every batch. It returns the columns' cells.
 func drain(f *File, most int, watch func()) ([][]cell, error) {
 	columns := make([][]cell, len(f.Columns))

@@ -49,7 +49,7 @@ func main() {
 func exps(k kind) {
 	TEXT(k.name, NOSPLIT, "func(dst, x *float64, n int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sets n numbers from dst on to Exp of those from x on; n is a multiple of %d.", k.name, k.lanes))
+	Doc(fmt.Sprintf("%s sets dst[i] to Exp(x[i]) for 0 <= i < n; n is a multiple of %d.", k.name, k.lanes))
 	dst, x, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 
 	Label("loop")
