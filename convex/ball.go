@@ -85,8 +85,8 @@ func (b Ball) at(j int) float64 {
 }
 
 // distance is the product of largest and ratio, kept apart so that it neither overflows nor
-// underflows. largest is the largest absolute coordinate of w - centre; ratio is ||w - centre|| /
-// largest, at most sqrt d.
+// underflows. largest is the largest absolute coordinate of w - centre; ratio is
+// ||w - centre|| / largest, at most sqrt d.
 type distance struct{ largest, ratio float64 }
 
 func (b Ball) distance(w []float64) distance {

@@ -93,9 +93,9 @@
 // (With an indicator, a number contributes u^2 + 0 if the cell is read and 0 + 1 if it is not.)
 // Each category, hash or interaction contributes exactly 1. So ||x|| <= S for all cells unless the
 // schema states norm, and the division by max(1, ||x||) changes nothing in exact arithmetic. In
-// float64 the nonzero quotients, at most K = #numbers + #dates + #categories + #hashes +
-// #interactions + 1, have a relative error of about 2^-53 each. If rounding makes the sum of
-// squares exceed 1, the division by max(1, ||x||) brings it back to 1. With K <= 2^20 (a rule of
+// float64 the nonzero quotients, at most K = #numbers + #dates + #categories +
+// #hashes + #interactions + 1, have a relative error of about 2^-53 each. If rounding makes the sum
+// of squares exceed 1, the division by max(1, ||x||) brings it back to 1. With K <= 2^20 (a rule of
 // [New]) the norm then is at most 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies
 // each feature by at most 1 + 2^-24 or, below the normal range, moves it by at most 2^-150. So the
 // norm of every encoded row is below [NormBound] = 1 + 2^-23.

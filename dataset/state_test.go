@@ -204,8 +204,8 @@ func documentedUnit(cell string, low, high float64, log bool) (u float64, presen
 	return u, true
 }
 
-// documentedLog computes log(1+x) by 60 square roots: log v = 2^k log(v^(2^-k)), and then log(1+e)
-// = e - e^2/2 + e^3/3.
+// documentedLog computes log(1+x) by 60 square roots: log v = 2^k log(v^(2^-k)), and then
+// log(1+e) = e - e^2/2 + e^3/3.
 func documentedLog(x *big.Float) *big.Float {
 	const halvings = 60
 	v := new(big.Float).SetPrec(600).Add(x, big.NewFloat(1))

@@ -283,9 +283,12 @@ func (s *query) unit(c column, n string) string {
 		s.literal(2), t, s.literal(from), s.literal(to-from), s.literal(1))
 }
 
-// rows divides the features by the norm and rounds them to float32: with p = 2^29+1, y - (y - p y +
-// p y) in Veltkamp's order keeps the 24 leading bits (Dekker 1971, 5.6). The last column is the
-// common value of category features and the intercept.
+// rows divides the features by the norm and rounds them to float32. The last column is the common
+// value of category features and the intercept. With p = 2^29+1, Veltkamp's
+//
+//	p y + (y - p y)
+//
+// rounded after each operation, keeps the 24 leading bits of y (Dekker 1971, 5.6).
 func (s *query) rows() {
 	squares := []string{s.literal(float64(s.share*s.share) * float64(len(s.categories)+len(s.crosses)+1))}
 	for i := range s.numbers {

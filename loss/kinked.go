@@ -21,8 +21,8 @@ type Kinked interface {
 	SmoothedConstants(s Smoothing) (Constants, error)
 }
 
-// kinked is a loss phi(z, y) = g(t) with a piecewise linear g; t is y z for binary targets and z -
-// y for real targets.
+// kinked is a loss phi(z, y) = g(t) with a piecewise linear g; t is y z for binary targets and
+// z - y for real targets.
 //
 // Its constants follow from the kinks. Lipschitz is the largest absolute slope on the intervals
 // between kinks; the slope at a kink is the mean of two of these, and is no larger. Curvature is

@@ -75,8 +75,8 @@ func bell(e float64) float64 {
 	return e / float64(d*d)
 }
 
-// bellSlope returns minus the derivative of bell in m, for e = e^-|m|: s(1-s)(1-2s) =
-// e(1-e)/(1+e)^3 with the sign of m.
+// bellSlope returns minus the derivative of bell in m, for e = e^-|m|:
+// s(1-s)(1-2s) = e(1-e)/(1+e)^3 with the sign of m.
 func bellSlope(m, e float64) float64 {
 	d := 1 + e
 	return math.Copysign(float64(e*(1-e))/float64(float64(d*d)*d), m)

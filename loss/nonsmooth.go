@@ -3,8 +3,8 @@ package loss
 import "fmt"
 
 // Absolute is |r| for the residual r = z - y, y in [-1, 1]: least absolute deviations, whose
-// minimiser is the median. Its slope is -1 or 1, and 0 at r = 0. Values reach 0, and |r| <= 1 at z
-// = 0: InitialGap is 1.
+// minimiser is the median. Its slope is -1 or 1, and 0 at r = 0. Values reach 0, and |r| <= 1 at
+// z = 0: InitialGap is 1.
 func Absolute() Kinked {
 	return newKinked(kinked{
 		base: "absolute", target: Real, gap: 1,

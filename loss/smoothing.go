@@ -25,8 +25,8 @@ type Smoothing struct {
 //
 //	f_r(w) = E phi(<w,x> + r ||x|| U, y),   grad f_r = E phi'(...) x
 //
-// where U, the first coordinate of u, has the density c_d (1 - t^2)^((d-1)/2) on [-1, 1], c_d =
-// Gamma(d/2+1)/(sqrt pi Gamma((d+1)/2)), about .4 sqrt d. So
+// where U, the first coordinate of u, has the density c_d (1 - t^2)^((d-1)/2) on [-1, 1],
+// c_d = Gamma(d/2+1)/(sqrt pi Gamma((d+1)/2)), about .4 sqrt d. So
 //
 //	the Lipschitz constant does not change, and f - L0 r <= f_r <= f + L0 r
 //	a jump of phi' by j gives f_r a curvature of at most j c_d ||x||/r
@@ -118,9 +118,9 @@ func (s Smoothing) spread() float64 {
 // ball tabulates the distribution of U, the first coordinate of a point drawn uniformly from the
 // unit ball.
 //
-// In even dimensions the density behaves like a square root at |t| = 1. The tables therefore use v
-// = sqrt(1-|t|): with m = (d-1)/2, the density of v is proportional to 2 v (v^2 (2 - v^2))^m, which
-// is as smooth as sqrt(2 - v^2) on [0, 1].
+// In even dimensions the density behaves like a square root at |t| = 1. The tables therefore use
+// v = sqrt(1-|t|): with m = (d-1)/2, the density of v is proportional to 2 v (v^2 (2 - v^2))^m,
+// which is as smooth as sqrt(2 - v^2) on [0, 1].
 type ball struct {
 	dim int
 	// peak is the density at 0. reach is the largest tabulated |t|: the probability beyond it is

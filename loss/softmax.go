@@ -44,8 +44,11 @@ func (softmax) Target() Target { return Classes }
 func (s softmax) K() int       { return s.k }
 
 // logarithm returns ln x for a normal x > 0, with the same bits on every machine. Its error is at
-// most 2^-51 max(1, |ln x|). With x = 2^e m and s = (m-1)/(m+1) <= 1/3, it sums e ln 2 + 2(s +
-// s^3/3 + s^5/5 + ...); the first omitted term is below 2^-65.
+// most 2^-51 max(1, |ln x|). With x = 2^e m and s = (m-1)/(m+1) <= 1/3,
+//
+//	ln x = e ln 2 + 2(s + s^3/3 + s^5/5 + ...)
+//
+// and the first omitted term is below 2^-65.
 func logarithm(x float64) float64 {
 	m, e := math.Frexp(x)
 	s := (2*m - 1) / (2*m + 1)

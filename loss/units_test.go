@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// cubic is a General loss, as a user may write one, with Hessian products: u - atan(u) for u =
-// <w,x> - y, with slope u^2/(1+u^2) and curvature 2u/(1+u^2)^2.
+// cubic is a General loss, as a user may write one, with Hessian products: u - atan(u) for
+// u = <w,x> - y, with slope u^2/(1+u^2) and curvature 2u/(1+u^2)^2.
 type cubic struct{}
 
 func (cubic) Name() string { return "cubic" }

@@ -180,8 +180,8 @@ func TestWeightRules(t *testing.T) {
 	}
 }
 
-// TestExposure tests that the loss of a count with exposure q is the Poisson loss at the margin z +
-// ln q, up to terms that do not depend on z, and that an exposure below the least gives NaN.
+// TestExposure tests that the loss of a count with exposure q is the Poisson loss at the margin
+// z + ln q, up to terms that do not depend on z, and that an exposure below the least gives NaN.
 func TestExposure(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 5))
 	rate, plain := parse(t, "poisson-rate(0.7,0.05)").(loss.RankOne), parse(t, "poisson(0.7)").(loss.RankOne)

@@ -133,8 +133,8 @@ func TestEvaluateRegression(t *testing.T) {
 	wantValue(t, "accuracy", got.Accuracy, absent)
 	wantValue(t, "auc", got.AUC, absent)
 	wantValue(t, "log loss", got.LogLoss, absent)
-	// On encoded targets: residuals -1/15, 0, 0, -1, 1; huber(1/2) is r^2/2 up to 1/2, then (|r| -
-	// 1/4)/2, with the slope clipped to 1/2.
+	// On encoded targets: residuals -1/15, 0, 0, -1, 1; huber(1/2) is r^2/2 up to 1/2, then
+	// (|r| - 1/4)/2, with the slope clipped to 1/2.
 	wantValue(t, "objective", got.Objective, (1.0/450+2*0.375)/5)
 	ga := (-1.0 / 15 * 0.25) / 5
 	g1 := (-1.0/15*0.5 - 0.25 + 0.25) / 5

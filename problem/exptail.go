@@ -14,8 +14,8 @@ type expTail struct{}
 //	F(w) = g(w_1) + (w_2^2 + ... + w_d^2)/2
 //	g(v) = e^-v for v >= 0, 1 - v + v^2/2 below
 //
-// Rows have mean zero, so F is the risk. Where w_1 >= 0 and the other coordinates have length b <=
-// 2, F = a + b^2/2 <= a + b <= sqrt(2) ||grad F||, with a = g = |g'|: gamma is sqrt(2).
+// Rows have mean zero, so F is the risk. Where w_1 >= 0 and the other coordinates have length
+// b <= 2, F = a + b^2/2 <= a + b <= sqrt(2) ||grad F||, with a = g = |g'|: gamma is sqrt(2).
 //
 //	g' = -e^-v, and v - 1 below: continuous
 //	g'' = e^-v in (0, 1], and 1 below: continuous; with the 1 of the other coordinates,

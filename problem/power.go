@@ -10,8 +10,8 @@ import (
 // [ThreeHalves] with e = corner otherwise. corner is 0 or a power of 4.
 type power struct{ corner float64 }
 
-// Quartic is a synthetic problem that satisfies the KL condition with kappa = 4/3, gamma =
-// 4^(-3/4). A record's loss is h(||w - u||) + <0.4 x, w>, y unused, with
+// Quartic is a synthetic problem that satisfies the KL condition with kappa = 4/3,
+// gamma = 4^(-3/4). A record's loss is h(||w - u||) + <0.4 x, w>, y unused, with
 //
 //	h(r) = r^4/4 for r <= 1, r - 3/4 beyond
 //

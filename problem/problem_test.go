@@ -80,8 +80,8 @@ func TestGradientsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestSaddleIsAnOppositeGemanMcClure tests that the saddle is minus the Geman-McClure loss at c =
-// 1, y = 0.
+// TestSaddleIsAnOppositeGemanMcClure tests that the saddle is minus the Geman-McClure loss at
+// c = 1, y = 0.
 func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
 	gm, err := loss.GemanMcClure(1)
 	if err != nil {

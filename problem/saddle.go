@@ -8,9 +8,9 @@ import (
 
 type saddle struct{}
 
-// Saddle is a synthetic problem with a saddle at w = 0, y unused: -psi(z)/2 with psi(z) =
-// z^2/(1+z^2), to be used with an l2 regularizer. At w = 0 its Hessian is minus the second-moment
-// matrix of the rows. The loss is not convex.
+// Saddle is a synthetic problem with a saddle at w = 0, y unused: -psi(z)/2 with
+// psi(z) = z^2/(1+z^2), to be used with an l2 regularizer. At w = 0 its Hessian is minus the
+// second-moment matrix of the rows. The loss is not convex.
 //
 // Saddle is minus [loss.GemanMcClure] at c = 1 and y = 0. Its slope is therefore at most 3
 // sqrt(3)/16 in size, its curvature in [-1, 1/4], and HessianLipschitz the same. Values lie between

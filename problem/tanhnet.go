@@ -12,11 +12,11 @@ type tanhNet struct{}
 const units = 4
 
 // TanhNet is a network with one hidden layer of 4 units and fixed output weights a_k, alternately
-// 1/2 and -1/2, under the logistic loss: log(1 + e^-m), m = y sum_k a_k tanh(z_k) with margins z =
-// W x and y in {-1, +1}. It is nonconvex, and units with the same output weight may be exchanged.
-// Where the weights of two such units are equal, their gradients are equal, so first-order methods
-// cannot separate them. At a second-order stationary point separating them would not lower the
-// loss.
+// 1/2 and -1/2, under the logistic loss: log(1 + e^-m), m = y sum_k a_k tanh(z_k) with margins
+// z = W x and y in {-1, +1}. It is nonconvex, and units with the same output weight may be
+// exchanged. Where the weights of two such units are equal, their gradients are equal, so
+// first-order methods cannot separate them. At a second-order stationary point separating them
+// would not lower the loss.
 //
 // With t_k = tanh(z_k), s_k = 1 - t_k^2, v = (a_k s_k) of norm at most 1, and p = 1/(1+e^m):
 //

@@ -25,9 +25,9 @@ func TestSlopeOfAPowerLaw(t *testing.T) {
 
 // TestSlopeCovers tests that the interval contains the true slope in about 95 of 100 cases, with 21
 // noisy runs at each of four sizes; bootstrapped medians make the interval a little too short or
-// too long. A coverage of 95% would give fewer than 75 of 100 with probability below exp(-200 .2^2)
-// = 4e-4 (Hoeffding), and by the binomial law below 1e-10; intervals of a half or a third of the
-// length contain it in fewer than 70.
+// too long. A coverage of 95% would give fewer than 75 of 100 with probability below exp(-200
+// .2^2) = 4e-4 (Hoeffding), and by the binomial law below 1e-10; intervals of a half or a third of
+// the length contain it in fewer than 70.
 func TestSlopeCovers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	const cases = 100
