@@ -186,7 +186,7 @@ func allDigits(s string) bool {
 }
 
 // Respell returns a function that rewrites the numbers of a row, in place, from the dialect c to
-// the form that [Map.Encode] reads; nil if the forms agree. Missing markers stay unchanged.
+// the form that [Map.Encode] reads; nil if there is nothing to rewrite. Missing markers stay unchanged.
 func (m *Map) Respell(c CSV) func(cells []string) {
 	if c.decimal() == "." && c.Thousands == "" || len(m.numbers) == 0 {
 		return nil

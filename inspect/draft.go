@@ -105,7 +105,8 @@ func (s *seenCells) add(cell string) (marker string) {
 	return ""
 }
 
-// drafted returns the column that the cells suggest; ok is false if there are no cells.
+// drafted returns the column that the cells suggest; ok is false if all cells are
+// missing or the column has no name.
 func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 	known := s.cells - s.missing
 	if known == 0 || s.name == "" {

@@ -44,7 +44,7 @@ target: {column: sick, classes: ["no", "yes"], weight: w}
 where: split=train
 `
 
-// TestCheck tests the report of a table made of faults, with the expected problems listed by hand.
+// TestCheck tests the report of a table with many faults, with the expected problems listed by hand.
 func TestCheck(t *testing.T) {
 	table := `age,income,seen,town,code,note,split,sick,w
 33,"1,234",2020-01-05,aarau,x,,train,yes,1

@@ -33,8 +33,9 @@ type suspects struct {
 
 }
 
-// enough is the least number of cells for a suspicion about all cells of a column. few is the least
-// number of equal cells for a suspicion about a value.
+// few is the least number of cells for the suspicion that a column is constant. enough is the least
+// number of numbers or dates for the suspicions that a column holds identifiers, or dates whose day
+// and month are exchanged.
 const enough, few = 20, 5
 
 func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true} }
