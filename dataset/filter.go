@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Filter is a row filter: a row is a record only if its cell in a public column equals Value. With
-// the zero Filter every row is a record.
+// Filter is a row filter: a well-formed row is a record only if its cell in a public column equals
+// Value. With the zero Filter every row is a record.
 //
 // Under replace-one the number of records is public, so whether a row passes must be public too.
 // The filter's column is therefore a public column. A row passes if
@@ -28,8 +28,8 @@ import (
 // following rows become cells of the row with the quote.
 //
 // The filter does not hide whether a row with another value is malformed. No rule hides this as
-// well: if a malformed row changed the number of records neither in the place of a row with Value
-// nor in the place of a row without it, the number would not depend on the filter at all.
+// well: the number of records would have to stay the same when a malformed row replaces a row with
+// Value and when it replaces a row without Value, so it could not depend on the filter at all.
 type Filter struct {
 	Column, Value string
 }

@@ -300,7 +300,8 @@ func (g *graph) levels(columns []column) string {
 		first := g.op("Mul", []string{level[x.a.Name], g.index(int64(x.b.width()))})
 		add(g.op("Add", []string{first, level[x.b.Name]}), x.at, x.a.width()*x.b.width())
 	}
-	each := g.op("Gather", []string{g.table(features), g.op("Concat", places, "axis", 1)}, "axis", 0) // [rows, lookups, K]
+	// each has the shape [rows, lookups, K].
+	each := g.op("Gather", []string{g.table(features), g.op("Concat", places, "axis", 1)}, "axis", 0)
 	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
 }
 

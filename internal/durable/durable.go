@@ -83,7 +83,8 @@ func Fill(f File, data []byte) error {
 	return f.Sync()
 }
 
-// ReadAll returns the content of a regular file. A file larger than most bytes is an error.
+// ReadAll returns the content of a regular file. It returns an error if the file has more
+// bytes than most.
 func ReadAll(d Disk, path string, most int64) ([]byte, error) {
 	f, err := d.Open(path)
 	if err != nil {

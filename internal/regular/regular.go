@@ -65,7 +65,8 @@ func check(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: errors.New("is a device, pipe or socket: must be a regular file")}
 }
 
-// Read returns the content of a regular file. A file larger than most bytes is an error.
+// Read returns the content of a regular file. It returns an error if the file has more
+// bytes than most.
 func Read(path string, most int64) ([]byte, error) {
 	file, err := Open(path)
 	if err != nil {
