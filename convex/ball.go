@@ -45,19 +45,19 @@ func (b Ball) Name() string {
 	return "ball(" + r + ")"
 }
 
-// Contains says whether ||w - centre|| <= radius, in floating point. It panics if
-// w has another dimension than the centre.
+// Contains reports whether ||w - centre|| <= radius, in floating point. It panics if w and the
+// centre have different dimensions.
 func (b Ball) Contains(w []float64) bool {
 	return b.distance(w).within(b.radius)
 }
 
-// Project moves w along the line to the centre until it is within the radius. It
-// panics if w has another dimension than the centre, and leaves w as it is where
-// a coordinate of w - centre is not finite.
+// Project moves w along the line to the centre until it is within the radius. It panics if w and
+// the centre have different dimensions. If a coordinate of w - centre is not finite, it leaves w
+// unchanged.
 //
-// Rounding may leave the scaled point a few ulp outside; it is then pulled in a
-// little more, twice as much each time. Where the centre is so large that its
-// coordinates are coarser than the radius, that ends at the centre.
+// Rounding may leave the scaled point a few ulp outside. Project then pulls it in by a small
+// factor, which doubles each time. If the centre is so large that its coordinates are spaced more
+// widely than the radius, the result is the centre.
 func (b Ball) Project(w []float64) {
 	d := b.distance(w)
 	if d.within(b.radius) || d.largest-d.largest != 0 {
@@ -84,9 +84,9 @@ func (b Ball) at(j int) float64 {
 	return b.centre[j]
 }
 
-// distance is largest * ratio, kept apart so that it neither overflows nor
-// underflows: the largest coordinate of w - centre in size, and the norm divided
-// by it, at most sqrt d.
+// distance is the product of largest and ratio, kept apart so that it neither overflows nor
+// underflows. largest is the largest absolute coordinate of w - centre; ratio is
+// ||w - centre|| / largest, at most sqrt d.
 type distance struct{ largest, ratio float64 }
 
 func (b Ball) distance(w []float64) distance {
@@ -108,5 +108,5 @@ func (b Ball) distance(w []float64) distance {
 	return distance{largest, math.Sqrt(squares)}
 }
 
-// within is false for a distance that is NaN or infinite.
+// within reports whether the distance is at most radius; false for NaN and infinity.
 func (d distance) within(radius float64) bool { return float64(d.largest*d.ratio) <= radius }

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestBallEndsAtItsRadius: with the distance computed exactly, a point a few
-// roundings beyond the radius is outside and one a few short of it inside,
-// whatever the dimension, the centre and the scale.
+// TestBallEndsAtItsRadius tests, with distances computed exactly, that a point a few roundings
+// beyond the radius is outside and a point a few roundings within it is inside, for any dimension,
+// centre and scale.
 func TestBallEndsAtItsRadius(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for range 300 {
@@ -35,7 +35,7 @@ func TestBallEndsAtItsRadius(t *testing.T) {
 		if exact == 0 {
 			continue
 		}
-		// Each coordinate, square and the root round; so does the product.
+		// Each coordinate, each square, the root and the product are rounded.
 		roundings := float64(d+8) * 0x1p-53
 		for _, inside := range []bool{true, false} {
 			radius := exact * (1 - 2*roundings)

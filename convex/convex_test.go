@@ -66,7 +66,7 @@ func set(t *rapid.T) (Set, int) {
 	return b, d
 }
 
-// slack bounds rounding: a few ulp of every size that took part.
+// slack bounds rounding: a few ulp of every size involved.
 func slack(s Set, vs ...[]float64) float64 {
 	size := 0.0
 	if b, ok := s.(Ball); ok {
@@ -107,8 +107,8 @@ func TestProjectIsNonexpansive(t *testing.T) {
 	})
 }
 
-// p is the projection of w exactly if p is in the set and <w-p, v-p> <= 0 for
-// every v of the set (Kolmogorov's criterion): nearest, and not merely inside.
+// TestProjectIsNearest tests Kolmogorov's criterion: p is the projection of w exactly if p is in
+// the set and <w-p, v-p> <= 0 for every v of the set.
 func TestProjectIsNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, d := set(t)
@@ -158,7 +158,7 @@ func TestBallKnownPoints(t *testing.T) {
 	}
 }
 
-// The centre's coordinates are 2^10 apart here and the radius is 1.
+// TestBallFinerThanItsCentre tests a centre whose coordinates are 2^10 apart, with radius 1.
 func TestBallFinerThanItsCentre(t *testing.T) {
 	b, err := NewBall([]float64{0x1p62, 0x1p62}, 1)
 	if err != nil {
@@ -175,8 +175,8 @@ func TestZeroBallIsTheOrigin(t *testing.T) {
 	}
 }
 
-// The difference from the centre overflows: no projection, and no endless search
-// for one.
+// TestOverflowingDistance tests a difference from the centre that overflows: w is left unchanged,
+// and the search for a projection ends.
 func TestOverflowingDistance(t *testing.T) {
 	b, err := NewBall([]float64{-1e308, 0}, 1)
 	if err != nil {

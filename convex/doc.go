@@ -1,2 +1,2 @@
-// Package convex holds the convex sets that iterates are projected on.
+// Package convex holds the convex sets onto which iterates are projected.
 package convex

@@ -5,12 +5,11 @@ package convex
 type Set interface {
 	// Name is a short identifier with parameters, such as "ball(2)".
 	Name() string
-	// Project moves w to the nearest point of the set, up to rounding; Contains
-	// is true afterwards, so that projecting again changes no bit. A w with a NaN
-	// or an infinity has no nearest point and is left as it is.
+	// Project moves w to the nearest point of the set, up to rounding. Afterwards Contains is true,
+	// so a second projection changes no bit. A w with a NaN or an infinity has no nearest point and
+	// is left unchanged.
 	Project(w []float64)
-	// Contains says whether w is in the set; false for a w with a NaN or an
-	// infinity.
+	// Contains reports whether w is in the set; false for a w with a NaN or an infinity.
 	Contains(w []float64) bool
 }
 

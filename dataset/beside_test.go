@@ -11,15 +11,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// TestTargetsCarry: a target comes with the weight or the exposure of its record, cut to
-// its bounds; a record without one has no target; a table to be predicted needs no such
+// TestTargetsCarry tests that a target carries the weight or the exposure of its record, clamped to
+// its bounds; that a record without one has no target; and that prediction does not need the
 // column.
 func TestTargetsCarry(t *testing.T) {
 	column := Column{Name: "x", Kind: Number, Low: 0, High: 1}
 	for name, c := range map[string]struct {
 		target Target
 		wide   bool
-		cells  map[string][2]float64 // of y and its share
+		cells  map[string][2]float64 // y and its share, by cells
 		none   []string
 	}{
 		"weight of two classes": {
@@ -87,7 +87,7 @@ func TestTargetsCarry(t *testing.T) {
 	}
 }
 
-// TestBesideRules: what a target cannot carry is refused by name.
+// TestBesideRules tests that an invalid weight or exposure is refused with an error that names it.
 func TestBesideRules(t *testing.T) {
 	column := Column{Name: "x", Kind: Number, Low: 0, High: 1}
 	count := Target{Column: "y", Kind: Number, Low: 0, High: 10}

@@ -6,39 +6,40 @@ import (
 	"strings"
 )
 
-// Map is a schema bound to the columns of one table. It is immutable and safe
-// for concurrent use. The zero Map takes every row for malformed.
+// Map is a schema bound to the columns of one table. It is immutable and safe for concurrent use.
+// The zero Map treats every row as malformed.
 type Map struct {
 	schema  *Schema
 	cells   int // columns of the table
 	dim     int
-	groups  int // of one-hot features
-	grouped int // how many these are
+	groups  int // number of groups of one-hot features
+	grouped int // number of features in these groups
 	scale   float64
 	inputs  []input
 	crosses []cross
-	target  int // cell of the target; -1: unlabelled
-	beside  int // cell of its weight or exposure; -1: none, or unlabelled
-	where   int // cell of the filter; -1: none
-	unit    int // cell of whose row it is; -1: none, or unlabelled
+	target  int // index of the target's cell; -1: unlabelled
+	beside  int // index of the cell of the target's weight or exposure; -1: none, or unlabelled
+	where   int // index of the filter's cell; -1: no filter
+	unit    int // index of the cell that names the privacy unit; -1: none, or unlabelled
 	classes map[string]float64
-	reads   []bool // which cells are looked at
-	numbers []int  // which of them are numbers
+	reads   []bool // which cells the map reads
+	numbers []int  // which of these cells are numbers
 }
 
-// input is a feature column, resolved.
+// input is a feature column, bound to a cell.
 type input struct {
 	cell int
-	at   int // its first feature
+	at   int // index of its first feature
 	interval
 	levels map[string]int // category: value -> feature within the column
 	hashed Hashing        // hash
-	other  int            // feature within the column; 0 of a number or date, which has no other
-	// indicated: the feature after a number's or date's is 1 where the cell is not read
+	other  int            // index of "other" within the column; 0 for a number or date, which has no "other"
+	// indicated: the feature after a number or date is 1 if the cell cannot be read
 	indicated bool
 }
 
-// level is the feature of a trimmed cell within a column that is no number.
+// level returns the index, within its column, of the feature of a trimmed cell. The column must be
+// a category or a hash.
 func (in *input) level(cell string, missing []string) int {
 	if in.levels != nil {
 		if level, listed := in.levels[cell]; listed {
@@ -52,19 +53,18 @@ func (in *input) level(cell string, missing []string) int {
 	return in.hashed.bucket(cell, in.other)
 }
 
-// Bind resolves the columns of a table by its header. The header must name
-// every column of the schema and its target, nothing else, and nothing twice.
+// Bind resolves the columns of a table by its header. The header must name every column of the
+// schema and its target, nothing else, and nothing twice.
 //
-// Columns of the schema are looked up first, and an error speaks of a column of
-// the table only when all of them were found, by its name only if that looks
-// like one ([LooksLikeNames]): a table without a header row, whose first record
-// stands in its place, is refused without quoting it.
+// Bind looks up the columns of the schema first. Only if all were found may an error mention a
+// column of the table, and it quotes the column's name only if that looks like one
+// ([LooksLikeNames]). So a table without a header row, whose first row is a record, is refused
+// without quoting the record.
 func (s *Schema) Bind(header []string) (*Map, error) { return s.bind(header, true) }
 
-// BindUnlabelled resolves the columns of a table to be predicted. It needs the
-// feature columns and, if the schema has a filter, the filter's; other columns,
-// the target among them, may be absent or present and are not read. Encode then
-// gives target 0.
+// BindUnlabelled resolves the columns of a table for prediction. The header must name the feature
+// columns and, if the schema has a filter, the filter's column. Other columns, the target included,
+// may be absent; if present they are not read. Encode then returns target 0.
 func (s *Schema) BindUnlabelled(header []string) (*Map, error) { return s.bind(header, false) }
 
 func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
@@ -119,7 +119,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 	return m, nil
 }
 
-// resolve finds each needed column in the header.
+// resolve finds the index of each needed column in the header.
 func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error) {
 	at := make(map[string]int, len(header))
 	var repeated []int
@@ -150,7 +150,7 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 	}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
-		if needed[name] { // all columns of the schema, its target and what is beside it
+		if needed[name] { // needed: columns of the schema, its target and the weight or exposure
 			continue
 		}
 		if name == "" {
@@ -183,9 +183,8 @@ func (s *Schema) needed(labelled bool) []string {
 // Dim returns the number of features that Encode writes.
 func (m *Map) Dim() int { return m.dim }
 
-// Keep reports whether a row is a record: no filter is set, the cell of the
-// filter's public column, trimmed, equals its value, or the row is malformed.
-// See [Filter] for why.
+// Keep reports whether a row is a record: the schema has no filter, or the trimmed cell of the
+// filter's public column equals its value, or the row is malformed. [Filter] gives the reasons.
 func (m *Map) Keep(cells []string) bool {
 	if m.schema == nil || m.where < 0 || len(cells) != m.cells {
 		return true

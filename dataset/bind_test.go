@@ -34,8 +34,8 @@ func TestBindErrors(t *testing.T) {
 	}
 }
 
-// Without a header row the first record stands in its place: whatever it holds,
-// the error is the same and quotes nothing of it.
+// TestBindErrorsQuoteNoRecord tests tables without a header row, whose first row is a record: the
+// error does not depend on the record and quotes nothing of it.
 func TestBindErrorsQuoteNoRecord(t *testing.T) {
 	s := mustLoad(t, people)
 	for _, bind := range []func([]string) (*Map, error){s.Bind, s.BindUnlabelled} {

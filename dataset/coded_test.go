@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEncodeCoded: a coded row is Encode's, to the bit, whatever the schema and the
-// cells; nothing that was in the room for it is left.
+// TestEncodeCoded tests that a coded row equals Encode's row, to the bit, for any schema and cells,
+// and that the former content of its slices has no effect.
 func TestEncodeCoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySchema().Draw(t, "schema")

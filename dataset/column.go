@@ -13,10 +13,10 @@ type ColumnKind uint8
 
 const (
 	Number   ColumnKind = iota + 1 // a number within public bounds
-	Category                       // one of a public list of values; for a target, of two classes
+	Category                       // one of a public list of values; in a target, a class
 	Ignore                         // not a feature
-	Public                         // known of every row to everybody; not a feature
-	Hash                           // a value of an open vocabulary, in one of so many buckets
+	Public                         // known to everybody for every row; not a feature
+	Hash                           // a value without a public list, hashed into a number of buckets
 	Date                           // a day or a time within public bounds
 )
 
@@ -38,8 +38,7 @@ func (k ColumnKind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Transform is applied to a number and to its bounds. The zero Transform
-// leaves them as they are.
+// Transform is applied to a number and to its bounds. The zero Transform leaves them unchanged.
 type Transform uint8
 
 const (
@@ -64,20 +63,20 @@ type Column struct {
 	Low, High  float64   // Number: public bounds, in the column's units; Date: in days since 1970-01-01 ([Day])
 	Transform  Transform // Number
 	Categories []string  // Category: the public list, without "other"
-	Values     []string  // Public: the list of its values
-	Buckets    int       // Hash: how many
-	Layout     string    // Date: of its cells, such as %d.%m.%Y; empty: ISO 8601
-	Indicator  bool      // Number, Date: a further feature is 1 where the cell is missing or unreadable
+	Values     []string  // Public: the list of values
+	Buckets    int       // Hash: number of buckets
+	Layout     string    // Date: layout of the cells, such as %d.%m.%Y; empty: ISO 8601
+	Indicator  bool      // Number, Date: an additional feature is 1 if the cell is missing or unreadable
 }
 
-// other names the feature for missing cells and for values outside the list; of a hashed
-// column for missing cells.
+// other names the feature for missing cells and for values outside the list. A hash has it for
+// missing cells only.
 const other = "other"
 
-// indicator is what a column says of its missing cells to have a feature for them.
+// indicator is the value of the key missing: that adds a feature for missing cells.
 const indicator = "indicator"
 
-// width is the number of features the column makes.
+// width returns the number of features of the column.
 func (c Column) width() int {
 	switch c.Kind {
 	case Number, Date:

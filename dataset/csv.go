@@ -8,36 +8,35 @@ import (
 	"unicode/utf8"
 )
 
-// CSV says how text files write a table: by public facts, as a schema does. The zero
-// CSV is UTF-8 with commas, double quotes, decimal points and a header row. It says
-// nothing of files that say it themselves, such as Parquet.
+// CSV states how text files write a table. It consists of public facts, as a schema does. The zero
+// CSV is UTF-8 with commas, double quotes, decimal points and a header row. It has no effect on
+// formats that state these facts themselves, such as Parquet.
 type CSV struct {
 	// Delimiter separates fields: one ASCII character, or tab; empty for a comma.
 	Delimiter string `yaml:"delimiter" json:"delimiter,omitempty"`
-	// Decimal is the decimal mark of numbers, . or ,; empty for a point.
+	// Decimal is the decimal mark of numbers, "." or ","; empty for a point.
 	Decimal string `yaml:"decimal" json:"decimal,omitempty"`
-	// Thousands separates the digits of numbers by threes: one character that is no
-	// digit; empty for none.
+	// Thousands separates groups of three digits: one character that is not a digit; empty for
+	// none.
 	Thousands string `yaml:"thousands" json:"thousands,omitempty"`
 	// Encoding is utf-8, utf-16, utf-16le, utf-16be, latin-1 or windows-1252; empty for
 	// UTF-16 where a byte order mark says so, and else UTF-8.
 	Encoding string `yaml:"encoding" json:"encoding,omitempty"`
-	// Quote is what fields may be put between: one ASCII character, or none; empty
-	// for a double quote.
+	// Quote encloses fields: one ASCII character, or "none" for no quote; empty for a double quote.
 	Quote string `yaml:"quote" json:"quote,omitempty"`
 	// Header names the columns of files that have no header row.
 	Header []string `yaml:"header" json:"header,omitempty"`
 }
 
-// Encodings are the names of encodings.
+// Encodings lists the names of encodings.
 var Encodings = []string{"utf-8", "utf-16", "utf-16le", "utf-16be", "latin-1", "windows-1252"}
 
-// IsZero reports whether nothing is said.
+// IsZero reports whether every field is empty.
 func (c CSV) IsZero() bool {
 	return c.Delimiter == "" && c.Decimal == "" && c.Thousands == "" && c.Encoding == "" && c.Quote == "" && len(c.Header) == 0
 }
 
-// Or returns c with what it leaves out as other has it.
+// Or returns c with its empty fields taken from other.
 func (c CSV) Or(other CSV) CSV {
 	for _, field := range []struct{ mine, its *string }{
 		{&c.Delimiter, &other.Delimiter}, {&c.Decimal, &other.Decimal}, {&c.Thousands, &other.Thousands},
@@ -53,7 +52,7 @@ func (c CSV) Or(other CSV) CSV {
 	return c
 }
 
-// Marks returns the delimiter and the quote; zero for no quote.
+// Marks returns the delimiter and the quote; the quote is zero if there is none.
 func (c CSV) Marks() (delimiter, quote byte) {
 	delimiter, quote = ',', '"'
 	switch c.Delimiter {
@@ -73,7 +72,7 @@ func (c CSV) Marks() (delimiter, quote byte) {
 	return delimiter, quote
 }
 
-// Check returns the first rule that is broken.
+// Check returns an error for the first rule that is broken.
 func (c CSV) Check() error {
 	fail := func(field, value, rule string) error {
 		return &fieldError{"csv." + field, strconv.Quote(value), rule}
@@ -110,7 +109,7 @@ func (c CSV) Check() error {
 	return nil
 }
 
-// mark reports whether a text is one character that may delimit or quote.
+// mark reports whether a text is one character that may be a delimiter or a quote.
 func mark(s string) bool {
 	if len(s) != 1 {
 		return false
@@ -127,8 +126,9 @@ func (c CSV) decimal() string {
 	return c.Decimal
 }
 
-// plain returns a trimmed number as [strconv.ParseFloat] reads it. What is no number
-// in these files stays what it is, unless ParseFloat would take it for one.
+// plain returns a trimmed number in the form that [strconv.ParseFloat] reads. A cell that is not a
+// number in these files is returned as it is, or with a prefix if ParseFloat would read it as a
+// number.
 func (c CSV) plain(cell string) string {
 	number, ok := c.number(cell)
 	if ok {
@@ -140,11 +140,11 @@ func (c CSV) plain(cell string) string {
 	return cell
 }
 
-// unread is put before a cell that is a number elsewhere and none here.
+// unread is the prefix of a cell that is a number in the default dialect only.
 const unread = "no number: "
 
-// number writes a number without separators and with a decimal point. Separators
-// must stand between groups of three digits: 1.5 is not 15 where points separate.
+// number returns a number without separators and with a decimal point. Separators must stand
+// between groups of three digits: 1.5 is not 15 where points separate.
 func (c CSV) number(cell string) (plain string, ok bool) {
 	sign := ""
 	if cell != "" && (cell[0] == '-' || cell[0] == '+') {
@@ -185,9 +185,8 @@ func allDigits(s string) bool {
 	return true
 }
 
-// Respell returns what writes the numbers of a row as [Map.Encode] reads them, in
-// place, for rows of files that write them otherwise; nil if these do not. Missing
-// markers stay as they are.
+// Respell returns a function that rewrites the numbers of a row, in place, from the dialect c to
+// the form that [Map.Encode] reads; nil if there is nothing to rewrite. Missing markers stay unchanged.
 func (m *Map) Respell(c CSV) func(cells []string) {
 	if c.decimal() == "." && c.Thousands == "" || len(m.numbers) == 0 {
 		return nil
@@ -204,10 +203,10 @@ func (m *Map) Respell(c CSV) func(cells []string) {
 	}
 }
 
-// Reads says of each cell of a row whether the map looks at it.
+// Reads reports for each cell of a row whether the map reads it.
 func (m *Map) Reads() []bool { return slices.Clone(m.reads) }
 
-// bindCells notes which cells are looked at, and which of them are numbers.
+// bindCells records which cells the map reads, and which of these are numbers.
 func (m *Map) bindCells(s *Schema, at map[string]int, labelled bool) {
 	m.reads = make([]bool, m.cells)
 	for _, name := range s.needed(labelled) {
@@ -224,7 +223,7 @@ func (m *Map) bindCells(s *Schema, at map[string]int, labelled bool) {
 	}
 }
 
-// String is the section of a configuration, on a line.
+// String returns the csv: section of a configuration on one line.
 func (c CSV) String() string {
 	var parts []string
 	add := func(name, value string) {

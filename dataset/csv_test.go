@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Numbers are read as the file writes them, and as nothing else: a separator stands
-// between threes of digits or makes no number.
+// TestNumbersOfCSV tests that numbers are read only in the file's dialect: a separator must stand
+// between groups of three digits.
 func TestNumbersOfCSV(t *testing.T) {
 	german := CSV{Decimal: ",", Thousands: "."}
 	for _, test := range []struct {
@@ -29,7 +29,7 @@ func TestNumbersOfCSV(t *testing.T) {
 			t.Errorf("%v: %q: %q, want %q", test.as, test.cell, got, test.want)
 		}
 	}
-	// Whatever is written so is read as what it was.
+	// Any number written in the dialect is read as that number.
 	rapid.Check(t, func(t *rapid.T) {
 		plain := strconv.FormatFloat(rapid.Float64Range(-1e9, 1e9).Draw(t, "x"), 'f', rapid.IntRange(0, 5).Draw(t, "digits"), 64)
 		sign, rest := "", plain
@@ -50,7 +50,8 @@ func TestNumbersOfCSV(t *testing.T) {
 	})
 }
 
-// Respell leaves missing markers, other columns and malformed rows as they are.
+// TestRespell tests that Respell leaves missing markers, other columns and malformed rows
+// unchanged.
 func TestRespell(t *testing.T) {
 	s := mustLoad(t, `
 schema:

@@ -9,22 +9,23 @@ import (
 
 const daySeconds = 24 * 60 * 60
 
-// dateLayout reads the cells of a column of dates; nil reads ISO 8601.
+// dateLayout parses the cells of a date column; nil parses ISO 8601.
 type dateLayout []layoutPart
 
-// layoutPart is a directive or, if that is zero, a text that stands in the cell as it is.
+// layoutPart is a directive or, if directive is zero, a text that the cell must contain as it is.
 type layoutPart struct {
 	directive byte
 	text      string
-	// whole: all of a number's digits must be there, since another follows at once.
+	// whole requires the full number of digits, because another directive is directly beside it.
 	whole bool
 }
 
-// directives are those of strptime that mean the same in every language and century,
-// with the most digits of each.
+// directives are the directives of strptime that mean the same in every language and century, with
+// the largest number of digits of each.
 var directives = map[byte]int{'Y': 4, 'm': 2, 'd': 2, 'H': 2, 'M': 2, 'S': 2}
 
-// parseLayout reads a layout such as %d.%m.%Y. Empty is ISO 8601.
+// parseLayout parses a layout such as %d.%m.%Y. An empty layout is ISO 8601. rule is empty or the
+// rule that the layout breaks.
 func parseLayout(s string) (layout dateLayout, rule string) {
 	if s == "" {
 		return nil, ""
@@ -70,8 +71,8 @@ func parseLayout(s string) (layout dateLayout, rule string) {
 
 const layoutRule = "must be made of %Y (four digits), %m, %d, %H, %M, %S and what stands between them: two digits of a year, names of months and zones are read differently by different programs"
 
-// days reads a trimmed cell as days since 1970-01-01, 00:00 UTC, of the proleptic
-// Gregorian calendar.
+// days parses a trimmed cell as days since 1970-01-01, 00:00 UTC, in the proleptic Gregorian
+// calendar.
 func (l dateLayout) days(cell string) (x float64, ok bool) {
 	if l == nil {
 		return isoDays(cell)
@@ -101,9 +102,9 @@ func (l dateLayout) days(cell string) (x float64, ok bool) {
 	return daysOf([6]int{at['Y'], at['m'], at['d'], at['H'], at['M'], at['S']}, 0)
 }
 
-// isoDays reads YYYY-MM-DD or that, T or a blank and HH:MM, HH:MM:SS or HH:MM:SS.fff,
-// with Z, an offset +HH:MM or -HH:MM behind it or none, which is UTC. Fractions of a
-// second are dropped.
+// isoDays parses YYYY-MM-DD, optionally followed by T or a blank and HH:MM, HH:MM:SS or
+// HH:MM:SS.fff, and then optionally by Z, +HH:MM or -HH:MM. Without an offset the time is UTC.
+// Fractions of a second are dropped.
 func isoDays(s string) (x float64, ok bool) {
 	var f [6]int
 	ok = true
@@ -151,7 +152,7 @@ func daysIf(ok bool, f [6]int, east int) (float64, bool) {
 	return daysOf(f, east)
 }
 
-// offset reads a time's offset from UTC in seconds.
+// offset parses an offset from UTC and returns it in seconds.
 func offset(s string) (east int, ok bool) {
 	if s == "" || s == "Z" || s == "z" {
 		return 0, true
@@ -171,7 +172,7 @@ func offset(s string) (east int, ok bool) {
 	return sign * 60 * (60*hours + minutes), true
 }
 
-// digits reads a number of so many decimal digits, as many as there are.
+// digits parses between least and most decimal digits, as many as there are.
 func digits(s string, least, most int) (n int, rest string, ok bool) {
 	i := 0
 	for i < len(s) && i < most && '0' <= s[i] && s[i] <= '9' {
@@ -181,8 +182,9 @@ func digits(s string, least, most int) (n int, rest string, ok bool) {
 	return n, s[i:], i >= least
 }
 
-// daysOf is the number of days of a year, month, day, hour, minute and second that are
-// so many seconds east of UTC. The year is at least 1; there is no leap second.
+// daysOf returns the number of days since 1970-01-01 UTC of a year, month, day, hour, minute and
+// second at an offset of east seconds from UTC. ok is false if there is no such time. The year is
+// at least 1; there is no leap second.
 func daysOf(f [6]int, east int) (x float64, ok bool) {
 	if f[0] < 1 || f[1] < 1 || f[1] > 12 || f[3] > 23 || f[4] > 59 || f[5] > 59 {
 		return 0, false
@@ -195,11 +197,10 @@ func daysOf(f [6]int, east int) (x float64, ok bool) {
 	return float64(midnight.Unix()/daySeconds) + float64(seconds)/daySeconds, true
 }
 
-// firstDay and lastDay are 0001-01-01 and 9999-12-31.
+// firstDay and lastDay are 0001-01-01 and 9999-12-31, in days since 1970-01-01.
 const firstDay, lastDay = -719162, 2932896
 
-// Day returns the number of days from 1970-01-01 to an ISO date, as bounds of dates are
-// written in Go.
+// Day returns the number of days from 1970-01-01 to an ISO date, for the bounds of a date column.
 func Day(date string) (float64, error) {
 	x, ok := isoDays(date)
 	if !ok || len(date) != len("2006-01-02") {
@@ -208,7 +209,7 @@ func Day(date string) (float64, error) {
 	return x, nil
 }
 
-// ShowDay writes a whole number of days since 1970-01-01 as an ISO date.
+// ShowDay formats a whole number of days since 1970-01-01 as an ISO date.
 func ShowDay(day float64) string {
 	return time.Unix(int64(day)*daySeconds, 0).UTC().Format(time.DateOnly)
 }
@@ -231,8 +232,8 @@ func (c Column) validateDate(field string) error {
 	return nil
 }
 
-// Days reads a cell of a column of dates as [Map.Encode] does, before its bounds. ok is
-// false for what is no date of the column's layout.
+// Days parses a cell of a date column as [Map.Encode] does, without clamping to the bounds. ok is
+// false if the cell is not a date in the column's layout.
 func (c Column) Days(cell string) (x float64, ok bool) {
 	layout, rule := parseLayout(c.Layout)
 	if rule != "" {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slowDays reads a date by expressions and the days of the months, counted one by one.
+// slowDays reads a date by a regular expression, and counts days one by one.
 func slowDays(layout, cell string) (float64, error) {
 	expression := `^(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)([Tt ](?P<H>\d\d):(?P<M>\d\d)(:(?P<S>\d\d)(\.\d+)?)?(?P<z>[Zz]|[+-]\d\d:\d\d)?)?$`
 	if layout != "" {
@@ -73,7 +73,7 @@ func slowDays(layout, cell string) (float64, error) {
 	return float64(days) + float64(seconds)/86400, nil
 }
 
-// anyDate draws cells that are dates of the layouts tried, or nearly.
+// anyDate draws cells that are dates in the tested layouts, or nearly.
 func anyDate() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		year := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 1900, 1970, 2000, 2023, 2024, 2100, 9999}), rapid.IntRange(0, 9999)).Draw(t, "year")
@@ -95,8 +95,8 @@ func anyDate() *rapid.Generator[string] {
 	})
 }
 
-// TestDates: cells worked out by hand. Fails if a zone is dropped, a leap day is taken
-// for the first of March, or a time moves a day.
+// TestDates tests cells computed by hand. It fails if a zone is ignored, a leap day is read as the
+// first of March, or a time changes the day.
 func TestDates(t *testing.T) {
 	for _, test := range []struct {
 		layout, cell string
@@ -153,7 +153,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestDatesSlowly: every cell is read as by an expression and a count of days.
+// TestDatesSlowly tests dates against slowDays.
 func TestDatesSlowly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cell := anyDate().Draw(t, "cell")
@@ -167,7 +167,7 @@ func TestDatesSlowly(t *testing.T) {
 	})
 }
 
-// TestDatesEverywhere: the machine's zone has no part in a row.
+// TestDatesEverywhere tests that the machine's time zone has no effect on a row.
 func TestDatesEverywhere(t *testing.T) {
 	defer func(was *time.Location) { time.Local = was }(time.Local)
 	time.Local = time.FixedZone("east", 13*3600)
@@ -186,8 +186,8 @@ schema:
   missing: ["", "01.01.1900"]
 `
 
-// TestIndicators: worked by hand from the package comment: S = 2, a cell that is not read
-// is 1/2 in the feature after its number. Fails if the indicator is not scaled.
+// TestIndicators tests rows computed by hand from the package comment: S = 2, and a cell that
+// cannot be read sets the feature after its number to 1/2. It fails if the indicator is not scaled.
 func TestIndicators(t *testing.T) {
 	s := mustLoad(t, visits)
 	m := mustBind(t, s, "y", "seen", "age", "born")
@@ -209,7 +209,7 @@ func TestIndicators(t *testing.T) {
 			t.Errorf("%s: %v, %v: want %v", cells, row, ok, want)
 		}
 	}
-	// The longest rows: read at a bound, or not read at all.
+	// The longest rows: numbers at a bound, or unreadable.
 	for _, cells := range []string{"0,01.01.2020,0,1970-01-01", "0,,,1970-01-03"} {
 		row := make([]float32, 6)
 		m.Encode(row, strings.Split(cells, ","))
@@ -219,8 +219,8 @@ func TestIndicators(t *testing.T) {
 	}
 }
 
-// TestIndicatorsAreCut: where the schema says norm, a row that is longer by its
-// indicators is cut like any other.
+// TestIndicatorsAreCut tests that under a norm a row that is longer because of its indicators is
+// scaled down like any other.
 func TestIndicatorsAreCut(t *testing.T) {
 	s := mustLoad(t, visits+"  norm: 0.5\n")
 	row := make([]float32, 6)
@@ -231,7 +231,7 @@ func TestIndicatorsAreCut(t *testing.T) {
 	}
 }
 
-// TestDatesAreKept: what files say of dates and indicators is read again as the same map.
+// TestDatesAreKept tests that dates and indicators in files decode to the same map.
 func TestDatesAreKept(t *testing.T) {
 	s := mustLoad(t, visits)
 	text, err := yaml.Marshal(s)
@@ -271,8 +271,8 @@ func TestDatesAreKept(t *testing.T) {
 	}
 }
 
-// TestDatesAreExplained: per day from the first date, and an offset where the cell is
-// missing.
+// TestDatesAreExplained tests coefficients of dates: per day from the first date, and an offset for
+// a missing cell.
 func TestDatesAreExplained(t *testing.T) {
 	list := mustLoad(t, visits).Explain([]float64{10, 3, 20, 5, 2, 1})
 	want := []Coefficient{

@@ -1,10 +1,9 @@
-// Package dataset describes a table in public terms and maps its cells to the
-// rows that a model is trained on.
+// Package dataset describes a table in public terms and maps its cells to the rows that a model is
+// trained on.
 //
-// A [Schema] names every column of a table and gives what is publicly known
-// about it: the bounds of a number, the values of a category, the target.
-// Nothing in it, and nothing about scaling, is ever read from records; bounds
-// taken from the table itself would be a release that nobody accounted for.
+// A [Schema] names every column of a table and states public knowledge about it: the bounds of a
+// number, the values of a category, the target. Nothing in a schema, and nothing about scaling, is
+// ever read from records; bounds taken from the table itself would be a release without accounting.
 // A schema is written as a section of a YAML file:
 //
 //	schema:
@@ -24,26 +23,25 @@
 //	  norm: 10                        # optional: longer rows are cut to this norm
 //	  unit: {column: person, rows: 8} # optional: all rows of a person are one record
 //
-// or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is
-// taken as it is written: classes: [0, 1] and classes: ["0", "1"] are the same.
-// Every column of the table appears in columns or in target, where
+// or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is read as it is
+// written: classes: [0, 1] and classes: ["0", "1"] are the same. Every column of the table appears
+// in columns or in target. In
 //
 //	target: {column: claims, number: [0, 20], exposure: {column: years, number: [0.1, 1]}}
 //	target: {column: income, classes: ["0", "1"], weight: w}
 //
-// name the column of a count's exposure, clamped to its public bounds, and that of a
-// record's weight, clamped to [0, 1]. Neither is a feature.
+// the target also names the column of a count's exposure, clamped to its public bounds, or the
+// column of a record's weight, clamped to [0, 1]. Neither is a feature.
 //
-// A public column is one whose cell is known of every row to everybody, such as a
-// division drawn beforehand; it is no feature, and the only kind of column that a
-// row filter may be on. [Filter] says which rows pass, and what that means for
-// neighbouring tables.
+// The cells of a public column are known to everybody for every row, such as a division into parts
+// drawn beforehand. A public column is not a feature. Only a public column may have a row filter.
+// [Filter] says which rows pass, and the consequence for neighbouring tables.
 //
 // # The row map
 //
-// [Schema.Bind] resolves the columns of a header; [Map.Encode] maps the cells
-// of one row to a float32 row of [Schema.Dim] features and a target. It is a
-// pure function of the schema and of that row's cells:
+// [Schema.Bind] finds the columns of a schema in a header. [Map.Encode] maps the cells of one row
+// to a float32 row of [Schema.Dim] features and a target. It is a pure function of the schema and
+// of the cells of that row:
 //
 //  1. White space around a cell is dropped. A cell equal to one of the missing
 //     markers is missing. (An empty cell is missing in effect even if it is
@@ -52,59 +50,60 @@
 //     bounds lo, hi; infinities and numbers too large for a float64 clamp as
 //     well. With transform log1p, cell and bounds are replaced by their
 //     log(1+x). The result t is mapped to u = 2 (t-lo)/(hi-lo) - 1 in [-1, 1].
-//     A cell that is missing, NaN or no number gives u = 0, the midpoint. A person of
-//     unknown age is not one of middle age, though: with missing: indicator a feature
-//     after the number is 1 for such a cell and 0 for any other.
-//     A date is the number of days since 1970-01-01 of the Gregorian calendar, bounds
-//     as well, times of the day being fractions of one; then it is a number. A cell is
-//     read as ISO 8601 (2024-02-29, 2024-02-29T18:30, with seconds and an offset
-//     from UTC or Z if there are any; without one it is UTC; fractions of a second are dropped)
-//     or, where the schema states a layout, as strptime reads %Y, %m, %d, %H, %M and %S
-//     and nothing else: %Y has four digits, the others two or, unless another directive
-//     stands beside them, one. A day that the calendar has not, such as 2023-02-29, is no
-//     date. The zone of the machine has no part in it.
-//  3. A category is one-hot: one feature for each listed value and a last one,
+//     A cell that is missing, NaN or not a number gives u = 0, the midpoint. Since a
+//     person of unknown age is not a person of middle age, missing: indicator adds a
+//     feature after the number, which is 1 for such a cell and 0 for any other.
+//     A date is the number of days since 1970-01-01 in the Gregorian calendar, with the
+//     time of day as a fraction; its bounds are days too. It is then mapped as a number. A
+//     cell is read as ISO 8601 (2024-02-29, 2024-02-29T18:30, optionally with seconds and
+//     with Z or an offset from UTC; without an offset it is UTC; fractions of a second are
+//     dropped). If the schema states a layout, a cell is read as strptime reads %Y, %m, %d,
+//     %H, %M and %S, the only directives allowed: %Y has four digits, the others one or two,
+//     or exactly two if another directive is directly beside it. A day that is not in the
+//     calendar, such as 2023-02-29, is not a date. The machine's time zone has no effect.
+//  3. A category is one-hot: one feature for each listed value and a last feature,
 //     other, for a missing cell and for every value that is not listed. Exactly
 //     one of them is 1.
-//     A hash is for values that no public list has: one feature for each of its
-//     buckets, into which a public function throws values by their bytes, and a last
-//     one, other, for a missing cell. Values that share a bucket are one to the model.
+//     A hash is for columns without a public list of values. It has one feature for each
+//     bucket and a last feature, other, for a missing cell. A public function assigns
+//     each value to a bucket. A model cannot tell apart values in the same bucket.
 //     An interaction of two categories is one-hot, too: one feature for each pair of
-//     theirs, after the features of all columns.
+//     their features, after the features of all columns.
 //  4. The last feature is the constant 1, the intercept.
 //  5. The row is divided by S = sqrt(#numbers + #dates + #categories + #hashes + #interactions + 1),
 //     the largest norm it could have ([Schema.Scale]), then by max(1, ||x||), all in
-//     float64, and each feature is rounded to float32. Where the schema says norm,
-//     that is S: rows of a wide table are mostly far shorter than the longest that
-//     could be, and noise is as large whatever their length. Longer rows keep their
-//     direction. The norm must be public knowledge, and is no promise: a row that
-//     is longer is cut like any other.
+//     float64, and each feature is rounded to float32. If the schema states norm,
+//     S is that norm: most rows of a wide table are far shorter than the largest possible
+//     norm, while the noise does not depend on their length. A row longer than norm is
+//     scaled down to it and keeps its direction. The norm must be public knowledge; rows
+//     need not respect it.
 //
-// A target of two classes is -1 or +1 (the negative class is listed first), one of
-// more classes the class's place in the list, from 0; a number is clamped to its bounds and mapped to [-1, 1].
+// A target of two classes is -1 or +1; the negative class is listed first. A target of more classes
+// is the index of the class in the list, from 0. A number is clamped to its bounds and mapped to
+// [-1, 1].
 //
-// A row with the wrong number of cells, or whose target, weight or exposure is missing
-// or invalid,
-// encodes as zeros and is reported as not ok. It is still a row: it counts, and
-// contributes zero. No error of this package depends on a record.
+// A row is malformed if it has the wrong number of cells, or if its target, weight or exposure is
+// missing or invalid. It encodes as zeros and is reported as not ok. It is still a record: it
+// counts in the number of records and contributes zero. No error of this package depends on a
+// record.
 //
 // # Norms
 //
-// Each number or date and the intercept contribute at most 1 to the squared norm before
-// step 5 (with an indicator u^2 + 0 where the cell is read and 0 + 1 where it is not) and each category, hash or interaction exactly 1, so ||x|| <= S whatever the cells hold
-// unless the schema says norm, and the division by max(1, ||x||) changes nothing
-// in exact arithmetic. In float64 the at most K = #numbers + #dates + #categories + #hashes + #interactions + 1
-// quotients that are not zero carry a relative error of about 2^-53 each, and
-// the division brings a sum of squares that rounding took past 1 back to it.
-// With K <= 2^20 (a rule of [New]) the norm then is at most
-// 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies each feature by
-// at most 1 + 2^-24 or, below the normal range, moves it by at most 2^-150. So
-// the norm of every encoded row is below [NormBound] = 1 + 2^-23.
+// Before step 5, each number or date and the intercept contribute at most 1 to the squared norm.
+// (With an indicator, a number contributes u^2 + 0 if the cell is read and 0 + 1 if it is not.)
+// Each category, hash or interaction contributes exactly 1. So ||x|| <= S for all cells unless the
+// schema states norm, and the division by max(1, ||x||) changes nothing in exact arithmetic. In
+// float64 the nonzero quotients, at most K = #numbers + #dates + #categories +
+// #hashes + #interactions + 1, have a relative error of about 2^-53 each. If rounding makes the sum
+// of squares exceed 1, the division by max(1, ||x||) brings it back to 1. With K <= 2^20 (a rule of
+// [New]) the norm then is at most 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies
+// each feature by at most 1 + 2^-24 or, below the normal range, moves it by at most 2^-150. So the
+// norm of every encoded row is below [NormBound] = 1 + 2^-23.
 //
 // # Agreement across machines
 //
-// Every step uses correctly rounded operations in a fixed order, with no
-// product left open to fusing, and a log1p of our own (the one in package math
-// is assembly on some machines and may be compiled with fused operations on
-// others). The same cells give the same bits everywhere.
+// Every step uses correctly rounded operations in a fixed order, with no product that a compiler
+// may fuse, and this package's own log1p. (The log1p of package math is assembly on some machines
+// and may be compiled with fused operations on others.) The same cells give the same bits on every
+// machine.
 package dataset

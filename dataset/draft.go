@@ -6,22 +6,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// Draft returns a commented schema: section for a table with the given header,
-// to be completed by hand. Until every ??? is replaced, loading it fails with an
-// error that names the field and what to write there. The header is all it
-// looks at, and is quoted: of a table without a header row it would show the
-// first record, which [LooksLikeNames] is there to prevent.
+// Draft returns a commented schema: section for a table with the given header, to be completed by
+// hand. Until every ??? is replaced, loading it fails with an error that names the field and the
+// value to write there. Draft reads nothing but the header, and quotes it. The header must hold
+// names: of a table without a header row Draft would quote the first record. Callers check this
+// with [LooksLikeNames].
 func Draft(header []string) string { return DraftWith(header, nil, nil) }
 
-// Drafted is a column as something public suggests it, and a note that says what.
+// Drafted is a column as a public source suggests it, and a note that names the source.
 type Drafted struct {
 	Column Column
 	Note   string
 }
 
-// DraftWith is [Draft] with the columns of these names drafted already, and with
-// markers of missing cells unless there are none. That both come from public knowledge is
-// its caller's to know, and the notes' to say.
+// DraftWith is [Draft] with the columns in drafted completed, and with the given markers of missing
+// cells if there are any. Its caller must ensure that both come from public knowledge, and say so
+// in the notes.
 func DraftWith(header []string, drafted map[string]Drafted, missing []string) string {
 	var b strings.Builder
 	b.WriteString(draftTop)

@@ -29,7 +29,7 @@ func TestDraftSaysWhatToFill(t *testing.T) {
 	}
 }
 
-// A draft, filled in, binds the header it was made from, whatever the names.
+// TestDraftFits tests that a completed draft binds the header it was made from, for any names.
 func TestDraftFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		header := rapid.SliceOfNDistinct(anyText(), 1, 6, rapid.ID[string]).Draw(t, "header")
@@ -39,7 +39,7 @@ func TestDraftFits(t *testing.T) {
 		doc := Draft(append(slices.Clone(header), "", " "))
 		doc = strings.ReplaceAll(doc, "{number: [???, ???]}", "{number: [0, 1]}")
 		doc = strings.Replace(doc, "{column: ???, classes: [???, ???]}", "{column: target!, classes: [a, b]}", 1)
-		doc = strings.Replace(doc, "    \"\": ignore\n", "", 1) // two nameless columns do not make a schema
+		doc = strings.Replace(doc, "    \"\": ignore\n", "", 1) // a schema cannot have two columns without a name
 		s, err := load(doc)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, doc)

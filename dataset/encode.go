@@ -10,16 +10,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Encode writes the row of the given cells to dst[:Dim] and returns its target
-// in [-1, 1], or the number of a class of more than two; see the package comment for the map. A longer dst keeps what lies
-// beyond Dim. It panics if dst is shorter than Dim.
+// Encode writes the row of the given cells to dst[:Dim] and returns its target; the package comment
+// defines the map. The target is in [-1, 1] or, with more than two classes, the index of the class.
+// Encode leaves dst[Dim:] unchanged. It panics if dst is shorter than Dim.
 //
-// Where the schema's target has a weight or an exposure, the target carries it as a
-// share of the largest, for losses to take apart (package loss, Carry).
+// If the schema's target has a weight or an exposure, the returned number also holds that share:
+// loss.Carried splits it.
 //
-// ok is false for a row with the wrong number of cells and, unless the map is
-// unlabelled, for a missing or invalid target, weight or exposure: dst[:Dim] is then zero and so is
-// the target. Such a row counts like any other.
+// ok is false for a row with the wrong number of cells and, unless the map is unlabelled, for a
+// missing or invalid target, weight or exposure. dst[:Dim] and the target are then zero. The row is
+// still counted as a record.
 func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 	if len(dst) < m.dim {
 		panic(fmt.Sprintf("dataset: a row of %d features does not fit in %d", m.dim, len(dst)))
@@ -28,11 +28,10 @@ func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
 	return m.encode(&features{x: dst[:m.dim]}, cells)
 }
 
-// EncodeCoded is Encode for rows that are kept by their groups ([Schema.Groups]): it
-// writes to x the features that are in none, in their order, and to codes, for each
-// group, which of its features is not zero, counted from its first. level is what
-// those features are. They are the numbers that Encode writes, to the bit; where ok is
-// false all are zero.
+// EncodeCoded is Encode for storage by groups ([Schema.Groups]). It writes to x the features
+// outside of all groups, in order. For each group it writes to codes the index, within the group,
+// of the feature that is not zero. level is the value of these features, the same in every group.
+// All values equal the values of Encode to the bit. If ok is false, all are zero.
 func (m *Map) EncodeCoded(x []float32, codes []uint32, cells []string) (level float32, target float64, ok bool) {
 	if len(x) != m.dim-m.grouped || len(codes) != m.groups {
 		panic(fmt.Sprintf("dataset: a row of %d numbers and %d groups does not fit in %d and %d", m.dim-m.grouped, m.groups, len(x), len(codes)))
@@ -44,20 +43,21 @@ func (m *Map) EncodeCoded(x []float32, codes []uint32, cells []string) (level fl
 	return row.level, target, ok
 }
 
-// features are those of a row being written: with all its features, or coded.
+// features is the destination of a row's features: all features in x, or x and codes.
 type features struct {
 	x     []float32
 	coded bool
-	codes []uint32 // what is left of them
+	codes []uint32 // codes of the groups not yet written
 	level float32
-	// skipped is how many features the groups so far have, which x has no room for.
+	// skipped is the number of features of the groups so far, which are not in x.
 	skipped int
 }
 
-// number writes a feature that is in no group.
+// number writes a feature outside of all groups.
 func (e *features) number(at int, v float32) { e.x[at-e.skipped] = v }
 
-// one writes the group of width features from at on, of which one is v.
+// one writes a group of width features that starts at feature at. Feature at+which is v, the others
+// are zero.
 func (e *features) one(at, width, which int, v float32) {
 	if !e.coded {
 		e.x[at+which] = v
@@ -68,7 +68,7 @@ func (e *features) one(at, width, which int, v float32) {
 	e.skipped += width
 }
 
-// encode writes a cleared row.
+// encode writes the features of a row, all of which must be zero before.
 func (m *Map) encode(row *features, cells []string) (target float64, ok bool) {
 	if m.schema == nil || len(cells) != m.cells {
 		return 0, false
@@ -80,16 +80,16 @@ func (m *Map) encode(row *features, cells []string) (target float64, ok bool) {
 	}
 	first := *row
 	if sum := m.fill(row, cells, 1); sum > 1 {
-		// By rounding alone, unless the schema says norm; see Norms in the package
-		// comment.
+		// The sum exceeds 1 only by rounding, unless the schema states norm; see Norms in the
+		// package comment.
 		*row = first
 		m.fill(row, cells, math.Sqrt(sum))
 	}
 	return target, true
 }
 
-// fill writes the features of a cleared row, or writes them again, divided by
-// S and then by norm, and returns the sum of their squares before float32.
+// fill writes the features of a row, divided by S and then by norm, over zeros or over an earlier
+// fill. It returns the sum of their squares before rounding to float32.
 func (m *Map) fill(row *features, cells []string, norm float64) (sum float64) {
 	scaled := func(u float64) float32 {
 		v := u / m.scale
@@ -140,14 +140,14 @@ func (m *Map) readTarget(cells []string) (target float64, ok bool) {
 	return carry.Join(target, share, len(t.Classes) > 2), true
 }
 
-// interval maps a cell to [-1, 1].
+// interval maps the cell of a number or date to [-1, 1].
 type interval struct {
 	low, high float64 // bounds in the column's units
 	log       bool
 	from, to  float64 // bounds after the transform
 	width     float64 // to - from
 	date      bool
-	layout    dateLayout // of a date
+	layout    dateLayout // of the cells of a date
 }
 
 func newInterval(c Column) interval {
@@ -157,19 +157,19 @@ func newInterval(c Column) interval {
 	}
 	n.width = n.to - n.from
 	if n.date = c.Kind == Date; n.date {
-		n.layout, _ = parseLayout(c.Layout) // New has looked at it
+		n.layout, _ = parseLayout(c.Layout) // New has validated it
 	}
 	return n
 }
 
-// Transformed returns a number's public bounds after its transform, as Encode has
-// them to the bit.
+// Transformed returns a number's public bounds after its transform, with the bits that Encode uses.
 func (c Column) Transformed() (from, to float64) {
 	n := newInterval(c)
 	return n.from, n.to
 }
 
-// unitOf returns 0 for a cell that is missing or no number, and says so.
+// unitOf returns the value of a cell in [-1, 1]. For a missing cell and for a cell that is not a
+// number or date it returns 0 and false.
 func (n *interval) unitOf(cell string, missing []string) (u float64, known bool) {
 	x, known := n.read(cell, missing)
 	if !known {
@@ -178,7 +178,7 @@ func (n *interval) unitOf(cell string, missing []string) (u float64, known bool)
 	return n.unit(x), true
 }
 
-// read reads a trimmed cell of a number or date.
+// read parses a trimmed cell of a number or date.
 func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 	if !n.date {
 		return parse(cell, missing)
@@ -189,17 +189,17 @@ func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 	return n.layout.days(cell)
 }
 
-// unit maps x, which is not NaN.
+// unit maps x to [-1, 1]. x must not be NaN.
 func (n interval) unit(x float64) float64 {
 	x = clamp(x, n.low, n.high)
 	if n.log {
-		x = min(max(log1p(x), n.from), n.to) // whether or not log1p is monotone
+		x = min(max(log1p(x), n.from), n.to) // within bounds even if log1p is not monotone
 	}
 	// Rounding is monotone, so the quotient is within [0, 1]. Doubling is exact.
 	return 2*((x-n.from)/n.width) - 1
 }
 
-// parse reads a trimmed cell. Numbers beyond float64 are infinities.
+// parse parses a trimmed cell. Numbers beyond float64 become infinities.
 func parse(cell string, missing []string) (x float64, ok bool) {
 	if cell == "" || slices.Contains(missing, cell) {
 		return 0, false

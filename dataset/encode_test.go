@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Worked by hand from the package comment: S = 2, so a number u becomes u/2 and
-// the category and the intercept become 1/2. log1p maps [0, 3] to [0, log 4], so
-// 1 is the midpoint and sqrt 2 - 1 a quarter.
+// TestEncodeGolden tests rows computed by hand from the package comment: S = 2, so a number u
+// becomes u/2, and the category and the intercept become 1/2. log1p maps [0, 3] to [0, log 4], so 1
+// is the midpoint and sqrt 2 - 1 a quarter.
 func TestEncodeGolden(t *testing.T) {
 	m := mustBind(t, mustLoad(t, people), peopleHeader...)
 	for _, test := range []struct {
@@ -128,7 +128,7 @@ func TestZeroMap(t *testing.T) {
 	}
 }
 
-// slowEncode restates the package comment without regard to speed or rounding.
+// slowEncode implements the package comment without regard to speed or rounding.
 func slowEncode(s *Schema, header, cells []string) []float64 {
 	cell := func(name string) (string, bool) {
 		for i, h := range header {
@@ -217,7 +217,7 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 	return x
 }
 
-// squaredNorm is exact: float32 squares and their sums fit 400 bits here.
+// squaredNorm is exact: float32 squares and their sums fit in 400 bits here.
 func squaredNorm(row []float32) *big.Float {
 	sum := new(big.Float).SetPrec(700)
 	for _, v := range row {
@@ -274,8 +274,8 @@ func TestEncodeProperties(t *testing.T) {
 			return
 		}
 		for i, want := range slowEncode(s, header, cells) {
-			// The slow way rounds in float64 only; log1p may differ in the last
-			// places, which steep bounds can magnify; float32 rounds by 2^-24.
+			// slowEncode rounds in float64 only; log1p may differ in the last places, which narrow
+			// bounds can magnify; float32 rounds by 2^-24.
 			if math.Abs(float64(row[i])-want) > 1e-7 {
 				t.Fatalf("%s = %v: want %v", s.Features()[i], row[i], want)
 			}
@@ -283,7 +283,7 @@ func TestEncodeProperties(t *testing.T) {
 	})
 }
 
-// The row of a record depends on its own cells only.
+// TestEncodeIsLocal tests that the row of a record depends on its own cells only.
 func TestEncodeIsLocal(t *testing.T) {
 	m := mustBind(t, mustLoad(t, people), peopleHeader...)
 	s := mustLoad(t, people)
@@ -307,7 +307,8 @@ func TestEncodeIsLocal(t *testing.T) {
 	})
 }
 
-// Every K up to 3000, all numbers at their bounds: the largest norms there are.
+// TestNormBoundAtTheBounds tests the largest possible norms: every K up to 3000, with all numbers
+// at their bounds.
 func TestNormBoundAtTheBounds(t *testing.T) {
 	most := 3000
 	if testing.Short() {
@@ -333,8 +334,8 @@ func TestNormBoundAtTheBounds(t *testing.T) {
 	}
 }
 
-// The same bits on every machine. Origin: 50-digit decimal arithmetic,
-// rounded once to float32.
+// TestEncodeFrozenBits tests that rows have the same bits on every machine. The goldens come from
+// 50-digit decimal arithmetic, rounded once to float32.
 func TestEncodeFrozenBits(t *testing.T) {
 	s := mustLoad(t, `
 schema:
@@ -391,7 +392,8 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// A scale that is too small cannot occur; the norm would be held all the same.
+// TestEncodeHoldsTheNorm tests that the norm is bounded even with a scale that is too small, which
+// cannot occur.
 func TestEncodeHoldsTheNorm(t *testing.T) {
 	m := *mustBind(t, mustLoad(t, people), peopleHeader...)
 	m.scale /= 8
@@ -404,7 +406,7 @@ func TestEncodeHoldsTheNorm(t *testing.T) {
 	}
 }
 
-// bigBucket is the formula of Hashing in integers without bounds.
+// bigBucket computes the formula of Hashing in unbounded integers.
 func bigBucket(column, text string, buckets int) int {
 	p, q := big.NewInt(1<<31-1), big.NewInt(1<<31-19)
 	sum := func(text string, salt *big.Int) *big.Int {

@@ -6,16 +6,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// fieldError is a fault of a schema. Field is a path such as
-// columns.age.number, the same for YAML, JSON and Go.
+// fieldError is an error in a schema. field is a path such as columns.age.number, the same for
+// YAML, JSON and Go.
 type fieldError struct {
 	field string
-	value string // empty: there is none to show
+	value string // if empty, there is no value to show
 	rule  string
 }
 
 func (e *fieldError) Error() string {
-	field := printable.Text(e.field) // it may hold a column's name
+	field := printable.Text(e.field) // may contain the name of a column
 	if e.value == "" {
 		return fmt.Sprintf("dataset: %s: %s", field, e.rule)
 	}

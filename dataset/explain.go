@@ -5,28 +5,26 @@ import (
 	"math"
 )
 
-// Coefficient is a weight in the user's units.
+// Coefficient is one term of a model's score, in the user's units.
 type Coefficient struct {
-	Feature string // as in Features
-	Column  string // the column it belongs to; "(interactions)" for theirs, "" for the intercept
-	Per     string // what one unit is: "age", "log1p(capital_gain)", "days(seen - 2019-01-01)"; "" for an offset
+	Feature string // name of the feature, as in Features
+	Column  string // column of the feature; "(interactions)" for interactions, "" for the intercept
+	Per     string // quantity that Value multiplies, such as "age" or "log1p(capital_gain)"; "" for an offset
 	Value   float64
 }
 
-// interacting is the column of an interaction's coefficients.
+// interacting stands for the column in the coefficients of interactions.
 const interacting = "(interactions)"
 
-// Explain restates a linear score <w, row> in the user's units: for cells
-// within their bounds the score is the sum of slope times number (times its
-// log1p where the transform says so; of a date, times the days since its first), of one
-// offset for each category and for each number that is missing and has an indicator, and of
-// the intercept. A cell beyond a bound counts as the bound, a missing number as
-// the midpoint of the (transformed) bounds. With a regression target, values
-// are in the target's units and the sum is the prediction; with two classes
-// they are in units of the score.
+// Explain restates a linear score <w, row> in the user's units. For cells within their bounds the
+// score is the sum of: slope times number (or times log1p of the number, or times the days since
+// the first date); one offset for each category; one offset for each missing number with an
+// indicator; and the intercept. A cell beyond a bound counts as the bound. A missing number counts
+// as the midpoint of its (transformed) bounds. With a regression target, values are in the target's
+// units and the sum is the prediction. With two classes values are in units of the score.
 //
-// The division by max(1, ||x||), which changes nothing but roundings unless the
-// schema says norm and the row is longer, and the rounding to float32 are left out. Explain panics unless len(w) is Dim.
+// Explain leaves out the rounding to float32 and the division by max(1, ||x||); the latter only
+// matters if the schema has norm and the row is longer. It panics unless len(w) is Dim.
 func (s *Schema) Explain(w []float64) []Coefficient {
 	if s.target.Kind == Number {
 		return s.explain(w, s.target.half(), s.target.mid())
@@ -34,13 +32,13 @@ func (s *Schema) Explain(w []float64) []Coefficient {
 	return s.explain(w, 1, 0)
 }
 
-// ExplainRate is Explain of a score that is the logarithm of a rate, as a loss of counts
-// has it: values are in units of the natural logarithm of the rate ([Target.Rate]).
+// ExplainRate is Explain for a score that is the logarithm of a rate, as in a loss of counts:
+// values are in units of the natural logarithm of the rate ([Target.Rate]).
 func (s *Schema) ExplainRate(w []float64) []Coefficient {
 	return s.explain(w, 1, math.Log(s.target.Rate()))
 }
 
-// explain is about a score that means constant + unit times it.
+// explain explains constant + unit * score.
 func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 	if len(w) != s.Dim() {
 		panic(fmt.Sprintf("dataset: %d weights for %d features", len(w), s.Dim()))
@@ -60,7 +58,7 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 			// w u = w (2 (t-from)/width - 1) = (2w/width) t - w (from+to)/width
 			first := c.Low
 			if c.Kind == Date {
-				c.Low, c.High = 0, c.High-c.Low // exact, as both are whole
+				c.Low, c.High = 0, c.High-c.Low // exact, because both are whole numbers
 			}
 			n := newInterval(c)
 			constant -= unit * w[at] * (n.from/n.width + n.to/n.width)
@@ -81,7 +79,7 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 			}
 		}
 	}
-	for at := len(list); at < last; at++ { // interactions
+	for at := len(list); at < last; at++ { // of interactions
 		list = append(list, Coefficient{Feature: s.features[at], Column: interacting, Value: unit * w[at]})
 	}
 	return append(list, Coefficient{Feature: s.features[last], Value: constant})

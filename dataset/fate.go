@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Fate is what the row map makes of a cell.
+// Fate says how the row map treats a cell.
 type Fate uint8
 
 const (
-	Read     Fate = iota // a number or date within its bounds, a value that is listed
-	Absent               // missing
-	Unread               // no number, no date: taken for missing
-	Below                // taken for the lower bound
-	Above                // taken for the upper bound
-	Unlisted             // a value that is not listed: other or, of the target, no class
+	Read     Fate = iota // a number or date within its bounds, or a listed value
+	Absent               // the cell is missing
+	Unread               // not a number or date; treated as missing
+	Below                // below the lower bound; treated as the lower bound
+	Above                // above the upper bound; treated as the upper bound
+	Unlisted             // not a listed value: becomes "other" or, in the target, makes the row malformed
 )
 
 func (f Fate) String() string {
@@ -25,12 +25,11 @@ func (f Fate) String() string {
 	return fmt.Sprintf("Fate(%d)", uint8(f))
 }
 
-// Fates calls each with what becomes of every cell of a row that [Map.Encode] reads, and
-// of the public one that rows are filtered by: the column, the cell without the white space
-// around it and its fate. It
-// reports whether the row has as many cells as the header; nothing of another is read.
+// Fates calls each for every cell of a row that [Map.Encode] reads, and for the cell of the row
+// filter's public column. It passes the column, the trimmed cell and its fate. It returns false,
+// and calls nothing, if the row does not have as many cells as the header.
 //
-// It speaks of records, for checks of tables that one may look at. Nothing that is to be
+// Its results reveal records: it serves checks of tables that the caller may look at. Nothing
 // private may depend on it.
 func (m *Map) Fates(cells []string, each func(column, cell string, fate Fate)) (whole bool) {
 	if m.schema == nil || len(cells) != m.cells {
@@ -62,7 +61,7 @@ func (m *Map) Fates(cells []string, each func(column, cell string, fate Fate)) (
 		each(t.Column, cell, bounds.fate(cell, s.missing))
 	}
 	if m.beside >= 0 {
-		bounds := interval{low: 0, high: 1} // of a weight
+		bounds := interval{low: 0, high: 1} // bounds of a weight
 		if e := t.Exposure; e != (Exposure{}) {
 			bounds = interval{low: e.Low, high: e.High}
 		}
@@ -83,7 +82,7 @@ func (in *input) fate(cell string, missing []string) Fate {
 	return listedFate(known, cell, missing)
 }
 
-// listedFate is that of a cell of a list.
+// listedFate returns the fate of a cell that must be a listed value; known says whether it is.
 func listedFate(known bool, cell string, missing []string) Fate {
 	switch {
 	case cell == "" || slices.Contains(missing, cell):

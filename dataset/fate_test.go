@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFates: of cells by hand.
+// TestFates tests cells whose fates were found by hand.
 func TestFates(t *testing.T) {
 	s := mustLoad(t, `
 schema:
@@ -44,7 +44,7 @@ schema:
 	}
 }
 
-// TestFatesAreTheMaps: a cell's fate is what its features show. Fails if a check reads
+// TestFatesAreTheMaps tests that a cell's fate agrees with its features. It fails if a check reads
 // cells in another way than a fit does.
 func TestFatesAreTheMaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

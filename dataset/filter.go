@@ -7,30 +7,29 @@ import (
 	"strings"
 )
 
-// Filter is a row filter: only rows whose cell in a public column is the value
-// are records. The zero Filter takes every row for one.
+// Filter is a row filter: a well-formed row is a record only if its cell in a public column equals
+// Value. With the zero Filter every row is a record.
 //
-// Under replace-one the number of records is public, and so a filter is safe
-// only if whether a row passes it is: hence the public column. A row passes in
-// one of two ways:
+// Under replace-one the number of records is public, so whether a row passes must be public too.
+// The filter's column is therefore a public column. A row passes if
 //
-//   - it has as many cells as the header, and the trimmed cell is the value. A
-//     cell outside the column's list, a missing one included, passes no filter:
-//     the rows of one value are what is filtered, and that row has none;
-//   - it is malformed, so that its public cell cannot be told from the others.
+//   - it has as many cells as the header, and the trimmed cell is Value. A row whose cell is
+//     missing or outside the column's list passes no filter; or
+//   - it is malformed, so that its public cell cannot be told from its other cells.
 //     Such a row passes every filter.
 //
-// Neighbouring tables differ in one row that passes in both of them: their
-// numbers of records agree by definition, and no other cell of a well-formed row
-// has any part in it. That malformed rows pass keeps it so for everybody whose
-// row is used: whatever their other cells are, the row stays a record. Rows are
-// what is left after parsing: where a row ends is decided before (package table),
-// and a file in which a cell opens a quote that it never closes is not a table
-// with one row replaced, but one in which the rows after it are another row's
-// cells. What is not hidden is whether a row of another value is
-// malformed. No rule hides both: a number that neither a malformed row in the
-// place of one with the value, nor one in the place of one without, may change
-// does not depend on the filter at all.
+// Neighbouring tables differ in one row that passes in both. So their numbers of records agree by
+// definition, and no other cell of a well-formed row affects whether it passes. Because malformed
+// rows pass, this holds for everybody whose row is used: whatever the other cells of the row hold,
+// the row remains a record.
+//
+// Neighbouring tables differ in rows after parsing. Package table decides where a row ends. A file
+// with a quote that is never closed is therefore not a table with one row replaced, because the
+// following rows become cells of the row with the quote.
+//
+// The filter does not hide whether a row with another value is malformed. No rule hides this as
+// well: the number of records would have to stay the same when a malformed row replaces a row with
+// Value and when it replaces a row without Value, so it could not depend on the filter at all.
 type Filter struct {
 	Column, Value string
 }
@@ -43,9 +42,8 @@ func (f Filter) String() string {
 	return f.Column + "=" + f.Value
 }
 
-// Where returns a copy of the schema with another row filter, such as
-// "split=test"; "" keeps every row. The column must be declared public and list
-// the value.
+// Where returns a copy of the schema with another row filter, such as "split=test"; "" keeps every
+// row. It returns an error unless the column is declared public and lists the value.
 func (s *Schema) Where(filter string) (*Schema, error) {
 	t := *s
 	t.filter = Filter{}
@@ -60,8 +58,8 @@ func (s *Schema) Where(filter string) (*Schema, error) {
 	return &t, nil
 }
 
-// parseFilter reads column=value. A name may hold "=", so that every cut is
-// tried: one of them must fit. The errors are those of the first.
+// parseFilter parses column=value. Since a name may contain "=", it tries every cut at a "=";
+// exactly one must fit. If none fits, it returns the error of the first cut.
 func (s *Schema) parseFilter(filter string) (Filter, error) {
 	fail := func(rule string, args ...any) (Filter, error) {
 		return Filter{}, &fieldError{"where", strconv.Quote(filter), fmt.Sprintf(rule, args...)}

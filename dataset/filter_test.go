@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whether a row is a record is decided by its public cell and its shape alone:
-// any other cell may be anything. A cell outside the list passes no filter, a
-// malformed row every one.
+// TestKeepLooksAtThePublicCellOnly tests that only the public cell and the number of cells decide
+// whether a row is a record. A cell outside the list passes no filter, a malformed row passes every
+// filter.
 func TestKeepLooksAtThePublicCellOnly(t *testing.T) {
 	s := mustLoad(t, people)
 	maps := map[string]*Map{}
@@ -44,7 +44,7 @@ func TestKeepLooksAtThePublicCellOnly(t *testing.T) {
 	})
 }
 
-// A public column is no feature: no bit of a row depends on it.
+// TestPublicColumnIsNoFeature tests that no bit of a row depends on a public column.
 func TestPublicColumnIsNoFeature(t *testing.T) {
 	m := mustBind(t, mustLoad(t, people), peopleHeader...)
 	row, other := make([]float32, m.Dim()), make([]float32, m.Dim())

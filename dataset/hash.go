@@ -2,44 +2,44 @@ package dataset
 
 import "strconv"
 
-// mostBuckets bounds a hashed column's features.
+// mostBuckets bounds the number of buckets of a hash column.
 const mostBuckets = 1 << 20
 
-// Texts are hashed by arithmetic that databases have as well (package export): squares
-// modulo two primes in turn, whose products stay below 2^63. Modulo one prime alone sums
-// over characters would be polynomials, and meet far more often than by chance.
+// Hashing uses arithmetic that databases have as well (package export): squares modulo two primes
+// in turn, with products below 2^63. With a single prime, sums over characters would be
+// polynomials, which collide far more often than random values.
 const (
 	hashPrime = 1<<31 - 1
 	hashOther = 1<<31 - 19
-	hashPoint = 1_103_515_245 // times a character's code point
-	hashPlace = 1_597_334_677 // times its place, from 1
+	hashPoint = 1_103_515_245 // factor of a character's code point
+	hashPlace = 1_597_334_677 // factor of a character's position, from 1
 )
 
-// Hashing is what a hashed column's cell falls into a bucket by. With p, q, a and b its
-// Prime, Other, Point and Place, c_1 c_2 ... the code points of the trimmed cell and
-// u_i = (a c_i + b i + Salt) mod p, it is
+// Hashing is the public function that assigns the cells of a hash column to buckets. Let p, q, a
+// and b be Prime, Other, Point and Place, let c_1 c_2 ... be the code points of the trimmed cell,
+// and u_i = (a c_i + b i + Salt) mod p. Then
 //
 //	s = Salt + sum_i (u_i^2 mod q)^2 mod p
 //
-// and the bucket (s mod q)^2 mod p modulo the number of buckets. It is public, and part
-// of the model's format.
+// and the bucket is (s mod q)^2 mod p, modulo the number of buckets. The function is part of the
+// model's format.
 type Hashing struct{ Prime, Other, Point, Place, Salt int64 }
 
-// Hashing returns that of a hashed column. The name is the salt, so values that share a
-// bucket in one column do not in the next.
+// Hashing returns the hash function of a hash column. Its salt is derived from the column's name,
+// so values that collide in one column need not collide in another.
 func (c Column) Hashing() Hashing {
 	h := Hashing{hashPrime, hashOther, hashPoint, hashPlace, 1}
 	h.Salt = h.sum(c.Name)
 	return h
 }
 
-// bucket is the one of so many that a trimmed cell falls into.
+// bucket returns the bucket, from 0 to buckets-1, of a trimmed cell.
 func (h Hashing) bucket(cell string, buckets int) int {
 	s := h.sum(cell)
 	return int(s * s % h.Prime % int64(buckets))
 }
 
-// sum is s mod q. Bytes that are no UTF-8 are U+FFFD each.
+// sum returns s mod q. Each byte that is not UTF-8 counts as U+FFFD.
 func (h Hashing) sum(text string) int64 {
 	s, i := h.Salt, int64(0)
 	for _, c := range text {

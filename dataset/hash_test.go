@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBuckets: goldens of the formula in another language's integers without bounds;
-// models rest on them.
+// TestBuckets tests goldens computed from the formula by another language's unbounded integers.
+// Models depend on them.
 func TestBuckets(t *testing.T) {
 	bucket := func(column, cell string, buckets int) int {
 		return Column{Name: column}.Hashing().bucket(cell, buckets)
@@ -24,7 +24,7 @@ func TestBuckets(t *testing.T) {
 			t.Errorf("bucket(%q, %q, %d) = %d, want %d", c.column, c.cell, c.buckets, got, c.want)
 		}
 	}
-	// 12,000 values in 12 buckets: each count has deviation 30, and none is 7 away.
+	// 12,000 values in 12 buckets: each count has deviation 30, and none deviates by 7 of these.
 	counts := make([]int, 12)
 	together := 0
 	for i := range 12_000 {
@@ -34,8 +34,8 @@ func TestBuckets(t *testing.T) {
 			together++
 		}
 	}
-	// Values of like texts, 12,000 digits of five places, share 2^20 buckets no oftener than
-	// by chance: about 69 pairs.
+	// 12,000 similar texts of five digits share buckets, out of 2^20, no more often than random
+	// values: about 69 pairs.
 	seen, pairs := map[int]int{}, 0
 	for i := range 12_000 {
 		b := bucket("town", fmt.Sprintf("%05d", i), 1<<20)
@@ -50,8 +50,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestHashedColumn: one feature of a bucket is set, the last for a missing cell, whatever
-// else the row holds; the norm and the names are those of a category.
+// TestHashedColumn tests that one feature is set, the last one for a missing cell, whatever else
+// the row holds, and that norm and names are formed as for a category.
 func TestHashedColumn(t *testing.T) {
 	s := mustLoad(t, "\nschema:\n  columns:\n    age: {number: [0, 10]}\n    town: {hash: 7}\n  target: {column: y, classes: [0, 1]}\n  missing: [\"\", \"?\"]\n")
 	if want := "[age town#0 town#1 town#2 town#3 town#4 town#5 town#6 town=other (intercept)]"; fmt.Sprint(s.Features()) != want {

@@ -8,26 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// longestName is the most characters that a cell taken for a name has.
+// longestName is the largest number of characters of a cell that is accepted as a name.
 const longestName = 100
 
-// LooksLikeNames reports whether a table's first row may be shown as the names
-// of its columns. A table without a header row has its first record there, and
-// a file whose lines are not told apart has all of them: what looks like a
-// record must not be quoted. It is one if any cell
+// LooksLikeNames reports whether a table's first row may be shown in messages as the names of its
+// columns. If a table has no header row, its first row is a record; if its line ends are not
+// recognised, its first row holds every record. A record must not be quoted, so a row does not look
+// like names if any of its cells
 //
-//   - is empty (but for the first, which many programs leave to the numbers of
-//     the rows) or the same as another;
-//   - is a number, an amount, a date, a time or a code: it holds no letter, five
-//     digits or more, or more digits than letters unless it is letters with up to
-//     four digits after them (x10, income_2019); or it begins with digits that no
-//     word of four letters follows at once (1stFlrSF);
-//   - is an address of mail or the web, or one of the words that tables use for
-//     truth and for missing values;
-//   - is longer than 100 characters or holds a control character, a line end for
-//     one.
+//   - is empty (except the first, which many programs leave empty above row numbers)
+//     or equal to another cell;
+//   - is a number, an amount, a date, a time or a code: it holds no letter, or five
+//     digits or more, or more digits than letters unless it consists of letters followed by
+//     up to four digits (x10, income_2019); or it begins with digits that are not directly
+//     followed by a word of four letters (1stFlrSF is accepted);
+//   - is an e-mail or web address, or one of the words that tables use for
+//     true, false and missing values;
+//   - is longer than 100 characters or contains a control character, such as a line end.
 //
-// A record of other words alone passes for a header.
+// A record that consists of other words only is not recognised as a record.
 func LooksLikeNames(header []string) bool {
 	for i, name := range header {
 		name = strings.TrimSpace(name)
@@ -46,12 +45,12 @@ func LooksLikeNames(header []string) bool {
 	return len(header) > 0
 }
 
-// values are words that are no names of columns.
+// values are words that occur as cells and not as names of columns.
 var values = []string{
 	"yes", "no", "true", "false", "na", "n/a", "nan", "null", "none", "nil", "inf", "infinity", "missing", "unknown", "male", "female",
 }
 
-// looksLikeName is the rule for one trimmed cell.
+// looksLikeName applies the rules of LooksLikeNames to one trimmed cell.
 func looksLikeName(s string) bool {
 	if !utf8.ValidString(s) || utf8.RuneCountInString(s) > longestName || slices.Contains(values, strings.ToLower(s)) {
 		return false
@@ -83,8 +82,8 @@ func looksLikeName(s string) bool {
 	return digits <= letters || !after && (unicode.IsLetter(first) || first == '_')
 }
 
-// place says which column of a header is spoken of: by its name only if it looks
-// like one.
+// place names a column of a header in messages: by its name if the name looks like one, or else by
+// its number.
 func place(header []string, i int) string {
 	if name := strings.TrimSpace(header[i]); looksLikeName(name) {
 		return "column " + strconv.Quote(name)

@@ -29,8 +29,8 @@ func TestLooksLikeNames(t *testing.T) {
 	}
 }
 
-// A record with anything but words in it is not taken for names, wherever that
-// stands and whatever stands beside it.
+// TestRecordsAreNoNames tests that a record with any cell that is not a word is not accepted as
+// names, wherever that cell is and whatever the other cells hold.
 func TestRecordsAreNoNames(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.Map(rapid.Float64(), showFloat), rapid.StringMatching(`[0-9]{1,9}`), rapid.StringMatching(`[12][0-9]{3}-[01][0-9]-[0-3][0-9]`),
@@ -46,7 +46,7 @@ func TestRecordsAreNoNames(t *testing.T) {
 			header[i], header[j] = header[j], header[i]
 		}
 		if header[0] == "" {
-			return // the numbers of the rows
+			return // row numbers
 		}
 		if LooksLikeNames(header) {
 			t.Fatalf("%q: taken for names", header)
@@ -54,7 +54,8 @@ func TestRecordsAreNoNames(t *testing.T) {
 	})
 }
 
-// Bind speaks of a column of the table by its place unless it looks like a name.
+// TestBindQuotesNamesOnly tests that Bind names a column of the table by its number unless its name
+// looks like one.
 func TestBindQuotesNamesOnly(t *testing.T) {
 	s := mustLoad(t, people)
 	for _, extra := range []string{"48151623", "1990-12-03", "zip\r48151623", "zip\n48151623", "A48151623", strings.Repeat("long ", 30)} {
@@ -78,8 +79,8 @@ func FuzzDraft(f *testing.F) {
 				t.Fatalf("%q: holds %q", doc, r)
 			}
 		}
-		// Every line is one of the draft's own or one column: nothing of the header
-		// begins a line.
+		// Every line is one of the draft's own lines or one column: nothing of the header begins a
+		// line.
 		if got, want := strings.Count(doc, "\n"), strings.Count(Draft(nil), "\n")+len(header); got != want {
 			t.Fatalf("%d lines: want %d\n%s", got, want, doc)
 		}

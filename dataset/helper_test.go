@@ -6,7 +6,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// load reads a configuration's schema section.
+// load decodes the schema section of a configuration.
 func load(doc string) (*Schema, error) {
 	var config struct{ Schema *Schema }
 	err := yaml.UnmarshalWithOptions([]byte(doc), &config, yaml.Strict())
@@ -35,7 +35,7 @@ func public(name string, values ...string) Column {
 	return Column{Name: name, Kind: Public, Values: values}
 }
 
-// people has S = sqrt(2 numbers + 1 category + 1) = 2.
+// people is a schema with S = sqrt(2 numbers + 1 category + 1) = 2.
 const people = `
 schema:
   columns:

@@ -2,20 +2,20 @@ package dataset
 
 import "strconv"
 
-// Interaction crosses two category columns: one feature for each pair of their features,
-// other included, so that the effect of the one may depend on the other.
+// Interaction crosses two category columns: it has one feature for each pair of their features,
+// other included, so that the effect of one column may depend on the other.
 type Interaction [2]string
 
-// cross is an interaction, resolved.
+// cross is an interaction, bound to the inputs of a map.
 type cross struct {
 	a, b input
-	at   int // its first feature
+	at   int // index of its first feature
 }
 
-// width is the number of features of a category.
+// width returns the number of features of a category.
 func (in *input) width() int { return in.other + 1 }
 
-// checkInteractions checks the interactions and adds their features.
+// checkInteractions validates the interactions and appends their features.
 func (s *Schema) checkInteractions(taken map[string]bool) error {
 	for i, pair := range s.interactions {
 		field := itemField("interactions", i)
@@ -53,7 +53,8 @@ func (s *Schema) checkInteractions(taken map[string]bool) error {
 	return nil
 }
 
-// bindInteractions resolves the interactions to the inputs of a map, whose features end at next.
+// bindInteractions binds the interactions to the inputs of a map. next is the number of features
+// before them.
 func (m *Map) bindInteractions(names []string, next int) {
 	inputs := make(map[string]input, len(names))
 	for i, name := range names {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestInteractions: the feature of a pair of values is set, other included, and its
-// coefficient is an offset; a row's norm counts it as one term.
+// TestInteractions tests that the feature of a pair of values is set, other included, that its
+// coefficient is an offset, and that the row's norm counts it as one term.
 func TestInteractions(t *testing.T) {
 	s := mustLoad(t, `
 schema:

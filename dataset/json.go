@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// MarshalJSON writes the schema as an object whose columns are an array, which
-// keeps their order. Bounds keep every bit.
+// MarshalJSON writes the schema as an object. Its columns are an array, which keeps their order.
+// Bounds keep every bit.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	raw, err := s.raw()
 	if err != nil {
@@ -17,8 +17,8 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 	return json.Marshal(raw)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes and checks every rule of [New].
-// Unknown keys are errors. On error s is unchanged.
+// UnmarshalJSON reads the output of MarshalJSON and checks every rule of [New]. Unknown keys are
+// errors. On error s is unchanged.
 func (s *Schema) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()

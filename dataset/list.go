@@ -17,23 +17,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// mostListed bounds the values of a range and of a file.
+// mostListed bounds the number of values in a range and in a file.
 const mostListed = 100_000
 
-// mostBytes bounds a value in a file: longer lines are no values of a category.
+// mostBytes bounds the length of a value in a file. A longer line is no category.
 const mostBytes = 1000
 
-// span matches a range of whole numbers, 1..12, as YAML has it without quotes.
+// span matches a range of whole numbers, such as 1..12, as YAML writes it without quotes.
 var span = regexp.MustCompile(`^(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})$`)
 
-// values reads a list of values, in which 1..12 stands for each whole number from 1 to
-// 12, and 01..12 for as many of two digits. In quotes it is a value like any other.
+// values decodes a list of values. In the list 1..12 stands for each whole number from 1 to 12, and
+// 01..12 for these numbers with two digits. A quoted "1..12" is an ordinary value.
 func (d *yamlDecoder) values(field string, node ast.Node, todo string) (values []string, err error) {
 	items := []ast.Node{node}
 	if list, isList := node.(*ast.SequenceNode); isList {
 		items, values = list.Values, []string{}
 	} else if text, ok := scalar(node); !ok || !plainSpan(node, text) {
-		return d.texts(field, node, todo) // which says what is wrong
+		return d.texts(field, node, todo) // returns the error
 	}
 	for _, item := range items {
 		at := itemField(field, len(values))
@@ -59,10 +59,10 @@ func plainSpan(node ast.Node, text string) bool {
 	return node.GetToken().Type == token.StringType && span.MatchString(text)
 }
 
-// expanded lists the numbers of a range.
+// expanded lists the numbers of a range. rule is empty or the rule that the range breaks.
 func expanded(text string) (values []string, rule string) {
 	ends := span.FindStringSubmatch(text)
-	low, _ := strconv.Atoi(ends[1]) // nine digits
+	low, _ := strconv.Atoi(ends[1]) // span matches at most nine digits
 	high, _ := strconv.Atoi(ends[2])
 	width := 0
 	for i, end := range ends[1:] {
@@ -84,7 +84,7 @@ func expanded(text string) (values []string, rule string) {
 	return values, ""
 }
 
-// category reads the values of a category, or where they are.
+// category decodes the values of a category, or the name of the file that holds them.
 func (d *yamlDecoder) category(raw *rawColumn, field string, node ast.Node) (err error) {
 	todo := "write the publicly known values of " + printable.Text(raw.Name)
 	if _, isMap := node.(ast.MapNode); !isMap {
@@ -104,9 +104,9 @@ func (d *yamlDecoder) category(raw *rawColumn, field string, node ast.Node) (err
 	return err
 }
 
-// pending returns the schema of a raw one whose lists are in files: it cannot be used
-// until WithLists has read them, but what else is wrong with it is said now. The names of
-// the files stand in for their values.
+// pending returns a schema whose lists are in files. It cannot be used until WithLists has read the
+// files, but all other rules are checked now. Until then the name of a file stands in place of its
+// values.
 func (r rawSchema) pending() (*Schema, error) {
 	standing := r
 	standing.Columns = slices.Clone(r.Columns)
@@ -121,12 +121,12 @@ func (r rawSchema) pending() (*Schema, error) {
 	return &Schema{unread: &r}, nil
 }
 
-// WithLists returns the schema with the lists that its YAML form has in files, read by
-// the given function: a value a line, without the white space around it, empty lines left
-// out. They are public, and part of the schema from then on: its other forms have the
-// values and not the file's name. A schema without files is returned as it is.
+// WithLists returns the schema with the values of the lists that its YAML form keeps in files. read
+// returns the content of a file: one value on a line, without surrounding white space; empty lines
+// are skipped. The values are public and part of the schema: other forms of the schema hold the
+// values, not the file's name. A schema without files is returned as it is.
 //
-// Errors about a file quote nothing of it.
+// Errors about a file quote nothing of its content.
 func (s *Schema) WithLists(read func(name string) ([]byte, error)) (*Schema, error) {
 	if s == nil || s.unread == nil {
 		return s, nil
@@ -152,7 +152,7 @@ func (s *Schema) WithLists(read func(name string) ([]byte, error)) (*Schema, err
 	return raw.schema()
 }
 
-// listed reads the values of a file, or says which rule it breaks.
+// listed parses the values of a file. rule is empty or the rule that the file breaks.
 func listed(text []byte, missing []string) (values []string, rule string) {
 	if !utf8.Valid(text) {
 		return nil, "must be text in UTF-8, one value a line"

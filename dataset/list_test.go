@@ -16,7 +16,8 @@ func categories(t *testing.T, yaml string) []string {
 	return mustLoad(t, "schema:\n  columns: {c: {category: "+yaml+"}}\n  target: {column: y, number: [0, 1]}\n").Columns()[0].Categories
 }
 
-// TestRanges: a range is each of its numbers, written as they are; in quotes it is a value.
+// TestRanges tests that a range lists each of its numbers, with leading zeros, and that a quoted
+// range is an ordinary value.
 func TestRanges(t *testing.T) {
 	for list, want := range map[string]string{
 		"1..4": "1 2 3 4", "[1..3, 99]": "1 2 3 99", "[x, -1..1]": "x -1 0 1", "08..11": "08 09 10 11", "[5..5]": "5", "[000..002]": "000 001 002",
@@ -60,8 +61,8 @@ schema:
   missing: ["", NA]
 `
 
-// TestLists: a schema with a list in a file is none until the file is read, and then one
-// like any other.
+// TestLists tests that a schema with a list in a file cannot be used until the file is read, and
+// then equals the schema with the values written out.
 func TestLists(t *testing.T) {
 	s := mustLoad(t, townsYAML)
 	if _, err := s.Bind([]string{"town", "kind", "y"}); !errors.Is(err, errUnread) {
@@ -118,7 +119,7 @@ func TestLists(t *testing.T) {
 	if _, err := s.WithLists(func(string) ([]byte, error) { return nil, errors.New("no such file") }); err == nil || err.Error() != "dataset: columns.town.category.file: no such file" {
 		t.Error(err)
 	}
-	// What else is wrong is said before files are read.
+	// Other errors are reported before files are read.
 	if _, err := load(strings.Replace(townsYAML, "[a, b]", "[a, a]", 1)); err == nil || !strings.Contains(err.Error(), "[5:") {
 		t.Errorf("%v: must be found at its line", err)
 	}

@@ -2,20 +2,21 @@ package dataset
 
 import "math"
 
-// ln2High is log 2 cut to 42 bits, so that |k| <= 1024 times it is exact.
+// ln2High is log 2 cut to 42 bits, so that its product with an integer |k| <= 1024 is exact.
 const (
 	ln2High = 0x1.62e42fefa38p-1
 	ln2Low  = math.Ln2 - ln2High
 )
 
-// log1p returns log(1+x) for finite x > -1, within two units in the last place and
-// with the same bits on every machine.
+// log1p returns log(1+x) for finite x > -1, within two units in the last place and with the same
+// bits on every machine.
 //
-// With v = fl(1+x) and c = (1+x) - v, log(1+x) = log v + log(1 + c/v), whose
-// last term is c/v to well below a rounding error. With v = 2^k m, m in
-// [1/sqrt 2, sqrt 2), and s = (m-1)/(m+1), log m = 2 artanh s
-// = 2 (s + s^3/3 + s^5/5 + ...). Since s^2 < 0.0295, terms beyond s^23/23 are
-// below 2^-60 of the sum.
+// With v = fl(1+x) and c = (1+x) - v, log(1+x) = log v + log(1 + c/v), and the last term is c/v to
+// well below a rounding error. With v = 2^k m, m in [1/sqrt 2, sqrt 2), and s = (m-1)/(m+1),
+//
+//	log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...)
+//
+// Since s^2 < 0.0295, terms beyond s^23/23 are below 2^-60 of the sum.
 func log1p(x float64) float64 {
 	v := 1 + x
 	c := x - (v - 1)      // exact for v <= 2^53; beyond, c/v is below 2^-52 either way

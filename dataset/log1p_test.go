@@ -21,7 +21,7 @@ func TestLog1p(t *testing.T) {
 	})
 }
 
-// Points where the result is a multiple of log 2 or the argument itself.
+// TestLog1pExact tests points where the result is a multiple of log 2 or the argument itself.
 func TestLog1pExact(t *testing.T) {
 	for x, want := range map[float64]float64{
 		0:                           0,

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// As many columns as a header can name are bound, each to its own cell; looking
-// every one up among all would take many seconds.
+// TestBindManyColumns tests that as many columns as a header can hold are bound, each to its own
+// cell. A linear search for each column would take many seconds.
 func TestBindManyColumns(t *testing.T) {
 	const n = 30_000
 	d := Definition{Target: Target{Column: "y", Kind: Category, Classes: []string{"0", "1"}}}

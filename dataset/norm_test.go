@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestNorm: rows are divided by the norm that the schema says, and cut to length 1
-// beyond it, direction kept; written and read again it is the same map. Fails if long
-// rows are left long.
+// TestNorm tests that rows are divided by the schema's norm, that longer rows are scaled down to
+// length 1 in the same direction, and that the written schema gives the same map. It fails if long
+// rows stay long.
 func TestNorm(t *testing.T) {
 	columns := []Column{{Name: "a", Kind: Number, Low: -4, High: 4}, {Name: "b", Kind: Number, Low: -4, High: 4}, {Name: "c", Kind: Number, Low: 0, High: 1}}
 	def := Definition{Columns: columns, Target: Target{Column: "y", Kind: Number, Low: 0, High: 1}, Norm: 1.25}
@@ -52,7 +52,7 @@ func TestNorm(t *testing.T) {
 			}
 		}
 	}
-	// Rows that are longer than 1 by less than a reader would see.
+	// Rows that are longer than 1 by a tiny excess.
 	for _, excess := range []float64{1e-9, 1e-7, 3e-7, 5e-7, 1e-6} {
 		near, err := New(Definition{
 			Columns: []Column{{Name: "a", Kind: Number, Low: -4, High: 4}}, Target: def.Target, Norm: math.Sqrt(2 / (1 + excess)),

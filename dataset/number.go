@@ -1,9 +1,9 @@
 package dataset
 
-// decimal reads a number of common form: a sign, at most 18 digits and a point. It is
-// several times faster than [strconv.ParseFloat], to which everything else is left, and
-// gives the same bits: both the digits and the power of ten are floats exactly, so that
-// their quotient is rounded once (Clinger 1990, the fast case).
+// decimal parses a number of common form: a sign, at most 18 digits and a point. ok is false for
+// any other form, which callers parse with [strconv.ParseFloat]. decimal is several times faster
+// and gives the same bits: the digits and the power of ten are both exact floats, so their quotient
+// is rounded once (Clinger 1990, the fast case).
 func decimal(s string) (x float64, ok bool) {
 	i, negative := 0, false
 	if s != "" && (s[0] == '-' || s[0] == '+') {
@@ -36,10 +36,10 @@ func decimal(s string) (x float64, ok bool) {
 	return x, true
 }
 
-// tens are the powers of ten that are floats exactly, as far as digits may go.
+// tens are the powers of ten up to the number of digits allowed. Each is an exact float.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
 
-// clamp is min(max(x, low), high) of an x that is not NaN, but for the sign of zero.
+// clamp returns min(max(x, low), high), up to the sign of zero. x must not be NaN.
 func clamp(x, low, high float64) float64 {
 	switch {
 	case x < low:

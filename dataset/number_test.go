@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDecimal: what is read the fast way has the bits that strconv gives, and numbers of
-// common form are.
+// TestDecimal tests that decimal gives the bits of strconv.ParseFloat, and that it accepts numbers
+// of common form.
 func TestDecimal(t *testing.T) {
 	check := func(s string) {
 		t.Helper()

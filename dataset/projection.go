@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Projection is a public linear map from rows to shorter ones (Johnson and Lindenstrauss
-// 1984): a matrix of entries +-1/sqrt(k) made from a seed (Achlioptas 2003), which keeps
-// the inner products of rows, and so what a generalised linear model can express, within
-// about 1/sqrt(k). No data chooses it.
+// Projection is a public linear map from rows to shorter rows (Johnson and Lindenstrauss 1984): a
+// matrix of entries +-1/sqrt(k) drawn from a seed (Achlioptas 2003). It preserves the inner
+// products of rows, and so the functions that a generalised linear model can represent, to within
+// about 1/sqrt(k). The matrix does not depend on data.
 //
-// A mapped row longer than 1 is cut to that, keeping its direction, so a loss's constants
-// stay what they are. Arora et al. (2023, Algorithm 4) let mapped rows have length 2 and
-// count on longer ones being improbable; here nothing rests on chance.
+// A mapped row longer than 1 is scaled down to length 1, so the constants of a loss remain valid.
+// Arora et al. (2023, Algorithm 4) allow mapped rows of length 2 and rely on longer ones being
+// improbable; here no bound relies on chance.
 type Projection struct {
 	dim, size int
 	seed      uint64
 }
 
-// ParseProjection reads jl(k) or jl(k,seed), for rows of so many features.
+// ParseProjection parses jl(k) or jl(k,seed), for rows of the given number of features.
 func ParseProjection(name string, features int) (*Projection, error) {
 	rule := fmt.Errorf("dataset: projection %q: must be jl(k), with k from 1 to below the %d features, or jl(k,seed)", name, features)
 	list, ok := strings.CutPrefix(strings.ReplaceAll(name, " ", ""), "jl(")
@@ -42,13 +42,13 @@ func ParseProjection(name string, features int) (*Projection, error) {
 	return p, nil
 }
 
-// Name is what ParseProjection reads.
+// Name returns the projection in the form that ParseProjection parses.
 func (p *Projection) Name() string { return fmt.Sprintf("jl(%d,%d)", p.size, p.seed) }
 
-// Size is k, the length of mapped rows.
+// Size returns k, the number of features of a mapped row.
 func (p *Projection) Size() int { return p.size }
 
-// Serves returns an error unless the map is for rows of so many features.
+// Serves returns an error unless the map is for rows of the given number of features.
 func (p *Projection) Serves(features int) error {
 	if p.size < 1 || p.dim != features {
 		return fmt.Errorf("dataset: projection of %d features to %d: must be of %d", p.dim, p.size, features)
@@ -56,13 +56,13 @@ func (p *Projection) Serves(features int) error {
 	return nil
 }
 
-// signs returns 64 entries' signs of the column of feature j: those from 64 word on.
+// signs returns the signs of 64 entries in the column of feature j, from row 64 word on.
 func (p *Projection) signs(j, word int) uint64 {
 	const golden = 0x9e3779b97f4a7c15
 	return mix(mix(p.seed*golden+uint64(j)) + uint64(word)*golden)
 }
 
-// entries calls f with each row of the matrix and its sign for feature j.
+// entries calls f with the index and the sign of each entry in the column of feature j.
 func (p *Projection) entries(j int, f func(i int, negative bool)) {
 	for word := 0; word*64 < p.size; word++ {
 		signs := p.signs(j, word)
@@ -73,8 +73,8 @@ func (p *Projection) entries(j int, f func(i int, negative bool)) {
 	}
 }
 
-// Map writes the mapped row x to dst[:Size]; scratch needs as many. Its norm is below
-// NormBound: as for [Map.Encode], whose last step this repeats.
+// Map writes the mapped row x to dst[:Size]. scratch must hold at least Size numbers. The norm of
+// the result is at most NormBound, by the proof for [Map.Encode], whose last step Map repeats.
 func (p *Projection) Map(dst []float32, scratch []float64, x []float32) {
 	sums := scratch[:p.size]
 	clear(sums)
@@ -101,8 +101,9 @@ func (p *Projection) Map(dst []float32, scratch []float64, x []float32) {
 	}
 }
 
-// Lift returns the coefficients of features that give each margin of the weights of
-// mapped rows: the transposed map, a margin at a time.
+// Lift returns the coefficients of the original features that give the same margins as the weights
+// w of mapped rows: the transposed map, applied to each margin. It panics unless len(w) is a
+// multiple of Size.
 func (p *Projection) Lift(w []float64) []float64 {
 	if len(w)%p.size != 0 {
 		panic(fmt.Sprintf("dataset: %d weights of rows mapped to %d", len(w), p.size))
@@ -125,8 +126,8 @@ func (p *Projection) Lift(w []float64) []float64 {
 	return out
 }
 
-// mix is splitmix64's finalizer (Steele, Lea and Flood 2014): every bit of h changes
-// about half of the result's.
+// mix is splitmix64's finalizer (Steele, Lea and Flood 2014): a change of any bit of h changes
+// about half of the bits of the result.
 func mix(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestProjection: mapped rows against a matrix written out, inner products nearly kept,
-// norms within the bound, and margins of lifted weights those of mapped rows.
+// TestProjection tests mapped rows against an explicit matrix, that inner products are nearly
+// preserved, that norms keep the bound, and that lifted weights give the margins of mapped rows.
 func TestProjection(t *testing.T) {
 	const d, k = 300, 200
 	p, err := ParseProjection("jl(200, 7)", d)
@@ -54,7 +54,7 @@ func TestProjection(t *testing.T) {
 			}
 			square += want[i] * want[i]
 		}
-		if math.Abs(square-1) > .6 { // of deviation sqrt(2/k) = .1
+		if math.Abs(square-1) > .6 { // the deviation is sqrt(2/k) = .1
 			t.Errorf("a row of norm 1 is mapped to one of squared norm %v", square)
 		}
 		if square > 1 {

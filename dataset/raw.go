@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// rawColumn and rawTarget are what the YAML and JSON forms share: each key as
-// it was given, before the rules on their combination.
+// rawColumn and rawTarget are the common content of the YAML and JSON forms: each key as it was
+// given, before the rules on combinations of keys are checked.
 type rawColumn struct {
 	Name      string    `json:"name"`
 	Ignore    bool      `json:"ignore,omitempty"`
@@ -19,7 +19,7 @@ type rawColumn struct {
 	Layout    string    `json:"layout,omitempty"`
 	Missing   string    `json:"missing,omitempty"`
 
-	File string `json:"-"` // of the category's values; see WithLists
+	File string `json:"-"` // name of the file with the category's values; see WithLists
 }
 
 type rawTarget struct {
@@ -132,7 +132,7 @@ func (r rawColumn) column() (Column, error) {
 	return c, nil
 }
 
-// days sets the kind and the bounds of a column of dates.
+// days sets the kind and the bounds of a date column.
 func (c *Column) days(field string, r rawColumn) error {
 	c.Kind, c.Layout = Date, r.Layout
 	if len(r.Date) != 2 {
@@ -151,7 +151,7 @@ func (c *Column) days(field string, r rawColumn) error {
 func (r rawTarget) target() (Target, error) {
 	t := Target{Column: r.Column, Weight: r.Weight}
 	if r.Column == "" {
-		return t, nil // New says so
+		return t, nil // New returns the error
 	}
 	if e := r.Exposure; e != nil {
 		low, high, err := pair("target.exposure.number", e.Number)

@@ -6,39 +6,38 @@ import (
 	"strconv"
 )
 
-// NormBound bounds the Euclidean norm of every row that [Map.Encode] writes.
+// NormBound is an upper bound of the Euclidean norm of every row that [Map.Encode] writes.
 const NormBound = 1 + 0x1p-23
 
-// maxTerms bounds the square of [Schema.Scale], for the proof of [NormBound].
+// maxTerms bounds the square of [Schema.Scale]; the proof of [NormBound] needs it.
 const maxTerms = 1 << 20
 
-// leastNorm is far below what a row's is: the intercept is 1.
+// leastNorm is the least value of the schema's norm. Rows are longer: the intercept is 1.
 const leastNorm = .001
 
 // intercept names the constant feature.
 const intercept = "(intercept)"
 
-// Definition is a schema in the making.
+// Definition holds the parts of a schema, for [New].
 type Definition struct {
-	Columns []Column // all columns but the target; their order is the order of the features
+	Columns []Column // all columns except the target; their order is the order of the features
 	Target  Target
-	// Interactions cross categories; their features follow those of the columns.
+	// Interactions cross category columns. Their features follow the features of the columns.
 	Interactions []Interaction
 
 	Where   string   // row filter column=value, on a public column; empty: every row
 	Missing []string // cells that mean missing; nil: only the empty cell
-	// Norm, if not 0, is what rows are divided by in place of the largest norm that
-	// they could have, of which it must be public knowledge that few exceed it by
-	// much: longer ones are cut to it.
+	// Norm, if not 0, divides rows in place of the largest norm that a row could have. Rows longer
+	// than Norm are scaled down to it, so it must be public knowledge that few rows exceed Norm by
+	// much.
 	Norm float64
-	// Unit is whose rows make up one record; the zero Unit: each row is one.
+	// Unit says which rows make up one record. With the zero Unit each row is a record.
 	Unit Unit
 }
 
-// Schema is the public description of a table. It is immutable and safe for
-// concurrent use. The zero Schema is unusable: Bind and the marshallers refuse
-// it. Make one with [New] or by unmarshalling YAML or JSON, which check the
-// same rules.
+// Schema is the public description of a table. It is immutable and safe for concurrent use. The
+// zero Schema is unusable: Bind and the marshallers return an error for it. [New] makes a Schema;
+// so does unmarshalling YAML or JSON, which checks the same rules.
 type Schema struct {
 	columns []Column
 	target  Target
@@ -49,19 +48,18 @@ type Schema struct {
 
 	interactions []Interaction
 
-	// places are those of columns, by name.
+	// places maps the name of a column to its index.
 	places   map[string]int
 	features []string
-	unread   *rawSchema // lists values in files; see WithLists
+	unread   *rawSchema // the schema as read, if lists of values are in unread files; see WithLists
 	terms    int        // #numbers + #dates + #categories + #hashes + #interactions + 1; 0 in the zero Schema
 }
 
-// New checks a definition. Names, categories, classes and missing markers must
-// be distinct and free of surrounding white space; bounds finite with low <
-// high; a category is neither empty, nor a missing marker, nor "other", which
-// is the feature of whatever is not listed; the target is not among the columns;
-// the filter's column is declared public and lists its value. At least one
-// column must be a feature.
+// New validates a definition. Names, categories, classes and missing markers must be distinct and
+// free of surrounding white space. Bounds must be finite with low < high. A category must not be
+// empty, a missing marker, or "other", which is the feature of all values that are not listed. The
+// target must not be among the columns. The filter's column must be declared public and list its
+// value. At least one column must be a feature.
 func New(def Definition) (*Schema, error) {
 	s := &Schema{
 		columns: cloneColumns(def.Columns),
@@ -179,11 +177,11 @@ func (s *Schema) column(name string) (Column, bool) {
 // Dim returns the number of features, the intercept included.
 func (s *Schema) Dim() int { return len(s.features) }
 
-// Features returns the features' names in order: age, workclass=Private,
+// Features returns the names of the features in order, such as age, workclass=Private,
 // workclass=other, (intercept).
 func (s *Schema) Features() []string { return slices.Clone(s.features) }
 
-// Group is a run of features of which exactly one is not zero in a row: those of a
+// Group is a range of features of which exactly one is not zero in a row: the features of a
 // category, a hash or an interaction.
 type Group struct{ First, Width int }
 
@@ -220,11 +218,11 @@ func (s *Schema) Interactions() []Interaction { return slices.Clone(s.interactio
 // Missing returns the cells that mean missing.
 func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 
-// Norm returns what rows are divided by if that was said; 0 if not.
+// Norm returns the norm that the schema states; 0 if it states none.
 func (s *Schema) Norm() float64 { return s.norm }
 
 // Scale returns S, the divisor of every row: sqrt(#numbers + #dates + #categories +
-// #hashes + #interactions + 1), or what was said to be divided by.
+// #hashes + #interactions + 1), or the schema's norm if it states one.
 func (s *Schema) Scale() float64 {
 	if s.norm > 0 {
 		return s.norm
@@ -232,9 +230,8 @@ func (s *Schema) Scale() float64 {
 	return math.Sqrt(float64(s.terms))
 }
 
-// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the
-// target's units. Values beyond [-1, 1] are mapped by the same line, not
-// clamped. With classes it returns u.
+// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values
+// beyond [-1, 1] are mapped by the same line, not clamped. With classes it returns u.
 func (s *Schema) TargetFromUnit(u float64) float64 {
 	if s.target.Kind != Number {
 		return u
@@ -242,7 +239,7 @@ func (s *Schema) TargetFromUnit(u float64) float64 {
 	return float64(u*s.target.half()) + s.target.mid()
 }
 
-// usable refuses what is no schema, or not yet.
+// usable returns an error for the zero Schema, and for a schema whose lists are still in files.
 func (s *Schema) usable() error {
 	switch {
 	case s == nil || s.terms == 0 && s.unread == nil:

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Bounds away from 0, of both signs, a transform from a bound above 0 and one
-// from below it, categories of one and several values.
+// away is a schema with bounds away from 0, of both signs; a transform from a bound above 0 and one
+// from below it; and categories of one and of several values.
 const away = `
 schema:
   columns:
@@ -30,8 +30,8 @@ schema:
 
 var awayHeader = []string{"id", "job", "pay", "y", "age", "split", "level", "sole", "change", "debt"}
 
-// awayRow draws a record: cells within bounds, on them, beyond them, missing,
-// unlisted and broken.
+// awayRow draws a record: cells within bounds, on them, beyond them, missing, unlisted and
+// unreadable.
 func awayRow(r *rand.Rand) []string {
 	number := func(low, high float64) string {
 		switch r.IntN(12) {
@@ -79,8 +79,8 @@ func (e encoded) equal(o encoded) bool {
 	return e.target == o.target && e.ok == o.ok && slices.Equal(e.bits, o.bits)
 }
 
-// A row's encoding depends on its own cells alone: bit by bit the same alone, in
-// any order, after any other rows, again, and beside others at the same time. An
+// TestEncodeKeepsNoState tests that a row's encoding depends on its own cells only: it has the same
+// bits alone, in any order, after any other rows, repeated, and concurrently with others. An
 // encoder that keeps a minimum, a mean, a list of values or a count would differ.
 func TestEncodeKeepsNoState(t *testing.T) {
 	s := mustLoad(t, away)
@@ -121,8 +121,8 @@ func TestEncodeKeepsNoState(t *testing.T) {
 	all.Wait()
 }
 
-// The package comment's map, written once more from its words, in 300 bits: rows
-// and targets agree to the rounding of float32, wherever the bounds are.
+// TestEncodeIsTheDocumentedMap tests Encode against a second implementation of the package
+// comment's map, in 300 bits: rows and targets agree to the rounding of float32, for any bounds.
 func TestEncodeIsTheDocumentedMap(t *testing.T) {
 	m := mustBind(t, mustLoad(t, away), awayHeader...)
 	r := rand.New(rand.NewPCG(17, 19))
@@ -174,7 +174,7 @@ func TestEncodeIsTheDocumentedMap(t *testing.T) {
 	}
 }
 
-// documentedUnit is step 2: 2 (t-lo)/(hi-lo) - 1 of a clamped cell, 0 for none.
+// documentedUnit implements step 2: 2 (t-lo)/(hi-lo) - 1 of a clamped cell, 0 for a missing one.
 func documentedUnit(cell string, low, high float64, log bool) (u float64, present bool) {
 	for len(cell) > 0 && cell[0] == ' ' {
 		cell = cell[1:]
@@ -204,8 +204,8 @@ func documentedUnit(cell string, low, high float64, log bool) (u float64, presen
 	return u, true
 }
 
-// documentedLog is log(1+x) by 60 square roots: log v = 2^k log(v^(2^-k)), and
-// log(1+e) = e - e^2/2 + e^3/3 for what is left.
+// documentedLog computes log(1+x) by 60 square roots: log v = 2^k log(v^(2^-k)), and then
+// log(1+e) = e - e^2/2 + e^3/3.
 func documentedLog(x *big.Float) *big.Float {
 	const halvings = 60
 	v := new(big.Float).SetPrec(600).Add(x, big.NewFloat(1))
@@ -220,7 +220,8 @@ func documentedLog(x *big.Float) *big.Float {
 	return sum.SetMantExp(sum, halvings)
 }
 
-// documentedHot is step 3: one feature a listed value and a last one for all else.
+// documentedHot implements step 3: one feature for each listed value, and a last one for all other
+// cells.
 func documentedHot(cell string, listed ...string) []float64 {
 	hot := make([]float64, len(listed)+1)
 	for i, v := range listed {

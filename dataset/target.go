@@ -12,24 +12,25 @@ import (
 type Target struct {
 	Column    string
 	Kind      ColumnKind // Number (regression) or Category (classes)
-	Classes   []string   // Category: two are the cells that mean -1 and +1, more 0, 1, 2, ...
+	Classes   []string   // Category: two classes are the cells for -1 and +1, more are the cells for 0, 1, 2, ...
 	Low, High float64    // Number: public bounds, in the target's units
 
-	// Weight names the column of a record's weight, from 0 to 1, by which it counts;
-	// empty: each counts alike.
+	// Weight names the column of a record's weight in the objective, from 0 to 1; empty: each
+	// record has weight 1.
 	Weight string
-	// Exposure is what a count is a count in, such as years; the zero Exposure: each is
-	// one in as much as any other.
+	// Exposure describes the exposure of a count, such as years observed. With the zero Exposure
+	// all counts have the same exposure.
 	Exposure Exposure
 }
 
-// Exposure describes the column that says in how much a count was counted.
+// Exposure describes the column of exposures: the extent, such as years, over which events were
+// counted.
 type Exposure struct {
 	Column    string
 	Low, High float64 // public bounds, in its units; 0 < Low < High
 }
 
-// beside is the column that a target's share is read from; "" for none.
+// beside returns the column of the target's weight or exposure; "" for none.
 func (t Target) beside() string {
 	if t.Weight != "" {
 		return t.Weight
@@ -37,7 +38,7 @@ func (t Target) beside() string {
 	return t.Exposure.Column
 }
 
-// share is the weight or the exposure of a cell, as a share of the largest.
+// share returns the weight of a cell, or its exposure as a fraction of the largest.
 func (t Target) share(cell string, missing []string) (share float64, ok bool) {
 	x, ok := parse(strings.TrimSpace(cell), missing)
 	if !ok {
@@ -49,7 +50,7 @@ func (t Target) share(cell string, missing []string) (share float64, ok bool) {
 	return min(max(x, t.Exposure.Low), t.Exposure.High) / t.Exposure.High, true
 }
 
-// Least is the least exposure as a share of the largest; 0 for a target without one.
+// Least returns the least exposure as a fraction of the largest; 0 for a target without one.
 func (t Target) Least() float64 {
 	if t.Exposure == (Exposure{}) {
 		return 0
@@ -57,8 +58,8 @@ func (t Target) Least() float64 {
 	return t.Exposure.Low / t.Exposure.High
 }
 
-// Rate is the largest count there may be or, with exposures, as many in the largest, per
-// unit of it: what a rate of 1 in a loss's units is in the user's.
+// Rate returns the count per unit of exposure that is a rate of 1 in a loss's units: the largest
+// count divided by the largest exposure or, without exposures, the largest count.
 func (t Target) Rate() float64 {
 	if t.Exposure == (Exposure{}) {
 		return t.High
@@ -66,7 +67,7 @@ func (t Target) Rate() float64 {
 	return t.High / t.Exposure.High
 }
 
-// validateBeside checks the column of a weight or an exposure.
+// validateBeside validates the column of a weight or an exposure.
 func (t Target) validateBeside() error {
 	field, name := "target.weight", t.Weight
 	if t.Exposure != (Exposure{}) {
@@ -99,7 +100,8 @@ func (t Target) validateBeside() error {
 	return nil
 }
 
-// leastExposure keeps what a record of little exposure may do within bounds.
+// leastExposure is the least fraction Low/High of exposures. It bounds the loss of a record with a
+// small exposure.
 const leastExposure = 1e-6
 
 func (t Target) validate(missing []string) error {
@@ -139,7 +141,7 @@ func (t Target) validate(missing []string) error {
 
 const classesRule = "must list at least two, of two the negative class first"
 
-// codes maps the cell of a class to the number that a loss takes for it.
+// codes maps the cell of a class to the number that losses use for the class.
 func (t Target) codes() map[string]float64 {
 	if len(t.Classes) == 2 {
 		return map[string]float64{t.Classes[0]: -1, t.Classes[1]: 1}
@@ -156,8 +158,8 @@ func (t Target) clone() Target {
 	return t
 }
 
-// unseen reports a character that does not show, but for the joiners and
-// non-joiners of Persian and Indic words.
+// unseen reports whether a character is invisible. The joiners and non-joiners of Persian and Indic
+// words are allowed.
 func unseen(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }
 
 // half and mid map [-1, 1] to [Low, High] without overflow.

@@ -9,27 +9,27 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Unit is whose rows make up one record: the unit of privacy. All rows with the same cell
-// in a column, such as the number of a person, are one record, of which at most so many
-// rows are used. The zero Unit is a row: each is a record.
+// Unit says which rows make up one record: the unit of privacy. All rows with the same cell in
+// Column, such as the number of a person, are one record. At most Rows of them are used. With the
+// zero Unit each row is a record.
 //
-// Cells are compared as text, trimmed: 7 and 7.0 are two units. A row whose cell is
-// missing, and a malformed one, of which it cannot be told, belong to nobody: they are no
-// record and part of none. So nobody has a second record by leaving the cell out, and the
-// number of records is that of the cells there are, whatever other rows hold.
+// Cells are compared as trimmed text: 7 and 7.0 are two units. A row whose cell is missing, and a
+// malformed row, whose cell cannot be identified, belong to no unit and to no record. So nobody
+// gets a second record by leaving the cell out, and the number of records is the number of distinct
+// cells, whatever other rows hold.
 //
-// Neighbouring tables differ in all rows of one unit, in both of them at least one that
-// passes the filter: what cells they hold, and how many they are. Their numbers of
-// records agree, and of no other unit does anything change.
+// Neighbouring tables differ in all rows of one unit: in their number and in their cells. In both
+// tables the unit has at least one row that passes the filter. The numbers of records agree, and
+// the rows of all other units are the same.
 type Unit struct {
 	Column string
-	Rows   int // the most rows of a unit that are used; public
+	Rows   int // the largest number of a unit's rows that are used; public
 }
 
-// Unit returns whose rows make up one record; the zero Unit if each row is one.
+// Unit returns the schema's privacy unit; the zero Unit if each row is a record.
 func (s *Schema) Unit() Unit { return s.unit }
 
-// validateUnit checks the column of a unit, and how many rows it may have.
+// validateUnit validates the column of a unit and its number of rows.
 func (s *Schema) validateUnit() error {
 	u := s.unit
 	if u == (Unit{}) {
@@ -57,9 +57,8 @@ func (s *Schema) validateUnit() error {
 	return nil
 }
 
-// Unit returns whose row it is: the trimmed cell of the unit's column. ok is false for a
-// row that is nobody's: a malformed one, one whose cell is missing, and any if the schema
-// has no unit.
+// Unit returns the trimmed cell that identifies the row's privacy unit. ok is false if the row
+// belongs to no unit: it is malformed, its cell is missing, or the schema has no unit.
 func (m *Map) Unit(cells []string) (unit string, ok bool) {
 	if m.unit < 0 || len(cells) != m.cells {
 		return "", false

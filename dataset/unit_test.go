@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// ofPeople is a schema with a unit.
+// ofPeople returns a schema with a unit.
 func ofPeople(t *testing.T, rows int) *Schema {
 	t.Helper()
 	s, err := New(Definition{
@@ -22,8 +22,8 @@ func ofPeople(t *testing.T, rows int) *Schema {
 	return s
 }
 
-// TestWhoseRow: the trimmed cell; nobody's where it is missing, empty or cannot be told.
-// The column is no feature, and a table to be predicted needs none.
+// TestWhoseRow tests that a row's unit is the trimmed cell, and that a row with a missing cell or a
+// wrong number of cells has no unit. The column is not a feature, and prediction does not need it.
 func TestWhoseRow(t *testing.T) {
 	s := ofPeople(t, 3)
 	m, err := s.Bind([]string{"person", "x", "y", "split"})
@@ -69,7 +69,7 @@ func bind(t *testing.T, s *Schema) *Map {
 	return m
 }
 
-// TestUnitsAreWritten: YAML and JSON come back equal.
+// TestUnitsAreWritten tests that the YAML and JSON forms give an equal schema.
 func TestUnitsAreWritten(t *testing.T) {
 	s := ofPeople(t, 12)
 	text, err := yaml.Marshal(s)
@@ -89,7 +89,7 @@ func TestUnitsAreWritten(t *testing.T) {
 	}
 }
 
-// TestUnitRules: what a unit must be.
+// TestUnitRules tests the errors for invalid units.
 func TestUnitRules(t *testing.T) {
 	for unit, want := range map[string]string{
 		"{column: x, rows: 3}":           `unit.column = "x": is also listed under columns`,

@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// MarshalYAML writes the schema as the value of a schema: section, one column a
-// line. Reading it again gives an equal schema, bounds to the last bit.
+// MarshalYAML writes the schema as the content of a schema: section, one column on a line.
+// Unmarshalling it gives an equal schema, with bounds equal to the last bit.
 func (s *Schema) MarshalYAML() ([]byte, error) {
 	raw, err := s.raw()
 	if err != nil {
@@ -42,13 +42,13 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// Line is the column as a line of a schema's columns.
+// Line returns the column as a line of a schema's columns: section.
 func (c Column) Line() string { return yamlText(c.Name) + ": " + c.raw().yaml() }
 
-// Line is the target as a line of a schema.
+// Line returns the target as a line of a schema.
 func (t Target) Line() string { return "target: " + t.raw().yaml() }
 
-// MissingLine lists cells that mean missing, as a line of a schema.
+// MissingLine returns the list of cells that mean missing, as a line of a schema.
 func MissingLine(markers []string) string { return "missing: " + yamlTexts(markers) }
 
 func (r rawColumn) yaml() string {
@@ -105,18 +105,18 @@ func yamlNumbers(values []float64) string {
 	return "[" + strings.Join(shown, ", ") + "]"
 }
 
-// plain matches texts that need no quotes: none is a YAML number, and the YAML
-// words for null and truth are excluded below.
+// plain matches texts that need no quotes. It matches no YAML number; the YAML words for null, true
+// and false are excluded below.
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// QuoteYAML writes a text as a YAML scalar in double quotes.
+// QuoteYAML returns a text as a YAML scalar in double quotes.
 func QuoteYAML(s string) string {
-	// A JSON string is a YAML double-quoted one.
+	// A JSON string is a valid YAML double-quoted string.
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(s); err != nil {
-		panic(err) // strings always encode
+		panic(err) // encoding a string cannot fail
 	}
 	return string(printable.JSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
 }

@@ -14,17 +14,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// placeholder marks what a draft leaves to its reader; see [Draft].
+// placeholder marks the values that a draft leaves to be filled in; see [Draft].
 const placeholder = "???"
 
-// UnmarshalYAML reads the value of a schema: section (see the package comment)
-// and checks every rule of [New]. Unknown and repeated keys, anchors and
-// aliases are errors. Errors are [yaml.Error] and carry the position. On error
-// s is unchanged.
+// UnmarshalYAML reads the content of a schema: section (see the package comment) and checks every
+// rule of [New]. Unknown and repeated keys, anchors and aliases are errors. Errors are [yaml.Error]
+// and carry the position. On error s is unchanged.
 //
-// What has not the form of a schema may be a table, or hold one: errors about
-// the form say where and which rule, and quote nothing. Names and values are
-// quoted in errors about a schema that has the form of one.
+// A file that does not have the form of a schema may be a table, or contain one. Errors about the
+// form therefore give the position and the rule, and quote nothing. Errors about a schema that has
+// the right form quote names and values.
 func (s *Schema) UnmarshalYAML(node ast.Node) error {
 	d := yamlDecoder{at: make(map[string]*token.Token)}
 	decoded, err := d.schema(node)
@@ -35,7 +34,7 @@ func (s *Schema) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// formError says that a node has not the form of a schema.
+// formError returns the error for a node that does not have the form of a schema.
 func formError(node ast.Node, field, rule string) error {
 	section := "schema"
 	for _, s := range []string{"columns", "target"} {
@@ -50,8 +49,8 @@ func formError(node ast.Node, field, rule string) error {
 	return located("dataset: "+section+": "+rule, at)
 }
 
-// located makes an error at a token's position. It holds no other part of the
-// token, whose neighbours are the text around it, which yaml's errors quote.
+// located makes an error at a token's position. It copies nothing else from the token: the token's
+// neighbours hold the surrounding text, which yaml's errors would quote.
 func located(message string, at *token.Token) error {
 	place := new(token.Token)
 	if at != nil {
@@ -60,12 +59,12 @@ func located(message string, at *token.Token) error {
 	return &yaml.SyntaxError{Message: message, Token: place}
 }
 
-// yamlDecoder remembers where each field was written.
+// yamlDecoder records the position of each field.
 type yamlDecoder struct {
 	at map[string]*token.Token
 }
 
-// locate attaches the position of the nearest known field.
+// locate adds to an error the position of the field or of its nearest known parent.
 func (d *yamlDecoder) locate(err error, root ast.Node) error {
 	var fault *fieldError
 	if !errors.As(err, &fault) {
@@ -319,7 +318,7 @@ func number(field string, node ast.Node, todo string) (float64, error) {
 	case *ast.FloatNode:
 		return n.Value, nil
 	case *ast.StringNode:
-		// The parser takes 1e6, without a point, for a text.
+		// The parser treats 1e6, without a point, as a text.
 		x, err := strconv.ParseFloat(n.Value, 64)
 		if n.GetToken().Type == token.StringType && err == nil {
 			return x, nil
@@ -328,7 +327,7 @@ func number(field string, node ast.Node, todo string) (float64, error) {
 	return 0, formError(node, field, "must be a finite number")
 }
 
-// scalar returns a scalar as it is written: 007, 1.0 and yes stay themselves.
+// scalar returns a scalar as it is written: 007, 1.0 and yes stay unchanged.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -350,7 +349,7 @@ func unknownKey(key ast.Node, field, known string) error {
 	return formError(key, field, "unknown key; the keys here are "+known)
 }
 
-// describe says of what kind a node is, and nothing of what it holds.
+// describe names the kind of a node, and reveals nothing of its content.
 func describe(node ast.Node) string {
 	switch n := node.(type) {
 	case nil, *ast.NullNode:

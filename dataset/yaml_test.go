@@ -50,7 +50,7 @@ schema: # comments anywhere
 	}
 }
 
-// YAML does not indent by tabs; Go source does.
+// detab replaces tabs, which YAML does not allow, in YAML texts of Go source.
 func detab(doc string) string { return strings.ReplaceAll(doc, "\t", "  ") }
 
 func TestYAMLScalarsAreTakenAsWritten(t *testing.T) {

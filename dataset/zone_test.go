@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestEveryZone: a time in any zone is the moment that the standard library reads, west of
-// UTC by half hours too.
+// TestEveryZone tests that a time in any zone is the time that package time parses, also west of
+// UTC by half hours.
 func TestEveryZone(t *testing.T) {
 	c := Column{Name: "seen", Kind: Date, Low: 0, High: 30000}
 	for minutes := -23*60 - 59; minutes < 24*60; minutes++ {

@@ -8,35 +8,36 @@ import (
 	"unicode"
 )
 
-// dialect is what databases write differently.
+// dialect holds the syntax that differs between databases.
 type dialect struct {
-	// number reads a cell as a float64, NULL if it is none; text reads one, trimmed of
-	// white space, which is an expression.
+	// number returns an expression that reads a cell as a float64, NULL if it is not a number. text
+	// returns one that reads a cell as text, trimmed of white, an expression for white space.
 	number, text func(cell, white string) string
-	// points is the sum over a text's characters of what of makes, an integer of at least
-	// zero, of each one's code point and place, from 1; mod is a remainder of integers.
+	// points returns the sum over a text's characters of the expression of(point, place), an
+	// integer >= 0, for the character's code point and position from 1. mod returns the remainder
+	// of an integer division.
 	points func(cell string, of func(point, place string) string) string
 	mod    func(x string, by int64) string
-	// days reads a cell that is a date, a time or a text of ISO 8601 as days since
-	// 1970-01-01, 00:00 UTC, NULL if it is none.
+	// days returns an expression that reads a cell, which is a date, a time or an ISO 8601 text, as
+	// days since 1970-01-01, 00:00 UTC; NULL if it is not a date.
 	days func(cell, white string) string
-	// nan is true of a NaN; nil where there is none.
+	// nan returns a condition that is true for NaN; nil if the database has no NaN.
 	nan func(x string) string
 	// literal writes a float64.
 	literal func(x float64) string
-	// char is the text of one character that is not written as it is.
+	// char returns an expression for a character that cannot be written in a literal.
 	char func(r rune) string
-	// least and greatest are functions of two numbers or more.
+	// least and greatest are the names of functions of two or more numbers.
 	least, greatest string
 	// identifier quotes a name.
 	identifier func(name string) string
-	// with begins a step whose columns are computed once.
+	// with begins a step whose columns are computed only once.
 	with string
-	// escapes are characters that a backslash is put before in a text.
+	// escapes are the characters that need a backslash in a string literal.
 	escapes string
 }
 
-// Dialects are the names that SQL knows, in their order.
+// Dialects returns the names of the dialects that SQL knows, sorted.
 func Dialects() []string {
 	names := make([]string, 0, len(dialects))
 	for name := range dialects {
@@ -63,22 +64,23 @@ var dialects = map[string]dialect{
 		literal: exponential, char: chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS ",
 	},
 	"postgresql": {
-		// A text that is no number ends the query: no version has a cast that tries
-		// and all have tables of numbers.
+		// CAST ends the query with an error for a text that is not a number: no version of
+		// PostgreSQL has a cast that gives NULL instead. Columns of a number type are not affected.
 		number: func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
 		text:   func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
 			return "(SELECT CAST(SUM(" + of("CAST(ASCII(point) AS bigint)", "place") + ") AS bigint) FROM UNNEST(STRING_TO_ARRAY(" + cell + ", NULL)) WITH ORDINALITY AS points (point, place))"
 		},
 		mod: percent,
-		// A text of the form of a date that the calendar has not ends the query.
+		// A text with the form of a date that is not in the calendar ends the query with an error.
 		days: func(cell, white string) string {
 			t := "BTRIM(CAST(" + cell + " AS text), " + white + ")"
 			zoned := "UPPER(" + t + ") || CASE WHEN " + t + " ~ ':.*[Zz+-]' THEN '' ELSE ' UTC' END"
 			return "CASE WHEN " + t + " ~ '" + isoDate + "' THEN FLOOR(CAST(EXTRACT(EPOCH FROM CAST(" + zoned + " AS timestamptz)) AS double precision)) / float8 '86400' END"
 		},
-		nan:     func(x string) string { return x + " = float8 'NaN'" },
-		literal: func(x float64) string { return "float8 '" + strconv.FormatFloat(x, 'g', -1, 64) + "'" }, // a bare one is a decimal
+		nan: func(x string) string { return x + " = float8 'NaN'" },
+		// Without float8 the literal would be a decimal.
+		literal: func(x float64) string { return "float8 '" + strconv.FormatFloat(x, 'g', -1, 64) + "'" },
 		char:    chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS MATERIALIZED ",
 	},
 	"sqlite": {
@@ -101,7 +103,7 @@ var dialects = map[string]dialect{
 			return "(SELECT SUM(" + of("point", "(place + 1)") + ") FROM UNNEST(TO_CODE_POINTS(" + cell + ")) AS point WITH OFFSET AS place)"
 		},
 		mod: func(x string, by int64) string { return fmt.Sprintf("MOD(%s, %d)", x, by) },
-		// A timestamp needs its seconds.
+		// A timestamp must have seconds.
 		days: func(cell, white string) string {
 			t := "UPPER(TRIM(CAST(" + cell + " AS STRING), " + white + "))"
 			whole := "REGEXP_REPLACE(" + t + ", r'^(.{13}:[0-9]{2})([^:]|$)', r'\\1:00\\2')"
@@ -123,16 +125,16 @@ func percent(x string, by int64) string { return fmt.Sprintf("(%s %% %d)", x, by
 
 func double(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// exponential writes a number that no dialect takes for a decimal of fixed digits.
+// exponential writes a number in a form that no dialect reads as a fixed-point decimal.
 func exponential(x float64) string {
 	text := strconv.FormatFloat(x, 'e', -1, 64)
 	if x < 0 {
-		return "(" + text + ")" // no -- may arise
+		return "(" + text + ")" // parentheses prevent --, a comment
 	}
 	return text
 }
 
-// spaces is the text of what is white space to unicode.IsSpace.
+// spaces returns an expression for all characters that are white space by unicode.IsSpace.
 func (d dialect) spaces() string {
 	var parts []string
 	for r := range unicode.MaxRune {
@@ -143,9 +145,8 @@ func (d dialect) spaces() string {
 	return strings.Join(parts, " || ")
 }
 
-// sqliteNumber reads a value of any type. A text is a number if it equals what it
-// is as one, since comparing it with a REAL turns it into a number only if all of it
-// is.
+// sqliteNumber reads a value of any type. A text is a number if it equals its conversion to REAL:
+// in the comparison SQLite converts the text to a number only if the whole text is one.
 func sqliteNumber(cell, white string) string {
 	trimmed := "TRIM(" + cell + ", " + white + ")"
 	number := "CAST(" + trimmed + " AS REAL)"
@@ -153,11 +154,12 @@ func sqliteNumber(cell, white string) string {
 		" WHEN 'text' THEN CASE WHEN " + number + " = " + trimmed + " THEN " + number + " END END"
 }
 
-// isoDate matches what package dataset reads as ISO 8601, and days that no calendar has.
+// isoDate matches the texts that package dataset reads as ISO 8601, and also days that are not in
+// the calendar.
 const isoDate = `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?$`
 
-// sqliteDays reads a text. Its functions take a 30th of February for the first or second of
-// March, numbers for Julian days, and more.
+// sqliteDays reads a text. SQLite's date functions accept more than package dataset: the 30th of
+// February as a day in March, numbers as Julian days, and other forms.
 func sqliteDays(cell, white string) string {
 	t := "UPPER(TRIM(" + cell + ", " + white + "))"
 	day := "SUBSTR(" + t + ", 1, 10)"
@@ -165,7 +167,7 @@ func sqliteDays(cell, white string) string {
 		" THEN CAST(STRFTIME('%s', " + t + ") AS REAL) / 8.64e4 END"
 }
 
-// quote writes a text. Characters that do not show are written by their numbers.
+// quote writes a text as an expression. Invisible characters are written by their code points.
 func (d dialect) quote(s string) string {
 	var parts []string
 	var plain strings.Builder

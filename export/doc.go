@@ -1,33 +1,33 @@
-// Package export writes a model as a program of another system: a graph for
-// ONNX runtimes, or a query for a database.
+// Package export writes a model as a program for another system: a graph for ONNX runtimes, or a
+// query for a database.
 //
-// What is written holds the model's weights and its schema's public facts, which
-// the model file holds as well, and costs no privacy. It computes what
-// [model.Model.Predict] does, by the row map of package dataset: cells, clamp,
-// transform, unit, one-hot, norm, the rounding to float32, margins, link.
+// The output contains the model's weights and the public facts of its schema, which the model file
+// contains as well, so it costs no privacy. It computes the results of [model.Model.Predict] by the
+// row map of package dataset: cells, clamp, transform, unit, one-hot, norm, the rounding to
+// float32, margins, link.
 //
-// # What differs from cells of text
+// # Differences from text cells
 //
-// Predict reads text. A graph and a table in a database have types, and so
+// Predict reads text. The inputs of a graph and the columns of a database have types, so
 //
-//   - a number is a number: none (NULL), and NaN, are missing. A missing marker that
-//     reads as a number is the number: "-9" also takes away a -9.0;
+//   - a number is a number: NULL and NaN are missing. A missing marker that
+//     is a number stands for its value: the marker "-9" also makes -9.0 missing;
 //   - a date is, in a graph, the number of days since 1970-01-01, 00:00 UTC, with
-//     fractions: what predict reads of a cell, whatever its layout. A query reads a
-//     date or time of the database, or a text, as ISO 8601; a text that only looks like
-//     a date, such as 2023-02-30, ends PostgreSQL's. Models of other layouts are no queries;
-//   - a category of a graph is a text without white space around it, and a missing
-//     one is any text that is not listed, such as "". Queries trim it themselves;
+//     fractions, as Predict computes it from a cell of any layout. A query reads a
+//     date or time of the database, or a text in ISO 8601; a text that only looks like
+//     a date, such as 2023-02-30, ends a PostgreSQL query with an error. A model with another
+//     date layout cannot be exported as a query;
+//   - a category of a graph is a string without surrounding white space; a missing
+//     one is any string that is not listed, such as "". Queries trim white space themselves;
 //   - there are no malformed rows;
-//   - hashed columns are for queries: ONNX has no operator that tells a text's
-//     characters. Databases keep no texts that are not UTF-8, nor, most, with a zero byte.
+//   - hash columns are for queries only: ONNX has no operator that gives the characters of a
+//     string. Databases store only UTF-8 text, and most store none with a zero byte.
 //
 // # Agreement
 //
-// Sums of margins are not ordered, and logarithms and exponentials are the other
-// system's. In float64 both come to a few units in the last place of the largest
-// product of a weight and a feature. Before the rounding to float32 an error of one
-// unit can move a feature of a number to the neighbouring float32, 6e-8 of it away,
-// with probability below 2^-26 a cell; a margin that is 0 but for rounding may have
-// the other class.
+// The order of summation in margins is not fixed, and logarithms and exponentials are the other
+// system's. In float64 both cause errors of a few units in the last place of the largest product of
+// a weight and a feature. Before the rounding to float32 an error of one unit in the last place can
+// move the feature of a number to the neighbouring float32, a relative change of 6e-8, with
+// probability below 2^-26 for a cell. A margin that is 0 up to rounding may give the other class.
 package export

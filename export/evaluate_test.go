@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A slow evaluator of the graphs that ONNX writes, from the file's bytes alone.
+// This file is a slow evaluator of the graphs that ONNX writes. It reads the file's bytes only.
 
-// tensorOf is a value: one of numbers (truths are 0 and 1) and words is used.
+// tensorOf is a value: either numbers (0 and 1 for truth values) or words are used.
 type tensorOf struct {
 	dims    []int
 	numbers []float64
@@ -26,7 +26,7 @@ func (t tensorOf) len() int {
 	return n
 }
 
-// fields are the fields of a message, in their order: integers or bytes.
+// fields holds the fields of a message, in their order: integers or bytes.
 type fields map[protowire.Number][]any
 
 func decoded(b []byte) fields {
@@ -94,7 +94,7 @@ func constantOf(f fields) tensorOf {
 	return t
 }
 
-// evaluated runs a file on inputs by their names.
+// evaluated runs a file on inputs, given by name.
 func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 	m := decoded(file)
 	if m.int(1) != 8 || len(m[8]) != 2 {
@@ -261,7 +261,7 @@ func computed(kind string, in []tensorOf, attributes map[string]fields) tensorOf
 	panic("node " + kind)
 }
 
-// broadcast is the shape of two together.
+// broadcast returns the common shape of two tensors.
 func broadcast(a, b []int) []int {
 	for len(a) < len(b) {
 		a = append([]int{1}, a...)
@@ -320,7 +320,7 @@ func concatenated(in []tensorOf, axis int) (out tensorOf) {
 	return out
 }
 
-// gathered takes rows, elements of a list, or columns.
+// gathered selects rows, elements of a list, or columns.
 func gathered(from, index tensorOf, axis int) (out tensorOf) {
 	if axis == 1 {
 		out.dims = []int{from.dims[0], index.dims[0]}

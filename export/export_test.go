@@ -20,8 +20,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// kinds are schemas of every make: both kinds of columns, transforms, markers that
-// are numbers, names that outputs have, too.
+// kinds returns schemas of every form: all kinds of columns, transforms, markers that are numbers,
+// and columns with the names of outputs.
 func kinds(t *testing.T, target dataset.Target) map[string]*dataset.Schema {
 	t.Helper()
 	number := dataset.Column{Name: "age", Kind: dataset.Number, Low: 17, High: 90, Indicator: true}
@@ -55,7 +55,7 @@ func kinds(t *testing.T, target dataset.Target) map[string]*dataset.Schema {
 	return schemas
 }
 
-// losses are one of every name, and of its parameters.
+// losses returns a loss of every name, with various parameters.
 func losses(t *testing.T) (list []loss.Loss) {
 	t.Helper()
 	for _, name := range loss.Names() {
@@ -80,7 +80,7 @@ func losses(t *testing.T) (list []loss.Loss) {
 	return list
 }
 
-// suited is a target that a loss is for.
+// suited returns a target that suits a loss.
 func suited(l loss.Loss) dataset.Target {
 	switch l.Target() {
 	case loss.Real:
@@ -111,13 +111,13 @@ func modelOf(t *testing.T, l loss.Loss, s *dataset.Schema, coin *rand.Rand) *mod
 	return m
 }
 
-// odd are cells of numbers and of categories beside those that coins make.
+// Unusual cells of numbers, dates and categories, in addition to random cells.
 var oddNumbers = []string{"", "NaN", "-9", "-9.0", "17", "90", "16.999999", "1e300", "-1e300", "Inf", "-inf", "0", "-0", "-0.5", "1e-12", "-1e-3"}
 var oddDates = []string{"", "1970-02-01", "1969-12-23", "1969-12-02", "1971-01-01", "1970-01-01T12:00", "1970-03-01 06:30:30.5", "1970-03-01T06:30:30+05:45",
 	"1970-02-29", "9999-12-31", "0001-01-01", "-9", "seen", "01.01.2001", "29.2.2024", "1.3.2012"}
 var oddWords = []string{"", "?", "other", "a b", "c'd", `e\f`, "é", "e\u0301", "1", "1.0", "A B"}
 
-// cells makes rows of a schema, every column with every odd cell.
+// cells makes rows of a schema, with every unusual cell in every column.
 func cells(s *dataset.Schema, rows int, coin *rand.Rand) (header []string, table [][]string) {
 	for i := range rows {
 		var row []string
@@ -143,7 +143,7 @@ func cells(s *dataset.Schema, rows int, coin *rand.Rand) (header []string, table
 	return header, table
 }
 
-// predicted is what Predict writes, with margins, by column.
+// predicted returns the output of Predict, with margins, by column.
 func predicted(t *testing.T, m *model.Model, header []string, table [][]string) map[string][]string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "t.csv")
@@ -178,7 +178,7 @@ func predicted(t *testing.T, m *model.Model, header []string, table [][]string) 
 	return columns
 }
 
-// inputs are the tensors of a table.
+// inputs returns the tensors of a table.
 func inputs(t *testing.T, s *dataset.Schema, table [][]string) map[string]tensorOf {
 	t.Helper()
 	all := map[string]tensorOf{}
@@ -202,7 +202,7 @@ func inputs(t *testing.T, s *dataset.Schema, table [][]string) map[string]tensor
 				v = math.NaN()
 			}
 			if row[j] == "-9.0" {
-				v = -9.5 // a graph cannot tell it from the marker
+				v = -9.5 // a graph cannot distinguish it from the marker
 			}
 			x.numbers = append(x.numbers, v)
 		}
@@ -211,8 +211,8 @@ func inputs(t *testing.T, s *dataset.Schema, table [][]string) map[string]tensor
 	return all
 }
 
-// TestONNXAgrees: the graph of a model of every loss, over schemas of every make,
-// predicts what Predict does, odd cells included.
+// TestONNXAgrees tests that the graph of a model of every loss, over schemas of every form, gives
+// the predictions of Predict, unusual cells included.
 func TestONNXAgrees(t *testing.T) {
 	const rows, tolerance = 60, 1e-12
 	coin := rand.New(rand.NewPCG(1, 2))
@@ -286,7 +286,7 @@ func TestSQLRefuses(t *testing.T) {
 	}
 }
 
-// Queries read dates of ISO 8601 alone.
+// TestLayoutsAreRefused tests that a query is refused for dates with a layout.
 func TestLayoutsAreRefused(t *testing.T) {
 	m := modelOf(t, loss.Logistic(), kinds(t, suited(loss.Logistic()))["dates"], rand.New(rand.NewPCG(1, 2)))
 	const want = `column "born": its dates are laid out %d.%m.%Y`
@@ -297,7 +297,7 @@ func TestLayoutsAreRefused(t *testing.T) {
 	}
 }
 
-// hashes is a schema with hashed columns, one of them in few buckets.
+// hashes returns a schema with hash columns, one of them with few buckets.
 func hashes(t *testing.T) *dataset.Schema {
 	t.Helper()
 	s, err := dataset.New(dataset.Definition{
@@ -313,7 +313,7 @@ func hashes(t *testing.T) *dataset.Schema {
 	return s
 }
 
-// A graph of hashed columns is refused, by name.
+// TestONNXRefusesHashes tests that a graph is refused for a hash column, by name.
 func TestONNXRefusesHashes(t *testing.T) {
 	m := modelOf(t, loss.Logistic(), hashes(t), rand.New(rand.NewPCG(1, 2)))
 	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `column "town" is hashed`) {
@@ -321,14 +321,14 @@ func TestONNXRefusesHashes(t *testing.T) {
 	}
 }
 
-// TestSQLOfHashes: SQLite throws cells into the buckets that Predict does: odd ones, long
-// ones and those of other scripts. The other databases are Python's to ask.
+// TestSQLOfHashes tests that SQLite assigns cells to the buckets of Predict: unusual cells, long
+// cells and cells in other scripts. Python tests cover the other databases.
 func TestSQLOfHashes(t *testing.T) {
 	s := hashes(t)
 	m := modelOf(t, loss.Logistic(), s, rand.New(rand.NewPCG(3, 4)))
 	header, table := cells(s, 40, rand.New(rand.NewPCG(5, 6)))
 	for _, row := range table[:len(oddNumbers)] {
-		row[2] = "30" // texts that SQLite reads otherwise are TestONNXAgrees' and Python's
+		row[2] = "30" // TestONNXAgrees and the Python tests cover texts that SQLite reads otherwise
 	}
 	for i, town := range []string{" Gent", "Москва", "\U0001F3D9", strings.Repeat("long ", 50), "Gent ", "gent"} {
 		table[i+20][0], table[i+20][3] = town, town+"1"
@@ -346,7 +346,7 @@ func TestSQLOfHashes(t *testing.T) {
 	}
 }
 
-// inSQLite returns what SQLite makes of the query of a model over a table of texts.
+// inSQLite returns the results of a model's query in SQLite over a table of texts.
 func inSQLite(t *testing.T, m *model.Model, header []string, table [][]string) (results [][]string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", ":memory:")
@@ -354,7 +354,7 @@ func inSQLite(t *testing.T, m *model.Model, header []string, table [][]string) (
 		t.Fatal(err)
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // or each has a memory of its own
+	db.SetMaxOpenConns(1) // each connection would have its own database in memory
 	var columns, places []string
 	for _, name := range header {
 		columns, places = append(columns, fmt.Sprintf("%q TEXT", name)), append(places, "?")
@@ -401,8 +401,8 @@ func inSQLite(t *testing.T, m *model.Model, header []string, table [][]string) (
 	return results
 }
 
-// TestSQLOfNumbers: SQLite predicts a number as Predict does, clamped and not. Of the
-// rows some lie beyond each bound. Fails for a query that forgets either bound.
+// TestSQLOfNumbers tests that SQLite predicts a number as Predict does, clamped and unclamped, with
+// rows beyond each bound. It fails for a query that forgets either bound.
 func TestSQLOfNumbers(t *testing.T) {
 	for _, name := range []string{"huber(0.1)", "poisson(3)"} {
 		for _, clamped := range []bool{false, true} {
@@ -449,7 +449,8 @@ func TestSQLOfNumbers(t *testing.T) {
 	}
 }
 
-// Texts of every dialect hold what shows and nothing that ends them early.
+// TestQuote tests that literals of every dialect contain only visible characters and no unescaped
+// quote.
 func TestQuote(t *testing.T) {
 	for dialect, want := range map[string]string{
 		"duckdb": `('it''s \' || CHR(10) || 'é')`, "postgresql": `('it''s \' || CHR(10) || 'é')`,
@@ -461,8 +462,8 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// PostgreSQL's query of a small model, as it was read against the row map by hand.
-// python/tests has databases run theirs.
+// TestSQL tests PostgreSQL's query of a small model against a golden that was compared with the row
+// map by hand. The Python tests run the queries in the databases.
 func TestSQL(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 4}, {Name: "Is it", Kind: dataset.Category, Categories: []string{"x"}}, {Name: "b", Kind: dataset.Category, Categories: []string{"y"}}},

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// form is a model as both exports write it.
+// form holds the parts of a model that both exports use.
 type form struct {
 	model   *model.Model
 	output  model.Output
@@ -21,19 +21,19 @@ type form struct {
 	// scale is S, by which each row is divided; share is 1/S.
 	scale, share float64
 	weights      []float64
-	// dim is the number of features, sums how many sums over them there are: the
-	// margins or, of a network, the units of its first layer.
+	// dim is the number of features; sums is the number of weighted sums over them: the margins or,
+	// in a network, the units of its first layer.
 	dim, sums, margins int
-	// hidden and activation are a network's.
+	// hidden and activation are zero unless the model is a network.
 	hidden     []int
 	activation string
 }
 
-// column is a column of features; at is its first.
+// column is a column of features; at is the index of its first feature.
 type column struct {
 	dataset.Column
 	at int
-	// markers are the missing markers that are numbers, or dates, of the column.
+	// markers are the missing markers that the column reads as numbers or dates.
 	markers []float64
 }
 
@@ -71,7 +71,7 @@ func newForm(m *model.Model) (*form, error) {
 	return f, nil
 }
 
-// markers are those of a number's or date's column that it reads.
+// markers returns the missing markers that a number or date column reads as values.
 func markers(c dataset.Column, missing []string) (list []float64) {
 	for _, marker := range missing {
 		x, err := strconv.ParseFloat(marker, 64)
@@ -86,20 +86,20 @@ func markers(c dataset.Column, missing []string) (list []float64) {
 	return list
 }
 
-// cross is an interaction of two categories; at is its first feature.
+// cross is an interaction of two categories; at is the index of its first feature.
 type cross struct {
 	a, b column
 	at   int
 }
 
-// number reports a column of numbers or dates, whose features are not looked up.
+// number reports whether the column holds numbers or dates, whose features are not looked up.
 func (c column) number() bool { return c.Kind == dataset.Number || c.Kind == dataset.Date }
 
-// levels is the number of values of a category that have a feature, or of a hashed
-// column's buckets; a feature of its own for all else comes after theirs.
+// levels returns the number of a category's listed values or of a hash column's buckets. The
+// feature "other" follows them.
 func (c column) levels() int { return len(c.Categories) + c.Buckets }
 
-// width is the number of features.
+// width returns the number of features.
 func (c column) width() int {
 	switch {
 	case !c.number():
@@ -114,7 +114,7 @@ func (f *form) category(name string) column {
 	return f.columns[slices.IndexFunc(f.columns, func(c column) bool { return c.Name == name })]
 }
 
-// kinds returns the columns of numbers and dates, and those of categories and hashed ones.
+// kinds returns the number and date columns, and the category and hash columns.
 func (f *form) kinds() (numbers, categories []column) {
 	for _, c := range f.columns {
 		if c.number() {
@@ -126,7 +126,7 @@ func (f *form) kinds() (numbers, categories []column) {
 	return numbers, categories
 }
 
-// hashed are the columns whose cells fall into buckets.
+// hashed returns the hash columns.
 func hashed(columns []column) (list []column) {
 	for _, c := range columns {
 		if c.Kind == dataset.Hash {
@@ -136,7 +136,7 @@ func hashed(columns []column) (list []column) {
 	return list
 }
 
-// indicated are the columns that have an indicator.
+// indicated returns the columns that have an indicator.
 func indicated(columns []column) (list []column) {
 	for _, c := range columns {
 		if c.Indicator {
@@ -146,11 +146,11 @@ func indicated(columns []column) (list []column) {
 	return list
 }
 
-// weight is that of a feature in a sum.
+// weight returns the weight of a feature in a sum.
 func (f *form) weight(sum, feature int) float64 { return f.weights[sum*f.dim+feature] }
 
-// layers returns the weights of what stands above each hidden layer, by unit, a row for
-// each unit below and a last one for the constant.
+// layers returns the weights above each hidden layer: for each unit of the layer, and last for the
+// constant, one weight for each output.
 func (f *form) layers() (above [][][]float64) {
 	rest := f.weights[f.sums*f.dim:]
 	for l, units := range f.hidden {
@@ -170,16 +170,15 @@ func (f *form) layers() (above [][][]float64) {
 	return above
 }
 
-// intercept is the constant feature, the last.
+// intercept returns the index of the constant feature, the last.
 func (f *form) intercept() int { return f.dim - 1 }
 
-// inUnits returns half and mid, with which z half + mid is a regression's margin in
-// the target's units.
+// inUnits returns half and mid: a regression's margin z is z half + mid in the target's units.
 func (f *form) inUnits() (half, mid float64) {
 	return f.target.High/2 - f.target.Low/2, f.target.Low/2 + f.target.High/2
 }
 
-// told is what the exports say of where they come from.
+// told returns the facts about the model that the exports state.
 func (f *form) told() [][2]string {
 	p := f.model.Privacy()
 	return [][2]string{

@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// exported is a model with up to three of everything that columns can be, and rows.
+// exported is a model with up to three columns of each kind and three interactions, and rows.
 type exported struct {
 	schema *dataset.Schema
 	model  *model.Model
@@ -24,7 +24,7 @@ type exported struct {
 	rows   [][]string
 }
 
-// anyExported draws one. hashes says whether there may be hashed columns.
+// anyExported draws an exported. hashes allows hash columns.
 func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 	return rapid.Custom(func(r *rapid.T) exported {
 		l, err := loss.Parse(rapid.SampledFrom([]string{"softmax(3)", "logistic", "huber(0.5)", "tanh", "softmax(4)",
@@ -62,7 +62,7 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 		coin := rand.New(rand.NewPCG(rapid.Uint64Range(0, 1<<20).Draw(r, "seed"), 1))
 		coin.Shuffle(len(def.Columns), func(i, j int) { def.Columns[i], def.Columns[j] = def.Columns[j], def.Columns[i] })
 		if rapid.Bool().Draw(r, "norm") {
-			def.Norm = 1 // of which some rows are longer
+			def.Norm = 1 // some rows are longer
 		}
 		e := exported{}
 		if e.schema, err = dataset.New(def); err != nil {
@@ -105,15 +105,15 @@ func targetOf(l loss.Loss) dataset.Target {
 		"three"}[:loss.ClassCount(l)]}
 }
 
-// TestQueriesPredict: what SQLite makes of a model's query is what Predict does: with the
-// first, second and third of numbers, categories, hashed columns, interactions and classes.
+// TestQueriesPredict tests that a model's query in SQLite gives the predictions of Predict, with up
+// to three numbers, categories, hash columns and interactions, and several classes.
 func TestQueriesPredict(t *testing.T) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // or each has a memory of its own
+	db.SetMaxOpenConns(1) // each connection would have its own database in memory
 	rapid.Check(t, func(r *rapid.T) {
 		e := anyExported(t, true).Draw(r, "model")
 		want := predicted(t, e.model, e.header, e.rows)
@@ -127,7 +127,7 @@ func TestQueriesPredict(t *testing.T) {
 	})
 }
 
-// queried are the results of a query over a table of the rows, by column.
+// queried returns the results of a query over a table of the rows, by column.
 func queried(t *rapid.T, db *sql.DB, e exported, query string) map[string][]string {
 	t.Helper()
 	run := func(text string, values ...any) {
@@ -173,7 +173,7 @@ func queried(t *rapid.T, db *sql.DB, e exported, query string) map[string][]stri
 	return got
 }
 
-// compare demands one column of predictions: numbers to 12 digits, classes to the letter.
+// compare compares a column of predictions: numbers to 12 digits, classes exactly.
 func (e exported) compare(t *rapid.T, column string, got, want []string) {
 	t.Helper()
 	if len(got) != len(e.rows) || len(want) != len(e.rows) {
@@ -191,7 +191,7 @@ func (e exported) compare(t *rapid.T, column string, got, want []string) {
 	}
 }
 
-// TestGraphsPredict: what a model's graph computes is what Predict does, likewise.
+// TestGraphsPredict tests that a model's graph gives the predictions of Predict.
 func TestGraphsPredict(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		e := anyExported(t, false).Draw(r, "model")
@@ -221,7 +221,7 @@ func TestGraphsPredict(t *testing.T) {
 	})
 }
 
-// trimmed are rows whose cells are trimmed, as whoever runs a graph does.
+// trimmed returns rows with trimmed cells, as the user of a graph must give them.
 func trimmed(rows [][]string) (list [][]string) {
 	for _, row := range rows {
 		var cells []string

@@ -11,25 +11,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// Versions that the graph is written for: those of ONNX 1.12 (2022), which
-// runtimes since then read.
+// Versions of ONNX 1.12 (2022), which all runtimes since then can read.
 const irVersion, coreOpset, tablesOpset = 8, 17, 3
 
-// tables is the domain of LabelEncoder.
+// tables is the operator domain of LabelEncoder.
 const tables = "ai.onnx.ml"
 
-// ONNX returns the model as an ONNX file. Each column of features is an input of its
-// name, of shape [rows, 1]: a float64 for a number, NaN if missing, the same for a date
-// as days since 1970-01-01, 00:00 UTC, and a text for a category. The outputs are
+// ONNX returns the model as an ONNX file. Each feature column is an input with the column's name
+// and shape [rows, 1]: a float64 for a number (NaN if missing) and for a date (days since
+// 1970-01-01, 00:00 UTC; NaN if missing), and a string for a category. The outputs are
 //
-//	probability   [rows, 1] or, of K classes, [rows, K]; score of other losses of
-//	              two classes
+//	probability   [rows, 1] or, for K > 2 classes, [rows, K]; named score if the loss of two
+//	              classes has no probability
 //	class         [rows, 1]
-//	prediction    [rows, 1], of a regression, instead of both
+//	prediction    [rows, 1], for a regression, in place of both
 //	margin        [rows, 1] or [rows, K]
 //
-// with an underscore behind the name of one that a column has already. All is
-// computed in float64; see the package comment for agreement.
+// If a column already has the name of an output, the output's name gets an underscore at the end.
+// All computations are in float64; the package comment describes the agreement.
 func ONNX(m *model.Model) ([]byte, error) {
 	f, err := newForm(m)
 	if err != nil {
@@ -46,7 +45,7 @@ func ONNX(m *model.Model) ([]byte, error) {
 	return g.file(), nil
 }
 
-// graph is a graph in the making. Values are spoken of by their names.
+// graph is a graph under construction. Methods pass and return values by their names.
 type graph struct {
 	*form
 	// own begins the name of every value that is neither an input nor an output.
@@ -60,7 +59,8 @@ func (g *graph) name() string {
 	return g.own + strconv.Itoa(g.count)
 }
 
-// op adds a node of one output and returns it. Attributes are names and values.
+// op adds a node with one output and returns the output's name. attributes are alternate names and
+// values.
 func (g *graph) op(kind string, inputs []string, attributes ...any) string {
 	out := g.name()
 	g.node(kind, inputs, out, attributes...)
@@ -83,25 +83,25 @@ func (g *graph) node(kind string, inputs []string, out string, attributes ...any
 	g.nodes.bytes(graphNode, m)
 }
 
-// row is a constant of shape [1, len(values)], number one of shape [1, 1].
+// row returns a constant of shape [1, len(values)]; number returns one of shape [1, 1].
 func (g *graph) row(values []float64) string { return g.matrix(1, values) }
 func (g *graph) number(x float64) string     { return g.row([]float64{x}) }
 
-// matrix is a constant of so many rows.
+// matrix returns a constant with the given number of rows.
 func (g *graph) matrix(rows int, values []float64) string {
 	name := g.name()
 	g.initializers.bytes(graphInitializer, float64s(name, []int{rows, len(values) / rows}, values))
 	return name
 }
 
-// index is a constant list of integers.
+// index returns a constant list of integers.
 func (g *graph) index(values ...int64) string {
 	name := g.name()
 	g.initializers.bytes(graphInitializer, int64s(name, []int{len(values)}, values))
 	return name
 }
 
-// sum returns the sums over the features, [rows, K]: margins, or a network's.
+// sum returns the sums over the features, [rows, K]: the margins, or the first layer of a network.
 func (g *graph) sum() string {
 	numbers, categories := g.kinds()
 	one := g.number(g.constant())
@@ -128,8 +128,8 @@ func (g *graph) sum() string {
 	return g.op("Add", []string{z, rest})
 }
 
-// constant is the feature of a category and the intercept in a schema without
-// numbers, whose norm is the same for every row.
+// constant returns the value of category features and the intercept in a schema without numbers,
+// where every row has the same norm.
 func (g *graph) constant() float64 {
 	sum := 0.0
 	for range len(g.columns) + len(g.crosses) + 1 {
@@ -138,7 +138,7 @@ func (g *graph) constant() float64 {
 	return float64(float32(g.share / math.Sqrt(max(sum, 1))))
 }
 
-// table holds the weights of features, a row for each, in K columns.
+// table returns the weights of the given features, one row for each feature, in K columns.
 func (g *graph) table(features []int) string {
 	var values []float64
 	for _, j := range features {
@@ -156,7 +156,7 @@ func at(columns []column) (list []int) {
 	return list
 }
 
-// after are the features of indicators.
+// after returns the indicator features of columns.
 func after(columns []column) (list []int) {
 	for _, c := range columns {
 		list = append(list, c.at+1)
@@ -164,7 +164,7 @@ func after(columns []column) (list []int) {
 	return list
 }
 
-// pick takes some columns' parts of a value that has a part for each.
+// pick selects, from a value with one entry for each of columns, the entries of list.
 func (g *graph) pick(columns []column, x string, list []column) string {
 	var places []int64
 	for i, c := range columns {
@@ -175,8 +175,8 @@ func (g *graph) pick(columns []column, x string, list []column) string {
 	return g.op("Gather", []string{x, g.index(places...)}, "axis", 1)
 }
 
-// numbers returns u/S of the columns of numbers, [rows, M], and where a cell is missing,
-// and u 0.
+// numbers returns u/S of the number and date columns, [rows, M], and the mask of missing cells,
+// where u is 0.
 func (g *graph) numbers(columns []column) (u, missing string) {
 	var names []string
 	var low, high, from, to, width, logs []float64
@@ -207,7 +207,7 @@ func (g *graph) numbers(columns []column) (u, missing string) {
 	return g.op("Div", []string{u, g.number(g.scale)}), missing
 }
 
-// nth are the i-th markers of columns, NaN of those which have none.
+// nth returns marker i of each column, NaN for columns with fewer markers.
 func nth(columns []column, i int) (row []float64, any bool) {
 	for _, c := range columns {
 		x := math.NaN()
@@ -223,7 +223,7 @@ func (g *graph) clamp(x string, low, high []float64) string {
 	return g.op("Min", []string{g.op("Max", []string{x, g.row(low)}), g.row(high)})
 }
 
-// log1p is log v + (x - (v-1))/v with v = 1+x, as in package dataset.
+// log1p returns log v + (x - (v-1))/v with v = 1+x, as in package dataset.
 func (g *graph) log1p(x string) string {
 	one := g.number(1)
 	v := g.op("Add", []string{x, one})
@@ -231,13 +231,12 @@ func (g *graph) log1p(x string) string {
 	return g.op("Add", []string{g.op("Log", []string{v}), g.op("Div", []string{rest, v})})
 }
 
-// norm returns max(1, ||x||), [rows, 1], the squares summed in the order of the
-// columns and interactions: a category's, theirs and, last, the intercept's are 1/S
-// squared. The runtime's
-// CumSum adds one after the other.
+// norm returns max(1, ||x||), [rows, 1]. It sums the squares in the order of the columns and
+// interactions, with the intercept last. The square of a category, an interaction or the intercept
+// is 1/S squared. CumSum of the runtime adds in that order.
 func (g *graph) norm(columns []column, v, missing string) string {
 	squares := g.op("Mul", []string{v, v})
-	if len(indicated(columns)) > 0 { // where one is 1, u is 0
+	if len(indicated(columns)) > 0 { // where an indicator is 1, u is 0
 		var own []float64
 		for _, c := range columns {
 			square := 0.0
@@ -271,18 +270,17 @@ func (g *graph) norm(columns []column, v, missing string) string {
 	return g.op("Where", []string{g.op("Greater", []string{sum, one}), g.op("Sqrt", []string{sum}), one})
 }
 
-// float32 rounds to float32, and goes on in float64.
+// float32 rounds to float32 and converts back to float64.
 func (g *graph) float32(x string) string {
 	return g.op("Cast", []string{g.op("Cast", []string{x}, "to", float32Type)}, "to", float64Type)
 }
 
-// levels returns the sums of the weights of the categories' and interactions'
-// features, [rows, K].
+// levels returns the sums of the weights of the category and interaction features, [rows, K].
 func (g *graph) levels(columns []column) string {
 	var features []int
 	var places []string
 	level := map[string]string{}
-	// add notes where among the features those of one lookup begin.
+	// add records where the features of a lookup begin in the list of features.
 	add := func(level string, at, width int) {
 		places = append(places, g.op("Add", []string{level, g.index(int64(len(features)))}))
 		for i := range width {
@@ -302,20 +300,21 @@ func (g *graph) levels(columns []column) string {
 		first := g.op("Mul", []string{level[x.a.Name], g.index(int64(x.b.width()))})
 		add(g.op("Add", []string{first, level[x.b.Name]}), x.at, x.a.width()*x.b.width())
 	}
-	each := g.op("Gather", []string{g.table(features), g.op("Concat", places, "axis", 1)}, "axis", 0) // [rows, lookups, K]
+	// each has the shape [rows, lookups, K].
+	each := g.op("Gather", []string{g.table(features), g.op("Concat", places, "axis", 1)}, "axis", 0)
 	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
 }
 
-// network returns the margins of what the first layer's units sum. What units are
-// scaled by is in the weights above them: runtimes take a factor before a product of
-// matrices into it, as a float32.
+// network returns the margins of a network from the sums of its first layer's units. The factor
+// that scales the units is included in the weights above them: runtimes would merge a separate
+// factor into the matrix product, as a float32.
 func (g *graph) network(u string) string {
 	one := g.number(1)
 	for _, above := range g.layers() {
 		var h string
 		if g.activation == "relu" {
 			h = g.op("Max", []string{u, g.number(0)})
-		} else { // as package loss: 1 - 2/(1+e^(2u))
+		} else { // as in package loss: 1 - 2/(1+e^(2u))
 			power := g.op("Exp", []string{g.op("Mul", []string{u, g.number(2)})})
 			h = g.op("Sub", []string{one, g.op("Div", []string{g.number(2), g.op("Add", []string{one, power})})})
 		}
@@ -330,7 +329,7 @@ func (g *graph) network(u string) string {
 	return u
 }
 
-// link writes the outputs.
+// link adds the outputs.
 func (g *graph) link(z string) {
 	switch g.output {
 	case model.Value:
@@ -356,7 +355,7 @@ func (g *graph) link(z string) {
 	g.give("margin", z, float64Type, g.margins)
 }
 
-// predict gives a prediction in the target's units.
+// predict adds the output of a prediction in the target's units.
 func (g *graph) predict(x string) {
 	if g.model.Clamped() {
 		x = g.clamp(x, []float64{g.target.Low}, []float64{g.target.High})
@@ -364,12 +363,12 @@ func (g *graph) predict(x string) {
 	g.give("prediction", x, float64Type, 1)
 }
 
-// positive is 1 where a margin is.
+// positive returns 1 where the margin is positive, and 0 elsewhere.
 func (g *graph) positive(z string) string {
 	return g.op("Cast", []string{g.op("Greater", []string{z, g.number(0)})}, "to", int64Type)
 }
 
-// class gives the names of classes by their numbers.
+// class adds the output with the names of the classes of the given numbers.
 func (g *graph) class(number string) {
 	names := g.name()
 	g.initializers.bytes(graphInitializer, texts(names, []int{len(g.target.Classes)}, g.target.Classes))

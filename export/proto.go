@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers of fields and values from onnx.proto, version 1.15 of ONNX.
+// Field and value numbers from onnx.proto, ONNX 1.15.
 const (
 	modelIRVersion, modelProducer, modelProducerVersion, modelGraph, modelOpset, modelMetadata = 1, 2, 3, 7, 8, 14
 	graphNode, graphName, graphInitializer, graphInput, graphOutput                            = 1, 2, 5, 11, 12
@@ -22,7 +22,7 @@ const (
 	float32Type, int64Type, stringType, float64Type int = 1, 7, 8, 11
 )
 
-// message is a protobuf message in the making.
+// message is a protobuf message under construction.
 type message []byte
 
 func (m *message) bytes(field protowire.Number, b []byte) {
@@ -35,7 +35,7 @@ func (m *message) int(field protowire.Number, x int64) {
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(x))
 }
 
-// tensor is an initializer of one of the types below.
+// tensor returns an initializer without values, of one of the element types below.
 func tensor(name string, kind int, dims []int) message {
 	var m message
 	for _, d := range dims {
@@ -74,7 +74,7 @@ func texts(name string, dims []int, values []string) message {
 	return m
 }
 
-// value describes an input or output: rows of so many values each.
+// value describes an input or output with width values in each row.
 func value(name string, kind, width int) message {
 	var rows, columns, shape, tensor, typ, m message
 	rows.text(dimName, "rows")
@@ -89,7 +89,7 @@ func value(name string, kind, width int) message {
 	return m
 }
 
-// attribute is one of an int, a list of ints or a list of texts.
+// attribute returns an attribute whose value is an int, a list of ints or a list of texts.
 func attribute(name string, v any) message {
 	var m message
 	m.text(attributeName, name)

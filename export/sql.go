@@ -13,30 +13,31 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// Query says what a query scores.
+// Query says which table a query scores, and for which database.
 type Query struct {
-	// Dialect is one of Dialects.
+	// Dialect is one of [Dialects].
 	Dialect string
-	// Table is what rows are taken from, written as the database wants it after FROM.
+	// Table is the source of the rows, written as the database expects it after FROM.
 	Table string
-	// Keep are columns of the table that stand before the predictions, such as its key.
+	// Keep lists columns of the table to be copied before the predictions, such as its key.
 	Keep []string
 }
 
-// SQL returns the model as a query in one statement, with a result row for each row
-// of the table, its columns named as Predict's. See the package comment for cells and
-// agreement.
+// SQL returns the model as a query in one statement. The query has one result row for each row of
+// the table; its columns are named as the columns of [model.Model.Predict]. The package comment
+// describes cells and agreement.
 //
-// It needs EXP, LN and SQRT; SQLite has them where it was built with its
-// mathematical functions. Each step is a list of columns, computed once:
+// The query needs EXP, LN and SQRT. SQLite has them only if it was built with its mathematical
+// functions. Each step is a list of columns, computed once:
 //
 //	cell     numbers and trimmed categories
-//	bucket   those of hashed columns
+//	bucket   buckets of hash columns
 //	unit     u/S, and the weights are looked up by category
 //	norm     max(1, ||x||)
-//	share    each feature's quotient by it
+//	share    each feature divided by the norm
 //	feature  rounded to float32
-//	sum      W x: margins, or a network's first layer, and then unit and sum by turns
+//	sum      W x: the margins, or a network's first layer, followed by alternate steps unit
+//	         and sum
 func SQL(m *model.Model, q Query) (string, error) {
 	f, err := newForm(m)
 	if err != nil {
@@ -69,20 +70,20 @@ func SQL(m *model.Model, q Query) (string, error) {
 	return s.text.String(), nil
 }
 
-// query is a query in the making.
+// query is a query under construction.
 type query struct {
 	*form
 	dialect
-	keep []string // quoted
+	keep []string // quoted names
 	// prefix begins the names of the query's own columns and steps.
 	prefix string
 	from   string // the last step, or the table
 	text   strings.Builder
-	// numbers are the columns of numbers; categories, and hashed columns, are the rest.
+	// numbers are the number and date columns; categories are the category and hash columns.
 	numbers, categories []column
 }
 
-// check demands names that can be written.
+// check returns an error unless all names can be written in the dialect.
 func (s *query) check(keep []string) error {
 	s.numbers, s.categories = s.kinds()
 	for _, c := range s.numbers {
@@ -108,7 +109,7 @@ func (s *query) check(keep []string) error {
 	return nil
 }
 
-// results are the names of the predictions.
+// results returns the names of the prediction columns.
 func (s *query) results() []string {
 	switch s.output {
 	case model.Value, model.Rate:
@@ -125,7 +126,7 @@ func (s *query) results() []string {
 	return []string{"score", "class"}
 }
 
-// own is a column of the query's own.
+// own returns the name of one of the query's own columns.
 func (s *query) own(name string, i int) string {
 	return s.identifier(s.prefix + name + strconv.Itoa(i))
 }
@@ -133,8 +134,8 @@ func (s *query) own(name string, i int) string {
 // item is a column of a step.
 type item struct{ expression, name string }
 
-// step adds a step with the kept columns and these. A column that a step before has
-// is its own expression.
+// step adds a step with the kept columns and the given items. A column of the previous step is
+// referred to by its name.
 func (s *query) step(name string, items ...item) {
 	name = s.identifier(s.prefix + name)
 	s.text.WriteString(", " + name + s.with + "(\n")
@@ -143,7 +144,7 @@ func (s *query) step(name string, items ...item) {
 	s.from = name
 }
 
-// pick writes a selection from the last step.
+// pick writes a SELECT of the items from the last step.
 func (s *query) pick(items []item) {
 	s.text.WriteString("  SELECT ")
 	for i, k := range s.keep {
@@ -170,7 +171,7 @@ func (s *query) head() {
 	}
 }
 
-// cells reads the table.
+// cells adds the step that reads the table.
 func (s *query) cells() {
 	space, step := s.identifier(s.prefix+"space"), s.identifier(s.prefix+"white")
 	white := "(SELECT " + space + " FROM " + step + ")"
@@ -190,8 +191,8 @@ func (s *query) cells() {
 	s.step("cell", items...)
 }
 
-// buckets hashes the cells of hashed columns, as dataset.Hashing says; those that are
-// missing have the bucket after the last.
+// buckets adds the steps that hash the cells of hash columns as [dataset.Hashing] defines. Missing
+// cells get the bucket after the last.
 func (s *query) buckets() {
 	if len(hashed(s.categories)) == 0 {
 		return
@@ -217,7 +218,7 @@ func (s *query) buckets() {
 	s.step("bucket", append(items, s.carried("n", s.numbers)...)...)
 }
 
-// quoted are texts as the dialect writes them.
+// quoted quotes texts, in place, for the dialect.
 func (s *query) quoted(texts []string) []string {
 	for i := range texts {
 		texts[i] = s.quote(texts[i])
@@ -225,7 +226,7 @@ func (s *query) quoted(texts []string) []string {
 	return texts
 }
 
-// units makes u/S of numbers, and 1/S of their indicators.
+// units adds the step that computes u/S of numbers, and 1 or 0 for their indicators.
 func (s *query) units() {
 	if len(s.numbers) == 0 {
 		return
@@ -240,7 +241,7 @@ func (s *query) units() {
 	s.step("unit", append(items, s.carried("c", s.categories)...)...)
 }
 
-// carried are columns of the step before.
+// carried returns the columns of the previous step, so that the next step has them too.
 func (s *query) carried(name string, columns []column) (items []item) {
 	for i := range columns {
 		items = append(items, item{s.own(name, i), s.own(name, i)})
@@ -248,7 +249,7 @@ func (s *query) carried(name string, columns []column) (items []item) {
 	return items
 }
 
-// indicators are those of the step before.
+// indicators returns the indicator columns of the previous step.
 func (s *query) indicators() (items []item) {
 	for i, c := range s.numbers {
 		if c.Indicator {
@@ -258,7 +259,7 @@ func (s *query) indicators() (items []item) {
 	return items
 }
 
-// missing is true of a number that is none.
+// missing returns a condition that is true if a number is missing.
 func (s *query) missing(c column, n string) string {
 	missing := n + " IS NULL"
 	if s.nan != nil {
@@ -282,9 +283,12 @@ func (s *query) unit(c column, n string) string {
 		s.literal(2), t, s.literal(from), s.literal(to-from), s.literal(1))
 }
 
-// rows divides by the norm and rounds to float32: with p = 2^29+1, y - (y - p y + p y)
-// in Veltkamp's order leaves the 24 leading bits (Dekker 1971, 5.6). The last
-// feature is that of categories and the intercept.
+// rows divides the features by the norm and rounds them to float32. The last column is the common
+// value of category features and the intercept. With p = 2^29+1, Veltkamp's
+//
+//	p y + (y - p y)
+//
+// rounded after each operation, keeps the 24 leading bits of y (Dekker 1971, 5.6).
 func (s *query) rows() {
 	squares := []string{s.literal(float64(s.share*s.share) * float64(len(s.categories)+len(s.crosses)+1))}
 	for i := range s.numbers {
@@ -314,7 +318,7 @@ func (s *query) rows() {
 	s.step("feature", append(features, looked...)...)
 }
 
-// sum looks up the weights of categories and sums the products.
+// sum looks up the weights of categories and sums the products of weights and features.
 func (s *query) sum() {
 	one := s.own("x", len(s.numbers))
 	var items []item
@@ -345,7 +349,8 @@ func (s *query) sum() {
 	s.step("sum", items...)
 }
 
-// network makes the margins of what the first layer's units sum.
+// network adds the layers of a network above the sums of its first layer's units, up to the
+// margins.
 func (s *query) network() {
 	for l, above := range s.layers() {
 		scale := 1 / math.Sqrt(float64(len(above)))
@@ -366,7 +371,7 @@ func (s *query) network() {
 	}
 }
 
-// activated is a unit's output: of tanh 1 - 2/(1+e^(2u)), as in package loss.
+// activated returns the output of a unit; tanh is 1 - 2/(1+e^(2u)), as in package loss.
 func (s *query) activated(u string) string {
 	if s.activation == "relu" {
 		return fmt.Sprintf("%s(%s, %s)", s.greatest, u, s.literal(0))
@@ -375,19 +380,20 @@ func (s *query) activated(u string) string {
 	return fmt.Sprintf("(%s - %s / (%s + %s))", s.literal(1), s.literal(2), s.literal(1), power)
 }
 
-// power is e^x, with x kept within what every database has powers for: beyond it an
-// error is raised by some. What is left of the rest is zero, or one, to all that follows.
+// power returns e^x with x clamped to [-700, 700], because some databases raise an error beyond
+// that. Results beyond it would act as zero, or as one, in everything that follows.
 func (s *query) power(x string) string {
 	const most = 700
 	return fmt.Sprintf("EXP(%s(%s(%s, %s), %s))", s.least, s.greatest, x, s.literal(-most), s.literal(most))
 }
 
-// cell is the query's own column of a category.
+// cell returns the query's own column for a category.
 func (s *query) cell(c column) string {
 	return s.own("c", slices.IndexFunc(s.categories, func(other column) bool { return other.Name == c.Name }))
 }
 
-// lookup is what a category's level has, the last level being other.
+// lookup returns a CASE expression with of(level) for each level of a category; the last level is
+// other.
 func (s *query) lookup(c column, cell string, of func(level int) string) string {
 	var b strings.Builder
 	b.WriteString("CASE " + cell)
@@ -401,7 +407,7 @@ func (s *query) lookup(c column, cell string, of func(level int) string) string 
 	return b.String()
 }
 
-// link ends the query.
+// link ends the query with the predictions.
 func (s *query) link() {
 	z := s.own("z", 0)
 	names := s.results()
@@ -426,7 +432,8 @@ func (s *query) link() {
 	s.pick(items)
 }
 
-// clamped is a prediction in the target's units, clamped to its bounds if the model says so.
+// clamped returns a prediction in the target's units, clamped to the target's bounds if the model
+// is Clamped.
 func (s *query) clamped(prediction string) string {
 	if !s.model.Clamped() {
 		return prediction
@@ -437,15 +444,15 @@ func (s *query) clamped(prediction string) string {
 	return fmt.Sprintf("CASE WHEN %s < %s THEN %s WHEN %s > %s THEN %s ELSE %s END", x, low, low, x, high, high, x)
 }
 
-// positive is the second class where the margin is positive, the first elsewhere.
+// positive returns the second class if the margin is positive, and otherwise the first.
 func (s *query) positive(z string) string {
 	return fmt.Sprintf("CASE WHEN %s > %s THEN %s ELSE %s END", z, s.literal(0), s.class(1), s.class(0))
 }
 
 func (s *query) class(k int) string { return s.quote(s.target.Classes[k]) }
 
-// probabilities are powers over their sum, the margins' greatest taken out, and the
-// first class that has it.
+// probabilities returns each class's e^(z_k - max z) divided by their sum, and the first class with
+// the largest margin.
 func (s *query) probabilities(names []string) (items []item) {
 	var margins, powers []string
 	var carried, raised []item
@@ -473,7 +480,8 @@ func (s *query) probabilities(names []string) (items []item) {
 	return append(items, item{chosen, names[len(names)-1]})
 }
 
-// total is the sum of terms as a tree, whose depth databases bound.
+// total returns the sum of terms as a balanced tree, because databases bound the depth of
+// expressions.
 func total(terms []string) string {
 	if len(terms) == 1 {
 		return terms[0]

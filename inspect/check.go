@@ -10,28 +10,28 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// Warning says what a report is not.
+// Warning says that a report is not private.
 const Warning = "NOT private: computed from the rows, whose cells it quotes. For whoever may look at them; do not publish any of it."
 
 // Report says how a schema reads a table.
 type Report struct {
-	// Rows are those that the public filter keeps, LeftOut the others.
+	// Rows is the number of rows that the public filter keeps, LeftOut the number of other rows.
 	Rows    int `json:"rows"`
 	LeftOut int `json:"left_out,omitempty"`
-	// Malformed rows have not as many cells as the header. They, and rows of which the
-	// target, its weight or its exposure is not read, count and contribute nothing:
-	// together they are Silent.
+	// Malformed is the number of rows whose number of cells is not the header's. Silent also
+	// includes rows whose target, weight or exposure cannot be read. Silent rows count as records
+	// and contribute nothing to a fit.
 	Malformed int      `json:"malformed"`
 	Silent    int      `json:"silent"`
 	Columns   []Column `json:"columns"`
-	// Table are the problems of the table as a whole.
+	// Table lists the problems of the table as a whole.
 	Table []Problem `json:"problems,omitempty"`
 }
 
-// Column says how the cells of one column are read, those of malformed rows left out.
+// Column says how the cells of one column are read. Malformed rows are not included.
 type Column struct {
 	Name string `json:"name"`
-	// Kind is a column's, or target, weight or exposure.
+	// Kind is the kind of the column, or target, weight or exposure.
 	Kind       string    `json:"kind"`
 	Read       int       `json:"read"`
 	Missing    int       `json:"missing"`
@@ -42,20 +42,20 @@ type Column struct {
 	Problems   []Problem `json:"problems,omitempty"`
 }
 
-// Problem is one that a change of the configuration, or of the table, would mend.
+// Problem is a fault that a change of the configuration or of the table would correct.
 type Problem struct {
 	What string `json:"what"`
-	// Cells is how many have it; Examples are the most frequent.
+	// Cells is the number of cells with the problem. Examples are the most frequent of them.
 	Cells    int      `json:"cells"`
 	Examples []string `json:"examples,omitempty"`
 	// Do says what to change.
 	Do string `json:"do"`
-	// Lost says that a column, or half of the rows, contributes nothing to a fit, or
-	// something else than the table says.
+	// Lost says that a column, or half of the rows, contributes nothing to a fit, or contributes
+	// something that differs from the content of the table.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Problems counts those of the table and of all columns.
+// Problems returns the number of problems of the table and of all columns.
 func (r *Report) Problems() (n int) {
 	n = len(r.Table)
 	for _, c := range r.Columns {
@@ -64,7 +64,7 @@ func (r *Report) Problems() (n int) {
 	return n
 }
 
-// Lost lists what is lost: the table's problems by their text, columns by their names.
+// Lost lists the losses: the texts of the table's problems and the names of columns.
 func (r *Report) Lost() (names []string) {
 	for _, p := range r.Table {
 		if p.Lost {
@@ -79,7 +79,7 @@ func (r *Report) Lost() (names []string) {
 	return names
 }
 
-// Check reads a table as a fit by the schema would.
+// Check reads a table as a fit with the schema would.
 func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schema) (*Report, error) {
 	t := newTally(s, as)
 	var header int
@@ -115,7 +115,7 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 	return t.finish(), nil
 }
 
-// each calls f for the rows of a table, which it shows to begin first.
+// each calls begin with the open table, and then f for each row.
 func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table.Reader) error, f func(cells []string)) error {
 	r, err := table.Open(paths, as)
 	if err != nil {
@@ -145,17 +145,17 @@ type tally struct {
 	report  Report
 	columns map[string]*counted
 	order   []*counted
-	silent  bool // the row at hand
+	silent  bool // the current row is silent
 	csv     dataset.CSV
 	ended   int // rows that end in a delimiter which the header does not have
 }
 
-// counted are the cells of one column.
+// counted holds the counts of one column.
 type counted struct {
 	Column
-	column *dataset.Column // nil of the target, its weight and its exposure
-	odd    spellings       // of what is unreadable or not listed
-	used   map[string]bool // the listed values that cells have
+	column *dataset.Column // nil for the target, its weight and its exposure
+	odd    spellings       // cells that are unreadable or not listed
+	used   map[string]bool // the listed values that occur in cells
 	bounds struct{ low, high float64 }
 	suspects
 }
@@ -189,7 +189,7 @@ func newTally(s *dataset.Schema, as dataset.CSV) *tally {
 	return t
 }
 
-// lists reports a column of listed values.
+// lists reports whether the column has listed values.
 func (k *counted) lists(s *dataset.Schema) bool {
 	if k.Kind == "target" {
 		return s.Target().Kind == dataset.Category
@@ -197,7 +197,7 @@ func (k *counted) lists(s *dataset.Schema) bool {
 	return k.Kind == dataset.Category.String()
 }
 
-// cell counts one.
+// cell counts one cell.
 func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	k := t.columns[column]
 	if fate != dataset.Absent {
@@ -227,8 +227,8 @@ func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	}
 }
 
-// leftOut counts what a row that the filter does not keep has in the filter's column, if
-// it is none of its public values.
+// leftOut counts the filter column's cell of a row that the filter does not keep, if the cell is
+// not one of the column's public values.
 func (t *tally) leftOut(column, cell string, fate dataset.Fate) {
 	if column == t.schema.Filter().Column && fate != dataset.Read {
 		t.cell(column, cell, fate)

@@ -1,8 +1,8 @@
-// Package inspect reads tables that one may look at: it says how a schema reads the
-// cells of a table, and drafts a schema from a public one.
+// Package inspect reads tables that the user may look at: it reports how a schema reads the cells
+// of a table, and drafts a schema from a public table.
 //
-// Nothing in it is private. What it returns is computed from rows, without noise and
-// without a charge, and quotes their cells: it is for those who may look at the rows, and
-// not to be published. The private path (packages train and curator) does not import it,
-// and it imports nothing that charges, trains or writes (docs/adr/0031).
+// Nothing in it is private. Its results are computed from rows, without noise and without
+// accounting, and quote cells: they are for people who may see the rows, and must not be published.
+// The private path (packages train and curator) does not import it, and it imports nothing that
+// charges, trains or writes (docs/adr/0031).
 package inspect

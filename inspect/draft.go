@@ -15,9 +15,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// Draft drafts the columns of a schema from the rows of a public table, with a note to
-// each that says from what, and lists what it has for missing cells. The table must be
-// public: bounds and values of another would be released without a charge.
+// Draft drafts the columns of a schema from the rows of a public table, each with a note about its
+// source, and returns the table's markers of missing cells. The table must be public: drafting from
+// a private table would release its bounds and values without accounting.
 func Draft(ctx context.Context, path string, as dataset.CSV, name string) (columns map[string]dataset.Drafted, missing []string, err error) {
 	var seen []*seenCells
 	empty := map[string]bool{}
@@ -51,20 +51,20 @@ func Draft(ctx context.Context, path string, as dataset.CSV, name string) (colum
 	return columns, missing, nil
 }
 
-// markers are what tables commonly have for missing cells, in lower case.
+// markers are common markers of missing cells, in lower case.
 var markers = []string{"na", "n/a", "nan", "null", "none", "?", "-", "."}
 
-// mostListed is the most values that are drafted as a category, hashBuckets what more of
-// them are thrown into.
+// mostListed is the largest number of values drafted as a category. A column with more values is
+// drafted as a hash with hashBuckets buckets.
 const mostListed, hashBuckets = 30, 256
 
-// seenCells are the cells of one column of a public table.
+// seenCells summarises the cells of one column of a public table.
 type seenCells struct {
 	name           string
 	cells, missing int
 	numbers        int
 	low, high      float64
-	days           map[string]*span // by layout: all cells so far are dates of it
+	days           map[string]*span // by layout: all cells so far are dates in that layout
 	values         spellings
 }
 
@@ -78,8 +78,7 @@ func newSeen(name string) *seenCells {
 	return s
 }
 
-// add counts a cell. It returns the marker that it is, if it is one that a schema must
-// list.
+// add counts a cell. If the cell is a missing marker that the schema must list, add returns it.
 func (s *seenCells) add(cell string) (marker string) {
 	s.cells++
 	if cell == "" {
@@ -106,7 +105,8 @@ func (s *seenCells) add(cell string) (marker string) {
 	return ""
 }
 
-// drafted is the column that the cells suggest.
+// drafted returns the column that the cells suggest; ok is false if all cells are
+// missing or the column has no name.
 func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 	known := s.cells - s.missing
 	if known == 0 || s.name == "" {
@@ -152,7 +152,7 @@ func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 	return dataset.Drafted{Column: c, Note: note("of %d values", len(values))}, true
 }
 
-// layout is the one that all cells have, and the others that fit them, too.
+// layout returns the first layout that fits all cells, and the other layouts that fit them.
 func (s *seenCells) layout() (first string, others []string) {
 	found := false
 	for _, l := range layouts {
@@ -167,14 +167,14 @@ func (s *seenCells) layout() (first string, others []string) {
 	return first, others
 }
 
-// plausible tells dates without marks from numbers of eight digits.
+// plausible distinguishes dates without separators from eight-digit numbers, by their range.
 func plausible(d *span) bool {
 	first, _ := dataset.Day("1900-01-01")
 	last, _ := dataset.Day("2099-12-31")
 	return d.low >= first && d.high <= last
 }
 
-// years widens days to whole years.
+// years widens a range of days to whole years.
 func years(d *span) (low, high float64) {
 	year := func(x float64) int { return time.Unix(int64(math.Floor(x))*86400, 0).UTC().Year() }
 	days := func(y int, m time.Month, day int) float64 {
@@ -183,14 +183,14 @@ func years(d *span) (low, high float64) {
 	return days(year(d.low), 1, 1), days(year(d.high), 12, 31)
 }
 
-// rounded widens bounds to multiples of the power of ten below their distance.
+// rounded widens bounds to multiples of the largest power of ten not above their difference.
 func rounded(low, high float64) (float64, float64) {
 	if low == high {
 		return low, low + 1
 	}
 	step := math.Pow(10, math.Floor(math.Log10(high-low)))
 	round := func(x float64, to func(float64) float64) float64 {
-		// By its text, 30 and not 30.000000000000004.
+		// Formatting gives 30 in place of 30.000000000000004.
 		y, _ := strconv.ParseFloat(strconv.FormatFloat(to(x/step)*step, 'g', 12, 64), 64)
 		return y
 	}

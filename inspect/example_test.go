@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/inspect"
 )
 
-// A table that one may look at is checked before anything is spent on it.
+// A table that the user may look at is checked before any budget is spent on it.
 func ExampleCheck() {
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 17, High: 90}},

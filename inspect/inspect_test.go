@@ -44,7 +44,7 @@ target: {column: sick, classes: ["no", "yes"], weight: w}
 where: split=train
 `
 
-// TestCheck: what a table made of faults is said to have, by hand.
+// TestCheck tests the report of a table with many faults, with the expected problems listed by hand.
 func TestCheck(t *testing.T) {
 	table := `age,income,seen,town,code,note,split,sick,w
 33,"1,234",2020-01-05,aarau,x,,train,yes,1
@@ -114,7 +114,7 @@ func said(r *Report) string {
 	return b.String()
 }
 
-// TestCheckOfOneFault: each by itself, with the line that would mend it.
+// TestCheckOfOneFault tests each fault by itself, with the advice for it.
 func TestCheckOfOneFault(t *testing.T) {
 	for _, test := range []struct{ columns, cells, want string }{
 		{"x: {number: [0, 9]}", "\"1,5\"\n\"2,125\"\n", `x: 2 numbers with a decimal comma ["1,5" "2,125"]: if all are, say so: csv: {decimal: ","}`},
@@ -150,8 +150,8 @@ func TestCheckOfOneFault(t *testing.T) {
 	}
 }
 
-// TestDraft: kinds and bounds of a public table, by hand, each with what it is from; the
-// draft is read as a schema.
+// TestDraft tests kinds, bounds and notes of a public table by hand; the draft must be readable as
+// a schema.
 func TestDraft(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("age,gain,seen,day,kind,code,id,empty,y,stamp\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// spellings counts cells by what stands in them, up to a number of different ones.
+// spellings counts cells by their text, for at most mostSpellings different texts.
 type spellings map[string]int
 
 const mostSpellings, mostExamples = 10_000, 3
@@ -25,7 +25,7 @@ func (s spellings) add(cell string) {
 	}
 }
 
-// frequent are the spellings, the most frequent first.
+// frequent returns the texts, the most frequent first.
 func (s spellings) frequent() []string {
 	return slices.SortedFunc(maps.Keys(s), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s[b], s[a]), strings.Compare(a, b))
@@ -39,7 +39,7 @@ func (s spellings) cells() (n int) {
 	return n
 }
 
-// take removes the spellings that fit and returns them.
+// take removes the texts that fit and returns them with their counts.
 func (s spellings) take(fits func(string) bool) spellings {
 	taken := spellings{}
 	for text, n := range s {
@@ -51,13 +51,13 @@ func (s spellings) take(fits func(string) bool) spellings {
 	return taken
 }
 
-// problem describes spellings.
+// problem returns a problem with the texts as examples.
 func (s spellings) problem(what, do string) Problem {
 	examples := s.frequent()
 	return Problem{What: what, Cells: s.cells(), Examples: examples[:min(mostExamples, len(examples))], Do: do}
 }
 
-// problems says what is wrong with a column.
+// problems returns the problems of a column.
 func (t *tally) problems(k *counted) (list []Problem) {
 	add := func(s spellings, what, do string) {
 		if len(s) > 0 {
@@ -103,8 +103,8 @@ func (t *tally) problems(k *counted) (list []Problem) {
 	return list
 }
 
-// lost reports a column that tells a fit nothing: no cell is read within the bounds, or
-// no row has a class or a target.
+// lost reports whether a column tells a fit nothing: no cell is read within the bounds, or no row
+// has a class or a target.
 func lost(k *counted) bool {
 	if k.Kind == "hash" || k.Kind == "public" {
 		return false
@@ -112,7 +112,7 @@ func lost(k *counted) bool {
 	return k.Read == 0
 }
 
-// beyond says where bounds are not the table's.
+// beyond reports bounds that do not fit the table.
 func beyond(k *counted) []Problem {
 	if clamped := k.Below + k.Above; clamped > k.Read {
 		return []Problem{{
@@ -123,7 +123,7 @@ func beyond(k *counted) []Problem {
 	return nil
 }
 
-// folded is a spelling without case, blanks and marks, and a number by its value.
+// folded returns a text without case, spaces and punctuation, and a number by its value.
 func folded(s string) string {
 	if x, err := strconv.ParseFloat(s, 64); err == nil {
 		return strconv.FormatFloat(x, 'g', -1, 64)
@@ -136,8 +136,8 @@ func folded(s string) string {
 	}, s)
 }
 
-// nearly finds spellings that are nearly a listed value. as writes the line with other
-// values in the list.
+// nearly finds texts that nearly equal a listed value. as writes the schema's line for another list
+// of values.
 func nearly(k *counted, listed []string, as func([]string) string) []Problem {
 	known := map[string]int{}
 	for i, v := range listed {
@@ -162,7 +162,7 @@ func nearly(k *counted, listed []string, as func([]string) string) []Problem {
 	return []Problem{near.problem("nearly a listed value, but for case, blanks, marks or zeros", do)}
 }
 
-// Forms of cells that are no numbers.
+// Forms of cells that are not numbers.
 var (
 	percent   = regexp.MustCompile(`^[-+]?[0-9.,]+ ?%$`)
 	thousands = regexp.MustCompile(`^[-+]?[0-9]{1,3}([,.'’ \x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?$`)
@@ -170,7 +170,7 @@ var (
 	united    = regexp.MustCompile(`^[^0-9]{0,5}[-+]?[0-9][0-9.,]*[^0-9]{0,10}$`)
 )
 
-// numberless says what cells are that are no numbers.
+// numberless classifies cells that are not numbers.
 func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	add := func(s spellings, what, do string) {
 		if len(s) > 0 {
@@ -178,7 +178,7 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 		}
 	}
 	add(odd.take(percent.MatchString), "numbers with a percent sign", "write 5% as 5 or as .05 in the table, and the bounds alike")
-	// 1,234 is either; 1,23 is not.
+	// 1,234 may be either; 1,23 can only have a decimal comma.
 	commas := odd.take(func(s string) bool { return decimal.MatchString(s) && !thousands.MatchString(s) })
 	grouped := odd.take(thousands.MatchString)
 	if len(commas) > 0 {
@@ -201,10 +201,10 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	return list
 }
 
-// decimalComma is the configuration's line for such numbers.
+// decimalComma is the advice for numbers with a decimal comma.
 const decimalComma = `if all are, say so: csv: {decimal: ","}`
 
-// markedBy is that for a mark between thousands.
+// markedBy is the advice for numbers with a thousands separator.
 func markedBy(number string) string {
 	mark := strings.IndexFunc(strings.TrimLeft(number, "+-"), func(r rune) bool { return r < '0' || r > '9' })
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(number, "+-")[mark:])
@@ -213,19 +213,19 @@ func markedBy(number string) string {
 
 func ignored(name string) string { return dataset.Column{Name: name, Kind: dataset.Ignore}.Line() }
 
-// layouts are those that are looked for, ISO 8601 first.
+// layouts are the date layouts that are tried, ISO 8601 first.
 var layouts = []string{
 	"", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d",
 	"%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%Y/%m/%d %H:%M:%S",
 }
 
 func datedLine(name, layout string) string {
-	// The bounds are the user's to know.
+	// Only the user knows the public bounds.
 	line := dataset.Column{Name: name, Kind: dataset.Date, Low: 0, High: 1, Layout: layout}.Line()
 	return strings.NewReplacer("1970-01-01", "FIRST", "1970-01-02", "LAST").Replace(line)
 }
 
-// undated says what cells are that are no dates.
+// undated classifies cells that are not dates.
 func undated(odd spellings, c dataset.Column, missing []string) (list []Problem) {
 	var fitting []string
 	most := 0

@@ -14,36 +14,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// suspects are what the cells of a column have in common that a reader of single cells
-// does not see.
+// suspects summarises the cells of a column, to find problems that no single cell shows.
 type suspects struct {
 	n      int    // cells that are not missing
-	first  string // the first of them
+	first  string // the first such cell
 	varies bool
 
-	numbers int       // of them that are read or clamped
-	clamped spellings // of those beyond the bounds
-	rising  bool      // whole numbers, each above the one before
-	start   float64   // the first and the last number
+	numbers int       // cells that are numbers within or beyond the bounds
+	clamped spellings // cells beyond the bounds
+	rising  bool      // all numbers are whole, and each is above the one before
+	start   float64   // the first number
 	last    float64
 	largest float64
 	pointed int // numbers with a point
-	grouped int // with exactly three digits after it, and one to three before
-	dated   int // dates that are read
-	late    int // with a day of the month after the twelfth
+	grouped int // numbers with exactly three digits after the point and one to three before
+	dated   int // cells that are dates
+	late    int // dates whose day of the month is after the twelfth
 
 }
 
-// enough is how many cells a suspicion needs that rests on what all of them are, and few
-// how many need to be the same.
+// few is the least number of cells for the suspicion that a column is constant. enough is the least
+// number of numbers or dates for the suspicions that a column holds identifiers, or dates whose day
+// and month are exchanged.
 const enough, few = 20, 5
 
 func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true} }
 
-// threeDigits is a number as some write thousands: 1.234 for 1234.
+// threeDigits matches a number that may have a thousands separator: 1.234 for 1234.
 var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
 
-// see notes a cell that is not missing.
+// see records a cell that is not missing.
 func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
 	s.n++
 	if s.n == 1 {
@@ -77,7 +77,7 @@ func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
 	}
 }
 
-// day notes the day of the month of a date.
+// day records the day of the month of a date.
 func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
 	if fate == dataset.Unread || swapped(c.Layout) == "" {
 		return
@@ -88,8 +88,7 @@ func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
 	}
 }
 
-// swapped is a layout with day and month in each other's place; "" where it has not both
-// beside each other.
+// swapped returns a layout with day and month exchanged; "" if they are not adjacent.
 func swapped(layout string) string {
 	for _, mark := range []string{"/", ".", "-"} {
 		for _, pair := range [][2]string{{"%d" + mark + "%m", "%m" + mark + "%d"}, {"%m" + mark + "%d", "%d" + mark + "%m"}} {
@@ -101,13 +100,13 @@ func swapped(layout string) string {
 	return ""
 }
 
-// Cells that often stand for a missing number.
+// sentinel matches numbers that often stand for a missing number.
 var sentinel = regexp.MustCompile(`^(-1|-?9+|-?8{2,}|-?7{2,}|-?9{2,}8)(\.0*)?$`)
 
-// identifier is a name of columns that number records.
+// identifier matches names of columns that number records.
 var identifier = regexp.MustCompile(`(?i:(^|[_. -])(id|uuid|key|nr|number|no|index|rowid)$)|[a-z](ID|Id)$`)
 
-// suspicions are the problems that they make.
+// suspicions returns the problems that the column's summary suggests.
 func (t *tally) suspicions(k *counted) (list []Problem) {
 	s := &k.suspects
 	add := func(cells int, examples []string, lost bool, what, do string) {
@@ -169,20 +168,20 @@ func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
 	return list
 }
 
-// excelDay is a date as spreadsheets count days, from 1900 on: 20,000 is in 1954, 60,000
-// in 2064.
+// excelDay matches a date as spreadsheets count days, from 1900 on: 20,000 is in 1954, 60,000 in
+// 2064.
 var excelDay = regexp.MustCompile(`^[2-5][0-9]{4}(\.[0-9]+)?$`)
 
-// serial is what to do about such dates.
+// serial returns the advice for such dates.
 func serial(name string) string {
 	return fmt.Sprintf("export the column as dates (2024-02-29), or read it as days, which tells a model as much: %s",
 		strings.NewReplacer("0, 1", "FIRST, LAST").Replace(dataset.Column{Name: name, Kind: dataset.Number, Low: 0, High: 1}.Line()))
 }
 
-// trailing is what to do about rows that end in a delimiter which the header does not have.
+// trailing is the advice for rows that end in a delimiter which the header does not have.
 const trailing = "end every line alike: delete the delimiter at the end of those rows, or give the column that it begins a name in the header"
 
-// whole says what is wrong with the table as a whole.
+// whole returns the problems of the table as a whole.
 func (t *tally) whole() (list []Problem) {
 	r := &t.report
 	add := func(cells int, what, do string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// lines are n lines by their numbers, from 0 on.
+// lines returns n lines made from their numbers, from 0 on.
 func lines(n int, line func(i int) string) string {
 	var b strings.Builder
 	for i := range n {
@@ -19,10 +19,9 @@ func lines(n int, line func(i int) string) string {
 	return b.String()
 }
 
-// TestSuspicions: faults that no single cell shows, each by itself, with what would mend
-// it and whether a column or half of the rows is lost; and beside each the same table
-// without the fault, of which nothing is said. Fails for a rule left out and for one that
-// takes sound tables for faulty.
+// TestSuspicions tests each fault that no single cell shows, with its advice and whether a column
+// or half of the rows is lost, and the same table without the fault, for which nothing may be
+// reported. It fails for a missing rule and for a rule that reports sound tables.
 func TestSuspicions(t *testing.T) {
 	yes := func(i int) string { return []string{"no", "yes"}[i%2] }
 	for name, test := range map[string]struct {
@@ -127,7 +126,7 @@ func TestSuspicions(t *testing.T) {
 	}
 }
 
-// TestRepeatedNumbersAreNoIdentifiers: names that only end like those of identifiers.
+// TestIdentifiersByName tests names that are, and names that only end like, names of identifiers.
 func TestIdentifiersByName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"id": true, "patient_id": true, "PatientID": true, "record no": true, "case.nr": true,

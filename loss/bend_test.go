@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestCurvatureOfTwoKinks: what is said of the curvature of a smoothed loss holds between
-// any two margins, however near its two kinks are to each other beside the ball, and is
-// not twice what it comes to. Fails where kinks whose distance is between one radius and
-// two count alone, and where the steepest stands for both.
+// TestCurvatureOfTwoKinks tests that the declared curvature of a smoothed loss bounds the
+// difference quotient of slopes between any two margins, for kinks at any distance, and is at most
+// twice the largest quotient. It fails if kinks between one and two radii apart count separately,
+// or if the steepest kink stands for both.
 func TestCurvatureOfTwoKinks(t *testing.T) {
 	const radius, step = .1, 1e-3
 	for _, dim := range []int{1, 2, 5} {
@@ -35,8 +35,8 @@ func TestCurvatureOfTwoKinks(t *testing.T) {
 	}
 }
 
-// TestSecondPairOfKinksMustNotMeet: of a loss of three kinks the intervals of the second
-// and the third are looked at like those of the first and the second.
+// TestSecondPairOfKinksMustNotMeet tests that a loss with three kinks is refused if the intervals
+// of the second and the third kink overlap.
 func TestSecondPairOfKinksMustNotMeet(t *testing.T) {
 	l := newKinked(kinked{kinks: 3, at: [len(kinked{}.at)]float64{-5, 0, .1}, slope: [len(kinked{}.slope)]float64{-1, 0, 1, -.5}})
 	if _, err := l.SmoothedConstants(must(LasryLions(.5))); err == nil {

@@ -32,8 +32,8 @@ var conforming = map[string][]string{
 	"ramp":                {"ramp"},
 }
 
-// weighted and networks are run as well: their names are no list of numbers.
-// Targets without a weight beside them have the weight 1.
+// weighted and networks are tested as well. They are listed here because their parameters are not
+// only numbers. A target that carries no weight has weight 1.
 var weighted = []string{
 	"weighted(logistic,1,5)", "weighted(logistic,row)", "weighted(squared(1),row)", "weighted(softmax(3),1,2,0.5,row)",
 	"weighted(hinge,3,1,row)", "weighted(pinball(0.3),row)", "weighted(tanh,0.5,0.25)",
@@ -85,9 +85,9 @@ func TestEveryLossConforms(t *testing.T) {
 		types[reflect.TypeOf(l).Name()] = true
 		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
 	}
-	// Their records are several rows (TestUnitsAreTheirRows).
+	// Their records hold several rows; see TestUnitsAreTheirRows.
 	types["unitsOfMargins"], types["unitsOfGeneral"] = true, true
-	// Their methods are promoted.
+	// It inherits its methods from an embedded type.
 	delete(types, "weightedKinked")
 	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
 }

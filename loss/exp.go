@@ -6,13 +6,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/elementary"
 )
 
-// block is room for a run of records, on the stack.
+// block is scratch space on the stack for one value of each of up to 64 records.
 type block [64]float64
 
-// take returns the first of records, as many as are left and fit.
+// take returns the first min(records, len(b)) elements of b.
 func (b *block) take(records int) []float64 { return b[:min(records, len(b))] }
 
-// margins sets the first of m to scale y z, and returns them, for as many records as fit.
+// margins sets m[i] = scale y[i] z[i] for the first min(len(z), len(b)) records and returns m.
 func (b *block) margins(scale float64, z, y []float64) []float64 {
 	m := b.take(len(z))
 	z, y = z[:len(m)], y[:len(m)]
@@ -22,14 +22,14 @@ func (b *block) margins(scale float64, z, y []float64) []float64 {
 	return m
 }
 
-// expMargins is margins, and then e to their power.
+// expMargins returns e^(scale y[i] z[i]) for the first min(len(z), len(b)) records.
 func (b *block) expMargins(scale float64, z, y []float64) []float64 {
 	m := b.margins(scale, z, y)
 	elementary.Exps(m, m)
 	return m
 }
 
-// expOfSizes is e^-|m|, at most 1.
+// expOfSizes returns e^-|m[i]|, which is at most 1. len(m) must be at most len(b).
 func (b *block) expOfSizes(m []float64) []float64 {
 	e := b[:len(m)]
 	for i, v := range m {
@@ -39,14 +39,14 @@ func (b *block) expOfSizes(m []float64) []float64 {
 	return e
 }
 
-// expBelow is e^(z-top), for as many of z as fit.
+// expBelow returns e^(z[i]-top) for the first min(len(z), len(b)) elements of z.
 func (b *block) expBelow(z []float64, top float64) []float64 {
 	e := b.take(len(z))
 	expsBelow(e, z[:len(e)], top)
 	return e
 }
 
-// expsBelow sets dst to e^(z-top). dst may be z.
+// expsBelow sets dst[i] to e^(z[i]-top). dst may be z.
 func expsBelow(dst, z []float64, top float64) {
 	for i, v := range z {
 		dst[i] = v - top

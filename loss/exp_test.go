@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBlocks: a record's numbers do not depend on how many others are asked about with
-// it, nor on the results taking the place of margins or targets.
+// TestBlocks tests that a record's results do not depend on the number of records in the call, nor
+// on whether the results overwrite margins or targets.
 func TestBlocks(t *testing.T) {
 	const n = 2*len(block{}) + 9
 	rng := rand.New(rand.NewPCG(7, 8))

@@ -6,7 +6,7 @@ type gemanMcClure struct{ c float64 }
 
 // GemanMcClure is (c^2/2) u/(1+u), u = t^2, t = (z - y)/c: squared error near 0,
 // flat for outliers, with heavier tails than Welsch (Geman & McClure 1985); y in
-// [-1, 1], c between 1e-6 and 1e6. Nonconvex.
+// [-1, 1], c between 1e-6 and 1e6. It is not convex.
 //
 //	d/dz = c t/(1+u)^2, greatest at u = 1/3: 3 sqrt(3) c/16
 //	d2/dz2 = (1-3u)/(1+u)^3, from 1 at u = 0 down to -1/4 at u = 1
@@ -36,7 +36,7 @@ func (l gemanMcClure) Constants() Constants {
 
 const sqrt5 = 2.236067977499789696409173668731276235440618359611525724
 
-// Stopping t here keeps t^2 finite and its quotients at their limits.
+// gemanMcClureStop bounds |t|, so that t^2 is finite and its quotients are at their limits.
 const gemanMcClureStop = 1e150
 
 func (l gemanMcClure) value(t float64) float64 {

@@ -33,7 +33,7 @@ func (h huber) Constants() Constants {
 	}
 }
 
-// value is q(|r| - q/2) with q = min(|r|, delta).
+// value returns q(|r| - q/2) with q = min(|r|, delta).
 func (h huber) value(r float64) float64 {
 	a := math.Abs(r)
 	q := min(a, h.delta)
@@ -50,7 +50,7 @@ func (h huber) Values(dst, z, y []float64) {
 func (h huber) Slopes(dst, z, y []float64)     { clampedSlopes(dst, z, y, h.delta) }
 func (h huber) Curvatures(dst, z, y []float64) { clampedCurvatures(dst, z, y, h.delta) }
 
-// clampedSlopes is z - y clamped to [-c, c].
+// clampedSlopes sets dst to z - y, clamped to [-c, c].
 func clampedSlopes(dst, z, y []float64, c float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
@@ -58,7 +58,7 @@ func clampedSlopes(dst, z, y []float64, c float64) {
 	}
 }
 
-// clampedCurvatures is 1 where clampedSlopes does not clamp, 0 where it does.
+// clampedCurvatures sets dst to 1 where |z - y| <= c, to 0 beyond, and to NaN for a NaN.
 func clampedCurvatures(dst, z, y []float64, c float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {

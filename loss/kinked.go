@@ -5,42 +5,41 @@ import (
 	"math"
 )
 
-// Kinked is a loss phi(<w,x>, y) whose slope jumps at some margins and is constant
-// between them, so that its curvature has no bound. At a kink Slopes gives the mean of
-// the slopes to its left and right, an element of Clarke's subdifferential and the limit
-// of every smoothing below as its radius goes to zero. Curvatures gives 0 everywhere: its
-// value where there is one.
+// Kinked is a loss phi(<w,x>, y) whose slope jumps at some margins and is constant between them, so
+// its curvature has no bound. At a kink, Slopes gives the mean of the slopes to the left and right:
+// an element of Clarke's subdifferential, and the limit of every [Smoothing] as its radius goes to
+// zero. Curvatures gives 0 everywhere, the curvature at every margin that is not a kink.
 //
-// It can be smoothed in closed form, for each row by itself.
+// A Kinked loss can be smoothed in closed form, for each row by itself.
 type Kinked interface {
 	RankOne
-	// SmoothedSlopes is Slopes of the smoothed loss, long[i] being the norm of the row
-	// whose margin z[i] is. len(long) must be that of z, or it panics.
+	// SmoothedSlopes is Slopes of the smoothed loss. long[i] is the norm of the row with margin
+	// z[i]. It panics unless len(long) = len(z).
 	SmoothedSlopes(dst, z, y, long []float64, s Smoothing)
-	// SmoothedConstants are those of the smoothed loss as a function of w, for rows of
-	// norm at most 1, or an error if it has no closed form.
+	// SmoothedConstants returns the constants of the smoothed loss as a function of w, for rows of
+	// norm at most 1, or an error if the smoothed loss has no closed form.
 	SmoothedConstants(s Smoothing) (Constants, error)
 }
 
-// kinked is a loss whose slope is one of a few constants: phi(z, y) = g(t), where t is
-// y z for binary targets and z - y for real ones, and g is linear between its kinks.
+// kinked is a loss phi(z, y) = g(t) with a piecewise linear g; t is y z for binary targets and
+// z - y for real targets.
 //
-// Its constants follow from the kinks: Lipschitz is the largest size of a slope, and as a
-// size may only be taken at a kink in the mean of two, it is taken on an interval.
-// Curvature is unbounded above, and below if the slope jumps down anywhere.
+// Its constants follow from the kinks. Lipschitz is the largest absolute slope on the intervals
+// between kinks; the slope at a kink is the mean of two of these, and is no larger. Curvature is
+// unbounded above, and is unbounded below if the slope decreases at any kink.
 type kinked struct {
 	base   string
 	params [1]float64
-	named  int // parameters in the name
+	named  int // number of params in the name
 	target Target
 	kinks  int
 	at     [3]float64 // kinks of g, ascending
-	level  [3]float64 // g there
-	slope  [4]float64 // slope[i] left of at[i], slope[kinks] right of all
+	level  [3]float64 // level[i] is g(at[i])
+	slope  [4]float64 // slope[i] holds left of at[i], slope[kinks] right of all kinks
 	gap    float64    // InitialGap
 }
 
-// newKinked works the levels out from that at the first kink.
+// newKinked computes the levels of all kinks from the level of the first kink.
 func newKinked(k kinked) Kinked {
 	for i := 1; i < k.kinks; i++ {
 		k.level[i] = k.level[i-1] + float64(k.slope[i]*(k.at[i]-k.at[i-1]))
@@ -71,7 +70,7 @@ func (k kinked) Constants() Constants {
 	return c
 }
 
-// argument is t, and turn what dt/dz is.
+// argument returns t and its derivative dt/dz.
 func (k kinked) argument(z, y float64) (t, turn float64) {
 	if k.target == Real {
 		return z - y, 1
@@ -79,7 +78,7 @@ func (k kinked) argument(z, y float64) (t, turn float64) {
 	return float64(y * z), y
 }
 
-// left counts the kinks below t.
+// left returns the number of kinks below t.
 func (k *kinked) left(t float64) int {
 	i := 0
 	for i < k.kinks && k.at[i] < t {
@@ -149,9 +148,9 @@ func (k kinked) SmoothedSlopes(dst, z, y, long []float64, s Smoothing) {
 	}
 }
 
-// smoothedAt is the slope of the smoothed g at t for a row along which t moves by up
-// to long when the parameters move by 1: every kink becomes a rise, or a fall, of the
-// slope.
+// smoothedAt returns the slope of the smoothed g at t. long is the norm of the row, which bounds
+// the change of t when the parameters move by 1. Smoothing turns the jump of the slope at each kink
+// into a gradual change.
 func (k *kinked) smoothedAt(t, long float64, s Smoothing) float64 {
 	width := s.width(long)
 	switch {
@@ -169,8 +168,8 @@ func (k *kinked) smoothedAt(t, long float64, s Smoothing) float64 {
 
 func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	if s.ball == nil && k.kinks > 1 {
-		// Of a row of norm 1, each kink at a becomes an interval from a + width times
-		// the lesser slope to a + width times the greater; intervals must not meet.
+		// For a row of norm 1, each kink at a becomes the interval from a + radius times the lesser
+		// slope to a + radius times the greater slope. Intervals must not overlap.
 		for i := 1; i < k.kinks; i++ {
 			end := k.at[i-1] + s.radius*max(k.slope[i-1], k.slope[i])
 			start := k.at[i] + s.radius*min(k.slope[i], k.slope[i+1])
@@ -182,15 +181,16 @@ func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	}
 	c := k.Constants()
 	c.Curvature = CurvatureInterval{-k.bend(s, -1), k.bend(s, 1)}
-	// Smoothing raises no value by more than the Lipschitz constant times the mean
-	// distance it looks at, and lowers no infimum.
+	// Smoothing raises no value by more than the Lipschitz constant times spread, and lowers no
+	// infimum.
 	c.InitialGap += float64(c.Lipschitz * s.spread())
 	c.Loose = "the smoothed loss: other kinks may stand beside the steepest one"
 	return c, nil
 }
 
-// bend bounds the curvature of one sign: that of the largest such kink or, where two of
-// them are so near that a ball reaches both, of all of them together.
+// bend bounds the curvature from the kinks whose jump has the given sign. The bound is the
+// curvature of the largest such kink or, if a ball of the radius reaches two of them, the sum over
+// all of them.
 func (k *kinked) bend(s Smoothing, sign float64) float64 {
 	var largest, sum float64
 	last, near := math.Inf(-1), false

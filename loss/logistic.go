@@ -40,7 +40,8 @@ func (logistic) Values(dst, z, y []float64) {
 	}
 }
 
-// Slopes is -y/(1 + e^m): e^m saturates to 0 and +Inf, the quotient to -y and 0.
+// Slopes computes -y/(1 + e^m). Where e^m underflows to 0 or overflows to +Inf, the result is -y or
+// 0, its limit.
 func (logistic) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	var exp block
@@ -67,15 +68,15 @@ func (logistic) Curvatures(dst, z, y []float64) {
 
 const sqrt3 = 1.732050807568877293527446341505872366942805253810380628
 
-// bell is s(1-s) = e/(1+e)^2 with e = e^-|m|: even in m, at most 1/4, and
-// without cancellation at either end.
+// bell returns s(1-s) = e/(1+e)^2 for e = e^-|m|. It is even in m, at most 1/4, and free of
+// cancellation for large and small m.
 func bell(e float64) float64 {
 	d := 1 + e
 	return e / float64(d*d)
 }
 
-// bellSlope is minus the derivative of bell, given m and e: s(1-s)(1-2s) =
-// e(1-e)/(1+e)^3 with the sign of m.
+// bellSlope returns minus the derivative of bell in m, for e = e^-|m|:
+// s(1-s)(1-2s) = e(1-e)/(1+e)^3 with the sign of m.
 func bellSlope(m, e float64) float64 {
 	d := 1 + e
 	return math.Copysign(float64(e*(1-e))/float64(float64(d*d)*d), m)

@@ -2,43 +2,42 @@ package loss
 
 import "fmt"
 
-// CurvatureInterval is a closed interval of curvatures, Lo <= Hi. The zero value holds
-// only 0: a linear loss.
+// CurvatureInterval is a closed interval of second derivatives, Lo <= Hi. The zero value holds only
+// 0, the curvature of a linear loss.
 type CurvatureInterval struct{ Lo, Hi float64 }
 
-// Constants are a loss's bounds for rows of norm at most 1. They are public:
-// nothing in them is read from records.
+// Constants are the bounds of a loss for rows of norm at most 1. They are public: nothing in them
+// is read from records.
 type Constants struct {
 	// Lipschitz is L0: ||d phi/dz|| <= L0, and ||grad f|| <= L0.
 	Lipschitz float64
-	// Curvature holds d2 phi/dz2, every eigenvalue of it for several margins, and
-	// every eigenvalue of the Hessian of a General loss.
+	// Curvature contains d2 phi/dz2 of a RankOne loss, every eigenvalue of d2 phi/dz2 of a Margins
+	// loss, and every eigenvalue of the Hessian of a General loss.
 	Curvature CurvatureInterval
-	// HessianLipschitz bounds the third derivative (the Lipschitz constant of
-	// the second, where that has corners); +Inf if there is no bound, or none
-	// is known.
+	// HessianLipschitz bounds the third derivative. Where the second derivative has corners,
+	// HessianLipschitz is the Lipschitz constant of the second derivative. It is +Inf if there is
+	// no bound or no bound is known.
 	HessianLipschitz float64
-	// InitialGap is F0, a bound on F(0) - inf F over all tables: the supremum over
-	// records of f(0) - inf f suffices, because the mean of infima is at most
-	// the infimum of the mean.
+	// InitialGap is F0, a bound on F(0) - inf F over all tables. The supremum of f(0) - inf f over
+	// records is such a bound, because the mean of infima is at most the infimum of the mean.
 	InitialGap float64
 
-	// Clipped says that Lipschitz is a choice, not a property of the values:
-	// Slopes and Gradient are the derivative of the values scaled down to
-	// length Lipschitz, and that is what an optimizer follows. Curvature and
-	// HessianLipschitz then bound the derivative before it is scaled down.
+	// Clipped says that Lipschitz is a choice and not a property of Values: Slopes and Gradient
+	// return the derivative of the values scaled down to length at most Lipschitz, and an optimizer
+	// follows the scaled derivative. Curvature and HessianLipschitz then bound the derivatives
+	// before scaling.
 	Clipped bool
 	// ZeroMean says that InitialGap holds only over tables whose rows sum to zero.
 	ZeroMean bool
-	// Local says where Curvature holds, if it does not everywhere.
+	// Local names the region where Curvature holds; empty if Curvature holds everywhere.
 	Local string
-	// Loose says why the constants are not attained. Empty: each finite one is,
-	// within 1%.
+	// Loose says why the constants are not attained. Empty means that the suite in losstest finds a
+	// point within 1% of each finite constant.
 	Loose string
 }
 
-// Target is what a loss expects of y. The zero value is no target and is
-// refused wherever one is needed.
+// Target is the kind of target y that a loss expects. The zero value is no kind, and is refused
+// wherever a kind is needed.
 type Target int
 
 const (
@@ -46,7 +45,7 @@ const (
 	Binary Target = iota + 1
 	// Real targets lie in [-1, 1].
 	Real
-	// Classes are numbered: 0, 1, 2, ...
+	// Classes targets are class numbers: 0, 1, 2, ...
 	Classes
 )
 
@@ -63,10 +62,11 @@ func (t Target) String() string {
 	return fmt.Sprintf("Target(%d)", int(t))
 }
 
-// Loss is what every loss declares. A loss is also a RankOne, a Margins or a General.
+// Loss is the part that all losses share. Each loss is also exactly one of RankOne, Margins and
+// General.
 type Loss interface {
-	// Name is a stable identifier with parameters, such as "huber(0.1)"; Parse
-	// is its inverse. Model files store it.
+	// Name is a stable identifier with parameters, such as "huber(0.1)"; [Parse] is its inverse.
+	// Model files store it.
 	Name() string
 	Constants() Constants
 	Target() Target
@@ -74,9 +74,9 @@ type Loss interface {
 
 // RankOne is a loss phi(<w, x>, y): a generalised linear model.
 //
-// The methods work on a block: dst[i] is the result for z[i], y[i]. The lengths
-// must be equal, or they panic; dst may be z or y itself. A NaN in z[i] or y[i]
-// gives NaN. An infinite z[i] gives the limit wherever one exists.
+// The methods work on a block: dst[i] is the result for z[i], y[i]. The three lengths must be
+// equal, or the methods panic. dst may be z or y itself. A NaN in z[i] or y[i] gives NaN. An
+// infinite z[i] gives the limit wherever one exists.
 type RankOne interface {
 	Loss
 	Values(dst, z, y []float64)     // phi
@@ -84,18 +84,19 @@ type RankOne interface {
 	Curvatures(dst, z, y []float64) // d2 phi / dz2
 }
 
-// General is a loss whose gradient in w is written out by the loss. It has a
-// parameter for each feature unless it is Shaped.
+// General is a loss that writes its gradient in w itself. It has one parameter for each feature,
+// unless it is [Shaped].
 //
-// len(dst) and len(w) must be Parameters(l, len(x)), or the methods panic; dst must
-// not be w. A NaN in w, x or y gives a NaN value and a NaN somewhere in dst.
+// len(dst) and len(w) must be Parameters(l, len(x)), or the methods panic. dst must not overlap w.
+// A NaN in w, x or y gives a NaN value and a NaN somewhere in dst.
 type General interface {
 	Loss
 	Value(w []float64, x []float32, y float64) float64
 	Gradient(dst, w []float64, x []float32, y float64)
 }
 
-// sameLength lets the compiler drop bounds checks in the block loops.
+// sameLength panics unless the lengths are equal. It reslices z and y to len(dst), so that the
+// compiler drops bounds checks in the loops.
 func sameLength(dst, z, y []float64) ([]float64, []float64) {
 	if len(z) != len(dst) || len(y) != len(dst) {
 		panicLength(len(dst), len(z), len(y))
@@ -107,5 +108,5 @@ func panicLength(dst, z, y int) {
 	panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be equal", dst, z, y))
 }
 
-// clamp returns x moved into [lo, hi]; NaN stays NaN.
+// clamp returns x limited to [lo, hi]; NaN stays NaN.
 func clamp(x, lo, hi float64) float64 { return min(max(x, lo), hi) }

@@ -13,8 +13,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestConstantsAtExtremalPoints evaluates each loss where calculus puts its
-// extrema: a declared constant is attained there, not only nearly.
+// TestConstantsAtExtremalPoints evaluates each loss at its extremal points, found by calculus: a
+// declared constant is attained there exactly.
 func TestConstantsAtExtremalPoints(t *testing.T) {
 	const c = .7
 	ln := math.Log
@@ -63,8 +63,8 @@ func (l loss1) at(f func(dst, z, y []float64), z float64) float64 {
 	return dst[0]
 }
 
-// TestAgainstTextbook compares with the formulas as books print them, on the
-// standard library's functions, where those do not cancel.
+// TestAgainstTextbook compares the losses with their textbook formulas, computed by package math,
+// at points where the formulas do not cancel.
 func TestAgainstTextbook(t *testing.T) {
 	const c = .7
 	type formula = func(m float64) float64
@@ -149,7 +149,7 @@ func TestAgainstTextbook(t *testing.T) {
 	}
 }
 
-// The tails keep a relative accuracy that the textbook forms lose.
+// TestTails tests that the tails keep the relative accuracy that the textbook formulas lose.
 func TestTails(t *testing.T) {
 	for _, m := range []float64{-700, -50, -20, 20, 50, 700} {
 		small := math.Exp(-math.Abs(m))

@@ -24,11 +24,11 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"ramp":                {nil, func([]float64) (Loss, error) { return Ramp(), nil }},
 }}
 
-// Names lists the losses that New and Parse know, sorted, without parameters.
+// Names returns the identifiers that New and Parse know, without parameters, sorted.
 func Names() []string { return losses.names() }
 
-// New makes a loss from its identifier and parameters, as a configuration file
-// gives them:
+// New makes a loss from its identifier and its parameters by name, as a configuration file gives
+// them:
 //
 //	logistic, tanh, sigmoid              no parameters
 //	smoothed-hinge                       width
@@ -42,16 +42,16 @@ func Names() []string { return losses.names() }
 //	epsilon-insensitive                  e
 //	capped-absolute                      c
 //
-// Every parameter must be given; an error names the field, its value and the
-// rule.
+// Every parameter must be given. An error names the field, its value and the rule.
 func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
 
-// Parse makes the loss whose Name is name, that of a Network, a Weighted or a Units, too. Other spellings of
-// the same numbers are read as well.
+// Parse makes the loss whose Name method returns name. It knows the losses of New and the
+// [Network], [Weighted] and [Units] losses made of them. Other spellings of the same numbers are
+// accepted.
 func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
 
-// ParseFor is Parse for targets of so many classes: softmax, alone or as a network's
-// output, stands for softmax of them.
+// ParseFor is Parse for a target of the given number of classes. The name "softmax" without a
+// number, alone or inside another loss, then means softmax of that many classes.
 func ParseFor(name string, classes int) (Loss, error) {
 	switch {
 	case strings.HasPrefix(name, networkPrefix):

@@ -5,50 +5,51 @@ import (
 	"math"
 )
 
-// Margins is a loss phi(W x, y) of several margins z = W x, K of them: the
-// parameters are the rows of W, one after the other, each with as many
-// coordinates as x. Its gradient is the outer product of d phi/dz and x, of norm
-// ||d phi/dz|| ||x||.
+// Margins is a loss phi(W x, y) of K margins z = W x. The parameters are the rows of W, one after
+// the other, each with as many coordinates as x. The gradient is the outer product of d phi/dz and
+// x, of norm ||d phi/dz|| ||x||.
 //
-// The methods work on a block of len(y) records. The margins of record i are
-// z[i*K] to z[(i+1)*K-1], and so are its slopes: len(z), len(u) and, but for Values,
-// len(dst) are K len(y), for Values len(dst) is len(y), or they panic. dst must overlap
-// neither z nor u nor y. A NaN among a record's margins or its u, or a target that is
-// not one, gives a NaN in what is written for the record.
+// The methods work on a block of len(y) records. Record i has the margins z[i*K] to z[(i+1)*K-1];
+// its slopes and its entries of u are laid out likewise. len(z) and len(u) must be K len(y).
+// len(dst) must be len(y) for Values and K len(y) for the other methods. The methods panic if a
+// length is wrong. dst must overlap none of z, u and y. A NaN among the margins or the u of a
+// record, or an invalid target, gives a NaN among the results of the record.
 type Margins interface {
 	Loss
-	// K is the number of margins, at least 2: a loss of one is a RankOne.
+	// K is the number of margins, at least 2: a loss of one margin is a RankOne.
 	K() int
 	Values(dst, z, y []float64) // phi
 	Slopes(dst, z, y []float64) // d phi/dz
-	// CurvaturesAlong is d2 phi/dz2, a matrix of K rows for a record, times its u.
+	// CurvaturesAlong writes the product of d2 phi/dz2, a K x K matrix for each record, and the
+	// record's u.
 	CurvaturesAlong(dst, z, u, y []float64)
 }
 
-// Twice is a General loss that also writes the product of its Hessian and a vector,
-// to dst. Lengths are as for Gradient, len(v) being len(w). Where the second derivative
-// has corners it is either side's. What is asked about products, such as curvature
-// along a direction, is asked of losses of margins and of these.
+// Twice is a General loss that also writes to dst the product of its Hessian and a vector v.
+// Lengths are as for Gradient, and len(v) = len(w). Where the second derivative has a corner, the
+// value of either side is allowed. Queries that need Hessian products, such as curvature along a
+// direction, are available for losses of margins and for Twice losses only.
 type Twice interface {
 	General
 	HessianVector(dst, w, v []float64, x []float32, y float64)
 }
 
-// Products reports whether a loss can tell products of its Hessian and a vector.
+// Products reports whether products of the loss's Hessian and a vector are available: the loss is a
+// RankOne, a Margins or a [Twice].
 func Products(l Loss) bool {
 	_, writes := l.(Twice)
 	return writes || Count(l) > 0
 }
 
-// Shaped is a General loss that has other parameters than one for each feature.
+// Shaped is a General loss whose number of parameters is not the number of features.
 type Shaped interface {
 	General
-	// Parameters returns how many it has for rows of so many features, at least 1.
-	// It depends on nothing else.
+	// Parameters returns the number of parameters for rows of the given number of features. It is
+	// at least 1 and depends on nothing else.
 	Parameters(features int) int
 }
 
-// Parameters returns how many parameters a loss has for rows of so many features.
+// Parameters returns the number of parameters of a loss for rows of the given number of features.
 func Parameters(l Loss, features int) int {
 	switch l := l.(type) {
 	case Margins:
@@ -59,8 +60,8 @@ func Parameters(l Loss, features int) int {
 	return features
 }
 
-// Count returns how many margins a loss is of: none for one that writes its own
-// gradient.
+// Count returns the number of margins of a loss: 1 for a RankOne, K for a Margins, 0 for a loss
+// that writes its own gradient.
 func Count(l Loss) int {
 	switch l := l.(type) {
 	case RankOne:
@@ -71,8 +72,8 @@ func Count(l Loss) int {
 	return 0
 }
 
-// Check returns an error unless a loss is of exactly one form, and says how many
-// parameters it has for rows of so many features.
+// Check returns an error unless a loss has exactly one form (RankOne, Margins or General). It also
+// returns the number of parameters for rows of the given number of features.
 func Check(l Loss, features int) (parameters int, err error) {
 	forms := 0
 	if _, ok := l.(RankOne); ok {
@@ -96,18 +97,18 @@ func Check(l Loss, features int) (parameters int, err error) {
 	return 0, fmt.Errorf("loss: %s: parameters = %d for %d features: must be between 1 and %d", l.Name(), Parameters(l, features), features, mostParameters)
 }
 
-// mostMargins keeps a tile's scratch small, mostParameters is what the curator's
-// bounds of rounding errors are made for.
+// mostMargins bounds the scratch memory of a block of records. mostParameters is the largest number
+// of parameters for which the curator's bounds on rounding errors are proven.
 const mostMargins, mostParameters = 1 << 12, 1 << 24
 
-// Targets describe what the targets of a table are.
+// Targets describe the target column of a table.
 type Targets struct {
-	Classes  int     // how many; none means numbers
-	Weighted bool    // they carry weights of their records
-	Least    float64 // they carry exposures, shares of the largest of at least this; 0 for none
+	Classes  int     // number of classes; 0 means that targets are numbers
+	Weighted bool    // targets carry the weights of their records
+	Least    float64 // least exposure, as a fraction of the largest; 0 if targets carry no exposures
 }
 
-// Suits returns an error unless a loss is for such targets.
+// Suits returns an error unless loss l accepts the targets t.
 func Suits(l Loss, t Targets) error {
 	declared := fmt.Sprintf("%d classes", t.Classes)
 	if t.Classes == 0 {
@@ -128,7 +129,7 @@ func Suits(l Loss, t Targets) error {
 	return nil
 }
 
-// expected says in words what a loss expects of its target.
+// expected describes in words the target that a loss expects.
 func expected(l Loss) string {
 	switch l.Target() {
 	case Binary:
@@ -139,8 +140,8 @@ func expected(l Loss) string {
 	return "a number"
 }
 
-// ClassCount returns the number of classes that a loss of margins, or of a network's
-// outputs, is for; 0 for any other.
+// ClassCount returns the number of classes of a loss of margins, or of a network's output loss; 0
+// if its targets are not class numbers.
 func ClassCount(l Loss) int {
 	if l.Target() != Classes {
 		return 0
@@ -158,8 +159,8 @@ func ClassCount(l Loss) int {
 	return 0
 }
 
-// Joint returns a loss of several margins as a function of all its parameters. It
-// allocates, and serves measures; sessions take the loss itself.
+// Joint returns a loss of several margins as a General loss of all its parameters. It allocates
+// memory for each record and serves measurements; sessions use the Margins loss.
 func Joint(m Margins) Shaped { return joint{m} }
 
 type joint struct{ of Margins }
@@ -214,7 +215,8 @@ func MarginsAt(w []float64, x []float32) []float64 {
 	return z
 }
 
-// sameRecords checks the lengths of a block of records of k margins.
+// sameRecords panics unless the lengths fit a block of len(y) records with k margins each and with
+// each numbers in dst for a record.
 func sameRecords(dst, each int, z, y []float64, k int) {
 	if len(z) != k*len(y) || dst != each*len(y) {
 		panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be %d, %d and 1 for each record", dst, len(z), len(y), each, k))

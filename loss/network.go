@@ -11,37 +11,38 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/elementary"
 )
 
-// Composed is a loss phi(z, y) of margins that are not linear in the row: the
-// outputs of a network.
+// Composed is a loss phi(z, y) of margins z that are not linear in the row: the outputs of a
+// network.
 type Composed interface {
 	Shaped
 	// Output is phi: a RankOne or a Margins.
 	Output() Loss
-	// MarginsAt returns z for a row. It panics unless w has as many as Parameters.
+	// MarginsAt returns z for a row. It panics unless len(w) = Parameters(len(x)).
 	MarginsAt(w []float64, x []float32) []float64
-	// Layers returns the units of each hidden layer and their activation.
+	// Layers returns the number of units of each hidden layer, and their activation.
 	Layers() (hidden []int, activation string)
-	// Start returns where to start from, public and always the same: at zero a
-	// network's gradient is zero.
+	// Start returns the point from which optimizers start. It is public and always the same. It is
+	// not zero, because the gradient of a network at zero is zero.
 	Start(features int) []float64
 }
 
-// Stacked is a Composed loss whose first layer is linear in the row: f(w; x, y) is
-// phi(W x, theta, y), and w the rows of W, Units of them, with theta after them. Its
-// gradient is s x' for W, an outer product, and a vector for theta, so that it is clipped
-// and added up without being written out.
+// Stacked is a Composed loss whose first layer is linear in the row: f(w; x, y) = phi(W x, theta,
+// y), where w holds the rows of W, Units of them, followed by theta. Its gradient is the outer
+// product s x' for W and a vector for theta, so gradients are clipped and summed without writing
+// out the outer product.
 type Stacked interface {
 	Composed
 	// Units is the number of rows of W.
 	Units() int
-	// Backward writes s and the gradient in theta, as Gradient scales them down, of a
-	// record with z = W x. square is the square of the row's norm. len(s) and len(z) must
-	// be Units and len(rest) that of theta, or it panics. It writes nowhere else.
+	// Backward writes s, and the gradient in theta to rest, for a record with z = W x. Both are
+	// scaled down as Gradient scales them. square is the square of the row's norm. It panics unless
+	// len(s) = len(z) = Units and len(rest) = len(theta), the number of parameters in theta. It
+	// writes nothing else.
 	Backward(s, rest, z, theta []float64, square, y float64)
 }
 
-// Network is a multilayer perceptron: one or two layers of hidden units between the
-// row and the margins of a loss of its outputs.
+// Network is a multilayer perceptron: one or two layers of hidden units between the row and the
+// margins, and a loss of these margins.
 type Network struct {
 	// Hidden holds the number of units of each hidden layer.
 	Hidden []int
@@ -49,45 +50,45 @@ type Network struct {
 	Activation string
 	// Output is the loss of the outputs, such as logistic, softmax or squared(1).
 	Output Loss
-	// Clip bounds the norm of a record's gradient; zero for the Lipschitz constant
-	// of the output's loss.
+	// Clip bounds the norm of a record's gradient. Zero means the Lipschitz constant of the output
+	// loss.
 	Clip float64
-	// Seed is the public seed of the start; zero for 1.
+	// Seed is the public seed of the starting point. Zero means 1.
 	Seed uint64
 }
 
-// gain is the standard deviation of the first layer's weights at the start. Rows have
-// a norm of at most 1, so a unit's argument has at most this size: large enough for
-// tanh to bend, small enough not to saturate it.
+// gain is the standard deviation of the first layer's weights at the start. Rows have norm at most
+// 1, so the argument of a unit has a standard deviation of at most 2: large enough for tanh to
+// bend, small enough not to saturate it.
 const gain = 2
 
-// mostUnits bounds a layer, mostSeed keeps seeds exact as numbers of a file.
+// mostUnits bounds the units of a layer. mostSeed keeps seeds exact as float64 numbers.
 const mostUnits, mostSeed = 1 << 12, 1 << 53
 
-// NewNetwork returns the loss of a network. With m units in a layer, whose outputs h
-// and a constant one are scaled by 1/sqrt(m+1) so that no layer's input is longer than
-// 1 under tanh,
+// NewNetwork returns the loss of a network. In a layer with m units, the outputs h and a constant 1
+// are scaled by 1/sqrt(m+1), so that under tanh the input of each layer has norm at most 1:
 //
 //	h_1 = a(W_1 x), h_2 = a(W_2 [h_1; 1]/sqrt(m_1+1)), z = V [h; 1]/sqrt(m+1),
 //
-// and the parameters are the rows of W_1, of W_2 and of V, one after the other. (There
-// is no bias at the row: a schema has its intercept for that.) This is the scaling of
-// Jacot et al. 2018, under which gradients and curvature do not grow with the units.
+// and the parameters are the rows of W_1, of W_2 and of V, one after the other. The first layer has
+// no constant term: a schema has its intercept for that. This is the scaling of Jacot et al. 2018,
+// under which gradients and curvature do not grow with the number of units.
 //
-// At the start V is zero, so all outputs are and InitialGap is that of the loss at
-// z = 0; the other weights are normal with a public seed.
+// At the start V is zero, so all outputs are zero, and InitialGap is the InitialGap of the output
+// loss. The other weights are normal variates from a public seed.
 //
-// No Lipschitz constant holds for all w, so gradients are clipped at Clip, which is
-// what an optimizer follows, after an output's slopes where its loss clips them. At the
-// start, with L0, L1 those of the output's loss and s its slopes:
+// No Lipschitz constant holds for all w. Gradient therefore returns the gradient scaled down to
+// norm at most Clip, and an optimizer follows the scaled gradient. If the output loss clips its
+// slopes, they are clipped first. Let L0 and L1 bound the slopes s and the curvature of the output
+// loss. At the start:
 //
-//	gradient: s [h; 1]'/sqrt(m+1) for V and nothing for the others, at most L0
-//	Hessian: phi's for V, at most L1, and a block of V and the layer below it with
-//	entries s a' [h; 1]/sqrt(m+1), at most L0/sqrt(m+1)
+//	gradient: s [h; 1]'/sqrt(m+1) for V and 0 for the other weights, at most L0
+//	Hessian: the Hessian of phi for V, at most L1, and a block of V and the layer below it
+//	with entries s a' [h; 1]/sqrt(m+1), at most L0/sqrt(m+1)
 //
-// Curvature is that, and steps are guarded, since it grows on the way. It has no bound
-// where the slope of the output's loss jumps; that of relu units does, too, between which
-// it is what is said.
+// Curvature is the bound at the start. It grows during training, so optimizers guard their steps.
+// There is no bound where the slope of the output loss jumps. The slope of relu units jumps too;
+// between these jumps the bound above holds.
 func NewNetwork(n Network) (Composed, error) {
 	if len(n.Hidden) < 1 || len(n.Hidden) > 2 {
 		return nil, fmt.Errorf("loss: network: hidden = %v: must be the units of one or two layers", n.Hidden)
@@ -123,8 +124,8 @@ func NewNetwork(n Network) (Composed, error) {
 	return out, nil
 }
 
-// parseNetwork reads what Name writes, network(16,tanh,logistic) or
-// network(32-16,tanh,softmax(3),clip=0.5,seed=7), for targets of so many classes.
+// parseNetwork parses a name that Name wrote, such as network(16,tanh,logistic) or
+// network(32-16,tanh,softmax(3),clip=0.5,seed=7), for a target of the given number of classes.
 func parseNetwork(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, networkPrefix), ")")
 	fields := splitOutside(list)
@@ -162,7 +163,7 @@ func parseNetwork(name string, classes int) (Loss, error) {
 
 const networkPrefix = "network("
 
-// splitOutside splits a list at its commas outside of parentheses.
+// splitOutside splits a list at the commas outside of parentheses.
 func splitOutside(list string) (fields []string) {
 	depth, from := 0, 0
 	for i, c := range list {
@@ -185,13 +186,13 @@ type network struct {
 	scratch sync.Pool // of *activity
 }
 
-// activity is what one record's forward and backward passes leave.
+// activity holds the intermediate results of the forward and backward pass of one record.
 type activity struct {
 	first  []float64   // W_1 x
-	slopes []float64   // d phi over it
+	slopes []float64   // d phi / d first
 	inputs [][]float64 // of each layer after the first: [h; 1]/sqrt(m+1)
-	bends  [][]float64 // of each hidden layer: a' over sqrt(m+1)
-	deltas [][]float64 // of each layer: d phi over its arguments
+	bends  [][]float64 // of each hidden layer: a' / sqrt(m+1)
+	deltas [][]float64 // of each layer: the derivative of phi in the layer's arguments
 	z      []float64
 	y      [1]float64
 	value  [1]float64
@@ -242,7 +243,7 @@ func (n *network) Parameters(features int) int {
 	return p + n.outputs*in
 }
 
-// Start is the same on every machine.
+// Start returns the same bits on every machine.
 func (n *network) Start(features int) []float64 {
 	w := make([]float64, n.Parameters(features))
 	bits := splitMix(n.Seed)
@@ -252,10 +253,10 @@ func (n *network) Start(features int) []float64 {
 	return w
 }
 
-// splitMix is the generator of Steele, Lea and Flood 2014: the public coins of a start.
+// splitMix is the generator of Steele, Lea and Flood 2014. It draws the public starting point.
 type splitMix uint64
 
-// uniform is in [0, 1), a multiple of 2^-53.
+// uniform returns a multiple of 2^-53 in [0, 1).
 func (s *splitMix) uniform() float64 {
 	*s += 0x9e3779b97f4a7c15
 	z := uint64(*s)
@@ -264,8 +265,8 @@ func (s *splitMix) uniform() float64 {
 	return float64((z^z>>31)>>11) / (1 << 53)
 }
 
-// normal is nearly a standard normal variate: the sum of twelve uniform ones less six,
-// which takes no function but addition. Its tails end at 6.
+// normal returns an approximately standard normal variate, the sum of twelve uniform variates minus
+// 6. It needs additions only, so its bits are the same on every machine. It lies in [-6, 6).
 func (s *splitMix) normal() float64 {
 	sum := -6.0
 	for range 12 {
@@ -274,10 +275,10 @@ func (s *splitMix) normal() float64 {
 	return sum
 }
 
-// Units are the first hidden layer's.
+// Units is the number of units of the first hidden layer.
 func (n *network) Units() int { return n.Hidden[0] }
 
-// ready makes room for what a record's passes leave.
+// ready allocates the slices of a, unless they are there.
 func (n *network) ready(a *activity) {
 	layers := len(n.Hidden)
 	if len(a.inputs) != layers {
@@ -322,7 +323,8 @@ func (n *network) above(a *activity, w, first []float64) {
 	}
 }
 
-// activate sets the units of layer l from their arguments, which may be its bends.
+// activate computes the outputs of layer l from the units' arguments u, which may be the slice
+// a.bends[l].
 func (n *network) activate(a *activity, l int, u []float64) {
 	scale := 1 / math.Sqrt(float64(n.Hidden[l]+1))
 	inputs, bends := a.inputs[l], a.bends[l]
@@ -335,7 +337,8 @@ func (n *network) activate(a *activity, l int, u []float64) {
 		}
 		return
 	}
-	// tanh(u) = 1 - 2/(1+e^(2u)), its derivative 4 s(1-s) at 2u.
+	// tanh(u) = 1 - 2/(1+e^(2u)), and its derivative is 4 s(1-s) with s the logistic function of
+	// 2u.
 	var exp, low block
 	for len(u) > 0 {
 		twice := exp.take(len(u))
@@ -394,7 +397,7 @@ func (n *network) Value(w []float64, x []float32, y float64) float64 {
 	return a.value[0]
 }
 
-// Gradient is the derivative scaled down to length Clip.
+// Gradient writes the derivative scaled down to norm at most Clip.
 func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	n.check(len(dst), len(w), x)
 	a := n.scratch.Get().(*activity)
@@ -412,7 +415,7 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// Backward is Gradient, not written out.
+// Backward computes the gradient without writing out its outer product.
 func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
 	if above := n.Parameters(1) - n.Hidden[0]; len(s) != n.Hidden[0] || len(z) != len(s) || len(theta) != above || len(rest) != above {
 		panic(fmt.Sprintf("loss: network: len(s) = %d, len(z) = %d, len(rest) = %d, len(theta) = %d: must be %d and %d", len(s), len(z), len(rest), len(theta), n.Hidden[0], above))
@@ -424,8 +427,8 @@ func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
 	n.differentiate(a, s, rest, theta, square, y)
 }
 
-// differentiate writes the slopes of the first layer's margins and the gradient in the
-// weights above it, after the outputs were computed.
+// differentiate writes the slopes in the first layer's margins to s, and the gradient in the
+// weights above the first layer to rest. The forward pass must have computed the outputs.
 func (n *network) differentiate(a *activity, s, rest, theta []float64, square, y float64) {
 	layers := len(n.Hidden)
 	a.y[0] = y
@@ -452,7 +455,7 @@ func (n *network) differentiate(a *activity, s, rest, theta []float64, square, y
 	}
 }
 
-// backward carries the slopes in the outputs back through the layers.
+// backward propagates the slopes in the outputs back through the layers.
 func (n *network) backward(a *activity, w []float64) {
 	end := len(w)
 	for l := len(n.Hidden) - 1; l >= 0; l-- {
@@ -471,8 +474,8 @@ func (n *network) backward(a *activity, w []float64) {
 	}
 }
 
-// shrink is the factor that brings the gradient, a sum of outer products, to length
-// Clip, or 1. square is the square of the row's norm.
+// shrink returns the factor, at most 1, that scales the gradient down to norm at most Clip. The
+// gradient is a set of outer products. square is the square of the row's norm.
 func (n *network) shrink(a *activity, square float64) float64 {
 	total := float64(square * inner(a.deltas[0], a.deltas[0]))
 	for l, in := range a.inputs {

@@ -18,8 +18,8 @@ func network(t testing.TB, name string) loss.Composed {
 	return l.(loss.Composed)
 }
 
-// perceptron computes the outputs of a network as its definition says, with the
-// library's functions and matrices as lists of rows.
+// perceptron computes the outputs of a network by its definition, with package math and matrices as
+// lists of rows.
 func perceptron(hidden []int, outputs int, activation func(float64) float64, w []float64, x []float64) []float64 {
 	matrix := func(rows int, in []float64) []float64 {
 		out := make([]float64, rows)
@@ -42,8 +42,8 @@ func perceptron(hidden []int, outputs int, activation func(float64) float64, w [
 	return matrix(outputs, x)
 }
 
-// TestNetworkIsAPerceptron: outputs against the definition, gradients against
-// differences of values, at parameters like those of training.
+// TestNetworkIsAPerceptron tests outputs against the definition and gradients against differences
+// of values, at parameters similar to those in training.
 func TestNetworkIsAPerceptron(t *testing.T) {
 	relu := func(u float64) float64 { return max(u, 0) }
 	random := rand.New(rand.NewPCG(3, 4))
@@ -89,8 +89,7 @@ func TestNetworkIsAPerceptron(t *testing.T) {
 	}
 }
 
-// differs tests a gradient against central differences and reports whether it was
-// clipped.
+// differs compares a gradient with central differences, and reports whether it was clipped.
 func differs(t *testing.T, l loss.Composed, w []float64, x []float32, y float64) (clipped bool) {
 	t.Helper()
 	const h = 1e-6
@@ -115,8 +114,8 @@ func differs(t *testing.T, l loss.Composed, w []float64, x []float32, y float64)
 	return scale < 1
 }
 
-// TestNetworkCurvatureIsBounded: second differences along the worst of many directions
-// at starts.
+// TestNetworkCurvatureIsBounded tests the declared curvature against second differences along the
+// worst of many directions, at starting points.
 func TestNetworkCurvatureIsBounded(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for name, inside := range map[string]int{
@@ -147,8 +146,8 @@ func TestNetworkCurvatureIsBounded(t *testing.T) {
 	}
 }
 
-// rayleigh climbs to a direction of large curvature by a few power iterations on
-// differences of gradients.
+// rayleigh finds a direction of large curvature by a few power iterations on differences of
+// gradients.
 func rayleigh(l loss.Composed, w []float64, x []float32, y float64, random *rand.Rand) (c float64) {
 	const h = 1e-5
 	v := make([]float64, len(w))
@@ -180,8 +179,8 @@ func rayleigh(l loss.Composed, w []float64, x []float32, y float64, random *rand
 	return c
 }
 
-// TestNetworkStart: public, the same for a seed, all outputs zero, the other weights
-// normal with the stated size, and no unit like another.
+// TestNetworkStart tests that the starting point depends on the seed only, that all outputs are
+// zero, that the other weights are normal with the documented deviation, and that units differ.
 func TestNetworkStart(t *testing.T) {
 	const features = 50
 	l := network(t, "network(40-30,tanh,softmax(4))")

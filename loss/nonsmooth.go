@@ -2,8 +2,8 @@ package loss
 
 import "fmt"
 
-// Absolute is |r| of the residual r = z - y, y in [-1, 1]: least absolute deviations,
-// the median. Its slope is -1 or 1, and 0 at r = 0. Values reach 0, and |r| <= 1 at
+// Absolute is |r| for the residual r = z - y, y in [-1, 1]: least absolute deviations, whose
+// minimiser is the median. Its slope is -1 or 1, and 0 at r = 0. Values reach 0, and |r| <= 1 at
 // z = 0: InitialGap is 1.
 func Absolute() Kinked {
 	return newKinked(kinked{
@@ -30,10 +30,10 @@ func Pinball(tau float64) (Kinked, error) {
 	}), nil
 }
 
-// EpsilonInsensitive is max(0, |r| - e) of the residual r = z - y, y in [-1, 1]: that of
-// support-vector regression (Vapnik 1995). e, from 1e-6 to below 1, is an error that
-// costs nothing. Its slope is -1, 0 or 1, and half of that at r = -e and r = e. Values
-// reach 0 and are at most 1 - e at z = 0.
+// EpsilonInsensitive is max(0, |r| - e) for the residual r = z - y, y in [-1, 1]: the loss of
+// support-vector regression (Vapnik 1995). e, from 1e-6 to below 1, is the error that costs
+// nothing. The slope is -1, 0 or 1, and -1/2 or 1/2 at r = -e and r = e. Values reach 0 and are at
+// most 1 - e at z = 0, so InitialGap is 1 - e.
 func EpsilonInsensitive(e float64) (Kinked, error) {
 	if !(e >= minScale && e < 1) {
 		return nil, fmt.Errorf("loss: epsilon-insensitive: e = %v: must be between %v and 1, and below 1", e, minScale)
@@ -44,9 +44,9 @@ func EpsilonInsensitive(e float64) (Kinked, error) {
 	}), nil
 }
 
-// Hinge is max(0, 1-m) in the margin m = y z, y in {-1, +1}: that of support-vector
-// machines (Cortes and Vapnik 1995). d/dm is -1 below m = 1, 0 above and -1/2 at it.
-// Values reach 0 and are 1 at z = 0.
+// Hinge is max(0, 1-m) in the margin m = y z, y in {-1, +1}: the loss of support-vector machines
+// (Cortes and Vapnik 1995). d/dm is -1 below m = 1, 0 above and -1/2 at m = 1. Values reach 0 and
+// are 1 at z = 0, so InitialGap is 1.
 func Hinge() Kinked {
 	return newKinked(kinked{
 		base: "hinge", target: Binary, gap: 1,
@@ -54,10 +54,10 @@ func Hinge() Kinked {
 	})
 }
 
-// CappedAbsolute is min(|r|, c) of the residual r = z - y, y in [-1, 1], c between 1e-6
-// and 1e6: a median that outliers do not pull at. It is not convex. Its slope is -1 or 1
-// up to |r| = c, 0 beyond and at 0, and half of what it is inside at |r| = c. Values reach
-// 0 and are at most min(1, c) at z = 0.
+// CappedAbsolute is min(|r|, c) for the residual r = z - y, y in [-1, 1], c between 1e-6 and 1e6: a
+// median on which outliers have no influence. It is not convex. Its slope is -1 or 1 for |r| < c
+// and 0 for |r| > c; at the kinks r = -c, 0 and c it is -1/2, 0 and 1/2. Values reach 0 and are at
+// most min(1, c) at z = 0, so InitialGap is min(1, c).
 func CappedAbsolute(c float64) (Kinked, error) {
 	if err := checkScale("capped-absolute", "c", c); err != nil {
 		return nil, err
@@ -68,10 +68,10 @@ func CappedAbsolute(c float64) (Kinked, error) {
 	}), nil
 }
 
-// Ramp is min(2, max(0, 1-m)) in the margin m = y z, y in {-1, +1}: the hinge cut off at
-// m = -1, so that a mislabelled record weighs no more than another (Collobert et al.
-// 2006). It is not convex. d/dm is -1 between m = -1 and 1, 0 outside and -1/2 at both.
-// Values reach 0 and are 1 at z = 0.
+// Ramp is min(2, max(0, 1-m)) in the margin m = y z, y in {-1, +1}: the hinge cut off at m = -1, so
+// that a mislabelled record has a bounded loss (Collobert et al. 2006). It is not convex. d/dm is
+// -1 for |m| < 1, 0 for |m| > 1 and -1/2 at m = -1 and 1. Values reach 0 and are 1 at z = 0, so
+// InitialGap is 1.
 func Ramp() Kinked {
 	return newKinked(kinked{
 		base: "ramp", target: Binary, gap: 1,

@@ -2,8 +2,8 @@ package loss
 
 import "testing"
 
-// TestSlopesAtKinks: at a kink the slope is the mean of those beside it, and nowhere
-// else.
+// TestSlopesAtKinks tests that the slope at a kink is the mean of the slopes beside it, and that no
+// other point has such a slope.
 func TestSlopesAtKinks(t *testing.T) {
 	for _, c := range []struct {
 		l              Kinked

@@ -9,19 +9,21 @@ import (
 
 type poisson struct{ clip, least float64 }
 
-// Poisson is minus the log-likelihood of a count at the rate e^z, but for what no weight
-// changes: e^z - s z, with its derivative e^z - s clipped to [-clip, clip]. Counts and
-// rates are shares of the largest count there may be: y in [-1, 1] stands for s = (1+y)/2.
-// clip is between 1e-6 and 1e6; above 1 it cuts predictions that are too high alone.
+// Poisson is minus the log-likelihood of a count at the rate e^z, without the terms that do not
+// depend on z: e^z - s z, with its derivative e^z - s clipped to [-clip, clip]. Counts and rates
+// are fractions of the largest possible count: y in [-1, 1] encodes the count s = (1+y)/2. clip is
+// between 1e-6 and 1e6; if clip is above 1, only derivatives of predictions that are too high are
+// clipped.
 //
-// The derivative is unbounded as z grows. As in Squared, Values are those of the
-// likelihood, as far as floats go, and Slopes and Curvatures those of what is optimised.
+// The derivative is unbounded as z grows. As in [Squared], Values returns the likelihood (continued
+// linearly beyond z = 64, so that it stays finite), and Slopes and Curvatures are the derivatives
+// of the clipped loss, which an optimizer minimises.
 //
 //	curvature e^z where it is not clipped, so e^z <= s + clip: in [0, 1 + clip], with jumps
 //
-// Values are at least s - s ln s >= 0 and 1 at z = 0, where the derivative is in [0, 1]: a
-// record of count 0 has the infimum 0, so InitialGap is 1. It bounds the range of what is
-// optimised, too, whose derivative is nowhere longer.
+// Values are at least s - s ln s >= 0, and 1 at z = 0, where the derivative is in [0, 1]. A record
+// of count 0 has the infimum 0, so InitialGap is 1. InitialGap also bounds the range of the clipped
+// loss, whose derivative is nowhere longer.
 func Poisson(clip float64) (RankOne, error) {
 	if err := checkScale("poisson", "clip", clip); err != nil {
 		return nil, err
@@ -29,18 +31,18 @@ func Poisson(clip float64) (RankOne, error) {
 	return poisson{clip, 1}, nil
 }
 
-// PoissonRate is Poisson for counts over unlike exposures, such as years insured: a
-// record's target carries q, its exposure as a share of the largest (Carry), and its loss
-// is that of a count at the rate q e^z,
+// PoissonRate is Poisson for counts over unequal exposures, such as years insured. The target of a
+// record carries its exposure q as a fraction of the largest exposure ([Carry]). The loss is minus
+// the log-likelihood of a count at the rate q e^z,
 //
 //	q e^z - s z, with its derivative q e^z - s clipped to [-clip, clip],
 //
-// so that e^z is the rate where the exposure is the largest. least, between 1e-6 and 1, is
-// a bound of q from below: a record of a smaller one has none, and counts for nothing.
+// so e^z is the rate at the largest exposure. least, at least 1e-6 and below 1, is a public lower
+// bound of q. A record with a smaller exposure is invalid: its results are NaN.
 //
-// From z = 0 a record falls by q - s + s ln(s/q), which is convex in s and in q and largest
-// at their ends: InitialGap is max(1, least - 1 - ln least). The curvature is that of
-// Poisson.
+// The drop from z = 0 to a record's infimum is q - s + s ln(s/q), which is convex in s and in q and
+// largest at the ends of their intervals: InitialGap is max(1, least - 1 - ln least). The curvature
+// is the curvature of Poisson.
 func PoissonRate(clip, least float64) (RankOne, error) {
 	if err := checkScale("poisson-rate", "clip", clip); err != nil {
 		return nil, err
@@ -51,8 +53,8 @@ func PoissonRate(clip, least float64) (RankOne, error) {
 	return poisson{clip, least}, nil
 }
 
-// LeastExposure is the least of a loss, or that of a network's outputs, that takes targets
-// that carry an exposure; 0 for any other.
+// LeastExposure returns the lower bound of exposures (least) of a [PoissonRate] loss, also one
+// inside a network, a [Weighted] or a [Units]. It returns 0 for any other loss.
 func LeastExposure(l Loss) float64 {
 	if p, ok := Unweighted(l).(poisson); ok && p.least < 1 {
 		return p.least
@@ -60,8 +62,8 @@ func LeastExposure(l Loss) float64 {
 	return 0
 }
 
-// WithExposure returns a loss of counts, or a network under one, for targets that carry
-// an exposure of at least that share of the largest.
+// WithExposure returns the [PoissonRate] loss with the clip of the Poisson loss l and the given
+// least exposure. If l is a network, its output loss is replaced so. Any other loss gives an error.
 func WithExposure(l Loss, least float64) (Loss, error) {
 	switch l := l.(type) {
 	case poisson:
@@ -78,18 +80,18 @@ func WithExposure(l Loss, least float64) (Loss, error) {
 	return nil, fmt.Errorf("loss %s is for no counts: must be poisson(clip) where there is an exposure", l.Name())
 }
 
-// straight is the margin beyond which Values go on in a straight line, which is far beyond
-// where any clip cuts: numbers stay finite.
+// straight is the margin beyond which Values continues linearly, so that values stay finite. No
+// clip cuts as far out as this.
 const straight = 64
 
-// Linked is a loss of counts, which predicts a rate and not the margin itself.
+// Linked is a loss of counts. Its prediction is a rate, not the margin itself.
 type Linked interface {
-	// Rate is what is expected at a margin, at the largest exposure if there is one, as a
-	// share of the largest count there may be; above 1 where it is more.
+	// Rate returns the expected count at a margin, as a fraction of the largest possible count.
+	// With exposures, Rate is for the largest exposure. It may exceed 1.
 	Rate(z float64) float64
 }
 
-// Counts reports whether a loss, or that of a network's outputs, takes targets for counts.
+// Counts reports whether l, or the output or row loss inside l, is a loss of counts.
 func Counts(l Loss) bool {
 	_, ok := Unweighted(l).(poisson)
 	return ok
@@ -118,7 +120,7 @@ func (p poisson) Constants() Constants {
 	return c
 }
 
-// shares are s and q, NaN where there is no exposure.
+// shares returns the count s and the exposure q. q is NaN if the exposure is below least.
 func (p poisson) shares(y float64) (s, q float64) {
 	q = 1
 	if p.least < 1 {
@@ -129,7 +131,7 @@ func (p poisson) shares(y float64) (s, q float64) {
 	return (1 + y) / 2, q
 }
 
-// exposureRounding is by how much Carry may make an exposure smaller.
+// exposureRounding bounds how much the rounding in [Carry] lowers an exposure.
 const exposureRounding = 0x1p-17
 
 func (p poisson) Values(dst, z, y []float64) {

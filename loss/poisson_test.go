@@ -7,10 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// TestPoissonIsTheLikelihood: with the clip out of the way the mean loss over counts is least
-// where e^z is their mean, and differences of values are those of minus the log-likelihood
-// log(rate^k e^(-rate)/k!) of the counts themselves, over the largest; a prediction is the
-// rate. Fails for shares of half the count, or another link.
+// TestPoissonIsTheLikelihood tests, with a clip too large to matter, that the mean loss over counts
+// is least where e^z is the mean count, that differences of values are differences of the negative
+// log-likelihood of counts, log(rate^k e^(-rate)/k!), divided by the largest count, and that a
+// prediction is the rate. It fails for counts scaled by half, or another link.
 func TestPoissonIsTheLikelihood(t *testing.T) {
 	const most = 8
 	counts := []float64{0, 1, 1, 3, 8, 0, 2}

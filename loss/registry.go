@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// entry is how one loss or regularizer is made from its parameters, which Name
-// writes in the order of fields.
+// entry says how one loss or regularizer is built from its parameters p. fields names the
+// parameters, in the order of p and of the name that format writes.
 type entry[T any] struct {
 	fields []string
 	build  func(p []float64) (T, error)
 }
 
-// registry maps identifiers to entries; kind opens its errors.
+// registry maps identifiers to entries. kind is the prefix of its error messages.
 type registry[T any] struct {
 	kind    string
 	entries map[string]entry[T]
@@ -87,8 +87,8 @@ func (e entry[T]) wanted() string {
 	return strings.Join(e.fields, ", ")
 }
 
-// format is a name with its parameters, each in the shortest form that reads
-// back to the same float.
+// format returns a name with its parameters in parentheses, each parameter in the shortest form
+// that parses back to the same float.
 func format(base string, params ...float64) string {
 	args := make([]string, len(params))
 	for i, p := range params {
@@ -97,8 +97,8 @@ func format(base string, params ...float64) string {
 	return base + "(" + strings.Join(args, ",") + ")"
 }
 
-// Scales outside this range square or cube to numbers of no use in a margin
-// bounded by a few units.
+// minScale and maxScale bound scale parameters. A margin has a size of a few units, so squares and
+// cubes of scales outside of this range are of no use.
 const minScale, maxScale = 1e-6, 1e6
 
 func checkScale(kind, field string, v float64) error {

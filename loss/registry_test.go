@@ -86,7 +86,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// Every float that a constructor takes survives New, Name and Parse.
+// TestNamesRoundTrip tests that every float that a constructor accepts survives New, Name and
+// Parse.
 func TestNamesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(Names()).Draw(t, "name")

@@ -5,21 +5,20 @@ import (
 	"math"
 )
 
-// Regularizer is a public function of the parameters, added outside the clip:
-// it has no sensitivity and is charged nothing. It acts coordinate by coordinate
-// or on the norm, and has the same bits on every machine.
+// Regularizer is a public function of the parameters. It is added after gradients are clipped and
+// summed, so it has no sensitivity and costs no budget. It is a function of single coordinates,
+// summed, or of the norm, and has the same bits on every machine.
 type Regularizer interface {
-	// Name is a stable identifier such as "l2(0.01)"; ParseRegularizer is its
-	// inverse.
+	// Name is a stable identifier such as "l2(0.01)"; [ParseRegularizer] is its inverse.
 	Name() string
 	Value(w []float64) float64
-	// AddGradient adds the gradient at w to dst. The lengths must be equal, or
-	// it panics; dst must not be w.
+	// AddGradient adds the gradient at w to dst. It panics unless the lengths are equal; dst must
+	// not be w.
 	AddGradient(dst, w []float64)
 	// Smoothness is the Lipschitz constant of the gradient.
 	Smoothness() float64
-	// Convexity is the lowest eigenvalue the Hessian takes anywhere; negative
-	// for a nonconvex regularizer.
+	// Convexity is a lower bound on the eigenvalues of the Hessian, over all w. It is negative for
+	// a nonconvex regularizer.
 	Convexity() float64
 }
 
@@ -29,19 +28,18 @@ var regularizers = registry[Regularizer]{kind: "loss: regularizer", entries: map
 	"nonconvex": {[]string{"lambda"}, func(p []float64) (Regularizer, error) { return Nonconvex(p[0]) }},
 }}
 
-// RegularizerNames lists the regularizers that NewRegularizer and
-// ParseRegularizer know, sorted, without parameters.
+// RegularizerNames returns the identifiers that NewRegularizer and ParseRegularizer know, without
+// parameters, sorted.
 func RegularizerNames() []string { return regularizers.names() }
 
-// NewRegularizer makes a regularizer from its identifier and parameters: "none"
-// without, "l2" and "nonconvex" with lambda. An error names the field, its value
-// and the rule.
+// NewRegularizer makes a regularizer from its identifier and its parameters by name: "none" has no
+// parameters, "l2" and "nonconvex" have lambda. An error names the field, its value and the rule.
 func NewRegularizer(name string, params map[string]float64) (Regularizer, error) {
 	return regularizers.new(name, params)
 }
 
-// ParseRegularizer makes the regularizer whose Name is name. Other spellings of
-// the same numbers are read, too.
+// ParseRegularizer makes the regularizer whose Name is name. Other spellings of the same numbers
+// are accepted.
 func ParseRegularizer(name string) (Regularizer, error) { return regularizers.parse(name) }
 
 func checkLambda(kind string, lambda float64) error {
@@ -94,9 +92,8 @@ func (r l2) AddGradient(dst, w []float64) {
 
 type nonconvex struct{ lambda float64 }
 
-// Nonconvex is lambda sum_j u_j/(1+u_j), u_j = w_j^2, lambda between 0 and 1e6: it
-// pulls small coordinates to 0 and leaves large ones (Antoniadis, Gijbels &
-// Nikolova 2011).
+// Nonconvex is lambda sum_j u_j/(1+u_j), u_j = w_j^2, lambda between 0 and 1e6. It shrinks small
+// coordinates towards 0 and hardly changes large ones (Antoniadis, Gijbels & Nikolova 2011).
 //
 //	d/dw_j = 2 lambda w_j/(1+u_j)^2
 //	d2/dw_j2 = 2 lambda (1-3u_j)/(1+u_j)^3, whose derivative in u_j is
@@ -118,7 +115,7 @@ func (r nonconvex) Convexity() float64  { return 0 - float64(r.lambda/2) }
 func (r nonconvex) Value(w []float64) float64 {
 	s := 0.0
 	for _, v := range w {
-		s += 1 / (1 + 1/float64(v*v)) // u/(1+u), for u = 0 and +Inf, too
+		s += 1 / (1 + 1/float64(v*v)) // u/(1+u), also for u = 0 and u = +Inf
 	}
 	return r.lambda * s
 }

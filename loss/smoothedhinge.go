@@ -13,7 +13,7 @@ type smoothedHinge struct{ width float64 }
 //	a - h/2          for a >= h
 //
 // h lies between 1e-6 and 1e6. d/dm = -(a/h clamped to [0, 1]), of size at most
-// 1; d2/dm2 is 1/h on the arc and 0 elsewhere, with jumps, so there is no bound on
+// 1; d2/dm2 is 1/h for 0 < a < h and 0 elsewhere, with jumps, so there is no bound on
 // the third derivative. Values reach 0, and a = 1 at z = 0, so InitialGap is the
 // value at a = 1.
 func SmoothedHinge(width float64) (RankOne, error) {
@@ -35,7 +35,7 @@ func (l smoothedHinge) Constants() Constants {
 	}
 }
 
-// value is q(a - hq/2) with q = a/h clamped to [0, 1].
+// value returns q(a - hq/2) with q = a/h clamped to [0, 1].
 func (l smoothedHinge) value(a float64) float64 {
 	a = max(a, 0)
 	q := min(a/l.width, 1)

@@ -6,33 +6,33 @@ import (
 	"sync"
 )
 
-// Smoothing says how a Kinked loss is smoothed as a function of the parameters w. Each
-// record's loss is smoothed by itself, in closed form, so that nothing is sampled. The
-// zero Smoothing is none.
+// Smoothing says how a [Kinked] loss is smoothed as a function of the parameters w. The loss of
+// each record is smoothed by itself, in closed form, so nothing is sampled. The zero Smoothing does
+// not smooth.
 type Smoothing struct {
 	radius float64
 	ball   *ball // nil for LasryLions
 }
 
-// OverBall is randomized smoothing: f becomes its mean over the ball of a radius around
-// w, in dim dimensions,
+// OverBall is randomized smoothing: f is replaced by its mean over the ball of the given radius r
+// around w, in dim dimensions,
 //
 //	f_r(w) = E f(w + r u), u uniform in the unit ball
 //
-// (Duchi, Bartlett and Wainwright 2012). The gradient at w of the mean of f_r over records
-// is a mean of gradients of F within r of w: a point at which it has norm b is an
-// (r, b)-stationary one in Goldstein's sense (1977). For f = phi(<w,x>, y)
+// (Duchi, Bartlett and Wainwright 2012). The gradient at w of the mean of f_r over records is a
+// mean of gradients of F within r of w. If it has norm b, w is an (r, b)-stationary point in
+// Goldstein's sense (1977). For f = phi(<w,x>, y)
 //
 //	f_r(w) = E phi(<w,x> + r ||x|| U, y),   grad f_r = E phi'(...) x
 //
 // where U, the first coordinate of u, has the density c_d (1 - t^2)^((d-1)/2) on [-1, 1],
 // c_d = Gamma(d/2+1)/(sqrt pi Gamma((d+1)/2)), about .4 sqrt d. So
 //
-//	the Lipschitz constant stays, and f_r is nowhere below f - L0 r or above f + L0 r
-//	a jump of phi' by j bends f_r by at most j c_d ||x||/r
+//	the Lipschitz constant does not change, and f - L0 r <= f_r <= f + L0 r
+//	a jump of phi' by j gives f_r a curvature of at most j c_d ||x||/r
 //
-// The distribution function of U is interpolated between values of a quadrature, with an
-// error below 1e-8, by operations that give the same bits on every machine.
+// The distribution function of U is interpolated between values of a quadrature. The error is below
+// 1e-8, and the bits are the same on every machine.
 func OverBall(dim int, radius float64) (Smoothing, error) {
 	if dim < 1 || dim > mostParameters {
 		return Smoothing{}, fmt.Errorf("loss: smoothing: dimension = %d: must be between 1 and %d", dim, mostParameters)
@@ -51,24 +51,25 @@ func OverBall(dim int, radius float64) (Smoothing, error) {
 //
 //	f~(w) = max_v min_u f(u) + ||v-u||^2/(4 lambda) - ||v-w||^2/(2 lambda)
 //
-// (Lasry and Lions 1986) with lambda = radius/L0, L0 being 1: it is smooth with a constant
-// that does not grow with the dimension. For f = phi(<w,x>, y) it is that of phi with
-// lambda ||x||^2, and for phi linear between kinks every kink at a, between slopes p and q,
-// becomes an interval from a + lambda ||x||^2 min(p, q) to a + lambda ||x||^2 max(p, q)
-// on which the slope goes linearly from p to q, as long as these intervals do not meet
-// (SmoothedConstants refuses a radius at which they do).
+// (Lasry and Lions 1986) with lambda = radius/L0 and L0 = 1. The smoothness constant of f~ does not
+// grow with the dimension. For f = phi(<w,x>, y), f~ is the envelope of phi with lambda ||x||^2 in
+// place of lambda. If phi is piecewise linear, a kink at a between slopes p and q becomes the
+// interval from a + lambda ||x||^2 min(p, q) to a + lambda ||x||^2 max(p, q), on which the slope
+// goes linearly from p to q. This holds as long as the intervals do not overlap; SmoothedConstants
+// returns an error for a radius at which they do.
 //
-// Records' gradients at points within radius of w, each record's at a point of its own,
-// are what its gradient is a mean of. That is weaker than Goldstein's measure.
+// The gradient of the smoothed objective at w is a mean of gradients of the records' losses at
+// points within radius of w, but each record has a point of its own. That is weaker than
+// Goldstein's measure, which has the same points for all records.
 func LasryLions(radius float64) (Smoothing, error) {
 	return Smoothing{radius: radius}, checkRadius(radius)
 }
 
-// balls are the tables made so far, by dimension: the same whoever made them.
+// balls caches the tables, by dimension. A table does not depend on who made it.
 var balls sync.Map
 
-// Radii between these leave products of them, norms and margins far inside the range
-// of float64.
+// leastRadius and mostRadius keep products of radii, norms and margins far inside the range of
+// float64.
 const leastRadius, mostRadius = 1e-9, 1e9
 
 func checkRadius(radius float64) error {
@@ -78,7 +79,8 @@ func checkRadius(radius float64) error {
 	return nil
 }
 
-// width is the unit of margins that a row's kinks are spread in.
+// width returns the length scale, in margins, over which smoothing spreads the kinks of a row of
+// norm long.
 func (s Smoothing) width(long float64) float64 {
 	if s.ball == nil {
 		return float64(s.radius * float64(long*long))
@@ -86,8 +88,8 @@ func (s Smoothing) width(long float64) float64 {
 	return float64(s.radius * long)
 }
 
-// rise is the part of its jump that the slope has made at a distance of u widths from a
-// kink between slopes p and q: 0 far to the left, 1 far to the right.
+// rise returns the fraction of the slope's jump from p to q that has happened u widths to the right
+// of the kink: 0 far to the left, 1 far to the right.
 func (s Smoothing) rise(u, p, q float64) float64 {
 	if s.ball != nil {
 		return s.ball.below(u)
@@ -96,7 +98,7 @@ func (s Smoothing) rise(u, p, q float64) float64 {
 	return clamp((u-lo)/(hi-lo), 0, 1)
 }
 
-// steepness is the curvature that a jump becomes, of a row of norm 1.
+// steepness returns the curvature that a jump of the slope becomes, for a row of norm 1.
 func (s Smoothing) steepness(jump float64) float64 {
 	if s.ball == nil {
 		return 1 / s.radius
@@ -104,7 +106,8 @@ func (s Smoothing) steepness(jump float64) float64 {
 	return jump * s.ball.peak / s.radius
 }
 
-// spread bounds the mean distance that the loss of a row of norm 1 is looked at from.
+// spread bounds the mean distance between w and the points over which the loss of a row of norm 1
+// is averaged.
 func (s Smoothing) spread() float64 {
 	if s.ball == nil {
 		return s.radius
@@ -112,24 +115,26 @@ func (s Smoothing) spread() float64 {
 	return s.radius / math.Sqrt(float64(s.ball.dim+2)) // E U^2 = 1/(d+2)
 }
 
-// ball is the distribution of U, the first coordinate of a point drawn uniformly from
-// the unit ball.
+// ball tabulates the distribution of U, the first coordinate of a point drawn uniformly from the
+// unit ball.
 //
-// Its density has a root at t = 1 in even dimensions. In v = sqrt(1-|t|) it has none:
-// with m = (d-1)/2 the mass of v is proportional to 2 v (v^2 (2 - v^2))^m, which is as
-// smooth as sqrt(2 - v^2) on [0, 1].
+// In even dimensions the density behaves like a square root at |t| = 1. The tables therefore use
+// v = sqrt(1-|t|): with m = (d-1)/2, the density of v is proportional to 2 v (v^2 (2 - v^2))^m,
+// which is as smooth as sqrt(2 - v^2) on [0, 1].
 type ball struct {
 	dim int
-	// peak is the density at 0, reach where |t| ends: less than 1e-16 is beyond.
+	// peak is the density at 0. reach is the largest tabulated |t|: the probability beyond it is
+	// less than 1e-16.
 	peak, reach float64
-	// mass and density are, at v = 1 - i/cells (1 - sqrt(1-reach)), the probability of
-	// |t'| < |t|, halved, and its derivative by i.
+	// mass[i] is half the probability of |t'| < |t| at v = 1 - i/cells (1 - sqrt(1-reach)).
+	// density[i] is the derivative of mass by i.
 	mass, density [cells + 1]float64
-	perCell       float64 // cells over the range of v
+	perCell       float64 // cells divided by the range of v
 }
 
-// cells keep the error of cubic interpolation, h^4/384 times a fourth derivative of about
-// 1.4 in standard deviations, below 1e-8 where a cell is at most .035 of one.
+// cells is the number of intervals of the table. The error of cubic interpolation is h^4/384 times
+// the fourth derivative, about 1.4 in standard deviations. It stays below 1e-8 because a cell is at
+// most .035 standard deviations wide.
 const cells = 512
 
 func newBall(dim int) *ball {
@@ -141,7 +146,7 @@ func newBall(dim int) *ball {
 		s := float64(v * v)
 		return float64(2*v) * halfPower(float64(s*(2-s)), dim-1)
 	}
-	// Gauss-Legendre of three points on each cell, exact to the order h^7.
+	// Gauss-Legendre quadrature with three points on each cell, with an error of order h^7.
 	node := math.Sqrt(.6) / 2
 	for i := range cells {
 		middle := 1 - float64(h*(float64(i)+.5))
@@ -157,7 +162,7 @@ func newBall(dim int) *ball {
 	return b
 }
 
-// halfPower is x^(n/2), rounded alike everywhere.
+// halfPower returns x^(n/2), rounded alike on every machine.
 func halfPower(x float64, n int) float64 {
 	p := 1.
 	if n%2 == 1 {
@@ -172,7 +177,7 @@ func halfPower(x float64, n int) float64 {
 	return p
 }
 
-// below is the probability of U < t, by cubic Hermite interpolation.
+// below returns the probability of U < t, by cubic Hermite interpolation.
 func (b *ball) below(t float64) float64 {
 	a := math.Abs(t)
 	if !(a < b.reach) {

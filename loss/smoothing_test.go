@@ -8,10 +8,9 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// TestBallAgainstBeta: the distribution function of a coordinate of the ball is that of
-// a beta law, U^2 being Beta(1/2, (d+1)/2), in dimensions of both parities and sizes,
-// everywhere to 1e-8. Fails where the density is (1-t^2)^(d/2), that of the sphere's
-// dimension off by one.
+// TestBallAgainstBeta tests the distribution function of a coordinate of the ball against the beta
+// law: U^2 is Beta(1/2, (d+1)/2). Dimensions are even and odd, small and large, and the tolerance
+// is 1e-8 everywhere. It fails for the density (1-t^2)^(d/2), which belongs to another dimension.
 func TestBallAgainstBeta(t *testing.T) {
 	for _, dim := range []int{1, 2, 3, 4, 5, 8, 20, 99, 1000, 1 << 20} {
 		b := newBall(dim)
@@ -34,9 +33,9 @@ func TestBallAgainstBeta(t *testing.T) {
 	}
 }
 
-// TestSmoothedIsTheMeanOverTheBall: smoothed slopes times the row are the mean gradient
-// over points of the ball. A mean of n numbers within 1 of each other is off by 5.4
-// standard deviations of at most 1/(2 sqrt n) less than once in 10^7.
+// TestSmoothedIsTheMeanOverTheBall tests that smoothed slopes times the row are the mean gradient
+// over points of the ball. A mean of n numbers within 1 of each other deviates by 5.4 standard
+// deviations, each at most 1/(2 sqrt n), less than once in 10^7.
 func TestSmoothedIsTheMeanOverTheBall(t *testing.T) {
 	const n, radius = 20000, .6
 	r := rand.New(rand.NewPCG(3, 14))
@@ -74,8 +73,8 @@ func TestSmoothedIsTheMeanOverTheBall(t *testing.T) {
 	}
 }
 
-// TestLasryLionsIsTheDoubleEnvelope: its slopes are the derivative of the double envelope
-// worked out on a grid, for kinks upward and downward.
+// TestLasryLionsIsTheDoubleEnvelope tests that the smoothed slopes are the derivative of the double
+// envelope computed on a grid, for upward and downward kinks.
 func TestLasryLionsIsTheDoubleEnvelope(t *testing.T) {
 	const lambda, step, n = .1, .002, 1501 // margins from -1.5 to 1.5
 	at := func(i int) float64 { return step * float64(i-n/2) }
@@ -84,7 +83,7 @@ func TestLasryLionsIsTheDoubleEnvelope(t *testing.T) {
 		for i := range n {
 			l.Values(value[i:i+1], []float64{at(i)}, []float64{0})
 		}
-		// Slopes are at most 1: what a minimum or a maximum takes is within 2 lambda.
+		// Slopes are at most 1, so minima and maxima are attained within 2 lambda.
 		const near = int(2 * lambda / step)
 		for i := range n {
 			inner[i], outer[i] = math.Inf(1), math.Inf(-1)
@@ -101,7 +100,7 @@ func TestLasryLionsIsTheDoubleEnvelope(t *testing.T) {
 		if _, err := l.SmoothedConstants(s); err != nil {
 			t.Fatal(err)
 		}
-		const wide = 10 // divided differences over so many steps
+		const wide = 10 // number of steps of divided differences
 		for i := 2 * near; i < n-2*near-wide; i++ {
 			slope := []float64{0}
 			l.SmoothedSlopes(slope, []float64{at(i) + wide*step/2}, []float64{0}, []float64{1}, s)
@@ -110,7 +109,7 @@ func TestLasryLionsIsTheDoubleEnvelope(t *testing.T) {
 			}
 		}
 	}
-	// Of the ramp's kinks at 1 and -1 the intervals meet from lambda = 2.
+	// The intervals of the ramp's kinks at 1 and -1 overlap from lambda = 2.
 	if _, err := Ramp().SmoothedConstants(must(LasryLions(2.1))); err == nil {
 		t.Error("intervals that meet are not refused")
 	}

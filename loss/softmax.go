@@ -7,24 +7,23 @@ import (
 
 type softmax struct{ k int }
 
-// Softmax is the log loss of K >= 3 classes, a margin for each (multinomial
-// logistic regression): log(sum_j e^(z_j)) - z_y, y in {0, ..., K-1}. Two classes are
-// what Logistic is for.
+// Softmax is the log loss of K >= 3 classes with one margin for each class (multinomial logistic
+// regression): log(sum_j e^(z_j)) - z_y, y in {0, ..., K-1}. For two classes use [Logistic].
 //
-// With p_j = e^(z_j)/sum_i e^(z_i), and rows of norm at most 1, so that the constants
-// in the joint parameter W are those in z = W x:
+// Let p_j = e^(z_j)/sum_i e^(z_i). Rows have norm at most 1, so constants in z = W x are also
+// constants in the joint parameter W:
 //
 //	gradient p - e_y, of squared norm (1-p_y)^2 + sum_{j != y} p_j^2 <= 2(1-p_y)^2:
-//	below sqrt 2, which is neared where all is given to one other class
+//	below sqrt 2, a bound approached as p_j -> 1 for one j != y
 //	Hessian diag(p) - p p': v'Hv is the variance under p of the numbers v_j, at
-//	most a quarter of their range squared (Popoviciu), which is at most 2||v||^2:
-//	in [0, 1/2], and 1/2 where two classes have half each
+//	most a quarter of their squared range (Popoviciu), and the squared range is at most
+//	2||v||^2: in [0, 1/2], and 1/2 where two classes have probability 1/2 each
 //	third derivative along a unit v: the third central moment of the v_j under p.
-//	For a given mean it is linear in p, so greatest for two numbers, of distance
+//	For a given mean it is linear in p, so it is greatest for two numbers, at distance
 //	r <= sqrt 2: r^3 q(1-q)|1-2q| <= 2 sqrt 2/(6 sqrt 3) = sqrt(2/27)
 //
-// A symmetric tensor attains its norm on one direction (Banach 1938), so the third
-// is the Hessian's Lipschitz constant. Values lie above 0 and are ln K at z = 0:
+// A symmetric tensor attains its norm on one direction (Banach 1938), so the bound on the third
+// derivative is the Hessian's Lipschitz constant. Values lie above 0 and are ln K at z = 0:
 // InitialGap is ln K.
 func Softmax(classes int) (Margins, error) {
 	if classes < 3 || classes > mostMargins {
@@ -44,9 +43,12 @@ func (s softmax) Name() string { return format("softmax", float64(s.k)) }
 func (softmax) Target() Target { return Classes }
 func (s softmax) K() int       { return s.k }
 
-// logarithm is ln x for a normal x > 0, the same bits on every machine and within 2^-51 of
-// the larger of it and 1: with x = 2^e m and s = (m-1)/(m+1) <= 1/3, e ln 2 + 2(s + s^3/3 + s^5/5 + ...), of which the first term
-// left out is below 2^-65.
+// logarithm returns ln x for a normal x > 0, with the same bits on every machine. Its error is at
+// most 2^-51 max(1, |ln x|). With x = 2^e m and s = (m-1)/(m+1) <= 1/3,
+//
+//	ln x = e ln 2 + 2(s + s^3/3 + s^5/5 + ...)
+//
+// and the first omitted term is below 2^-65.
 func logarithm(x float64) float64 {
 	m, e := math.Frexp(x)
 	s := (2*m - 1) / (2*m + 1)
@@ -66,8 +68,8 @@ func (s softmax) Constants() Constants {
 	}
 }
 
-// Values is (z_m - z_y) + log(1 + sum_{j != m} e^(z_j - z_m)), z_m the greatest: exact in
-// relative terms near 0, too.
+// Values computes (z_m - z_y) + log(1 + sum_{j != m} e^(z_j - z_m)) with z_m the greatest margin.
+// This form keeps its relative precision near 0.
 func (s softmax) Values(dst, z, y []float64) {
 	sameRecords(len(dst), 1, z, y, s.k)
 	var exp block
@@ -90,7 +92,8 @@ func (s softmax) Values(dst, z, y []float64) {
 	}
 }
 
-// Slopes is p_j, and for the true class minus the others' sum, which does not cancel.
+// Slopes computes p_j for j != y. For the true class it computes minus the sum of the others, which
+// does not cancel as p_y - 1 would.
 func (s softmax) Slopes(dst, z, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
 	for i := range y {
@@ -115,7 +118,7 @@ func (s softmax) Slopes(dst, z, y []float64) {
 	}
 }
 
-// CurvaturesAlong is p_j (u_j - sum_i p_i u_i).
+// CurvaturesAlong computes p_j (u_j - sum_i p_i u_i).
 func (s softmax) CurvaturesAlong(dst, z, u, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
 	sameRecords(len(dst), s.k, u, y, s.k)
@@ -140,7 +143,8 @@ func (s softmax) CurvaturesAlong(dst, z, u, y []float64) {
 	}
 }
 
-// class returns the class that a target is; -1 if it is none.
+// class returns the class number that the target y encodes, or -1 if y is not a whole number in [0,
+// K).
 func (s softmax) class(y float64) int {
 	if !(y >= 0 && y < float64(s.k)) || y != math.Trunc(y) {
 		return -1
@@ -148,7 +152,7 @@ func (s softmax) class(y float64) int {
 	return int(y)
 }
 
-// greatest returns the index of the greatest, the first of them, or of a NaN.
+// greatest returns the index of the first NaN or, without one, of the first greatest element.
 func greatest(z []float64) int {
 	top := 0
 	for j, v := range z {

@@ -2,19 +2,18 @@ package loss
 
 type squared struct{ clip float64 }
 
-// Squared is r^2/2 in the residual r = z - y, with its derivative clipped to
-// [-clip, clip]; y in [-1, 1], clip between 1e-6 and 1e6.
+// Squared is r^2/2 in the residual r = z - y, with its derivative clipped to [-clip, clip]; y in
+// [-1, 1], clip between 1e-6 and 1e6.
 //
-// The derivative r is unbounded, so no private method can follow it. Values are
-// those of squared error, but Slopes and Curvatures are those of Huber(clip): that
-// is what is optimised, and its minimiser is not that of squared error when
-// records have residuals beyond the clip. The clip is a parameter and not left
-// to the engine so that slopes, their differences and curvatures agree on one
-// function.
+// The derivative r is unbounded, so no private method can follow it. Values returns the squared
+// error, but Slopes and Curvatures are the derivatives of Huber(clip). An optimizer therefore
+// minimises Huber(clip), whose minimiser differs from the least-squares fit when records have
+// residuals beyond the clip. The clip is a parameter of the loss, not of the engine, so that
+// slopes, differences of slopes and curvatures belong to one function.
 //
-// Curvature is 1 before the clip and 0 beyond. Values are at least 0 and at most
-// 1/2 at z = 0, where |r| = |y| <= 1, so InitialGap is 1/2; it bounds the range of
-// Huber(clip), too, which is never above r^2/2.
+// Curvature is 1 where |r| <= clip and 0 beyond. Values are at least 0 and at most 1/2 at z = 0,
+// where |r| = |y| <= 1, so InitialGap is 1/2. It also bounds the range of Huber(clip), which is
+// nowhere above r^2/2.
 func Squared(clip float64) (RankOne, error) {
 	if err := checkScale("squared", "clip", clip); err != nil {
 		return nil, err

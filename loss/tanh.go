@@ -3,7 +3,7 @@ package loss
 type tanh struct{}
 
 // Tanh is 1 - tanh(m) in the margin m = y z, y in {-1, +1}: twice the sigmoid
-// loss at 2m. Nonconvex.
+// loss at 2m. It is not convex.
 //
 // With t = tanh(m):
 //
@@ -27,7 +27,7 @@ func (tanh) Constants() Constants {
 	}
 }
 
-// Values is 2/(1 + e^(2m)), exact in relative terms where 1 - tanh(m) cancels.
+// Values computes 2/(1 + e^(2m)), which keeps its relative precision where 1 - tanh(m) cancels.
 func (tanh) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	var exp block
@@ -40,7 +40,7 @@ func (tanh) Values(dst, z, y []float64) {
 	}
 }
 
-// Slopes is -y sech^2(m); 1 - t^2 = 4 s(1-s) with s the logistic function of 2m.
+// Slopes computes -y sech^2(m). 1 - t^2 = 4 s(1-s), where s is the logistic function of 2m.
 func (tanh) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	var margin, exp block

@@ -4,9 +4,9 @@ import "math"
 
 type tukey struct{ c float64 }
 
-// Tukey is the biweight (c^2/6)(1 - (1-u)^3), u = t^2, t = (z - y)/c, and c^2/6
-// beyond |t| = 1, where records no longer count (Beaton & Tukey 1974); y in
-// [-1, 1], c between 1e-6 and 1e6. Nonconvex.
+// Tukey is the biweight: (c^2/6)(1 - (1-u)^3) with u = t^2, t = (z - y)/c for |t| <= 1, and the
+// constant c^2/6 beyond, where records have no influence (Beaton & Tukey 1974). y lies in [-1, 1],
+// c between 1e-6 and 1e6. The loss is not convex.
 //
 // For |t| <= 1:
 //
@@ -36,7 +36,7 @@ func (l tukey) Constants() Constants {
 	}
 }
 
-// value is (c^2/6) u(3 - 3u + u^2), which does not cancel near 0.
+// value returns (c^2/6) u(3 - 3u + u^2), a form without cancellation near 0.
 func (l tukey) value(t float64) float64 {
 	t = clamp(t, -1, 1)
 	u := float64(t * t)

@@ -10,37 +10,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Units is the loss of a record that is all rows of a unit of privacy, such as a person:
-// of several rows, each with its own target (JoinRows). It is a loss of the parameters
-// that a row's is, and a row is predicted by them as ever.
+// Units is the loss of a record that holds all rows of one privacy unit, such as a person, each row
+// with its own target ([JoinRows]). Its parameters are the parameters of the row loss, and
+// predictions are made for single rows with the row loss.
 type Units interface {
 	Shaped
 	// Row is the loss of one row.
 	Row() Loss
-	// Rows is how many of them a record has room for.
+	// Rows is the largest number of rows in a record.
 	Rows() int
-	// Summed says that rows count alike, whoever has them; otherwise units do.
+	// Summed says that every row has the same weight in the objective. Otherwise every unit has the
+	// same weight.
 	Summed() bool
 }
 
-// NewUnits returns the loss of a unit with m rows, of at most so many,
+// NewUnits returns the loss of a unit with m rows, 1 <= m <= rows,
 //
 //	f = 1/m sum_j f_j, or summed: 1/rows sum_j f_j,
 //
-// so that under the first every unit counts as much as any other, and under the second
-// every row does. With l's constants and m <= rows, so that the rows' weights sum to 1 or
-// less:
+// so that every unit has the same weight under the first formula, and every row under the second.
+// The weights of a unit's rows sum to at most 1. With l's constants:
 //
 //	Lipschitz, InitialGap, HessianLipschitz: l's, by the triangle inequality
-//	curvature: l's interval or, summed, its hull with a rows'th of it
+//	curvature: l's interval or, summed, the hull of the interval and 1/rows of it
 //
-// The gradient of one record is all that is clipped of it, so that it is the unit's sum
-// that is clipped, as one. A loss of rows that clips slopes or gradients of its own, such
-// as squared(1) or a network, does so before rows are added up.
+// The curator clips the gradient of the whole unit, once. A row loss with a clip of its own, such
+// as squared(1) or a network, clips the slope or gradient of each row before rows are summed.
 //
-// A record whose own target is no number of rows, which is one without any sound row, is
-// faulty. A loss of rows whose slope jumps gives one whose gradient does, without the
-// closed forms of a Kinked loss.
+// A record is malformed, and its results are NaN, if its target is not a number of rows between 1
+// and rows; a unit without any valid row is such a record. A unit of [Kinked] row losses is not
+// Kinked: it has no closed-form smoothing.
 func NewUnits(l Loss, rows int, summed bool) (Units, error) {
 	if _, twice := l.(Units); twice {
 		return nil, fmt.Errorf("loss: units: %s: must be a loss of one row", l.Name())
@@ -62,7 +61,7 @@ func NewUnits(l Loss, rows int, summed bool) (Units, error) {
 	return nil, fmt.Errorf("loss: units: %s: must be a RankOne, a Margins or a General", l.Name())
 }
 
-// RowLoss is the loss of one row: that of a Units, or the loss itself.
+// RowLoss returns the loss of one row: the row loss of a Units, or the loss itself.
 func RowLoss(l Loss) Loss {
 	if u, ok := l.(Units); ok {
 		return u.Row()
@@ -70,7 +69,8 @@ func RowLoss(l Loss) Loss {
 	return l
 }
 
-// RecordFeatures is how many features the record of a loss has where a row has so many.
+// RecordFeatures returns the number of features of a loss's record if a row has the given number of
+// features.
 func RecordFeatures(l Loss, features int) int {
 	if u, ok := l.(Units); ok {
 		return carry.Rows{Features: features, Most: u.Rows()}.Width()
@@ -78,7 +78,8 @@ func RecordFeatures(l Loss, features int) int {
 	return features
 }
 
-// RowFeatures is its inverse; 0 where there is none.
+// RowFeatures is the inverse of RecordFeatures. It returns 0 if no number of row features gives a
+// record with that many features.
 func RowFeatures(l Loss, features int) int {
 	u, ok := l.(Units)
 	if !ok {
@@ -91,9 +92,9 @@ func RowFeatures(l Loss, features int) int {
 	return lie.Features
 }
 
-// JoinRows makes the record of a unit's rows, at least one and at most as many as the
-// loss has room for, and of their finite targets, for tables that are generated; sessions
-// make those of tables. Targets are rounded to multiples of 2^-89.
+// JoinRows makes the record of a unit's rows and their finite targets, for generated tables;
+// sessions build the records of real tables. It panics unless there are between 1 and Rows rows
+// with one target each. Targets are rounded to multiples of 2^-89.
 func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target float64) {
 	if len(x) < 1 || len(x) > u.Rows() || len(y) != len(x) {
 		panic(fmt.Sprintf("loss: units: %d rows, %d targets: must be as many, between 1 and %d", len(x), len(y), u.Rows()))
@@ -108,7 +109,7 @@ func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target flo
 
 const unitsPrefix, summedName = "units(", "sum"
 
-// parseUnits reads what Name writes, for targets of so many classes.
+// parseUnits parses a name that Name wrote, for a target of the given number of classes.
 func parseUnits(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, unitsPrefix), ")")
 	fields := splitOutside(list)
@@ -127,7 +128,7 @@ func parseUnits(name string, classes int) (Loss, error) {
 	return NewUnits(l, rows, summed)
 }
 
-// units is what all of them share.
+// units is the common part of all Units.
 type units struct {
 	of      Loss
 	rows    int
@@ -135,7 +136,7 @@ type units struct {
 	scratch *sync.Pool // of *unitScratch
 }
 
-// unitScratch is what one record takes.
+// unitScratch is the scratch memory for one record.
 type unitScratch struct {
 	z, u, y, slopes, gradient []float64
 	x                         []float32
@@ -166,7 +167,8 @@ func (l units) Constants() Constants {
 	return c
 }
 
-// Parameters are a row's; none for features that make no record.
+// Parameters returns the number of parameters of the row loss, or 0 if no unit record has the given
+// number of features.
 func (l units) Parameters(features int) int {
 	lie, ok := carry.RowsIn(features, l.rows)
 	if !ok {
@@ -175,9 +177,9 @@ func (l units) Parameters(features int) int {
 	return Parameters(l.of, lie.Features)
 }
 
-// lie is how rows lie in a record, after a check of the lengths of what is given and
-// written. ok is false for a record that is no unit.
-func (l units) lie(dst, w int, x []float32, y float64) (lie carry.Rows, n int, ok bool) {
+// layout returns how the n rows of a unit are laid out in its record x. It panics unless the
+// lengths of x, dst and w fit. ok is false if the target y is not a number of rows.
+func (l units) layout(dst, w int, x []float32, y float64) (lie carry.Rows, n int, ok bool) {
 	lie, ok = carry.RowsIn(len(x), l.rows)
 	if !ok {
 		panic(fmt.Sprintf("loss: units: %d features: must be those of %d rows and their targets", len(x), l.rows))
@@ -187,7 +189,7 @@ func (l units) lie(dst, w int, x []float32, y float64) (lie carry.Rows, n int, o
 	return lie, n, ok
 }
 
-// weight is that of each of n rows.
+// weight returns the weight of each of n rows.
 func (l units) weight(n int) float64 {
 	if l.summed {
 		n = l.rows
@@ -201,7 +203,7 @@ func fillNaN(dst []float64) {
 	}
 }
 
-// room returns a slice of n, v if it is long enough.
+// room returns a slice of length n. It reallocates v if the capacity is too small.
 func room[T any](v *[]T, n int) []T {
 	if cap(*v) < n {
 		*v = make([]T, n)
@@ -209,7 +211,7 @@ func room[T any](v *[]T, n int) []T {
 	return (*v)[:n]
 }
 
-// oneMargin is a RankOne as a Margins of one.
+// oneMargin is a RankOne as a Margins with K = 1.
 type oneMargin struct{ RankOne }
 
 func (oneMargin) K() int { return 1 }
@@ -221,14 +223,14 @@ func (l oneMargin) CurvaturesAlong(dst, z, u, y []float64) {
 	}
 }
 
-// unitsOfMargins are of rows whose loss is of margins: the gradient is a sum of as many
-// outer products as there are rows.
+// unitsOfMargins are units of rows whose loss is a RankOne or a Margins. The gradient is a sum of
+// outer products, one for each row.
 type unitsOfMargins struct {
 	units
-	margins Margins // or of one
+	margins Margins // of a single margin for a RankOne
 }
 
-// at works out the margins of the rows at w, and reads their targets.
+// at computes the margins of the n rows at w, and reads their targets.
 func (l unitsOfMargins) at(s *unitScratch, lie carry.Rows, n int, w []float64, x []float32) (z, y []float64) {
 	z, y = room(&s.z, n*l.margins.K()), room(&s.y, n)
 	l.products(z, lie, w, x)
@@ -238,7 +240,7 @@ func (l unitsOfMargins) at(s *unitScratch, lie carry.Rows, n int, w []float64, x
 	return z, y
 }
 
-// products are those of the rows of w with the rows of a record.
+// products sets z to the inner products of the rows of w and the rows of a record.
 func (l unitsOfMargins) products(z []float64, lie carry.Rows, w []float64, x []float32) {
 	k, scale := l.margins.K(), lie.Scale()
 	for i := range z {
@@ -247,7 +249,7 @@ func (l unitsOfMargins) products(z []float64, lie carry.Rows, w []float64, x []f
 	}
 }
 
-// innerRow is <w, x> by four sums, rounded alike everywhere.
+// innerRow returns <w, x> as four interleaved sums, rounded alike on every machine.
 func innerRow(w []float64, x []float32) float64 {
 	var s [4]float64
 	i := 0
@@ -264,8 +266,8 @@ func innerRow(w []float64, x []float32) float64 {
 	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
-// spread sets dst to the sum of the rows' outer products with what each has for its
-// margins, times their weight.
+// spread sets dst to the weighted sum, over the n rows, of the outer product of the row's K numbers
+// in each and the row.
 func (l unitsOfMargins) spread(dst, each []float64, lie carry.Rows, n int, x []float32) {
 	k, by := l.margins.K(), float64(lie.Scale()*l.weight(n))
 	clear(dst)
@@ -280,7 +282,7 @@ func (l unitsOfMargins) spread(dst, each []float64, lie carry.Rows, n int, x []f
 }
 
 func (l unitsOfMargins) Value(w []float64, x []float32, y float64) float64 {
-	lie, n, ok := l.lie(len(w), len(w), x, y)
+	lie, n, ok := l.layout(len(w), len(w), x, y)
 	if !ok {
 		return math.NaN()
 	}
@@ -288,7 +290,7 @@ func (l unitsOfMargins) Value(w []float64, x []float32, y float64) float64 {
 	defer l.scratch.Put(s)
 	z, targets := l.at(s, lie, n, w, x)
 	values := room(&s.slopes, n)
-	fillNaN(values) // what is left unwritten is not another unit's
+	fillNaN(values) // a value that the loss does not write is NaN, not another unit's value
 	l.margins.Values(values, z, targets)
 	sum, by := 0., l.weight(n)
 	for _, v := range values {
@@ -298,7 +300,7 @@ func (l unitsOfMargins) Value(w []float64, x []float32, y float64) float64 {
 }
 
 func (l unitsOfMargins) Gradient(dst, w []float64, x []float32, y float64) {
-	lie, n, ok := l.lie(len(dst), len(w), x, y)
+	lie, n, ok := l.layout(len(dst), len(w), x, y)
 	if !ok {
 		fillNaN(dst)
 		return
@@ -312,9 +314,9 @@ func (l unitsOfMargins) Gradient(dst, w []float64, x []float32, y float64) {
 	l.spread(dst, slopes, lie, n, x)
 }
 
-// HessianVector serves losses of rows that have a second derivative, or one on either side.
+// HessianVector requires a row loss with a second derivative, at corners from either side.
 func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float64) {
-	lie, n, ok := l.lie(len(dst), len(w), x, y)
+	lie, n, ok := l.layout(len(dst), len(w), x, y)
 	checkShape(len(v), len(w), len(w))
 	if !ok {
 		fillNaN(dst)
@@ -330,14 +332,14 @@ func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float6
 	l.spread(dst, bends, lie, n, x)
 }
 
-// unitsOfGeneral are of rows whose loss writes its own gradient.
+// unitsOfGeneral are units of rows whose loss writes its own gradient.
 type unitsOfGeneral struct {
 	units
 	general General
 }
 
 func (l unitsOfGeneral) Value(w []float64, x []float32, y float64) float64 {
-	lie, n, ok := l.lie(len(w), len(w), x, y)
+	lie, n, ok := l.layout(len(w), len(w), x, y)
 	if !ok {
 		return math.NaN()
 	}
@@ -356,9 +358,9 @@ func (l unitsOfGeneral) Gradient(dst, w []float64, x []float32, y float64) {
 	l.add(dst, w, x, y, l.general.Gradient)
 }
 
-// add sets dst to the sum of what f writes for the rows, times their weight.
+// add sets dst to the weighted sum of the vectors that f writes for the rows.
 func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64, f func(dst, w []float64, x []float32, y float64)) {
-	lie, n, ok := l.lie(len(dst), len(w), x, y)
+	lie, n, ok := l.layout(len(dst), len(w), x, y)
 	if !ok {
 		fillNaN(dst)
 		return
@@ -369,7 +371,7 @@ func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64, f func(dst
 	clear(dst)
 	for i := range n {
 		lie.Take(row, x, i)
-		// What a loss leaves unwritten must not be another row's.
+		// An entry that f leaves unwritten must be NaN, not the entry of another row.
 		fillNaN(gradient)
 		f(gradient, w, row, lie.Target(x, i))
 		for j, v := range gradient {
@@ -378,7 +380,7 @@ func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64, f func(dst
 	}
 }
 
-// unitsOfTwice are of rows whose loss also writes products of its Hessian.
+// unitsOfTwice are units of rows whose loss also writes products of its Hessian and a vector.
 type unitsOfTwice struct {
 	unitsOfGeneral
 	twice Twice

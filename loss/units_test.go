@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// cubic is a General loss of a user's that writes products of its Hessian: u - atan(u) of
-// u = <w,x> - y, of slope u^2/(1+u^2) and curvature 2u/(1+u^2)^2.
+// cubic is a General loss, as a user may write one, with Hessian products: u - atan(u) for
+// u = <w,x> - y, with slope u^2/(1+u^2) and curvature 2u/(1+u^2)^2.
 type cubic struct{}
 
 func (cubic) Name() string { return "cubic" }
@@ -47,7 +47,7 @@ func (c cubic) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	}
 }
 
-// rowLosses are losses of one row that units are tried with.
+// rowLosses are the losses of one row that units are tested with.
 func rowLosses(t *testing.T) []loss.Loss {
 	list := []loss.Loss{cubic{}}
 	for _, name := range []string{
@@ -63,7 +63,7 @@ func rowLosses(t *testing.T) []loss.Loss {
 	return list
 }
 
-// general is a loss as one that writes its gradient.
+// general returns a loss as one that writes its gradient.
 func general(l loss.Loss) loss.General {
 	switch l := l.(type) {
 	case loss.General:
@@ -74,7 +74,7 @@ func general(l loss.Loss) loss.General {
 	return one{l.(loss.RankOne)}
 }
 
-// one is a loss of one margin, slowly.
+// one is a RankOne loss as a General loss.
 type one struct{ loss.RankOne }
 
 func (l one) of(f func(dst, z, y []float64), w []float64, x []float32, y float64) float64 {
@@ -99,7 +99,7 @@ func (l one) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	}
 }
 
-// unitRows draws rows of norm 1 at most and targets for a loss.
+// unitRows draws rows of norm at most 1, and targets for a loss.
 func unitRows(coin *rand.Rand, l loss.Loss, n, features int) (x [][]float32, y []float64) {
 	for range n {
 		row := make([]float32, features)
@@ -121,9 +121,9 @@ func unitRows(coin *rand.Rand, l loss.Loss, n, features int) (x [][]float32, y [
 	return x, y
 }
 
-// TestUnitsAreTheirRows: value, gradient and Hessian products of a record are the
-// weighted sums of its rows', to 12 digits, within the constants that it states; for any
-// number of rows that there is room for.
+// TestUnitsAreTheirRows tests, for every possible number of rows, that value, gradient and Hessian
+// products of a record are the weighted sums of its rows' results, to 12 digits, and that they keep
+// the declared constants.
 func TestUnitsAreTheirRows(t *testing.T) {
 	coin := rand.New(rand.NewPCG(19, 5))
 	const features = 5
@@ -222,7 +222,7 @@ func sameAsRows(t *testing.T, l loss.Units, x [][]float32, y, w, v []float64, di
 	}
 }
 
-// TestWhatIsNoLossOfUnits: refusals, in words.
+// TestWhatIsNoLossOfUnits tests the errors for invalid units.
 func TestWhatIsNoLossOfUnits(t *testing.T) {
 	logistic := loss.Logistic()
 	units, err := loss.NewUnits(logistic, 2, false)
@@ -249,7 +249,7 @@ func TestWhatIsNoLossOfUnits(t *testing.T) {
 			t.Errorf("%q: %v, %v: must say %q", name, l, err, want)
 		}
 	}
-	// A width that is none of a record's has no parameters, and no session is opened for it.
+	// A width that is not the width of any record has no parameters, and no session opens for it.
 	if _, err := loss.Check(units, 7); err == nil || !strings.Contains(err.Error(), "parameters = 0 for 7 features") {
 		t.Errorf("7 features for 2 rows: %v", err)
 	}
@@ -272,8 +272,8 @@ func write(dst, y []float64) {
 	}
 }
 
-// TestUnitsForget: what a loss leaves unwritten of a unit is NaN, so that the unit is
-// faulty, and not what was another's.
+// TestUnitsForget tests that a result which the row loss leaves unwritten is NaN, which makes the
+// unit malformed, and not a result of another unit.
 func TestUnitsForget(t *testing.T) {
 	u, err := loss.NewUnits(lazy{loss.Logistic()}, 2, false)
 	if err != nil {
@@ -281,7 +281,7 @@ func TestUnitsForget(t *testing.T) {
 	}
 	g := u.(loss.Twice)
 	w, v, d := []float64{1}, []float64{1}, make([]float64, 1)
-	for range 10 { // of scratch that is shared
+	for range 10 { // scratch memory is shared
 		other, otherY := loss.JoinRows(u, [][]float32{{.1}}, []float64{1})
 		x, y := loss.JoinRows(u, [][]float32{{1}}, []float64{-1})
 		for name, of := range map[string]func(x []float32, y float64) float64{

@@ -10,39 +10,43 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Weights multiply what records add to the objective: to its value, its gradient and its
-// Hessian.
+// Weights multiply the contribution of each record to the objective: to its value, its gradient and
+// its Hessian.
 type Weights struct {
-	// Classes holds a public weight for each class, in the order of their numbers (of two,
-	// -1 before +1); empty for none.
+	// Classes holds a public weight for each class, in the order of class numbers (-1 before +1 for
+	// binary targets); empty for no class weights.
 	Classes []float64
-	// Row says that each target carries the weight of its record, in [0, 1] (Carry).
+	// Row says that each target carries the weight of its record, in [0, 1]. [Carry] joins them.
 	Row bool
 }
 
-// Weighted is a loss of which a record counts by its weight.
+// Weighted is a loss times the weight of the record.
 type Weighted interface {
 	Loss
 	// Unweighted is the loss of a record of weight 1.
 	Unweighted() Loss
-	// Weights are those it was made with.
+	// Weights returns the weights that NewWeighted was given.
 	Weights() Weights
 }
 
-// NewWeighted returns a loss of margins, or a network under one, with weights. The mean
-// is over records, not over weights, so a class weight of 5 makes a record of the class
-// count five times and its gradient five times as long: with M the largest class weight,
-// or 1,
+// NewWeighted returns the loss l times the weights of records. l must be a RankOne or a Margins;
+// for a network the output loss is weighted. The objective is a mean over records, not over
+// weights: a class weight of 5 multiplies the loss and the gradient of each record of that class by
+// 5. Let M be the largest class weight, or 1 without class weights. Then the constants are
 //
 //	Lipschitz, InitialGap, HessianLipschitz: M times l's
-//	curvature: the hull of l's interval times the weights there may be, 0 among them for
+//	curvature: the hull of l's interval times each possible weight, 0 included for
 //	weights by row
 //
-// A network's gradients are clipped at M times its clip.
+// The gradients of a network are clipped at M times its clip.
 //
-// What is predicted are the margins that make the weighted objective small: with class
-// weights, probabilities are those of a population in which the classes are as frequent
-// as their weights make them.
+// Predictions are the margins that minimise the weighted objective. With class weights, predicted
+// probabilities are therefore probabilities in a population where the frequency of each class is
+// multiplied by its weight.
+//
+// It returns an error if l is Weighted already or of another form, if there are no weights, if the
+// number of class weights is not the number of classes, if a class weight is not between 1e-6 and
+// 1e6, or if w.Row is set and targets carry exposures.
 func NewWeighted(l Loss, w Weights) (Loss, error) {
 	if n, ok := l.(*network); ok {
 		of, err := NewWeighted(n.Network.Output, w)
@@ -96,7 +100,7 @@ func (w Weights) validate(l Loss) error {
 	return nil
 }
 
-// largest is the largest weight there may be.
+// largest returns the largest possible weight.
 func largest(w Weights) float64 {
 	most := 0.
 	for _, v := range w.Classes {
@@ -108,7 +112,7 @@ func largest(w Weights) float64 {
 	return most
 }
 
-// smallest is the smallest.
+// smallest returns the smallest possible weight.
 func smallest(w Weights) float64 {
 	if w.Row {
 		return 0
@@ -120,23 +124,23 @@ func smallest(w Weights) float64 {
 	return least
 }
 
-// Carry returns a target with the share of its record beside it, a weight or an exposure
-// between 0 and 1, for losses that take targets so. It is rounded to a multiple of 2^-16; a
-// share of 1 leaves the target as it is, and one outside [0, 1] gives NaN, which is no
-// target.
+// Carry returns one number that holds the target y and a share of the record between 0 and 1: its
+// weight or its exposure. The share is rounded to a multiple of 2^-16. A share of 1 leaves y as it
+// is. A share outside [0, 1] gives NaN, an invalid target. Only losses with row weights or
+// exposures read such targets.
 func Carry(t Target, y, share float64) float64 { return carry.Join(y, share, t == Classes) }
 
-// Carried returns what Carry joined.
+// Carried returns the target and the share that Carry joined.
 func Carried(t Target, joined float64) (y, share float64) { return carry.Split(joined, t == Classes) }
 
-// RowWeighted reports whether a loss takes targets that carry a weight.
+// RowWeighted reports whether the targets of a loss carry the weights of their records.
 func RowWeighted(l Loss) bool {
 	w, ok := outputs(l).(Weighted)
 	return ok && w.Weights().Row
 }
 
-// Unweighted returns the loss of a record of weight 1: of margins, or of a network's
-// outputs. It is what predicts.
+// Unweighted returns the loss of the margins of one row with weight 1, without a network, a [Units]
+// or a [Weighted] around it. Predictions are made with it.
 func Unweighted(l Loss) Loss {
 	l = outputs(l)
 	if w, ok := l.(Weighted); ok {
@@ -145,7 +149,8 @@ func Unweighted(l Loss) Loss {
 	return l
 }
 
-// outputs is the loss itself, of units that of a row, or of a network that of its outputs.
+// outputs returns the row loss of a Units, or its output loss if the row loss is a network. Any
+// other loss is returned as it is.
 func outputs(l Loss) Loss {
 	l = RowLoss(l)
 	if network, ok := l.(Composed); ok {
@@ -167,8 +172,8 @@ func (l weighing) Weights() Weights {
 }
 func (l weighing) Constants() Constants { return l.scaled(l.of.Constants()) }
 
-// Name is weighted(logistic,1,5) with the classes' weights, and row after them or in
-// their place.
+// Name is, for example, weighted(logistic,1,5) with class weights, weighted(logistic,row) with
+// weights by row and weighted(logistic,1,5,row) with both.
 func (l weighing) Name() string {
 	fields := []string{l.of.Name()}
 	for _, v := range l.weights.Classes {
@@ -182,7 +187,7 @@ func (l weighing) Name() string {
 
 const weightedPrefix, byRow = "weighted(", "row"
 
-// parseWeighted reads what Name writes, for targets of so many classes.
+// parseWeighted parses a name that Name wrote, for a target of the given number of classes.
 func parseWeighted(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, weightedPrefix), ")")
 	fields := splitOutside(list)
@@ -208,7 +213,7 @@ func parseWeighted(name string, classes int) (Loss, error) {
 	return NewWeighted(l, w)
 }
 
-// scaled are constants with the weights there may be.
+// scaled returns the constants multiplied by the possible weights.
 func (l weighing) scaled(c Constants) Constants {
 	most, least := largest(l.weights), smallest(l.weights)
 	c.Lipschitz *= most
@@ -222,7 +227,7 @@ func (l weighing) scaled(c Constants) Constants {
 	return c
 }
 
-// scale is a bound times a weight, 0 where that is.
+// scale returns bound times weight, and 0 for weight 0 and an infinite bound.
 func scale(bound, weight float64) float64 {
 	if weight == 0 {
 		return 0
@@ -230,7 +235,8 @@ func scale(bound, weight float64) float64 {
 	return float64(bound * weight)
 }
 
-// weight is that of a record, NaN where its target is none.
+// weight splits a target into y and the weight of the record. Both row and class weights count. The
+// weight is NaN if the target is invalid.
 func (l weighing) weight(joined float64) (y, weight float64) {
 	y, weight = joined, 1
 	if l.weights.Row {
@@ -251,16 +257,17 @@ func (l weighing) weight(joined float64) (y, weight float64) {
 	return y, weight
 }
 
-// part is how many records are weighed at a time.
+// part is the number of records that are weighted at a time.
 const part = 256
 
-// parts are their targets without weights, and their weights.
+// parts holds the targets without weights, and the weights, of part records.
 type parts struct{ y, weight [part]float64 }
 
 var partsPool = sync.Pool{New: func() any { return new(parts) }}
 
-// each calls f for some records after the other, from one to the next, with their
-// targets, and then multiplies what it wrote, each numbers for a record, by the weights.
+// each calls f for consecutive runs of at most part records, from one index to the next, with their
+// unweighted targets. It then multiplies the results, each numbers for a record, by the record's
+// weight.
 func (l weighing) each(dst []float64, each int, y []float64, f func(dst, y []float64, from, to int)) {
 	p := partsPool.Get().(*parts)
 	for from := 0; from < len(y); from += part {
@@ -304,8 +311,8 @@ func (l weightedKinked) SmoothedSlopes(dst, z, y, long []float64, s Smoothing) {
 	l.each(dst, 1, y, func(dst, y []float64, from, to int) { l.kinked.SmoothedSlopes(dst, z[from:to], y, long[from:to], s) })
 }
 
-// SmoothedConstants knows of OverBall alone, which is linear: the envelopes of a loss
-// times a weight are not those of the loss, times it.
+// SmoothedConstants returns an error for LasryLions. OverBall is linear in the loss, so the
+// smoothed loss times a weight is the smoothed weighted loss. An envelope is not linear.
 func (l weightedKinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	if s.ball == nil {
 		return Constants{}, fmt.Errorf("loss: %s: with weights a loss is smoothed over a ball, not by envelopes", l.Name())

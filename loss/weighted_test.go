@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// weightedCases are a loss, its weights by the number of a class or none, and whether
-// targets carry a weight.
+// weightedCases list a loss, its weights by class number (or none), and whether targets carry a
+// weight.
 var weightedCases = []struct {
 	name, of string
 	classes  []float64
@@ -23,10 +23,9 @@ var weightedCases = []struct {
 	{"weighted(pinball(0.9),row)", "pinball(0.9)", nil, true},
 }
 
-// TestWeightsMultiply: whatever a weighted loss writes for a record is what the loss
-// writes for its target, times the weight of its class and its own, in blocks longer than
-// are weighed at a time. Fails for the weight of a neighbour, of the other class, or one
-// that is applied twice.
+// TestWeightsMultiply tests that every result of a weighted loss is the result of the loss times
+// the class weight and the row weight, in blocks longer than part. It fails for the weight of a
+// neighbouring record, of the other class, or a weight applied twice.
 func TestWeightsMultiply(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 4))
 	for _, c := range weightedCases {
@@ -51,7 +50,7 @@ func TestWeightsMultiply(t *testing.T) {
 				y[i] = 2*r.Float64() - 1
 			}
 			if joined[i] = y[i]; c.row {
-				// Shares and targets that nothing rounds.
+				// Shares and targets that Carry does not round.
 				share := float64(r.IntN(65)) / 64
 				y[i] = math.Round(y[i]*1024) / 1024
 				joined[i], weight[i] = loss.Carry(l.Target(), y[i], share), weight[i]*share
@@ -89,8 +88,8 @@ func TestWeightsMultiply(t *testing.T) {
 	}
 }
 
-// TestWeightsScaleConstants: constants are those of the loss times the largest weight,
-// and a weight of 0 is in the hull of curvatures where a record may have it.
+// TestWeightsScaleConstants tests that constants are multiplied by the largest weight, and that the
+// curvature interval includes weight 0 if rows have weights.
 func TestWeightsScaleConstants(t *testing.T) {
 	for name, want := range map[string]loss.Constants{
 		"weighted(logistic,1,5)":                          {Lipschitz: 5, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1.25}, InitialGap: 5 * math.Ln2},
@@ -118,7 +117,7 @@ func TestWeightsScaleConstants(t *testing.T) {
 	}
 }
 
-// bent is a loss that bends everywhere.
+// bent is a loss whose curvature is above 0 everywhere.
 type bent struct{ loss.RankOne }
 
 func (b bent) Constants() loss.Constants {
@@ -127,8 +126,8 @@ func (b bent) Constants() loss.Constants {
 	return c
 }
 
-// TestWeightOfZeroIsInTheHull: a record of weight 0 does not bend, nor does its loss more
-// than the heaviest class's.
+// TestWeightOfZeroIsInTheHull tests the curvature interval of a loss with curvature above 0: its
+// lower end is 0 with row weights, its upper end is scaled by the largest class weight.
 func TestWeightOfZeroIsInTheHull(t *testing.T) {
 	for _, c := range []struct {
 		weights loss.Weights
@@ -148,7 +147,7 @@ func TestWeightOfZeroIsInTheHull(t *testing.T) {
 	}
 }
 
-// TestWeightRules: what has no weights says so.
+// TestWeightRules tests the errors for invalid weights.
 func TestWeightRules(t *testing.T) {
 	for name, want := range map[string]string{
 		"weighted(logistic)":                   "must be weighted(loss,weights)",
@@ -181,8 +180,8 @@ func TestWeightRules(t *testing.T) {
 	}
 }
 
-// TestExposure: a count's loss at a share q of the largest exposure is that of Poisson at
-// the margin z + ln q, but for what no weight changes; an exposure below the least is none.
+// TestExposure tests that the loss of a count with exposure q is the Poisson loss at the margin
+// z + ln q, up to terms that do not depend on z, and that an exposure below the least gives NaN.
 func TestExposure(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 5))
 	rate, plain := parse(t, "poisson-rate(0.7,0.05)").(loss.RankOne), parse(t, "poisson(0.7)").(loss.RankOne)

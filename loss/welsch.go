@@ -9,7 +9,7 @@ import (
 type welsch struct{ c float64 }
 
 // Welsch is (c^2/2)(1 - e^(-t^2)), t = (z - y)/c: squared error near 0, flat for
-// outliers (Dennis & Welsch 1978); y in [-1, 1], c between 1e-6 and 1e6. Nonconvex.
+// outliers (Dennis & Welsch 1978); y in [-1, 1], c between 1e-6 and 1e6. It is not convex.
 //
 // With u = t^2:
 //
@@ -40,8 +40,8 @@ func (l welsch) Constants() Constants {
 	}
 }
 
-// The exponential vanishes long before |t| = 40, so stopping t there changes
-// nothing and keeps an infinite t from meeting a zero.
+// welschStop bounds |t|. The exponential underflows to 0 long before |t| = 40, so the bound changes
+// no result, and it avoids the product of an infinite t and a zero.
 const welschStop = 40
 
 func (l welsch) value(t float64) float64 {

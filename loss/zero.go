@@ -2,20 +2,20 @@ package loss
 
 import "math"
 
-// AtZero bounds the loss of a record whose margins are all 0, over the targets there may
-// be: what the model of no features and no intercept has, which gives every record the
-// same score. Both bounds are alike where no target is better served by it than another,
-// as with the logistic loss (log 2) and the softmax of K classes (log K). They are public.
-// ok is false of a loss that is no function of margins, or of counts in exposures.
+// AtZero returns the least and the greatest loss of a record whose margins are all 0, over all
+// possible targets. This is the loss of a model without features and intercept, which gives every
+// record the same score. The two bounds are equal where the loss at 0 is the same for every target:
+// log 2 for the logistic loss, log K for the softmax of K classes. The bounds are public. ok is
+// false for a loss that is not a function of margins and for a loss of counts with exposures.
 func AtZero(l Loss) (least, most float64, ok bool) {
 	if n, is := l.(*network); is {
 		return AtZero(n.Network.Output)
 	}
-	if w, is := l.(Weighted); is && w.Weights().Row { // a record of no weight has no loss
+	if w, is := l.(Weighted); is && w.Weights().Row { // a record of weight 0 has loss 0
 		_, most, ok = AtZero(w.Unweighted())
 		return 0, most * largest(w.Weights()), ok
 	}
-	if LeastExposure(l) > 0 { // a score of 0 is another count for each exposure
+	if LeastExposure(l) > 0 { // at score 0 the expected count depends on the exposure
 		return 0, 0, false
 	}
 	k := Count(l)

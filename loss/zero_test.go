@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAtZero: by hand.
+// TestAtZero tests values computed by hand.
 func TestAtZero(t *testing.T) {
 	for name, want := range map[string][2]float64{
 		"logistic":                    {math.Ln2, math.Ln2},

@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Bits is a hash of a loss's constants and of its slopes, curvatures or gradients
-// on made-up records, smoothed slopes included where they jump. It is the same on every machine if they are.
+// Bits returns a hash of a loss's constants and of its slopes, curvatures or gradients on made-up
+// records; for a [loss.Kinked] loss also of smoothed slopes. Machines that give the results the
+// same bits give the same hash.
 func Bits(l loss.Loss) uint64 {
 	h := fnv.New64a()
 	add := func(vs ...float64) {
@@ -31,7 +32,7 @@ func Bits(l loss.Loss) uint64 {
 		z, y, dst := make([]float64, 64), make([]float64, 64), make([]float64, 64)
 		x, long := make([]float32, 64), make([]float64, 64)
 		for i := range z {
-			// Sums of few bits and divisions by powers of 2: no library function.
+			// Sums of few bits and divisions by powers of 2 need no library function.
 			z[i] = (rng.Float64() - .5) * float64(int64(1)<<rng.IntN(10)) / 8
 			y[i] = float64(2*rng.IntN(2) - 1)
 			if l.Target() == loss.Real {
@@ -75,7 +76,7 @@ func Bits(l loss.Loss) uint64 {
 			add(dst[:p]...)
 		case loss.General:
 			z[1] /= 1024
-			l.Gradient(dst, z, x, 1) // clipped
+			l.Gradient(dst, z, x, 1) // with the gradient clipped
 			add(dst...)
 			l.Gradient(dst[:2], z[:2], x[:2], 1)
 			add(dst...)

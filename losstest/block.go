@@ -17,15 +17,15 @@ func blockMethods(l loss.RankOne) []blockMethod {
 	return []blockMethod{{"Values", l.Values}, {"Slopes", l.Slopes}, {"Curvatures", l.Curvatures}}
 }
 
-// one is the result for one row alone.
+// one returns the result of f for a single row.
 func one(f func(dst, z, y []float64), z, y float64) float64 {
 	dst := make([]float64, 1)
 	f(dst, []float64{z}, []float64{y})
 	return dst[0]
 }
 
-// checkBlocks compares blocks of every short length and of one long one, at every
-// offset an unrolled loop could mind, with one row at a time.
+// checkBlocks compares the results of blocks with the results of single rows. It tries every short
+// length and one long length, at every offset that matters to an unrolled loop.
 func checkBlocks(fs *findings, g *glm) {
 	const n = 261
 	rng := rand.New(rand.NewPCG(0x5eed, 3))
@@ -93,8 +93,7 @@ func checkBlocks(fs *findings, g *glm) {
 	}
 }
 
-// checkFaults tries margins and targets that are not numbers, and infinite
-// margins where the method has a limit.
+// checkFaults tries NaN margins and NaN targets, and infinite margins where the method has a limit.
 func checkFaults(fs *findings, g *glm) {
 	nan := math.NaN()
 	for _, m := range blockMethods(g.l) {
@@ -109,11 +108,11 @@ func checkFaults(fs *findings, g *glm) {
 				got := one(m.run, sign*math.Inf(1), y)
 				scale := 1e-9 * max(1, math.Abs(near))
 				switch {
-				case math.Abs(near) < 1e100 && math.Abs(far-near) <= scale: // settled
+				case math.Abs(near) < 1e100 && math.Abs(far-near) <= scale: // has reached its limit
 					if !(math.Abs(got-near) <= scale) {
 						fs.add(ruleInfinity, "%s gives %v at z = %v, y = %v, and %v at %v", m.name, got, sign*math.Inf(1), y, near, sign*1e200)
 					}
-				case math.Abs(near) >= 1e100 && math.Abs(far) > math.Abs(near): // grows
+				case math.Abs(near) >= 1e100 && math.Abs(far) > math.Abs(near): // grows without limit
 					if want := math.Copysign(math.Inf(1), far); got != want {
 						fs.add(ruleInfinity, "%s gives %v at z = %v, y = %v: must be %v", m.name, got, sign*math.Inf(1), y, want)
 					}

@@ -1,14 +1,14 @@
-// Package losstest is the conformance suite that every loss and regularizer must
-// pass. Its author calls
+// Package losstest is the conformance suite that every loss and regularizer must pass. The author
+// of a loss calls
 //
 //	losstest.Conformance(t, myLoss)
 //
-// and learns whether the derivatives are those of the values, whether each
-// declared constant holds at the worst point a search can find, whether the
-// search comes within 1% of it (a constant too large costs accuracy as one too
-// small does), and whether the methods keep the contracts of package loss:
-// blocks, NaN, infinities, lengths, names. Nothing but the loss is consulted,
-// and the searches are seeded, so that a result repeats.
+// The suite checks that slopes, curvatures and gradients are the derivatives of the values; that
+// each declared constant holds at the worst point that a search finds; that the search comes within
+// 1% of each constant, because a constant that is too large costs accuracy as one that is too small
+// does; and that the methods keep the contracts of package loss about blocks, NaN, infinities,
+// lengths and names. The suite reads nothing but the loss, and its searches are seeded, so results
+// repeat.
 package losstest
 
 import (
@@ -21,12 +21,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// tight is the part of a declared constant that the search must reach.
+// tight is the fraction of a declared constant that the search must reach.
 const tight = 0.99
 
-// Conformance reports every way in which l breaks the contract of package loss
-// or its own declared constants. Losses that loss.Parse knows must also survive
-// the round trip through their name.
+// Conformance reports every way in which l breaks the contract of package loss or its own declared
+// constants. If loss.Parse knows the loss, parsing its name must also give the same loss.
 func Conformance(t *testing.T, l loss.Loss) {
 	t.Helper()
 	for _, f := range checkLoss(l) {
@@ -34,7 +33,8 @@ func Conformance(t *testing.T, l loss.Loss) {
 	}
 }
 
-// RegularizerConformance does the same for a regularizer.
+// RegularizerConformance reports every way in which r breaks the contract of [loss.Regularizer] or
+// its declared constants.
 func RegularizerConformance(t *testing.T, r loss.Regularizer) {
 	t.Helper()
 	for _, f := range checkRegularizer(r) {
@@ -42,10 +42,10 @@ func RegularizerConformance(t *testing.T, r loss.Regularizer) {
 	}
 }
 
-// finding is one broken rule.
+// finding is one violation of a rule.
 type finding struct{ check, detail string }
 
-// The rules, as they appear in reports.
+// The rules, as reports name them.
 const (
 	ruleConstants   = "declared constants"
 	ruleKind        = "kind of loss"
@@ -69,7 +69,7 @@ const (
 	ruleAdds        = "AddGradient adds"
 )
 
-// findings keeps the first few findings of each rule.
+// findings holds the first three findings of each rule.
 type findings []finding
 
 func (fs *findings) add(check, format string, args ...any) {
@@ -111,7 +111,7 @@ func checkLoss(l loss.Loss) findings {
 		fs.add(ruleConstants, "two calls differ")
 	}
 	if len(fs) > 0 {
-		return fs // nothing below makes sense
+		return fs // without these rules the checks below make no sense
 	}
 	checkName(&fs, l)
 
@@ -120,7 +120,7 @@ func checkLoss(l loss.Loss) findings {
 		return fs
 	}
 	if !checkReturns(&fs, l) {
-		return fs // what is checked below would end with it
+		return fs // the checks below would panic
 	}
 	switch l := l.(type) {
 	case loss.RankOne:
@@ -161,8 +161,9 @@ func checkSpelling(fs *findings, name string) {
 	}
 }
 
-// checkBound holds a constant against the worst value found: it may not be
-// passed, allowing for rounding, and must be nearly reached.
+// checkBound compares a declared constant with the worst value found. The value may exceed the
+// constant by no more than rounding. Unless the loss says why its constants are loose, the value
+// must reach 99% of the constant.
 func checkBound(fs *findings, rule, loose string, declared, found, rounding float64, at string) {
 	if !(found <= declared+rounding) {
 		fs.add(rule, "declared %v, found %v at %s", declared, found, at)
@@ -172,8 +173,8 @@ func checkBound(fs *findings, rule, loose string, declared, found, rounding floa
 	}
 }
 
-// checkInterval does the same for both ends of a curvature interval, in units of
-// its width or, for a point, its size.
+// checkInterval does the same for both ends of a curvature interval. Each end must be reached to
+// within 1% of the interval's width or, for an interval of one point, of its size.
 func checkInterval(fs *findings, loose string, declared loss.CurvatureInterval, lo, hi, rounding float64, atLo, atHi string) {
 	if !(hi <= declared.Hi+rounding) {
 		fs.add(ruleInterval, "declared Hi = %v, found %v at %s", declared.Hi, hi, atHi)
@@ -199,7 +200,7 @@ func panics(f func()) (did bool) {
 	return false
 }
 
-// same says that two floats are the same bits, any NaN being the same as another.
+// same reports whether two floats have the same bits. All NaNs are equal.
 func same(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// EveryTypeRan fails for every type of the tested package that has one of the
-// methods and was not run through the suite: a loss that nobody registered.
+// EveryTypeRan fails for every type of the tested package that has one of the given methods and is
+// not in ran: a loss that is missing from the conformance test.
 func EveryTypeRan(t *testing.T, ran map[string]bool, methods ...string) {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")

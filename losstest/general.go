@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// site is where a general loss is looked at: parameters, a row of norm at most 1,
-// a target, and a direction of length 1.
+// site is an argument at which a general loss is evaluated: parameters w, a row x of norm at most
+// 1, a target y, and a direction v of length 1.
 type site struct {
 	w []float64
 	x []float32
@@ -39,8 +39,8 @@ func (f field) gradient(w []float64, s site) []float64 {
 	return dst
 }
 
-// along is the gradient's component in the direction at w + t v. It is NaN where
-// the gradient has been clipped: its derivative is not a Hessian there.
+// along returns the component of the gradient in the direction v at w + t v. It returns NaN where
+// the gradient is clipped, because the derivative of a clipped gradient is not a Hessian.
 func (f field) along(s site, t float64) float64 {
 	g := f.gradient(shift(s.w, t, s.v), s)
 	if f.c.Clipped && norm(g) >= f.c.Lipschitz*(1-1e-9) {
@@ -54,15 +54,15 @@ func (f field) curvature(s site) float64 {
 	return (f.along(s, h) - f.along(s, -h)) / (2 * h)
 }
 
-// third is a second difference: a mean of third derivatives in one direction. A
-// symmetric tensor attains its norm on one direction (Banach 1938).
+// third returns a second difference of the gradient's component along v, which is a mean of third
+// derivatives in the direction v. A symmetric tensor attains its norm on one direction (Banach 1938).
 func (f field) third(s site) float64 {
 	h := 1e-3 * f.unit
 	return (f.along(s, h) - 2*f.along(s, 0) + f.along(s, -h)) / (h * h)
 }
 
-// fall is how far the loss at 0 is above that at w, on the record, or on a pair
-// of opposite rows where the range holds for rows of mean zero only.
+// fall returns the loss at 0 minus the loss at w, on the record. If InitialGap holds for tables of
+// mean zero only, fall averages over the record and the record with the opposite row.
 func (f field) fall(s site) float64 {
 	zero := make([]float64, len(s.w))
 	fall := f.l.Value(zero, s.x, s.y) - f.l.Value(s.w, s.x, s.y)
@@ -106,7 +106,7 @@ func (f field) randomSite(rng *rand.Rand, d int) site {
 	s := site{w: normals(rng, n), x: make([]float32, d), v: normals(rng, n)}
 	size := math.Pow(10, 9*rng.Float64()-4)
 	if f.c.Local != "" {
-		size = min(size, 1) // the curvature is that near zero
+		size = min(size, 1) // the declared curvature holds near zero only
 	}
 	rescale(s.w, f.unit*size)
 	rescale(s.v, 1)
@@ -121,7 +121,7 @@ func (f field) randomSite(rng *rand.Rand, d int) site {
 	return s
 }
 
-// target is one that the loss is made for.
+// target returns a random target of the kind that the loss declares.
 func (f field) target(rng *rand.Rand) float64 {
 	if f.l.Target() == loss.Real && rng.IntN(2) == 0 {
 		return 2*rng.Float64() - 1
@@ -130,7 +130,7 @@ func (f field) target(rng *rand.Rand) float64 {
 	return targets[rng.IntN(len(targets))]
 }
 
-// setRow rounds a row to float32, inside the unit ball.
+// setRow sets x to the row, scaled into the unit ball and rounded to float32.
 func (s *site) setRow(row []float64) {
 	scale := (1 - 1e-6) / max(1, norm(row))
 	for j := range s.x {
@@ -138,9 +138,9 @@ func (s *site) setRow(row []float64) {
 	}
 }
 
-// checkGradientAt compares the gradient with central differences of values,
-// clipped if the loss says so; the tolerance is that of checkSlopeAt for each
-// coordinate, and shrinks with the clip.
+// checkGradientAt compares the gradient with central differences of values, which are clipped if
+// the loss is clipped. The tolerance of each coordinate is the tolerance of checkSlopeAt, and
+// shrinks as the clip does.
 func checkGradientAt(fs *findings, f field, s site) {
 	h := 1e-5 * f.unit * max(1, 1e-3*norm(s.w)/f.unit)
 	want := make([]float64, len(s.w))
@@ -165,9 +165,10 @@ func checkGradientAt(fs *findings, f field, s site) {
 	}
 }
 
-// checkProducts compares products of the Hessian with central differences of gradients
-// along the direction, in every coordinate, where the gradient is not clipped; both
-// sides of a corner may be meant. NaN and lengths go as for gradients.
+// checkProducts compares products of the Hessian and a direction with central differences of
+// gradients along the direction, in every coordinate, at sites where the gradient is not clipped.
+// At a corner it accepts the value of either side. It also checks NaN and lengths, as for
+// gradients.
 func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 	product := func(s site) []float64 {
 		dst := slices.Repeat([]float64{math.NaN()}, len(s.w))
@@ -184,7 +185,8 @@ func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 		rounding := 0x1p-48 * (f.c.Lipschitz + f.bend*norm(s.w)) / h
 		for j, v := range got {
 			left, right := (at[j]-before[j])/h, (after[j]-at[j])/h
-			// A smooth gradient's slopes on either side are this far apart at least.
+			// The tolerance includes the difference between the slopes on the two sides, so that at
+			// a corner the value of either side is accepted.
 			slack := math.Abs(right-left) + 1e-6*f.bend + 2*rounding
 			if !(math.Abs(v-(left+right)/2) <= slack) {
 				fs.add(ruleProduct, "coordinate %d is %v, difference of gradients %v at %v", j, v, (left+right)/2, s)
@@ -215,7 +217,7 @@ func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 	for _, n := range [][4]int{{p - 1, p, p, 3}, {p, p - 1, p, 3}, {p, p, p + 1, 3}, {p, p, p, 2}} {
 		dst, w, v, x := make([]float64, n[0]), make([]float64, n[1]), make([]float64, n[2]), make([]float32, n[3])
 		if m := loss.Parameters(l, n[3]); n[0] == m && n[1] == m && n[2] == m {
-			continue // rows of several lengths have as many parameters
+			continue // rows of other lengths may have the same number of parameters
 		}
 		if !panics(func() { l.HessianVector(dst, w, v, x, 1) }) {
 			fs.add(ruleLengths, "HessianVector with lengths %v does not panic", n)
@@ -223,7 +225,7 @@ func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 	}
 }
 
-// checkGeneralExtremes climbs to the worst site of every declared constant.
+// checkGeneralExtremes searches for the worst site of every declared constant.
 func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	c := f.c
 	steep, at := f.climb(sites, rng, func(s site) float64 { return norm(f.gradient(s.w, s)) })
@@ -232,7 +234,7 @@ func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	fall, at := f.climb(sites, rng, f.fall)
 	checkBound(fs, ruleInitialGap, c.Loose, c.InitialGap, fall, 1e-9*c.InitialGap, at.String())
 	if c.Local != "" {
-		return // climbing leaves the place where the derivatives are bounded
+		return // the search would leave the region where the derivatives are bounded
 	}
 
 	noise := func(s site, h float64) float64 { return 0x1p-50 * (c.Lipschitz + f.bend*norm(s.w)) / h }
@@ -249,9 +251,9 @@ func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	}
 }
 
-// climb maximises over parameters, rows and directions: random steps that grow
-// on success and shrink on failure, from the best of the given sites. Sites where
-// score is NaN do not count.
+// climb maximises score over parameters, rows and directions. It takes random steps that grow on
+// success and shrink on failure, starting from the best of the given sites. A site with score NaN
+// is never chosen.
 func (f field) climb(sites []site, rng *rand.Rand, score func(site) float64) (float64, site) {
 	valued := func(s site) float64 {
 		if v := score(s); v == v {
@@ -278,8 +280,8 @@ func (f field) climb(sites []site, rng *rand.Rand, score func(site) float64) (fl
 	return top, at
 }
 
-// nudge moves one part of a site by about step, parameters in proportion to
-// their size.
+// nudge moves one part of a site by about step; a step of the parameters is proportional to their
+// size.
 func (f field) nudge(rng *rand.Rand, s site, step float64) site {
 	next := site{slices.Clone(s.w), slices.Clone(s.x), s.y, slices.Clone(s.v)}
 	switch rng.IntN(4) {
@@ -310,7 +312,7 @@ func (f field) nudge(rng *rand.Rand, s site, step float64) site {
 	return next
 }
 
-// checkGeneralContract tries faults, shapes and side effects.
+// checkGeneralContract tries NaN, wrong lengths and side effects.
 func checkGeneralContract(fs *findings, f field, s site) {
 	clone := func() site { return site{slices.Clone(s.w), slices.Clone(s.x), s.y, s.v} }
 	first := f.gradient(s.w, s)
@@ -350,7 +352,7 @@ func checkGeneralContract(fs *findings, f field, s site) {
 		dst, w, x := make([]float64, n[0]), make([]float64, n[1]), make([]float32, n[2])
 		m := loss.Parameters(f.l, n[2])
 		if n[0] == m && n[1] == m {
-			continue // rows of several lengths have as many parameters
+			continue // rows of other lengths may have the same number of parameters
 		}
 		if !panics(func() { f.l.Gradient(dst, w, x, 1) }) {
 			fs.add(ruleLengths, "Gradient with lengths %v does not panic", n)

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// jump is how much of the Lipschitz constant the slope changes by, over a step of no
-// length, to count as a jump.
+// jump is the change of the slope that counts as a jump, as a fraction of the Lipschitz constant,
+// over an interval halved down to the precision of floats.
 const jump = 1e-4
 
-// jumps reports whether the loss says that its slope has jumps.
+// jumps reports whether the loss declares that its slope has jumps, by an infinite curvature.
 func (g *glm) jumps() bool { return math.IsInf(g.c.Curvature.Hi-g.c.Curvature.Lo, 0) }
 
-// checkSlopesAround holds a difference of values over a step against the slopes there,
-// of which it is a mean wherever jumps are, and each slope against its neighbours: a
-// slope at a jump lies between those beside it.
+// checkSlopesAround compares mean, a difference quotient of values around p, with the slopes there,
+// and each slope with its neighbours. Also across jumps, the quotient is a mean of slopes, and a
+// slope at a jump lies between the slopes beside it.
 func (g *glm) checkSlopesAround(fs *findings, p point, mean, tolerance float64) {
 	h := g.step(p.z)
 	var slopes []float64
@@ -32,8 +32,9 @@ func (g *glm) checkSlopesAround(fs *findings, p point, mean, tolerance float64) 
 	}
 }
 
-// checkJumps looks for a jump upward where the curvature is unbounded above, and for one
-// downward where it is below; at an end that is finite there may be none.
+// checkJumps searches for a jump upward if the curvature is unbounded above, and for a jump
+// downward if it is unbounded below. It reports an error if none is found, and if the slope jumps
+// in a direction in which the curvature is declared bounded.
 func checkJumps(fs *findings, g *glm, points []point) {
 	up, down := false, false
 	byTarget := map[float64][]float64{}
@@ -59,8 +60,8 @@ func checkJumps(fs *findings, g *glm, points []point) {
 	}
 }
 
-// narrow halves an interval of margins, keeping the half in which the slope changes more,
-// and returns the change in what is left.
+// narrow repeatedly halves an interval of margins, keeping the half in which the slope changes
+// more. It returns the change over the last interval.
 func (g *glm) narrow(lo, hi, y float64) float64 {
 	a, b := g.slope(lo, y), g.slope(hi, y)
 	for range 60 {

@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// requireCaught fails unless one of the given rules is among the findings:
-// another noticing by chance does not count.
+// requireCaught fails unless one of the given rules is among the findings. A finding of another
+// rule does not count.
 func requireCaught(t *testing.T, mutant string, fs findings, rules ...string) {
 	t.Helper()
 	for _, f := range fs {
@@ -32,8 +32,8 @@ func parse(t *testing.T, name string) loss.Loss {
 
 type batch = func(dst, z, y []float64)
 
-// rankOneMutant is a loss with some methods or constants replaced. Its name is
-// changed, so that the round trip through Parse does not give it away.
+// rankOneMutant is a loss with some methods or constants replaced. Its name is changed too, so that
+// the check of names does not find it.
 type rankOneMutant struct {
 	loss.RankOne
 	constants                  func(*loss.Constants)
@@ -63,7 +63,7 @@ func (m rankOneMutant) Curvatures(dst, z, y []float64) {
 	through(m.curvatures, m.RankOne.Curvatures)(dst, z, y)
 }
 
-// after changes results one by one.
+// after returns a wrapper that changes each result by f.
 func after(f func(result, z, y float64) float64) func(batch) batch {
 	return func(b batch) batch {
 		return func(dst, z, y []float64) {
@@ -80,7 +80,7 @@ func scaled(by float64) func(batch) batch {
 	return after(func(r, _, _ float64) float64 { return r * by })
 }
 
-// scaledConstants is a wrong constant and the rule that must notice it.
+// scaledConstants lists wrong constants, each with the rule that must report it.
 func scaledConstants(has loss.Constants) []struct {
 	name, rule string
 	change     func(*loss.Constants)
@@ -119,7 +119,7 @@ var mutated = []string{
 	"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "huber(0.1)", "squared(1)", "welsch(0.7)", "geman-mcclure(0.7)", "tukey(0.7)",
 }
 
-// mutatedHere is mutated, or its ends in a short run.
+// mutatedHere returns mutated, or its first and last loss in a short run.
 func mutatedHere() []string {
 	if testing.Short() {
 		return []string{mutated[0], mutated[len(mutated)-1]}
@@ -163,7 +163,7 @@ func TestWrongDerivativesAreCaught(t *testing.T) {
 			{"curvatures x 1.05", ruleCurvature, rankOneMutant{curvatures: scaled(1.05)}},
 			{"curvatures x -1", ruleCurvature, rankOneMutant{curvatures: scaled(-1)}},
 			{"curvatures 0", ruleCurvature, rankOneMutant{curvatures: scaled(0)}},
-			// Wrong only on one side, or only close to the turn.
+			// Wrong only on one side, or only close to the corner.
 			{"slopes x 1.05 for z > y", ruleSlope, rankOneMutant{slopes: after(func(r, z, y float64) float64 {
 				if z > y {
 					return r * 1.05

@@ -31,8 +31,8 @@ func newGLM(l loss.RankOne) *glm {
 	return g
 }
 
-// step is that of divided differences at z: short for the loss, and long enough
-// for floats around z.
+// step returns the step of divided differences at z. It is short for the loss, and long enough for
+// floats around z.
 func (g *glm) step(z float64) float64 { return max(1e-5*g.unit, 0x1p-40*math.Abs(z)) }
 
 func (g *glm) value(z, y float64) float64 {
@@ -53,8 +53,8 @@ func (g *glm) curvature(z, y float64) float64 {
 	return g.dst[0]
 }
 
-// third is a divided difference of curvatures: a mean of third derivatives, so
-// no larger than the largest.
+// third returns a divided difference of curvatures. It is a mean of third derivatives, so it is no
+// larger than the largest third derivative.
 func (g *glm) third(z, y float64) float64 {
 	h := g.step(z)
 	lo, hi := z-h, z+h
@@ -86,8 +86,8 @@ func checkRankOne(fs *findings, l loss.RankOne) {
 
 func finite(x float64) bool { return x-x == 0 }
 
-// points spreads margins over the scales of the loss and of a bounded model,
-// around the places where losses turn: 0, y and -y.
+// points returns margins and targets, spread over the scales of the loss and of a bounded model,
+// around the margins where losses have corners: 0, y and -y.
 func (g *glm) points() []point {
 	rng := rand.New(rand.NewPCG(0x5eed, 1))
 	ys := []float64{-1, 1}
@@ -113,9 +113,9 @@ func (g *glm) points() []point {
 	return ps
 }
 
-// checkSlopeAt compares the slope with a central difference of values. Its error
-// is at most the width of the curvature interval times h/4 - which holds across
-// corners, too - and rounding, of values to a few parts in 2^52 and of the margin.
+// checkSlopeAt compares the slope with a central difference of values. The error of the difference
+// is at most the width of the curvature interval times h/4, which holds across corners too, plus
+// the rounding of values, a few parts in 2^52, and of the margin.
 func checkSlopeAt(fs *findings, g *glm, p point) {
 	h := g.step(p.z)
 	lo, hi := p.z-h, p.z+h
@@ -134,10 +134,10 @@ func checkSlopeAt(fs *findings, g *glm, p point) {
 	}
 }
 
-// checkCurvatureAt compares a central difference of slopes, a mean of curvatures
-// over the step, with the least and greatest of nine curvatures there. That
-// allows for jumps; between two of them curvature moves by the third derivative
-// times h/8 at most.
+// checkCurvatureAt compares a central difference of slopes, which is a mean of curvatures over the
+// step, with the least and the greatest of nine curvatures in the step. This allows for jumps of
+// the curvature. Between two of the nine points the curvature changes by at most the third
+// derivative times h/8.
 func checkCurvatureAt(fs *findings, g *glm, p point) {
 	h := g.step(p.z)
 	lo, hi := p.z-h, p.z+h
@@ -159,8 +159,8 @@ func checkCurvatureAt(fs *findings, g *glm, p point) {
 	}
 }
 
-// checkChords holds differences of slopes at points far apart against the
-// curvature interval: what an engine clips differences to.
+// checkChords compares difference quotients of slopes at points far apart with the declared
+// curvature interval. The engine clips gradient differences to that interval.
 func checkChords(fs *findings, g *glm, points []point) {
 	rng := rand.New(rand.NewPCG(0x5eed, 2))
 	for _, p := range points {
@@ -178,7 +178,7 @@ func checkChords(fs *findings, g *glm, points []point) {
 	}
 }
 
-// checkExtremes climbs to the worst point of every declared constant.
+// checkExtremes searches for the worst point of every declared constant.
 func checkExtremes(fs *findings, g *glm, points []point) {
 	c := g.c
 	steep, at := g.climb(points, func(z, y float64) float64 { return math.Abs(g.slope(z, y)) })
@@ -202,9 +202,9 @@ func checkExtremes(fs *findings, g *glm, points []point) {
 	checkBound(fs, ruleInitialGap, c.Loose, c.InitialGap, fall, 1e-12*c.InitialGap, at.String())
 }
 
-// climb maximises f over margins and targets: a pattern search from the best of
-// the given points, with steps that double on success and halve on failure. The
-// number of steps is bounded because f need not be.
+// climb maximises f over margins and targets by a pattern search from the best of the given points.
+// Steps double on success and halve on failure. The number of steps is bounded, because f may be
+// unbounded.
 func (g *glm) climb(points []point, f func(z, y float64) float64) (float64, point) {
 	best := worstFirst(points, func(p point) float64 { return f(p.z, p.y) }, 8)
 	top, at := math.Inf(-1), point{}

@@ -8,16 +8,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// perRecord is a method of a loss of several margins, which writes so many numbers
-// for a record.
+// perRecord is a method of a loss of several margins. It writes width numbers for each record.
 type perRecord struct {
 	name  string
 	width int
 	run   func(dst, z, y []float64)
 }
 
-// checkRecords compares blocks of records with one record at a time, for a loss of
-// several margins, and tries faults and lengths.
+// checkRecords compares the results of blocks with the results of single records, for a loss of
+// several margins. It also tries NaN, invalid targets and wrong lengths.
 func checkRecords(fs *findings, l loss.Margins) {
 	const n = 37
 	rng := rand.New(rand.NewPCG(0x5eed, 5))
@@ -29,7 +28,7 @@ func checkRecords(fs *findings, l loss.Margins) {
 			z[i*k+j] = rng.NormFloat64() * math.Pow(10, 4*rng.Float64()-2)
 		}
 	}
-	// Some records that are not ones: a margin in every place, and a target.
+	// Some records are malformed: each margin is NaN once, and one target is invalid.
 	for j := range k {
 		z[(j%n)*k+j] = math.NaN()
 	}

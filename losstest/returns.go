@@ -6,10 +6,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// checkReturns reports whether l answers about ordinary records: rows of every
-// norm up to 1, points near and far, the targets it is made for. A session takes a
-// record on which a loss panics, or ends its goroutine, for a faulty one and says
-// nothing, so that a loss that always does trains on zeros.
+// checkReturns reports whether the methods of l return for ordinary records: rows of norm 0, 1/2
+// and 1, parameters near and far, valid targets. A session treats a record on which a loss panics
+// or ends its goroutine as malformed and reports nothing, so training on a loss that always panics
+// would see zeros only.
 func checkReturns(fs *findings, l loss.Loss) bool {
 	ok := true
 	for _, dim := range []int{1, 3} {
@@ -29,7 +29,7 @@ func checkReturns(fs *findings, l loss.Loss) bool {
 	return ok
 }
 
-// targetsOf are targets that a loss is made for.
+// targetsOf returns some valid targets of the loss.
 func targetsOf(l loss.Loss) []float64 {
 	switch l.Target() {
 	case loss.Real:
@@ -44,7 +44,7 @@ func targetsOf(l loss.Loss) []float64 {
 	return []float64{-1, 1}
 }
 
-// evaluations are l's methods, asked about a row and a point along the last axis.
+// evaluations returns calls of each method of l, for a row and parameters along the last axis.
 func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) map[string]func() {
 	w, x := make([]float64, loss.Parameters(l, dim)), make([]float32, dim)
 	w[len(w)-1], x[dim-1] = size, length
@@ -83,7 +83,7 @@ func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) 
 	return nil
 }
 
-// returns reports whether f does, rather than panic or end its goroutine.
+// returns reports whether f returns, rather than panic or end its goroutine.
 func returns(f func()) bool {
 	did := make(chan bool)
 	go func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/problem"
 )
 
-// TestLossesThatFailAreCaught: whichever method panics, or ends its goroutine,
+// TestLossesThatFailAreCaught tests losses of which any one method panics or ends its goroutine,
 // always or for some records only.
 func TestLossesThatFailAreCaught(t *testing.T) {
 	type gradients = func(dst, w []float64, x []float32, y float64)

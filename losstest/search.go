@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// worstFirst returns the n points of greatest f, greatest first; a NaN counts as
-// greatest, so that it is not passed over.
+// worstFirst returns the n points with the greatest f, in descending order. A NaN counts as the
+// greatest value, so that no NaN is overlooked.
 func worstFirst[P any](points []P, f func(P) float64, n int) []P {
 	type scored struct {
 		p P

@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// smoothings are of both kinds, in few dimensions and in many, of even and of odd number.
+// smoothings returns smoothings of both kinds; OverBall in low and high, even and odd dimensions.
 func smoothings() []loss.Smoothing {
 	var list []loss.Smoothing
 	for _, dim := range []int{1, 2, 3, 4, 11, 100, 100_000} {
@@ -23,8 +23,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// checkSmoothed holds the smoothed slopes of a loss against its slopes, of which they
-// are means, and against the constants that it declares for them.
+// checkSmoothed compares the smoothed slopes of a loss with its slopes, whose means they are, and
+// with the constants that SmoothedConstants declares.
 func checkSmoothed(fs *findings, l loss.Kinked) {
 	rng := rand.New(rand.NewPCG(0x5eed, 7))
 	n := 64
@@ -32,7 +32,7 @@ func checkSmoothed(fs *findings, l loss.Kinked) {
 	for _, s := range smoothings() {
 		c, err := l.SmoothedConstants(s)
 		if err != nil {
-			continue // it says that it has no such smoothing
+			continue // the loss declares that it has no such smoothing
 		}
 		raw := l.Constants()
 		bounded := c.Lipschitz == raw.Lipschitz && c.InitialGap >= raw.InitialGap && !math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0)
@@ -55,13 +55,13 @@ func checkSmoothed(fs *findings, l loss.Kinked) {
 				}
 			}
 			for i := 1; i < n; i += 2 {
-				// phi'' ||x||^2 is the curvature in w. Interpolation adds its error.
+				// phi'' ||x||^2 is the curvature in w. The slack covers the error of interpolation.
 				bend := (got[i] - got[i-1]) / (z[i] - z[i-1]) * long[i] * long[i]
 				if slack := 1e-3 * max(1, c.Curvature.Hi); !(bend >= c.Curvature.Lo-slack && bend <= c.Curvature.Hi+slack) {
 					fs.add(ruleSmoothed, "curvature %v of a row of norm %v at z = %v, y = %v: declared [%v, %v]", bend, long[i], z[i], y[i], c.Curvature.Lo, c.Curvature.Hi)
 				}
 			}
-			// Of a row of norm 0 nothing is averaged.
+			// For a row of norm 0 the smoothed slope is the slope.
 			l.SmoothedSlopes(got, z, y, make([]float64, n), s)
 			l.Slopes(next, z, y)
 			for i := range got {

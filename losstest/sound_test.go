@@ -55,8 +55,8 @@ func (p pseudoHuber) Curvatures(dst, z, y []float64) {
 	p.each(dst, z, y, func(_, q float64) float64 { return 1 / q / q / q })
 }
 
-// written is the logistic loss with its gradient written out. Its constants are
-// those of the rank-one loss, since rows have norm at most 1.
+// written is the logistic loss with its gradient written out. Its constants are the constants of
+// the rank-one loss, since rows have norm at most 1.
 type written struct{}
 
 func (written) Name() string              { return "written" }
@@ -93,7 +93,7 @@ func TestSoundLossesOfOtherModulesPass(t *testing.T) {
 	Conformance(t, written{})
 }
 
-// A loss with slack constants passes if it says so, and only then.
+// TestLooseConstants tests that a loss with loose constants passes only if it declares them loose.
 func TestLooseConstants(t *testing.T) {
 	slack := func(why string) loss.Loss {
 		return rankOneMutant{RankOne: pseudoHuber{}, constants: func(c *loss.Constants) {

@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// scored is the margin of a row and whether it is of the second class.
+// scored holds the margin of a row, and whether the row is of the second class.
 type scored struct {
 	z        float64
 	positive bool
 }
 
-// auc is the area under the receiver operating characteristic: the share of the
-// pairs of a positive and a negative row in which the positive one has the
-// larger margin, a tie counting half (Mann & Whitney 1947). Twice the count of
-// such pairs is an integer, exact for up to 2^32 rows, so ties cost nothing. It
-// sorts its argument. ok is false if a class is absent.
+// auc returns the area under the receiver operating characteristic: the fraction of the pairs of a
+// positive and a negative row in which the positive row has the larger margin; a tie counts half
+// (Mann & Whitney 1947). Twice the count of such pairs is an integer, exact for up to 2^32 rows.
+// auc sorts its argument. ok is false if a class is absent.
 func auc(rows []scored) (area float64, ok bool) {
 	slices.SortFunc(rows, func(a, b scored) int { return cmp.Compare(a.z, b.z) })
 	var twice, below, positives uint64 // below: negatives with a smaller margin
 	for i := 0; i < len(rows); {
-		var here [2]uint64 // negatives and positives of one margin
+		var here [2]uint64 // negatives and positives with this margin
 		z := rows[i].z
 		for ; i < len(rows) && rows[i].z == z; i++ {
 			if rows[i].positive {

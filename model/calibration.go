@@ -6,38 +6,38 @@ import (
 	"strings"
 )
 
-// Calibration compares predicted probabilities with what came true: those of the second
-// of two classes, or of more that of the class that is predicted (Guo et al. 2017, section
-// 2).
+// Calibration compares predicted probabilities with observed frequencies: for two classes the
+// probability of the second class, for more classes the probability of the predicted class (Guo et
+// al. 2017, section 2).
 type Calibration struct {
-	// Error is the mean, over rows, of |Predicted - Observed| in the row's bin: the
-	// expected calibration error of ten bins of equal width.
+	// Error is the expected calibration error with ten bins of equal width: the mean, over rows, of
+	// |Predicted - Observed| in the row's bin.
 	Error float64 `json:"error"`
-	// Bins are those that rows fell into, in ascending order.
+	// Bins are the bins that contain rows, in ascending order.
 	Bins []Bin `json:"bins"`
 }
 
-// Bin are the rows of which the probability is in [From, To), the last with its end.
+// Bin summarises the rows whose probability is in [From, To), or in [From, To] for the last bin.
 type Bin struct {
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 	N    int64   `json:"n"`
-	// Predicted is the mean probability, Observed the share of rows for which it came
-	// true.
+	// Predicted is the mean probability. Observed is the fraction of rows for which the event
+	// occurred.
 	Predicted float64 `json:"predicted"`
 	Observed  float64 `json:"observed"`
 }
 
 const calibrationBins = 10
 
-// calibrating sums over rows.
+// calibrating holds the sums over rows for each bin.
 type calibrating [calibrationBins]struct {
 	n, came int64
 	sum     float64
 }
 
 func (c *calibrating) add(p float64, came bool) {
-	i := 0 // of what is no number
+	i := 0 // also for NaN
 	if p > 0 {
 		i = min(int(p*calibrationBins), calibrationBins-1)
 	}
@@ -62,7 +62,7 @@ func (c *calibrating) result(rows float64) *Calibration {
 	return r
 }
 
-// String is a table, a line for each bin.
+// String returns a table with one bin on a line.
 func (c *Calibration) String() string {
 	var b strings.Builder
 	b.WriteString("reliability    probabilities, and how often they came true\n")

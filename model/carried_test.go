@@ -9,16 +9,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestRates: weights (2, 0, 0, 0) of a loss of rates predict 6/4 e^a claims a year, of which
-// a record has as many as its years, cut to [1, 4]. Fails for a prediction per record, or
-// an error against the rate.
+// TestRates tests weights (2, 0, 0, 0) of a loss of rates, which predict 6/4 e^a claims a year. The
+// expected count of a record is the rate times its years, clamped to [1, 4]. It fails if
+// predictions are for records, or errors are computed from the rate.
 func TestRates(t *testing.T) {
 	claims := dataset.Target{Column: "claims", Kind: dataset.Number, High: 6, Exposure: dataset.Exposure{Column: "years", Low: 1, High: 4}}
 	m := makeModel(t, claims, "poisson-rate(3,0.25)", "none", 2, 0, 0, 0)
 	path := writeFile(t, "a,b,c,claims,split,years",
 		"-1,0,0,0,x,2",
-		"0.5,0,0,6,x,9", // counts as 4
-		"0,0,0,3,x,0.5", // as 1
+		"0.5,0,0,6,x,9", // years count as 4
+		"0,0,0,3,x,0.5", // years count as 1
 		"0,0,0,3,x,",
 	)
 	rates, years, counts := []float64{1.5 * math.Exp(-1), 1.5 * math.Exp(.5), 1.5}, []float64{2, 4, 1}, []float64{0, 6, 3}
@@ -49,8 +49,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestWeightsAreForTraining: weights of classes and of records change the objective and
-// its gradient, and neither what is predicted nor any other measure.
+// TestWeightsAreForTraining tests that weights of classes and of records change the objective and
+// its gradient, and change neither predictions nor any other measure.
 func TestWeightsAreForTraining(t *testing.T) {
 	plain := dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}
 	weighted := plain
@@ -82,8 +82,8 @@ func TestWeightsAreForTraining(t *testing.T) {
 	}
 }
 
-// TestCalibration: bins hold each probability once, the ends in the first and the last;
-// the error is that of a sum by hand.
+// TestCalibration tests that each probability is in one bin, with the ends in the first and the
+// last bin, and that the error is the sum computed by hand.
 func TestCalibration(t *testing.T) {
 	var c calibrating
 	for _, row := range []struct {
@@ -105,8 +105,8 @@ func TestCalibration(t *testing.T) {
 	wantValue(t, "error", &got.Error, (2*.475+.1+2*.07+2*.0005)/7)
 }
 
-// TestCalibrationOfModels: two classes are calibrated by the second's probability, more by
-// that of the class that is predicted; scores are not.
+// TestCalibrationOfModels tests that two classes are calibrated by the second class's probability,
+// more classes by the predicted class's probability, and scores not at all.
 func TestCalibrationOfModels(t *testing.T) {
 	two := dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}
 	path := writeFile(t, "a,b,c,y,split", "0.5,0,0,yes,x", "-0.5,0,0,yes,x", "-0.5,0,0,no,x")
@@ -123,7 +123,7 @@ func TestCalibrationOfModels(t *testing.T) {
 	}
 	three := dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes", "maybe"}}
 	w := make([]float64, 12)
-	w[4] = 8 // of yes
+	w[4] = 8 // for yes
 	got = evaluate(t, makeModel(t, three, "softmax(3)", "none", w...), path, "")
 	yes, no := math.Exp(2)/(2+math.Exp(2)), 1/(2+math.Exp(-2)) // at a = 1/2 and at -1/2
 	if c := got.Calibration; c == nil || len(c.Bins) != 2 || math.Abs(c.Bins[1].Predicted-yes) > 1e-12 || c.Bins[1].Observed != 1 ||

@@ -14,9 +14,9 @@ import (
 
 var colours = dataset.Target{Column: "label", Kind: dataset.Category, Classes: []string{"red", "green", "blue"}}
 
-// TestManyClasses: what a model of three classes predicts and measures, against
-// probabilities, counts and measures made here from its weights. Two records are as
-// likely of two classes: the first of them counts.
+// TestManyClasses compares predictions and measures of a model of three classes with probabilities,
+// counts and measures computed here from its weights. Two records have equal probabilities for two
+// classes; the first of these classes is predicted.
 func TestManyClasses(t *testing.T) {
 	weights := []float64{2, 0, -1, 0, 0, 2, 1, 0, -1.5, .5, 0, 1}
 	m := makeModel(t, colours, "softmax(3)", "l2(0.5)", weights...)
@@ -26,7 +26,7 @@ func TestManyClasses(t *testing.T) {
 	for i := range 24 {
 		c := [3]float64{float64(i%5)/2 - 1, float64(i%7)/4 - .75, float64(i%3) - 1}
 		if i%12 == 0 {
-			c = [3]float64{.5, .5, 0} // the first two margins agree
+			c = [3]float64{.5, .5, 0} // the first two margins are equal
 		}
 		cells, truth = append(cells, c), append(truth, (i*i+i/4)%3)
 		lines = append(lines, fmt.Sprintf("%v,%v,%v,train,%s", c[0], c[1], c[2], colours.Classes[truth[i]]))
@@ -83,7 +83,7 @@ func TestManyClasses(t *testing.T) {
 		confusion[truth[i]][best]++
 		logs -= math.Log(p[truth[i]]) / 24
 	}
-	// A class that is not listed is no reason to predict nothing; a row cut short is.
+	// A row with an unlisted class has a prediction; a row with too few cells has none.
 	if rows[25][3] == "" || rows[26][0] != "" || rows[26][3] != "" {
 		t.Errorf("rows %q", rows[25:])
 	}

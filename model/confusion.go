@@ -7,15 +7,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// Confusion counts the rows of each class by the class that is predicted for them.
+// Confusion counts the rows of each class by predicted class.
 type Confusion struct {
-	// Classes are the schema's.
+	// Classes are the schema's classes.
 	Classes []string `json:"classes"`
-	// Rows has, for each class, how many rows of it each class is predicted for.
+	// Rows[i][j] is the number of rows of class i for which class j is predicted.
 	Rows [][]int64 `json:"rows"`
 }
 
-// accuracy is the share of n rows on the diagonal.
+// accuracy returns the fraction of n rows on the diagonal.
 func accuracy(confusion [][]int64, n float64) float64 {
 	var correct int64
 	for k := range confusion {
@@ -24,8 +24,8 @@ func accuracy(confusion [][]int64, n float64) float64 {
 	return float64(correct) / n
 }
 
-// macroF1 is the mean, over the classes that rows have or are predicted for, of
-// 2 tp/(2 tp + fp + fn).
+// macroF1 returns the mean of 2 tp/(2 tp + fp + fn) over the classes that occur in rows or in
+// predictions.
 func macroF1(confusion [][]int64) float64 {
 	var sum, present float64
 	for k := range confusion {
@@ -42,11 +42,11 @@ func macroF1(confusion [][]int64) float64 {
 	return sum / present
 }
 
-// mostShown is the largest number of classes whose counts a text shows.
+// mostShown is the largest number of classes that String shows.
 const mostShown = 20
 
-// String is a table: a line for each class, with the classes that are predicted for its
-// rows in the order of the lines.
+// String returns a table with one line for each true class. Its columns are the predicted classes,
+// in the order of the lines.
 func (c *Confusion) String() string {
 	if len(c.Classes) > mostShown {
 		return fmt.Sprintf("confusion      of %d classes: as JSON only\n", len(c.Classes))

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestCounts: weights (2, 0, 0, 0) of a poisson loss predict 6 e^a claims. Deviance is by
-// McCullagh and Nelder's formula against the count within its bounds, rmse against the
-// cell. Fails for a margin or a share in place of the rate.
+// TestCounts tests weights (2, 0, 0, 0) of a poisson loss, which predict 6 e^a claims. Deviance is
+// McCullagh and Nelder's formula for the count clamped to its bounds; rmse is for the cell. It
+// fails if the margin or a fraction is predicted in place of the rate.
 func TestCounts(t *testing.T) {
 	claims := dataset.Target{Column: "claims", Kind: dataset.Number, Low: 0, High: 6}
 	for _, name := range []string{"poisson(0.5)", "poisson(3)"} {
@@ -50,7 +50,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestDevianceIsOfCounts: a model of another loss for numbers has none.
+// TestDevianceIsOfCounts tests that a model of another loss for numbers has no deviance.
 func TestDevianceIsOfCounts(t *testing.T) {
 	m := makeModel(t, delay, "squared(1)", "none", 2, 0, 0, 0)
 	if got := evaluate(t, m, writeFile(t, "a,b,c,delay,split", "0.5,0,0,175,x"), ""); got.Deviance != nil {

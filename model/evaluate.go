@@ -13,13 +13,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Evaluate measures the model against the targets of the table at path. IT IS
-// NOT PRIVATE: the numbers are exact facts about the table, and publishing them
-// voids any guarantee for its records.
+// Evaluate measures the model against the targets of the table at path. IT IS NOT PRIVATE: the
+// numbers are exact facts about the table, and publishing them voids any guarantee for its records.
 //
-// The table must have the schema's columns and no others, as for training. where
-// is a row filter, column=value, and "" keeps every row; the schema's own filter
-// is not applied. It is an error if no row can be scored.
+// The table must have the schema's columns and no others, as for training. where is a row filter,
+// column=value, and "" keeps every row; the schema's own filter is not applied. It is an error if
+// no row can be scored.
 func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, error) {
 	if m.schema == nil {
 		return Metrics{}, errZero
@@ -27,7 +26,7 @@ func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, erro
 	return m.evaluate(ctx, path, where, func(record) error { return nil })
 }
 
-// evaluate shows every row that is scored to keep, too.
+// evaluate is Evaluate, and also calls keep for every row that is scored.
 func (m *Model) evaluate(ctx context.Context, path, where string, keep func(record) error) (Metrics, error) {
 	t := newTally(m)
 	err := m.scan(ctx, path, where, true, func(r record) error {
@@ -46,26 +45,26 @@ func (m *Model) evaluate(ctx context.Context, path, where string, keep func(reco
 // tally sums over rows, in their order.
 type tally struct {
 	model *Model
-	// predicting is the loss of the margins that the model predicts by, general one that
-	// writes its own gradient: only the objective is known of the one, or both are there
-	// for a network.
+	// predicting is the loss of the margins with which the model predicts; nil if only the
+	// objective is defined. general is a loss that writes its own gradient, or nil. A network has
+	// both.
 	predicting margins
-	objective  margins // the same with weights, where a record has one
+	objective  margins // predicting with the weights of records
 	general    loss.General
 
 	n, skipped int64
-	confusion  [][]int64 // classes: by true class and predicted one
-	rows       []scored  // two classes
+	confusion  [][]int64 // for classes: rows by true class and predicted class
+	rows       []scored  // for two classes
 	calibrated calibrating
-	values     float64   // of the loss
-	unweighted float64   // of the same at weight 1
-	gradient   []float64 // of the loss
-	squares    float64   // of the errors of a regression
+	values     float64   // sum of the loss
+	unweighted float64   // sum of the loss at weight 1
+	gradient   []float64 // sum of the gradients
+	squares    float64   // sum of squared errors of a regression
 	absolutes  float64
 	below      int64 // targets below their prediction
 	deviance   float64
 
-	y, value [1]float64 // of the row at hand
+	y, value [1]float64 // of the current row
 	slope    []float64
 }
 
@@ -116,7 +115,7 @@ func (t *tally) predicted(r record, z []float64) {
 			}
 		}
 	}
-	if loss.LeastExposure(t.predicting) == 0 { // it takes the target without its weight
+	if loss.LeastExposure(t.predicting) == 0 { // the target without its weight
 		t.y[0] = r.y
 	}
 	t.predicting.Values(t.value[:], z, t.y[:])
@@ -126,7 +125,7 @@ func (t *tally) predicted(r record, z []float64) {
 	case 0:
 		predicted := t.model.inUnits(t.predicting, z[0])
 		if e := schema.Target().Exposure; e.Column != "" {
-			predicted *= r.share * e.High // the count that is expected of this record
+			predicted *= r.share * e.High // the expected count of this record
 		}
 		if loss.Counts(t.predicting) {
 			t.deviance += deviance(schema.TargetFromUnit(r.y), predicted)
@@ -154,8 +153,8 @@ func (t *tally) predicted(r record, z []float64) {
 	}
 }
 
-// deviance is twice what a count's log-likelihood lacks at a rate to that at itself
-// (McCullagh and Nelder 1989, section 2.3).
+// deviance returns 2 (log L(count) - log L(rate)), where L(r) is the Poisson likelihood of the
+// count at rate r (McCullagh and Nelder 1989, section 2.3).
 func deviance(count, rate float64) float64 {
 	d := rate - count
 	if count > 0 {
@@ -164,10 +163,10 @@ func deviance(count, rate float64) float64 {
 	return 2 * d
 }
 
-// truth is the target in its units: the cell itself or, if it is infinite, the
-// bound that it counts as.
+// truth returns the target in its units: the cell itself or, if it is infinite, the bound to which
+// it is clamped.
 func truth(schema *dataset.Schema, r record) float64 {
-	x, _ := strconv.ParseFloat(r.label, 64) // too large a number is an infinity
+	x, _ := strconv.ParseFloat(r.label, 64) // a number that is too large becomes an infinity
 	if math.IsInf(x, 0) {
 		return schema.TargetFromUnit(r.y)
 	}

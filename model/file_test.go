@@ -81,7 +81,8 @@ func TestReadKeepsEverything(t *testing.T) {
 	}
 }
 
-// One model has one file: the names of loss and regularizer have one spelling.
+// TestReadRefusesOtherSpellings tests that names of loss and regularizer have one spelling, so that
+// a model has one file.
 func TestReadRefusesOtherSpellings(t *testing.T) {
 	data, err := makeModel(t, delay, "huber(0.25)", "none", 1, 2, 3, 4).Bytes()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 var privacy = Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table with one row replaced by any other, both with split = train", Certificate: "certificate.json"}
 
-// schema has three numbers within [-1, 1], so that the divisor of a row is 2 and
-// its features are a/2, b/2, c/2, 1/2 without rounding for dyadic cells.
+// schema has three numbers within [-1, 1], so the divisor of a row is 2 and its features are a/2,
+// b/2, c/2, 1/2, without rounding for dyadic cells.
 func schema(t testing.TB, target dataset.Target) *dataset.Schema {
 	t.Helper()
 	number := func(name string) dataset.Column {
@@ -36,7 +36,7 @@ var (
 	delay   = dataset.Target{Column: "delay", Kind: dataset.Number, Low: -60, High: 240}
 )
 
-// params are those of a complete model.
+// params returns the parts of a complete model.
 func params(t testing.TB, target dataset.Target, lossName, regularizer string, weights ...float64) Params {
 	t.Helper()
 	l, err := loss.Parse(lossName)

@@ -13,9 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// checkJSON checks that data is one JSON value in UTF-8, nothing after it, with
-// no null and no key twice: package json would take null for any type, the last
-// of two keys, and keys that differ only in case for the same.
+// checkJSON returns an error unless data is exactly one JSON value in UTF-8, without null and
+// without a repeated key. Package json would accept null for any type and repeated keys, and would
+// not distinguish keys that differ only in case.
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return errors.New("must be UTF-8")
@@ -49,7 +49,7 @@ func checkValue(field string, decoder *json.Decoder) error {
 			if err != nil {
 				return fmt.Errorf("%s: must be JSON: %w", field, err)
 			}
-			key := token.(string) // the decoder takes nothing else for a key
+			key := token.(string) // the decoder accepts only strings as keys
 			child := below(field, "."+printable.Text(key))
 			if seen[fold(key)] {
 				return fmt.Errorf("%s: is given twice", child)
@@ -74,11 +74,11 @@ func checkValue(field string, decoder *json.Decoder) error {
 	return nil
 }
 
-// mostPath is how much of a field's path errors tell, in bytes. Keys may be long
-// and nesting deep, and paths are made for all values of a file.
+// mostPath bounds the bytes of a field's path in errors. Keys may be long and nesting deep, and a
+// path is made for every value of a file.
 const mostPath = 200
 
-// below is the path of a field's part.
+// below returns the path of a part of a field.
 func below(field, part string) string {
 	if len(part) > mostPath {
 		part = part[:mostPath] + "..."
@@ -89,10 +89,10 @@ func below(field, part string) string {
 	return strings.TrimPrefix(field+part, ".")
 }
 
-// fold maps keys that package json takes for the same to the same.
+// fold maps keys that package json does not distinguish to the same text.
 func fold(key string) string { return strings.ToLower(strings.ToUpper(key)) }
 
-// checkMembers checks that an object has all keys, spelt as they are.
+// checkMembers returns an error unless an object has all keys, in exactly this spelling.
 func checkMembers(field string, data json.RawMessage, keys ...string) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {

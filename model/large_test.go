@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A file takes memory, and so time, in proportion to its size, however its keys
-// and its nesting are chosen.
+// TestParseIsLinear tests that memory, and so time, grows in proportion to a file's size, for any
+// keys and nesting.
 func TestParseIsLinear(t *testing.T) {
 	long := strings.Repeat("k", 100_000)
 	for name, text := range map[string]string{
@@ -23,8 +23,8 @@ func TestParseIsLinear(t *testing.T) {
 		if err == nil || len(err.Error()) > 1000 {
 			t.Errorf("%s: error %.300v", name, err)
 		}
-		// Each value's path and the decoder's own work: far below what paths
-		// of the length of a key or of the depth would take.
+		// The bound covers each value's path and the decoder's own work. It is far below the cost
+		// of paths as long as a key or as deep as the nesting.
 		if used := after.TotalAlloc - before.TotalAlloc; used > 800*uint64(len(text)) {
 			t.Errorf("%s: %d bytes for %d: must be at most 800 for each", name, used, len(text))
 		} else {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Metrics is what an evaluation measured. It is not private. Measures that do
-// not apply are nil and left out of JSON.
+// Metrics holds the results of an evaluation. They are not private. Measures that do not apply are
+// nil and absent from JSON.
 type Metrics struct {
 	// Private is always false: the numbers come directly from the table.
 	Private bool `json:"private"`
@@ -15,7 +15,7 @@ type Metrics struct {
 	// Skipped counts the rows that the filter kept and that were not scored. A
 	// row with the wrong number of cells is kept by every filter.
 	Skipped int64 `json:"skipped"`
-	// Accuracy is the share of rows whose class is predicted (classes).
+	// Accuracy is the fraction of rows whose class is predicted correctly (classes).
 	Accuracy *float64 `json:"accuracy,omitempty"`
 	// AUC is the area under the receiver operating characteristic, ties counting
 	// half (two classes, both present).
@@ -23,42 +23,41 @@ type Metrics struct {
 	// LogLoss is the mean of -log(probability of the true class), base e
 	// (logistic and softmax loss).
 	LogLoss *float64 `json:"log_loss,omitempty"`
-	// MacroF1 is the mean over classes of the harmonic mean of precision and recall,
-	// over those that rows have or are predicted for (more than two classes).
+	// MacroF1 is the mean over classes of the harmonic mean of precision and recall. It includes
+	// the classes that occur in rows or in predictions (more than two classes).
 	MacroF1 *float64 `json:"macro_f1,omitempty"`
-	// RMSE and MAE are the root mean square and the mean absolute error in the
-	// target's units (regression). The error is against the cell as it is, not
-	// clamped to the public bounds; only an infinite cell counts as its bound.
+	// RMSE and MAE are the root mean square error and the mean absolute error in the target's units
+	// (regression). The true value is the cell, not clamped to the public bounds; only an infinite
+	// cell counts as its bound.
 	RMSE *float64 `json:"rmse,omitempty"`
 	MAE  *float64 `json:"mae,omitempty"`
-	// ShareBelow is the share of rows whose target is below the prediction, which a fit
-	// of pinball(tau) brings near tau (pinball loss).
+	// ShareBelow is the fraction of rows whose target is below the prediction. A fit of
+	// pinball(tau) brings it near tau (pinball loss).
 	ShareBelow *float64 `json:"share_below,omitempty"`
-	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, clamped to the
-	// public bounds (poisson loss): 0 where every count is predicted, and about 1 where
-	// counts scatter as Poisson's law says, if they are not too small.
+	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, clamped to the public
+	// bounds (poisson loss). It is 0 if every count is predicted exactly, and about 1 if counts
+	// follow Poisson's law and are not too small.
 	Deviance *float64 `json:"deviance,omitempty"`
-	// Objective is the mean loss over the rows scored plus the regularizer, and
-	// GradientNorm the Euclidean norm of its gradient at the weights, both on
-	// encoded rows and targets, which is what training minimises.
+	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the
+	// Euclidean norm of the objective's gradient at the weights. Both are computed on encoded rows and targets,
+	// as in training.
 	Objective    *float64 `json:"objective,omitempty"`
 	GradientNorm *float64 `json:"gradient_norm,omitempty"`
-	// LeastEigenvalue is that of the objective's Hessian at the weights, as Lanczos's
-	// method found it, and EigenvalueResidual how far from an eigenvalue it may be
-	// (EvaluateStationarity). Where it is well below zero the weights are a saddle or
-	// worse, however small the gradient.
+	// LeastEigenvalue is the least eigenvalue of the objective's Hessian at the weights, by
+	// Lanczos's method. EigenvalueResidual bounds its distance from an eigenvalue
+	// (EvaluateStationarity). If the least eigenvalue is well below zero, the weights are at a
+	// saddle or a maximum, however small the gradient is.
 	LeastEigenvalue    *float64 `json:"least_eigenvalue,omitempty"`
 	EigenvalueResidual *float64 `json:"eigenvalue_residual,omitempty"`
-	// Confusion is nil but for more than two classes.
+	// Confusion is nil unless there are more than two classes.
 	Confusion *Confusion `json:"confusion,omitempty"`
-	// Calibration is nil where no probability is predicted.
+	// Calibration is nil if the model predicts no probability.
 	Calibration *Calibration `json:"calibration,omitempty"`
 }
 
 const notPrivate = "NOT private: computed directly from the table; do not publish without accounting."
 
-// String is a table, one measure a line, under a line that says it is not
-// private.
+// String returns a table with one measure on a line, under a line that says it is not private.
 func (m Metrics) String() string {
 	var b strings.Builder
 	b.WriteString(notPrivate + "\n")
@@ -84,7 +83,7 @@ func (m Metrics) String() string {
 }
 
 type measure struct {
-	name  string // as in JSON, where it stands alone
+	name  string // JSON member, or object and member
 	value *float64
 }
 

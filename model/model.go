@@ -12,18 +12,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Privacy is what the model's certificate claims, copied for the reader.
+// Privacy states the guarantee of the model's certificate, copied for the reader.
 type Privacy struct {
 	Epsilon  float64 `json:"epsilon"`
 	Delta    float64 `json:"delta"`
 	Relation string  `json:"relation"` // replace-one or add-or-remove
-	// Neighbour says what a neighbouring table is, the row filter with it.
+	// Neighbour defines a neighbouring table, the row filter included.
 	Neighbour string `json:"neighbour"`
 	// Certificate is the name of the certificate's file, without directories.
 	Certificate string `json:"certificate"`
 }
 
-// Params is what a model is made of.
+// Params holds the parts of a model.
 type Params struct {
 	// Software is the program and version, such as "stillpoint v1.2.0".
 	Software string
@@ -33,23 +33,23 @@ type Params struct {
 	Loss        loss.Loss
 	Regularizer loss.Regularizer
 	Schema      *dataset.Schema
-	// Weights has as many as the loss has parameters for the schema's features: one
-	// for each, in its order, or so many for each margin of the loss.
+	// Weights has one weight for each parameter of the loss: one for each feature in the schema's
+	// order, or one for each feature and margin, or the parameters of a network.
 	Weights []float64
-	// CSV says how the table was written, if it was text: others are taken to be
-	// written alike, unless ReadAs says otherwise. Fits leave out the names of columns,
-	// so that a file without a header row is refused and not read as one with it.
+	// CSV describes the dialect of the table, if it was text. Other tables are read in the same
+	// dialect unless ReadAs says otherwise. Fits leave out the names of columns, so a file without
+	// a header row is refused rather than read as if it had one.
 	CSV dataset.CSV
-	// Clamped says that predictions of a number are clamped to the target's public bounds,
-	// which no record's target passes in training. A target with an exposure, whose
-	// predictions are rates, and one of classes has no such bounds.
+	// Clamped says that predictions of a number are clamped to the target's public bounds. In
+	// training, targets are clamped to the same bounds. A target with an exposure, whose
+	// predictions are rates, and a target of classes have no such bounds.
 	Clamped bool
-	// Warnings are what a reader of the model has to know first.
+	// Warnings are facts that a reader of the model has to know first.
 	Warnings []Warning
 }
 
-// Warning is a fact about a fit that its user has to know: Code names it for programs,
-// Text says it.
+// Warning is a fact about a fit that its user has to know. Code identifies it for programs; Text is
+// for people.
 type Warning struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
@@ -60,8 +60,8 @@ func MayClamp(t dataset.Target) bool {
 	return t.Kind == dataset.Number && t.Exposure.Column == ""
 }
 
-// Model is a trained model. It is immutable and safe for concurrent use. The
-// zero Model is unusable; make one with [New] or [Read].
+// Model is a trained model. It is immutable and safe for concurrent use. The zero Model is
+// unusable; make one with [New] or [Read].
 type Model struct {
 	software    string
 	complete    bool
@@ -75,9 +75,9 @@ type Model struct {
 	warnings    []Warning
 }
 
-// New makes a model. Weights must be finite, and so must the sum of their sizes,
-// which bounds every margin. The loss must be for targets of as many classes as the
-// schema's, or for numbers.
+// New makes a model. It returns an error unless the weights and the sum of their absolute values,
+// which bounds every margin, are finite, and the loss is for the schema's kind of target and number
+// of classes.
 func New(p Params) (*Model, error) {
 	if p.Schema == nil || p.Schema.Dim() == 0 {
 		return nil, errors.New("model: schema: must be given")
@@ -108,7 +108,7 @@ func New(p Params) (*Model, error) {
 	return m, nil
 }
 
-// checkNames demands that the names stored in the file can be read back.
+// checkNames returns an error unless the names stored in the file can be parsed again.
 func (m *Model) checkNames() error {
 	if m.software == "" {
 		return errors.New(`model: software = "": must name the program and its version`)
@@ -156,8 +156,8 @@ func (m *Model) checkCSV() error {
 	return nil
 }
 
-// ReadAs returns the model for tables that are written as c says and, where it says
-// nothing, as the one that it was fitted to.
+// ReadAs returns the model for tables in the dialect c. Fields that c leaves empty are taken from
+// the dialect of the table that the model was fitted to.
 func (m *Model) ReadAs(c dataset.CSV) *Model {
 	as := *m
 	as.csv = c.Or(m.csv)
@@ -192,7 +192,7 @@ func (m *Model) Software() string { return m.software }
 // Complete reports whether the run that made the model ended as planned.
 func (m *Model) Complete() bool { return m.complete }
 
-// Privacy returns what the model's certificate claims.
+// Privacy returns the guarantee of the model's certificate.
 func (m *Model) Privacy() Privacy { return m.privacy }
 
 // Loss returns the loss the model was trained with.
@@ -207,7 +207,7 @@ func (m *Model) Schema() *dataset.Schema { return m.schema }
 // Clamped reports whether predictions are clamped to the target's public bounds.
 func (m *Model) Clamped() bool { return m.clamped }
 
-// Warnings returns what a reader of the model has to know first.
+// Warnings returns the facts that a reader of the model has to know first.
 func (m *Model) Warnings() []Warning { return slices.Clone(m.warnings) }
 
 // Weights returns a copy of the weights.
@@ -216,8 +216,8 @@ func (m *Model) Weights() []float64 { return slices.Clone(m.weights) }
 // Dim returns the number of weights.
 func (m *Model) Dim() int { return len(m.weights) }
 
-// Margin returns <w, x> for an encoded row. It panics unless len(x) is Dim. The
-// products are summed in order, each rounded once with its sum.
+// Margin returns <w, x> for an encoded row. It panics unless len(x) is Dim. It sums the products in
+// order by fused multiply-add.
 func (m *Model) Margin(x []float32) float64 {
 	if len(x) != len(m.weights) {
 		panic(fmt.Sprintf("model: a row of %d features for %d weights", len(x), len(m.weights)))
@@ -225,9 +225,8 @@ func (m *Model) Margin(x []float32) float64 {
 	return loss.MarginsAt(m.weights, x)[0]
 }
 
-// Margins returns what the loss is a function of for an encoded row: W x, each margin as
-// Margin has it, or a network's outputs. It panics unless len(x) is the number of
-// features and the model predicts.
+// Margins returns the margins of an encoded row: W x, or a network's outputs. It panics unless
+// len(x) is the number of features and the loss is a function of margins.
 func (m *Model) Margins(x []float32) []float64 {
 	if m.schema == nil || len(x) != m.schema.Dim() {
 		panic(fmt.Sprintf("model: a row of %d features: must be one of the schema's", len(x)))
@@ -238,8 +237,8 @@ func (m *Model) Margins(x []float32) []float64 {
 	return loss.MarginsAt(m.weights, x)
 }
 
-// Linear reports whether each margin is a sum over features, so that a weight is a
-// feature's. A network's are not, nor is anything known of a loss that predicts nothing.
+// Linear reports whether each margin is a weighted sum of features. It is false for a network and
+// for a loss that is not a function of margins.
 func (m *Model) Linear() bool {
 	_, ok := m.loss.(margins)
 	return ok
@@ -252,8 +251,8 @@ type margins interface {
 	Slopes(dst, z, y []float64)
 }
 
-// predicting returns the loss of the margins that a model predicts by, that of a record
-// of weight 1.
+// predicting returns the loss of the margins for a record of weight 1, with which the model
+// predicts. It returns an error if the loss is not a function of margins.
 func (m *Model) predicting() (margins, error) {
 	if m.schema == nil {
 		return nil, errZero

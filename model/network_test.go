@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestNetworkPredicts: probabilities and measures of a network of two units against
-// its formula, before and after it is written and read.
+// TestNetworkPredicts tests probabilities and measures of a network of two units against its
+// formula, before and after writing and reading it.
 func TestNetworkPredicts(t *testing.T) {
-	// W has two rows of four features; V has the units' weights and a constant's.
+	// W has two rows of four features; V has a weight for each unit and one for the constant.
 	weights := []float64{1, -2, 0, .5, 3, 0, 1, -1, 2, -1, .5}
 	m := makeModel(t, classes, "network(2,tanh,logistic)", "none", weights...)
 	file, err := m.Bytes()

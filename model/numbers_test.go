@@ -15,9 +15,9 @@ import (
 // person is a row of a table whose columns have bounds other than 0.
 type person struct{ age, pay, sex, label string }
 
-// encoded maps a person as the documentation of package dataset says, in its own
-// words: numbers to [-1, 1] within their bounds, pay by log(1 + x), one feature a
-// category and one for all others, an intercept, all over sqrt(4).
+// encoded is a second implementation of package dataset's row map: numbers to [-1, 1] within their
+// bounds, pay by log(1 + x), one feature for each category and one for all others, an intercept,
+// all divided by sqrt(4).
 func (p person) encoded() (x [6]float64) {
 	number := func(cell string, low, high float64, f func(float64) float64) float64 {
 		v, err := strconv.ParseFloat(cell, 64)
@@ -44,7 +44,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// numbered is a model of such a table, and people with the targets they have.
+// numbered returns a model of such a table, and people with targets.
 func numbered(t *testing.T, target dataset.Target, lossName string, label func(z float64, coin *rand.Rand) string) (m *Model, people []person, margins []float64) {
 	t.Helper()
 	s, err := dataset.New(dataset.Definition{
@@ -97,7 +97,7 @@ func tableOf(t *testing.T, people []person) string {
 	return writeFile(t, lines...)
 }
 
-// agree allows for features rounded to float32.
+// agree compares with a tolerance for features rounded to float32.
 func agree(t *testing.T, what string, got *float64, want float64) {
 	t.Helper()
 	if got == nil || math.Abs(*got-want) > 2e-6*max(1, math.Abs(want)) {
@@ -105,8 +105,8 @@ func agree(t *testing.T, what string, got *float64, want float64) {
 	}
 }
 
-// TestRegressionInNumbers: predictions and errors in the target's units, for
-// bounds that do not lie around 0, cells beyond them and cells that are missing.
+// TestRegressionInNumbers tests predictions and errors in the target's units, for bounds that are
+// not symmetric around 0, cells beyond them and missing cells.
 func TestRegressionInNumbers(t *testing.T) {
 	target := dataset.Target{Column: "label", Kind: dataset.Number, Low: -60, High: 240}
 	m, people, margins := numbered(t, target, "huber(0.5)", func(z float64, coin *rand.Rand) string {
@@ -148,8 +148,8 @@ func TestRegressionInNumbers(t *testing.T) {
 	agree(t, "objective", got.Objective, value+.05*(1.5*1.5+2.5*2.5+.75*.75+.5*.5+3*3+.25*.25))
 }
 
-// TestClassesInNumbers: probabilities, classes, accuracy, the area under the
-// curve with many ties, and the log loss.
+// TestClassesInNumbers tests probabilities, classes, accuracy, the area under the curve with many
+// ties, and the log loss.
 func TestClassesInNumbers(t *testing.T) {
 	m, people, margins := numbered(t, classes, "logistic", func(z float64, coin *rand.Rand) string {
 		if coin.Float64() < 1/(1+math.Exp(-z)) {
@@ -195,7 +195,7 @@ func TestClassesInNumbers(t *testing.T) {
 	agree(t, "accuracy", got.Accuracy, right/200)
 	agree(t, "auc", got.AUC, won/pairs)
 	agree(t, "log loss", got.LogLoss, surprise/200)
-	// Margins of 0 are of the first class for both.
+	// A margin of 0 predicts the first class.
 	zero, err := New(Params{Software: "s", Complete: true, Privacy: privacy, Loss: m.Loss(), Regularizer: m.Regularizer(), Schema: m.Schema(), Weights: make([]float64, 6)})
 	if err != nil {
 		t.Fatal(err)

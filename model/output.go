@@ -5,24 +5,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Output says how margins become what a model predicts.
+// Output says how margins become predictions.
 type Output uint8
 
 const (
-	// Score is the margin itself, of two classes.
+	// Score is the margin itself, for two classes.
 	Score Output = iota + 1
-	// Probability is 1/(1+e^-z), that of the second of two classes.
+	// Probability is 1/(1+e^-z), the probability of the second of two classes.
 	Probability
-	// Probabilities are e^(z_k) over their sum, those of three classes or more.
+	// Probabilities are e^(z_k) divided by their sum, for three classes or more.
 	Probabilities
 	// Value is the margin in the target's units (dataset.Schema.TargetFromUnit).
 	Value
-	// Rate is e^z times dataset.Target.Rate: the count that is expected, per unit of
-	// exposure where the target has one.
+	// Rate is e^z times dataset.Target.Rate: the expected count, per unit of exposure if the target
+	// has one.
 	Rate
 )
 
-// Output returns what the model predicts, or an error if its loss is no function of
+// Output returns the kind of the model's predictions, or an error if its loss is not a function of
 // margins.
 func (m *Model) Output() (Output, error) {
 	l, err := m.predicting()
@@ -42,13 +42,13 @@ func (m *Model) Output() (Output, error) {
 	return Score, nil
 }
 
-// hasProbability reports whether the loss is minus the logarithm of a
-// probability. That of more than two classes is.
+// hasProbability reports whether the loss is minus the logarithm of a probability, as the losses of
+// more than two classes are.
 func hasProbability(l loss.Loss) bool {
 	return l.Name() == loss.Logistic().Name() || l.Target() == loss.Classes
 }
 
-// columns are those of predictions, in their order.
+// columns returns the names of the prediction columns, in order.
 func (m *Model) columns(o Output, margins bool) (names []string) {
 	var margin []string
 	switch o {

@@ -10,35 +10,34 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// PredictOptions changes what is predicted. The zero value predicts every row.
+// PredictOptions selects rows and output columns. The zero value predicts every row.
 type PredictOptions struct {
-	// Where is a row filter, column=value; "" keeps every row. The schema's own
-	// filter, which chose the rows to train on, is not applied.
+	// Where is a row filter, column=value; "" keeps every row. The schema's own filter, which chose
+	// the rows to train on, is not applied.
 	Where string
-	// Margins adds the margins, behind the other columns.
+	// Margins adds the margins after the other columns.
 	Margins bool
 }
 
-// Predict reads the table at path and writes predictions as CSV: a header row,
-// then one row for each row of the table, in its order. The table needs the
-// schema's feature columns and the filter's; others, the target among them, may
-// be absent or present and are not read. The columns written are
+// Predict reads the table at path and writes predictions as CSV: a header row, then one row for
+// each row of the table, in its order. The table needs the schema's feature columns and the
+// filter's column. Other columns, the target included, may be absent; if present they are not read.
+// The columns written are
 //
 //	probability, class   logistic loss: the probability of the second class
-//	probability=A, probability=B, ..., class   softmax loss: that of each class
+//	probability=A, probability=B, ..., class   softmax loss: the probability of each class
 //	score, class         other losses of two classes: the margin <w, x>
 //	prediction           regression: in the target's units, clamped to its public bounds
-//	                     if the model is Clamped; of a poisson loss the rate
-//	margin               with opts.Margins, last: <w, x>; margin=A, margin=B, ... of softmax
+//	                     if the model is Clamped; for a poisson loss the rate
+//	margin               with opts.Margins, last: <w, x>; margin=A, margin=B, ... for softmax
 //
-// The class is the second of the schema's classes where the margin is positive,
-// the first elsewhere, also at 0; of several margins the first of the greatest.
+// With one margin the class is the second of the schema's classes if the margin is positive, and
+// otherwise the first. With several margins it is the first class with the greatest margin.
 //
-// A row that cannot be encoded, and one that the filter does not keep, has empty
-// predictions, so that the n-th row written is always for the n-th row read (a
-// malformed row of the table counts as one; see its reader's rules on empty lines
-// and quotes). Regression writes such a row as "", because an empty line is no
-// row.
+// A row that cannot be encoded, or that the filter does not keep, has empty predictions, so row n
+// of the output is always for row n of the table. (A malformed row of the table counts as one row;
+// package internal/table defines rows.) Regression writes such a row as "", because an empty line
+// is not a row.
 func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts PredictOptions) error {
 	l, err := m.predicting()
 	if err != nil {
@@ -74,8 +73,7 @@ func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts Pr
 	return nil
 }
 
-// predictor returns the columns of a prediction and the map from margins to
-// them.
+// predictor returns the columns of a prediction and the function from margins to their texts.
 func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string, predict func(z []float64) []string) {
 	class := func(z []float64) string { return m.schema.Target().Classes[classOf(z)] }
 	switch o {
@@ -94,7 +92,7 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 	return m.columns(o, opts.Margins), predict
 }
 
-// inUnits is what a margin predicts, in the target's units.
+// inUnits returns the prediction for a margin, in the target's units.
 func (m *Model) inUnits(l margins, z float64) float64 {
 	target := m.schema.Target()
 	var x float64
@@ -109,7 +107,7 @@ func (m *Model) inUnits(l margins, z float64) float64 {
 	return x
 }
 
-// classOf is the number of the class that margins speak for.
+// classOf returns the number of the predicted class.
 func classOf(z []float64) int {
 	if len(z) == 1 {
 		if z[0] > 0 {
@@ -126,15 +124,15 @@ func classOf(z []float64) int {
 	return best
 }
 
-// probability is 1/(1+e^-z), the derivative in z of log(1 + e^(-yz)) at y = -1.
+// probability returns 1/(1+e^-z), the derivative in z of log(1 + e^(-yz)) at y = -1.
 func probability(l margins, z float64) float64 {
 	p, margins, targets := [1]float64{}, [1]float64{z}, [1]float64{-1}
 	l.Slopes(p[:], margins[:], targets[:])
 	return p[0]
 }
 
-// probabilities are the derivatives in the margins of minus the logarithm of a class's
-// probability, each where the class is another.
+// probabilities returns the softmax probabilities. The derivative of softmax in margin k is the
+// probability of class k if the true class is another.
 func probabilities(l margins, z []float64) []float64 {
 	p, second := make([]float64, len(z)), make([]float64, len(z))
 	l.Slopes(p, z, []float64{0})

@@ -23,7 +23,7 @@ func predict(t *testing.T, m *Model, path, where string) string {
 	return out.String()
 }
 
-// Weights (2, 0, 0, 0) make the margin equal to a.
+// TestPredictProbability uses weights (2, 0, 0, 0), which make the margin equal to a.
 func TestPredictProbability(t *testing.T) {
 	m := makeModel(t, classes, "logistic", "none", 2, 0, 0, 0)
 	path := writeFile(t, "c,extra,b,a", "0,x,0,0", "0,x,0,1", "0,,0,-1", "NA,?,,0.5", "0,x,0", "0,x,0,nothing")
@@ -36,8 +36,8 @@ func TestPredictProbability(t *testing.T) {
 		{1 / (1 + math.Exp(-1)), "yes"}, // 0.7310585786300049
 		{1 / (1 + math.Exp(1)), "no"},
 		{1 / (1 + math.Exp(-0.5)), "yes"},
-		{math.NaN(), ""}, // a cell short
-		{0.5, "no"},      // a malformed number counts as the midpoint
+		{math.NaN(), ""}, // a cell is missing
+		{0.5, "no"},      // an unreadable number counts as the midpoint
 	}
 	if got[0] != "probability,class" || len(got) != len(want)+2 || got[len(got)-1] != "" {
 		t.Fatalf("got %q", got)
@@ -61,8 +61,8 @@ func TestPredictScore(t *testing.T) {
 	}
 }
 
-// Margin 1 is the upper bound 240, -1 the lower, 2 lies beyond and is not
-// clamped.
+// TestPredictRegression tests that margin 1 is the upper bound 240, -1 the lower bound, and that 2
+// is not clamped.
 func TestPredictRegression(t *testing.T) {
 	m := makeModel(t, delay, "huber(0.5)", "none", 4, 0, 0, 0)
 	path := writeFile(t, "a,b,c", "0.5,0,0", "0,0,0", `0"5,0,0`, "-0.5,0,0", "1,0,0")
@@ -71,9 +71,9 @@ func TestPredictRegression(t *testing.T) {
 	}
 }
 
-// TestClampedPredictions: the same margins, of a model that clamps, also after it was
-// written and read; errors are taken against what is predicted. Fails for either bound
-// left out, and for a model whose file forgets.
+// TestClampedPredictions tests the same margins with a model that clamps, also after writing and
+// reading it. Errors are computed from clamped predictions. It fails if either bound is left out,
+// or if the file loses the setting.
 func TestClampedPredictions(t *testing.T) {
 	plain := makeModel(t, delay, "huber(0.5)", "none", 4, 0, 0, 0)
 	p := params(t, delay, "huber(0.5)", "none", 4, 0, 0, 0)
@@ -104,7 +104,7 @@ func TestClampedPredictions(t *testing.T) {
 	}
 }
 
-// TestClampingNeedsBounds: rates and classes have no bounds of predictions.
+// TestClampingNeedsBounds tests that a model of rates or classes cannot be clamped.
 func TestClampingNeedsBounds(t *testing.T) {
 	rates := dataset.Target{Column: "claims", Kind: dataset.Number, High: 6, Exposure: dataset.Exposure{Column: "years", Low: 1, High: 4}}
 	for name, p := range map[string]Params{
@@ -118,8 +118,8 @@ func TestClampingNeedsBounds(t *testing.T) {
 	}
 }
 
-// The n-th row out is for the n-th row in, whatever the rows are and whatever
-// the filter keeps.
+// TestPredictStaysAligned tests that row n of the output is for row n of the table, for any rows
+// and any filter.
 func TestPredictStaysAligned(t *testing.T) {
 	var lines []string
 	var kept []bool
@@ -160,7 +160,7 @@ func TestPredictStaysAligned(t *testing.T) {
 	}
 }
 
-// shown is the first column for a row whose only feature is a.
+// shown returns the first column for a row whose only nonzero number is a.
 func (m *Model) shown(a float64) string {
 	x := []float32{float32((2*((a+1)/2) - 1) / 2), 0, 0, 0.5}
 	o, err := m.Output()
@@ -212,8 +212,8 @@ func (general) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestGeneralLossesPredictNothing: what a loss that is no function of margins predicts
-// is not defined; its objective and gradient are.
+// TestGeneralLossesPredictNothing tests that a model whose loss is not a function of margins has no
+// predictions, but an objective and a gradient.
 func TestGeneralLossesPredictNothing(t *testing.T) {
 	m := makeModel(t, classes, "logistic", "none", 2, 0, 0, 0)
 	m.loss = general{loss.Logistic()}
@@ -242,7 +242,7 @@ func TestMarginShape(t *testing.T) {
 	makeModel(t, classes, "logistic", "none", 2, 0, 0, 0).Margin(make([]float32, 3))
 }
 
-// Margins stand behind the other columns and change none of them.
+// TestPredictMargins tests that margins follow the other columns and change none of them.
 func TestPredictMargins(t *testing.T) {
 	rows := []string{"a,b,c", "0.5,0.25,1", `0"5,0,0`, "-1,0,1"}
 	for loss, want := range map[string]string{

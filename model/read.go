@@ -11,15 +11,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Format opens every model file, and one of the versions: models of one weight for each
-// feature are of the first, models of other numbers of weights of the second.
+// Format and a version open every model file. Models with one weight for each feature have Version,
+// models with other numbers of weights WideVersion.
 const (
 	Format      = "stillpoint model"
 	Version     = 1
 	WideVersion = 2
 )
 
-// version is that of the model's file.
+// version returns the version of the model's file.
 func (m *Model) version() int {
 	if len(m.weights) == m.schema.Dim() {
 		return Version
@@ -27,7 +27,7 @@ func (m *Model) version() int {
 	return WideVersion
 }
 
-// document is the file; the order of the fields is that of its members.
+// document is the file; its fields have the order of the file's members.
 type document struct {
 	Format      string          `json:"format"`
 	Version     int             `json:"version"`
@@ -44,9 +44,8 @@ type document struct {
 	Clamped     bool            `json:"clamped,omitzero"`
 }
 
-// Read reads a model file and checks all that [New] checks, and that the file
-// is written as the package comment says. Errors about its content name the
-// file, field, value and rule.
+// Read reads a model file. It checks everything that [New] checks, and that the file has the form
+// described in the package comment. Errors about its content name the file, field, value and rule.
 func Read(path string) (*Model, error) {
 	data, err := regular.Read(path, regular.Document)
 	if err != nil {
@@ -59,7 +58,7 @@ func Read(path string) (*Model, error) {
 	return m, nil
 }
 
-// Parse reads the bytes of a model file; see [Read].
+// Parse parses the bytes of a model file; see [Read].
 func Parse(data []byte) (*Model, error) {
 	d, err := decode(data)
 	if err != nil {
@@ -118,7 +117,8 @@ func decode(data []byte) (d document, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
-		if kind, ok := err.(*json.UnmarshalTypeError); ok { // not one from inside the schema, whose field it would misname
+		// An error from inside the schema is not of this type; its field would be misnamed here.
+		if kind, ok := err.(*json.UnmarshalTypeError); ok {
 			return d, fmt.Errorf("%s = %s: must be of type %v", kind.Field, kind.Value, kind.Type)
 		}
 		return d, err
@@ -126,7 +126,7 @@ func decode(data []byte) (d document, err error) {
 	return d, nil
 }
 
-// difference says where two lists first differ.
+// difference describes the first difference between two lists.
 func difference(got, want []string) string {
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {

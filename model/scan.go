@@ -9,22 +9,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// record is one row of a table. Its slices are overwritten by the next.
+// record is one row of a table. Its slices are overwritten by the next record.
 type record struct {
-	kept  bool      // by the row filter
-	ok    bool      // x and y are what the cells say
-	x     []float32 // encoded, zero unless ok
-	y     float64   // encoded target; 0 in a table that is not labelled
-	share float64   // its weight or exposure
-	// joined is the target as the loss takes it, with the share.
+	kept  bool      // kept by the row filter
+	ok    bool      // the row could be encoded
+	x     []float32 // encoded row, zero unless ok
+	y     float64   // encoded target; 0 if the table is not labelled
+	share float64   // weight or exposure
+	// joined is the target joined with the share, as the loss expects it.
 	joined float64
-	label  string // the target's cell, of a labelled table and if ok
+	label  string // target's cell, if the table is labelled and ok
 }
 
-// checkEvery is the number of rows between looks at the context.
+// checkEvery is the number of rows between checks of the context.
 const checkEvery = 1024
 
-// scan visits the rows of a table in order.
+// scan calls visit for the rows of a table in order.
 func (m *Model) scan(ctx context.Context, path, where string, labelled bool, visit func(record) error) (err error) {
 	schema, err := m.schema.Where(where)
 	if err != nil {
@@ -74,7 +74,7 @@ func (m *Model) scan(ctx context.Context, path, where string, labelled bool, vis
 	}
 }
 
-// targetCell returns where the target stands in a labelled table's header.
+// targetCell returns the index of the target in a labelled table's header.
 func targetCell(schema *dataset.Schema, header []string) int {
 	for i, name := range header {
 		if strings.TrimSpace(name) == schema.Target().Column {

@@ -9,17 +9,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// mostProducts of the Hessian are taken: each is a pass over the rows. Where that is not
-// enough, the residual says so.
+// mostProducts bounds the products of the Hessian and a vector; each is a pass over the rows. If it
+// is too small, the residual shows it.
 const mostProducts = 300
 
-// mostCells bounds the encoded rows that are held, 4 bytes each.
+// mostCells bounds the encoded rows held in memory, 4 bytes each.
 const mostCells = 1 << 30
 
-// EvaluateStationarity is Evaluate with the least eigenvalue of the Hessian as well, for
-// which the encoded rows are held in memory. IT IS NOT PRIVATE, and an eigenvalue would
-// not be with noise added either: what can be released is the curvature along a
-// direction that is public (optimize.ChooseCurved).
+// EvaluateStationarity is Evaluate with the least eigenvalue of the Hessian as well. It holds the
+// encoded rows in memory. IT IS NOT PRIVATE, and an eigenvalue would not be private with noise
+// added either; the curvature along a public direction can be released privately
+// (optimize.ChooseCurved).
 func (m *Model) EvaluateStationarity(ctx context.Context, path, where string) (Metrics, error) {
 	if m.schema == nil {
 		return Metrics{}, errZero

@@ -11,9 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// Write writes the model to path, replacing a file that is there, and returns
-// the SHA-256 of the file in lower-case hexadecimal. The file appears under its
-// name whole or not at all.
+// Write writes the model to path, replaces an existing file, and returns the SHA-256 of the file in
+// lower-case hexadecimal. The file appears under its name with its whole content or not at all.
 func (m *Model) Write(path string) (digest string, err error) {
 	data, err := m.Bytes()
 	if err != nil {
@@ -26,7 +25,7 @@ func (m *Model) Write(path string) (digest string, err error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Bytes returns what Write writes.
+// Bytes returns the content of the file that Write writes. The zero Model gives an error.
 func (m *Model) Bytes() ([]byte, error) {
 	if m.schema == nil {
 		return nil, errors.New("model: the zero Model has no file")

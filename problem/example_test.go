@@ -7,8 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/problem"
 )
 
-// An experiment finds its problem by name; a configuration, which is read by
-// package loss, does not.
+// An experiment finds its problem by name. A configuration, which package loss reads, cannot.
 func ExampleParse() {
 	l, err := problem.Parse("saddle")
 	fmt.Println(l.Name(), l.Constants().Curvature, err)

@@ -8,15 +8,14 @@ import (
 
 type huberBias struct{}
 
-// HuberBias is a synthetic problem whose minimiser tells the mean of the rows, y
-// unused: <w, x>/2 + H(||w||)/2 with H(r) = r^2 for r <= 1/2 and r - 1/4 beyond.
-// In one dimension, with rows -1 and +1 of a slightly biased coin, it is the
-// instance on which no algorithm, private or not, has a population gradient
-// below order 1/sqrt(n) from n records (Arora et al. 2023, Theorem 7; L0 = L1 =
-// 1).
+// HuberBias is a synthetic problem whose minimiser estimates the mean of the rows, y unused: <w,
+// x>/2 + H(||w||)/2 with H(r) = r^2 for r <= 1/2 and r - 1/4 beyond. In one dimension, with rows -1
+// and +1 drawn from a slightly biased coin, it is the instance on which no algorithm, private or
+// not, has a population gradient below order 1/sqrt(n) from n records (Arora et al. 2023, Theorem
+// 7; L0 = L1 = 1).
 //
-//	gradient x/2 + w scaled down to length 1/2: the Lipschitz constant is 1
-//	Hessian I inside; outside I/(2||w||) but 0 along w: curvature in [0, 1], with
+//	gradient x/2 + w, with w scaled down to length 1/2: the Lipschitz constant is 1
+//	Hessian I for ||w|| < 1/2; beyond, I/(2||w||) and 0 along w: curvature in [0, 1], with
 //	a jump at ||w|| = 1/2, so there is no bound on the third derivative
 //
 // f(0) = 0 and the least value, -||x||^2/8, is at w = -x/2: InitialGap is 1/8.

@@ -8,14 +8,13 @@ import (
 
 type huberMean struct{}
 
-// HuberMean is a synthetic problem whose minimiser is the mean of the rows, y
-// unused: Huber's function with B = 1 of ||w - x||, r^2/2 for r = ||w - x|| <= 1
-// and r - 1/2 beyond. With rows of norm at most 1/4 it is the instance on which
-// no private algorithm beats sqrt(d log(1/delta))/(n epsilon) (Arora et al. 2023,
-// Theorem 2; L0 = L1 = 1).
+// HuberMean is a synthetic problem whose minimiser is the mean of the rows, y unused: the Huber
+// function of r = ||w - x||, r^2/2 for r <= 1 and r - 1/2 beyond. With rows of norm at most 1/4 it
+// is the instance on which no private algorithm beats sqrt(d log(1/delta))/(n epsilon) (Arora et
+// al. 2023, Theorem 2; L0 = L1 = 1, B = 1).
 //
 //	gradient w - x, scaled down to length 1: the Lipschitz constant is 1
-//	Hessian I inside; outside I/r but 0 along w - x: curvature in [0, 1], with a
+//	Hessian I for r < 1; beyond, I/r and 0 along w - x: curvature in [0, 1], with a
 //	jump at r = 1, so there is no bound on the third derivative
 //
 // Values are at least 0, and f(0) = ||x||^2/2, so InitialGap is 1/2.
@@ -50,15 +49,14 @@ func (huberMean) Gradient(dst, w []float64, x []float32, y float64) {
 	shrink(dst, squares, 1, y)
 }
 
-// huber is Huber's function of r >= 0: its square over 2 up to most, and a line
-// beyond.
+// huber returns the Huber function of r >= 0: r^2/2 for r <= most, and linear beyond.
 func huber(r, most float64) float64 {
 	q := min(r, most)
 	return float64(q * (r - float64(q/2)))
 }
 
-// shrink scales v, whose sum of squares is given, down to length most at most,
-// and makes it NaN where the target is.
+// shrink scales v down to length most, unless it is shorter. squares is the sum of squares of v. If y is NaN, v
+// becomes NaN.
 func shrink(v []float64, squares, most, y float64) {
 	scale := 1.0
 	if squares > most*most {

@@ -8,12 +8,12 @@ import (
 
 type phase struct{}
 
-// Phase is the loss of phase retrieval, (z^2 - y)^2/4 for |z| <= 1 and straight beyond:
-// squares of margins are to match targets, which for measurements are >= 0. It is
-// nonconvex, has a saddle or maximum at z = 0 for y > 0, and no preferred sign of w.
+// Phase is the loss of phase retrieval, (z^2 - y)^2/4 for |z| <= 1 and linear beyond. Squares of
+// margins are fitted to targets; measured targets are >= 0. The loss is nonconvex, has a saddle or
+// a maximum at z = 0 for y > 0, and is even in w.
 //
-//	slope z (z^2 - y), at most 1 - y beyond in size: over y in [-1, 1] the Lipschitz
-//	constant is 2
+//	slope z (z^2 - y) for |z| <= 1, and of size at most 1 - y beyond: over y in [-1, 1] the
+//	Lipschitz constant is 2
 //	curvature 3 z^2 - y in [-1, 4], and 0 beyond, with a jump at |z| = 1
 //
 // Values are at least 0 and y^2/4 at z = 0, so InitialGap is 1/4.

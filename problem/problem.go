@@ -1,11 +1,10 @@
-// Package problem holds the losses of test problems: what experiments and audits
-// measure optimizers on, beside the losses that people train.
+// Package problem holds the losses of test problems. Experiments and audits measure optimizers on
+// them, in addition to the losses of package loss.
 //
-// They stand apart from those of package loss so that nobody trains one by
-// accident: they say nothing about a target, some hold what they promise over
-// their own generated rows only, and no configuration or model file can name
-// them. What package loss says of its losses, the same bits on every machine
-// included, goes for these.
+// They are a package of their own so that nobody trains one by accident: they do not predict a
+// target, the constants of some hold over their own generated rows only, and no configuration or
+// model file can name them. They keep the contracts of package loss, the same bits on every machine
+// included.
 package problem
 
 import (
@@ -32,10 +31,10 @@ var problems = map[string]loss.Loss{
 	"three-halves-fine": ThreeHalvesFine(),
 }
 
-// Names lists the losses of this package, sorted.
+// Names returns the names of the losses of this package, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(problems)) }
 
-// Parse makes the loss whose Name is name, of this package or of package loss.
+// Parse returns the loss of this package or of package loss whose Name is name.
 func Parse(name string) (loss.Loss, error) {
 	if l, ok := problems[name]; ok {
 		return l, nil

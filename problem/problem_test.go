@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/problem"
 )
 
-// Every problem conforms and is found by its name, and package loss, which
-// configurations and model files are read by, does not know it.
+// TestEveryProblemConforms tests that every problem conforms and is found by its name, and that
+// package loss, which reads configurations and model files, does not know it.
 func TestEveryProblemConforms(t *testing.T) {
 	types := map[string]bool{}
 	for _, name := range problem.Names() {
@@ -28,7 +28,7 @@ func TestEveryProblemConforms(t *testing.T) {
 	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
 }
 
-// Losses that people train are found as well, and nothing else is.
+// TestParse tests that Parse also knows the losses of package loss, and nothing else.
 func TestParse(t *testing.T) {
 	if l, err := problem.Parse("huber(0.5)"); err != nil || l.Name() != "huber(0.5)" {
 		t.Errorf("%v, %v", l, err)
@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestBitsAgreeAcrossMachines: of the goldens as package loss says of its own.
+// TestBitsAgreeAcrossMachines tests hashes of results, with goldens as in package loss.
 func TestBitsAgreeAcrossMachines(t *testing.T) {
 	goldens := map[string]uint64{
 		"slow-tail":  0xe23ad0d202b22c01,
@@ -80,7 +80,8 @@ func TestGradientsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// The saddle is the opposite of Geman and McClure's loss at c = 1, y = 0.
+// TestSaddleIsAnOppositeGemanMcClure tests that the saddle is minus the Geman-McClure loss at
+// c = 1, y = 0.
 func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
 	gm, err := loss.GemanMcClure(1)
 	if err != nil {
@@ -100,8 +101,8 @@ func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
 	}
 }
 
-// The gradients vanish where the proofs of the lower bounds say: at the mean of
-// rows near each other, and at minus half the mean.
+// TestHardInstancesAreSolvedByMeans tests that the gradients vanish where the proofs of the lower
+// bounds say: at the mean of rows near each other, and at minus half the mean.
 func TestHardInstancesAreSolvedByMeans(t *testing.T) {
 	rows := [][]float32{{.25, 0, 0}, {-.125, .125, 0}, {0, .25, -.0625}}
 	for _, c := range []struct {

@@ -9,12 +9,12 @@ import (
 type saddle struct{}
 
 // Saddle is a synthetic problem with a saddle at w = 0, y unused: -psi(z)/2 with
-// psi(z) = z^2/(1+z^2), to be used with an l2 regularizer. Along w = 0 its
-// Hessian is minus the rows' second moments. Nonconvex.
+// psi(z) = z^2/(1+z^2), to be used with an l2 regularizer. At w = 0 its Hessian is minus the
+// second-moment matrix of the rows. The loss is not convex.
 //
-// It is Geman and McClure's loss at c = 1 and y = 0 with the opposite sign, and
-// so are its derivatives: of size at most 3 sqrt(3)/16, in [-1, 1/4], and as
-// there for the third. Values lie between 0 (at z = 0) and -1/2: InitialGap is 1/2.
+// Saddle is minus [loss.GemanMcClure] at c = 1 and y = 0. Its slope is therefore at most 3
+// sqrt(3)/16 in size, its curvature in [-1, 1/4], and HessianLipschitz the same. Values lie between
+// 0 (at z = 0) and -1/2: InitialGap is 1/2.
 func Saddle() loss.RankOne { return saddle{} }
 
 func (saddle) Name() string        { return "saddle" }
@@ -23,7 +23,7 @@ func (saddle) Target() loss.Target { return loss.Real }
 func (saddle) Constants() loss.Constants {
 	opposite, err := loss.GemanMcClure(1)
 	if err != nil {
-		panic(err) // of a constant
+		panic(err) // a fault of the constant 1
 	}
 	c := opposite.Constants()
 	return loss.Constants{
@@ -60,11 +60,11 @@ func (saddle) Curvatures(dst, z, y []float64) {
 	}
 }
 
-// Stopping z here keeps z^2 finite and its quotients at their limits.
+// saddleStop bounds |z|, so that z^2 is finite and its quotients are at their limits.
 const saddleStop = 1e150
 
-// saddleMargin is the margin, kept where its square is finite, or not a number
-// where the target is not.
+// saddleMargin returns the margin limited to a size whose square is finite, or NaN if the target is
+// NaN.
 func saddleMargin(z, y float64) float64 {
 	if y != y {
 		return y

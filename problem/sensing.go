@@ -9,29 +9,29 @@ import (
 
 type matrixSensing struct{}
 
-// MatrixSensing is the recovery of a positive semidefinite matrix of rank 2 from what
-// known matrices measure of it: a row is a matrix X, a target the measurement <X, M>, and
-// a record's loss (<X, U U'> - y)^2/4. It is nonconvex, has a saddle at U = 0, and U may
-// be rotated, U R for any orthogonal R. Where measurements are many and random all its
-// local minima are global, and all other stationary points have an eigenvalue below zero
-// (Bhojanapalli, Neyshabur and Srebro 2016; Ge, Jin and Zheng 2017).
+// MatrixSensing is the recovery of a positive semidefinite matrix M of rank 2 from linear
+// measurements: a row is a known matrix X, a target the measurement <X, M>, and a record's loss
+// (<X, U U'> - y)^2/4. It is nonconvex, has a saddle at U = 0, and is invariant under U -> U R for
+// any orthogonal R. With many random measurements all local minima are global, and at all other
+// stationary points the Hessian has a negative eigenvalue (Bhojanapalli, Neyshabur and Srebro 2016;
+// Ge, Jin and Zheng 2017).
 //
-// A row of d features is the p x p matrix X, line by line, p = sqrt(d) rounded up, with
-// zeros for what is missing; its Frobenius norm is the row's, so at most 1. Parameters are
-// the p x 2 matrix U, line by line. With S = (X+X')/2 and z = <X, U U'> = <U, S U>:
+// A row of d features is the p x p matrix X, line by line, p = sqrt(d) rounded up, padded with
+// zeros. Its Frobenius norm is the norm of the row, so at most 1. Parameters are the p x 2 matrix
+// U, line by line. With S = (X+X')/2 and z = <X, U U'> = <U, S U>:
 //
 //	gradient (z-y) S U
 //	Hessian along V: 2 <S U, V> S U + (z-y) S V
 //
-// No constant holds for all U. Gradients are scaled down to length 1/2, which few rows
-// need whose matrices are spread. With ||U||, ||S|| and |y| at most 1, |z-y| is at most 2:
+// No constant holds for all U. Gradients are scaled down to length at most 1/2; with random
+// matrices few rows exceed this length. With ||U||, ||S|| and |y| at most 1, |z-y| is at most 2:
 // the Hessian is in [-2, 4] and its derivative along V, 6 <S U, V> <S V, V>, at most 6.
 //
 // Values are at least 0 and y^2/4 at U = 0, so InitialGap is 1/4.
 func MatrixSensing() loss.Shaped { return matrixSensing{} }
 
-// sensingRank is how many columns U has, sensingL0 the length that gradients are scaled
-// down to.
+// sensingRank is the number of columns of U. sensingL0 is the length to which gradients are scaled
+// down.
 const (
 	sensingRank = 2
 	sensingL0   = .5
@@ -51,7 +51,7 @@ func (matrixSensing) Constants() loss.Constants {
 	}
 }
 
-// side is p for a number of features.
+// side returns p for a number of features.
 func side(features int) int {
 	p := 0
 	for p*p < features {
@@ -62,7 +62,7 @@ func side(features int) int {
 
 func (matrixSensing) Parameters(features int) int { return sensingRank * max(side(features), 1) }
 
-// entry is S_ij of a row.
+// entry returns S_ij of a row.
 func entry(x []float32, p, i, j int) float64 {
 	var s float64
 	for _, at := range [2]int{i*p + j, j*p + i} {
@@ -106,7 +106,7 @@ func (l matrixSensing) Value(w []float64, x []float32, y float64) float64 {
 	return float64((z-y)*(z-y)) / 4
 }
 
-// Gradient is the derivative scaled down to length 1/2.
+// Gradient writes the derivative scaled down to length at most 1/2.
 func (l matrixSensing) Gradient(dst, w []float64, x []float32, y float64) {
 	l.check(len(dst), len(w), x)
 	scale, square := l.times(dst, w, x)-y, 0.

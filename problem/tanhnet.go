@@ -11,21 +11,23 @@ type tanhNet struct{}
 // units is the number of hidden units of TanhNet.
 const units = 4
 
-// TanhNet is a network with one hidden layer of 4 units and fixed output weights a, +-1/2
-// in turn, under the logistic loss: log(1 + e^-m), m = y sum_k a_k tanh(z_k) with margins z
-// = W x and y in {-1, +1}. It is nonconvex, units of equal sign may be exchanged, and
-// where two of them are equal gradients cannot tell them apart: second-order points are
-// those where being apart would not help.
+// TanhNet is a network with one hidden layer of 4 units and fixed output weights a_k, alternately
+// 1/2 and -1/2, under the logistic loss: log(1 + e^-m), m = y sum_k a_k tanh(z_k) with margins
+// z = W x and y in {-1, +1}. It is nonconvex, and units with the same output weight may be
+// exchanged. Where the weights of two such units are equal, their gradients are equal, so
+// first-order methods cannot separate them. At a second-order stationary point separating them
+// would not lower the loss.
 //
 // With t_k = tanh(z_k), s_k = 1 - t_k^2, v = (a_k s_k) of norm at most 1, and p = 1/(1+e^m):
 //
-//	gradient -p y v: at most 1, p(-2) = .881 of it where t = 0 is not attained
+//	gradient -p y v: at most 1. The bound is not attained: at t = 0 it is 1/2, and p is at
+//	most p(-2) = .881
 //	Hessian p(1-p) v v' + 2 p y diag(a_k t_k s_k): v v' in [0, 1], p(1-p) <= 1/4,
 //	|a_k| = 1/2 and |t s| <= 2/(3 sqrt 3): in [-2/(3 sqrt 3), 1/4 + 2/(3 sqrt 3)]
-//	third derivative along a unit u: at most 1/(6 sqrt 3) + 3/4 * 2/(3 sqrt 3) + 1, by
-//	those of the logistic function and |tanh'''| <= 2
+//	third derivative along a unit u: at most 1/(6 sqrt 3) + 3/4 * 2/(3 sqrt 3) + 1, by the
+//	third derivatives of the logistic function and of tanh, |tanh'''| <= 2
 //
-// Values are at least log(1 + e^-2), and log 2 at z = 0: InitialGap is their difference.
+// Values are at least log(1 + e^-2), and log 2 at z = 0: InitialGap is the difference.
 func TanhNet() loss.Margins { return tanhNet{} }
 
 func (tanhNet) Name() string        { return "tanh-net" }
@@ -43,7 +45,7 @@ func (tanhNet) Constants() loss.Constants {
 	}
 }
 
-// output is what a record's loss is a function of: m, and t.
+// output returns m and sets t.
 func (tanhNet) output(t *[units]float64, z []float64, y float64) (m float64) {
 	for k := range t {
 		t[k] = hyperbolic(z[k])
@@ -52,17 +54,17 @@ func (tanhNet) output(t *[units]float64, z []float64, y float64) (m float64) {
 	return float64(y * m)
 }
 
-// weight is a_k.
+// weight returns a_k.
 func weight(k int) float64 { return .5 - float64(k%2) }
 
-// hyperbolic is tanh, the same bits on every machine: 1 - 2/(1 + e^2z).
+// hyperbolic returns tanh(z) = 1 - 2/(1 + e^2z), with the same bits on every machine.
 func hyperbolic(z float64) float64 {
 	t := []float64{0}
 	halved.Values(t, []float64{z}, one)
 	return 1 - t[0]
 }
 
-// halved is 1 - tanh of a margin.
+// halved.Values returns 1 - tanh of a margin at target 1.
 var halved, one = loss.Tanh(), []float64{1}
 
 var logistic = loss.Logistic()

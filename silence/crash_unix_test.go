@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a record holds. The number is told from others by its bits, which are how
-// a traceback shows an argument.
+// The content of the record. The number is recognised by its bits, which a traceback shows as an
+// argument.
 const (
 	secretNumber = uint64(0x4815162342481516)
 	secretWord   = "Quokka"
 )
 
-// crashing lists ways for a process to fail, each with the record among the
-// arguments of what fails or in what it says.
+// crashing lists ways for a process to fail, each with the record in the arguments of the failing
+// function or in the message.
 var crashing = map[string]func(number uint64, word string){
 	"panic":           func(_ uint64, word string) { panic(word) },
 	"panic of error":  func(_ uint64, word string) { panic(errors.New(word)) },
@@ -43,7 +43,7 @@ var crashing = map[string]func(number uint64, word string){
 	"println":         func(_ uint64, word string) { println(word); os.Exit(3) },
 }
 
-// signals are those at which the runtime gives up.
+// signals are the signals that end a Go process with a traceback.
 var signals = []syscall.Signal{
 	syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS,
 }

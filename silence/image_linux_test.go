@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dumpable exits with what the system says of the process's memory.
+// dumpable makes the process exit with the system's dumpable flag as exit code.
 const dumpable = "dumpable"
 
 func init() {
@@ -21,8 +21,8 @@ func init() {
 	}
 }
 
-// No image is piped to a program either, nor may other processes of the user
-// read the memory.
+// TestMemoryIsOutOfReach tests that no core dump is piped to a program, and that other processes of
+// the user cannot read the memory.
 func TestMemoryIsOutOfReach(t *testing.T) {
 	for silent, want := range map[string]int{"1": 0, "": 1} {
 		c := exec.Command(os.Args[0])

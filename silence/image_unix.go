@@ -4,7 +4,7 @@ package silence
 
 import "golang.org/x/sys/unix"
 
-// noImage bars images of the memory by the limit on core files.
+// noImage prevents core dumps by the limit on core files.
 func noImage() error {
 	return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 }

@@ -2,5 +2,5 @@
 
 package silence
 
-// raceDetector tells whether the race detector is in this binary.
+// raceDetector reports whether the race detector is in this binary.
 const raceDetector = true

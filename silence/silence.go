@@ -1,18 +1,14 @@
-// Package silence keeps a process that holds records from showing them when it
-// crashes.
+// Package silence prevents a process that holds records from showing them when it crashes.
 //
-// The Go runtime ends a process that fails (a panic nobody recovers, a stack
-// that overflows, no memory left, SIGQUIT and its like) with a traceback of all
-// goroutines: their arguments, and the registers, are cells and labels of the
-// records that were being worked on. It writes them to file descriptor 2
-// whatever the program does, in more detail if the environment says so
-// (GOTRACEBACK, GODEBUG), and the system may add an image of the whole memory.
-// [Crashes] takes both away.
+// When a process fails (an unrecovered panic, a stack overflow, no memory left, SIGQUIT and similar
+// signals), the Go runtime writes a traceback of all goroutines. Their arguments and registers are
+// cells and labels of the records in use. The runtime writes to file descriptor 2, whatever the
+// program does, and in more detail if the environment asks for it (GOTRACEBACK, GODEBUG). The
+// system may add a core dump. [Crashes] prevents both.
 //
 // # For a service
 //
-// A program that trains on private records calls Crashes first in main, before
-// it opens a table:
+// A program that trains on private records calls Crashes first in main, before it opens a table:
 //
 //	stderr, err := silence.Crashes()
 //	if err != nil {
@@ -20,11 +16,10 @@
 //		os.Exit(1)
 //	}
 //
-// From then on os.Stderr is the private copy, for the program's own messages.
-// What the program writes itself stays its own affair: it must not log recovered
-// panics or stacks (net/http logs those of a handler through package log), serve
-// net/http/pprof or write profiles of goroutines, or call debug.SetCrashOutput
-// or runtime.Stack.
+// Afterwards os.Stderr is the private copy, for the program's own messages. The program remains
+// responsible for its own output: it must not log recovered panics or stacks (net/http logs the
+// panics of handlers through package log), serve net/http/pprof or write profiles of goroutines, or
+// call debug.SetCrashOutput or runtime.Stack.
 package silence
 
 import (
@@ -34,7 +29,7 @@ import (
 	"sync"
 )
 
-// crashes is made once: a second private copy of the null device is of no use.
+// crashes runs once: a second copy of the standard error would be the null device.
 var crashes = sync.OnceValues(func() (*os.File, error) {
 	if err := debug.SetCrashOutput(nil, debug.CrashOptions{}); err != nil {
 		return nil, fmt.Errorf("silence: crash output: must be given up: %w", err)
@@ -50,24 +45,23 @@ var crashes = sync.OnceValues(func() (*os.File, error) {
 	return private, nil
 })
 
-// Crashes makes what the runtime writes when this process crashes vanish, for
-// the rest of its life, whatever the environment sets. It returns a private copy
-// of the standard error for the program's own messages, and makes it os.Stderr.
-// After an error a crash may show anything: the program must not go on to read
-// records.
+// Crashes discards everything that the runtime writes when this process crashes, for the rest of
+// the process's life, whatever the environment sets. It returns a private copy of the standard
+// error for the program's own messages, and assigns it to os.Stderr. After an error a crash may
+// show anything: the program must not go on to read records.
 //
 //   - File descriptor 2 (on Windows, the standard error handle) becomes the null
-//     device. What is written to it by number goes with it: print and println,
+//     device. Everything written to the descriptor itself is lost: print and println,
 //     and the standard logger of package log until log.SetOutput is called.
-//   - The system writes no image of the memory: the limit on core files is 0,
-//     soft and hard, and is inherited by children. On Linux the process is
-//     "not dumpable" too, since cores piped to a program ignore the limit. Its
-//     effect is that other processes of the same user can neither attach a
-//     debugger or tracer to it nor read its memory below /proc; root can.
+//   - The system writes no core dump: the soft and hard limits on core files are 0,
+//     and children inherit them. On Linux the process is also "not dumpable", since
+//     core dumps piped to a program ignore the limit. Other processes of the same user can
+//     then neither attach a debugger or tracer nor read the process's memory below /proc;
+//     root can.
 //   - On Linux a crash ends the process by SIGABRT, for which a shell says
 //     "Aborted" (exit code 134), instead of by the runtime's exit code 2, which
-//     many programs use for wrong usage. Elsewhere, where the system may keep a
-//     report of an aborted process, it stays 2.
+//     many programs use for wrong usage. On other systems, which may keep a
+//     report of an aborted process, the exit code stays 2.
 //
-// It is safe to call more than once, and does its work once.
+// Crashes may be called more than once; it works only the first time.
 func Crashes() (*os.File, error) { return crashes() }

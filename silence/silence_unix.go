@@ -9,16 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// divert puts the null device, device, in the place of file descriptor 2 and
-// returns a copy of what was there.
+// divert makes file descriptor 2 the null device at the path device. It returns a copy of the
+// descriptor's former file.
 func divert(device string) (*os.File, error) {
 	null, err := os.OpenFile(device, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	// A regular file of that name, as careless containers have, would keep all
-	// that it must swallow.
+	// A regular file at that path, as in some containers, would keep the discarded output.
 	if info, err := null.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return nil, errors.Join(errors.New(device+": must be a character device"), err)
 	}

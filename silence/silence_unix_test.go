@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary is also what crashes: with these variables set it fails as
-// the first says, after Crashes if the second is set.
+// The test binary also crashes: with wayVariable set it fails in the named way, after a call of
+// Crashes if silentVariable is set.
 const (
 	wayVariable    = "SILENCE_TEST_WAY"
 	silentVariable = "SILENCE_TEST_SILENT"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if way == "" {
 		os.Exit(m.Run())
 	}
-	// A program may have asked for tracebacks in a file, too.
+	// A program may have requested tracebacks in a file, too.
 	output, err := os.Create(outputFile)
 	if err == nil {
 		err = debug.SetCrashOutput(output, debug.CrashOptions{})
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	// So may its surroundings have asked for an image of the memory, if they may.
+	// The environment may have requested core dumps, if it may.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
 	if os.Getenv(silentVariable) != "" {
 		stderr, err := Crashes()
@@ -57,13 +57,13 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// ready is all that a silent process writes.
+// ready is everything that a silent process writes.
 const (
 	ready      = "core files up to 0 0\n"
 	outputFile = "crash.txt"
 )
 
-// other lists what else the test binary does than crash.
+// other lists further actions of the test binary, by name.
 var other = map[string]func(number uint64, word string){}
 
 //go:noinline
@@ -74,7 +74,7 @@ func fail(way string, number uint64, word string) {
 	crashing[way](number, word)
 }
 
-// crash runs the test binary and returns what it wrote and how it ended.
+// crash runs the test binary and returns its output and its exit state.
 func crash(t *testing.T, dir, way, traceback string, silent bool) (string, *os.ProcessState) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -96,7 +96,7 @@ func crash(t *testing.T, dir, way, traceback string, silent bool) (string, *os.P
 	return out.String(), c.ProcessState
 }
 
-// shows reports whether a text shows the record.
+// shows reports whether a text contains the record.
 func shows(text string) bool {
 	for _, secret := range []string{fmt.Sprintf("%x", secretNumber), fmt.Sprint(secretNumber), fmt.Sprint(int64(secretNumber)), secretWord} {
 		if strings.Contains(text, secret) {
@@ -106,9 +106,9 @@ func shows(text string) bool {
 	return false
 }
 
-// A crash of a silent process leaves nothing to read, whatever the environment
-// asks for, and is still told from success. The same crash of a process that is
-// not silent shows the record, or a traceback where one may do without it.
+// TestCrashesAreSilent tests that a crash of a silent process leaves nothing to read, whatever the
+// environment requests, and that its exit code is not success. The same crash without silence shows
+// the record, or at least a traceback.
 func TestCrashesAreSilent(t *testing.T) {
 	shown := 0
 	for _, way := range slices.Sorted(maps.Keys(crashing)) {
@@ -141,14 +141,14 @@ func TestCrashesAreSilent(t *testing.T) {
 			}
 		})
 	}
-	// A register may have been overwritten in a few of them.
+	// In a few of them a register may have been overwritten.
 	if shown < len(crashing)*2/3 {
 		t.Errorf("without silence %d of %d show the record: must be two thirds of them", shown, len(crashing))
 	}
 }
 
-// A file that would keep what it must swallow is refused, and standard error
-// left as it was.
+// TestNullDeviceMustBeOne tests that a file that would keep the discarded output is refused, and
+// that standard error is then unchanged.
 func TestNullDeviceMustBeOne(t *testing.T) {
 	for _, path := range []string{filepath.Join(t.TempDir(), "null"), t.TempDir()} {
 		os.WriteFile(path, nil, 0o600)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// divert puts the null device, device, in the place of the standard error handle, which
-// the runtime looks up each time it writes, and returns what was there.
+// divert makes the standard error handle the null device at the path device. The runtime looks the
+// handle up at each write. divert returns the former handle as a file.
 func divert(device string) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(device)
 	if err != nil {
@@ -27,8 +27,8 @@ func divert(device string) (*os.File, error) {
 	return os.Stderr, nil
 }
 
-// noImage keeps Windows Error Reporting, and the dumps it may write, off: the
-// runtime turns it on for GOTRACEBACK=wer.
+// noImage turns off Windows Error Reporting and the dumps it may write. The runtime turns it on for
+// GOTRACEBACK=wer.
 func noImage() error {
 	const failCriticalErrors, noFaultBox, noOpenFileBox = 1, 2, 0x8000
 	set := windows.NewLazySystemDLL("kernel32.dll").NewProc("SetErrorMode")

@@ -9,20 +9,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/order"
 )
 
-// Estimate is an estimate with a 95% bootstrap interval around it.
+// Estimate is an estimate with its 95% bootstrap interval.
 type Estimate struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
 
-// resamples settles a 2.5% quantile to about .4% of probability.
+// resamples is the number of bootstrap samples. The probability of a 2.5% quantile then has a
+// standard error of about .4%.
 const resamples = 2000
 
-// Bootstrap returns a statistic of groups of numbers with its percentile
-// interval (Efron 1979): every group is resampled by itself, with replacement.
-// It is deterministic. With few numbers a group the interval is rough and, of
-// medians, rather short.
+// Bootstrap returns a statistic of groups of numbers with its percentile interval (Efron 1979).
+// Each group is resampled by itself, with replacement. The result is deterministic. With few
+// numbers in a group the interval is approximate, and intervals of medians are rather too short. An
+// empty group is an error.
 func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (Estimate, error) {
 	for i, g := range groups {
 		if len(g) == 0 {
@@ -48,8 +49,8 @@ func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (
 	return Estimate{statistic(groups), values[tail-1], values[resamples-tail]}, nil
 }
 
-// Slope fits a line by least squares to the medians of y[i] at x[i] and returns
-// its slope. Logarithms of errors at logarithms of sizes give an exponent.
+// Slope fits a line by least squares to the medians of y[i] at x[i] and returns its slope. For
+// logarithms of errors against logarithms of sizes the slope is an exponent.
 func Slope(x []float64, y [][]float64) (Estimate, error) {
 	if len(x) != len(y) {
 		return Estimate{}, fmt.Errorf("stationarity: slope: %d abscissas, %d groups: must be equal", len(x), len(y))

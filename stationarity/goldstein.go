@@ -8,22 +8,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Goldstein bounds how far 0 is from the Goldstein subdifferential of radius
-// alpha at w (Goldstein 1977): the convex hull of gradients in the ball around w.
-// It takes the gradient of the mean loss over the sample plus the regularizer at
-// w and at some points of the ball, and returns the point of least norm in their hull.
-// Its Norm is an upper bound whatever the points, up to the corners a gradient may
-// meet; Lower and Gap are about the hull of these gradients alone.
+// Goldstein bounds the distance from 0 to the Goldstein subdifferential of radius alpha at w
+// (Goldstein 1977): the convex hull of the gradients in the ball around w. It computes the gradient
+// of the mean loss over the sample plus the regularizer at w and at up to points further points of
+// the ball, and returns the point of least norm in the hull of these gradients. Norm is an upper
+// bound on the distance for any choice of points, except where a point meets a corner of F; Lower
+// and Gap refer to the hull of these gradients only.
 //
-// Points are chosen on the way (Zhang et al. 2020; Davis et al. 2022): each lies on
-// w - s alpha g/||g||, g being the point of least norm so far and s uniform in [0, 1] by
-// the seed. Where F falls by less than alpha ||g||/2 along that, the gradient there has a
-// product with g of less than ||g||^2/2 in the mean, and the norm falls; where it falls
-// by more, w is not stationary. Uniform points of a ball tell nothing in many dimensions:
-// all but a part of them that is exponentially small lie where no margin moves.
+// Points are chosen adaptively (Zhang et al. 2020; Davis et al. 2022). Each lies at w - s alpha
+// g/||g||, where g is the point of least norm so far and s is uniform in [0, 1], drawn from seed.
+// If F falls by less than alpha ||g||/2 along this segment, the mean product of the gradient there
+// and g is less than ||g||^2/2, and the norm falls. If F falls by more, w is not stationary.
+// Uniform points of the ball would be useless in high dimensions: all but an exponentially small
+// part of the ball hardly changes any margin.
 //
-// Of a generalised linear model whose loss is a loss.Kinked the gradient of the smoothed
-// loss (SmoothedGradient) is such a mean of gradients, and exact.
+// For a generalised linear model with a [loss.Kinked] loss, [SmoothedGradient] is an exact mean of
+// gradients in the ball.
 func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha float64, points int, seed uint64) (MinNormPoint, error) {
 	if !(alpha >= 0) || math.IsInf(alpha, 0) {
 		return MinNormPoint{}, fmt.Errorf("stationarity: Goldstein: radius = %v: must be finite and >= 0", alpha)
@@ -52,10 +52,10 @@ func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha flo
 	return least, nil
 }
 
-// SmoothedGradient returns the gradient at w of the mean over the sample of the smoothed
-// loss plus the regularizer, which is not smoothed. With loss.OverBall of radius r and no
-// regularizer it is a mean of gradients within r of w, so that its norm bounds Goldstein's
-// measure.
+// SmoothedGradient returns the gradient at w of the mean over the sample of the smoothed loss plus
+// the regularizer, which is not smoothed. With loss.OverBall of radius r and no regularizer it is a
+// mean of gradients within r of w, so its norm is an upper bound on the distance that [Goldstein]
+// bounds.
 func SmoothedGradient(l loss.Kinked, by loss.Smoothing, r loss.Regularizer, s Sample, w []float64) []float64 {
 	g, slope := make([]float64, len(w)), make([]float64, 1)
 	for i, x := range s.Rows {

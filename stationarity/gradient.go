@@ -10,14 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Sample is rows of equal length with their targets.
+// Sample holds rows of equal length and their targets.
 type Sample struct {
 	Rows    [][]float32
 	Targets []float64
 }
 
-// Gradient returns the gradient at w of the mean loss over the sample plus the
-// regularizer, which may be nil.
+// Gradient returns the gradient at w of the mean loss over the sample plus the regularizer, which
+// may be nil. It returns an error for a loss that is neither a RankOne, a Margins nor a General.
 func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64, error) {
 	g := make([]float64, len(w))
 	n := float64(len(s.Rows))
@@ -47,8 +47,8 @@ func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64
 	return g, nil
 }
 
-// joint is a loss of several margins as a function of its parameters, and any other
-// loss itself.
+// joint returns a loss of several margins as a General loss of its parameters, and any other loss
+// as it is.
 func joint(l loss.Loss) loss.Loss {
 	if m, ok := l.(loss.Margins); ok {
 		return loss.Joint(m)
@@ -56,7 +56,8 @@ func joint(l loss.Loss) loss.Loss {
 	return l
 }
 
-// Objective returns the mean loss over the sample plus the regularizer.
+// Objective returns the mean loss over the sample plus the regularizer, which may be nil. It
+// returns an error for the same losses as Gradient.
 func Objective(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (float64, error) {
 	var sum float64
 	switch l := joint(l).(type) {

@@ -28,7 +28,7 @@ func parse(t testing.TB, l, r string) (loss.Loss, loss.Regularizer) {
 	return a, b
 }
 
-// sample has rows short enough that losses which clip their gradients do not.
+// sample returns rows so short that losses which clip their gradients do not.
 func sample(r *rand.Rand, n, d int) stationarity.Sample {
 	var s stationarity.Sample
 	for range n {
@@ -41,10 +41,10 @@ func sample(r *rand.Rand, n, d int) stationarity.Sample {
 	return s
 }
 
-// TestGradientIsTheObjectives: central differences of the objective, whose error
-// at step h is h^2/6 of a third derivative (below 10 here) and 1e-16/h of
-// rounding: 1e-9 at h = 1e-5, against a tolerance of 1e-7. Fails if a row, a
-// target or the regularizer is left out, or the sum is not divided by n.
+// TestGradientIsTheObjectives compares with central differences of the objective, whose error at
+// step h is h^2/6 of a third derivative (below 10 here) and 1e-16/h of rounding: 1e-9 at h = 1e-5,
+// against a tolerance of 1e-7. It fails if a row, a target or the regularizer is left out, or if
+// the sum is not divided by n.
 func TestGradientIsTheObjectives(t *testing.T) {
 	const h = 1e-5
 	r := rand.New(rand.NewPCG(1, 2))

@@ -7,15 +7,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// HessianVector returns the Hessian at w of the mean loss over the sample plus
-// the regularizer, which may be nil, times v.
+// HessianVector returns the product of v and the Hessian at w of the mean loss over the sample plus
+// the regularizer, which may be nil.
 //
-// For losses of margins, and others that write such products, the data's part is exact
-// to rounding: of one margin, the mean of second derivatives times <x, v> x, where one
-// jumps either side's. Another loss's and
-// a regularizer's part is a central difference of gradients at a distance of
-// about 6e-6 (1+||w||): its error relative to ||v|| is about 1e-10 times gradient
-// and smoothness plus 1e-11 (1+||w||)^2 times the third derivative.
+// The data's part is exact to rounding if the loss is a [loss.RankOne], [loss.Margins] or
+// [loss.Twice]. Where a second derivative jumps it has the value of either side. For another loss,
+// and for the regularizer, the product is a central difference of gradients at a distance of about
+// 6e-6 (1+||w||). Its error relative to ||v|| is about 1e-10 times the gradient and the smoothness,
+// plus 1e-11 (1+||w||)^2 times the third derivative.
 func HessianVector(l loss.Loss, r loss.Regularizer, s Sample, w, v []float64) ([]float64, error) {
 	size := Norm(v)
 	if len(v) != len(w) {
@@ -65,7 +64,7 @@ func HessianVector(l loss.Loss, r loss.Regularizer, s Sample, w, v []float64) ([
 	return out, nil
 }
 
-// difference adds the derivative along v of a gradient.
+// difference adds to out the derivative along v of a gradient, by a central difference.
 func difference(out, w, v []float64, size float64, addGradient func(g, w []float64)) {
 	h := math.Cbrt(0x1p-52) * (1 + Norm(w)) / size
 	for _, sign := range []float64{1, -1} {

@@ -16,7 +16,7 @@ var hessians = [][2]string{
 	{"slow-tail", ""}, {"slow-tail", "l2(0.5)"}, {"huber-mean", ""},
 }
 
-// drawn is a random sample with a point where no loss jumps or is clipped.
+// drawn returns a random sample and a point where no loss jumps or is clipped.
 func drawn(t testing.TB, names [2]string, d int, seed uint64) (loss.Loss, loss.Regularizer, stationarity.Sample, []float64) {
 	l, reg := parse(t, names[0], names[1])
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -33,7 +33,7 @@ func drawn(t testing.TB, names [2]string, d int, seed uint64) (loss.Loss, loss.R
 	return l, reg, s, w
 }
 
-// dense is the Hessian by differences of gradients one coordinate at a time.
+// dense returns the Hessian by differences of gradients, one coordinate at a time.
 func dense(t testing.TB, l loss.Loss, reg loss.Regularizer, s stationarity.Sample, w []float64) *mat.SymDense {
 	const h = 1e-5
 	d := len(w)
@@ -60,10 +60,10 @@ func dense(t testing.TB, l loss.Loss, reg loss.Regularizer, s stationarity.Sampl
 	return out
 }
 
-// TestHessianVector: against a dense Hessian by differences, good to about 1e-10
-// (h^2/6 of a third derivative below 10, and 1e-16/h of rounding); the tolerance
-// is 1e-8. Fails if a row, the regularizer or the division by n is left out, or
-// the product does not scale with v.
+// TestHessianVector compares with a dense Hessian by differences, which is accurate to about 1e-10
+// (h^2/6 of a third derivative below 10, and 1e-16/h of rounding); the tolerance is 1e-8. It fails
+// if a row, the regularizer or the division by n is left out, or if the product does not scale with
+// v.
 func TestHessianVector(t *testing.T) {
 	for _, names := range hessians {
 		l, reg, s, w := drawn(t, names, 5, 1)
@@ -90,8 +90,8 @@ func TestHessianVector(t *testing.T) {
 	}
 }
 
-// TestLambdaMin: against the eigenvalues of the dense Hessian, whose own error is
-// 1e-10; and the residual is that of the pair.
+// TestLambdaMin compares with the eigenvalues of the dense Hessian, whose own error is 1e-10, and
+// tests that the residual belongs to the pair.
 func TestLambdaMin(t *testing.T) {
 	for _, names := range hessians {
 		for _, d := range []int{1, 2, 6, 30} {
@@ -115,15 +115,14 @@ func TestLambdaMin(t *testing.T) {
 	}
 }
 
-// TestLanczos: matrices with a known spectrum, where a Krylov space ends early
-// (few distinct eigenvalues), where it must be long (a cluster near the least),
-// and far fewer products than dimensions where there is a gap. Fails without
-// reorthogonalisation.
+// TestLanczos tests matrices with a known spectrum: a Krylov space that ends early (few distinct
+// eigenvalues), one that must be long (a cluster near the least eigenvalue), and far fewer products
+// than dimensions where there is a gap. It fails without reorthogonalisation.
 func TestLanczos(t *testing.T) {
 	for name, c := range map[string]struct {
 		eigenvalues func(j, d int) float64
 		d           int
-		most        int // products
+		most        int // largest number of products
 	}{
 		"one value":   {func(int, int) float64 { return -2 }, 12, 2},
 		"two values":  {func(j, _ int) float64 { return float64(j%2)*3 - 1 }, 40, 3},
@@ -183,8 +182,8 @@ func TestLanczos(t *testing.T) {
 	}
 }
 
-// TestLanczosStops: with fewer products than it needs the value is that of some vector,
-// from above, and the residual says how far from an eigenvalue it may be.
+// TestLanczosStops tests runs with fewer products than needed: the value is not below the least
+// eigenvalue, and the residual bounds the distance from an eigenvalue.
 func TestLanczosStops(t *testing.T) {
 	const d = 60
 	for _, most := range []int{1, 7, 30} {

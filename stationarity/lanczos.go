@@ -10,15 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Eigenpair is an approximate eigenvalue of a symmetric matrix H with a unit
-// vector.
+// Eigenpair is an approximate eigenvalue of a symmetric matrix H and its unit eigenvector.
 type Eigenpair struct {
 	Value  float64
 	Vector []float64
-	// Residual is ||H v - value v||, computed with one product more: some
-	// eigenvalue is this close to Value (for exact products).
+	// Residual is ||H v - value v||, computed with one additional product. If products are exact,
+	// some eigenvalue of H is within Residual of Value.
 	Residual float64
-	// Products is how many products were taken.
+	// Products is the number of products H v computed.
 	Products int
 }
 
@@ -28,13 +27,12 @@ func LambdaMin(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (Eigenpai
 	return Lanczos(len(w), len(w), func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) })
 }
 
-// Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its
-// products (Lanczos 1950), by full reorthogonalisation from a fixed random
-// start, until the residual is below 1e-9 of the matrix's norm or as many products
-// are taken as given, d being always enough. Value is never below the least eigenvalue
-// but for rounding and for errors of the products. That it is not another eigenvalue is
-// as certain as that a random vector is not orthogonal to the eigenspace sought, and
-// where products ran out before the residual was small it may be another.
+// Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its products with
+// vectors (Lanczos 1950), with full reorthogonalisation, from a fixed random start. It stops when
+// the residual is below 1e-9 of the matrix's norm, or after most products; d products are always
+// enough. Up to rounding and errors of the products, Value is never below the least eigenvalue. It
+// could be another eigenvalue only if the start were orthogonal to the eigenspace, or if most
+// products were too few for a small residual.
 func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	if d < 1 || most < 1 {
 		return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: dimension = %d, products = %d: must be >= 1", d, most)
@@ -58,8 +56,8 @@ func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpa
 		beta := Norm(rest)
 		k.size = max(k.size, Norm(h))
 		m := len(k.basis)
-		// Where beta vanishes the basis spans an invariant subspace, in which a
-		// random start leaves out no eigenvalue.
+		// If beta is zero, the basis spans an invariant subspace. For a random start the subspace
+		// contains an eigenvector of every eigenvalue.
 		if m == most || m%often == 0 || beta <= tolerance*k.size {
 			value, s, err := k.least()
 			if err != nil {
@@ -81,10 +79,11 @@ func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpa
 type krylov struct {
 	basis         [][]float64
 	diagonal, off []float64
-	size          float64 // of the largest product seen
+	size          float64 // norm of the largest product so far
 }
 
-// orthogonalise takes out of v what lies in the basis; twice is enough.
+// orthogonalise subtracts from v its projection on the basis, twice, which suffices for
+// orthogonality to rounding.
 func (k *krylov) orthogonalise(v []float64) {
 	for range 2 {
 		for _, b := range k.basis {
@@ -96,7 +95,7 @@ func (k *krylov) orthogonalise(v []float64) {
 	}
 }
 
-// start is a random unit vector.
+// start returns a random unit vector, always the same for a dimension.
 func start(d int) []float64 {
 	r := rand.New(rand.NewPCG(0x1a2c, uint64(d)))
 	v := make([]float64, d)
@@ -110,7 +109,7 @@ func start(d int) []float64 {
 	return v
 }
 
-// least returns the least eigenvalue of the tridiagonal matrix and its vector.
+// least returns the least eigenvalue of the tridiagonal matrix and its eigenvector.
 func (k *krylov) least() (float64, []float64, error) {
 	m := len(k.diagonal)
 	t := mat.NewSymDense(m, nil)
@@ -129,7 +128,8 @@ func (k *krylov) least() (float64, []float64, error) {
 	return e.Values(nil)[0], mat.Col(nil, 0, &vectors), nil
 }
 
-// pair expands a vector of the basis and measures its residual.
+// pair maps an eigenvector s of the tridiagonal matrix back to the full space, and computes its
+// residual.
 func (k *krylov) pair(value float64, s []float64, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	v := make([]float64, len(k.basis[0]))
 	for i, b := range k.basis {

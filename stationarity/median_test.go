@@ -2,8 +2,8 @@ package stationarity
 
 import "testing"
 
-// TestSlopeIsOfMedians: the least-squares line through the medians of groups of
-// even and of odd size, worked out by hand.
+// TestSlopeIsOfMedians tests the least-squares line through the medians of groups of even and of
+// odd size, computed by hand.
 func TestSlopeIsOfMedians(t *testing.T) {
 	for _, c := range []struct {
 		y    [][]float64

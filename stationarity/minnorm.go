@@ -7,20 +7,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MinNormPoint is about the least norm in the convex hull of some points.
+// MinNormPoint is a point of approximately least norm in the convex hull of some points.
 type MinNormPoint struct {
-	// Point is in the hull: the mean of the points with Weights.
+	// Point is the sum of the points times Weights, which are >= 0 and sum to 1.
 	Point, Weights []float64
-	// Norm is the point's: the least norm is between Lower and Norm.
+	// Norm is the norm of Point. The least norm in the hull is between Lower and Norm.
 	Norm, Lower float64
-	// Gap is ||x||^2 - min <x, p> over the points p: the duality gap, zero at
-	// the minimum, whose distance from Point is at most its root.
+	// Gap is the duality gap ||x||^2 - min <x, p> over the points p, for x = Point. It is zero at
+	// the minimum, and the distance from Point to the minimum is at most sqrt(Gap).
 	Gap float64
 }
 
-// MinNorm finds the point of least norm in the convex hull of points by Wolfe's
-// algorithm (1976). It ends when the gap is below 1e-12 of the largest squared
-// norm of a point, or when rounding stops it; the gap is what it came to.
+// MinNorm finds the point of least norm in the convex hull of points by Wolfe's algorithm (1976).
+// It stops when the gap is below 1e-12 of the largest squared norm of a point, or when rounding
+// prevents progress. Gap is the gap reached.
 func MinNorm(points [][]float64) (MinNormPoint, error) {
 	if len(points) == 0 {
 		return MinNormPoint{}, fmt.Errorf("stationarity: least norm: must have at least one point")
@@ -46,7 +46,7 @@ func MinNorm(points [][]float64) (MinNormPoint, error) {
 			break
 		}
 		next, ok := c.reduce()
-		// Each major step lowers the norm, or nothing more can be gained.
+		// A major step that does not lower the norm ends the search.
 		if !ok || !(dot(next, next) < dot(x, x)) {
 			break
 		}
@@ -56,8 +56,8 @@ func MinNorm(points [][]float64) (MinNormPoint, error) {
 	return c.result(x), nil
 }
 
-// corral is a set of affinely independent points with the weights of a point in
-// their hull.
+// corral is a set of affinely independent points (Wolfe's term) and the weights of a point in their
+// convex hull.
 type corral struct {
 	points  [][]float64
 	members []int
@@ -74,7 +74,7 @@ func (c *corral) keep() {
 	c.best.weights = append([]float64(nil), c.weights...)
 }
 
-// farthest returns the point whose product with x is least, and the gap.
+// farthest returns the point p with the least <x, p>, and the duality gap.
 func (c *corral) farthest(x []float64) (worst int, gap float64) {
 	least := math.Inf(1)
 	for i, p := range c.points {
@@ -85,7 +85,7 @@ func (c *corral) farthest(x []float64) (worst int, gap float64) {
 	return worst, dot(x, x) - least
 }
 
-// enter adds a point with no weight yet; false if it is in already.
+// enter adds point i with weight 0. It returns false if the corral already contains i.
 func (c *corral) enter(i int) bool {
 	for _, m := range c.members {
 		if m == i {
@@ -96,8 +96,8 @@ func (c *corral) enter(i int) bool {
 	return true
 }
 
-// reduce moves to the affine hull's point of least norm, leaving out points on
-// the way until it lies inside the hull.
+// reduce moves the weights to the point of least norm in the affine hull. If that point is outside
+// the convex hull, it removes points on the way until it is inside.
 func (c *corral) reduce() ([]float64, bool) {
 	for len(c.members) > 0 {
 		target, ok := c.affine()
@@ -118,7 +118,7 @@ func (c *corral) reduce() ([]float64, bool) {
 		if step == 1 {
 			return c.sum(), true
 		}
-		// The step ends where a weight vanishes: the least one, in floats.
+		// The step ends where a weight reaches 0; in floats, at the least weight.
 		members, weights := c.members[:0], c.weights[:0]
 		var total float64
 		for k, i := range c.members {
@@ -145,9 +145,9 @@ func (c *corral) sum() []float64 {
 	return x
 }
 
-// affine returns the weights, which sum to one, of the least norm in the affine
-// hull: mu/sum(mu) with (s 11' + P P') mu = 1, which is positive definite for
-// affinely independent points.
+// affine returns the weights, which sum to one, of the point of least norm in the affine hull:
+// mu/sum(mu) with (s 11' + P P') mu = 1. The matrix is positive definite for affinely independent
+// points.
 func (c *corral) affine() ([]float64, bool) {
 	m := len(c.members)
 	var size float64

@@ -12,16 +12,16 @@ import (
 type Optimum struct {
 	W     []float64
 	Value float64
-	// GradientNorm is what is left; it is at most 1e-10 of that at zero.
+	// GradientNorm is at most 1e-10 of the gradient norm at w = 0.
 	GradientNorm float64
 }
 
-// Minimise minimises the mean loss over the sample plus the regularizer, which
-// may be nil, to a gradient norm of 1e-10 of that at zero: by L-BFGS (Liu and
-// Nocedal 1989), whose line search ends where differences of values drown in
-// rounding, and Newton's method with conjugate gradients from there. The
-// objective must be convex. Where the infimum is not attained, as for a logistic
-// loss on separable rows, the point is a far one whose gradient is as small.
+// Minimise minimises the mean loss over the sample plus the regularizer, which may be nil. It stops
+// at a gradient norm of 1e-10 of the gradient norm at w = 0. It runs L-BFGS (Liu and Nocedal 1989)
+// until differences of values are lost in rounding, and then Newton's method with conjugate
+// gradients. The objective must be convex, or Minimise returns an error. If the infimum is not
+// attained, as for the logistic loss on separable rows, the result is a distant point whose
+// gradient is as small.
 func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 	if l.Constants().Curvature.Lo < 0 || r != nil && r.Convexity() < 0 {
 		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: objective must be convex", l.Name())
@@ -37,7 +37,7 @@ func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 	goal := 1e-10 * Norm(g)
 	problem := optimize.Problem{
 		Func: func(w []float64) float64 {
-			value, _ := Objective(l, r, s, w) // Gradient has taken the loss
+			value, _ := Objective(l, r, s, w) // Gradient has accepted the loss
 			return value
 		},
 		Grad: func(dst, w []float64) {
@@ -46,8 +46,7 @@ func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 		},
 	}
 	settings := &optimize.Settings{GradientThreshold: goal, MajorIterations: 1000, Converger: optimize.NeverTerminate{}}
-	// A line search that finds no lower value is no failure: what counts is the
-	// gradient, below.
+	// A failed line search is no error: the gradient norm is checked below.
 	if found, _ := optimize.Minimize(problem, w, settings, &optimize.LBFGS{}); found != nil {
 		w = found.X
 	}
@@ -64,13 +63,13 @@ func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 	return Optimum{w, value, Norm(g)}, err
 }
 
-// ExcessRisk returns how far the objective at w is above the minimum's value.
+// ExcessRisk returns the objective at w minus the value of the minimum o.
 func ExcessRisk(l loss.Loss, r loss.Regularizer, s Sample, w []float64, o Optimum) (float64, error) {
 	value, err := Objective(l, r, s, w)
 	return value - o.Value, err
 }
 
-// polish takes Newton steps for as long as they shorten the gradient.
+// polish takes Newton steps as long as they shorten the gradient, at most 50.
 func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64) ([]float64, error) {
 	g, err := Gradient(l, r, s, w)
 	for steps := 0; err == nil && Norm(g) > goal && steps < 50; steps++ {
@@ -91,14 +90,14 @@ func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64
 	return w, err
 }
 
-// conjugate solves H x = g for x by conjugate gradients (Hestenes and Stiefel
-// 1952) to 1e-4 of ||g||: each Newton step gains so much.
+// conjugate solves H x = g by conjugate gradients (Hestenes and Stiefel 1952) to a residual of 1e-4
+// ||g||: each Newton step shortens the gradient by that factor.
 func conjugate(g []float64, product func(v []float64) ([]float64, error)) ([]float64, error) {
 	x, rest := make([]float64, len(g)), append([]float64(nil), g...)
 	along := append([]float64(nil), g...)
 	size := dot(rest, rest)
 	stop := 1e-8 * size
-	// Rounding may keep it from the end it has in theory, after len(g) turns.
+	// In exact arithmetic len(g) iterations are enough; rounding may need more.
 	for turn := 0; size > stop && turn < 2*len(g)+50; turn++ {
 		h, err := product(along)
 		if err != nil {

@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Rise is what points of a run show of how fast a loss rises from its minimum, on
-// records that their holder may look at:
+// Rise is an empirical bound on the excess of a loss over its minimum, as in the KL condition:
 //
 //	F(w) - min F <= (Gamma ||grad F(w)||)^Kappa
 //
-// at every point looked at, with the Kappa that fits them best. Elsewhere it may fail.
+// It holds at every point that EstimateRise was given, with the Kappa that fits these points best.
+// It may fail at other points.
 type Rise struct {
 	Kappa float64 `json:"kappa"`
 	Gamma float64 `json:"gamma"`
-	// Points is how many there were.
+	// Points is the number of points used.
 	Points int `json:"points"`
 }
 
-// EstimateRise fits Kappa, as the slope of the logarithm of the excess over that of the
-// gradient norm by least squares, and then takes the least Gamma that serves at every
-// point. Points at which either is not > 0 and finite are left out; there must be
-// three whose norms span a factor of 2.
+// EstimateRise fits Kappa by least squares, as the slope of the logarithm of the excess over the
+// logarithm of the gradient norm. Gamma is then the least value for which the bound holds at every
+// point. Points whose excess or gradient norm is not finite and > 0 are left out. It returns an
+// error unless three points are left whose norms span a factor of 2.
 func EstimateRise(excess, gradient []float64) (Rise, error) {
 	if len(excess) != len(gradient) {
 		return Rise{}, fmt.Errorf("stationarity: rise: %d excesses, %d gradient norms: must be as many", len(excess), len(gradient))

@@ -1,6 +1,6 @@
-// Package carry writes two numbers of a record as one: its target, and a share in
-// [0, 1], which is a weight or an exposure. Rows have room for one target; what reads
-// tables joins the two, and the losses that know of shares split them again.
+// Package carry encodes two numbers of a record as one: the target and a share in [0, 1], which is
+// a weight or an exposure. A row has room for one number, so table readers join the two, and losses
+// with weights or exposures split them again.
 package carry
 
 import "math"
@@ -8,8 +8,8 @@ import "math"
 // levels is the number of steps of a share, a power of two.
 const levels = 1 << 16
 
-// room is how far apart the targets of neighbouring shares are, and most the largest
-// sum: targets are in [-1, 1] or, wide, numbers of classes below 2^12.
+// room returns the distance between the encodings of two adjacent shares. It exceeds the range of
+// targets, which are in [-1, 1] or, if wide, class numbers below 2^12.
 func room(wide bool) float64 {
 	if wide {
 		return 1 << 13
@@ -17,9 +17,9 @@ func room(wide bool) float64 {
 	return 4
 }
 
-// Join returns y with the share beside it, rounded to a multiple of 2^-16. A share of 1
-// leaves y as it is; with another y, unless it is the number of a class, is rounded to a
-// multiple of 2^-35. A share outside [0, 1] gives NaN.
+// Join encodes y and a share, rounded to a multiple of 2^-16. If the share is 1, the result is y.
+// Otherwise y is rounded to a multiple of 2^-35, unless it is a class number. A share outside [0,
+// 1] gives NaN.
 func Join(y, share float64, wide bool) float64 {
 	if !(share >= 0 && share <= 1) {
 		return math.NaN()
@@ -27,7 +27,8 @@ func Join(y, share float64, wide bool) float64 {
 	return y + math.RoundToEven((1-share)*levels)*room(wide)
 }
 
-// Split returns what was joined. Both are NaN for a number that Join does not write.
+// Split returns the target and the share that Join encoded. Both are NaN for a number that Join
+// cannot return.
 func Split(joined float64, wide bool) (y, share float64) {
 	r := room(wide)
 	steps := math.RoundToEven(joined / r)

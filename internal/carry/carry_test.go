@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSplitIsTheInverse: both numbers come back, each within its rounding, and a share of
-// 1 leaves every target its bits.
+// TestSplitIsTheInverse tests that target and share come back, each within its rounding, and that a
+// share of 1 keeps every bit of the target.
 func TestSplitIsTheInverse(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 77))
 	for range 20000 {
@@ -36,7 +36,7 @@ func TestSplitIsTheInverse(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotOne: shares outside [0, 1] and numbers that were never joined are NaN.
+// TestWhatIsNotOne tests that shares outside [0, 1] and numbers that Join cannot return give NaN.
 func TestWhatIsNotOne(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, share := range []float64{-0x1p-60, 1 + 0x1p-52, nan, inf, -inf} {
@@ -54,7 +54,7 @@ func TestWhatIsNotOne(t *testing.T) {
 			t.Errorf("%v, wide %v: came apart as %v with %v", c.joined, c.wide, y, share)
 		}
 	}
-	// A target that is no class stays what it is, for a loss to refuse.
+	// A target that is not a class stays unchanged, for a loss to refuse.
 	if y, _ := Split(.5, true); y != .5 {
 		t.Errorf("half a class came back as %v", y)
 	}

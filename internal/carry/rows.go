@@ -5,29 +5,29 @@ import (
 	"math"
 )
 
-// Rows is how several rows and their targets lie in one: that of a record which is all
-// rows of a unit of privacy. Rows has room for Most rows of Features features each; the
-// record's own target is how many there are.
+// Rows is the layout of a record that holds several rows and their targets: all rows of a privacy
+// unit. A record holds at most Most rows of Features features each; the target of the record is the
+// number of rows.
 //
-// Features come first, row after row, times a power of two for which any Most rows of
-// norm 1 together are shorter than 1, so that taking them out again changes no bit.
-// After them come three float32s for each target: they hold all bits of a float64 down
-// to 2^-89. Room that is not taken is zero.
+// The record starts with the features, row after row, divided by [Rows.Scale]: a power of two for
+// which any Most rows of norm 1 together have norm below 1. Multiplying by it again changes no bit.
+// Three float32s for each target follow. They hold all bits of the target, a float64, down to
+// 2^-89. Unused room is zero.
 type Rows struct{ Features, Most int }
 
-// MostRows bounds Rows.Most, and MostTarget the size of a target: that of the largest
-// that Join makes, and so small beside a record's norm.
+// MostRows bounds Rows.Most. MostTarget bounds the size of a target: it is the largest number that
+// Join makes, and it is negligible in a record's norm when multiplied by tiny.
 const (
 	MostRows   = 1 << 10
 	MostTarget = 1 << 30
 )
 
-// perTarget is how many float32s hold a target; tiny makes even the largest too small to
-// count for a record's norm.
+// perTarget is the number of float32s that hold a target. Targets are multiplied by tiny, so that
+// even the largest is negligible in a record's norm.
 const perTarget, tiny = 3, 0x1p-60
 
-// Check returns an error unless there is room for at least one row of one feature, and
-// not for more than sources take.
+// Check returns an error unless Most is between 1 and MostRows, Features is at least 1, and the
+// record has at most 2^24 float32s.
 func (r Rows) Check() error {
 	if r.Most < 1 || r.Most > MostRows {
 		return fmt.Errorf("rows of a unit = %d: must be between 1 and %d", r.Most, MostRows)
@@ -38,8 +38,8 @@ func (r Rows) Check() error {
 	return nil
 }
 
-// RowsIn returns the layout of records of so many features with room for so many rows;
-// ok is false if there is none.
+// RowsIn returns the layout of records of the given width with room for most rows; ok is false if
+// there is none.
 func RowsIn(width, most int) (r Rows, ok bool) {
 	if most < 1 || most > MostRows || width%most != 0 {
 		return Rows{}, false
@@ -48,10 +48,10 @@ func RowsIn(width, most int) (r Rows, ok bool) {
 	return r, r.Features >= 1
 }
 
-// Width is the number of features of a record.
+// Width returns the number of float32s of a record.
 func (r Rows) Width() int { return r.Most * (r.Features + perTarget) }
 
-// Scale is what features are divided by.
+// Scale returns the power of two by which features are divided.
 func (r Rows) Scale() float64 {
 	s := 2.
 	for ; s*s <= float64(r.Most); s *= 2 {
@@ -59,8 +59,8 @@ func (r Rows) Scale() float64 {
 	return s
 }
 
-// Put writes row i and its target, of size MostTarget at most, to a record that was all
-// zeros there.
+// Put writes row i and its target, of size at most MostTarget, to a record. The record must be zero
+// there.
 func (r Rows) Put(record []float32, i int, x []float32, y float64) {
 	by := float32(1 / r.Scale())
 	at := record[i*r.Features : (i+1)*r.Features]
@@ -75,12 +75,12 @@ func (r Rows) Put(record []float32, i int, x []float32, y float64) {
 	}
 }
 
-// Row returns row i as it lies in a record: its features over Scale.
+// Row returns row i as the record stores it: its features divided by Scale.
 func (r Rows) Row(record []float32, i int) []float32 {
 	return record[i*r.Features : (i+1)*r.Features]
 }
 
-// Take writes row i to x.
+// Take writes the features of row i to x.
 func (r Rows) Take(x, record []float32, i int) {
 	by := float32(r.Scale())
 	for j, v := range r.Row(record, i) {
@@ -94,7 +94,8 @@ func (r Rows) Target(record []float32, i int) float64 {
 	return (float64(of[0]) + float64(of[1]) + float64(of[2])) / tiny
 }
 
-// Count reads a record's own target; ok is false if it is no number of rows.
+// Count returns the number of rows that a record's target y encodes; ok is false if y is not a
+// whole number between 1 and Most.
 func (r Rows) Count(y float64) (n int, ok bool) {
 	if !(y >= 1 && y <= float64(r.Most)) || y != math.Trunc(y) {
 		return 0, false

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRowsComeOutAsTheyWent: features to the bit, targets to the bit where they are not
-// below what is said, whatever their size, and no record is longer than 1.
+// TestRowsComeOutAsTheyWent tests that features keep every bit, that targets keep every bit down to
+// 2^-89, for any size, and that no record is longer than 1.
 func TestRowsComeOutAsTheyWent(t *testing.T) {
 	coin := rand.New(rand.NewPCG(3, 19))
 	for _, most := range []int{1, 2, 3, 4, 8, 15, 16, 17, MostRows} {
@@ -50,7 +50,7 @@ func TestRowsComeOutAsTheyWent(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoUnit: numbers of rows that no record has, and widths that hold none.
+// TestWhatIsNoUnit tests invalid numbers of rows and widths.
 func TestWhatIsNoUnit(t *testing.T) {
 	r := Rows{Features: 2, Most: 4}
 	for _, y := range []float64{0, -1, 5, 1.5, math.NaN(), math.Inf(1), math.Inf(-1)} {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// allocate reserves blocks without writing them. done is false where the file
-// system cannot.
+// allocate reserves blocks without writing them. done is false if the file system does not support
+// it.
 func allocate(f *os.File, size int64) (done bool, err error) {
 	for {
 		err = syscall.Fallocate(int(f.Fd()), 0, 0, size)

@@ -5,10 +5,9 @@ import (
 	"io/fs"
 )
 
-// Disk is what a folder of results asks of a file system. What it promises to
-// outlast a crash is only what was synced: a file's content by File.Sync, names
-// by SyncFolder of the folder that holds them. [System] is the real one; tests
-// have one that crashes.
+// Disk is the file system as seen by a folder of results. Only synced state survives a crash: a
+// file's content after File.Sync, and names after SyncFolder of the folder that contains them.
+// [System] is the real file system; tests use one that simulates crashes.
 type Disk interface {
 	// Mkdir makes one folder; the error is fs.ErrExist if the name is taken.
 	Mkdir(path string) error
@@ -16,24 +15,21 @@ type Disk interface {
 	Stat(path string) (fs.FileInfo, error)
 	Lstat(path string) (fs.FileInfo, error)
 	ReadDir(path string) ([]fs.DirEntry, error)
-	// Open opens a file to read, Append one to add to its end, Update one to write
-	// in place. None of them creates it, follows a link in place of it, or takes
-	// anything but a regular file: a pipe or device may never end. The error is then
-	// ErrIrregular.
+	// Open opens a file for reading, Append for adding to its end, Update for writing in place.
+	// None of them creates the file or follows a link. The file must be a regular file, since a
+	// pipe or device may never end; otherwise the error is ErrIrregular.
 	Open(path string) (File, error)
 	Append(path string) (File, error)
 	Update(path string) (File, error)
-	// Create makes a new file to write; the error is fs.ErrExist if the name is
-	// taken.
+	// Create makes a new file to write; the error is fs.ErrExist if the name is taken.
 	Create(path string, access Access) (File, error)
-	// MayReplace reports why Rename could not put a file in the place of path,
-	// as far as can be told beforehand; nil if nothing is there.
+	// MayReplace returns the reason why Rename could not replace path with a file, as far as it can
+	// be known in advance; nil if nothing is there.
 	MayReplace(path string) error
-	// Rename gives a file another name in its folder, in the place of a file of
-	// that name.
+	// Rename gives a file another name in its folder, and replaces a file of that name.
 	Rename(from, to string) error
 	Remove(path string) error
-	// SyncFolder puts the names in a folder on stable storage.
+	// SyncFolder writes the names in a folder to stable storage.
 	SyncFolder(path string) error
 }
 
@@ -43,10 +39,10 @@ type File interface {
 	io.Writer
 	io.WriterAt
 	Truncate(size int64) error
-	// Reserve makes room for size bytes on the disk, so that writing them does
-	// not fail for want of it. The file is at least that long afterwards.
+	// Reserve makes room for size bytes on the disk, so that writing them cannot fail for lack of
+	// space. The file is at least that long afterwards.
 	Reserve(size int64) error
-	// Sync puts the content on stable storage.
+	// Sync writes the content to stable storage.
 	Sync() error
 	Stat() (fs.FileInfo, error)
 	io.Closer
@@ -56,9 +52,9 @@ type File interface {
 type Access int
 
 const (
-	// Public files may be read by everybody: what is in them is public.
+	// Public files can be read by everybody: their content is public.
 	Public Access = iota
-	// Shared files may also be written by whoever may write in their folder:
-	// what the umask leaves, and what the folder grants.
+	// Shared files can also be written by everybody who may write in their folder, in spite of the
+	// umask.
 	Shared
 )

@@ -1,4 +1,4 @@
-// Package durable writes files whole and makes them outlast a crash.
+// Package durable writes files atomically and makes them survive a crash.
 package durable
 
 import (
@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes data to path, replacing a file that is there. The file
-// appears under its name whole or not at all, and is on stable storage when
-// WriteFile returns. It is readable by everybody: what is written here is
-// public.
+// WriteFile writes data to path, and replaces an existing file. The file appears under its name
+// with its whole content or not at all, and is on stable storage when WriteFile returns. Everybody
+// can read it, so data must be public.
 func WriteFile(path string, data []byte) error { return writeFile(System{}, path, data) }
 
 func writeFile(d Disk, path string, data []byte) (err error) {
@@ -35,7 +34,7 @@ func writeFile(d Disk, path string, data []byte) (err error) {
 	return d.SyncFolder(filepath.Dir(path))
 }
 
-// createBeside makes a file of a name of its own in the folder of path.
+// createBeside creates a file with an unused name in the folder of path.
 func createBeside(d Disk, path string) (f File, name string, err error) {
 	for range 1000 {
 		name = filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s-%08x", filepath.Base(path), rand.Uint32()))
@@ -46,11 +45,11 @@ func createBeside(d Disk, path string) (f File, name string, err error) {
 	return f, name, err
 }
 
-// SyncFolder is that of [System].
+// SyncFolder is [System.SyncFolder].
 func SyncFolder(path string) error { return System{}.SyncFolder(path) }
 
-// Append adds a line to a shared file, creating it, and returns when it is on
-// stable storage.
+// Append adds a line to a shared file, which it creates if necessary. The line is on stable storage
+// when Append returns.
 func Append(d Disk, path string, line []byte) error {
 	file, err := d.Append(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,8 +71,8 @@ func Append(d Disk, path string, line []byte) error {
 	return d.SyncFolder(filepath.Dir(path))
 }
 
-// Fill gives an open file its whole content, in the room it has reserved, and
-// returns when it is on stable storage.
+// Fill replaces the content of an open file, whose room is reserved. The content is on stable
+// storage when Fill returns.
 func Fill(f File, data []byte) error {
 	if _, err := f.WriteAt(data, 0); err != nil {
 		return err
@@ -84,7 +83,8 @@ func Fill(f File, data []byte) error {
 	return f.Sync()
 }
 
-// ReadAll reads a regular file of at most so many bytes.
+// ReadAll returns the content of a regular file. It returns an error if the file has more
+// bytes than most.
 func ReadAll(d Disk, path string, most int64) ([]byte, error) {
 	f, err := d.Open(path)
 	if err != nil {
@@ -101,8 +101,8 @@ func ReadAll(d Disk, path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// MakeFolder makes a folder and those above it that are missing, and waits for
-// their names to be on stable storage.
+// MakeFolder makes a folder and the missing folders above it. Their names are on stable storage
+// when it returns.
 func MakeFolder(d Disk, path string) error {
 	path = filepath.Clean(path)
 	if _, err := d.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {

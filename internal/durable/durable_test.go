@@ -18,7 +18,7 @@ func TestWriteFileReplacesWholeOrNotAtAll(t *testing.T) {
 			t.Errorf("read %q (%v), want %q", got, err, text)
 		}
 	}
-	// The target cannot be replaced: it is a folder with something in it.
+	// The target cannot be replaced: it is a folder that is not empty.
 	busy := filepath.Join(dir, "busy")
 	if err := os.MkdirAll(filepath.Join(busy, "x"), 0o777); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// recorded is the real file system with a list of what was asked of it.
+// recorded is the real file system with a list of its operations.
 type recorded struct {
 	System
 	ops []string
@@ -84,7 +84,8 @@ func (f recordedFile) Sync() error {
 	return f.File.Sync()
 }
 
-// The content is on stable storage before it gets its name, and then the name is.
+// TestWriteFileSyncsInOrder tests that the content is on stable storage before the file gets its
+// name, and that the folder is synced afterwards.
 func TestWriteFileSyncsInOrder(t *testing.T) {
 	r := new(recorded)
 	if err := writeFile(r, filepath.Join(t.TempDir(), "f"), []byte("text")); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 )
 
-// TestAppendOutlastsACrash: a line that Append has returned from is there whatever
-// a crash loses, and before that the earlier ones are.
+// TestAppendOutlastsACrash tests that after any crash every line that Append has returned from is
+// there, and earlier lines too while Append runs.
 func TestAppendOutlastsACrash(t *testing.T) {
 	d := durabletest.New()
 	want := ""
@@ -38,7 +38,7 @@ func TestAppendOutlastsACrash(t *testing.T) {
 	}
 }
 
-// TestFailedAppendIsToldOf: whichever operation of Append fails, it says so.
+// TestFailedAppendIsToldOf tests that Append returns an error if any of its operations fails.
 func TestFailedAppendIsToldOf(t *testing.T) {
 	full := errors.New("full")
 	d := durabletest.New()
@@ -60,7 +60,7 @@ func TestFailedAppendIsToldOf(t *testing.T) {
 	}
 }
 
-// TestFillOutlastsACrash: the content is all of the file, and on stable storage.
+// TestFillOutlastsACrash tests that the content is the whole file, and on stable storage.
 func TestFillOutlastsACrash(t *testing.T) {
 	d := durabletest.New()
 	f, err := d.Create("file", durable.Public)
@@ -77,7 +77,7 @@ func TestFillOutlastsACrash(t *testing.T) {
 	}
 }
 
-// TestMakeFolderOutlastsACrash: every folder that was made has its name.
+// TestMakeFolderOutlastsACrash tests that the name of every folder made survives a crash.
 func TestMakeFolderOutlastsACrash(t *testing.T) {
 	d := durabletest.New()
 	if err := durable.MakeFolder(d, filepath.Join("a", "b", "c")); err != nil {
@@ -91,8 +91,8 @@ func TestMakeFolderOutlastsACrash(t *testing.T) {
 	}
 }
 
-// TestSystem: the real file system takes regular files only, reserves what it
-// says, and reads no more than it is told.
+// TestSystem tests that the real file system opens regular files only, reserves the requested size,
+// and reads no more than the limit.
 func TestSystem(t *testing.T) {
 	dir := t.TempDir()
 	d := durable.System{}

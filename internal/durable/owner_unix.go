@@ -10,13 +10,11 @@ import (
 	"syscall"
 )
 
-// openFlags keep an open from following a link and from waiting for the other
-// end of a pipe.
+// openFlags prevent an open from following a link and from waiting for the other end of a pipe.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// share lets those write to a new file who may write in its folder, in spite of
-// the umask: the group, to which the file is given if that is possible, and
-// others.
+// share gives a new file the write permissions of its folder, in spite of the umask: for others,
+// and for the folder's group, which becomes the file's group if possible.
 func share(f *os.File, folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -29,8 +27,8 @@ func share(f *os.File, folder string) error {
 	mode := own.Mode().Perm()
 	if info.Mode()&0o020 != 0 {
 		mode |= 0o060
-		// Only the owner may, and only to a group of theirs; where it fails, the
-		// group of a folder that is not setgid is left without.
+		// Only the owner may change the group, and only to a group they belong to. If that fails
+		// and the folder is not setgid, the folder's group gets no access.
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 			_ = f.Chown(-1, int(stat.Gid))
 		}
@@ -44,8 +42,8 @@ func share(f *os.File, folder string) error {
 	return f.Chmod(mode)
 }
 
-// mayUnlink reports whether a folder's sticky bit keeps this user from taking
-// another's file away.
+// mayUnlink returns an error if the folder's sticky bit prevents this user from removing the file
+// because another user owns it.
 func mayUnlink(path string, info fs.FileInfo) error {
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// ErrIrregular is the error of what is opened and is no regular file.
+// ErrIrregular is the error for opening anything but a regular file.
 var ErrIrregular = errors.New("must be a regular file")
 
-// System is the file system of the machine.
+// System is the real file system.
 type System struct{}
 
 var _ Disk = System{}
@@ -39,8 +39,8 @@ func (System) Append(path string) (File, error) { return open(path, os.O_WRONLY|
 // Update implements Disk.
 func (System) Update(path string) (File, error) { return open(path, os.O_WRONLY) }
 
-// open looks at what is there before and after: before, because opening a device
-// may do something, and for the words; after, because it may have changed.
+// open checks the type of the file before and after opening: before, because opening a device may
+// have an effect and for a clear error; after, because the file may have been replaced.
 func open(path string, flag int) (File, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -102,8 +102,8 @@ func (System) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove implements Disk.
 func (System) Remove(path string) error { return os.Remove(path) }
 
-// SyncFolder implements Disk where the system can: some cannot sync a folder,
-// and one that may be written to need not be readable.
+// SyncFolder implements Disk. It does nothing and returns no error where a folder cannot be synced:
+// some systems cannot, and a writable folder may be unreadable.
 func (System) SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) {

@@ -8,22 +8,22 @@ const (
 	ln2Hi  = 0x1.62e42fefa39efp-1 // ln 2 rounded to 53 bits
 	ln2Lo  = math.Ln2 - ln2Hi     // and the next 53
 
-	// shift added to a float of size below 2^51 rounds it to an integer and
-	// leaves that integer in the low bits.
+	// shift, added to a float of size below 2^51, rounds it to an integer and leaves that integer
+	// in the low bits.
 	shift     = 0x1.8p52
 	shiftBits = 0x4338000000000000 // math.Float64bits(shift)
 
-	// saturation is beyond overflow (709.8) and underflow (-745.2), and
-	// small enough that half the exponent is that of a normal number.
+	// saturation is beyond overflow (709.8) and underflow (-745.2). It is small enough that 2^(k/2)
+	// is a normal number.
 	saturation = 800
 )
 
-// Exp returns e^x within 1 ulp, with the same bits on every machine: 0 below
-// -745.2, +Inf above 709.8, NaN for NaN. It has no branches.
+// Exp returns e^x within 1 ulp, with the same bits on every machine: 0 below -745.2, +Inf above
+// 709.8, NaN for NaN. It has no branches.
 //
-// x = k ln 2 + r with |r| <= ln(2)/2; e^r = 1 + (r + r^2 q(r)), where q is from
-// the Taylor series to r^13 of e^r: the first term left out is below 5e-18. The
-// order of evaluation (Estrin 1960) is fixed; 2^k is put together from bits.
+// x = k ln 2 + r with |r| <= ln(2)/2; e^r = 1 + (r + r^2 q(r)), where q comes from the Taylor
+// series of e^r up to r^13: the first omitted term is below 5e-18. The order of evaluation (Estrin
+// 1960) is fixed; 2^k is built from bits.
 func Exp(x float64) float64 {
 	x = min(max(x, -saturation), saturation)
 	kd := math.FMA(x, invLn2, shift)
@@ -44,19 +44,18 @@ func Exp(x float64) float64 {
 		math.FMA(r4, math.FMA(r2, q67, q45), math.FMA(r2, q23, q01)))
 	p := 1 + math.FMA(r2, q, r)
 
-	// 2^k in two factors, so that overflow and gradual underflow round once.
+	// 2^k in two factors, so that overflow and gradual underflow round only once.
 	k1 := k >> 1
 	k2 := k - k1
 	p = float64(p * math.Float64frombits(uint64(k1+1023)<<52))
 	return float64(p * math.Float64frombits(uint64(k2+1023)<<52))
 }
 
-// Exps sets dst[i] to Exp(x[i]), bit by bit. The lengths must be equal, or it panics; dst
+// Exps sets dst[i] to Exp(x[i]), with the same bits. It panics unless the lengths are equal. dst
 // may be x, and must not overlap it otherwise.
 //
-// With AVX-512 or AVX2 it computes eight or four at a time, by the same operations in the
-// same order (exp_amd64.s): all of them are exactly rounded, so that the results cannot
-// differ.
+// With AVX-512 or AVX2 it computes eight or four results at a time, by the same operations in the
+// same order (exp_amd64.s). All operations are exactly rounded, so the results are the same.
 func Exps(dst, x []float64) {
 	if len(x) != len(dst) {
 		panic("elementary: Exps: len(x) != len(dst)")
@@ -66,8 +65,8 @@ func Exps(dst, x []float64) {
 	}
 }
 
-// OneMinusExp returns 1 - e^-u for u >= 0 within a few ulp, with the same bits
-// on every machine; NaN for NaN.
+// OneMinusExp returns 1 - e^-u for u >= 0 within a few ulp, with the same bits on every machine;
+// NaN for NaN.
 func OneMinusExp(u float64) float64 {
 	if !(u < .5) {
 		return 1 - Exp(-u)

@@ -4,12 +4,12 @@
 
 package elementary
 
-// exps256 sets n numbers from dst on to Exp of those from x on; n is a multiple of 4.
+// exps256 sets dst[i] to Exp(x[i]) for 0 <= i < n; n is a multiple of 4.
 //
 //go:noescape
 func exps256(dst *float64, x *float64, n int)
 
-// exps512 sets n numbers from dst on to Exp of those from x on; n is a multiple of 8.
+// exps512 sets dst[i] to Exp(x[i]) for 0 <= i < n; n is a multiple of 8.
 //
 //go:noescape
 func exps512(dst *float64, x *float64, n int)

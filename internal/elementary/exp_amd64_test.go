@@ -1,6 +1,6 @@
 package elementary
 
-// restrictions make this machine a lesser one.
+// restrictions simulate a machine without some instructions.
 var restrictions = []struct {
 	name string
 	by   func() (restore func())

@@ -2,5 +2,5 @@
 
 package elementary
 
-// expsAtOnce does none of the work.
+// expsAtOnce computes nothing on this architecture, and returns 0.
 func expsAtOnce(dst, x []float64) int { return 0 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// bigExp is e^x to about 200 bits: Taylor series of x/2^s squared s times.
+// bigExp computes e^x to about 200 bits: the Taylor series at x/2^s, squared s times.
 func bigExp(x float64) *big.Float {
 	const prec, squarings, terms = 320, 16, 40
 	r := new(big.Float).SetPrec(prec).SetFloat64(x)
@@ -25,7 +25,7 @@ func bigExp(x float64) *big.Float {
 	return sum
 }
 
-// ulps is |got - want| in units of the spacing of floats at want.
+// ulps returns |got - want| in units of the spacing of floats at want.
 func ulps(got float64, want *big.Float) float64 {
 	near, _ := want.Float64()
 	spacing := math.Nextafter(near, math.Inf(1)) - near
@@ -53,7 +53,7 @@ func TestExpWithinOneUlp(t *testing.T) {
 		check(rng.Float64()*1417 - 708)
 		check(-708 - rng.Float64()*37) // subnormal results
 		check(math.Ldexp(rng.Float64()-.5, -rng.IntN(70)))
-		// Near the seams of the range reduction.
+		// Near the boundaries of the range reduction.
 		check((math.Floor(rng.Float64()*2000-1000) + .5) * math.Ln2 * .7)
 	}
 	t.Logf("worst error %.3f ulp at %v", worst, at)
@@ -98,7 +98,8 @@ func TestOneMinusExp(t *testing.T) {
 	}
 }
 
-// Decreasing somewhere would make curvatures of the wrong sign.
+// TestExpMonotoneAcrossSeams tests that Exp is monotone. A decrease would give curvatures of the
+// wrong sign.
 func TestExpMonotoneAcrossSeams(t *testing.T) {
 	for k := -1070; k < 1023; k++ {
 		x := (float64(k) + .5) * math.Ln2
@@ -143,7 +144,7 @@ func BenchmarkExp(b *testing.B) {
 	})
 }
 
-// everyKind calls f with each kind of code that this machine can run.
+// everyKind calls f with each implementation that this machine can run.
 func everyKind(t *testing.T, f func(t *testing.T)) {
 	t.Run("as chosen", f)
 	for _, restrict := range restrictions {
@@ -153,8 +154,8 @@ func everyKind(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// TestExpsAreExp: the same bits at every length and place, whatever the numbers, and in
-// place.
+// TestExpsAreExp tests that Exps has the bits of Exp for every length and position, for any
+// numbers, and in place.
 func TestExpsAreExp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	special := []float64{
@@ -207,7 +208,7 @@ func TestExpsAreExp(t *testing.T) {
 	Exps(make([]float64, 8), make([]float64, 9))
 }
 
-// FuzzExps looks for a number of which the kinds of code disagree.
+// FuzzExps searches for a number on which the implementations differ.
 func FuzzExps(f *testing.F) {
 	f.Add(uint64(0x3ff0000000000000))
 	f.Add(uint64(0xc0874910d52d3051))

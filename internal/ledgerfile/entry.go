@@ -12,9 +12,8 @@ import (
 // Entry is a line of a ledger file.
 type Entry struct {
 	Time time.Time `json:"time"`
-	// Entry is Reserved, Settled or Interrupted. A reservation without either of
-	// the others belongs to a run that was killed: it counts in full, as every
-	// reservation does.
+	// Entry is Reserved, Settled or Interrupted. A fit with a reservation only was killed; its
+	// budget counts in full, as the budget of every reservation does.
 	Entry string `json:"entry"`
 	// Fit numbers the fits of a folder from 1.
 	Fit int `json:"fit"`
@@ -25,30 +24,31 @@ type Entry struct {
 	Relation  account.Relation `json:"relation"`
 	Epsilon   float64          `json:"epsilon"`
 	Delta     float64          `json:"delta"`
-	// Unit is the column of which all rows with one value were one record; empty where
-	// each row was one.
+	// Unit is the column of the privacy unit, whose rows with one value were one record; empty if
+	// each row was a record.
 	Unit string `json:"unit,omitempty"`
 	// Mu is the whole budget, reserved before the first release.
 	Mu float64 `json:"mu"`
-	// Schedule, where a fit samples, is what its budget went into instead of mu.
+	// Schedule lists the sampled releases on which a fit that samples records spends its budget. An
+	// accountant composes Schedule instead of Mu.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
-	// Store, Dataset and Run are where else the budget is reserved; absent where a
+	// Store, Dataset and Run identify the reservation of the budget in a store; empty if the
 	// configuration names no store.
 	Store   string `json:"store,omitempty"`
 	Dataset string `json:"dataset,omitempty"`
 	Run     string `json:"run,omitempty"`
-	// Charged is the odometer's reading in units of mu^2 at the end.
+	// Charged is the budget spent at the end of the fit, in units of mu^2.
 	Charged float64 `json:"charged,omitempty"`
 }
 
-// Kinds of entries.
+// Values of Entry.Entry.
 const (
 	Reserved    = "reserved"
 	Settled     = "settled"
 	Interrupted = "interrupted"
 )
 
-// Composed returns what a reservation is to an accountant.
+// Composed returns the mechanisms that an accountant composes for a reservation.
 func (e Entry) Composed() ([]account.Composed, error) {
 	if len(e.Schedule) == 0 {
 		m, err := account.NewGaussian(1 / e.Mu)
@@ -65,16 +65,16 @@ func (e Entry) Composed() ([]account.Composed, error) {
 	return all, nil
 }
 
-// rule says what a value of a line must be.
+// rule returns the error for a value that breaks the rule must.
 func rule(field string, value any, must string) error {
 	return fmt.Errorf("%s = %v: must be %s", field, value, must)
 }
 
-// mostSteps bounds a schedule's releases, far above what any plan has.
+// mostSteps bounds the releases of a schedule. It is far above the number in any plan.
 const mostSteps = 1 << 40
 
-// muWidth is how far a mu may lie from that of its epsilon and delta, relatively:
-// far more than versions of the program round it apart, far less than matters.
+// muWidth is the allowed relative difference between mu and the mu computed from epsilon and delta:
+// far more than the rounding of different versions, and too little to matter.
 const muWidth = 1e-6
 
 // check checks an entry by itself.
@@ -110,8 +110,8 @@ func (e *Entry) check() error {
 	return e.checkSchedule()
 }
 
-// checkMu demands the mu of the entry's epsilon and delta, since others are
-// summed by it, and a charge within it.
+// checkMu returns an error unless mu is the mu of the entry's epsilon and delta, because others add
+// up mu, and unless the budget spent is at most mu^2.
 func (e *Entry) checkMu() error {
 	if !(e.Mu > 0) || math.IsInf(e.Mu, 0) {
 		return rule("mu", e.Mu, "finite and > 0")
@@ -153,7 +153,7 @@ func (e *Entry) checkSchedule() error {
 	return nil
 }
 
-// ends checks that an entry is the end of the fit that a reservation began.
+// ends returns an error unless entry e ends the fit that began with the reservation r.
 func (e *Entry) ends(r Entry) error {
 	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Relation == r.Relation &&
 		e.Epsilon == r.Epsilon && e.Delta == r.Delta && e.Mu == r.Mu && slices.Equal(e.Schedule, r.Schedule) &&

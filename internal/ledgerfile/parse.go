@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads the text of a ledger. Fits are numbered from 1 without gaps, in the
-// order of their reservations; a fit ends at most once, after it began. A last
-// line cut short by a crash, without a newline, is an unfinished entry that
-// nothing was released under; all else that is no entry is an error.
+// Parse parses the text of a ledger. Fits are numbered from 1 without gaps, in the order of their
+// reservations. A fit ends at most once, after it began. A last line without a newline that is not
+// valid JSON was cut short by a crash: it is ignored, because nothing was released under it.
+// Anything else that is not an entry is an error.
 func Parse(text []byte) ([]Entry, error) {
 	var entries []Entry
 	var reserved []Entry // by fit
@@ -49,9 +49,9 @@ func Parse(text []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// Torn returns where the text's last line begins if that line was cut short, as
-// Parse understands it, and else the text's length. unended says that the last
-// line is whole but for its newline.
+// Torn returns the offset of the text's last line if that line was cut short by a crash, and
+// otherwise the text's length. unended reports that the last line is complete except for its
+// newline.
 func Torn(text []byte) (at int, unended bool) {
 	at = bytes.LastIndexByte(text, '\n') + 1
 	switch tail := text[at:]; {
@@ -97,9 +97,9 @@ func parseLine(line []byte) (e Entry, err error) {
 	return e, e.check()
 }
 
-// object reads the members of a JSON object: each of keys once, spelt as it is,
-// none of them null, and nothing else. Package json alone would take the last of
-// two keys, keys of another case, and null for anything.
+// object parses a JSON object. Its keys must be among keys, none may appear twice, and only the keys
+// in optional may be absent; no value may be null. Package json alone would accept repeated keys, keys in
+// another case, and null for any value.
 func object(field string, text []byte, keys, optional []string) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
@@ -111,7 +111,7 @@ func object(field string, text []byte, keys, optional []string) (map[string]json
 		if err != nil {
 			return nil, fmt.Errorf("%smust be a JSON object", field)
 		}
-		key, _ := token.(string) // the decoder takes nothing else for a key
+		key, _ := token.(string) // the decoder accepts only strings as keys
 		if !slices.Contains(keys, key) {
 			return nil, fmt.Errorf("%s%q: is no key of an entry", field, key)
 		}

@@ -12,7 +12,7 @@ const (
 	sampled  = `{"time":"2026-01-02T03:04:05Z","entry":"reserved","fit":1,"data":"/people.csv","algorithm":"dp-sgd","relation":"add-or-remove","epsilon":1,"delta":0.000001,"mu":0.2367043806634357,"schedule":[{"noise_multiplier":2.5,"sampling":0.01,"count":100}]}`
 )
 
-// settled is the end of the fit that a line reserves.
+// settled returns the line that ends the fit which the given line reserves.
 func settled(line string) string {
 	return strings.TrimSuffix(strings.Replace(line, `"reserved"`, `"settled"`, 1), "}") + `,"charged":0.05}`
 }
@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 	if parts, err := entries[2].Composed(); err != nil || len(parts) != 1 || parts[0].Count != 100 {
 		t.Errorf("composed %v, %v", parts, err)
 	}
-	// A last line cut short at any byte is no entry, and is where Torn says.
+	// A last line cut short at any byte is ignored, and Torn returns its offset.
 	for cut := 1; cut < len(reserved); cut++ {
 		torn := text + reserved[:cut]
 		if got, err := Parse([]byte(torn)); err != nil || len(got) != len(lines) {
@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 	if got, err := Parse([]byte(text + "\x00\x00\x00")); err != nil || len(got) != len(lines) {
 		t.Errorf("zeros at the end: %v", err)
 	}
-	// One that lacks its newline alone counts.
+	// A last line that lacks only its newline is an entry.
 	whole := strings.TrimSuffix(text, "\n")
 	if got, err := Parse([]byte(whole)); err != nil || len(got) != len(lines) {
 		t.Errorf("%d entries, %v", len(got), err)
@@ -70,8 +70,8 @@ func equalJSON(t *testing.T, a, b string) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// TestRules: each value in turn becomes each kind of nonsense. The error names the
-// line and the field.
+// TestRules replaces each value in turn by each kind of invalid value. The error names the line and
+// the field.
 func TestRules(t *testing.T) {
 	numbers := []string{"-5", "0", "-0", "1e400", "1e-400", "null", `"1"`, "NaN", "Infinity", "true", "[]", "{}", "1e308"}
 	values := map[string][]string{
@@ -120,7 +120,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// alter gives a field of a line another value.
+// alter returns a line with another value of a field.
 func alter(t *testing.T, line, field, value string) string {
 	t.Helper()
 	start := strings.Index(line, `"`+field+`":`) + len(field) + 3
@@ -132,7 +132,7 @@ func alter(t *testing.T, line, field, value string) string {
 	return line[:start] + value + line[start+len(old):]
 }
 
-// TestLinesThatAreNone covers shapes rather than values, and the order of lines.
+// TestLinesThatAreNone tests invalid forms of lines, and invalid orders of lines.
 func TestLinesThatAreNone(t *testing.T) {
 	other := func(old, replacement string) string {
 		return strings.Replace(settled(reserved), old, replacement, 1)
@@ -173,8 +173,8 @@ func TestLinesThatAreNone(t *testing.T) {
 	}
 }
 
-// FuzzParse: Parse does not panic, and what it takes can be composed, is read the
-// same when written again, and stays what it is whatever is torn off its end.
+// FuzzParse tests that Parse does not panic, that accepted entries can be composed and are parsed
+// to the same entries when written again, and that text cut off the end changes no earlier entry.
 func FuzzParse(f *testing.F) {
 	f.Add(reserved + "\n" + settled(reserved) + "\n")
 	f.Add(sampled + "\n")
@@ -209,8 +209,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestStores: a reservation names its store, dataset and run there together or not at
-// all, and its end names the same.
+// TestStores tests that a reservation names its store, dataset and run together or not at all, and
+// that the end of the fit names the same.
 func TestStores(t *testing.T) {
 	const stored = `"store":"sqlite:/b.db","dataset":"people","run":"ab12"`
 	with := func(line, members string) string { return strings.Replace(line, `"mu"`, members+`,"mu"`, 1) }

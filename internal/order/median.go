@@ -3,7 +3,8 @@ package order
 
 import "slices"
 
-// Median returns the median of at least one number, and leaves their order alone.
+// Median returns the median of at least one number. It panics without numbers, and does not change
+// v.
 func Median(v []float64) float64 {
 	if len(v) == 0 {
 		panic("order: median of no numbers")

@@ -13,17 +13,17 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// codec is a way to compress pages.
+// codec is a compression method for pages.
 type codec struct {
-	// most is the largest number of bytes that one compressed byte can stand for; what
-	// claims more is damaged, and is refused before memory is taken for it.
+	// most is the largest number of bytes to which one compressed byte can expand. A page that
+	// claims more is damaged, and is refused before memory is allocated for it.
 	most int64
-	// into fills all of dst with what src says, or fails: src must say neither more nor
-	// less. What dst held before decides nothing.
+	// into decompresses src into dst. It fails unless the result fills dst exactly. The former
+	// content of dst has no effect.
 	into func(dst, src []byte) error
 }
 
-// codecs are those that can be read, by the numbers that the format gives them.
+// codecs are the supported codecs, by the numbers of the format.
 var codecs = map[int32]codec{
 	0: {1, func(dst, src []byte) error { return exactly(copy(dst, src) == len(dst)) }},
 	1: {64, unsnappy},
@@ -71,7 +71,7 @@ func fill(dst []byte, r io.Reader) error {
 	return exactly(n == 0 && err == io.EOF)
 }
 
-// decoder is shared: each call of DecodeAll has a state of its own.
+// decoder is shared: each call of DecodeAll has its own state.
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil,
 		zstd.WithDecoderMaxMemory(MostPage), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
@@ -86,10 +86,10 @@ func unzstd(dst, src []byte) error {
 	return exactly(err == nil && len(out) == len(dst) && &out[0] == &dst[0])
 }
 
-// hadoop reads blocks of LZ4 as Hadoop frames them: the length of a part, and the lengths
-// and blocks that make it up. The older of the two codecs named LZ4 is this; what some
-// writers once put there instead, bare blocks or LZ4's own frames, is refused, since
-// only its content could tell it apart.
+// hadoop decompresses LZ4 blocks in Hadoop's framing: the length of a part, and then the lengths
+// and blocks of the part. This is the older of the two codecs named LZ4. Some writers formerly
+// wrote bare blocks or LZ4's own frames under the same name; these are refused, since only their
+// content could tell them apart.
 func hadoop(dst, src []byte) error {
 	for len(src) >= 8 {
 		part := int64(binary.BigEndian.Uint32(src))

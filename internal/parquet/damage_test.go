@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// No bytes end the program, and none are held beyond the limit and a page.
+// FuzzFile tests that no bytes crash the reader, and that it holds no more than the limit and a
+// page.
 func FuzzFile(f *testing.F) {
 	for _, content := range fixtures(f) {
 		if len(content) < 10_000 {
@@ -18,7 +19,8 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) { survives(t, content) })
 }
 
-// survives reads the start of a file of whatever bytes; it reports whether it is one.
+// survives reads the start of a file with arbitrary bytes. It fails the test for an error other than
+// damaged, unsupported or io.EOF, and returns the error.
 func survives(t *testing.T, content []byte) error {
 	file, err := Open(bytes.NewReader(content), int64(len(content)))
 	if err == nil {
@@ -32,7 +34,7 @@ func survives(t *testing.T, content []byte) error {
 	return err
 }
 
-// Damage of any kind of file is an error of the file, or a value.
+// TestDamage tests that a damaged file of any kind gives an error or values, and never a crash.
 func TestDamage(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	tries := 60

@@ -2,22 +2,22 @@ package parquet
 
 import "encoding/binary"
 
-// mostBlock bounds the number of integers of a block of deltas: writers take 128.
+// mostBlock bounds the number of integers in a block of deltas; writers use 128.
 const mostBlock = 1 << 16
 
-// deltas decodes integers that are stored as packed differences: the format's
-// DELTA_BINARY_PACKED. Sums wrap around, as those of writers do.
+// deltas decodes integers that are stored as packed differences: the format's DELTA_BINARY_PACKED.
+// Sums wrap around, as the format specifies.
 type deltas struct {
 	b          []byte
 	block      int    // integers of a block
-	part       int    // integers of each of its parts, all of which have one width
-	widths     []byte // of the parts of the block that are still to come
-	left       uint64 // integers that are not decoded yet
+	part       int    // integers of each of its parts; a part has one width
+	widths     []byte // widths of the block's remaining parts
+	left       uint64 // integers not yet decoded
 	last       int64
-	started    bool // whether the first is decoded
+	started    bool // the first integer has been decoded
 	least      int64
-	inPart     int    // integers of the part that are not decoded yet
-	packed     []byte // of the part
+	inPart     int    // integers of the part not yet decoded
+	packed     []byte // bytes of the part
 	bit        uint64
 	width      uint
 	difference [64]int64
@@ -75,7 +75,7 @@ func (d *deltas) decode(dst []int64) error {
 	return nil
 }
 
-// next starts the next part, and before it a block if the last is over.
+// next starts the next part, and a new block if the current one has ended.
 func (d *deltas) next() error {
 	if len(d.widths) == 0 {
 		least, n := binary.Varint(d.b)
@@ -89,7 +89,7 @@ func (d *deltas) next() error {
 	if d.width > 64 {
 		return ErrDamaged
 	}
-	// A part is stored whole, but the last may be cut behind its last integer.
+	// A part is stored whole, but the last part may end after its last integer.
 	size := d.part / 8 * int(d.width)
 	d.inPart = int(min(uint64(d.part), d.left))
 	if need := (d.inPart*int(d.width) + 7) / 8; need > len(d.b) {
@@ -100,7 +100,7 @@ func (d *deltas) next() error {
 	return nil
 }
 
-// skim decodes all integers and returns what is behind them.
+// skim decodes all integers and returns the bytes after them.
 func (d *deltas) skim() ([]byte, error) {
 	var scratch [256]int64
 	for d.left > 0 {
@@ -111,7 +111,7 @@ func (d *deltas) skim() ([]byte, error) {
 	return d.b, nil
 }
 
-// split returns the integers at the start of b, to be decoded, and what is behind them.
+// split returns a decoder of the integers at the start of b, and the bytes after them.
 func split(b []byte) (*deltas, []byte, error) {
 	d, err := newDeltas(b)
 	if err != nil {

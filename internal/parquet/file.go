@@ -9,43 +9,43 @@ import (
 )
 
 const (
-	// MostPage bounds the bytes of a page, decompressed or not.
+	// MostPage bounds the bytes of a page, compressed or not.
 	MostPage = 256 << 20
-	// MostDictionary bounds the bytes of a page that is a dictionary.
+	// MostDictionary bounds the bytes of a dictionary page.
 	MostDictionary = 64 << 20
-	// MostDescription bounds the bytes of what a file says about itself at its end.
+	// MostDescription bounds the bytes of the footer, the file's metadata.
 	MostDescription = 64 << 20
-	// DefaultLimit bounds the bytes of pages that are held where nothing else does.
+	// DefaultLimit is the default of File.Limit.
 	DefaultLimit = 1 << 30
 )
 
 const magic = "PAR1"
 
-// ErrDamaged says that a file is not what the format demands.
+// ErrDamaged says that a file violates the format.
 var ErrDamaged = errors.New("parquet: damaged")
 
-// Unsupported says what of a file cannot be read: it completes a sentence about the file.
+// Unsupported names a feature that cannot be read, as the end of a sentence about the file.
 type Unsupported string
 
 func (u Unsupported) Error() string { return "parquet: the file " + string(u) }
 
-// File is a Parquet file. Its groups may be read by several goroutines, each by one.
+// File is a Parquet file. Different groups may be read by different goroutines.
 type File struct {
-	// Limit is how many bytes of pages are held at a time, beside one of each group that
-	// is read; DefaultLimit unless it is set before the first group is read.
+	// Limit bounds the bytes of pages held at a time, in addition to one page for each group being
+	// read. It is DefaultLimit unless set before the first group is read.
 	Limit int64
-	// Columns are the table's.
+	// Columns are the columns of the table.
 	Columns []Column
 
 	src    io.ReaderAt
-	end    int64 // where pages end
+	end    int64 // end of the pages
 	groups []groupInfo
-	held   atomic.Int64 // bytes of pages
+	held   atomic.Int64 // bytes of pages held
 
-	rows, largeRows int // of a batch: see batchRows
+	rows, largeRows int // rows of a batch: see batchRows
 }
 
-// Open reads what a file of that size says about itself.
+// Open reads the metadata of a file with the given size.
 func Open(src io.ReaderAt, size int64) (*File, error) {
 	var tail [8]byte
 	if size < int64(len(tail)+len(magic)) {
@@ -81,7 +81,7 @@ func Open(src io.ReaderAt, size int64) (*File, error) {
 	return f, check(m, leaves)
 }
 
-// check compares counts that say the same.
+// check returns ErrDamaged unless redundant counts agree.
 func check(m metadata, leaves int) error {
 	rows := int64(0)
 	for _, g := range m.groups {
@@ -93,8 +93,8 @@ func check(m metadata, leaves int) error {
 	return exactly(rows == m.rows)
 }
 
-// columns takes the columns from the schema, of which the first element is the root and
-// every other is followed by its children. It returns the number of leaves.
+// columns reads the columns from the schema. Its first element is the root, and its children follow
+// each element. It returns the number of leaves.
 func (f *File) columns(elements []element) (leaves int, err error) {
 	if len(elements) == 0 {
 		return 0, ErrDamaged
@@ -126,10 +126,10 @@ func (f *File) columns(elements []element) (leaves int, err error) {
 	return leaves, exactly(len(rest) == 0)
 }
 
-// mostScale bounds the digits behind a decimal's point.
+// mostScale bounds the digits after a decimal's point.
 const mostScale = 100
 
-// checked returns the type, which is unreadable where kind and meaning do not go together.
+// checked returns the type, with the meaning Unreadable if kind and meaning do not fit.
 func (y Type) checked() Type {
 	integer := y.Kind == Int32 || y.Kind == Int64
 	ok := y.Kind >= Boolean && y.Kind <= FixedLenByteArray && y.Meaning != Unreadable
@@ -156,11 +156,11 @@ func (y Type) checked() Type {
 // Groups returns the number of row groups.
 func (f *File) Groups() int { return len(f.groups) }
 
-// Group is a row group: rows that follow each other. It is read by one goroutine.
+// Group is a row group: consecutive rows. It must be read by one goroutine.
 type Group struct {
 	file       *File
 	info       groupInfo
-	compressed []byte // of the page that is being decompressed
+	compressed []byte // buffer for the page that is being decompressed
 }
 
 // Group returns a row group.
@@ -169,7 +169,7 @@ func (f *File) Group(i int) *Group { return &Group{file: f, info: f.groups[i]} }
 // Rows returns the number of the group's rows.
 func (g *Group) Rows() int64 { return g.info.rows }
 
-// Column returns a reader of the group's values of a flat column whose type is readable.
+// Column returns a reader of the group's values in a flat column of a readable type.
 func (g *Group) Column(c *Column) (*Reader, error) {
 	info := g.info.chunks[c.leaf]
 	refuse := func(rule string) (*Reader, error) {

@@ -2,16 +2,16 @@ package parquet
 
 import "encoding/binary"
 
-// hybrid decodes runs of equal numbers and of numbers packed by their bits: the format's
-// RLE encoding, which levels, indices of dictionaries and some booleans have.
+// hybrid decodes runs of equal numbers and of bit-packed numbers: the format's RLE encoding, used
+// for levels, dictionary indices and some booleans.
 type hybrid struct {
 	b     []byte
-	width uint // of a number, in bits
+	width uint // bits of a number
 
-	left   uint64 // numbers of the run that are not decoded yet
-	value  int32  // of a run of equal ones
-	packed []byte // of a run of packed ones; nil for the others
-	bit    uint64 // where the next of the packed ones starts
+	left   uint64 // numbers of the run not yet decoded
+	value  int32  // value of a run of equal numbers
+	packed []byte // bytes of a bit-packed run; nil for a run of equal numbers
+	bit    uint64 // bit offset of the next bit-packed number
 }
 
 func newHybrid(b []byte, width uint) (hybrid, error) {
@@ -36,8 +36,8 @@ func (h *hybrid) run() error {
 		h.left, h.value, h.packed, h.b = head>>1, int32(number), nil, h.b[size:]
 		return exactly(uint64(number)>>h.width == 0)
 	}
-	// Eight numbers take as many bytes as a number has bits. The last run of a page may
-	// be cut behind its last number.
+	// Eight numbers take as many bytes as a number has bits. The last run of a page may end after
+	// its last number.
 	if h.left = head >> 1; h.left > 1<<32 {
 		return ErrDamaged
 	}
@@ -50,7 +50,8 @@ func (h *hybrid) run() error {
 	return exactly(h.left > 0)
 }
 
-// ones goes past n numbers and reports true, if all are in a run of ones that has started.
+// ones skips n numbers and returns true, if they are all in the current run and that run consists
+// of ones. Otherwise it returns false.
 func (h *hybrid) ones(n int) bool {
 	if h.packed != nil || h.value != 1 || h.left < uint64(n) {
 		return false
@@ -86,12 +87,12 @@ func (h *hybrid) decode(dst []int32) error {
 	return nil
 }
 
-// unpack takes numbers of so many bits, at most 64, from b: the lowest bits first. They
-// are all there.
+// unpack decodes bit-packed numbers of width bits, at most 64, from b, starting at the given bit,
+// lowest bits first. b must contain them all.
 func unpack[T int32 | int64](dst []T, b []byte, bit uint64, width uint) {
 	mask := uint64(1)<<width - 1
 	i := 0
-	if width <= 56 { // a number lies in the eight bytes from its first on
+	if width <= 56 { // a number lies within eight bytes
 		for ; i < len(dst); i++ {
 			at := bit / 8
 			if at+8 > uint64(len(b)) {

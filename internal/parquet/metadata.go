@@ -1,9 +1,9 @@
 package parquet
 
-// Kind is how values are stored: what the format calls a physical type.
+// Kind is the storage form of values: the format's physical type.
 type Kind int32
 
-// The kinds, by the numbers that the format gives them.
+// The kinds, by the numbers of the format.
 const (
 	Boolean Kind = iota
 	Int32
@@ -15,8 +15,8 @@ const (
 	FixedLenByteArray
 )
 
-// Meaning is what stored values stand for: the format's logical types, or the older
-// converted types, as far as they change how a value is read.
+// Meaning is the interpretation of stored values: the format's logical type, or the older converted
+// type, as far as it changes how a value is read.
 type Meaning uint8
 
 // The meanings.
@@ -29,8 +29,8 @@ const (
 	Unsigned
 	UUID
 	Float16
-	Nothing    // a column of nulls alone
-	Unreadable // what has no text: intervals, variants, geometries, lists and maps
+	Nothing    // a column with null values only
+	Unreadable // types without a text form: intervals, variants, geometries, lists and maps
 )
 
 // Type is a column's type.
@@ -38,23 +38,23 @@ type Type struct {
 	Kind    Kind
 	Width   int // of FixedLenByteArray, in bytes
 	Meaning Meaning
-	Scale   int   // of Decimal: digits behind the point
-	Second  int64 // of Time and Timestamp: how many units are a second
-	UTC     bool  // of Timestamp: whether it is a moment of UTC
+	Scale   int   // of Decimal: digits after the point
+	Second  int64 // of Time and Timestamp: units in a second
+	UTC     bool  // of Timestamp: in UTC
 }
 
 // Column is a field of the table.
 type Column struct {
 	Name string
-	// Flat is whether a row has one value at most; the type is that of flat columns.
+	// Flat reports whether a row has at most one value. Type is valid for flat columns only.
 	Flat bool
 	Type Type
 
-	optional bool // whether a value may be missing
-	leaf     int  // the number of its first chunk in a row group
+	optional bool // a value may be missing
+	leaf     int  // index of its first column chunk in a row group
 }
 
-// element is a node of the schema, as it is stored.
+// element is a stored node of the schema.
 type element struct {
 	typ        Type
 	leaf       bool
@@ -63,7 +63,7 @@ type element struct {
 	children   int32
 }
 
-// metadata is what the footer says.
+// metadata is the content of the footer.
 type metadata struct {
 	elements []element
 	rows     int64
@@ -75,7 +75,7 @@ type groupInfo struct {
 	chunks []chunkInfo
 }
 
-// chunkInfo says where the values of a column in a row group are.
+// chunkInfo locates the values of a column in a row group.
 type chunkInfo struct {
 	kind       Kind
 	codec      int32
@@ -84,10 +84,10 @@ type chunkInfo struct {
 	dictionary int64 // offset of the dictionary page; 0 for none
 	elsewhere  bool  // in another file
 	encrypted  bool
-	described  bool // whether the footer says anything of it
+	described  bool // the footer describes the chunk
 }
 
-// start is the offset of the first page.
+// start returns the offset of the first page.
 func (c chunkInfo) start() int64 {
 	if c.dictionary > 0 && c.dictionary < c.data {
 		return c.dictionary
@@ -138,7 +138,7 @@ func (t *thrift) element() (e element) {
 		}
 		return true
 	})
-	// An element without a name costs a byte of the file and many of memory.
+	// An element without a name takes one byte of the file and many bytes of memory.
 	if !named {
 		t.fail()
 	}
@@ -148,7 +148,7 @@ func (t *thrift) element() (e element) {
 	return e
 }
 
-// convert takes the meaning from the older description of types.
+// convert sets the meaning from the older converted type.
 func (y *Type) convert(converted, scale int32) {
 	switch converted {
 	case 5:
@@ -178,7 +178,7 @@ func (t *thrift) logical(y *Type) (is bool) {
 			return false
 		}
 		switch id {
-		case 1, 4, 12, 13: // text, enumerations, JSON and BSON are bytes as they are
+		case 1, 4, 12, 13: // text, enumerations, JSON and BSON: bytes as stored
 			return false
 		case 5:
 			y.Meaning = Decimal
@@ -222,7 +222,7 @@ func (t *thrift) logical(y *Type) (is bool) {
 	return is
 }
 
-// ticks reads the description of a moment or a time of a day.
+// ticks reads the description of a timestamp or a time of day.
 func (t *thrift) ticks(y *Type) {
 	t.fields(func(id int16, kind byte) bool {
 		if id == 1 {

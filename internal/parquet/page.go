@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// The encodings, by the numbers that the format gives them.
+// The encodings, by the numbers of the format.
 const (
 	plain                = 0
 	plainDictionary      = 2
@@ -31,14 +31,14 @@ type header struct {
 	kind              int32
 	whole, compressed int32 // bytes of the contents, which follow the header in the file
 	checksum          uint32
-	checked           bool // whether there is a checksum
-	described         bool // whether there is what belongs to the kind of page
+	checked           bool // there is a checksum
+	described         bool // the description that fits the kind of page is there
 	values            int32
 	encoding          int32
-	levels            int32 // the encoding of definition levels
-	missing, repeated int32 // bytes of both kinds of levels, in a page of the second version
-	bare              bool  // whether the values of such a page are not compressed
-	start             int64 // where the contents start in the file
+	levels            int32 // encoding of definition levels
+	missing, repeated int32 // bytes of definition and repetition levels, in a page of version 2
+	bare              bool  // the values of a page of version 2 are not compressed
+	start             int64 // offset of the contents in the file
 }
 
 func (t *thrift) header() (h header) {
@@ -67,15 +67,15 @@ func (t *thrift) header() (h header) {
 	return h
 }
 
-// is notes that there is a description of a kind of page; it reports whether the page is
+// is records that a page description of the given kind is present, and reports whether the page is
 // of that kind.
 func (h *header) is(kind int32) bool {
 	h.described = h.described || h.kind == kind
 	return h.kind == kind
 }
 
-// numbers reads a struct whose first fields are integers into dst if it is to be used, and
-// reports whether its seventh says no.
+// numbers reads a struct whose first fields are integers. If use is true, it stores them in dst and
+// reports whether field 7 is false; otherwise it skips all fields and returns false.
 func (t *thrift) numbers(use bool, dst ...*int32) (no bool) {
 	t.fields(func(id int16, kind byte) bool {
 		if id == 7 && kind == thriftFalse {
@@ -90,7 +90,7 @@ func (t *thrift) numbers(use bool, dst ...*int32) (no bool) {
 	return no && use
 }
 
-// mostHeader bounds the bytes of a page's header: it may hold the page's least and largest
+// mostHeader bounds the bytes of a page's header, which may contain the page's smallest and largest
 // value.
 const mostHeader = 16 << 20
 
@@ -116,7 +116,7 @@ func (f *File) header(offset int64) (header, error) {
 	}
 }
 
-// check compares the sizes that a header claims with what may be.
+// check returns ErrDamaged if a size in the header is impossible.
 func (h header) check(end int64) error {
 	switch {
 	case h.whole < 0 || h.compressed < 0 || h.values < 0 || int64(h.compressed) > end-h.start:
@@ -124,7 +124,7 @@ func (h header) check(end int64) error {
 	case h.missing < 0 || h.repeated != 0 || h.missing > h.whole || h.missing > h.compressed:
 		return ErrDamaged
 	case h.kind != dataPage && h.kind != dataPage2 && h.kind != dictionaryPage:
-		return nil // to be skipped
+		return nil // is skipped
 	case !h.described:
 		return ErrDamaged
 	case h.whole > MostPage || h.compressed > MostPage:
@@ -137,7 +137,7 @@ func (h header) check(end int64) error {
 
 // contents reads the contents of a page into buf, which it may replace.
 func (r *Reader) contents(h header, buf []byte) ([]byte, error) {
-	bare := int(h.missing) // what is never compressed
+	bare := int(h.missing) // bytes that are never compressed
 	codec := r.codec
 	if h.bare {
 		codec = codecs[0]
@@ -163,15 +163,15 @@ func (r *Reader) contents(h header, buf []byte) ([]byte, error) {
 
 // page is a data page.
 type page struct {
-	rows     int     // that are not decoded yet
+	rows     int     // rows not yet decoded
 	missing  *hybrid // definition levels; nil if no value can be missing
 	encoding int32
-	b        []byte // of the values
+	b        []byte // bytes of the values
 	indices  *hybrid
-	values   values // nil before the first
+	values   values // nil before the first value
 }
 
-// page takes a data page's contents apart.
+// open splits a data page's contents into levels and values.
 func (r *Reader) open(h header, b []byte) (*page, error) {
 	p := &page{rows: int(h.values), encoding: h.encoding, b: b}
 	var levels []byte

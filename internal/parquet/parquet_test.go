@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fixtures are files of several writers, by their names: see the script beside them.
+// fixtures returns files of several writers, by their names; the script beside the files makes
+// them.
 func fixtures(t testing.TB) map[string][]byte {
 	paths, err := filepath.Glob("../table/testdata/parquet/*.parquet")
 	if err != nil || len(paths) < 20 {
@@ -29,11 +30,11 @@ func fixtures(t testing.TB) map[string][]byte {
 	return files
 }
 
-// cell is a value as it was read; nil if it is missing.
+// cell is a value that was read; nil if it is missing.
 type cell any
 
-// drain reads all columns of a file side by side, at most so many batches of each group,
-// and calls watch after every batch. It returns the columns' cells.
+// drain reads all columns of a file side by side, no more than most batches of each group, and calls
+// watch after every batch. It returns the columns' cells.
 func drain(f *File, most int, watch func()) ([][]cell, error) {
 	columns := make([][]cell, len(f.Columns))
 	for g := range f.Groups() {
@@ -128,8 +129,8 @@ func copied(y Type, v *Values, n int) []cell {
 	return cells
 }
 
-// A limit changes how often pages are decompressed, never a value; pages that are held
-// take no more than it, beside the one that is being read.
+// TestLimitChangesNoValue tests that a limit changes no value, only how often pages are
+// decompressed, and that the pages held take no more than the limit and the page being read.
 func TestLimitChangesNoValue(t *testing.T) {
 	for name, content := range fixtures(t) {
 		read := func(limit int64) [][]cell {
@@ -139,7 +140,7 @@ func TestLimitChangesNoValue(t *testing.T) {
 			}
 			f.Limit, f.rows, f.largeRows = limit, 7, 11
 			columns, err := drain(f, 1<<20, func() {
-				f.largeRows = 5 + (f.largeRows+3)%9 // batches end elsewhere than those before
+				f.largeRows = 5 + (f.largeRows+3)%9 // batches end at other rows than before
 				if held := f.held.Load(); held > limit {
 					t.Fatalf("%s: %d bytes of pages are held, at most %d may be", name, held, limit)
 				}
@@ -158,8 +159,8 @@ func TestLimitChangesNoValue(t *testing.T) {
 	}
 }
 
-// A codec fills a page with what is in the file, wholly, or fails: what memory held before
-// decides nothing, whatever the compressed bytes are.
+// TestCodecsReadNothingElse tests that a codec either fills a page entirely from the file or fails,
+// for any compressed bytes: the former content of memory has no effect.
 func TestCodecsReadNothingElse(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	sources := [][]byte{{}, {0}}
@@ -169,8 +170,8 @@ func TestCodecsReadNothingElse(t *testing.T) {
 			sources = append(sources, content[at:min(len(content), at+r.IntN(300))])
 		}
 	}
-	// A block of LZ4: 4 literals, then a copy of 8 bytes from where the block begins, from
-	// before it, and from what it has not written yet.
+	// An LZ4 block: 4 literals, then a copy of 8 bytes from the start of the block, from before it,
+	// and from bytes not yet written.
 	for _, back := range []byte{4, 1, 5, 0, 200} {
 		sources = append(sources, []byte{0x44, 'a', 'b', 'c', 'd', back, 0, 0x40, 'w', 'x', 'y', 'z'})
 	}
@@ -194,7 +195,7 @@ func TestCodecsReadNothingElse(t *testing.T) {
 	}
 }
 
-// claimed writes a page's header: of a page of that many values.
+// claimed writes the header of a page that claims the given number of values.
 func claimed(kind, whole, compressed, values int64) []byte {
 	b := []byte{0x15}
 	b = binary.AppendVarint(b, kind)
@@ -207,7 +208,7 @@ func claimed(kind, whole, compressed, values int64) []byte {
 	return append(b, 0, 0)
 }
 
-// countingReader is a file of zeros behind a header; it counts what is read.
+// countingReader is a file of zeros after a header; it counts the bytes read.
 type countingReader struct {
 	head []byte
 	read int
@@ -222,7 +223,7 @@ func (c *countingReader) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// Sizes that a page claims are refused before memory is taken for them.
+// TestClaimedSizes tests that impossible sizes of pages are refused before memory is allocated.
 func TestClaimedSizes(t *testing.T) {
 	const end = 1 << 40
 	big := int64(MostPage)
@@ -262,8 +263,8 @@ func TestClaimedSizes(t *testing.T) {
 	}
 }
 
-// Counts that are claimed allocate nothing: those of values, dictionary entries, packed
-// differences and elements of the footer's lists.
+// TestClaimedCounts tests that claimed counts allocate nothing: counts of values, dictionary
+// entries, packed differences and elements of the footer's lists.
 func TestClaimedCounts(t *testing.T) {
 	const many = 1<<31 - 1
 	y := Type{Kind: ByteArray}
@@ -296,7 +297,7 @@ func TestClaimedCounts(t *testing.T) {
 	}
 }
 
-// Packed numbers are what their bits say, one by one, wherever a call starts.
+// TestPackedNumbers tests packed numbers one by one, from every starting point.
 func TestPackedNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for width := uint(0); width <= 32; width++ {
@@ -339,7 +340,7 @@ func TestPackedNumbers(t *testing.T) {
 	}
 }
 
-// packDeltas stores integers as differences, as the format's text says.
+// packDeltas encodes integers as differences, as the format specifies.
 func packDeltas(x []int64, block, parts int) []byte {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(block)), uint64(parts))
 	b = binary.AppendUvarint(b, uint64(len(x)))
@@ -380,7 +381,7 @@ func packDeltas(x []int64, block, parts int) []byte {
 	return b
 }
 
-// Differences give the integers back, whatever they are: sums wrap around.
+// TestDeltas tests that differences decode to the integers, for any integers: sums wrap around.
 func TestDeltas(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
@@ -412,8 +413,8 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
-// A batch of long values ends early, at the rows that it has; long prefixes that are
-// shared by many values are not written out at once.
+// TestLongValues tests that a batch of long values ends early, and that long prefixes shared by
+// many values are not all expanded at once.
 func TestLongValues(t *testing.T) {
 	const size, rows = 400_000, 20
 	value := bytes.Repeat([]byte("x"), size)
@@ -426,7 +427,7 @@ func TestLongValues(t *testing.T) {
 	shared[0], suffixes[0] = 0, size
 	stored := append(append(packDeltas(shared, 128, 4), packDeltas(suffixes, 128, 4)...), value...)
 	for encoding, b := range map[int32][]byte{plain: plainBytes, deltaByteArray: stored} {
-		// Levels: rows are there, but every fifth.
+		// Levels: every fifth row has no value.
 		var levels []byte
 		for range rows / 5 {
 			levels = append(levels, 4<<1, 1, 1<<1, 0)

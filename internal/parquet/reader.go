@@ -2,25 +2,25 @@ package parquet
 
 import "fmt"
 
-// Rows of a batch: more where a page is decompressed again for each.
+// Rows of a batch. A batch has largeRows if the page is decompressed again for each batch.
 const (
 	batchRows = 1 << 10
 	largeRows = 1 << 14
 )
 
-// Batch is a part of a column: rows that follow each other.
+// Batch holds consecutive rows of a column.
 type Batch struct {
 	Rows int
-	// Present says of each row whether it has a value; nil if all have one.
+	// Present reports for each row whether it has a value; nil if all have one.
 	Present []bool
-	// N is the number of values: of rows that have one.
+	// N is the number of values, which is the number of rows that have one.
 	N int
-	// Indices are the values' entries in the dictionary; nil if Values has the values.
+	// Indices are the values' entries in the dictionary; nil if Values holds the values.
 	Indices []int32
 	Values  Values
 
 	levels []int32
-	flags  []bool // Present, where it is one
+	flags  []bool // Present, if not nil
 	index  []int32
 }
 
@@ -30,25 +30,25 @@ type Reader struct {
 	column *Column
 	codec  codec
 	offset int64 // of the next page
-	left   int64 // rows behind the page
+	left   int64 // rows after the current page
 
-	dictionary header // its start is 0 if there is none
+	dictionary header // start is 0 if there is no dictionary
 	entries    int32
 
-	current header // of the page that is being read
-	done    int    // rows of it that batches had
-	page    *page  // nil if there is none, or it is to be read again
-	buf     []byte // what the page is in
-	held    int64  // bytes that the file counts for it
+	current header // header of the page being read
+	done    int    // rows of the page already returned in batches
+	page    *page  // nil if there is none, or it must be read again
+	buf     []byte // contents of the page
+	held    int64  // bytes that the file counts for this reader
 }
 
 func (r *Reader) refuse(rule string) error {
 	return Unsupported(fmt.Sprintf("has a column %q that %s, which cannot be read", r.column.Name, rule))
 }
 
-// Next reads the next rows of the column into b. What b holds is valid until the next
-// call with it or until Rest; there is at least one row. Behind the last, the file is
-// damaged: readers know how many rows there are.
+// Next reads the next rows of the column into b, at least one. The content of b is valid until the
+// next call with b or until Rest. Since callers know the number of rows, a call after the last row
+// returns ErrDamaged.
 func (r *Reader) Next(b *Batch) error {
 	if r.page == nil {
 		if err := r.again(b); err != nil {
@@ -67,27 +67,27 @@ func (r *Reader) Next(b *Batch) error {
 	return r.decode(b, rows)
 }
 
-// Rest lets go of the page if all pages together take more than the file's limit.
+// Rest releases the page if all pages together take more bytes than the file's limit.
 func (r *Reader) Rest() {
 	if r.group.file.held.Load() > r.group.file.Limit {
 		r.Close()
 	}
 }
 
-// Close lets go of what the reader holds.
+// Close releases the memory that the reader holds.
 func (r *Reader) Close() {
 	r.page, r.buf = nil, nil
 	r.count()
 }
 
-// count tells the file what the reader holds.
+// count updates the file's count of bytes that the reader holds.
 func (r *Reader) count() {
 	now := int64(cap(r.buf))
 	r.group.file.held.Add(now - r.held)
 	r.held = now
 }
 
-// again reads the page that Rest has let go of, up to where it was.
+// again reads the page that Rest released, and skips the rows already returned.
 func (r *Reader) again(b *Batch) error {
 	if r.current.start == 0 || r.done == int(r.current.values) {
 		return nil
@@ -104,7 +104,7 @@ func (r *Reader) again(b *Batch) error {
 	return nil
 }
 
-// load goes to the next data page.
+// load reads the next data page.
 func (r *Reader) load() error {
 	if r.left == 0 {
 		return ErrDamaged
@@ -133,7 +133,7 @@ func (r *Reader) load() error {
 	return r.fill()
 }
 
-// fill reads the current page.
+// fill reads the contents of the current page.
 func (r *Reader) fill() (err error) {
 	r.done = 0
 	r.buf, err = r.contents(r.current, r.buf)
@@ -147,7 +147,7 @@ func (r *Reader) fill() (err error) {
 	return err
 }
 
-// decode reads at most so many of the page's rows.
+// decode decodes at most rows of the page's remaining rows.
 func (r *Reader) decode(b *Batch, rows int) error {
 	p := r.page
 	rows = min(rows, p.rows)
@@ -164,7 +164,7 @@ func (r *Reader) decode(b *Batch, rows int) error {
 		return err
 	}
 	if n < b.N {
-		// The batch ends with its last value, or with missing ones behind it.
+		// The batch ends with its last value, or with missing values after it.
 		b.N = n
 		b.Rows = b.until(n)
 		if p.missing != nil {
@@ -186,7 +186,7 @@ func (r *Reader) decode(b *Batch, rows int) error {
 func (b *Batch) present(levels *hybrid, rows int) error {
 	b.levels = resize(b.levels, rows)
 	if levels.ones(rows) {
-		return nil // b has all of them
+		return nil // all rows have a value
 	}
 	b.flags = resize(b.flags, rows)
 	if err := levels.decode(b.levels); err != nil {
@@ -203,7 +203,7 @@ func (b *Batch) present(levels *hybrid, rows int) error {
 	return nil
 }
 
-// until returns how many rows come before the value of that number.
+// until returns the number of rows before value n.
 func (b *Batch) until(n int) int {
 	if b.Present == nil {
 		return n
@@ -219,7 +219,7 @@ func (b *Batch) until(n int) int {
 	return len(b.Present)
 }
 
-// values decodes the values of a batch and returns how many it took.
+// values decodes the values of a batch and returns their number.
 func (r *Reader) values(b *Batch) (int, error) {
 	p := r.page
 	if b.N == 0 {
@@ -265,8 +265,8 @@ func (r *Reader) indices(dst []int32) error {
 	return exactly(most < uint32(r.entries))
 }
 
-// Dictionary calls take with the entries of the dictionary, a part at a time. It is for
-// readers that had a batch of indices.
+// Dictionary calls take with the entries of the dictionary, a part at a time. It may be called only
+// after a batch with Indices.
 func (r *Reader) Dictionary(take func(v *Values, n int) error) error {
 	b, err := r.contents(r.dictionary, nil)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// opened returns the only column of the first group of a fixture that has that name.
+// opened returns the column with the given name in the first group of a fixture.
 func opened(t *testing.T, content []byte, name string) *Reader {
 	f, err := Open(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -26,8 +26,8 @@ func opened(t *testing.T, content []byte, name string) *Reader {
 	return nil
 }
 
-// A page whose checksum is not the one that is stored is damaged, wherever a bit differs:
-// also where the values would merely be others.
+// TestChecksum tests that a page is damaged if its checksum differs from the stored one, wherever a
+// bit differs, also where decoding would only give other values.
 func TestChecksum(t *testing.T) {
 	content := fixtures(t)["pyarrow-checksum.parquet"]
 	var b Batch
@@ -48,7 +48,8 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// An index that the dictionary does not have is damage, the first of them too.
+// TestIndicesAreInTheDictionary tests that an index outside of the dictionary is damage, also the
+// first index.
 func TestIndicesAreInTheDictionary(t *testing.T) {
 	for entries, want := range map[int32]error{6: nil, 5: ErrDamaged, 0: ErrDamaged} {
 		p := &page{rows: 8, encoding: rleDictionary, b: []byte{3, 8 << 1, 5}}
@@ -60,7 +61,7 @@ func TestIndicesAreInTheDictionary(t *testing.T) {
 	}
 }
 
-// What cannot be read is refused by the column's name and the rule.
+// TestRefusals tests that unsupported features give errors that name the column and the rule.
 func TestRefusals(t *testing.T) {
 	f := &File{}
 	y := Type{Kind: Int32}
@@ -94,7 +95,7 @@ func refused(rule string) error {
 	return Unsupported("has a column \"x\" that " + rule + ", which cannot be read")
 }
 
-// A dictionary and a page may not be too large, each by its own bound.
+// TestMostDictionary tests that dictionaries and pages are bounded, each by its own limit.
 func TestMostDictionary(t *testing.T) {
 	for kind, most := range map[int32]int32{dictionaryPage: MostDictionary, dataPage: MostPage} {
 		h := header{kind: kind, described: true, whole: most, compressed: 1}
@@ -109,7 +110,7 @@ func TestMostDictionary(t *testing.T) {
 	}
 }
 
-// A level says that a value is there or that it is not: there is no third.
+// TestLevelsAreBits tests that a definition level above 1 is damage.
 func TestLevelsAreBits(t *testing.T) {
 	for level, want := range map[byte]error{0: nil, 1: nil, 2: ErrDamaged, 255: ErrDamaged} {
 		h := hybrid{b: []byte{8 << 1, level}, width: 1}
@@ -119,7 +120,7 @@ func TestLevelsAreBits(t *testing.T) {
 	}
 }
 
-// What Hadoop frames is one part of several blocks, or several parts.
+// TestHadoop tests one part of several blocks, and several parts.
 func TestHadoop(t *testing.T) {
 	block := func(text string) []byte { return append([]byte{byte(len(text)) << 4}, text...) }
 	framed := func(total int, blocks ...[]byte) (b []byte) {

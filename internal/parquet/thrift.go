@@ -18,11 +18,11 @@ const (
 	thriftStruct = 12
 )
 
-// mostDepth bounds how deep values that nobody asked for may be nested.
+// mostDepth bounds the nesting of values that are skipped.
 const mostDepth = 32
 
-// thrift reads values of Thrift's compact protocol off a slice. The first fault sticks:
-// from then on everything read is zero and every struct and list is over.
+// thrift reads values of Thrift's compact protocol from a slice. After the first error every value
+// read is zero and every struct and list is empty.
 type thrift struct {
 	b   []byte
 	at  int
@@ -57,7 +57,7 @@ func (t *thrift) int() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// int32 reads an integer that must fit 32 bits.
+// int32 reads an integer that must fit in 32 bits.
 func (t *thrift) int32() int32 {
 	x := t.int()
 	if int64(int32(x)) != x {
@@ -67,7 +67,7 @@ func (t *thrift) int32() int32 {
 	return int32(x)
 }
 
-// binary reads bytes, which are a part of the message.
+// binary reads bytes. The result shares memory with the message.
 func (t *thrift) binary() []byte {
 	n := t.uvarint()
 	if n > uint64(len(t.b)-t.at) {
@@ -78,8 +78,8 @@ func (t *thrift) binary() []byte {
 	return t.b[t.at-int(n) : t.at]
 }
 
-// fields reads a struct: read is called for each field, and must consume it or return
-// false, upon which the field is skipped.
+// fields reads a struct. It calls read for each field; read must consume the field or return false,
+// and then fields skips it.
 func (t *thrift) fields(read func(id int16, kind byte) bool) { t.fieldsAt(0, read) }
 
 func (t *thrift) fieldsAt(depth int, read func(id int16, kind byte) bool) {
@@ -99,8 +99,8 @@ func (t *thrift) fieldsAt(depth int, read func(id int16, kind byte) bool) {
 	}
 }
 
-// list reads the head of a list and calls read for each element. Nothing is allocated by
-// the length that the list claims.
+// list reads the head of a list and calls read for each element. It allocates nothing for the
+// length that the list claims.
 func (t *thrift) list(kind byte, read func()) {
 	n, of := t.listHead()
 	if n > 0 && of != kind {
@@ -120,14 +120,14 @@ func (t *thrift) listHead() (n uint64, kind byte) {
 	return n, head & 15
 }
 
-// skip goes past a value of a struct.
+// skip skips a value of a struct.
 func (t *thrift) skip(kind byte, depth int) {
 	if depth > mostDepth {
 		t.fail()
 		return
 	}
 	switch kind {
-	case thriftTrue, thriftFalse: // the value is in the type
+	case thriftTrue, thriftFalse: // the type holds the value
 	case thriftByte:
 		t.byte()
 	case thriftI16, thriftI32, thriftI64:
@@ -150,7 +150,7 @@ func (t *thrift) skip(kind byte, depth int) {
 	}
 }
 
-// skipElement goes past an element of a list: there a truth value takes a byte.
+// skipElement skips an element of a list; in a list a boolean takes a byte.
 func (t *thrift) skipElement(kind byte, depth int) {
 	if kind == thriftTrue || kind == thriftFalse {
 		kind = thriftByte
@@ -170,7 +170,7 @@ func (t *thrift) skipMap(depth int) {
 	}
 }
 
-// pass goes past n bytes.
+// pass skips n bytes.
 func (t *thrift) pass(n int) {
 	if n > len(t.b)-t.at {
 		t.fail()

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Values are values of one kind: one of the slices has them. Bytes, which hold byte
-// arrays of either kind and moments of Int96, are parts of a page.
+// Values are values of one kind, in one of the slices. Bytes holds byte arrays of either kind and
+// Int96 timestamps; its elements share memory with a page.
 type Values struct {
 	Bools   []bool
 	Int32s  []int32
@@ -15,21 +15,21 @@ type Values struct {
 	Doubles []float64
 	Bytes   [][]byte
 
-	arena []byte // of bytes that are in no page
+	arena []byte // bytes that are not in a page
 }
 
-// mostBytes is how many bytes of values a batch has before it ends early.
+// mostBytes is the number of bytes of values after which a batch ends early.
 const mostBytes = 1 << 20
 
 // values decodes the values of a page, one part after the other.
 type values interface {
-	// next decodes up to n of the next values and returns how many: fewer than n only
-	// where a batch would grow too large, and at least one.
+	// next decodes up to n of the next values, at least one, and returns their number. It is less
+	// than n only if the batch would grow too large.
 	next(v *Values, n int) (int, error)
 }
 
-// newValues returns the decoder of a page's values; nil for an encoding that is not
-// one of the type's.
+// newValues returns the decoder of a page's values; nil if the encoding does not exist for the
+// type.
 func newValues(y Type, encoding int32, b []byte) (values, error) {
 	width := y.width()
 	switch {
@@ -61,7 +61,7 @@ func newValues(y Type, encoding int32, b []byte) (values, error) {
 	return nil, nil
 }
 
-// width is the number of bytes of a value; zero if it varies or is a bit.
+// width returns the number of bytes of a value; zero if it varies or is a bit.
 func (y Type) width() int {
 	switch y.Kind {
 	case Int32, Float:
@@ -76,7 +76,7 @@ func (y Type) width() int {
 	return 0
 }
 
-// resize returns a slice of n elements, whatever they are.
+// resize returns a slice of n elements with arbitrary content.
 func resize[T any](s []T, n int) []T {
 	if n <= cap(s) {
 		return s[:n]
@@ -100,7 +100,7 @@ func (d *booleans) next(v *Values, n int) (int, error) {
 	return n, nil
 }
 
-// fixed decodes values that are stored as they are, each of the same width.
+// fixed decodes values of a fixed width that are stored unencoded.
 type fixed struct {
 	kind  Kind
 	b     []byte
@@ -117,7 +117,7 @@ func (d *fixed) next(v *Values, n int) (int, error) {
 	return n, nil
 }
 
-// fixed takes n values of the same width, one behind the other.
+// fixed decodes n consecutive values of the given width.
 func (v *Values) fixed(kind Kind, b []byte, n, width int) {
 	switch kind {
 	case Int32:
@@ -148,7 +148,7 @@ func (v *Values) fixed(kind Kind, b []byte, n, width int) {
 	}
 }
 
-// byteArrays decodes bytes, each value with its length before it.
+// byteArrays decodes byte arrays that are each preceded by their length.
 type byteArrays struct{ b []byte }
 
 func (d *byteArrays) next(v *Values, n int) (int, error) {
@@ -191,7 +191,7 @@ func (d *integers) next(v *Values, n int) (int, error) {
 	return n, nil
 }
 
-// lengthsFirst decodes bytes whose lengths come before all of them.
+// lengthsFirst decodes byte arrays whose lengths are stored before all of them.
 type lengthsFirst struct {
 	lengths *deltas
 	b       []byte
@@ -228,9 +228,9 @@ func (d *lengthsFirst) value() ([]byte, error) {
 	return value, nil
 }
 
-// prefixes decodes bytes of which each shares its start with the one before.
+// prefixes decodes byte arrays that each share a prefix with the previous one.
 type prefixes struct {
-	width    int // of each; negative if it varies
+	width    int // of each value; negative if it varies
 	shared   *deltas
 	suffixes lengthsFirst
 	last     []byte
@@ -282,12 +282,13 @@ func (d *prefixes) next(v *Values, n int) (int, error) {
 	return len(d.ends), nil
 }
 
-// streams decodes values of which the first bytes come first, then the second ones.
+// streams decodes values that are stored by byte position: the first bytes of all values, then the
+// second bytes, and so on.
 type streams struct {
 	kind  Kind
 	b     []byte
 	width int
-	at    int // the number of the next value
+	at    int // index of the next value
 }
 
 func (d *streams) next(v *Values, n int) (int, error) {

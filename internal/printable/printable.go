@@ -1,11 +1,10 @@
-// Package printable makes text from files fit to be shown: names of columns and
-// files, words of a certificate, whatever a stranger may have written. A
-// terminal obeys control characters, and characters that turn the direction of
-// writing make a line read as another one.
+// Package printable makes text from files safe to show: names of columns and files, texts of a
+// certificate, anything that a stranger may have written. A terminal obeys control characters, and
+// characters that change the writing direction can make a line read as another one.
 //
-// [Text] is for a text within a line; whoever words a line or an error around
-// text from a file passes it through Text or quotes it as by strconv. [Writer]
-// stands before the terminal and catches what was not.
+// [Text] is for a text within a line. Code that puts text from a file into a line or an error
+// passes it through Text or quotes it as package strconv does. [Writer] wraps the terminal and
+// escapes the text that did not pass through Text.
 package printable
 
 import (
@@ -17,10 +16,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with everything that is not a graphic character (letters,
-// marks, digits, punctuation, symbols, spaces) written as an escape of Go: \n,
-// \x1b, \u202e. Line ends, DEL, the controls of C1, invisible and bidirectional
-// formatting and bytes that are not UTF-8 are among it.
+// Text returns s with every character that is not graphic (letters, marks, digits, punctuation,
+// symbols, spaces) written as a Go escape: \n, \x1b, \u202e. Escaped are line ends, DEL, C1
+// controls, invisible and bidirectional formatting and bytes that are not UTF-8.
 func Text(s string) string {
 	if strings.IndexFunc(s, hidden) < 0 {
 		return s
@@ -28,12 +26,12 @@ func Text(s string) string {
 	return string(appendText(nil, []byte(s), false))
 }
 
-// hidden reports a character that Text does not show as it is. A byte that is
-// not UTF-8 is read as utf8.RuneError, which is graphic, and so is not told from
-// a replacement character here: appendText tells them apart.
+// hidden reports a character that Text may have to escape. A byte that is not UTF-8 decodes to
+// utf8.RuneError, which is graphic and equal to a replacement character in the text; appendText
+// tells the two apart.
 func hidden(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }
 
-// appendText appends the text of s; lines keeps line ends.
+// appendText appends the escaped text of s. If lines is true, it keeps line ends.
 func appendText(dst, s []byte, lines bool) []byte {
 	for len(s) > 0 {
 		r, size := utf8.DecodeRune(s)
@@ -52,18 +50,18 @@ func appendText(dst, s []byte, lines bool) []byte {
 	return dst
 }
 
-// JSON returns a JSON text with the same characters inside its strings written
-// as \u escapes of JSON: the value stays what it is. Outside strings, where none
-// of them but white space can stand, line ends and tabs are kept.
+// JSON returns a JSON text with the characters that Text escapes written as JSON \u escapes inside
+// strings, which leaves the value unchanged. Outside of strings only white space can occur among
+// them; line ends and tabs are kept.
 func JSON(text []byte) []byte {
 	dst := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		switch {
 		case unicode.IsGraphic(r) || r == '\n' || r == '\t' || r == '\r':
-			dst = utf8.AppendRune(dst, r) // of a byte that is not UTF-8: U+FFFD
+			dst = utf8.AppendRune(dst, r) // a byte that is not UTF-8 becomes U+FFFD
 		case r > 0xffff:
-			// JSON has no longer escape: a pair of surrogates.
+			// JSON has no longer escape, so it takes a pair of surrogates.
 			r -= 0x10000
 			dst = appendEscape(appendEscape(dst, 0xd800+r>>10), 0xdc00+r&0x3ff)
 		default:
@@ -79,18 +77,18 @@ func appendEscape(dst []byte, r rune) []byte {
 	return append(append(dst, '\\', 'u'), digits[1:]...)
 }
 
-// Writer passes text on as [Text] does, but keeps line ends. A character may be
-// split between two writes. It is safe for concurrent use.
+// Writer escapes text as [Text] does, but keeps line ends. A character may be split between two
+// writes. A Writer is safe for concurrent use.
 type Writer struct {
 	w    io.Writer
 	mu   sync.Mutex
-	rest []byte // the start of a character
+	rest []byte // the incomplete character at the end of the last write
 }
 
 // NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Unwrap returns what is written to.
+// Unwrap returns the underlying writer.
 func (w *Writer) Unwrap() io.Writer { return w.w }
 
 func (w *Writer) Write(p []byte) (int, error) {
@@ -113,7 +111,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes the start of a character that nothing followed.
+// Flush writes an incomplete character at the end of the text.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// shows reports whether a terminal would be given anything but graphic
-// characters, and line ends where they are allowed.
+// shows reports whether s contains anything but graphic characters and, if lines is true, line
+// ends.
 func shows(s string, lines bool) bool {
 	for i, r := range s {
 		if r == utf8.RuneError {
@@ -25,7 +25,7 @@ func shows(s string, lines bool) bool {
 	return false
 }
 
-// everyCharacter yields those below U+12000, tags, and one of each block beyond.
+// everyCharacter yields the characters below U+12000, tags, and one of each block beyond.
 func everyCharacter(yield func(rune) bool) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if r >= 0x12000 && r>>12 != 0xe0 {
@@ -37,7 +37,7 @@ func everyCharacter(yield func(rune) bool) {
 	}
 }
 
-// Every character there is, and every byte that is none, within other text.
+// TestEveryCharacter tests every character, and every byte that is not UTF-8, within other text.
 func TestEveryCharacter(t *testing.T) {
 	texts := []string{}
 	for r := range everyCharacter {
@@ -90,7 +90,7 @@ func TestJSONKeepsTheValue(t *testing.T) {
 	}
 }
 
-// However a text is cut into writes, what arrives is the same.
+// TestWriterCutsNoCharacter tests that the output does not depend on how a text is cut into writes.
 func TestWriterCutsNoCharacter(t *testing.T) {
 	text := "é\u202e日\x1b😀\n\xf0\x9f\x98x\x9b\xe6\x97"
 	want := `é\u202e日\x1b😀` + "\n" + `\xf0\x9f\x98x\x9b\xe6\x97`

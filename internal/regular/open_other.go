@@ -2,5 +2,5 @@
 
 package regular
 
-// nonblocking is of no use here.
+// nonblocking has no meaning on this system.
 const nonblocking = 0

@@ -4,6 +4,6 @@ package regular
 
 import "syscall"
 
-// nonblocking keeps the opening of a pipe that has taken a file's place from
-// waiting for a writer. It changes nothing for a regular file.
+// nonblocking makes opening a pipe return at once, if a pipe has replaced the file: without it the
+// open would wait for a writer. It has no effect on a regular file.
 const nonblocking = syscall.O_NONBLOCK

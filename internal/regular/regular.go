@@ -1,8 +1,7 @@
-// Package regular opens files that are regular ones and reads small files whole.
+// Package regular opens regular files and reads small files whole.
 //
-// What stands in the place of a file may be a device that never ends, a pipe
-// that nobody writes to or a folder, and a file may be larger than memory. All
-// of these are errors here, before anything is read of them.
+// A path may lead to a device that never ends, a pipe without a writer or a folder, and a file may
+// be larger than memory. Here these are errors, returned before anything is read.
 package regular
 
 import (
@@ -13,18 +12,18 @@ import (
 	"os"
 )
 
-// Document is the largest size, in bytes, of files that are read whole:
-// configurations, certificates, models. The largest that Stillpoint writes, a
-// model of 10^5 columns with their names, stays below a fourth of it.
+// Document is the largest size, in bytes, of files that are read whole: configurations,
+// certificates, models. The largest file that Stillpoint writes, a model of 10^5 columns with their
+// names, is smaller than a fourth of it.
 const Document = 64 << 20
 
-// Open opens a regular file. Errors are [fs.PathError].
+// Open opens a regular file for reading. Errors are [fs.PathError].
 func Open(path string) (*os.File, error) {
 	return open(path, os.O_RDONLY, 0)
 }
 
-// Append opens a regular file to read it and to write at its end, or makes one
-// with those permissions.
+// Append opens a regular file for reading and appending. It creates the file with the given
+// permissions if there is none.
 func Append(path string, permissions fs.FileMode) (*os.File, error) {
 	return open(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, permissions)
 }
@@ -45,7 +44,7 @@ func open(path string, flag int, permissions fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Once more: another may have taken its place.
+	// Check again: another file may have replaced it between Stat and open.
 	if info, err = file.Stat(); err == nil {
 		err = check(path, info)
 	}
@@ -66,7 +65,8 @@ func check(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: errors.New("is a device, pipe or socket: must be a regular file")}
 }
 
-// Read reads a regular file of at most most bytes.
+// Read returns the content of a regular file. It returns an error if the file has more
+// bytes than most.
 func Read(path string, most int64) ([]byte, error) {
 	file, err := Open(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func Read(path string, most int64) ([]byte, error) {
 	if info, err := file.Stat(); err == nil && info.Size() > most {
 		return nil, large
 	}
-	// One byte more tells a file that has grown since, or tells no size.
+	// One byte more detects a file that has grown since, or that reports no size.
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
 		return nil, err

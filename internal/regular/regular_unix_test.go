@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// What is no file is refused without being read, whatever it is, also by way of
-// a link; so is what is too large.
+// TestOnlyRegularFiles tests that anything but a regular file is refused without being read, also
+// through a link, and so is a file that is too large.
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -35,7 +35,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	if err := os.WriteFile(at("file"), []byte("12345"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// A terabyte of zeros that takes no room.
+	// A sparse file of a terabyte of zeros.
 	if err := os.WriteFile(at("sparse"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -63,13 +63,12 @@ func TestOnlyRegularFiles(t *testing.T) {
 	if _, err := Read(at("missing"), 5); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v: must be %v", err, fs.ErrNotExist)
 	}
-	if runtime.GOOS == "linux" { // where a file may tell no size
+	if runtime.GOOS == "linux" { // where a file may report no size
 		if text, err := Read("/proc/self/status", 5); text != nil || err == nil || !strings.Contains(err.Error(), "is larger than 5 bytes") {
 			t.Errorf("a file that tells no size: %d bytes, error %v", len(text), err)
 		}
 	}
-	// One that takes a file's place between the look and the opening is neither
-	// waited for.
+	// A pipe that replaces the file between Stat and open must not make open wait.
 	if file, err := os.OpenFile(at("pipe"), os.O_RDONLY|nonblocking, 0); err != nil {
 		t.Error(err)
 	} else {

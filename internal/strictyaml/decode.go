@@ -1,8 +1,7 @@
-// Package strictyaml reads the YAML files that people write for Stillpoint, and
-// never quotes them in its errors. A file given by mistake may be the table
-// itself, and errors are printed, logged and pasted: what is not yet known to be
-// a file of the right kind must not be shown. An error says where, and which rule
-// is broken.
+// Package strictyaml reads the YAML files that people write for Stillpoint, and never quotes them
+// in its errors. A file given by mistake may be the table itself, and errors are printed, logged
+// and pasted, so a file must not be shown before it is known to be of the right kind. An error
+// gives the position and the rule that is broken.
 package strictyaml
 
 import (
@@ -20,20 +19,20 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// ErrOther reports, by errors.Is, a file of quite another kind.
+// ErrOther reports, by errors.Is, a file of another kind.
 var ErrOther = errors.New("another kind of file")
 
-// Error is a fault of a file. It holds nothing of the file's text, but for
-// faults that a type's own UnmarshalYAML words.
+// Error is an error in a file. It contains nothing of the file's text, except in errors that a
+// type's own UnmarshalYAML returns.
 type Error struct {
-	// Line and Column count from 1; zero if the place is not known.
+	// Line and Column count from 1; zero if the position is not known.
 	Line, Column int
 	Rule         string
 
 	other bool
 }
 
-// Is tells a file of quite another kind.
+// Is reports whether target is ErrOther and the file is of another kind.
 func (e *Error) Is(target error) bool { return e.other && target == ErrOther }
 
 func (e *Error) Error() string {
@@ -55,13 +54,13 @@ func other(rule string, args ...any) error {
 	return &Error{Rule: fmt.Sprintf(rule, args...), other: true}
 }
 
-// Decode reads one YAML document into a pointer to a struct. Every key must be
-// one of a field's, named by its tag; values must have the field's type, whole
-// numbers stay whole. An empty file and one that is obviously none of its kind
-// are told apart from a faulty one.
+// Decode decodes one YAML document into a pointer to a struct. Every key must be the tag of a
+// field; values must have the field's type, and an integer field takes whole numbers only. The
+// error is ErrOther for a file that is obviously of another kind, and a separate error for an empty
+// file.
 //
-// A type with an UnmarshalYAML of its own words its own errors, and must quote
-// nothing that may be a table.
+// A type with its own UnmarshalYAML words its own errors, and must quote nothing that may be part
+// of a table.
 func Decode(text []byte, into any) error {
 	shape := reflect.TypeOf(into).Elem()
 	if rule := notText(text); rule != "" {
@@ -104,8 +103,8 @@ func Decode(text []byte, into any) error {
 		return err
 	}
 	if err := yaml.NodeToValue(root, into, yaml.Strict(), yaml.AllowDuplicateMapKey()); err != nil && !errors.Is(err, io.EOF) {
-		// What conform does not look for, worded by nobody who knows what may be
-		// shown.
+		// conform does not test for this error, and its text may quote the file. Only its position
+		// is kept.
 		var positioned yaml.Error
 		if errors.As(err, &positioned) {
 			return fault(positioned.GetToken(), "has not the form of what belongs here")
@@ -115,7 +114,7 @@ func Decode(text []byte, into any) error {
 	return nil
 }
 
-// notText names what is no text at all.
+// notText names the format of a file that is not text, or returns "".
 func notText(text []byte) string {
 	start := text[:min(len(text), 4)]
 	for _, f := range []struct{ magic, name string }{
@@ -132,8 +131,8 @@ func notText(text []byte) string {
 	return ""
 }
 
-// mentions reports whether a line starts with one of the keys, as some line of
-// such a file does and none of a table.
+// mentions reports whether a line starts with one of the keys. Some line of a configuration does;
+// no line of a table does.
 func mentions(text []byte, keys []string) bool {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimLeft(line, " \t{\"'-\ufeff")
@@ -147,7 +146,7 @@ func mentions(text []byte, keys []string) bool {
 	return false
 }
 
-// keys lists the fields of a struct as files write them.
+// keys returns the keys of a struct's fields.
 func keys(shape reflect.Type) []string {
 	var list []string
 	for i := range shape.NumField() {
@@ -158,7 +157,7 @@ func keys(shape reflect.Type) []string {
 	return list
 }
 
-// conform checks that a node has the form of a type.
+// conform returns an error unless a node has the form of a type.
 func conform(node ast.Node, shape reflect.Type) error {
 	if _, none := node.(*ast.NullNode); none || node == nil {
 		return nil // leaves the zero value
@@ -203,7 +202,7 @@ func conformStruct(node ast.Node, shape reflect.Type) error {
 	})
 }
 
-// each visits the entries of a mapping.
+// each calls visit for the entries of a mapping.
 func each(node ast.Node, visit func(key string, at *token.Token, value ast.Node) error) error {
 	m, ok := node.(ast.MapNode)
 	if !ok {
@@ -268,10 +267,11 @@ func conformScalar(node ast.Node, kind reflect.Kind) error {
 	return nil
 }
 
-// ownWords has a type that reads itself try to. own is false for other types.
+// ownWords decodes the node by the type's own UnmarshalYAML, to get its errors. own is false for
+// types without one.
 func ownWords(node ast.Node, shape reflect.Type) (own bool, err error) {
 	if shape.Kind() == reflect.Pointer {
-		return false, nil // its element is looked at next
+		return false, nil // its element type is tested next
 	}
 	switch reader := reflect.New(shape).Interface().(type) {
 	case interface{ UnmarshalYAML(ast.Node) error }:

@@ -92,8 +92,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no fault of any file quotes it: a word that is in the seeds, and in
-// no error, does not show.
+// FuzzDecode tests that no error quotes the file: a word that is in every seed and in no message
+// does not appear.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		"data: QUOKKAQUOKKA", "QUOKKAQUOKKA: 1\ndata: x", "data: x\nQUOKKAQUOKKA", "inner: {count: QUOKKAQUOKKA}", "any: {x: &QUOKKAQUOKKA y, z: *QUOKKAQUOKKA}",

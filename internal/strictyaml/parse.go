@@ -9,14 +9,14 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The parser takes a block mapping apart from its end, and copies what it has of the
-// mapping for each entry: the square of the number of entries. So mappings of many are
-// given to it in portions, and put together here.
+// The parser copies the remaining entries of a block mapping for each of its entries, so its time
+// grows with the square of their number. Long mappings are therefore parsed in portions and put
+// together here.
 
-// portion is how many entries of a mapping the parser is given at a time.
+// portion is the number of entries of a mapping that the parser is given at a time.
 const portion = 128
 
-// parse returns the documents of a text.
+// parse returns the parsed documents of a text.
 func parse(text []byte) (*ast.File, error) {
 	tokens := slices.DeleteFunc(lexer.Tokenize(string(text)), func(t *token.Token) bool { return t.Type == token.CommentType })
 	return parseTokens(tokens)
@@ -51,14 +51,15 @@ func parseTokens(tokens token.Tokens) (*ast.File, error) {
 	return file, nil
 }
 
-// mapping is a block mapping among tokens: where its entries start, and where it ends.
+// mapping is a block mapping in a list of tokens: its column, the indices where its entries start,
+// and the index where it ends.
 type mapping struct {
 	column  int
 	entries []int
 	end     int
 }
 
-// complete adds the entries after the first portion to what was parsed of the mapping.
+// complete parses the entries after the first portion and adds them to the parsed mapping.
 func (m mapping) complete(tokens token.Tokens, into *ast.MappingNode) error {
 	for k := portion; k < len(m.entries); k += portion {
 		end := m.end
@@ -80,9 +81,9 @@ func (m mapping) complete(tokens token.Tokens, into *ast.MappingNode) error {
 	return nil
 }
 
-// long lists the block mappings of more than a portion of entries, inner ones before
-// those they are in. An entry starts a line and is a key with its colon; what is deeper
-// belongs to it, and so do items of a list at its own depth.
+// long returns the block mappings with more than portion entries, inner mappings before outer ones.
+// An entry starts a line with a key and its colon. Deeper lines belong to the entry, and so do
+// items of a list at the entry's own depth.
 func long(tokens token.Tokens) (list []mapping) {
 	var open []mapping
 	closeTo := func(column, at int) {
@@ -102,7 +103,7 @@ func long(tokens token.Tokens) (list []mapping) {
 		case token.MappingEndType, token.SequenceEndType:
 			flow--
 		case token.DocumentHeaderType, token.DocumentEndType, token.MappingKeyType:
-			return nil // of no file that is taken
+			return nil // no accepted file looks so
 		}
 		starts := flow == 0 && (i == 0 || t.Position.Line > tokens[i-1].Position.Line)
 		if !starts || t.Type == token.MappingEndType || t.Type == token.SequenceEndType {
@@ -110,7 +111,7 @@ func long(tokens token.Tokens) (list []mapping) {
 		}
 		key := i+1 < len(tokens) && tokens[i+1].Type == token.MappingValueType && tokens[i+1].Position.Line == t.Position.Line
 		if !key && i > 0 && awaits(tokens[i-1].Type) {
-			continue // whose column may be any
+			continue // its column may be any
 		}
 		column := t.Position.Column
 		closeTo(column, i)
@@ -130,12 +131,13 @@ func long(tokens token.Tokens) (list []mapping) {
 	return list
 }
 
-// awaits reports whether a scalar on the lines after such a token is its value.
+// awaits reports whether a scalar on the lines after a token of type t is the token's value.
 func awaits(t token.Type) bool {
 	return t == token.MappingValueType || t == token.LiteralType || t == token.FoldedType || t == token.SequenceEntryType
 }
 
-// outermost sorts mappings and leaves those out that lie in what is cut out of others.
+// outermost sorts mappings by position, and removes those that lie in a part that is cut out of an
+// outer mapping.
 func outermost(list []mapping) []mapping {
 	slices.SortFunc(list, func(a, b mapping) int { return a.entries[portion] - b.entries[portion] })
 	end := 0
@@ -148,7 +150,7 @@ func outermost(list []mapping) []mapping {
 	})
 }
 
-// mappings finds mappings by the token of any of their keys.
+// mappings finds a mapping by the token of any of its keys.
 type mappings map[*token.Token]*ast.MappingNode
 
 func (m mappings) Visit(node ast.Node) ast.Visitor {

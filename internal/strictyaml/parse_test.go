@@ -11,14 +11,14 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// entries are values of every form that a mapping may hold, indented by two.
+// entries are values of every form that a mapping may hold, indented by two spaces.
 var entries = []string{
 	" 1", " word # and a comment", " \"two\n    lines\"", " |\n    a: b\n    c: d", " >-\n    folded\n    text",
 	" {x: 1, y: [1, 2]}", " {x: 1,\n    y: 2}", " [a,\n    b]", "\n    f: 1\n    g: {h: 2}", "\n  - a\n  - b: 1\n    c: 2", "\n    - 1\n    - - 2\n      - 3", "",
 }
 
-// document has mappings of n entries: at the top, in one of its entries and in an item of
-// a list, each with comments between.
+// document returns a text with mappings of n entries: at the top, in one of its entries and in an
+// item of a list, each with comments between entries.
 func document(n int, r *rand.Rand) string {
 	var b strings.Builder
 	entry := func(indent string, k int) {
@@ -50,9 +50,9 @@ func document(n int, r *rand.Rand) string {
 	return b.String()
 }
 
-// TestPortionsAreTheWhole: a text of mappings that are parsed in portions is what it is as
-// a whole, on either side of a portion's end. Fails for an entry that is lost, doubled or
-// put into another mapping.
+// TestPortionsAreTheWhole tests that a text with long mappings parses to the same result in
+// portions and as a whole, for numbers of entries around the size of a portion. It fails if an
+// entry is lost, repeated or put into another mapping.
 func TestPortionsAreTheWhole(t *testing.T) {
 	for _, n := range []int{1, portion - 1, portion, portion + 1, 2 * portion, 3*portion + 5} {
 		for seed := range uint64(5) {
@@ -71,7 +71,7 @@ func TestPortionsAreTheWhole(t *testing.T) {
 	}
 }
 
-// TestSecondDocumentAfterPortions: a document after a long mapping is none of its entries.
+// TestSecondDocumentAfterPortions tests that a document after a long mapping is not added to it.
 func TestSecondDocumentAfterPortions(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("data: x\nany:\n")
@@ -84,7 +84,7 @@ func TestSecondDocumentAfterPortions(t *testing.T) {
 	}
 }
 
-// TestPlacesInPortions: an error beyond the first portion names its line.
+// TestPlacesInPortions tests that an error beyond the first portion names its line.
 func TestPlacesInPortions(t *testing.T) {
 	for _, fault := range []string{"k2: 2", "broken: [1", "k: v: w"} {
 		var b strings.Builder
@@ -101,9 +101,9 @@ func TestPlacesInPortions(t *testing.T) {
 	}
 }
 
-// TestMemoryGrowsWithTheText: what is allocated, which is what the parser copies of a
-// mapping, grows in proportion to its entries: eight times as many take no more than ten
-// times as much. As a square they would take 64.
+// TestMemoryGrowsWithTheText tests that allocation grows in proportion to the number of entries:
+// eight times as many entries allocate at most ten times as much. Quadratic growth would be 64
+// times.
 func TestMemoryGrowsWithTheText(t *testing.T) {
 	shapes := map[string]func(b *strings.Builder, n int){
 		"a mapping": func(b *strings.Builder, n int) {

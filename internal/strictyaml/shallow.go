@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// Largest is the largest size of a file that people write, in bytes: some
-	// 50,000 columns with their bounds.
+	// Largest is the largest size in bytes of a file that people write: about 50,000 columns with
+	// their bounds.
 	Largest = 4 << 20
-	// mostTokens holds as many; the parser takes half a kilobyte for each.
+	// mostTokens is enough for such a file; the parser uses half a kilobyte for each token.
 	mostTokens = 500_000
-	// deepest is how far lists and mappings may be nested. The parser's memory
-	// grows with the square of the depth.
+	// deepest bounds the nesting of lists and mappings. The parser's memory grows with the square
+	// of the depth.
 	deepest = 24
 )
 
-// shallow refuses, before it is parsed, a text that would cost its reader much
-// more than its size: nested deeply, of very many parts, or by aliases grown
-// beyond it. Errors give line and rule and quote nothing.
+// shallow returns an error, before parsing, for a text whose parsing would cost much more than its
+// size: deep nesting, too many tokens, or aliases that expand. Errors give line and rule and quote
+// nothing.
 func shallow(text []byte) error {
 	if len(text) > Largest {
 		return fmt.Errorf("is larger than %d bytes", Largest)
@@ -40,25 +40,25 @@ func shallow(text []byte) error {
 				return fault(t, "%s", rule)
 			}
 		}
-		if errors.Is(err, io.EOF) { // other errors are for the parser to word
+		if errors.Is(err, io.EOF) { // the parser reports other errors
 			return nil
 		}
 	}
 }
 
-// depth is that of lists and mappings at a token.
+// depth tracks the nesting of lists and mappings at a token.
 type depth struct {
 	brackets int
-	// blocks are the columns at which those by indentation stand open.
+	// blocks are the columns of the open block lists and mappings.
 	blocks []int
 	last   *token.Token
 }
 
-// after goes on to the next token and returns the rule it breaks, or "".
+// after processes the next token. It returns the rule that the token breaks, or "".
 func (d *depth) after(t *token.Token) string {
 	column := t.Position.Column
 	if t.Type == token.MappingValueType && d.last != nil && d.last.Position.Line == t.Position.Line {
-		column = d.last.Position.Column // of the key
+		column = d.last.Position.Column // column of the key
 	}
 	d.last = t
 	switch t.Type {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// nested returns a text nested to a depth in each way that YAML knows.
+// nested returns texts nested to a depth, in each way that YAML has.
 func nested(depth int) map[string]string {
 	indented := func(key string) string {
 		var b strings.Builder
@@ -18,7 +18,7 @@ func nested(depth int) map[string]string {
 		return b.String() + strings.Repeat(" ", depth) + "x\n"
 	}
 	keys := ""
-	for i := range depth { // the colons stand in one column
+	for i := range depth { // puts the colons into one column
 		keys += strings.Repeat(" ", i) + strings.Repeat("k", depth-i) + ":\n"
 	}
 	return map[string]string{
@@ -74,7 +74,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// What the project ships is taken.
+// TestExamples tests that the project's own configurations are accepted.
 func TestExamples(t *testing.T) {
 	for _, pattern := range []string{"examples/*/*.yaml", "results/specs/*.yaml"} {
 		paths, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))

@@ -18,9 +18,9 @@ import (
 
 var corpus = flag.String("corpus", "", "a folder that testdata/parquet/make.py has filled, to be read too")
 
-// Whatever writes a table as Parquet, it is read as the cells that it has as CSV. The
-// fixtures are small files of five writers; testdata/parquet/make.py says how they, and
-// all other combinations of codec, encoding and page version, are made.
+// TestParquetOfOtherWriters tests that Parquet files of any writer have the cells of the same table
+// as CSV. The fixtures are small files of five writers; testdata/parquet/make.py makes them, and
+// all other combinations of codec, encoding and page version.
 func TestParquetOfOtherWriters(t *testing.T) {
 	folders := []string{"testdata/parquet"}
 	if *corpus != "" {
@@ -38,7 +38,7 @@ func TestParquetOfOtherWriters(t *testing.T) {
 	}
 }
 
-// agrees compares a file, column by column, with the cells that its columns have as CSV.
+// agrees compares a file, column by column, with the expected cells.
 func agrees(t *testing.T, path string, expected map[string][]string) {
 	header, rows, err := drain(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func agrees(t *testing.T, path string, expected map[string][]string) {
 	}
 }
 
-// columnsOf reads a file by encoding/csv: cells by the name of their column.
+// columnsOf reads a file by encoding/csv and returns cells by the name of their column.
 func columnsOf(t *testing.T, path string) map[string][]string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -85,9 +85,8 @@ func columnsOf(t *testing.T, path string) map[string][]string {
 	return columns
 }
 
-// A row of a table decides its own cells and no other's: whatever a record is replaced
-// with, the cells of all other rows stay, by all codecs and
-// encodings, in pages and groups of any size.
+// TestOneRowMovesNoOther tests that replacing a record by any other changes the cells of no other
+// row, for all codecs and encodings and for pages and groups of any size.
 func TestOneRowMovesNoOther(t *testing.T) {
 	type row struct {
 		Yes   bool    `parquet:"yes"`
@@ -142,7 +141,7 @@ func TestOneRowMovesNoOther(t *testing.T) {
 	}
 }
 
-// Less memory changes no cell.
+// TestLimitChangesNoCell tests that a smaller memory limit changes no cell.
 func TestLimitChangesNoCell(t *testing.T) {
 	const folder = "testdata/parquet"
 	expected := columnsOf(t, filepath.Join(folder, "expected.csv"))

@@ -14,7 +14,7 @@ import (
 
 const byteOrderMark = "\uFEFF"
 
-// csvFile reads text.
+// csvFile reads a text file.
 type csvFile struct {
 	split  splitter
 	header []string
@@ -40,10 +40,10 @@ func newCSV(path string, as dataset.CSV, src *bufio.Reader) (*csvFile, error) {
 	return f, nil
 }
 
-// limit changes nothing: of text, a chunk and a record are held.
+// limit has no effect: a text reader holds one chunk and one record.
 func (f *csvFile) limit(int64) {}
 
-// head takes the first record off the text.
+// head reads the first record of the text.
 func (s *splitter) head() ([]string, verdict, error) {
 	for size := s.size; ; size *= 2 {
 		if s.fill(min(size, mostHeader)); endsInCR(s.held) {
@@ -65,9 +65,9 @@ func (s *splitter) head() ([]string, verdict, error) {
 
 const ruleCR = "lines must end in LF or CRLF: those of the header row end in CR alone"
 
-// endsInCR reports whether the first line of what a file starts with ends in CR alone.
-// Then the whole file is the header row, and no other rule may be what is said, since
-// records would choose it.
+// endsInCR reports whether the first line of a file's start ends in CR alone. Then the whole file
+// is the header row. This must be reported before any other rule, since records would decide which
+// other rule is broken.
 func endsInCR(start []byte) bool {
 	i := bytes.IndexAny(start, "\r\n")
 	return i >= 0 && i+1 < len(start) && start[i] == '\r' && start[i+1] != '\n' && !slices.ContainsFunc(start[:i], foreignByte)
@@ -92,8 +92,8 @@ func headerRule(cells []string, v verdict, delimiter byte) string {
 	return ""
 }
 
-// otherDelimiter returns what to do about the only cell of a header row, in which
-// fields seem to be separated by another character.
+// otherDelimiter returns advice about a header row with a single cell that contains another common
+// delimiter.
 func otherDelimiter(cell string, delimiter byte) string {
 	for _, d := range []struct{ mark, name, yaml, flag string }{
 		{";", "semicolons", `";"`, `';'`}, {"\t", "tabs", "tab", "tab"}, {"|", "bars", `"|"`, `'|'`}, {",", "commas", `","`, `','`},
@@ -107,7 +107,7 @@ func otherDelimiter(cell string, delimiter byte) string {
 
 func (f *csvFile) names() []string { return f.header }
 
-// use: a cell of text is not known before its row is taken apart.
+// use does nothing: the cells of a text are known only when its row is split.
 func (f *csvFile) use([]bool) error { return nil }
 
 func (f *csvFile) chunk() (Chunk, error) {
@@ -118,7 +118,7 @@ func (f *csvFile) chunk() (Chunk, error) {
 	if c.long {
 		return &malformedRow{}, nil
 	}
-	// One cell more than the header has tells a row that has too many.
+	// One cell more than the header has shows that a row has too many.
 	return &textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}}, nil
 }
 
@@ -137,7 +137,7 @@ func (c *textChunk) Next() (cells []string, ok bool, err error) {
 	return nil, false, nil
 }
 
-// malformedRow is a chunk of one row, without cells.
+// malformedRow is a chunk that holds one malformed row.
 type malformedRow struct{ over bool }
 
 // Next returns the row.

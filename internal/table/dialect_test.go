@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// Texts are read as they are said to be written.
+// TestDialects tests that texts are read in the declared dialect.
 func TestDialects(t *testing.T) {
 	latin, err := charmap.Windows1252.NewEncoder().String("näme,€\nä,ß\n")
 	if err != nil {
@@ -51,8 +51,8 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// What a table without a header row starts with is a record: whatever it is, it changes
-// no other row, and is no error.
+// TestFirstRecordDecidesNothing tests tables without a header row, which start with a record: for
+// any first record, the other rows are the same and there is no error.
 func TestFirstRecordDecidesNothing(t *testing.T) {
 	as := dataset.CSV{Header: []string{"a", "b"}}
 	for _, first := range []string{"1,2", "PAR1\x15,\x00", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd\x04", "\xff\xfe", "\xfe\xffx,", "\xef\xbb\xbf1", "PK\x03\x04", "\x00", "a;b", "\r1", `"` + "\n" + `"x`} {
@@ -61,7 +61,7 @@ func TestFirstRecordDecidesNothing(t *testing.T) {
 			t.Errorf("%q: %q, %v", first, rows, err)
 		}
 	}
-	// So what it is compressed by is told by its name alone.
+	// The compression is recognised by the name only.
 	for name, content := range map[string][]byte{"t.csv.gz": zipped(t, "1,2\n3,4\n"), "t.csv.zst": zstandard(t, "1,2\n3,4\n")} {
 		_, rows, err := drainAs(as, write(t, name, content))
 		if diff := cmp.Diff([][]string{{"1", "2"}, {"3", "4"}}, rows); err != nil || diff != "" {
@@ -70,7 +70,7 @@ func TestFirstRecordDecidesNothing(t *testing.T) {
 	}
 }
 
-// Numbers reach the row map as it reads them, in files that are text.
+// TestNumbersAreSpelledAlike tests that numbers of text files are rewritten for the row map.
 func TestNumbersAreSpelledAlike(t *testing.T) {
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1}, {Name: "b", Kind: dataset.Category, Categories: []string{"1,5"}}},
@@ -100,7 +100,7 @@ func TestNumbersAreSpelledAlike(t *testing.T) {
 	}
 }
 
-// asGiven are the rows of a table as a schema's map is given them.
+// asGiven returns the rows of a table as a schema's map receives them.
 func asGiven(t *testing.T, paths []string, as dataset.CSV, s *dataset.Schema) (rows [][]string) {
 	t.Helper()
 	r, err := Open(paths, as)

@@ -15,8 +15,8 @@ var (
 	bigEndian    = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 )
 
-// decode turns text into UTF-8. What is no text in its encoding becomes U+FFFD, and
-// no error: records would decide it. UTF-8 is passed on as it is.
+// decode converts text to UTF-8. Bytes that are invalid in the encoding become U+FFFD. They are no
+// error, because records would decide whether there is one. UTF-8 is passed on unchanged.
 func decode(src *bufio.Reader, as dataset.CSV) (*bufio.Reader, error) {
 	from, err := encodingOf(src, as)
 	if from == nil || err != nil {
@@ -42,8 +42,9 @@ func encodingOf(src *bufio.Reader, as dataset.CSV) (encoding.Encoding, error) {
 	return byMark(src, as)
 }
 
-// byMark returns the encoding that a byte order mark at the start of a text tells.
-// Where the text may start with a record, a mark is looked for only if it must be there.
+// byMark returns the encoding that a byte order mark at the start of a text states. If the text has
+// no header row it may start with a record; then a mark is read only if the declared encoding
+// requires one.
 func byMark(src *bufio.Reader, as dataset.CSV) (encoding.Encoding, error) {
 	if as.Header != nil && as.Encoding == "" {
 		return nil, nil

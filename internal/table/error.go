@@ -5,8 +5,8 @@ import (
 	"io/fs"
 )
 
-// Error is a fault of a file. Its text depends on the file's name, its leading
-// bytes and the operating system's answer, never on records.
+// Error is a fault of a file. Its text depends on the file's name, its leading bytes and the
+// operating system's answer, never on records.
 type Error struct {
 	Path string
 	Rule string
@@ -19,9 +19,8 @@ func (e *Error) Error() string { return "table: " + e.Path + ": " + e.Rule }
 // the fault lies in the content.
 func (e *Error) Unwrap() error { return e.err }
 
-// fault turns an error of opening or reading into one that is fit to be shown.
-// Only the operating system's own errors and those of this package are kept: those
-// of decoders may hold offsets.
+// fault converts an error of opening or reading into an Error that may be shown. Only errors of the
+// operating system and of this package are kept: errors of decoders may contain offsets.
 func fault(path string, err error) error {
 	var sys *fs.PathError
 	var own *Error

@@ -15,7 +15,7 @@ const bufferSize = 1 << 16
 // file is one file of a table.
 type file struct {
 	watch
-	text   bool // whether it is text, and rows that were taken off it stay
+	text   bool // the file is text; rows already read stay valid when it is closed
 	closer io.Closer
 	content
 }
@@ -23,11 +23,11 @@ type file struct {
 // content reads the rows of a file.
 type content interface {
 	names() []string
-	// use says which cells are looked at; nil for all.
+	// use says which cells are read; nil for all.
 	use(cells []bool) error
-	// limit says how many bytes may be held of what is read ahead of rows.
+	// limit bounds the bytes that may be buffered ahead of rows.
 	limit(bytes int64)
-	// chunk returns the next rows; io.EOF behind the last.
+	// chunk returns the next rows; io.EOF after the last.
 	chunk() (Chunk, error)
 }
 
@@ -75,7 +75,7 @@ func (f *file) read(src io.Reader, as dataset.CSV) error {
 	return nil
 }
 
-// close closes a file, if it is one.
+// close closes the file; a nil file is no error.
 func (f *file) close() error {
 	if f == nil {
 		return nil
@@ -83,8 +83,8 @@ func (f *file) close() error {
 	return f.closer.Close()
 }
 
-// fault words what ended the reading: a file that is no longer what it was may look
-// damaged.
+// fault returns the error to show for err. If the file has changed since it was opened, that is the
+// error, since a changed file may look damaged.
 func (f *file) fault(err error) error {
 	if f.changed() {
 		return errChanged(f.path)
@@ -96,8 +96,8 @@ func errChanged(path string) error {
 	return &Error{path, "changed while it was read: leave it as it is and start again", nil}
 }
 
-// isParquet looks at how a file starts. What starts with a record says nothing of
-// what it is: see the package comment.
+// isParquet reports whether a file starts as Parquet does. It is false for a file that may start
+// with a record, as the package comment explains.
 func isParquet(src io.ReaderAt, as dataset.CSV) bool {
 	if as.Header != nil {
 		return false
@@ -107,7 +107,7 @@ func isParquet(src io.ReaderAt, as dataset.CSV) bool {
 	return bytes.HasPrefix(start[:n], []byte(parquetMagic)) && !textual(start[:n])
 }
 
-// sticky repeats the first error of r, so that nothing is read past it.
+// sticky repeats the first error of r, so that nothing is read after it.
 type sticky struct {
 	r   io.Reader
 	err error

@@ -19,12 +19,12 @@ const (
 	parquetMagic = "PAR1"
 )
 
-// mostWindow bounds the memory that a zstd stream may ask for: what its own command
-// takes by default.
+// mostWindow bounds the memory that a zstd stream may request. It is the default bound of the zstd
+// command.
 const mostWindow = 128 << 20
 
-// decompress looks at the first bytes of a file, or at its name where these may be a
-// record's.
+// decompress recognises a compressed file by its first bytes or, if these may belong to a record,
+// by its name, and returns the decompressed content.
 func decompress(path string, src *bufio.Reader, as dataset.CSV) (*bufio.Reader, error) {
 	start, err := peek(src, len(zstdMagic))
 	if err != nil {
@@ -51,7 +51,7 @@ func decompress(path string, src *bufio.Reader, as dataset.CSV) (*bufio.Reader, 
 	return bufio.NewReaderSize(&sticky{r: plain}, bufferSize), nil
 }
 
-// foreign lists formats that are recognised in order to name them.
+// foreign lists formats that are recognised so that errors can name them.
 var foreign = []struct{ magic, name string }{
 	{parquetMagic, "a Parquet file within another"},
 	{"PARE", "an encrypted Parquet file"},
@@ -68,16 +68,15 @@ var foreign = []struct{ magic, name string }{
 	{zstdMagic, "compressed twice"},
 }
 
-// refused returns the rule that the start of a table breaks, or "". It looks no
-// further than the first line, which is the header if the file is a table, and not
-// even there if that is a record.
+// refused returns the rule that the start of a table breaks, or "". It reads only the first line,
+// which is the header if the file is a table, and nothing if the first line is a record.
 func refused(src *bufio.Reader, as dataset.CSV) string {
 	if as.Header != nil {
 		return ""
 	}
 	start, err := peek(src, startSize)
 	if err != nil {
-		return "" // sticky: met again by the reader of the header
+		return "" // sticky: the reader of the header gets the error again
 	}
 	if len(start) == 0 {
 		return "is empty: a table starts with a header row"
@@ -95,17 +94,17 @@ func refused(src *bufio.Reader, as dataset.CSV) string {
 
 const supported = "only CSV, plain or compressed by gzip or zstd, and Parquet can be read (of text that is not UTF-8, csv: {encoding: ...} says what it is)"
 
-// startSize is how many bytes of a file are looked at to know what it is.
+// startSize is the number of bytes used to recognise the format of a file.
 const startSize = 512
 
-// textual reports whether the first line of what a file starts with may be text.
+// textual reports whether the first line of a file's start may be text.
 func textual(start []byte) bool {
 	line, _, _ := bytes.Cut(start, []byte("\n"))
 	return !slices.ContainsFunc(line, foreignByte)
 }
 
-// foreignByte reports a byte that a header in UTF-8 never holds: controls other
-// than tab and carriage return, and those that no UTF-8 sequence has.
+// foreignByte reports a byte that a header in UTF-8 never contains: control characters other than
+// tab and carriage return, and bytes that occur in no UTF-8 sequence.
 func foreignByte(b byte) bool {
 	switch {
 	case b == '\t' || b == '\r':
@@ -116,7 +115,7 @@ func foreignByte(b byte) bool {
 	return b == 0xc0 || b == 0xc1 || b >= 0xf5
 }
 
-// peek returns up to n of the next bytes; a short file is no error.
+// peek returns up to n of the next bytes; a shorter file is no error.
 func peek(src *bufio.Reader, n int) ([]byte, error) {
 	start, err := src.Peek(n)
 	if len(start) > 0 || err == io.EOF {

@@ -5,16 +5,15 @@ import (
 	"sync"
 )
 
-// Each takes a table's rows in their order, with work on them done by several
-// goroutines: work gets chunks and yields what it makes of their rows, a part at a
-// time, and stops when yield returns false; take gets the parts of all chunks, in
-// order, from the caller's goroutine. Neither order nor parts depend on how many
-// work. The first error ends it.
+// Each processes a table's rows in parallel and passes the results on in the order of the rows.
+// workers goroutines call work with chunks; work yields results, called parts, and must return when
+// yield returns false. The caller's goroutine calls take with the parts of all chunks in order.
+// Order and parts do not depend on workers. The first error stops all work and is returned.
 func Each[T any](r *Reader, workers int, work func(c Chunk, yield func(T) bool) error, take func(T) error) error {
 	type job struct {
 		chunk Chunk
 		parts chan T
-		err   error // once parts is closed
+		err   error // valid once parts is closed
 	}
 	var all sync.WaitGroup
 	stop := make(chan struct{})
@@ -23,7 +22,7 @@ func Each[T any](r *Reader, workers int, work func(c Chunk, yield func(T) bool) 
 		all.Wait()
 	}()
 	todo, order := make(chan *job), make(chan *job, 2*workers)
-	var readErr error // once order is closed
+	var readErr error // valid once order is closed
 	all.Go(func() {
 		defer close(order)
 		defer close(todo)

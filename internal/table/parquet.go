@@ -10,12 +10,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
-// parquetFile reads Parquet: the columns that are looked at, a row group a chunk.
+// parquetFile reads the needed columns of a Parquet file, one row group as a chunk.
 type parquetFile struct {
 	file   *file
 	source *parquet.File
 	used   []bool // nil for all
-	group  int    // the next
+	group  int    // index of the next group
 }
 
 func newParquet(f *file, disk *os.File) (*parquetFile, error) {
@@ -26,7 +26,7 @@ func newParquet(f *file, disk *os.File) (*parquetFile, error) {
 	return &parquetFile{file: f, source: source}, nil
 }
 
-// parquetFault words what is wrong with a file of Parquet.
+// parquetFault returns the error to show for a Parquet file.
 func (f *file) parquetFault(err error) error {
 	var rule parquet.Unsupported
 	if errors.As(err, &rule) {
@@ -96,7 +96,7 @@ func (p *parquetFile) chunk() (Chunk, error) {
 type groupRows struct {
 	file    *file
 	left    int64
-	columns []*column // nil for those that are not looked at
+	columns []*column // nil for columns that are not read
 	batch   parquet.Batch
 	row     []string
 }
@@ -123,7 +123,7 @@ func (g *groupRows) Next() (cells []string, ok bool, err error) {
 	return g.row, true, nil
 }
 
-// close lets go of what the columns hold.
+// close releases the memory that the columns hold.
 func (g *groupRows) close() {
 	for _, c := range g.columns {
 		if c != nil {
@@ -133,19 +133,19 @@ func (g *groupRows) close() {
 	g.columns = nil
 }
 
-// column is a column of a group, as texts of a batch of its rows after the other.
+// column holds the cells of a column of a group, one batch of rows at a time, as text.
 type column struct {
 	reader *parquet.Reader
-	batch  *parquet.Batch // of all columns: what of it is needed longer is copied
+	batch  *parquet.Batch // shared by all columns; data needed longer are copied
 	spell  speller
 
 	present    []bool // which cells of the batch have a value; nil if all do
-	rows       int    // cells of the batch, missing ones too
+	rows       int    // cells of the batch, missing ones included
 	row, value int
-	index      []int32 // which entry of the dictionary each value is; nil if they are values
-	values     texts   // of values
+	index      []int32 // dictionary entry of each value; nil if values holds the values
+	values     texts   // texts of the values
 	dictionary []string
-	known      bool // whether dictionary is
+	known      bool // dictionary has been read
 }
 
 // next returns the next cell of the batch.
@@ -188,7 +188,7 @@ func (c *column) load() error {
 	return nil
 }
 
-// define spells the dictionary, once.
+// define reads the dictionary and writes its entries as text, once.
 func (c *column) define() error {
 	if c.known {
 		return nil
@@ -205,19 +205,19 @@ func (c *column) define() error {
 	})
 }
 
-// texts are texts, one behind the other.
+// texts holds texts, one after the other, in one buffer.
 type texts struct {
 	built []byte
-	text  string // of what was built, once it is sealed
+	text  string // content of built, after seal
 	ends  []int
 }
 
 func (t *texts) reset() { t.built, t.ends = t.built[:0], t.ends[:0] }
 
-// seal makes a text of what was built: cells stay valid whatever is built next.
+// seal copies the buffer to a string, so that cells stay valid when the buffer is reused.
 func (t *texts) seal() { t.text = string(t.built) }
 
-// at returns the text of that number.
+// at returns text i.
 func (t *texts) at(i int) string {
 	start := 0
 	if i > 0 {

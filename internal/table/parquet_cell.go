@@ -12,11 +12,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
-// speller appends the first n values as the cells of text that the same table has as
-// CSV: see the package comment.
+// speller appends the text of the first n values: the cells that the same table has as CSV; see the
+// package comment.
 type speller func(t *texts, v *parquet.Values, n int)
 
-// spellerOf returns how values of a type are written; nil for a type without a text.
+// spellerOf returns the speller for a type; nil for a type without a text form.
 func spellerOf(y parquet.Type) speller {
 	if y.Meaning == parquet.Unreadable {
 		return nil
@@ -55,7 +55,7 @@ func join[T any](t *texts, values []T, spell func([]byte, T) []byte) {
 	}
 }
 
-// spellInt returns how integers of so many bits are written.
+// spellInt returns the function that writes integers of the given number of bits.
 func spellInt(y parquet.Type, bits int) func(b []byte, x int64) []byte {
 	switch y.Meaning {
 	case parquet.Unsigned:
@@ -78,22 +78,22 @@ func spellInt(y parquet.Type, bits int) func(b []byte, x int64) []byte {
 
 const timestamp = "2006-01-02T15:04:05.999999999"
 
-// moment is so many units, of which a second has perSecond, after 1970 began.
+// moment returns the time x units after the start of 1970; perSecond units are a second.
 func moment(x, perSecond int64) time.Time {
 	seconds, rest := x/perSecond, x%perSecond
 	return time.Unix(seconds, rest*int64(time.Second)/perSecond).UTC()
 }
 
-// spellInt96 writes a moment as nanoseconds of a Julian day: such columns hold nothing
-// else.
+// spellInt96 writes a timestamp stored as nanoseconds of a Julian day, the only use of Int96
+// columns.
 func spellInt96(b, value []byte) []byte {
 	const epoch = 2440588 // the Julian day of 1970-01-01
 	nanoseconds, day := int64(binary.LittleEndian.Uint64(value)), int64(binary.LittleEndian.Uint32(value[8:]))
 	return time.Unix((day-epoch)*86400, nanoseconds).UTC().AppendFormat(b, timestamp)
 }
 
-// spellFloat writes the shortest decimal that is the number again, without an
-// exponent where it has a common size.
+// spellFloat writes the shortest decimal that parses to the same number, without an exponent for
+// sizes from 1e-6 to 1e21.
 func spellFloat(b []byte, x float64, bits int) []byte {
 	form := byte('f')
 	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
@@ -102,7 +102,8 @@ func spellFloat(b []byte, x float64, bits int) []byte {
 	return strconv.AppendFloat(b, x, form, -1, bits)
 }
 
-// spellBytes returns how bytes are written: as they are, unless they are a number.
+// spellBytes returns the function that writes bytes: unchanged, unless the type is a number or a
+// UUID.
 func spellBytes(y parquet.Type) func(b, value []byte) []byte {
 	switch y.Meaning {
 	case parquet.Decimal:
@@ -117,7 +118,7 @@ func spellBytes(y parquet.Type) func(b, value []byte) []byte {
 	return func(b, value []byte) []byte { return append(b, value...) }
 }
 
-// signed is the number that bytes are in two's complement, the highest first.
+// signed returns the number that bytes represent in two's complement, highest byte first.
 func signed(value []byte) *big.Int {
 	x := new(big.Int).SetBytes(value)
 	if len(value) > 0 && value[0]&0x80 != 0 {
@@ -126,7 +127,7 @@ func signed(value []byte) *big.Int {
 	return x
 }
 
-// spellDecimal writes x times 10^-scale, with as many digits behind the point.
+// spellDecimal writes x times 10^-scale, with scale digits after the point.
 func spellDecimal(b []byte, x *big.Int, scale int) []byte {
 	if x.Sign() < 0 {
 		b = append(b, '-')
@@ -153,7 +154,7 @@ func spellUUID(b, value []byte) []byte {
 	return b
 }
 
-// half is a number of 16 bits: sign, 5 of exponent, 10 of fraction (IEEE 754).
+// half converts a 16-bit float: sign, 5 bits of exponent, 10 of fraction (IEEE 754).
 func half(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&31), float64(bits&1023)
 	var x float64

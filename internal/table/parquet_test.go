@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
-// kinds has a column of each type that cells may have.
+// kinds has a column of each type that can be read as cells.
 type kinds struct {
 	Yes   bool             `parquet:"yes"`
 	Small int32            `parquet:"small"`
@@ -36,8 +36,8 @@ type kinds struct {
 	Maybe *float64         `parquet:"maybe,optional"`
 }
 
-// A table that is written as Parquet has the cells that it has as CSV, whatever pages
-// and groups it is in.
+// TestParquetAgreesWithCSV tests that a table has the same cells as Parquet and as CSV, for any
+// sizes of pages and groups.
 func TestParquetAgreesWithCSV(t *testing.T) {
 	word, empty, number := "a, b", "", -2.5
 	rows := []kinds{
@@ -69,7 +69,8 @@ false,0,42,1,1,0,1e+21,,é,0.00,0.000,2024-02-29,1969-12-31T23:59:59.5Z,1969-12-
 	}
 }
 
-// What is not looked at is not read, and may be of any form; what is must be flat.
+// TestParquetColumns tests that columns which are not used are not read and may have any type, and
+// that used columns must be flat.
 func TestParquetColumns(t *testing.T) {
 	type nested struct {
 		A     float64   `parquet:"a"`
@@ -121,8 +122,8 @@ func TestParquetColumns(t *testing.T) {
 	}
 }
 
-// A damaged file is an error that says so and no more, wherever it is damaged; none ends
-// the program.
+// TestDamagedParquet tests that a file damaged anywhere gives an error that says so and no more,
+// and never a crash.
 func TestDamagedParquet(t *testing.T) {
 	var rows []pair
 	for i := range int64(50) {
@@ -134,7 +135,7 @@ func TestDamagedParquet(t *testing.T) {
 		path := write(t, "t.parquet", content)
 		_, _, err := drain(path)
 		if err == nil {
-			return // what changed is not a part that matters, or a value
+			return // the change had no effect, or only changed a value
 		}
 		errs++
 		rule := strings.TrimPrefix(err.Error(), "table: "+path+": ")
@@ -162,7 +163,7 @@ func TestDamagedParquet(t *testing.T) {
 	}
 }
 
-// Numbers of 16 bits and decimals of many bytes, against a second way to compute them.
+// TestRareNumbers tests 16-bit floats and decimals of many bytes against a second computation.
 func TestRareNumbers(t *testing.T) {
 	for bits, want := range map[uint16]string{0: "0", 0x8000: "-0", 0x3c00: "1", 0xc000: "-2", 0x7bff: "65504", 1: "0.000000059604645", 0x7c00: "+Inf", 0xfc00: "-Inf", 0x7e00: "NaN"} {
 		got := string(spellBytes(parquet.Type{})(nil, spellFloat(nil, half(bits), 32)))

@@ -16,8 +16,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// A table written by a correct writer is read back, whatever its cells hold;
-// the reader drops leading space, which the map ignores anyway.
+// TestReadsWhatIsWritten tests that a table from a correct writer is read unchanged, for any cells;
+// the reader drops leading space, which the row map ignores.
 func TestReadsWhatIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	rapid.Check(t, func(t *rapid.T) {
@@ -41,7 +41,7 @@ func TestReadsWhatIsWritten(t *testing.T) {
 	})
 }
 
-// Replacing one line of a table without quotes replaces one row.
+// TestRowsAreLocal tests that replacing one line of a table without quotes replaces one row.
 func TestRowsAreLocal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	schema, err := dataset.New(dataset.Definition{
@@ -199,8 +199,8 @@ func BenchmarkReadAndEncode(b *testing.B) {
 	}
 }
 
-// FuzzChunks: wherever chunks end, the records of a text are those of package
-// encoding/csv.
+// FuzzChunks tests that, for any ends of chunks, the records of a text are the records that package
+// encoding/csv reads.
 func FuzzChunks(f *testing.F) {
 	for _, text := range []string{"a,b\n1,2\n", "\"a\nb\",c\n\"\"\"\n\",x\"y\n", "\r\n\"a\"\r\n\"\r", "a\"\n\"b\nc", " \"a\", \"b\n"} {
 		f.Add(text, uint8(3))

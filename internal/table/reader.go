@@ -9,35 +9,35 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// Reader reads a table: one file, or several that are one table, one after the
-// other. It is not safe for concurrent use, but chunks are: each by one goroutine.
+// Reader reads a table: one file, or several files that are one table, one after the other. A
+// Reader is not safe for concurrent use. Different chunks may be read by different goroutines.
 type Reader struct {
 	as     dataset.CSV
 	header []string
-	files  []watch // those of the table, in order
+	files  []watch // the table's files, in order
 
-	open  []*file // the files that are open; the last is being read
-	next  int     // the file behind it
-	uses  []bool  // the cells that are looked at; nil for all
+	open  []*file // the open files; the last is being read
+	next  int     // index of the next file to open
+	uses  []bool  // which cells are read; nil for all
 	spell func([]string)
-	most  int64 // bytes that may be held of what is read ahead; 0 for what readers take
+	most  int64 // bytes that may be buffered ahead of rows; 0 for the default
 
-	rows Chunk // of Next; nil before the first and behind the last
-	err  error // sticky; io.EOF at the end of the table
+	rows Chunk // the chunk that Next reads; nil before the first and after the last
+	err  error // repeated by every call; io.EOF at the end of the table
 }
 
-// Chunk is rows of a table that follow each other.
+// Chunk holds consecutive rows of a table.
 type Chunk interface {
-	// Next returns the next row's cells, or nil cells for a malformed row. The
-	// slice is overwritten by the next call; its strings stay valid. At the end
-	// of the chunk ok is false and err nil. Errors say nothing about records.
+	// Next returns the next row's cells, or nil cells for a malformed row. The slice is overwritten
+	// by the next call; its strings stay valid. At the end of the chunk ok is false and err is nil.
+	// Errors reveal nothing about records.
 	Next() (cells []string, ok bool, err error)
 }
 
-// Open opens a table and reads its header. Files must be regular ones and stay as
-// they are until the end of the last was read; or there is one, Standard. Those of
-// several have the same columns in the same order, and no file is there twice: its
-// records would count twice. as says how they are written, where they are text.
+// Open opens a table and reads its header. paths are regular files, or Standard alone. Files must
+// not change until the last row is read. Several files must have the same columns in the same
+// order, and no file may be given twice: its records would count twice. as describes the dialect of
+// text files.
 func Open(paths []string, as dataset.CSV) (*Reader, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("table: must be at least one file")
@@ -63,13 +63,14 @@ func Open(paths []string, as dataset.CSV) (*Reader, error) {
 		case i == 0:
 			r.open, r.next = []*file{f}, 1
 		default:
-			f.close() // to be opened again when it is its turn
+			f.close() // opened again when its rows are read
 		}
 	}
 	return r, nil
 }
 
-// admit takes a file for one of the table's.
+// admit adds a file to the table. It returns an error if the file is given twice, or if standard
+// input is not the only file.
 func (r *Reader) admit(f *file) error {
 	for _, other := range r.files {
 		switch {
@@ -89,25 +90,25 @@ func (r *Reader) admit(f *file) error {
 // Header returns the names of the columns.
 func (r *Reader) Header() []string { return slices.Clone(r.header) }
 
-// For says by which map the rows are encoded: cells that it does not look at may be
-// left empty, and numbers are written as it reads them. It comes before the first
-// row, and is an error if the table has no such cells.
+// For declares the map that encodes the rows: cells that the map does not read may be left empty,
+// and numbers are rewritten to the form that the map reads. It must be called before the first row
+// is read. It returns an error if a Parquet column that the map reads is nested or of a type
+// without a text form.
 func (r *Reader) For(m *dataset.Map) error {
 	r.uses = m.Reads()
 	r.spell = m.Respell(r.as)
 	return r.open[0].use(r.uses)
 }
 
-// Limit bounds the bytes of pages of Parquet that are held while rows are read, beside
-// one page of each chunk. It is called before the first row is read, and changes speed
-// alone.
+// Limit bounds the bytes of Parquet pages that are held while rows are read, in addition to one
+// page for each chunk. It must be called before the first row is read, and affects speed only.
 func (r *Reader) Limit(bytes int64) {
 	r.most = bytes
 	r.open[0].limit(bytes)
 }
 
-// Next returns the table's next row, as Chunk has it. After an error every further
-// call returns the same one.
+// Next returns the table's next row, with the results of Chunk.Next. After an error every further
+// call returns the same error.
 func (r *Reader) Next() (cells []string, ok bool, err error) {
 	for r.err == nil {
 		if r.rows == nil {
@@ -128,8 +129,8 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 	return nil, false, r.err
 }
 
-// Chunk returns the next rows of the table. The end is io.EOF; once all rows were
-// taken off their chunks, whole says whether they are the table's.
+// Chunk returns the next rows of the table; io.EOF after the last. The caller then reads all rows
+// of the chunks and calls whole, which reports whether a file changed meanwhile.
 func (r *Reader) Chunk() (Chunk, error) {
 	for {
 		f := r.open[len(r.open)-1]
@@ -151,9 +152,9 @@ func (r *Reader) Chunk() (Chunk, error) {
 	}
 }
 
-// turn goes to the next file.
+// turn opens the next file.
 func (r *Reader) turn() error {
-	if last := r.open[len(r.open)-1]; last.text { // nothing is left in it
+	if last := r.open[len(r.open)-1]; last.text { // all its rows have been handed out
 		last.close()
 		r.open = r.open[:len(r.open)-1]
 	}
@@ -173,7 +174,7 @@ func (r *Reader) turn() error {
 	return f.use(r.uses)
 }
 
-// whole returns io.EOF, or the error that a file is no longer what it was.
+// whole returns io.EOF, or an error if a file has changed since it was opened.
 func (r *Reader) whole() error {
 	for _, f := range r.files {
 		if f.changed() {
@@ -193,7 +194,7 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// spelled is a chunk whose numbers are written otherwise.
+// spelled is a chunk whose numbers are rewritten by spell.
 type spelled struct {
 	Chunk
 	spell func([]string)

@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// samples makes a table of each form that can be read: two columns, a and b, three
-// rows, the second malformed or, where none can be, empty.
+// samples makes a table of each format: columns a and b, and three rows. The second row is
+// malformed or, if the format has no malformed rows, empty.
 var samples = map[string]func(testing.TB) []byte{
 	"t.csv":     func(testing.TB) []byte { return []byte("a,b\n1,2\n3,x\"y\n5,6\n") },
 	"t.parquet": func(t testing.TB) []byte { return parquetOf(t, []pair{{1, "2"}, {}, {5, "6"}}) },
@@ -41,9 +41,9 @@ func parquetOf[T any](t testing.TB, rows []T, options ...parquet.WriterOption) [
 	return b.Bytes()
 }
 
-// TestEveryReader: each type that reads a table is what Open chooses for a sample,
-// and gives header, rows and end as any other, the end again and again. Fails for a
-// reader without a sample, and for a sample that Open refuses.
+// TestEveryReader tests that Open chooses each type of reader for its sample, and that all readers
+// give the same header, rows and repeated end. It fails for a reader without a sample, and for a
+// sample that Open refuses.
 func TestEveryReader(t *testing.T) {
 	opened := map[string]bool{}
 	for name, content := range samples {

@@ -6,46 +6,46 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes in bytes, with line ends and quotes.
+// Sizes in bytes, including line ends and quotes.
 const (
 	mostHeader = 1 << 20
 	mostRecord = 16 << 20
 )
 
-// verdict is what a text turned out to start with.
+// verdict says what the remaining text starts with.
 type verdict uint8
 
 const (
-	whole     verdict = iota // a record
-	malformed                // a record that is none
-	cut                      // a record of which the text has not all
-	over                     // nothing: the text is over
+	whole     verdict = iota // a valid record
+	malformed                // an invalid record
+	cut                      // a record whose end is not in the text
+	over                     // nothing: the text has ended
 )
 
-// dialect is how records are written.
+// dialect holds the delimiter and the quote of the text.
 type dialect struct {
 	delimiter byte
-	quote     byte // 0 for none: every quote is a character as any other
+	quote     byte // 0 for none: a quote character is then an ordinary character
 }
 
-// records takes records off a text one by one, as package encoding/csv does with
-// TrimLeadingSpace. Cells are parts of the text, but for those with doubled quotes
-// or line ends of two bytes.
+// records splits a text into records one by one, as package encoding/csv does with
+// TrimLeadingSpace. Cells share memory with the text, except cells with doubled quotes or with line
+// ends of two bytes.
 type records struct {
 	dialect
 	text  string
-	last  bool // whether the table ends with the text
-	cells int  // cells of a record that are kept
+	last  bool // the table ends with this text
+	cells int  // largest number of cells kept of a record
 
-	at     int // where the next record starts
-	quoted int // where the next quote is, from at on; what is behind it is not known yet
+	at     int // start of the next record
+	quoted int // position of the first quote from at on; quotes after it are not known yet
 	built  []byte
 	row    []string
 }
 
-// next returns the cells of the next record; the slice is overwritten by the next
-// call. After whole and malformed, at is where the record ends, at the start of a
-// line; after cut it is where the record starts.
+// next returns the cells of the next record; the slice is overwritten by the next call. After whole
+// and malformed, at is the end of the record, at the start of a line. After cut, at is the start of
+// the record.
 func (r *records) next() ([]string, verdict) {
 	if r.skipEmpty(); r.at == len(r.text) {
 		return nil, over
@@ -101,7 +101,7 @@ func (r *records) next() ([]string, verdict) {
 	}
 }
 
-// skipEmpty goes past empty lines.
+// skipEmpty skips empty lines.
 func (r *records) skipEmpty() {
 	for r.at < len(r.text) {
 		end, next, ended := r.line(r.at)
@@ -112,8 +112,8 @@ func (r *records) skipEmpty() {
 	}
 }
 
-// line returns where the line of text[i:] ends, without what ends it, and where the
-// next starts; ended is false if the text has not all of it.
+// line returns the end of the line at text[i:], without its line end, and the start of the next
+// line. ended is false if the end of the line is not in the text.
 func (r *records) line(i int) (end, next int, ended bool) {
 	n := strings.IndexByte(r.text[i:], '\n')
 	if n < 0 && !r.last {
@@ -129,7 +129,7 @@ func (r *records) line(i int) (end, next int, ended bool) {
 	return end, next, true
 }
 
-// quoteFrom returns where the first quote from i on is, or the length of the text.
+// quoteFrom returns the position of the first quote from i on, or the length of the text.
 func (r *records) quoteFrom(i int) int {
 	if r.quoted < i {
 		r.quoted = len(r.text)
@@ -140,7 +140,7 @@ func (r *records) quoteFrom(i int) int {
 	return r.quoted
 }
 
-// plain takes the cells of a line without quotes.
+// plain appends the cells of a line without quotes to the row.
 func (r *records) plain(line string) {
 	for len(r.row) < r.cells {
 		line = line[r.space(line):]
@@ -154,11 +154,10 @@ func (r *records) plain(line string) {
 	}
 }
 
-// trim returns where the white space at text[i:end] ends.
+// trim returns the position after the white space at text[i:end].
 func (r *records) trim(i, end int) int { return i + r.space(r.text[i:end]) }
 
-// space returns the length of the white space that a text starts with. A delimiter
-// is none.
+// space returns the length of the white space at the start of s. A delimiter is not white space.
 func (r *records) space(s string) int {
 	if len(s) == 0 || s[0] > ' ' && s[0] < utf8.RuneSelf {
 		return 0
@@ -170,8 +169,9 @@ func (r *records) space(s string) int {
 	return n
 }
 
-// inQuotes returns the cell whose opening quote is before i, and where it ends. It
-// is closed by a quote that none follows; the byte behind it must be known.
+// inQuotes returns the cell whose opening quote is before i, and the position after the closing
+// quote. A quote closes the cell if no quote follows it. closed is false if the text does not
+// contain the closing quote and the byte after it.
 func (r *records) inQuotes(i int) (cell string, after int, closed bool) {
 	r.built = r.built[:0]
 	for first := true; ; first = false {

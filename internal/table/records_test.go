@@ -14,10 +14,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// bufferOf is small, so that records do not fit it.
+// bufferOf is so small that records do not fit.
 const bufferOf = 16
 
-// split returns the records of a text, taken apart in chunks of about so many bytes.
+// split returns the records of a text, split in chunks of about the given size.
 func split(text string, size, most, cells int) (all [][]string) {
 	s := splitter{dialect: dialect{',', '"'}, src: strings.NewReader(text), size: size, most: most}
 	for {
@@ -44,7 +44,7 @@ func split(text string, size, most, cells int) (all [][]string) {
 	}
 }
 
-// reference is package encoding/csv, with a malformed record as a nil one.
+// reference returns the records that package encoding/csv reads, nil for a malformed record.
 func reference(t interface{ Fatal(...any) }, text string) (all [][]string) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true
@@ -62,9 +62,9 @@ func reference(t interface{ Fatal(...any) }, text string) (all [][]string) {
 	}
 }
 
-// Records are those of package encoding/csv, whatever the text.
+// TestRecordsAreThoseOfEncodingCSV tests records against package encoding/csv, for any text.
 func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
-	// Quotes at every place of a cell, by hand: coins seldom make them.
+	// Quotes at every place of a cell, which random texts seldom contain.
 	for _, text := range []string{"\"a\"\"b\",c\n", "\"\"\"\"\n", "\"\"\"a\",\"a\"\"\"\n", "\"\",\"\"\"\"\"\"\n", "a\"\"b\n", "\"a\"b\"\n"} {
 		if diff := cmp.Diff(reference(t, text), split(text, bufferOf, 1<<20, 1<<20)); diff != "" {
 			t.Errorf("%q (-csv +records):\n%s", text, diff)
@@ -80,8 +80,8 @@ func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
 	})
 }
 
-// Whether a record is too long is settled by its own bytes alone: those before
-// it move nothing, and the lines after it are read as if it were not there.
+// TestLongRecords tests that only a record's own bytes decide whether it is too long: the records
+// before it have no effect, and the lines after it are read as usual.
 func TestLongRecords(t *testing.T) {
 	const most = 60
 	for size := most - 2; size <= most+2; size++ {
@@ -106,7 +106,7 @@ func TestLongRecords(t *testing.T) {
 	}
 }
 
-// repeated is a text that is made while it is read.
+// repeated is a text generated while it is read.
 type repeated struct {
 	unit string
 	left int
@@ -121,8 +121,8 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Texts of 128 MiB without an end of line, of a record or of a cell are read
-// in the memory of one record, and what follows them is found.
+// TestMemoryIsThatOfOneRecord tests that texts of 128 MiB without an end of line, of a record or of
+// a cell are read in the memory of one record, and that the records after them are found.
 func TestMemoryIsThatOfOneRecord(t *testing.T) {
 	const most = 1 << 20
 	for name, start := range map[string]string{"a line": "", "a quote": `"`, "cells": "a,b,"} {
@@ -151,7 +151,7 @@ func TestMemoryIsThatOfOneRecord(t *testing.T) {
 	}
 }
 
-// In a table such a record is a malformed row, as silent as any other.
+// TestLongRecordIsAMalformedRow tests that a record which is too long is a malformed row.
 func TestLongRecordIsAMalformedRow(t *testing.T) {
 	for _, long := range []string{strings.Repeat("x", 2*mostRecord) + ",y", `"` + strings.Repeat("x", mostRecord), strings.Repeat("x,", mostRecord/2) + "y"} {
 		_, rows, err := drain(write(t, "t.csv", []byte("a,b\n1,2\n"+long+"\n3,4\n")))
@@ -159,14 +159,14 @@ func TestLongRecordIsAMalformedRow(t *testing.T) {
 			t.Errorf("error %v, rows (-want +got):\n%.1000s", err, diff)
 		}
 	}
-	// Cells beyond what tells that there are too many are not kept.
+	// Cells after the first surplus cell are not kept.
 	_, rows, err := drain(write(t, "t.csv", []byte("a,b\n1,2,3,4,5\n")))
 	if diff := cmp.Diff([][]string{{"1", "2", "3"}}, rows); err != nil || diff != "" {
 		t.Errorf("error %v, rows (-want +got):\n%s", err, diff)
 	}
 }
 
-// A header that does not end is an error that names the rule.
+// TestLongHeader tests that a header without an end gives an error that names the rule.
 func TestLongHeader(t *testing.T) {
 	for _, start := range []string{"", `"`} {
 		text := start + strings.Repeat("x,", mostHeader)

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestSplitterIsTheRule: texts of every few characters are divided into the records that
-// the rule has by itself: taken one by one off the whole text, where one that is longer
-// than may be is malformed and ends with the line that makes it so.
+// TestSplitterIsTheRule tests the splitter on all short texts over a few characters. The result
+// must be the records taken one by one from the whole text, where a record that is too long is
+// malformed and ends with the line that makes it too long.
 func TestSplitterIsTheRule(t *testing.T) {
 	const characters = "a,\"\n\r "
 	longest := 5
@@ -80,8 +80,8 @@ func TestSplitterIsTheRule(t *testing.T) {
 	try("")
 }
 
-// TestLinesOfCRAlone: a file whose lines end in CR is refused by that rule, whatever its
-// records hold.
+// TestLinesOfCRAlone tests that a file whose lines end in CR is refused by that rule, for any
+// records.
 func TestLinesOfCRAlone(t *testing.T) {
 	for _, record := range []string{"1,2", "\"1,2", "1\"2", "1,\x00", "1,\xe9", strings.Repeat("1", 2*mostHeader), "1;2"} {
 		for _, header := range []string{"a,b", "a," + strings.Repeat("b", 2*bufferSize)} {
@@ -93,8 +93,8 @@ func TestLinesOfCRAlone(t *testing.T) {
 	}
 }
 
-// TestFormsOfOneTable: numbers of text are read as csv: says and those of Parquet as they
-// are, whichever comes first.
+// TestFormsOfOneTable tests a table of text and Parquet files in either order: numbers of text are
+// read in the declared dialect, and numbers of Parquet are not changed.
 func TestFormsOfOneTable(t *testing.T) {
 	p := write(t, "p.parquet", parquetOf(t, []struct {
 		X float64 `parquet:"x"`

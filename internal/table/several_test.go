@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// Several files are one table: their rows one behind the other, each with a header of
-// its own, and a quote that one leaves open is no other's.
+// TestSeveralFiles tests that several files are one table: their rows follow each other, each file
+// has its own header, and an unclosed quote ends with its file.
 func TestSeveralFiles(t *testing.T) {
 	a := write(t, "a.csv", []byte("p,q\n1,2\n"))
 	b := write(t, "b.csv.gz", zipped(t, "p,q\n3,\"4\n"))
@@ -60,8 +60,8 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-// Each of several files is watched from when the table was opened to its end, whether
-// it was read by then or not.
+// TestEveryFileIsWatched tests that each of several files is watched from the opening of the table
+// to the table's end, whether or not its rows have been read.
 func TestEveryFileIsWatched(t *testing.T) {
 	for changed := range 3 {
 		for after := range 4 { // rows, of which each file has one
@@ -92,8 +92,8 @@ func TestEveryFileIsWatched(t *testing.T) {
 	}
 }
 
-// TestEach: parts come in the order of the rows, and are the same, however many work
-// on them; an error of a part ends it, and so does a file that is not whole.
+// TestEach tests that parts come in the order of the rows and do not depend on the number of
+// workers, and that an error of a part or of a changed file is returned.
 func TestEach(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,b\n")

@@ -5,32 +5,31 @@ import (
 	"strings"
 )
 
-// chunkSize is the size in bytes of a chunk of text: small enough for a cache,
-// and far more than it takes to hand one over.
+// chunkSize is the size in bytes of a chunk of text: small enough for a cache, and large enough
+// that handing chunks over costs little.
 const chunkSize = 256 << 10
 
-// splitter divides a text into chunks that hold whole records. Where a record ends
-// is found in the order of the text, by the rules of records and nothing else: a
-// quote may join lines, and so no place of a text tells by itself whether it is
-// inside a cell. Memory is bounded by the size of one record.
+// splitter divides a text into chunks of whole records. It finds the end of a record by scanning
+// the text from its start, by the same rules as records: a quote may join lines, so no part of a
+// text shows by itself whether it is inside a cell. Memory is bounded by the size of one record.
 type splitter struct {
 	dialect
 	src  io.Reader
-	size int // of a chunk, about
-	most int // of a record
+	size int // approximate size of a chunk
+	most int // largest size of a record
 
-	held []byte // what was read of src and is in no chunk yet
-	err  error  // what ended src
+	held []byte // read from src and not yet in a chunk
+	err  error  // error that ended src
 }
 
-// chunk is a text of whole records, or stands for one that is longer than may be.
+// chunk is a text of whole records, or stands for one record that is too long.
 type chunk struct {
 	text string
-	last bool // whether the table ends with it
+	last bool // the table ends with this chunk
 	long bool
 }
 
-// next returns the next chunk. The end is io.EOF.
+// next returns the next chunk; io.EOF after the last.
 func (s *splitter) next() (chunk, error) {
 	for size := s.size; ; size *= 2 {
 		s.fill(min(size, s.most))
@@ -43,14 +42,14 @@ func (s *splitter) next() (chunk, error) {
 			s.skipLine()
 			return chunk{long: true}, nil
 		}
-		// At the end what is held is whole, which the next turn finds.
+		// At the end, everything held is whole records; the next iteration returns it.
 		if s.err != nil && (s.err != io.EOF || len(s.held) == 0) {
 			return chunk{}, s.err
 		}
 	}
 }
 
-// fill reads until so many bytes are held.
+// fill reads until size bytes are held or src ends.
 func (s *splitter) fill(size int) {
 	if cap(s.held) < size {
 		s.held = append(make([]byte, 0, size), s.held...)
@@ -62,7 +61,7 @@ func (s *splitter) fill(size int) {
 	}
 }
 
-// whole returns how many bytes of what is held are whole records.
+// whole returns the number of bytes of text that are whole records.
 func (s *splitter) whole(text string) int {
 	if s.err == io.EOF {
 		return len(text)
@@ -78,8 +77,7 @@ func (s *splitter) whole(text string) int {
 	}
 }
 
-// tooLong reports whether more is to come of a record that has as many bytes as a
-// record may have.
+// tooLong reports whether the first record is longer than a record may be.
 func (s *splitter) tooLong() bool {
 	if len(s.held) == s.most {
 		s.fill(s.most + 1)
@@ -87,8 +85,8 @@ func (s *splitter) tooLong() bool {
 	return len(s.held) > s.most
 }
 
-// skipLine drops what is held up to the end of the line that makes a record too
-// long: the byte that does so is the last.
+// skipLine drops a record that is too long: the bytes held, up to the end of the line that contains
+// the first byte beyond the limit.
 func (s *splitter) skipLine() {
 	s.held = append(s.held[:0], s.held[s.most:]...)
 	for s.err == nil || len(s.held) > 0 {

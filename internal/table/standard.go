@@ -1,6 +1,6 @@
 package table
 
-// Standard is the path of standard input: a pipe, whose table is never on a disk. It
-// is read once, and an end that comes early cannot be told from the table's: whoever
-// writes it states how many rows there are.
+// Standard is the path of standard input: a pipe, so that the table need not be on a disk. It can
+// be read only once. A truncated input cannot be detected, so the caller must state the number of
+// rows.
 const Standard = "-"

@@ -18,7 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// write puts a table into a file of its own.
+// write writes a table to a new file.
 func write(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -63,12 +63,12 @@ func utf16(t testing.TB, name, text string) []byte {
 	return b
 }
 
-// drain reads a table to its end. A malformed row is a nil one.
+// drain reads a table to its end. A malformed row is nil.
 func drain(path string) (header []string, rows [][]string, err error) {
 	return drainAs(dataset.CSV{}, path)
 }
 
-// drainAs is drain for files that are written so.
+// drainAs is drain for files in the given dialect.
 func drainAs(as dataset.CSV, paths ...string) (header []string, rows [][]string, err error) {
 	r, err := Open(paths, as)
 	if err != nil {
@@ -244,8 +244,8 @@ func TestTextThatLooksLikeAMagic(t *testing.T) {
 	}
 }
 
-// What a damaged file says is the same whatever and however many its records,
-// wherever it was cut.
+// TestFaultsAreTheSameForEveryTable tests that the error of a damaged file does not depend on the
+// records, on their number or on the position of the damage.
 func TestFaultsAreTheSameForEveryTable(t *testing.T) {
 	texts := make(map[string]bool)
 	for _, rows := range []int{3, 40_000} {
@@ -284,7 +284,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return copy(p, part.(string)), nil
 }
 
-// reading reads a text that is no file.
+// reading returns a Reader of a text that is not in a file.
 func reading(t *testing.T, src io.Reader) *Reader {
 	t.Helper()
 	f := &file{watch: watch{path: "t.csv"}, text: true, closer: io.NopCloser(src)}

@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// watch tells whether a file is what it was when it was opened: the same file
-// behind its name, of the same size and time of modification. One without info
-// watches nothing.
+// watch detects changes of a file since it was opened: another file at its path, or another size or
+// time of modification. A watch without info detects nothing.
 type watch struct {
 	path string
 	info fs.FileInfo
@@ -29,7 +28,7 @@ func (w watch) changed() bool {
 	return now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
 }
 
-// name is the file's in errors.
+// name is the file's name in errors.
 func (w watch) name() string {
 	if w.path == Standard {
 		return "standard input"

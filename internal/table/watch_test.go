@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// A table that is no longer what it was when it was opened is an error at its
-// end, which says so and nothing of records; one that was merely looked at is
-// not.
+// TestChangedWhileRead tests that a table which has changed since it was opened gives an error at
+// its end, which reveals nothing about records, and that reading a file by another program gives
+// none.
 func TestChangedWhileRead(t *testing.T) {
 	const content = "a,b\n1,2\n3,4\n5,6\n"
 	must := func(err error) {

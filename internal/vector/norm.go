@@ -1,15 +1,15 @@
-// Package vector holds what is computed on vectors where ordinary rounding will
-// do: in optimizers and in measures.
+// Package vector holds computations on vectors for which ordinary rounding is sufficient: in
+// optimizers and in measurements.
 //
-// Three norms are other things and live elsewhere. query rounds up, since a
-// charge rests on it; curator's kernel takes norms of integers exactly and its
-// engine in an order that is the same on every machine, since clipping rests on
-// them; convex compares distances whose squares overflow.
+// Three other norms have stricter rules and are elsewhere. The norm of package query rounds up,
+// since privacy accounting depends on it. In package curator the kernel computes norms of integers
+// exactly, and the engine computes norms in an order that is the same on every machine, since
+// clipping depends on them. Package convex compares distances whose squares overflow.
 package vector
 
 import "math"
 
-// Norm is the Euclidean norm, which does not overflow before its result does.
+// Norm returns the Euclidean norm. Intermediate results do not overflow unless the norm does.
 func Norm(v []float64) float64 {
 	var s float64
 	for _, x := range v {

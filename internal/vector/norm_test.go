@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Squares of 1e200 overflow and those of 1e-200 vanish: 3, 4, 12 and 13 scale.
+// TestNorm tests vectors of sizes 1, 1e200 and 1e-200, whose squares overflow or underflow.
 func TestNorm(t *testing.T) {
 	for _, unit := range []float64{1, 1e200, 1e-200} {
 		want := 13 * unit

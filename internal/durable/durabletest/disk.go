@@ -1,5 +1,5 @@
-// Package durabletest has a file system in memory that remembers every
-// operation, and can be asked what a crash after any of them would have left.
+// Package durabletest provides a file system in memory that records every operation and can
+// construct the state after a crash at any point.
 package durabletest
 
 import (
@@ -17,13 +17,12 @@ import (
 // Disk is a file system in memory. Paths are relative to its root. It is safe
 // for concurrent use.
 type Disk struct {
-	// Fail, if not nil, is asked before every operation that changes or syncs
-	// something; what it returns is the operation's error. A write that fails has
-	// written half.
+	// Fail, if not nil, is called before every operation that changes or syncs something. The
+	// operation fails with the error it returns. A write that fails writes half of its data.
 	Fail func(Op) error
 
 	mu   sync.Mutex
-	base *tree // what was there before the first operation
+	base *tree // state before the first operation
 	now  *tree
 	ops  []Op
 	held map[string]bool
@@ -41,7 +40,7 @@ type Op struct {
 	// Kind is mkdir, create, write, truncate, reserve, sync, rename, remove or
 	// sync-folder.
 	Kind string
-	// Path is what it was asked of; To is a rename's other name.
+	// Path is the file or folder of the operation. To is the new name in a rename.
 	Path, To string
 
 	node, dir int
@@ -58,8 +57,8 @@ func (d *Disk) Ops() []Op {
 	return slices.Clone(d.ops)
 }
 
-// Crash returns what a crash after the first n operations may leave, as a disk of
-// its own.
+// Crash returns the state that a crash after the first n operations leaves under f, as a separate
+// disk.
 func (d *Disk) Crash(n int, f Fate) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +69,7 @@ func (d *Disk) Crash(n int, f Fate) *Disk {
 	return from(t.crash(f))
 }
 
-// do carries out an operation.
+// do performs an operation.
 func (d *Disk) do(o Op) error {
 	if d.Fail != nil {
 		if err := d.Fail(o); err != nil {
@@ -92,7 +91,7 @@ func missing(op, path string) error {
 	return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist}
 }
 
-// parent finds the folder that holds a path's last name.
+// parent returns the folder that contains path, and the last name of path.
 func (d *Disk) parent(op, path string) (dir int, name string, err error) {
 	dir, ok := d.now.find(filepath.Dir(path))
 	if !ok {
@@ -251,7 +250,7 @@ func (d *Disk) SyncFolder(path string) error {
 	return d.do(Op{Kind: "sync-folder", Path: path, dir: id})
 }
 
-// Lock holds a name until unlock.
+// Lock takes the lock of a name until unlock is called. held is true if it is taken already.
 func (d *Disk) Lock(path string) (unlock func(), held bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -266,8 +265,7 @@ func (d *Disk) Lock(path string) (unlock func(), held bool, err error) {
 	}, false, nil
 }
 
-// Put makes a file with a text, and the folders above it, as if it had always
-// been there.
+// Put creates a file with a text, and the missing folders above it, and settles the disk.
 func (d *Disk) Put(path, text string) {
 	if err := durable.MakeFolder(d, filepath.Dir(path)); err != nil {
 		panic(err)
@@ -286,7 +284,7 @@ func (d *Disk) Put(path, text string) {
 	d.Settle()
 }
 
-// Settle makes all that is there stable, and forgets the operations.
+// Settle makes the current state stable, and clears the operations.
 func (d *Disk) Settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -294,7 +292,7 @@ func (d *Disk) Settle() {
 	d.now, d.ops = d.base.clone(), nil
 }
 
-// Text returns what is in a file; ok is false if there is none.
+// Text returns the content of a file; ok is false if there is none.
 func (d *Disk) Text(path string) (text string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -305,7 +303,7 @@ func (d *Disk) Text(path string) (text string, ok bool) {
 	return string(d.now.nodes[id].data), true
 }
 
-// Tree returns the names and contents of all that is there.
+// Tree returns the names and contents of all files.
 func (d *Disk) Tree() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

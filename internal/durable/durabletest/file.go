@@ -11,7 +11,7 @@ type file struct {
 	disk   *Disk
 	path   string
 	id     int
-	at     int64 // where Read and Write go on
+	at     int64 // offset of the next Read or Write
 	append bool
 }
 

@@ -19,8 +19,8 @@ type tree struct {
 
 const root = 0
 
-// node is a file or a folder: what is seen of it, what is on stable storage, and
-// the operations between the two.
+// node is a file or a folder: its visible state, its state on stable storage, and the operations
+// between the two.
 type node struct {
 	names       map[string]int // nil for a file
 	stableNames map[string]int
@@ -87,7 +87,7 @@ func (t *tree) apply(o Op) {
 	}
 }
 
-// rename carries out an operation on names.
+// rename applies an operation on names.
 func (o Op) rename(names map[string]int) {
 	switch o.Kind {
 	case "mkdir", "create":
@@ -100,7 +100,7 @@ func (o Op) rename(names map[string]int) {
 	}
 }
 
-// edit carries out an operation on a file's content.
+// edit applies an operation on a file's content.
 func (o Op) edit(data []byte) []byte {
 	data = slices.Clone(data)
 	size := int(o.at) + len(o.data)
@@ -114,10 +114,11 @@ func (o Op) edit(data []byte) []byte {
 	return data
 }
 
-// Fate decides what a crash leaves of what was not synced.
+// Fate decides which of the unsynced operations survive a crash.
 type Fate interface {
-	// name says whether an operation on names is kept; data how much of a file's
-	// operations, and of the last one.
+	// name reports whether an operation on names survives. data returns the surviving operations on
+	// a file's content, the last of them possibly cut short; zeros says that their bytes are lost,
+	// so that the file has its length but zeros.
 	name(Op) bool
 	data(pending []Op) (kept []Op, zeros bool)
 }
@@ -128,14 +129,14 @@ type Kept struct{}
 func (Kept) name(Op) bool                   { return true }
 func (Kept) data(pending []Op) ([]Op, bool) { return pending, false }
 
-// Lost loses all that was not synced.
+// Lost loses everything that was not synced.
 type Lost struct{}
 
 func (Lost) name(Op) bool           { return false }
 func (Lost) data([]Op) ([]Op, bool) { return nil, false }
 
-// Names keeps the names and loses the content of files or, with Zeros, all of it
-// but the length.
+// Names keeps the names and loses the unsynced content of files. With Zeros, files keep their
+// length and the lost content is zeros.
 type Names struct{ Zeros bool }
 
 func (Names) name(Op) bool { return true }
@@ -146,8 +147,8 @@ func (f Names) data(pending []Op) ([]Op, bool) {
 	return nil, false
 }
 
-// Some keeps any of the operations on names, and of the content of each file as
-// much as was written up to some byte.
+// Some keeps a random subset of the operations on names and, of each file's content, the bytes
+// written up to a random point.
 type Some struct{ Coin *rand.Rand }
 
 func (f Some) name(Op) bool { return f.Coin.IntN(2) == 0 }
@@ -161,7 +162,7 @@ func (f Some) data(pending []Op) ([]Op, bool) {
 	return kept, false
 }
 
-// crash returns what is left.
+// crash returns the state after a crash.
 func (t *tree) crash(f Fate) *tree {
 	left := &tree{map[int]*node{}, t.next}
 	for _, id := range slices.Sorted(maps.Keys(t.nodes)) {
@@ -189,7 +190,7 @@ func (t *tree) crash(f Fate) *tree {
 	return left
 }
 
-// info is what Stat tells.
+// info returns the result of Stat.
 func (t *tree) info(id int, name string) fs.FileInfo {
 	n := t.nodes[id]
 	return info{name, int64(len(n.data)), n.folder()}

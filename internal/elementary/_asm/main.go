@@ -1,5 +1,5 @@
-// Command gen writes the assembly of package elementary, and the Go declarations that go
-// with it. It is a module of its own, which the product does not depend on.
+// Command gen writes the assembly of package elementary, and its Go declarations. It is a module of
+// its own, so that the product does not depend on its dependencies.
 package main
 
 import (
@@ -11,8 +11,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// constants lie in memory once for each of the eight numbers of a wide register; half of
-// one is for the narrow kind.
+// constants holds eight copies of each constant, one for each number of a 512-bit register. Code
+// for 256-bit registers uses the first half.
 var constants = map[string]Mem{}
 
 // wide returns the address of eight copies of a constant.
@@ -30,12 +30,12 @@ func wide(v uint64) Mem {
 
 func float(v float64) Mem { return wide(math.Float64bits(v)) }
 
-// kind is a kind of register, and the instructions whose names differ with it.
+// kind is a kind of register, and the names of instructions that depend on it.
 type kind struct {
 	name  string
 	lanes int
 	reg   func() VecVirtual
-	half  func(...Op) // each signed 64-bit number below 2^31 shifted right
+	half  func(...Op) // shifts each signed 64-bit number below 2^31 right by 1
 }
 
 func main() {
@@ -45,17 +45,17 @@ func main() {
 	Generate()
 }
 
-// exps is Exp of exp.go, step by step.
+// exps emits the steps of Exp in exp.go.
 func exps(k kind) {
 	TEXT(k.name, NOSPLIT, "func(dst, x *float64, n int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sets n numbers from dst on to Exp of those from x on; n is a multiple of %d.", k.name, k.lanes))
+	Doc(fmt.Sprintf("%s sets dst[i] to Exp(x[i]) for 0 <= i < n; n is a multiple of %d.", k.name, k.lanes))
 	dst, x, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 
 	Label("loop")
 	TESTQ(n, n)
 	JZ(LabelRef("done"))
-	// The clamp: the second source is what a comparison with NaN gives, here x.
+	// The clamp: a comparison with NaN returns its second source, here x.
 	v := k.reg()
 	VMOVUPD(Mem{Base: x}, v)
 	low, high := k.reg(), k.reg()
