@@ -1,3 +1,3 @@
-// Package secondorder holds algorithms that look for second-order stationary points:
-// where the gradient is small and the Hessian has no eigenvalue much below zero.
+// Package secondorder holds algorithms that look for second-order stationary points: points where
+// the gradient is small and no eigenvalue of the Hessian is far below zero.
 package secondorder
