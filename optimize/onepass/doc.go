@@ -1,5 +1,4 @@
-// Package onepass has the methods that use each record in one release only, each
-// release with the whole budget: cohorts are disjoint and compose in parallel. Fresh
-// cohorts make their guarantees ones for the distribution that the records were
-// drawn from.
+// Package onepass has the methods that use each record in one release only. Cohorts are disjoint,
+// so that the releases compose in parallel and each of them may spend the whole budget. Since each
+// cohort is fresh, the methods' accuracy guarantees hold for the distribution of the records.
 package onepass
