@@ -35,7 +35,7 @@ const noneForAll = "no answer is over all records, and who took part is a secret
 
 // attack runs the subject on the two tables of a pair, with new random bits each time, and bounds
 // mu and epsilon from below by how well the likelihood ratio tells the tables apart.
-func (r *Result) attack(ctx context.Context, s Subject, p place, runs int, progress func()) error {
+func (r *Result) attack(ctx context.Context, s Subject, p pair, runs int, progress func()) error {
 	p, err := s.target(ctx, p)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (r *Result) attack(ctx context.Context, s Subject, p place, runs int, progr
 // target chooses the pair to attack. The candidates are the given pair, which stood out in one run,
 // and a row with either of two targets (under add-or-remove, a row and no row), which stands out in
 // every run. It takes the pair whose exact answers differ most in six runs with other random bits.
-func (s Subject) target(ctx context.Context, p place) (place, error) {
+func (s Subject) target(ctx context.Context, p pair) (pair, error) {
 	if p.a.Row == nil {
 		return p, nil
 	}
@@ -83,7 +83,7 @@ func (s Subject) target(ctx context.Context, p place) (place, error) {
 		b = absent(s.Dim())
 	}
 	best, most := p, 0.
-	for _, p := range []place{p, {p.position, a, b}} {
+	for _, p := range []pair{p, {p.position, a, b}} {
 		var loud float64
 		for seed := range uint64(6) {
 			_, square, err := s.compare(ctx, p, seed, seed%2 == 1)
@@ -101,7 +101,7 @@ func (s Subject) target(ctx context.Context, p place) (place, error) {
 
 // likelihood runs the subject on one of the two tables. It returns the logarithm of the likelihood
 // of the releases on the second table over the likelihood on the first.
-func (s Subject) likelihood(ctx context.Context, p place, seed uint64, second bool) (float64, error) {
+func (s Subject) likelihood(ctx context.Context, p pair, seed uint64, second bool) (float64, error) {
 	sum, _, err := s.compare(ctx, p, seed, second)
 	return sum, err
 }
@@ -110,7 +110,7 @@ func (s Subject) likelihood(ctx context.Context, p place, seed uint64, second bo
 // answers in units of the noise. The attacker knows both tables, and so the exact answers to the
 // run's queries on either table. The attacker does not know the secret random bits. compare
 // therefore uses only answers over all records.
-func (s Subject) compare(ctx context.Context, p place, seed uint64, second bool) (sum, square float64, err error) {
+func (s Subject) compare(ctx context.Context, p pair, seed uint64, second bool) (sum, square float64, err error) {
 	s.Seed = seed
 	here, there := p.a.Record, p.b.Record
 	if second {

@@ -91,14 +91,15 @@ type inquiry struct {
 	report   Report
 	worst    map[string]*Finding
 	// best is the pair of records with the worst ratio of each kind, and its place in the table.
-	best map[string]place
+	best map[string]pair
 	// loudest is the pair of records that is easiest to tell apart from all answers over all
 	// records together. loud is the mu^2 that follows from the exact distances of these answers.
-	loudest place
+	loudest pair
 	loud    float64
 }
 
-type place struct {
+// pair is two records for one position of the table, which make two neighbouring tables.
+type pair struct {
 	position int
 	a, b     candidate
 }
@@ -115,18 +116,18 @@ func Run(ctx context.Context, s Subject, e Effort) (Report, error) {
 }
 
 // run also returns the pair of records that is easiest to tell apart.
-func run(ctx context.Context, s Subject, e Effort) (Report, place, error) {
+func run(ctx context.Context, s Subject, e Effort) (Report, pair, error) {
 	q := &inquiry{
 		subject: s, effort: e.settled(), rand: rand.New(rand.NewPCG(e.Seed, 0x5717)),
-		worst: map[string]*Finding{}, best: map[string]place{},
+		worst: map[string]*Finding{}, best: map[string]pair{},
 		report: Report{Subject: s.Name, Relation: s.relation(), Records: len(s.Table.Rows), Dim: s.Dim()},
 	}
 	if len(s.Table.Rows) < 2 {
-		return q.report, place{}, fmt.Errorf("audit: %s: %d records: must be at least 2", s.Name, len(s.Table.Rows))
+		return q.report, pair{}, fmt.Errorf("audit: %s: %d records: must be at least 2", s.Name, len(s.Table.Rows))
 	}
 	var err error
 	if q.recorded, err = s.trace(ctx, s.Table, nil); err != nil {
-		return q.report, place{}, err
+		return q.report, pair{}, err
 	}
 	q.report.Answers, q.report.Ended = len(q.recorded.exchanges), q.recorded.err
 	q.report.Violations = append([]Violation{}, s.lawful(q.recorded)...)
@@ -142,7 +143,7 @@ func run(ctx context.Context, s Subject, e Effort) (Report, place, error) {
 			break
 		}
 		if err := step(ctx); err != nil {
-			return q.report, place{}, err
+			return q.report, pair{}, err
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(q.worst)) {
@@ -197,7 +198,7 @@ func (q *inquiry) replace(ctx context.Context) error {
 		}
 		for a := range traces {
 			for b := a + 1; b < len(traces); b++ {
-				q.measure(place{i, list[a], list[b]}, traces[a], traces[b])
+				q.measure(pair{i, list[a], list[b]}, traces[a], traces[b])
 			}
 			if q.subject.relation() == account.AddOrRemove {
 				break // the first table is the one without the record
@@ -209,7 +210,7 @@ func (q *inquiry) replace(ctx context.Context) error {
 
 // measure compares the exact answers of two replays. It returns the largest ratio for each kind of
 // query.
-func (q *inquiry) measure(p place, a, b *trace) map[string]float64 {
+func (q *inquiry) measure(p pair, a, b *trace) map[string]float64 {
 	q.report.Pairs++
 	most := map[string]float64{}
 	without := math.IsNaN(p.a.Target) || math.IsNaN(p.b.Target)

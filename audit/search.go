@@ -56,7 +56,7 @@ func (q *inquiry) climb(ctx context.Context) error {
 	return nil
 }
 
-func (q *inquiry) climbKind(ctx context.Context, kind string, p place) error {
+func (q *inquiry) climbKind(ctx context.Context, kind string, p pair) error {
 	c := &climber{rand: q.rand, at: slices.Concat(p.a.vector(), p.b.vector()), high: q.worst[kind].Ratio, step: .3}
 	split := len(p.a.vector())
 	for range q.effort.Climbs {
@@ -64,7 +64,7 @@ func (q *inquiry) climbKind(ctx context.Context, kind string, p place) error {
 			return nil
 		}
 		err := c.try(func(v []float64) (float64, error) {
-			p := place{p.position, recordOf(v[:split], p.a, q.subject.Loss), recordOf(v[split:], p.b, q.subject.Loss)}
+			p := pair{p.position, recordOf(v[:split], p.a, q.subject.Loss), recordOf(v[split:], p.b, q.subject.Loss)}
 			a, err := q.frozen(ctx, p.position, p.a)
 			if err != nil {
 				return 0, err

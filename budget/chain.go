@@ -143,7 +143,7 @@ func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 	}
 	sum := new(big.Float).Add(c.spent, exact(e.Cost.Charge))
 	if sum.Cmp(c.cap.charge()) > 0 {
-		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: c.left()}, c.room(*e.Law))
+		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: c.left()}, c.leftText(*e.Law))
 	}
 	return nil
 }
@@ -152,8 +152,8 @@ func (c *chain) over(e Entry, err error, why string) error {
 	return fmt.Errorf("budget: dataset %q: the cap of epsilon %v at delta %v for everything together does not cover this run: %s: %w", c.name, c.cap.Epsilon, c.cap.Delta, why, err)
 }
 
-// room describes the budget that is left, for error messages.
-func (c *chain) room(l Law) string {
+// leftText describes the budget that is left, for error messages.
+func (c *chain) leftText(l Law) string {
 	mu := math.Sqrt(c.left())
 	if f, err := factor(l.Relation, c.cap.Relation); err == nil {
 		mu /= math.Sqrt(f)

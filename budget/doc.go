@@ -30,9 +30,10 @@
 // Gaussian releases and selections add up in mu^2. The filter over runs is that of package account:
 // the sum of mu^2 never exceeds the cap's, in any order (Smith & Thakurta 2022; Koskela, Tobaben &
 // Honkela 2023), and queries of several sessions may alternate (Haney et al. 2023). When a run has
-// ended and can make no more queries, its charge is reduced to the mu^2 that its ledger has
-// charged, and the rest is free again. The run's session settles it, after it is closed; if the
-// session is gone, the run's certificate does ([Book.Settle]). No caller states the charge.
+// ended and can make no more queries, it can be settled: its charge is reduced to the mu^2 that its
+// ledger has charged, and the rest is free again. The run's session settles it, after it is closed
+// ([Run.Settle]); if the session is gone, the run's certificate does ([Book.Settle]). No caller
+// states the charge.
 //
 // Runs with sampling are different. No lossless filter is known for privacy amplification by
 // sampling: a choice of the next run that depends on the last one's results can lose more than any

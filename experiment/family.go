@@ -41,8 +41,7 @@ func (f *Family) Dim() int { return loss.Parameters(f.Loss, f.features()) }
 
 func (f *Family) features() int { return len(f.Sample.Rows[0]) }
 
-// Problem returns what is public about the family, for a number of records and a
-// budget.
+// Problem returns the public facts about the family, for a number of records and a budget.
 func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, error) {
 	p, err := optimize.NewProblem(f.Loss, b, optimize.Stated(f.features(), records))
 	p.Regularizer, p.KL = f.Regularizer, f.KL

@@ -63,7 +63,7 @@ const mostRecords = math.MaxInt32
 // Records is the number of records.
 func (s Instance) Records() int { return len(s.Family.Sample.Rows) * s.Repeat }
 
-// Problem returns what is public about the instance.
+// Problem returns the public facts about the instance.
 func (s Instance) Problem() (optimize.Problem, error) {
 	return s.Family.Problem(float64(s.Records()), s.Budget)
 }
@@ -159,7 +159,7 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 			}
 			series = append(series, Point{step.Number, finite(step.Charged), finite(step.GradientNorm)})
 		}
-		// Iterate 0 is the start, iterate t what step t reached.
+		// Iterate 0 is the start; iterate t is the point that step t reached.
 		if step.Number == pick {
 			copy(w, step.W)
 		}

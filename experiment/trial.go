@@ -143,7 +143,7 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
 	}
 	// Only plans with a schedule of samples are cached: they take long to calibrate and little
-	// memory. For other plans it is the other way round.
+	// memory. Other plans take little time and more memory.
 	if p.plan.Needs().Schedule != nil {
 		b.mu.Lock()
 		b.plans[key] = p

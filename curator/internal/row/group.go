@@ -12,8 +12,9 @@ import (
 // without sound rows is faulty. Each row is stored once; records, which have room for the largest
 // number of rows, are built when they are read.
 type Grouped struct {
-	of  Source
-	lie carry.Rows
+	of Source
+	// format is the form in which rows are stored in a record.
+	format carry.Rows
 	// rows lists row numbers by record: record i has rows[first[i]:first[i+1]].
 	rows, first []int32
 	layout      *Layout
@@ -26,17 +27,17 @@ const recordsABlock = 64
 // NewGrouped returns a source of len(first)-1 records. Record i has the rows with numbers
 // rows[first[i]:first[i+1]], in that order, at most most of them. Closing it closes the source of.
 func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
-	lie := carry.Rows{Features: of.Layout().Dim(), Most: most}
-	if err := lie.Check(); err != nil {
+	format := carry.Rows{Features: of.Layout().Dim(), Most: most}
+	if err := format.Check(); err != nil {
 		return nil, err
 	}
-	layout, err := Dense(lie.Width())
+	layout, err := Dense(format.Width())
 	if err != nil {
 		return nil, err
 	}
 	records := len(first) - 1
 	return &Grouped{
-		of: of, lie: lie, rows: rows, first: first,
+		of: of, format: format, rows: rows, first: first,
 		layout: layout, blocks: (records + recordsABlock - 1) / recordsABlock,
 	}, nil
 }
@@ -56,7 +57,7 @@ func (g *Grouped) Close() error { return g.of.Close() }
 
 // Reader returns a reader with its own buffers.
 func (g *Grouped) Reader() Reader {
-	return &groupedReader{g: g, of: g.of.Reader(), full: make([]float32, g.lie.Most*g.of.Layout().Full())}
+	return &groupedReader{g: g, of: g.of.Reader(), full: make([]float32, g.format.Most*g.of.Layout().Full())}
 }
 
 type groupedReader struct {
@@ -105,7 +106,7 @@ func (r *groupedReader) read(b *Block, i int) error {
 	n, target := 0, faulty
 	for j, y := range r.rows.Targets {
 		if math.Abs(y) <= carry.MostTarget { // false for NaN and for targets that no row map makes
-			g.lie.Put(record[:g.lie.Width()], n, r.full[j*of.Full():][:of.Full()], y)
+			g.format.Put(record[:g.format.Width()], n, r.full[j*of.Full():][:of.Full()], y)
 			n++
 			target = float64(n)
 		}

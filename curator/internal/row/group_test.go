@@ -16,10 +16,10 @@ import (
 // run over what puts them together.
 type peeled struct {
 	row.Source
-	lie carry.Rows
+	format carry.Rows
 }
 
-func (p peeled) Layout() *row.Layout { return rowtest.Dense(p.lie.Features) }
+func (p peeled) Layout() *row.Layout { return rowtest.Dense(p.format.Features) }
 func (p peeled) Reader() row.Reader  { return &peeledReader{Reader: p.Source.Reader(), of: p} }
 
 type peeledReader struct {
@@ -35,8 +35,8 @@ func (r *peeledReader) peel(b *row.Block, records row.Block) {
 	for k, n := range records.Targets {
 		x, y := make([]float32, to), math.NaN()
 		if record := records.Rows[k*from : (k+1)*from]; n == 1 {
-			r.of.lie.Take(x, record, 0)
-			y = r.of.lie.Target(record, 0)
+			r.of.format.Take(x, record, 0)
+			y = r.of.format.Target(record, 0)
 		}
 		b.Append(row.Block{Rows: x, Targets: []float64{y}})
 	}
@@ -107,7 +107,7 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	lie, reader, faulty := carry.Rows{Features: dim, Most: most}, g.Reader(), 0
+	format, reader, faulty := carry.Rows{Features: dim, Most: most}, g.Reader(), 0
 	var b row.Block
 	x := make([]float32, dim)
 	for i := range g.Len() {
@@ -129,19 +129,19 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 			if !r.Sound() || math.Abs(r.Y) > carry.MostTarget {
 				continue
 			}
-			lie.Take(x, record, at)
+			format.Take(x, record, at)
 			for j, v := range r.Full() {
 				if x[j] != v {
 					t.Fatalf("record %d: row %d is not row %d", i, at, m)
 				}
 			}
-			if got := lie.Target(record, at); got != r.Y {
+			if got := format.Target(record, at); got != r.Y {
 				t.Fatalf("record %d: target %v: must be %v", i, got, r.Y)
 			}
 			at++
 		}
 		for j := at; j < most; j++ {
-			if lie.Take(x, record, j); slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) || lie.Target(record, j) != 0 {
+			if format.Take(x, record, j); slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) || format.Target(record, j) != 0 {
 				t.Fatalf("record %d: what is behind its %d rows is another's", i, at)
 			}
 		}
