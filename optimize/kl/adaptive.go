@@ -221,7 +221,7 @@ func (a *adaptivePlan) weight(t int) float64 {
 	return float64(t + 1)
 }
 
-// step takes one step of the adaptive part. It returns false, without a release, if what is left of
+// step takes one step of the adaptive part. It returns false, without a release, if the rest of
 // the adaptive part does not pay for another step.
 func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	p := a.Problem()
