@@ -43,7 +43,8 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		for _, c := range columns {
 			cells = append(cells, cell(r, c))
 		}
-		cells = append(cells, make([]string, len(header)-len(cells))...) // empty cells for the unit, which is assigned later
+		// Empty cells for the unit, which is assigned later.
+		cells = append(cells, make([]string, len(header)-len(cells))...)
 		t.Rows[i] = make([]float32, s.Dim())
 		// A row whose target is not valid becomes a row of zeros with target 0, which a session
 		// treats as a record.

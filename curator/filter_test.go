@@ -24,7 +24,7 @@ where: split=train
 func TestNeighboursAgreeOnTheNumber(t *testing.T) {
 	passes := []string{
 		"31,train,x,no", "1e300,train,\"a,b\",yes", "x, train ,,", "NaN,\"train\",\xff,perhaps", ",train,\x00,no",
-		"31,train,x", "31,train,x,no,yes", "31", "31,test,x", "test,test,test,test,test", // malformed: the cell of split cannot be found
+		"31,train,x", "31,train,x,no,yes", "31", "31,test,x", "test,test,test,test,test", // malformed: no cell of split
 		"31,te\"st,x,no", "\"31\"1,train,x,no", "31,test,\"x\"y,no",
 	}
 	others := []string{"31,test,x,no", "31,,x,no", "31,Train,x,no", "31,other,train,no", "train,trains,train,train", ",test,,"}

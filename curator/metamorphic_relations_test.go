@@ -284,7 +284,7 @@ func weightsOfOne(t rapid.TB, w *world) {
 		of = l.Unweighted()
 	}
 	if n := of.Name(); strings.Contains(n, "weighted") {
-		return // a weighted network has a lower clip of its own
+		return // the clip of a weighted network is below its own
 	}
 	l, err := loss.NewWeighted(of, by)
 	if err != nil {
@@ -292,7 +292,8 @@ func weightsOfOne(t rapid.TB, w *world) {
 	}
 	other.loss = l
 	c, weighed := w.config(t), other.config(t)
-	envelope := func(a answer) bool { return a.name == "by an envelope" } // this query is not made for losses with weights
+	// This query is not made for losses with weights.
+	envelope := func(a answer) bool { return a.name == "by an envelope" }
 	got, want := w.answers(t, c.Loss, frame{}, other.open(weighed)), w.answers(t, c.Loss, frame{}, w.open(c))
 	equal(t, w, "weights of one", without(got, envelope), without(want, envelope))
 }

@@ -34,7 +34,7 @@ func TestKnownRises(t *testing.T) {
 				for j := range at {
 					at[j] += .1 * r.NormFloat64() * math.Pow(.997, float64(step))
 				}
-				if name == "exp-tail" { // the condition is stated for this range only
+				if name == "exp-tail" { // the condition holds for nonnegative first coordinates
 					at[0] = math.Abs(at[0])
 				}
 			}

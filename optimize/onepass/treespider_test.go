@@ -93,7 +93,8 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 					s.step = func(g []float64) float64 {
 						return .3 / math.Sqrt(math.Pow(2, float64(depth))) * stepSize(p.Public, 1) / length(g)
 					}
-					if p.Public.Regularizer != nil { // L1 of the sum, also where smaller steps would be stable
+					// The step follows L1 of the sum, without a limit for the regularizer.
+					if p.Public.Regularizer != nil {
 						s.step = func(g []float64) float64 {
 							return .3 / math.Sqrt(math.Pow(2, float64(depth))) / p.Public.Smoothness() / length(g)
 						}

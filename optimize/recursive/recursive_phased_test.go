@@ -266,7 +266,8 @@ func TestPhasedSGDConverges(t *testing.T) {
 	for len(p.Rows) < 100_000 {
 		p.Rows, p.Targets = append(p.Rows, p.Rows...), append(p.Targets, p.Targets...)
 	}
-	p.Rows, p.Targets = append(p.Rows, p.Rows[0]), append(p.Targets, p.Targets[0]) // 7 must not divide the number of rows
+	// 7 must not divide the number of rows.
+	p.Rows, p.Targets = append(p.Rows, p.Rows[0]), append(p.Targets, p.Targets[0])
 	o := newStableOracle(p, relations(t, p, 1)[account.ReplaceOne])
 	plan, err := recursive.Recursive{Inner: recursive.PhasedSGD, Lambda: 1e-3, Rounds: 2}.Plan(ctx, with(p.Public, o.Size()))
 	r := run(t, resolve(t, plan, err), o)
