@@ -9,8 +9,9 @@ import (
 )
 
 // Guesses is the outcome of an audit with canaries in one run (Steinke, Nasr and Jagielski 2023).
-// Before the run a fair coin of its own decided each of Canaries records. From the released values
-// the auditor guessed Made coins, a number fixed before the run. Correct of the guesses were right.
+// Canaries is the number of records that were each decided by a fair coin of its own before the run.
+// Made is the number of coins that the auditor guessed from the released values; it was fixed before
+// the run. Correct is the number of right guesses.
 //
 // Under add-or-remove the coin decides whether the canary takes part. Under replace-one it decides
 // which of two records stands at the canary's place. Another outcome of a coin then replaces one

@@ -13,9 +13,10 @@ type Attacked struct {
 	// Runs is the number of runs on each table.
 	Runs int `json:"runs"`
 	// Epsilon is a lower bound on the epsilon of the whole run at the budget's delta, at 95%
-	// confidence. Mu is the lower bound on mu behind it.
+	// confidence.
 	Epsilon float64 `json:"epsilon_lower"`
-	Mu      float64 `json:"mu_lower"`
+	// Mu is the lower bound on mu from which Epsilon follows.
+	Mu float64 `json:"mu_lower"`
 	// Claimed is the budget's mu.
 	Claimed float64 `json:"mu_claimed"`
 	budget  account.Budget

@@ -59,10 +59,10 @@ type Lower struct {
 	Epsilon, Delta, Confidence float64
 	// Mu is the lower bound in Gaussian differential privacy; 0 if the bound does not use it.
 	Mu float64
-	// Threshold was chosen on a quarter of the runs. It was evaluated on the others, Runs on each
-	// table.
+	// Threshold is the test. It was chosen on a quarter of the runs and evaluated on the others.
 	Threshold Threshold
-	Runs      int
+	// Runs is the number of runs on each table on which Threshold was evaluated.
+	Runs int
 	// FalsePositive and FalseNegative are upper confidence bounds on the test's error rates on the
 	// first and the second table.
 	FalsePositive, FalseNegative float64

@@ -60,14 +60,14 @@ type Report struct {
 	Relation account.Relation `json:"relation"`
 	Records  int              `json:"records"`
 	Dim      int              `json:"dim"`
-	// Answers is the number of answers in the recorded run. Ended is the run's error, empty if
-	// there was none.
-	Answers int    `json:"answers"`
-	Ended   string `json:"ended_with,omitempty"`
-	// Replays is the number of replayed runs, Pairs the number of compared pairs of neighbouring
-	// tables.
+	// Answers is the number of answers in the recorded run.
+	Answers int `json:"answers"`
+	// Ended is the recorded run's error, empty if there was none.
+	Ended string `json:"ended_with,omitempty"`
+	// Replays is the number of replayed runs.
 	Replays int `json:"replays"`
-	Pairs   int `json:"pairs"`
+	// Pairs is the number of compared pairs of neighbouring tables.
+	Pairs int `json:"pairs"`
 	// Findings has one entry for each kind of query, sorted by name.
 	Findings   []Finding   `json:"findings"`
 	Violations []Violation `json:"violations"`
@@ -93,9 +93,10 @@ type inquiry struct {
 	// best is the pair of records with the worst ratio of each kind, and its place in the table.
 	best map[string]pair
 	// loudest is the pair of records that is easiest to tell apart from all answers over all
-	// records together. loud is the mu^2 that follows from the exact distances of these answers.
+	// records together.
 	loudest pair
-	loud    float64
+	// loud is the mu^2 that follows from the exact distances of the answers for loudest.
+	loud float64
 }
 
 // pair is two records for one position of the table, which make two neighbouring tables.

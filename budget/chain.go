@@ -33,19 +33,20 @@ type chain struct {
 
 // RunState is the state of a run in its dataset's chain.
 type RunState struct {
-	// Run is the run's id, Row the number of the row with its reservation, and Head the hash of
-	// that row.
+	// Run is the id of the run.
 	Run   string `json:"run"`
 	Label string `json:"label,omitempty"`
-	Row   int    `json:"row"`
-	Head  string `json:"head"`
-	Time  string `json:"time"`
-	Law   Law    `json:"law"`
-	// Reserved is the cost at the run's reservation, Charged the cost now. They differ only if the
-	// run has Settled.
+	// Row is the number of the row with the reservation.
+	Row int `json:"row"`
+	// Head is the hash of that row.
+	Head string `json:"head"`
+	Time string `json:"time"`
+	Law  Law    `json:"law"`
+	// Reserved is the cost at the run's reservation.
 	Reserved Cost `json:"reserved"`
-	Charged  Cost `json:"charged"`
-	Settled  bool `json:"settled"`
+	// Charged is the cost now. It differs from Reserved only if the run has Settled.
+	Charged Cost `json:"charged"`
+	Settled bool `json:"settled"`
 
 	odometer float64
 }

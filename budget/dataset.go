@@ -17,15 +17,18 @@ type Dataset struct {
 	// Began is the time of registration by the store's clock. Nothing depends on it.
 	Began  string `json:"began"`
 	Closed bool   `json:"closed"`
-	// Rows is the length of the chain, Head the hash of its last row.
-	Rows int    `json:"rows"`
+	// Rows is the length of the chain.
+	Rows int `json:"rows"`
+	// Head is the hash of the last row.
 	Head string `json:"head"`
-	// Charge is mu^2 of the cap. Spent is the part that is charged, rounded up. Open is the part of
-	// Spent that is reserved by runs that have not settled. Left is Charge less Spent.
+	// Charge is mu^2 of the cap.
 	Charge float64 `json:"charge"`
-	Spent  float64 `json:"spent"`
-	Open   float64 `json:"open"`
-	Left   float64 `json:"left"`
+	// Spent is the part of Charge that is charged, rounded up.
+	Spent float64 `json:"spent"`
+	// Open is the part of Spent that is reserved by runs that have not settled.
+	Open float64 `json:"open"`
+	// Left is Charge minus Spent.
+	Left float64 `json:"left"`
 	// Epsilon is the epsilon of Spent at the cap's delta. It is informal: the guarantee is the cap.
 	Epsilon float64 `json:"epsilon_spent"`
 	// Sampled is the number of runs with sampling.

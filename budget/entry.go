@@ -28,8 +28,9 @@ type Entry struct {
 	Run string `json:"run,omitempty"`
 	// Label describes the purpose of a run in public words.
 	Label string `json:"label,omitempty"`
-	// Law and Cost belong to a reservation.
-	Law  *Law  `json:"law,omitempty"`
+	// Law is the law of a reservation.
+	Law *Law `json:"law,omitempty"`
+	// Cost is the cost of a reservation.
 	Cost *Cost `json:"cost,omitempty"`
 	// Charged is in a settlement: the charge of the run's ledger at its end, in units of mu^2 under
 	// the run's own relation.

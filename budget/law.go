@@ -15,9 +15,10 @@ import (
 // run's cost.
 type Law struct {
 	Relation account.Relation `json:"relation"`
-	// Epsilon and Delta are the run's own guarantee, for display.
+	// Epsilon is the epsilon of the run's own guarantee, for display.
 	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
+	// Delta is the delta of the run's own guarantee, for display.
+	Delta float64 `json:"delta"`
 	// Mu bounds the run's Gaussian releases and selections together; 0 for none.
 	Mu float64 `json:"mu"`
 	// Schedule lists the releases on Poisson samples, which come in addition; nil for none.

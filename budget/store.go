@@ -42,11 +42,11 @@ type Row struct {
 type Tail struct {
 	// Rows are the requested rows, in order.
 	Rows []Row
-	// Length is the number of all rows and Head the hash of the last. The store keeps both apart
-	// from the rows, so that a chain that lost its end does not match them. Both are zero if there
-	// is no chain.
+	// Length is the number of all rows, zero if there is no chain. The store keeps Length and Head
+	// apart from the rows, so that a chain that lost its end does not match them.
 	Length int
-	Head   string
+	// Head is the hash of the last row, empty if there is no chain.
+	Head string
 	// Before is the hash of row number from, the row before Rows. It is empty for 0, and if the
 	// chain has no such row.
 	Before string

@@ -51,17 +51,18 @@ type Config struct {
 	// affects speed only.
 	BlockRows int
 	// Memory is the largest number of bytes in memory for encoded rows, including 4 bytes that a
-	// pass needs for every row. Zero means no limit. Further rows go to a file in Folder ("" means
-	// the system's folder for temporary files). Nobody else may read the file. Where the system
-	// allows it, the file has no name, and it is gone when the session is closed or the process
-	// ends. The file is not encrypted: the folder's disk must be allowed to hold records. The file
-	// affects speed, never an answer.
-	//
-	// Under add-or-remove and with units, the number of rows is secret. The file is then made
-	// before the first row is read. The disk must have room for all rows, since a full disk would
-	// reveal that there were many. If the schema has a unit, an entry for each unit and some bytes
-	// for each of its rows are in memory in addition.
+	// pass needs for every row. Zero means no limit. Further rows go to a private file in Folder.
+	// The file affects speed, never an answer. If the schema has a unit, an entry for each unit and
+	// some bytes for each of its rows are in memory in addition.
 	Memory int64
+	// Folder is the folder of the private file; empty means the system's folder for temporary files.
+	// Nobody else may read the file. Where the system allows it, the file has no name, and it is
+	// gone when the session is closed or the process ends. The file is not encrypted: the folder's
+	// disk must be allowed to hold records.
+	//
+	// Under add-or-remove and with units, the number of rows is secret. The file is then made before
+	// the first row is read. The disk must have room for all rows, since a full disk would reveal
+	// that there were many.
 	Folder string
 }
 
@@ -126,8 +127,8 @@ func (c Config) workers() int {
 	return c.Workers
 }
 
-// unit returns the unit that defines a record, from the schema, counted as the loss counts its
-// rows. matches has tested that both have the same number of rows.
+// unit returns the schema's unit for the ledger, with the loss's rule for the rows of a unit (mean or
+// sum). matches has tested that schema and loss have the same largest number of rows.
 func (c Config) unit() account.Unit {
 	unit := c.Schema.Unit()
 	if unit == (dataset.Unit{}) {

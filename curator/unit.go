@@ -60,8 +60,8 @@ func (g *grouping) owner(m *dataset.Map, cells []string) (o owned) {
 	return o
 }
 
-// takes reports whether a row is to be stored, with the given number in the source, and remembers
-// it if so. A unit whose rows are all faulty is still a record. A row without a unit belongs to no
+// takes reports whether a row is to be stored, and remembers it if so. number is its number in the
+// source if it is stored. A unit whose rows are all faulty is still a record. A row without a unit belongs to no
 // record.
 func (g *grouping) takes(o owned, sound bool, number int) bool {
 	if !o.ok {

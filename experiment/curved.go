@@ -20,8 +20,9 @@ func leastEigenvalue(f *Family, w []float64) (*Eigenvalue, error) {
 type SecondOrder struct {
 	Eigenvalue Quartiles `json:"least_eigenvalue"`
 	// Near is the share of runs with a gradient norm of at most gap^2 and no eigenvalue below
-	// -gap/2; tables call it S1. Close, S2 in tables, is the same with gap^2/4.
-	Near  float64 `json:"near"`
+	// -gap/2. Tables call it S1.
+	Near float64 `json:"near"`
+	// Close is the same share with gap^2/4 in place of gap^2. Tables call it S2.
 	Close float64 `json:"close"`
 }
 

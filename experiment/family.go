@@ -18,9 +18,9 @@ type Family struct {
 	Sample      stationarity.Sample
 	Loss        loss.Loss
 	Regularizer loss.Regularizer
-	// KL is the KL condition that the objective is known to satisfy. Minimum is its infimum on
-	// Sample, nil if it is not known.
-	KL      optimize.KL
+	// KL is the KL condition that the objective is known to satisfy.
+	KL optimize.KL
+	// Minimum is the infimum of the objective on Sample, nil if it is not known.
 	Minimum *float64
 
 	// population draws rows from the distribution of Sample.

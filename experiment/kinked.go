@@ -10,8 +10,8 @@ import (
 )
 
 // kinked lists families of losses whose slope jumps. A key is the family's name before the radius
-// of Goldstein's measure, a value the name of the loss. capped and ramp saturate: far away their
-// gradient is small although the loss is large.
+// of Goldstein's measure, a value the name of the loss. capped and ramp saturate: far from the
+// minimum their gradient is small although the loss is large.
 var kinked = map[string]string{
 	"capped": "capped-absolute(1.5)",
 	"ramp":   "ramp",

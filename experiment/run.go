@@ -76,26 +76,29 @@ func effectiveSize(d int, records float64, b account.Budget) float64 {
 // Outcome is the measured result of a run. Norms are in the encoded space, where rows have norm at
 // most 1.
 type Outcome struct {
-	// GradientNorm is the true gradient norm at the result on all rows, Population the same on
-	// fresh rows (0 if there are none), and Loss the objective on all rows. A value above the
-	// largest float64 is stored as that float64.
+	// GradientNorm is the true gradient norm at the result, on all rows. In this field and the next
+	// two, a value above the largest float64 is stored as that float64.
 	GradientNorm float64 `json:"gradient_norm"`
-	Population   float64 `json:"population_gradient_norm,omitempty"`
-	Loss         float64 `json:"loss"`
+	// Population is the gradient norm on fresh rows, 0 if there are none.
+	Population float64 `json:"population_gradient_norm,omitempty"`
+	// Loss is the objective on all rows.
+	Loss float64 `json:"loss"`
 	// Curvature is the smallest eigenvalue of the Hessian on all rows, nil if it was not computed.
 	Curvature *Eigenvalue `json:"least_eigenvalue,omitempty"`
-	// Excess is Loss minus its infimum. Rise is the estimate of kappa and gamma from the points of
-	// the run. Both are nil if the infimum is not known; Rise also if the run has too few points
-	// for an estimate.
-	Excess *float64           `json:"excess_risk,omitempty"`
-	Rise   *stationarity.Rise `json:"rise,omitempty"`
-	// Effective is N, Floor is r and LowerBound is the lower bound of optimize.Problem. Predicted
-	// is the plan's forecast of the gradient norm.
-	Effective  float64 `json:"effective_size"`
-	Floor      float64 `json:"floor"`
+	// Excess is Loss minus its infimum, nil if the infimum is not known.
+	Excess *float64 `json:"excess_risk,omitempty"`
+	// Rise is the estimate of kappa and gamma from the points of the run. It is nil if the infimum
+	// is not known, or if the run has too few points for an estimate.
+	Rise *stationarity.Rise `json:"rise,omitempty"`
+	// Effective is the effective size N (see optimize.Problem).
+	Effective float64 `json:"effective_size"`
+	// Floor is the noise level r (see optimize.Problem).
+	Floor float64 `json:"floor"`
+	// LowerBound is the lower bound of optimize.Problem on the gradient norm.
 	LowerBound float64 `json:"lower_bound"`
-	Predicted  float64 `json:"predicted_gradient_norm"`
-	Steps      int     `json:"steps"`
+	// Predicted is the plan's forecast of the gradient norm.
+	Predicted float64 `json:"predicted_gradient_norm"`
+	Steps     int     `json:"steps"`
 	// Passes is the number of records read divided by the number of records. A query about two
 	// points counts as one read of a record.
 	Passes float64 `json:"passes"`

@@ -20,8 +20,8 @@ const majority = .7
 // all but the intercept, so that gradients at weights along the intercept lie along it.
 //
 // Under gradients without noise from the start, 0, all units stay equal up to sign. They reach a
-// stationary point that fits the classes' shares only: tanh of a unit's margin is half of
-// log(.7/.3), with the sign of its output weight. The point is a saddle. If units separate in the
+// stationary point that fits the classes' shares only. There the tanh t of a unit's margin is half
+// of log(.7/.3), with the sign of its output weight. The point is a saddle. If units separate in the
 // second direction and keep the sum of outputs, the curvature is about -.7 (.3) t (1-t^2) .5 =
 // -.036.
 func TanhNet(d, rows int, seed uint64) (*Family, error) {

@@ -13,30 +13,32 @@ import (
 // Spec is a grid of runs, read from a YAML file: every algorithm on every family at every
 // dimension, epsilon and size, for some seeds. Unknown keys are errors.
 type Spec struct {
-	// Name is the title of the results. Question, which is optional, says which question they
-	// answer.
-	Name     string `yaml:"name"`
+	// Name is the title of the results.
+	Name string `yaml:"name"`
+	// Question is the question that the results answer; it is optional.
 	Question string `yaml:"question"`
-	// Families are names of NewFamily; Dimensions are values of d.
-	Families   []string `yaml:"families"`
-	Dimensions []int    `yaml:"dimensions"`
+	// Families are names of NewFamily.
+	Families []string `yaml:"families"`
+	// Dimensions are values of d.
+	Dimensions []int `yaml:"dimensions"`
 	// Rows is the number of distinct rows. Each row stands for the same number of records, chosen
 	// so that the total is closest to the requested size. A pass reads each distinct row once.
 	Rows int `yaml:"rows"`
 	// FamilySeed is the seed of the families; zero is a seed like any other.
 	FamilySeed uint64 `yaml:"family_seed"`
-	// Records lists numbers of records n. Effective lists effective sizes N = n mu/sqrt(d) instead.
-	// Exactly one of them must be given.
-	Records   []int     `yaml:"records"`
+	// Records lists numbers of records n. Exactly one of Records and Effective must be given.
+	Records []int `yaml:"records"`
+	// Effective lists effective sizes N = n mu/sqrt(d).
 	Effective []float64 `yaml:"effective"`
-	// Epsilons, Delta and Relation are the budgets. Delta is a number or a power of n; the default
-	// is n^-1.5. The default of Relation is replace-one.
+	// Epsilons lists the epsilons of the budgets.
 	Epsilons []float64 `yaml:"epsilons"`
-	Delta    Delta     `yaml:"delta"`
-	Relation string    `yaml:"relation"`
-	// Seeds is the number of measured runs of a cell, with seeds 1, 2, ... TuningSeeds is the
-	// number of other seeds on which settings are chosen; zero means 2.
-	Seeds       int `yaml:"seeds"`
+	// Delta is the delta of the budgets, a number or a power of n. The default is n^-1.5.
+	Delta Delta `yaml:"delta"`
+	// Relation is the neighbouring relation of the budgets. The default is replace-one.
+	Relation string `yaml:"relation"`
+	// Seeds is the number of measured runs of a cell, with seeds 1, 2, ...
+	Seeds int `yaml:"seeds"`
+	// TuningSeeds is the number of other seeds on which settings are chosen; zero means 2.
 	TuningSeeds int `yaml:"tuning_seeds"`
 	// Population, if > 0, is the number of fresh rows on which gradients are measured, too.
 	Population int `yaml:"population"`

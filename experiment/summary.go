@@ -12,15 +12,15 @@ import (
 type Summary struct {
 	Name  string `json:"name"`
 	Cells []Cell `json:"cells"`
-	// Slopes are exponents of the gradient norm in the effective size. Risks are exponents of the
-	// excess risk, for families whose minimum is known.
+	// Slopes are exponents of the gradient norm in the effective size.
 	Slopes []Slope `json:"slopes"`
-	Risks  []Slope `json:"excess_risk_slopes,omitempty"`
+	// Risks are exponents of the excess risk, for families whose minimum is known.
+	Risks []Slope `json:"excess_risk_slopes,omitempty"`
 	// Comparisons compare with the first algorithm of the specification, at equal budgets.
 	Comparisons []Comparison `json:"comparisons"`
-	// Done counts the finished runs of the specification. Missing counts the runs that are not
-	// finished.
-	Done    int `json:"done"`
+	// Done is the number of finished runs of the specification.
+	Done int `json:"done"`
+	// Missing is the number of runs that are not finished.
 	Missing int `json:"missing"`
 }
 
@@ -38,27 +38,31 @@ type Cell struct {
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
 	Delta     float64 `json:"delta"`
-	// Settings are the measured settings, chosen among Grid combinations.
+	// Settings are the settings of the measured runs.
 	Settings json.RawMessage `json:"settings"`
-	Grid     int             `json:"grid"`
-	Runs     int             `json:"runs"`
-	Steps    int             `json:"steps"`
+	// Grid is the number of combinations that Settings were chosen from.
+	Grid  int `json:"grid"`
+	Runs  int `json:"runs"`
+	Steps int `json:"steps"`
 	// Floor, LowerBound and Predicted are as in Outcome.
 	Floor      float64 `json:"floor"`
 	LowerBound float64 `json:"lower_bound"`
 	Predicted  float64 `json:"predicted_gradient_norm"`
-	// GradientNorm, Loss and Population (zero if not measured) are quartiles over runs. Passes and
-	// Seconds are quartiles of a single run's passes and time.
+	// GradientNorm holds quartiles over runs, as do Population and Loss.
 	GradientNorm Quartiles `json:"gradient_norm"`
-	Population   Quartiles `json:"population_gradient_norm"`
-	Loss         Quartiles `json:"loss"`
+	// Population is zero if it was not measured.
+	Population Quartiles `json:"population_gradient_norm"`
+	Loss       Quartiles `json:"loss"`
 	// SecondOrder is nil if the specification asks for no eigenvalues.
 	SecondOrder *SecondOrder `json:"second_order,omitempty"`
-	// Excess is nil if the minimum is not known. Rise is that of the first run.
-	Excess  *Quartiles         `json:"excess_risk,omitempty"`
-	Rise    *stationarity.Rise `json:"rise,omitempty"`
-	Passes  Quartiles          `json:"passes"`
-	Seconds Quartiles          `json:"seconds"`
+	// Excess is nil if the minimum is not known.
+	Excess *Quartiles `json:"excess_risk,omitempty"`
+	// Rise is that of the first run.
+	Rise *stationarity.Rise `json:"rise,omitempty"`
+	// Passes holds quartiles over runs of the passes of one run.
+	Passes Quartiles `json:"passes"`
+	// Seconds holds quartiles over runs of one run's time.
+	Seconds Quartiles `json:"seconds"`
 	// Series is the series of the first run.
 	Series []Point `json:"series"`
 

@@ -19,8 +19,9 @@ type Trial struct {
 	Family     string `json:"family"`
 	FamilySeed uint64 `json:"family_seed"`
 	Dim        int    `json:"dimension"`
-	// Rows is the number of distinct rows. Each stands for Repeat records.
-	Rows     int     `json:"rows"`
+	// Rows is the number of distinct rows.
+	Rows int `json:"rows"`
+	// Repeat is the number of records that each distinct row stands for.
 	Repeat   int     `json:"repeat"`
 	Epsilon  float64 `json:"epsilon"`
 	Delta    float64 `json:"delta"`

@@ -25,7 +25,7 @@ const leftByAll, leftByPass = .6, .05
 const openings = 16
 
 // curved returns the candidates for second-order points of a nonconvex objective. Candidates that
-// are predicted to escape saddles come first; the order is by predicted gradient. Methods on all
+// are predicted to escape saddles come first; within each group the order is by predicted gradient. Methods on all
 // records take at least as many steps as noise needs to leave a saddle of the gap.
 func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	gap := a.Gap

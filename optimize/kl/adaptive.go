@@ -91,7 +91,7 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		return nil, err
 	}
 	plan := &adaptivePlan{proportion: c.Proportion, norm: c.NormCharge * p.Charge(), part: (1 - c.Landing) * p.Charge(), landing: c.LandingSteps}
-	// A step charges at least the denominator, so that this bounds the number of steps.
+	// Each step is charged at least norm (1+leastGradient), which limits the number of steps.
 	plan.steps = int(min(max(plan.part/(plan.norm*(1+leastGradient)), 1), float64(optimize.MostSteps-c.LandingSteps)))
 	words := fmt.Sprintf("as the run goes, %.3g of mu^2 for a norm N and what noise of norm N/sqrt(%.3g) costs, at most %d times", c.NormCharge, c.Proportion, plan.steps)
 	if plan.landing > 0 {
@@ -172,8 +172,8 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	return c, nil
 }
 
-// answer gives forecasts the noise of step t. It assumes that the adaptive part takes all its steps
-// and that they are charged alike.
+// answer returns the noise variance of step t for forecasts. It assumes that the adaptive part takes
+// all its steps and that they have equal charges.
 func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 	p := a.Problem()
 	charge := a.part/float64(a.steps) - a.norm

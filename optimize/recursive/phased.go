@@ -81,9 +81,9 @@ func (s phasedSGD) solve(run *optimize.Run, f objective) error {
 		if err != nil {
 			return err
 		}
-		// A pass releases no gradient. The distance it moved stands for one. The average of the
-		// iterates is half as far from the start as the last iterate, so that a phase counts as one
-		// step of half its length along that gradient.
+		// A pass releases no gradient. It is recorded as one step along its own move. The average of
+		// the iterates is half as far from the start as the last iterate, so that the recorded step
+		// size is half the sum of the pass's step sizes.
 		run.Land(answer, pass.Step*float64(size)/2)
 	}
 	return nil

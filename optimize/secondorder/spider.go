@@ -81,8 +81,8 @@ type spiderPlan struct {
 }
 
 // Plan resolves the settings of Spider for a problem. It fails if the problem is not valid, a
-// setting is out of range, there are too few records, or escapes are wanted of a loss without
-// Hessian-vector products.
+// setting is out of range, there are too few records, or escapes need Hessian-vector products
+// that the loss does not provide.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	const name = "second-order"
 	if err := p.Validate(); err != nil {

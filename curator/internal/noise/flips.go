@@ -92,8 +92,8 @@ func (f *flips) place() uint {
 // exactly p.
 func (f *flips) oneIn(m uint64) bool { return reciprocalBit(m, f.place()) }
 
-// reciprocalBit returns bit i of 1/m by long division, 0 < m <= 2^63. It represents 1/1 as 0.111...
-// .
+// reciprocalBit returns bit i of 1/m by long division, 0 < m <= 2^63. It uses the
+// expansion 0.111... for 1/1.
 func reciprocalBit(m uint64, i uint) bool {
 	if m == 1 {
 		return true

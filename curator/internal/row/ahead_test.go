@@ -113,12 +113,12 @@ func TestMemoryCountsEveryRow(t *testing.T) {
 		f := filed(t, n, bytes)
 		l := f.head.layout
 		if f.file == nil {
-			if n*(l.room()+beside) > bytes {
-				t.Errorf("%d rows of %d bytes are in memory", n, l.room()+beside)
+			if n*(l.rowBytes()+beside) > bytes {
+				t.Errorf("%d rows of %d bytes are in memory", n, l.rowBytes()+beside)
 			}
 			continue
 		}
-		used := int64(len(f.head.blocks)*f.head.blockRows*l.room() + beside*n)
+		used := int64(len(f.head.blocks)*f.head.blockRows*l.rowBytes() + beside*n)
 		if used > bytes && len(f.head.blocks) > 0 {
 			t.Errorf("%d rows: %d bytes in memory: want at most %d", n, used, bytes)
 		}

@@ -15,9 +15,9 @@ import (
 // memory is known only when the number of rows is.
 //
 // In the file a row is its target, its numbers and, with groups, its level and codes, all
-// little-endian and without padding. A row that is read back and that no row map makes (too long,
-// not finite, or with a code outside its group) is faulty. A damaged disk can therefore not move a
-// sum by more than is charged.
+// little-endian and without padding. A row that is read back counts as faulty if no row map could
+// have made it: if it is too long, not finite, or has a code outside its group. A damaged disk can
+// therefore not move a sum by more than is charged.
 type File struct {
 	head   *Table // the first blocks, all of them full
 	most   int64  // largest number of rows in head
@@ -58,7 +58,7 @@ func NewFileOf(l *Layout, blockRows int, bytes int64, dir string) (*File, error)
 	if err != nil {
 		return nil, err
 	}
-	block := int64(head.blockRows) * int64(l.room()+beside)
+	block := int64(head.blockRows) * int64(l.rowBytes()+beside)
 	return &File{head: head, most: bytes / block * int64(head.blockRows), memory: bytes, dir: dir}, nil
 }
 
@@ -148,7 +148,7 @@ func (f *File) Source() (Source, error) {
 // trim drops blocks from memory to leave room for the memory that engines need for rows in the
 // file.
 func (f *File) trim() {
-	block := int64(f.head.blockRows) * int64(f.head.layout.room())
+	block := int64(f.head.blockRows) * int64(f.head.layout.rowBytes())
 	kept := min(max(f.memory-beside*int64(f.n), 0)/block, int64(len(f.head.blocks)))
 	clear(f.head.blocks[kept:])
 	f.head.blocks = f.head.blocks[:kept]

@@ -137,8 +137,8 @@ func (l *Layout) codeSize() int {
 	return 2
 }
 
-// room is the number of bytes of a row in a block, with its padding.
-func (l *Layout) room() int { return l.size() + 4*(l.Stride()-l.dense) }
+// rowBytes is the number of bytes of a row in a block, with its padding.
+func (l *Layout) rowBytes() int { return l.size() + 4*(l.Stride()-l.dense) }
 
 // make returns an empty block with capacity for n rows.
 func (l *Layout) make(n int) Block {

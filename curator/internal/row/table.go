@@ -34,7 +34,7 @@ func NewTableOf(l *Layout, blockRows int) (*Table, error) {
 		return nil, fmt.Errorf("row: block rows = %d: must be between 0 and 2^31-1", blockRows)
 	}
 	if blockRows == 0 {
-		blockRows = max(1, blockBytes/(l.room()-8))
+		blockRows = max(1, blockBytes/(l.rowBytes()-8))
 	}
 	return &Table{layout: l, blockRows: blockRows}, nil
 }
