@@ -25,7 +25,7 @@
 // are rounded to a grid, summed as integers, and get exactly rounded normal noise.
 // docs/exactness.md has the derivation.
 //
-// No variable that another package can assign to, and no memory that it can reach, influences an
+// No variable that another package can assign to, and no value whose pointer it holds, influences an
 // answer. A Session shows its ledger as an [account.View]. For the store of budgets and the
 // certificate, the view also gives the number of records, the unit that defines a record, and the
 // row filter ([account.Records]). A Session copies its arguments, a schedule included. A Session

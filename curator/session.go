@@ -58,7 +58,8 @@ func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) 
 func (s *Session) All() query.Cohort { return s.wall.kernel().All() }
 
 // Draw returns a cohort of size records that were in no cohort before, chosen uniformly by secret
-// random bits. It returns an error under add-or-remove, and if too few records are left.
+// random bits. It returns an error under add-or-remove, after a call of DrawEach, and if fewer than
+// size records are left.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.wall.kernel().Draw(size) }
 
 // DrawEach returns a cohort that each record not yet in a cohort joins with probability p, by its

@@ -27,11 +27,12 @@ import (
 // only, so that every release has the whole budget. The noise of a difference follows the true
 // distance between its two points, which are both released.
 //
-// Guarantee: mu-GDP whatever the constants. For an L1-smooth loss and the theorem's settings, with
-// probability 1 - p the run returns a leaf where the gradient of the expected loss is at most 3
-// alpha~, with alpha~ = C~ sqrt2 L0 max(n^(-1/3), (sqrt(d)/(n epsilon))^(1/2)) (Theorem 4), if n >=
-// max(sqrt(d)(D/2+1)^2/epsilon, (D/2+1)^3). C~ is above 256 ln(1.25/delta) ln(2 T 2^(D+1)/p), so
-// that the bound is empty for any realistic n: the estimate at the first leaf already satisfies it.
+// Guarantee: mu-GDP whatever the constants. For an L1-smooth loss, the theorem's settings and
+// n >= max(sqrt(d)(D/2+1)^2/epsilon, (D/2+1)^3), the run returns, with probability 1 - p, a leaf where
+// the gradient of the expected loss is at most 3 alpha~ (Theorem 4). Here alpha~ =
+// C~ sqrt2 L0 max(n^(-1/3), (sqrt(d)/(n epsilon))^(1/2)), and C~ is above 256 ln(1.25/delta)
+// ln(2 T 2^(D+1)/p). The bound therefore says nothing for any realistic n: the estimate at the first
+// leaf already satisfies it.
 //
 // Deviations from the paper:
 //   - b is rounded down to a multiple of 2^D, and D 2^(D+1) is the largest such number up to b.

@@ -18,9 +18,9 @@ package noise
 // decided by two Bernoulli draws, with probabilities x and 1/i. Only x is stored as a number, and
 // no two uniforms are compared.
 
-// accept is step N4: it returns true with probability exp(-x(2j+x) a), as the product of m runs
-// with p = x(2j+x) a/m. m is the smallest integer with (2j+x) a < m for all x; it is 1 for |N|
-// below 2^s.
+// accept is step N4: it returns true with probability exp(-x(2j+x) a). It makes m independent runs,
+// each of which succeeds with probability exp(-p), p = x(2j+x) a/m, and returns true if all succeed.
+// m is the smallest integer with (2j+x) a < m for all x; it is 1 for |N| below 2^s.
 func (f *flips) accept(j uint64, x *fraction) bool {
 	m := 1 + j>>(2*f.cells.s)
 	for range m {

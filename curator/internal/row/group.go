@@ -25,7 +25,8 @@ type Grouped struct {
 const recordsABlock = 64
 
 // NewGrouped returns a source of len(first)-1 records. Record i has the rows with numbers
-// rows[first[i]:first[i+1]], in that order, at most most of them. Closing it closes the source of.
+// rows[first[i]:first[i+1]], in that order. A record has room for the given most rows. Closing the
+// source of records also closes the source of rows.
 func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
 	format := carry.Rows{Features: of.Layout().Dim(), Most: most}
 	if err := format.Check(); err != nil {
