@@ -131,8 +131,8 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 // filter rejects.
 type part interface{ read() int }
 
-// pageShare limits the memory for Parquet pages while rows are read: Config.Memory divided by
-// pageShare, in addition to Config.Memory.
+// pageShare limits the memory for Parquet pages while rows are read. The limit is Config.Memory divided
+// by pageShare. This memory comes on top of Config.Memory.
 const pageShare = 16
 
 // eachPart reads a table in chunks. Several goroutines call work on the chunks, and one calls take

@@ -54,9 +54,10 @@ type Smoothed struct {
 	// points of the ball, for any loss. Empty means ball, or sampled for networks whose slopes
 	// jump.
 	Smoothing Smoothing `yaml:"smoothing"`
-	// Space is metric, for steps with a released preconditioner, or plain. Empty means metric if
-	// the problem allows it and N is at least 20, for nonconvex losses also below 2000: there the
-	// metric's few steps and its clipping end far from a stationary point.
+	// Space is metric, for steps with a released preconditioner, or plain. Empty means metric if the
+	// problem allows it, N is at least 20 and, for nonconvex losses, N is below 2000; otherwise it
+	// means plain. For nonconvex losses and larger N, the metric's few steps and its clipping end far
+	// from a stationary point.
 	Space Space `yaml:"space"`
 	// Steps is T. Zero means the preconditioned method's rule in space metric, and 2 N, between 100
 	// and 3000, in space plain.

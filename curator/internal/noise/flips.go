@@ -19,9 +19,9 @@ type flips struct {
 	cells *cells
 }
 
-// newFlips returns the flips of a source, with digits of the width of c. ask, that width and the
-// width of cells affect speed only, not the distribution of any draw. batch and fine are fast
-// choices.
+// newFlips returns the flips of a source, with digits of the width of c. ask and the widths of digits
+// and cells affect speed only, not the distribution of any draw. batch for ask and fine for c are
+// fast.
 func newFlips(src source, c *cells, ask uint) *flips {
 	return &flips{pool: 1, next: batch, ask: ask, width: c.width, src: src, cells: c}
 }
