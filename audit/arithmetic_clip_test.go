@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// extremes are gradients at which arithmetic gives way.
+// extremes are gradients at which floating-point arithmetic fails.
 var extremes = [][2]float64{
 	{0, 0}, {1, 0}, {-1, 0},
 	{math.MaxFloat64, math.MaxFloat64}, {-math.MaxFloat64, math.MaxFloat64}, {1e200, -1e200},
@@ -19,7 +19,7 @@ var extremes = [][2]float64{
 	{math.Inf(1), 0}, {math.Inf(-1), math.Inf(1)}, {math.NaN(), 1}, {math.NaN(), math.Inf(1)}, {1, math.NaN()},
 }
 
-// at is a loss whose gradient is the extreme that the target numbers.
+// at is a loss whose gradient is the element of extremes that the target numbers.
 type at struct{ linear }
 
 func (at) Gradient(dst, _ []float64, _ []float32, y float64) { copy(dst, extremes[int(y)][:]) }
@@ -27,10 +27,9 @@ func (at) Gradient(dst, _ []float64, _ []float32, y float64) { copy(dst, extreme
 // Value is the gradient's first coordinate.
 func (at) Value(_ []float64, _ []float32, y float64) float64 { return extremes[int(y)][0] }
 
-// TestArithmeticNaiveClip: a clip that squares, adds and compares. Squares that
-// underflow make a norm of 0, a NaN is not greater than the radius, and an
-// infinity times 0 is a NaN, which then is the sum over all records: a record
-// shows itself with certainty.
+// TestArithmeticNaiveClip attacks a clip that squares, adds and compares. Squares that underflow
+// give a norm of 0, and a NaN is not greater than the radius. An infinity times 0 is a NaN, which
+// makes the sum over all records NaN and reveals the record with certainty.
 func TestArithmeticNaiveClip(t *testing.T) {
 	if v := naive.Clip([]float64{1e-170, 0}, 1e-180); v[0] <= 1e-171 {
 		t.Errorf("1e-170 clipped to 1e-180 is %v: want the fault, 1e-170", v[0])
@@ -42,9 +41,9 @@ func TestArithmeticNaiveClip(t *testing.T) {
 	}
 }
 
-// TestArithmeticOurClip: whatever gradients and values two neighbours write, a
-// session's answers are finite and lie no further apart than was charged for,
-// at radii near both ends of the range.
+// TestArithmeticOurClip: whatever gradients and values a loss writes on two neighbouring tables, a
+// session's answers are finite and differ by at most the charged sensitivity, for radii near both
+// ends of the range.
 func TestArithmeticOurClip(t *testing.T) {
 	origin := []float64{0, 0}
 	b := auditBudget(t, 1, account.ReplaceOne)

@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// near lists the multiples of 2^-53 within a few steps of v, in (lo, hi].
+// near lists the multiples of 2^-53 within the given number of steps of v, in (lo, hi].
 func near(v, lo, hi float64, steps int) (list []float64) {
 	k := math.Round(v * 0x1p53)
 	for i := -steps; i <= steps; i++ {
@@ -23,11 +23,11 @@ func near(v, lo, hi float64, steps int) (list []float64) {
 	return list
 }
 
-// laplaceCould reports whether naive.Laplace can answer y when asked for x, with
-// scale 1: it inverts the noise and tries all multiples of 2^-53 near by.
+// laplaceCould reports whether naive.Laplace can answer y for the true value x, with scale 1. It
+// inverts the noise and tries all multiples of 2^-53 nearby.
 func laplaceCould(y, x float64) bool {
 	if math.Abs(y) > 8 {
-		return true // too coarse to tell
+		return true // too coarse to decide
 	}
 	for _, u := range near(math.Exp(-math.Abs(y-x)), 0, 1, 40) {
 		if z := math.Log(u); x+z == y || x-z == y {
@@ -37,8 +37,8 @@ func laplaceCould(y, x float64) bool {
 	return false
 }
 
-// verdicts answers for 0 and for 1 alternately and counts how often the attack
-// says which, in fact and in error. It fails if the truth is called impossible.
+// verdicts generates answers for 0 and for 1 alternately, and returns how many of them the attack
+// decides, rightly or wrongly. It fails if the attack calls the true value impossible.
 func verdicts(t *testing.T, n int, could func(r *rand.Rand, truth float64) (zero, one bool)) (decided int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -55,10 +55,9 @@ func verdicts(t *testing.T, n int, could func(r *rand.Rand, truth float64) (zero
 	return decided
 }
 
-// TestArithmeticLaplaceGaps is the attack of Mironov (2012). Laplace noise by
-// inversion in floats leaves gaps, at other places for 0 than for 1: an answer
-// in the other's gap tells which it was, with certainty. The naive mechanism
-// tells in two answers of five and more.
+// TestArithmeticLaplaceGaps is the attack of Mironov (2012). Laplace noise by inversion in floats
+// leaves gaps, at other places for 0 than for 1. An answer in a gap of one reveals with certainty
+// that the other is true. At least two in five answers of the naive mechanism are decided.
 func TestArithmeticLaplaceGaps(t *testing.T) {
 	const n = 4000
 	decided := verdicts(t, n, func(r *rand.Rand, truth float64) (zero, one bool) {
@@ -71,9 +70,9 @@ func TestArithmeticLaplaceGaps(t *testing.T) {
 	}
 }
 
-// zigguratSteps are the steps of math/rand's normals, recomputed from the 128
-// layers of equal area of Marsaglia and Tsang (2000): all but the tail are an
-// int32 times one of them.
+// zigguratSteps returns the step sizes of math/rand's normals, recomputed from the 128 layers of
+// equal area of Marsaglia and Tsang (2000). Every normal outside the tail is an int32 times one of
+// them.
 func zigguratSteps() (steps [128]float64) {
 	const rn, area = 3.442619855899, 9.91256303526217e-3
 	d := rn
@@ -86,15 +85,14 @@ func zigguratSteps() (steps [128]float64) {
 	return steps
 }
 
-// TestArithmeticNormalGaps is the attack of Jin, McMurtry, Rubinstein and
-// Ohrimenko (2022) on samplers of normals in floats: which uniforms an answer
-// came from is found by inverting the sampler, and where there are none for 0,
-// it was 1.
+// TestArithmeticNormalGaps is the attack of Jin, McMurtry, Rubinstein and Ohrimenko (2022) on
+// samplers of normals in floats. It inverts the sampler to find the uniforms behind an answer. If
+// no uniforms give the answer for 0, the true value was 1.
 func TestArithmeticNormalGaps(t *testing.T) {
 	steps := zigguratSteps()
 	ziggurat := func(y, x float64) bool {
 		if math.Abs(y-x) > 3.4 {
-			return true // the tail, which has another law
+			return true // the tail, which has another distribution
 		}
 		for _, s := range steps {
 			j := math.Round((y - x) / s)
@@ -171,9 +169,8 @@ func TestArithmeticNormalGaps(t *testing.T) {
 	}
 }
 
-// steps returns a release's coordinates in grid steps, given that the noise's
-// standard deviation is 2^bits of them. Division errs by less than 2^-10 for
-// numbers below 2^41.
+// steps returns a release's coordinates in grid steps, for noise whose standard deviation is 2^bits
+// steps. The division's error is below 2^-10 for numbers below 2^41.
 func steps(r query.Release, bits int) []float64 {
 	v := make([]float64, len(r.Mean))
 	for j, m := range r.Mean {
@@ -182,12 +179,10 @@ func steps(r query.Release, bits int) []float64 {
 	return v
 }
 
-// TestArithmeticNoGaps: a session answers on one lattice, of 2^-32 of the noise's
-// standard deviation, whatever the records say, and every residue of the lattice
-// occurs on either table as often as it should: the attacks' question "could it
-// have been the other?" is answered yes by every answer. The residues modulo 64
-// are uniform, by a chi-square test that fails with probability 1e-6 on each
-// table.
+// TestArithmeticNoGaps: a session's answers are on one lattice, with a step of 2^-32 of the noise's
+// standard deviation, whatever the records. Every residue of the lattice occurs on either table
+// with the right frequency, so that every answer is possible for both tables. The residues modulo
+// 64 are uniform by a chi-square test, which fails by chance with probability 1e-6 on each table.
 func TestArithmeticNoGaps(t *testing.T) {
 	const d, bits = 20000, 32
 	b := auditBudget(t, 1, account.ReplaceOne)

@@ -14,14 +14,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// chiSquare is exceeded with probability 1e-6.
+// chiSquare returns the value that a chi-square variable exceeds with probability 1e-6.
 func chiSquare(degrees int) float64 {
 	return distuv.ChiSquared{K: float64(degrees)}.Quantile(1 - 1e-6)
 }
 
-// lattice is the chi-square statistic, with seven degrees of freedom, of n
-// draws at the points -3 to 3 and elsewhere, against 8 times a normal rounded
-// to nearest.
+// lattice returns the chi-square statistic, with seven degrees of freedom, of n draws against 8
+// times a normal rounded to nearest. The cells are the points -3 to 3 and everything else.
 func lattice(n int, draw func(r *rand.Rand, bits int) int64) (square float64) {
 	const bits, reach = 3, 3
 	r := rand.New(rand.NewPCG(5, 5))
@@ -47,16 +46,15 @@ func lattice(n int, draw func(r *rand.Rand, bits int) int64) (square float64) {
 	return square
 }
 
-// TestArithmeticTruncation: noise whose digits are dropped has twice the mass at
-// 0 that it should have, so that the exact answer is twice as likely as its
-// neighbours (compare Canonne, Kamath and Steinke 2020, who sample on the
-// lattice to begin with). A chi-square test that fails with probability 1e-6
-// finds it in 20,000 draws.
+// TestArithmeticTruncation: noise whose digits are dropped has twice the right mass at 0, so that
+// the exact answer is twice as likely as the answers next to it. (Canonne, Kamath and Steinke 2020
+// avoid this by sampling on the lattice.) A chi-square test that fails by chance with probability
+// 1e-6 detects it in 20,000 draws.
 //
-// On a session's lattice 0 has a mass of 2^-21 at most, too little to see. The
-// test goes by the coins instead: those that settle a normal to 2^-32 settle it
-// to 2^-20, too, and the coarse answer is the fine one rounded to nearest, up
-// as often as down. Were it truncated, it would never be the larger in size.
+// On a session's lattice 0 has a mass of at most 2^-21, too little to measure. The test uses the
+// random bits instead: the bits that determine a normal to 2^-32 also determine it to 2^-20. The
+// coarse answer must be the fine answer rounded to nearest, up as often as down. A truncated answer
+// would never be the larger in absolute value.
 func TestArithmeticTruncation(t *testing.T) {
 	const draws = 20000
 	truncated, rounded := lattice(draws, naive.Truncated), lattice(draws, naive.Rounded)
@@ -87,8 +85,8 @@ func TestArithmeticTruncation(t *testing.T) {
 		}
 		return r
 	}
-	// The sum of 2^31 records must fit 2^61 steps: a thousandth of their clip for
-	// noise leaves the coarsest lattice.
+	// The sum of 2^31 records must fit 2^61 steps. For noise of a thousandth of their clip norm
+	// only the coarsest lattice does.
 	fine, coarse := steps(noise(1), 32), steps(noise(1e6), 20)
 	larger := 0
 	for j := range coarse {
@@ -104,8 +102,7 @@ func TestArithmeticTruncation(t *testing.T) {
 			larger++
 		}
 	}
-	// Bin(4096, 1/2) leaves 2048 +- 160, five standard deviations, with
-	// probability below 1e-6.
+	// Bin(4096, 1/2) is outside 2048 +- 160, five standard deviations, with probability below 1e-6.
 	if larger < d/2-160 || larger > d/2+160 {
 		t.Errorf("%d of %d coordinates are rounded away from 0: want about half", larger, d)
 	}

@@ -11,11 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestArithmeticNumberOfRecords: under add-or-remove the number of records is
-// secret. A naive mean divides by it and takes clip/n for its sensitivity: its
-// noise gives the number away, and a record moves the mean by up to twice as
-// much. A session divides by the declared number: neither sigma nor charge
-// knows of the record, which moves the sum by the clip norm at most.
+// TestArithmeticNumberOfRecords: under add-or-remove the number of records is secret. A naive mean
+// divides by this number and uses clip/n as its sensitivity. Its noise reveals the number, and a
+// record moves the mean by up to twice as much. A session divides by the declared number. Neither
+// sigma nor the charge depends on the record, which moves the sum by at most the clip norm.
 func TestArithmeticNumberOfRecords(t *testing.T) {
 	x := []float64{1, 1, 1, 1}
 	mean, sigma := naive.MeanOfThose(x, 1, 2)
@@ -40,7 +39,7 @@ func TestArithmeticNumberOfRecords(t *testing.T) {
 			if n > 0 {
 				targets[n-1] = with
 			} else {
-				rows, targets = [][]float32{{0}}, []float64{0} // as good as none
+				rows, targets = [][]float32{{0}}, []float64{0} // a faulty row, which counts for nothing
 			}
 			s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Declared: declared, Noiseless: true, Workers: 1})
 			if err != nil {
@@ -60,7 +59,7 @@ func TestArithmeticNumberOfRecords(t *testing.T) {
 			if a.Sigma != answers[0].Sigma || a.Charge != answers[0].Charge || events[n] != events[0] {
 				t.Errorf("%d records: release %+v, event %+v: want the sigma and event of none, %+v", n, a, events[n], events[0])
 			}
-			// The sum is that of n-1 records of clip and one of with.
+			// The sum has n-1 records of clip and one of with.
 			want := 0.
 			if n > 0 {
 				want = clip * (float64(n-1) + with) / declared

@@ -13,7 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// repeated yields each value as often as its count says, in order.
+// repeated yields each value the number of times in counts, in order.
 func repeated(values []float32, counts []int) func(yield func(float32) bool) {
 	return func(yield func(float32) bool) {
 		for i, v := range values {
@@ -26,13 +26,13 @@ func repeated(values []float32, counts []int) func(yield func(float32) bool) {
 	}
 }
 
-// TestArithmeticNaiveSums is the attack of Casacuberta, Shoemate, Vadhan and
-// Wagaman (2022): sums in floats, whose sensitivity to one record is far above
-// the one that holds for real numbers and that noise is made for.
+// TestArithmeticNaiveSums is the attack of Casacuberta, Shoemate, Vadhan and Wagaman (2022) on sums
+// in floats. Their sensitivity to one record is far above the sensitivity over the real numbers,
+// for which the noise is made.
 func TestArithmeticNaiveSums(t *testing.T) {
-	// Clamped to [-1, 1], replacing a record moves a sum by 2. In float32, above
-	// 2^23, steps are 1 and numbers of size 1/4 leave the sum as it is; below,
-	// steps are 1/2 and each takes half a step and a bit, so rounds to -1/2.
+	// Replacing a record in [-1, 1] moves a real sum by 2. In float32, steps above 2^23 are 1, and
+	// adding numbers of size 1/4 leaves the sum unchanged. Below 2^23 steps are 1/2; each number
+	// exceeds half a step and rounds to -1/2.
 	const less, tail = -.25 - 0x1p-20, 20000
 	above := naive.Sum32(repeated([]float32{1, 1, less}, []int{1 << 23, 1, tail}))
 	below := naive.Sum32(repeated([]float32{1, -1, less}, []int{1 << 23, 1, tail}))
@@ -41,9 +41,9 @@ func TestArithmeticNaiveSums(t *testing.T) {
 		t.Errorf("records in [-1, 1], one replaced: the sum moved by %v: want 1000 times 2", moved)
 	}
 
-	// Clamped to [a, a+2^-7], a record moves the sum by 2^-7. In float64, at
-	// 2^58, steps are 64: a is half a step from a multiple and rounds to the
-	// even one, a little more than a rounds up.
+	// Replacing a record in [a, a+2^-7] moves a real sum by 2^-7. In float64, steps at 2^58 are 64.
+	// Here a is half a step from a multiple and rounds to the even one, while a number slightly
+	// above a rounds up.
 	const a, n = 0x1p45 + 32, 1<<13 + 1
 	x := make([]float64, n)
 	for i := range x {
@@ -55,7 +55,7 @@ func TestArithmeticNaiveSums(t *testing.T) {
 		t.Errorf("records in an interval of 2^-7: the sum moved by %v: want 64", moved)
 	}
 
-	// Neighbours that differ in order only should have the same sum.
+	// Tables that differ only in the order of records should have the same sum.
 	values := []float32{1 << 24, 1, -1 << 24}
 	forth := naive.Sum32(repeated(values, []int{1, 1000, 1}))
 	values[1], values[2] = values[2], values[1]
@@ -64,8 +64,8 @@ func TestArithmeticNaiveSums(t *testing.T) {
 	}
 }
 
-// total asks for the sum of records with rows e_1 and the given targets, without
-// noise, in grid steps; the sensitivity is in steps, too.
+// total returns the sum of records with rows e_1 and the given targets, without noise, and its
+// sensitivity, both in grid steps.
 func total(t testing.TB, targets []float64) (sum, sensitivity float64) {
 	t.Helper()
 	rows := make([][]float32, len(targets))
@@ -89,9 +89,9 @@ func total(t testing.TB, targets []float64) (sum, sensitivity float64) {
 	return math.Round(math.Ldexp(r.Mean[0]/r.Sigma, 32)), math.Ldexp(e.Sensitivity/e.Sigma, 32)
 }
 
-// TestArithmeticOurSums: the same shapes of tables. A session's sums are
-// integers: their order is nothing to them, and what replacing a record adds is
-// the same number whatever the other records are, at most what was charged.
+// TestArithmeticOurSums tries tables of the same form on a session. A session's sums are integers.
+// They do not depend on the order of records, and replacing a record changes them by the same
+// number whatever the other records are, at most the charged sensitivity.
 func TestArithmeticOurSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	hard := []float64{1, -1, .5, -.5, .25 + 0x1p-20, -.25 - 0x1p-20, 0x1p-24, 1 - 0x1p-53, 0x1p-60, -5e-324, 1e300, -1e300, math.NaN()}
@@ -123,17 +123,16 @@ func TestArithmeticOurSums(t *testing.T) {
 		}
 	}
 	for _, m := range moves {
-		// The lattice is chosen by charge and clip, the same for all.
+		// The lattice depends on charge and clip norm only.
 		if m != moves[0] {
 			t.Errorf("replacing 1 by -1 moves the sum by %v and %v steps, as other records are: want one number", m, moves[0])
 		}
 	}
 }
 
-// TestArithmeticOverflow: an int64 sum that may wrap has a sensitivity of 2^64
-// (Casacuberta, Shoemate, Vadhan and Wagaman 2022). Where a sum could pass the
-// range a session finds no grid and answers nothing, uncharged; the largest
-// sums that it takes are exact.
+// TestArithmeticOverflow: an int64 sum that may wrap around has sensitivity 2^64 (Casacuberta,
+// Shoemate, Vadhan and Wagaman 2022). If a sum could exceed the range, a session finds no grid and
+// refuses the query without a charge. The largest sums that it accepts are exact.
 func TestArithmeticOverflow(t *testing.T) {
 	const clip = 1 << 62
 	x := []int64{clip, clip - 1}

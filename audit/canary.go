@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Guesses is the outcome of a game played on one run (Steinke, Nasr and
-// Jagielski 2023). Each of Canaries records was settled by a fair coin of its
-// own before the run; from what was released, Made coins were guessed, a number
-// fixed before the run, and Correct of the guesses were right.
+// Guesses is the outcome of an audit with canaries in one run (Steinke, Nasr and Jagielski 2023).
+// Canaries is the number of records that were each decided by a fair coin of its own before the run.
+// Made is the number of coins that the auditor guessed from the released values; it was fixed before
+// the run. Correct is the number of right guesses.
 //
-// Under add-or-remove a coin decides whether its canary takes part. Under
-// replace-one it decides which of two records stands at the canary's place, so
-// that turning a coin replaces one record, and the bound is one under
-// replace-one directly: nothing is doubled.
+// Under add-or-remove the coin decides whether the canary takes part. Under replace-one it decides
+// which of two records stands at the canary's place. Another outcome of a coin then replaces one
+// record, so that the bound holds under replace-one without doubling.
 type Guesses struct{ Canaries, Made, Correct int }
 
-// Guess guesses coins from scores that are higher where the coin is true: true
-// for the in highest scores, false for the out lowest. in and out must not
-// depend on the scores.
+// Guess guesses coins from scores, which are higher for coins that are true. It guesses true for
+// the in highest scores and false for the out lowest. in and out must not depend on the scores. It
+// returns an error for a NaN score, for unequal numbers of scores and coins, and if in + out
+// exceeds that number.
 func Guess(scores []float64, coins []bool, in, out int) (Guesses, error) {
 	m := len(scores)
 	switch {
@@ -60,14 +60,14 @@ func Guess(scores []float64, coins []bool, in, out int) (Guesses, error) {
 	return g, nil
 }
 
-// PValue returns a bound on the probability of at least as many correct
-// guesses, were the mechanism (epsilon, delta)-DP: with W binomial with Made
-// trials and success probability e^epsilon/(1 + e^epsilon),
+// PValue bounds the probability of at least Correct right guesses for a mechanism that is (epsilon,
+// delta)-DP. With v = Correct, m = Canaries, and W binomial with Made trials and success
+// probability e^epsilon/(1 + e^epsilon), the bound is
 //
-//	P(W >= v) + 2 m delta max over i = 1..m of P(v > W >= v-i)/i,
+//	P(W >= v) + 2 m delta max over i = 1..m of P(v > W >= v-i)/i
 //
-// for v = Correct and m = Canaries: the main theorem of Steinke, Nasr and
-// Jagielski (2023).
+// (Steinke, Nasr and Jagielski 2023, main theorem). PValue returns an error if the counts, epsilon
+// or delta are out of range.
 func (g Guesses) PValue(epsilon, delta float64) (float64, error) {
 	switch {
 	case g.Canaries < 1 || g.Made < 0 || g.Made > g.Canaries || g.Correct < 0 || g.Correct > g.Made:
@@ -94,7 +94,7 @@ func (g Guesses) pValue(epsilon, delta float64) float64 {
 		sum += correct(v-i, r, epsilon)
 		slope = max(slope, sum/float64(i))
 		if slope >= 1/float64(i+1) {
-			break // sums are at most 1
+			break // no later mean is larger, since a sum is at most 1
 		}
 	}
 	return min(1, tail+2*float64(g.Canaries)*delta*slope)
@@ -105,18 +105,18 @@ func correct(k, r int, epsilon float64) float64 {
 	a, _ := math.Lgamma(float64(r + 1))
 	b, _ := math.Lgamma(float64(k + 1))
 	c, _ := math.Lgamma(float64(r - k + 1))
-	// k log q + (r-k) log(1-q)
+	// k log q + (r-k) log(1-q), with 1-q = e^-epsilon q
 	return math.Exp(a - b - c - float64(r-k)*epsilon - float64(r)*math.Log1p(math.Exp(-epsilon)))
 }
 
-// LowerEpsilon bounds epsilon from below for the given delta: it exceeds the
-// truth with probability at most 1 - confidence over the coins and the run. 0
-// says nothing.
+// LowerEpsilon returns a lower bound on epsilon for the given delta. The bound exceeds the true
+// epsilon with probability at most 1 - confidence over the coins and the run. A bound of 0 says
+// nothing.
 //
-// It is an epsilon that PValue rejects, and valid at any such, whether or not
-// PValue is monotone: the least number of correct guesses that rejects some
-// epsilon above the truth is reached with at most the p-value's probability
-// there, since the mechanism is that private, too.
+// The result is an epsilon that PValue rejects. It is valid even if PValue is not monotone in
+// epsilon. Consider the smallest number of right guesses that rejects some epsilon above the true
+// one. The mechanism is private at that epsilon, too, so that the p-value there bounds the
+// probability of so many right guesses.
 func (g Guesses) LowerEpsilon(delta, confidence float64) (float64, error) {
 	if !(confidence > 0 && confidence < 1) {
 		return 0, fmt.Errorf("audit: confidence = %v: must be > 0 and < 1", confidence)
@@ -124,7 +124,7 @@ func (g Guesses) LowerEpsilon(delta, confidence float64) (float64, error) {
 	if _, err := g.PValue(0, delta); err != nil {
 		return 0, err
 	}
-	// 2^-26 of it pays for the arithmetic of the p-value.
+	// 2^-26 of the failure probability covers rounding errors of the p-value.
 	failure := (1 - confidence) * (1 - 0x1p-26)
 	if g.pValue(0, delta) >= failure {
 		return 0, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// canaryDelta is far below 1e-6 over the number of canaries, since the bound adds
-// up to twice their product to its failure rate.
+// canaryDelta is far below 1e-6 divided by the number of canaries, since the bound adds up to twice
+// the product of delta and that number to its failure rate.
 const canaryDelta = 1e-10
 
 func canaryBudget(t testing.TB, epsilon float64) account.Budget {
@@ -26,8 +26,8 @@ func canaryBudget(t testing.TB, epsilon float64) account.Budget {
 	return b
 }
 
-// crowd opens a session of m canaries: at place i stands e_i with the target 1
-// or -1, by a coin, so that a coin exchanges one record for another.
+// crowd opens a session of m canaries. Record i is e_i with target 1 or -1, decided by a coin, so
+// that each coin replaces one record by another.
 func crowd(t testing.TB, m int, b account.Budget, seed uint64) (s *simulate.Session, coins []bool) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -47,7 +47,7 @@ func crowd(t testing.TB, m int, b account.Budget, seed uint64) (s *simulate.Sess
 	return s, coins
 }
 
-// guessed bounds epsilon by the surest made guesses, half of them each way.
+// guessed bounds epsilon by the made most certain guesses, half of them true and half false.
 func guessed(t testing.TB, scores []float64, coins []bool, made int, confidence float64) (audit.Guesses, float64) {
 	t.Helper()
 	g, err := audit.Guess(scores, coins, made/2, made/2)
@@ -61,9 +61,8 @@ func guessed(t testing.TB, scores []float64, coins []bool, made int, confidence 
 	return g, e
 }
 
-// TestCanaryBoundsOfOneRun: one release and one whole run of gradient descent on
-// a table of 1000 canaries, at epsilon 8. The bound is below the claim and
-// above an eighth of it.
+// TestCanaryBoundsOfOneRun bounds epsilon by one release, and by one run of gradient descent, on a
+// table of 1000 canaries at epsilon 8. The bound is below the claim and above an eighth of it.
 func TestCanaryBoundsOfOneRun(t *testing.T) {
 	const epsilon, m, made = 8, 1000, 300
 	b := canaryBudget(t, epsilon)
@@ -99,7 +98,7 @@ func TestCanaryBoundsOfOneRun(t *testing.T) {
 	}
 }
 
-// tally adds up answers, weighed by their precision.
+// tally sums answers weighted by their precision.
 type tally struct {
 	*simulate.Session
 	sums []float64
@@ -113,8 +112,8 @@ func (o *tally) Ask(ctx context.Context, q query.Question) (query.Release, error
 	return r, err
 }
 
-// TestCanaryBoundsCatchTooLittleNoise: normals of a quarter of the noise that is
-// due for epsilon 1 are caught by one run on 10,000 canaries.
+// TestCanaryBoundsCatchTooLittleNoise: one run on 10,000 canaries detects noise of a quarter of the
+// standard deviation needed for epsilon 1.
 func TestCanaryBoundsCatchTooLittleNoise(t *testing.T) {
 	const epsilon, m, made = 1, 10000, 500
 	mu := canaryBudget(t, epsilon).Mu()

@@ -19,7 +19,7 @@ func pValue(t testing.TB, g audit.Guesses, epsilon, delta float64) float64 {
 
 func accuracy(epsilon float64) float64 { return 1 / (1 + math.Exp(-epsilon)) }
 
-// tail is P(Bin(n, p) >= v), v of any sign.
+// tail is P(Bin(n, p) >= v); v may be negative.
 func tail(v, n int, p float64) (sum float64) {
 	for k := max(v, 0); k <= n; k++ {
 		sum += binomial(k, n, p)
@@ -27,9 +27,8 @@ func tail(v, n int, p float64) (sum float64) {
 	return sum
 }
 
-// TestCanaryPValueFromTheTheorem recomputes the main theorem of Steinke, Nasr
-// and Jagielski (2023) as it is printed, from binomial tails, the maximum over
-// all i.
+// TestCanaryPValueFromTheTheorem recomputes the main theorem of Steinke, Nasr and Jagielski (2023)
+// as printed, from binomial tails and with the maximum over all i.
 func TestCanaryPValueFromTheTheorem(t *testing.T) {
 	for _, m := range []int{1, 5, 40, 110} {
 		for _, r := range []int{0, 1, m / 2, m} {
@@ -53,12 +52,11 @@ func TestCanaryPValueFromTheTheorem(t *testing.T) {
 	}
 }
 
-// TestCanaryPValueHolds: mechanisms known to be (epsilon, delta)-DP, with the law
-// of their correct guesses added up exactly. Each of m bits is told by
-// epsilon-DP randomized response; in addition, with probability m delta/i, a
-// random set of i bits is told outright, which a given bit suffers with
-// probability delta. Fails without the delta term; without delta the bound is
-// attained.
+// TestCanaryPValueHolds tries mechanisms that are known to be (epsilon, delta)-DP, with the
+// distribution of their right guesses computed exactly. Each of m bits is released by epsilon-DP
+// randomized response. In addition, with probability m delta/i, a random set of i bits is released
+// as it is; a given bit is in it with probability delta. The test fails if the delta term is left
+// out. For delta = 0 the bound is attained.
 func TestCanaryPValueHolds(t *testing.T) {
 	const m = 12
 	beaten := false
@@ -86,8 +84,8 @@ func TestCanaryPValueHolds(t *testing.T) {
 	}
 }
 
-// TestCanaryLowerBoundHolds adds the exact probability that the bound exceeds
-// the truth, for randomized response: at most 1 - confidence, and not idle.
+// TestCanaryLowerBoundHolds computes the exact probability that the bound exceeds the true epsilon
+// of randomized response. It must be at most 1 - confidence, and not zero.
 func TestCanaryLowerBoundHolds(t *testing.T) {
 	const confidence = .95
 	for _, m := range []int{1, 20, 150} {
@@ -116,8 +114,8 @@ func TestCanaryLowerBoundHolds(t *testing.T) {
 	}
 }
 
-// TestCanaryDeltaWeakens: a larger delta, or more canaries beside the same
-// guesses, never raises a bound.
+// TestCanaryDeltaWeakens: a larger delta, or more canaries with the same guesses, never raises a
+// bound.
 func TestCanaryDeltaWeakens(t *testing.T) {
 	last := math.Inf(1)
 	for _, delta := range []float64{0, 1e-7, 1e-5, 1e-3, .1} {
@@ -138,8 +136,7 @@ func TestCanaryDeltaWeakens(t *testing.T) {
 	}
 }
 
-// ExampleGuess: ten canaries, of which the three highest and three lowest scores
-// are guessed.
+// ExampleGuess guesses the three highest and the three lowest scores of ten canaries.
 func ExampleGuess() {
 	coins := []bool{true, true, false, true, false, false, true, false, false, true}
 	scores := []float64{9, 7, -3, 1, 5, -8, 2, -6, 0, 3}

@@ -13,10 +13,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// turnedColumns is where feature j of a table of three is in another order.
+// turnedColumns[j] is the place of feature j of three in another order.
 var turnedColumns = []int{2, 0, 1}
 
-// turned is v with the features of its first rows in another order.
+// turned returns v with the features of its first rows in the other order.
 func turned[E any](v []E, rows int) []E {
 	out := append([]E(nil), v...)
 	d := len(turnedColumns)
@@ -26,7 +26,7 @@ func turned[E any](v []E, rows int) []E {
 	return out
 }
 
-// exactly runs a subject without noise and returns its weights and what passed.
+// exactly runs a subject without noise. It returns its weights and exchanges.
 func exactly(t *testing.T, s Subject) ([]float64, []simulate.Exchange) {
 	t.Helper()
 	s.Open = func(c simulate.Config, _ []simulate.Exchange) (Session, error) {
@@ -44,9 +44,9 @@ func exactly(t *testing.T, s Subject) ([]float64, []simulate.Exchange) {
 	return result.(optimize.Result).W, session.Exchanges()
 }
 
-// sumsApart compares the un-noised sums of two runs, in units of their answers: those of the
-// first, of so many rows of features, with their features turned. Sums over pairs are left to
-// the suite of engines.
+// sumsApart returns the largest difference of the exact sums of two runs, in units of their
+// answers. The first run's sums have rows rows of features, which are put in the other order. It
+// leaves out sums over pairs of features, which the suite of engines compares.
 func sumsApart(t *testing.T, first, second []simulate.Exchange, rows int) (far float64) {
 	t.Helper()
 	if len(first) != len(second) {
@@ -68,10 +68,10 @@ func sumsApart(t *testing.T, first, second []simulate.Exchange, rows int) (far f
 	return far
 }
 
-// TestAlgorithmsKnowNoOrder: without noise every algorithm asks the same of a table whose
-// columns are in another order, is answered the same within the bound of rounding, and ends
-// at the same weights, in that order. Networks, whose public start is not the same in all
-// coordinates, and perturbed-gd, which adds public noise, are left out.
+// TestAlgorithmsKnowNoOrder: without noise, every algorithm makes the same queries on a table whose
+// columns are in another order, gets the same answers up to rounding, and ends at the same weights
+// in that order. It leaves out networks, whose public start differs between coordinates, and
+// perturbed-gd, which adds public noise.
 func TestAlgorithmsKnowNoOrder(t *testing.T) {
 	for _, algorithm := range train.Algorithms() {
 		if algorithm == "perturbed-gd" {
@@ -86,7 +86,7 @@ func TestAlgorithmsKnowNoOrder(t *testing.T) {
 				}
 				s, err := trainedAs(train.Train{Algorithm: algorithm}, name, b)
 				if err != nil {
-					continue // not for this loss, or relation
+					continue // not for this loss or relation
 				}
 				tried++
 				other := s

@@ -12,46 +12,44 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Options say how much of a configuration's audit is done and who watches it.
-// The zero value takes the defaults.
+// Options are the options of RunConfig. The zero value means the defaults.
 type Options struct {
-	// Effort is that of the replays; without climbs nothing is searched for either.
+	// Effort is the effort of the replays. With Climbs below zero the search over points and
+	// records is left out, too.
 	Effort Effort
-	// Records is the largest number of records generated; zero means 1000.
+	// Records is the largest number of generated records; zero means 1000.
 	Records int
-	// Runs is how often the attack runs the configuration on each of two tables;
+	// Runs is the number of times that the attack runs the configuration on each of two tables;
 	// zero for no attack.
 	Runs int
-	// Progress, if not nil, is called after each run with how many were done and
-	// how many there will be, about.
+	// Progress, if not nil, is called after each run with the number of runs done and the
+	// approximate total.
 	Progress func(done, of int)
 }
 
-// Result is what an audit of a configuration found.
+// Result is the result of an audit of a configuration.
 type Result struct {
 	Report
 	Summary optimize.Summary `json:"plan"`
 	Epsilon float64          `json:"epsilon"`
 	Delta   float64          `json:"delta"`
 	Mu      float64          `json:"mu"`
-	// Configured is the number of records that the configuration states; zero if
-	// it states none.
+	// Configured is the number of records in the configuration; zero if it gives none.
 	Configured int `json:"configured_records,omitempty"`
-	// Chosen is the number of records for which auto chose the algorithm; zero
-	// where the configuration names it.
+	// Chosen is the number of records for which auto chose the algorithm; zero if the configuration
+	// names the algorithm.
 	Chosen int    `json:"chosen_for,omitempty"`
 	Loss   string `json:"loss"`
-	// Unit says what one record is where it is not a row.
+	// Unit describes a record if it is not a row.
 	Unit string `json:"unit,omitempty"`
-	// Searched are the forms of question, each asked alone, with the worst that
-	// climbing over points and records found for the loss.
+	// Searched has an entry for each form of query, with the largest ratio of movement to charged
+	// sensitivity that Search found for the loss.
 	Searched []Finding `json:"searched"`
-	// Attack is what the attack on the worst pair of records found; nil if there
-	// was none.
+	// Attack is the result of the attack on the worst pair of records; nil if there was none.
 	Attack *Attacked `json:"attack,omitempty"`
 }
 
-// ErrViolated reports that an audit found what must not be.
+// ErrViolated reports that an audit found a violation.
 var ErrViolated = errors.New("audit: a violation was found")
 
 // Err returns ErrViolated if the audit found a violation.
@@ -68,13 +66,14 @@ const (
 	mostCells, leastRecords = 1_000_000, 20
 )
 
-// RunConfig audits what a configuration would run: its loss, budget, algorithm and
-// settings on a generated table with the columns of its schema. The
+// RunConfig audits the run that a configuration describes. It generates a table with the columns of
+// the configuration's schema and runs the loss, budget, algorithm and settings on it. The
 // configuration's own table is not opened and need not exist.
 //
-// The number of records is scaled down, and with it the default number of steps:
-// sensitivity and control flow do not depend on it, but a branch that only a
-// large table reaches is not reached.
+// The number of records is scaled down, and with it the default number of steps. Sensitivity and
+// control flow do not depend on it, but branches that only a large table reaches are not audited.
+// RunConfig returns an error if the configuration cannot be run or the run fails on the generated
+// table; violations are in the Result.
 func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) {
 	small := *c
 	most := o.Records
@@ -93,9 +92,9 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 		return Result{}, err
 	}
 	if chosen != "" {
-		small.Train.Algorithm, small.Train.Settings = chosen, nil // auto's
+		small.Train.Algorithm, small.Train.Settings = chosen, nil // the settings were auto's
 	}
-	// With privacy.records the table is not opened.
+	// With privacy.records set, Plan does not open the table.
 	planned, err := small.Plan(ctx)
 	if err != nil {
 		return Result{}, err
@@ -149,8 +148,9 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	return r, nil
 }
 
-// choose returns the algorithm that auto would take for a table of the likely
-// size, which a small one need not share; empty where the configuration names it.
+// choose returns the algorithm that auto chooses for a table of the likely size. auto may choose
+// differently for the smaller table of the audit. The result is empty if the configuration names
+// the algorithm.
 func choose(ctx context.Context, c *train.Config) (string, error) {
 	if c.Train.Algorithm != "" && c.Train.Algorithm != train.Algorithms()[0] {
 		return "", nil
@@ -161,7 +161,7 @@ func choose(ctx context.Context, c *train.Config) (string, error) {
 	return planned.Summary.Algorithm, err
 }
 
-// likely is the number of records configured, or what a table may well have.
+// likely returns the configured number of records, or 30,000 if there is none.
 func likely(c *train.Config) int {
 	if c.Privacy.Records > 0 {
 		return c.Privacy.Records
@@ -169,7 +169,7 @@ func likely(c *train.Config) int {
 	return 30_000
 }
 
-// counter counts runs.
+// counter counts runs and reports progress.
 type counter struct {
 	done, of int
 	progress func(done, of int)
@@ -182,7 +182,7 @@ func (c *counter) next() {
 	}
 }
 
-// configured makes the subject that a configuration describes.
+// configured returns the subject that a configuration describes, on a generated table.
 func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	p, l, err := c.Problem(planned.Budget, planned.Records)
 	if err != nil {

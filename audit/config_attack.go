@@ -8,18 +8,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Attacked is what an attack on a pair of neighbouring tables found.
+// Attacked is the result of an attack on a pair of neighbouring tables.
 type Attacked struct {
-	// Runs is how often each table was run.
+	// Runs is the number of runs on each table.
 	Runs int `json:"runs"`
-	// Epsilon is a lower bound on that of the run as a whole at the budget's
-	// delta, at 95% confidence; Mu is the bound behind it.
+	// Epsilon is a lower bound on the epsilon of the whole run at the budget's delta, at 95%
+	// confidence.
 	Epsilon float64 `json:"epsilon_lower"`
-	Mu      float64 `json:"mu_lower"`
+	// Mu is the lower bound on mu from which Epsilon follows.
+	Mu float64 `json:"mu_lower"`
 	// Claimed is the budget's mu.
 	Claimed float64 `json:"mu_claimed"`
 	budget  account.Budget
-	// Why says why there was no attack; empty if there was one.
+	// Why gives the reason if there was no attack; else it is empty.
 	Why string `json:"none,omitempty"`
 }
 
@@ -30,12 +31,12 @@ func (a Attacked) String() string {
 	return fmt.Sprintf("%d runs on each of the two worst tables, told apart by likelihood: at 95%% confidence mu is at least %.3g of the %.3g claimed, epsilon at least %.3g of %v (more runs find more)", a.Runs, a.Mu, a.Claimed, a.Epsilon, a.budget.Epsilon())
 }
 
-// noneForAll says why a run without answers over all records is not attacked.
+// noneForAll is the reason for runs in which no answer is over all records.
 const noneForAll = "no answer is over all records, and who took part is a secret that an attacker does not have"
 
-// attack runs the subject on the two tables of a pair with fresh coins each time
-// and bounds its privacy from below by how well they can be told apart.
-func (r *Result) attack(ctx context.Context, s Subject, p place, runs int, progress func()) error {
+// attack runs the subject on the two tables of a pair, with new random bits each time, and bounds
+// mu and epsilon from below by how well the likelihood ratio tells the tables apart.
+func (r *Result) attack(ctx context.Context, s Subject, p pair, runs int, progress func()) error {
 	p, err := s.target(ctx, p)
 	if err != nil {
 		return err
@@ -68,10 +69,10 @@ func (r *Result) attack(ctx context.Context, s Subject, p place, runs int, progr
 	return nil
 }
 
-// target is the pair to attack: the given one, which is loud in one run, or a row
-// with either of two targets, which is loud in all; under add-or-remove a row
-// and none. A few runs with other coins decide.
-func (s Subject) target(ctx context.Context, p place) (place, error) {
+// target chooses the pair to attack. The candidates are the given pair, which stood out in one run,
+// and a row with either of two targets (under add-or-remove, a row and no row), which stands out in
+// every run. It takes the pair whose exact answers differ most in six runs with other random bits.
+func (s Subject) target(ctx context.Context, p pair) (pair, error) {
 	if p.a.Row == nil {
 		return p, nil
 	}
@@ -83,7 +84,7 @@ func (s Subject) target(ctx context.Context, p place) (place, error) {
 		b = absent(s.Dim())
 	}
 	best, most := p, 0.
-	for _, p := range []place{p, {p.position, a, b}} {
+	for _, p := range []pair{p, {p.position, a, b}} {
 		var loud float64
 		for seed := range uint64(6) {
 			_, square, err := s.compare(ctx, p, seed, seed%2 == 1)
@@ -99,19 +100,18 @@ func (s Subject) target(ctx context.Context, p place) (place, error) {
 	return best, nil
 }
 
-// likelihood runs the subject on one of the two tables and returns the logarithm
-// of how much likelier its releases were on the second.
-func (s Subject) likelihood(ctx context.Context, p place, seed uint64, second bool) (float64, error) {
+// likelihood runs the subject on one of the two tables. It returns the logarithm of the likelihood
+// of the releases on the second table over the likelihood on the first.
+func (s Subject) likelihood(ctx context.Context, p pair, seed uint64, second bool) (float64, error) {
 	sum, _, err := s.compare(ctx, p, seed, second)
 	return sum, err
 }
 
-// compare returns the likelihood ratio and the square of how far the exact
-// answers of the run are apart, in units of the noise. The attacker knows both
-// tables, and so the exact answers to the questions that were asked on either;
-// what the coins were it does not know, so only answers over all records are
-// looked at.
-func (s Subject) compare(ctx context.Context, p place, seed uint64, second bool) (sum, square float64, err error) {
+// compare returns the logarithm of the likelihood ratio, and the squared distance of the exact
+// answers in units of the noise. The attacker knows both tables, and so the exact answers to the
+// run's queries on either table. The attacker does not know the secret random bits. compare
+// therefore uses only answers over all records.
+func (s Subject) compare(ctx context.Context, p pair, seed uint64, second bool) (sum, square float64, err error) {
 	s.Seed = seed
 	here, there := p.a.Record, p.b.Record
 	if second {
@@ -133,7 +133,7 @@ func (s Subject) compare(ctx context.Context, p place, seed uint64, second bool)
 		if x.Scores != nil {
 			exact, elsewhere = x.Scores, other.exchanges[k].Scores
 		}
-		// log N(noisy; elsewhere) - log N(noisy; exact), in units of the noise.
+		// adds log N(noisy; elsewhere) - log N(noisy; exact), in units of the noise
 		for j := range exact {
 			z := math.Ldexp(float64(x.Noisy[j]-exact[j]), -x.Bits)
 			d := math.Ldexp(float64(elsewhere[j]-exact[j]), -x.Bits)

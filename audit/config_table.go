@@ -11,13 +11,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// drawn draws a table that a schema could have been written for: cells within
-// the public bounds and lists, a few beyond them or missing, through the
-// schema's own row map.
+// drawn generates a table that fits a schema, through the schema's own row map. Most cells are
+// within the public bounds and lists; a few are outside them or missing.
 func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 	target, columns := s.Target(), s.Columns()
 	header := []string{target.Column}
-	beside := target.Weight + target.Exposure.Column // one of them, or none
+	beside := target.Weight + target.Exposure.Column // a table has one of them or none
 	if beside != "" {
 		header = append(header, beside)
 	}
@@ -44,16 +43,17 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		for _, c := range columns {
 			cells = append(cells, cell(r, c))
 		}
-		cells = append(cells, make([]string, len(header)-len(cells))...) // whose row it is, is settled later
+		// Empty cells for the unit, which is assigned later.
+		cells = append(cells, make([]string, len(header)-len(cells))...)
 		t.Rows[i] = make([]float32, s.Dim())
-		// A row whose target is not valid is a row of zeros with target 0, which
-		// a session takes for a record.
+		// A row whose target is not valid becomes a row of zeros with target 0, which a session
+		// treats as a record.
 		t.Targets[i], _ = m.Encode(t.Rows[i], cells)
 	}
 	return t, nil
 }
 
-// shorten maps the rows as the configuration has them mapped.
+// shorten applies the configuration's reduction of features, if any, to the rows.
 func (t *Table) shorten(c *train.Config) error {
 	reduce, err := c.Reduction()
 	if err != nil || reduce == nil {
@@ -90,7 +90,7 @@ func cell(r *rand.Rand, c dataset.Column) string {
 	return number(r, c.Low, c.High)
 }
 
-// day writes a day in the column's layout, a few of them beyond the last.
+// day writes a day in the column's layout. A few days are beyond the column's last.
 func day(r *rand.Rand, c dataset.Column) string {
 	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(c.Low+math.Floor(1.05*r.Float64()*(c.High-c.Low+1))))
 	layout := c.Layout

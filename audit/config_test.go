@@ -44,15 +44,15 @@ train: {algorithm: gd, steps: 6}
 
 var little = Options{Effort: Effort{Positions: 2, Records: 24, Climbs: 3}, Records: 60}
 
-// TestConfigNeedsNoTable: an audit opens no table, finds nothing wrong, and comes
-// close to the charge for each kind of question the algorithm asks.
+// TestConfigNeedsNoTable: an audit opens no table and finds no violation. For each kind of query of
+// the algorithm it comes close to the charged sensitivity.
 func TestConfigNeedsNoTable(t *testing.T) {
 	for _, algorithm := range train.Algorithms() {
 		for _, relation := range []string{"replace-one", "add-or-remove"} {
 			change := []string{"algorithm: gd, steps: 6", "algorithm: " + algorithm, "replace-one", relation}
 			switch algorithm {
 			case "preconditioned", "o2nc":
-				change = append(change, ", radius: 5", "") // it serves no ball
+				change = append(change, ", radius: 5", "") // the algorithm has no ball
 			case "smoothed":
 				change = append(change, "loss: logistic", "loss: hinge")
 			}
@@ -64,7 +64,7 @@ func TestConfigNeedsNoTable(t *testing.T) {
 			r, err := RunConfig(context.Background(), c, o)
 			if err != nil {
 				if relation == "add-or-remove" && strings.Contains(err.Error(), relation) {
-					continue // an algorithm that does not serve it says so
+					continue // the algorithm refuses the setting with an error
 				}
 				t.Errorf("%s, %s: %v", algorithm, relation, err)
 				continue
@@ -82,7 +82,7 @@ func TestConfigNeedsNoTable(t *testing.T) {
 	}
 }
 
-// TestConfigRefusals: what cannot be planned cannot be audited, and says why.
+// TestConfigRefusals: a configuration that cannot be planned is refused with the reason.
 func TestConfigRefusals(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{"loss: logistic", "loss: hing", "model.loss"},
@@ -99,8 +99,8 @@ func TestConfigRefusals(t *testing.T) {
 	}
 }
 
-// TestConfigCountsNothing: without privacy.records the audit takes a number of
-// its own, rather than counting rows.
+// TestConfigCountsNothing: without privacy.records the audit uses a number of its own and does not
+// count rows.
 func TestConfigCountsNothing(t *testing.T) {
 	r, err := RunConfig(context.Background(), configuration(t, ", records: 400", ""), little)
 	if err != nil || r.Records != 60 || r.Configured != 0 {
@@ -108,7 +108,7 @@ func TestConfigCountsNothing(t *testing.T) {
 	}
 }
 
-// TestConfigMeasures: the questions of train.measure are audited, too.
+// TestConfigMeasures: the queries of train.measure are audited, too.
 func TestConfigMeasures(t *testing.T) {
 	r, err := RunConfig(context.Background(), configuration(t, "steps: 6", "steps: 6, measure: 0.1"), little)
 	if err != nil {
@@ -123,9 +123,9 @@ func TestConfigMeasures(t *testing.T) {
 	}
 }
 
-// TestAttackStaysBelowTheClaim: the attack tells the worst tables of a run with
-// little noise apart, and its bound stays below what is claimed. The bound holds
-// with 95% confidence by itself; the seed is fixed, so the test does not flicker.
+// TestAttackStaysBelowTheClaim: the attack tells apart the worst tables of a run with little noise,
+// and its bound stays below the claim. The bound alone holds with 95% confidence; the seed is
+// fixed, so that the test always gives the same result.
 func TestAttackStaysBelowTheClaim(t *testing.T) {
 	o := little
 	o.Runs = 400
@@ -138,7 +138,7 @@ func TestAttackStaysBelowTheClaim(t *testing.T) {
 	}
 }
 
-// TestTextSaysWhatItDoesNotShow: a violation comes first, and limits are stated.
+// TestTextSaysWhatItDoesNotShow: the text begins with the violations and states its limits.
 func TestTextSaysWhatItDoesNotShow(t *testing.T) {
 	r := Result{Report: Report{Subject: "people", Relation: account.AddOrRemove, Violations: []Violation{{"sensitivity", "random", "too far"}}}}
 	text := r.String()

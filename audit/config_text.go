@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// String says in plain words what was tried and what was found.
+// String describes the audit and its findings in plain words.
 func (r Result) String() string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -74,7 +74,8 @@ func (r Result) String() string {
 	return b.String()
 }
 
-// part shows a ratio, never as 1 what is below it nor the reverse.
+// part formats a ratio to four digits. Rounding never turns a ratio above 1 into 1 or a ratio below
+// 1 into 1.
 func part(x float64) string {
 	if x <= 1 {
 		x = math.Floor(x*1e4) / 1e4

@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperRate returns an upper confidence bound on the probability of an event
-// that occurred in successes of trials independent trials: it falls below the
-// truth with probability at most failure. It is the one-sided bound of Clopper
-// and Pearson (1934), the p with P(Bin(trials, p) <= successes) = failure,
-// rounded up.
+// UpperRate returns an upper confidence bound on the probability of an event that occurred in
+// successes of trials independent trials. The bound is below the true probability with probability
+// at most failure. It is the one-sided bound of Clopper and Pearson (1934), the p with
+// P(Bin(trials, p) <= successes) = failure, rounded up. UpperRate returns an error if an argument
+// is out of range.
 func UpperRate(successes, trials int, failure float64) (float64, error) {
 	if err := checkRate(successes, trials, failure); err != nil {
 		return 0, err
@@ -18,8 +18,8 @@ func UpperRate(successes, trials int, failure float64) (float64, error) {
 	return upperRate(successes, trials, failure), nil
 }
 
-// LowerRate is the lower bound that goes with [UpperRate]: it exceeds the truth
-// with probability at most failure.
+// LowerRate returns the lower confidence bound that corresponds to [UpperRate]. It exceeds the true
+// probability with probability at most failure.
 func LowerRate(successes, trials int, failure float64) (float64, error) {
 	if err := checkRate(successes, trials, failure); err != nil {
 		return 0, err
@@ -39,8 +39,8 @@ func checkRate(successes, trials int, failure float64) error {
 	return nil
 }
 
-// upperRate brackets the root. 2^-26 of the rate, or of the rate of failures if
-// that is smaller, pays for the beta function's own error of about 1e-11.
+// upperRate brackets the root. It adds 2^-26 of the rate, or of 1 minus the rate if that is
+// smaller, to cover the beta function's error of about 1e-11.
 func upperRate(k, n int, failure float64) float64 {
 	if k == n {
 		return 1
@@ -50,8 +50,9 @@ func upperRate(k, n int, failure float64) float64 {
 	return min(1, hi+min(hi, 1-hi)*0x1p-26)
 }
 
-// bisect halves [lo, hi] so many times, keeping low true at lo and false at hi,
-// for low that is true and then false.
+// bisect halves the interval [lo, hi] the given number of times and returns the last interval. low
+// must be true at the interval's lower end, false at its upper end, and change from true to false
+// once between them.
 func bisect(lo, hi float64, times int, low func(float64) bool) (float64, float64) {
 	for range times {
 		if mid := lo + (hi-lo)/2; low(mid) {
@@ -63,7 +64,7 @@ func bisect(lo, hi float64, times int, low func(float64) bool) (float64, float64
 	return lo, hi
 }
 
-// below returns P(Bin(n, p) <= k), 0 <= k < n.
+// below returns P(Bin(n, p) <= k) for 0 <= k < n.
 func below(k, n int, p float64) float64 {
 	return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p)
 }

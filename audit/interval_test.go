@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/audit"
 )
 
-// bigBelow returns P(Bin(n, p) <= k) by adding the terms in 200 bits.
+// bigBelow returns P(Bin(n, p) <= k), summed with 200 bits.
 func bigBelow(k, n int, p float64) float64 {
 	at := func(x float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(x) }
 	odds := at(p)
@@ -25,9 +25,9 @@ func bigBelow(k, n int, p float64) float64 {
 	return f
 }
 
-// TestIntervalsAgainstBinomialSums: at the bound the binomial tail is at most the
-// failure allowed, and hardly less. Fails if the beta function's arguments are
-// shifted by one or the bound is rounded down.
+// TestIntervalsAgainstBinomialSums: at the bound the binomial tail is at most the allowed failure
+// probability, and hardly smaller. It fails if the beta function's arguments are shifted by one or
+// the bound is rounded down.
 func TestIntervalsAgainstBinomialSums(t *testing.T) {
 	for _, n := range []int{1, 2, 10, 137, 3000} {
 		for _, k := range []int{0, 1, n / 100, n / 3, n / 2, n - 1} {
@@ -56,8 +56,8 @@ func TestIntervalsAgainstBinomialSums(t *testing.T) {
 	}
 }
 
-// TestIntervalsCover computes the probability that the bound fails by adding
-// over all outcomes: it is at most what was allowed, at every rate.
+// TestIntervalsCover sums over all outcomes the probability that the bound fails. It is at most the
+// allowed probability, at every rate.
 func TestIntervalsCover(t *testing.T) {
 	const n, failure = 60, .05
 	var bound [n + 1]float64

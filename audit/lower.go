@@ -11,17 +11,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Statistic runs a mechanism once, with coins settled by seed, on the first or
-// the second of two neighbouring tables, and returns a number computed from
-// what was released. Which number is the attacker's choice: any makes a valid
-// bound, a good one makes a high bound.
+// Statistic runs a mechanism once, with random bits from seed, on the first or the second of two
+// neighbouring tables. It returns a number computed from the releases. The attacker is free to
+// choose this number: every choice gives a valid lower bound, and a good choice gives a high one.
 type Statistic func(seed uint64, second bool) (float64, error)
 
-// Runs are statistics of independent runs on two neighbouring tables.
+// Runs holds the statistics of independent runs on two neighbouring tables.
 type Runs struct{ First, Second []float64 }
 
-// Collect runs a statistic the given number of times on each table, never with
-// the same seed twice: seed, seed+1, and so on.
+// Collect runs a statistic the given number of times on each table, with a different seed for each
+// run: seed, seed+1, and so on. It stops at the first error.
 func Collect(runs int, seed uint64, s Statistic) (Runs, error) {
 	if runs < 1 {
 		return Runs{}, fmt.Errorf("audit: runs = %d: must be >= 1", runs)
@@ -39,15 +38,14 @@ func Collect(runs int, seed uint64, s Statistic) (Runs, error) {
 	return r, nil
 }
 
-// Threshold guesses that a statistic came from the second table: if it is at
-// least At where Above is set, at most At otherwise. NaN is less than every
-// number.
+// Threshold is a test on a statistic. With Above it guesses the second table if the statistic is at
+// least At, without Above if it is at most At. NaN counts as less than every number.
 type Threshold struct {
 	At    float64
 	Above bool
 }
 
-// Second reports the guess.
+// Second reports whether the test guesses the second table.
 func (t Threshold) Second(statistic float64) bool {
 	if t.Above {
 		return cmp.Compare(statistic, t.At) >= 0
@@ -55,32 +53,31 @@ func (t Threshold) Second(statistic float64) bool {
 	return cmp.Compare(statistic, t.At) <= 0
 }
 
-// Lower is a lower bound: with the stated confidence, the mechanism is not
-// (e, Delta)-DP for any e below Epsilon. An Epsilon of 0 says nothing.
+// Lower is a lower bound on epsilon: at the stated confidence, the mechanism is not (e, Delta)-DP
+// for any e below Epsilon. An Epsilon of 0 says nothing.
 type Lower struct {
 	Epsilon, Delta, Confidence float64
-	// Mu is the bound in Gaussian differential privacy; 0 for a bound that does
-	// not go through it.
+	// Mu is the lower bound in Gaussian differential privacy; 0 if the bound does not use it.
 	Mu float64
-	// Threshold was chosen on a quarter of the runs and judged by the others:
-	// Runs on each table.
+	// Threshold is the test. It was chosen on a quarter of the runs and evaluated on the others.
 	Threshold Threshold
-	Runs      int
-	// FalsePositive and FalseNegative are upper confidence bounds on its error
-	// rates on the first and the second table.
+	// Runs is the number of runs on each table on which Threshold was evaluated.
+	Runs int
+	// FalsePositive and FalseNegative are upper confidence bounds on the test's error rates on the
+	// first and the second table.
 	FalsePositive, FalseNegative float64
 }
 
-// LowerEpsilon bounds epsilon from below for the given delta, whatever the
-// mechanism. A threshold test is chosen on the first quarter of the runs and
-// judged by the others. An (epsilon, delta)-DP mechanism has, for the test's
-// error rates p and q,
+// LowerEpsilon bounds epsilon from below for the given delta, for any mechanism. It chooses a
+// threshold test on the first quarter of the runs and evaluates it on the others. If the mechanism
+// is (epsilon, delta)-DP, the test's error rates p and q satisfy
 //
 //	1 - delta <= q + e^epsilon p  and  1 - delta <= p + e^epsilon q
 //
-// (Kairouz, Oh and Viswanath 2015); both rates are replaced by upper bounds, each
-// of which fails with half the probability left by confidence (Nasr, Hayes,
-// Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023).
+// (Kairouz, Oh and Viswanath 2015). Both rates are replaced by upper confidence bounds, each of
+// which fails with probability (1 - confidence)/2 (Nasr, Hayes, Steinke, Balle, Tramer, Jagielski,
+// Carlini and Terzis 2023). It returns an error for fewer than 8 runs on a table and for an
+// argument out of range.
 func LowerEpsilon(r Runs, delta, confidence float64) (Lower, error) {
 	l, err := lower(r, delta, confidence, func(p, q float64) float64 { return epsilonOfRates(p, q, delta) })
 	if err != nil {
@@ -90,15 +87,16 @@ func LowerEpsilon(r Runs, delta, confidence float64) (Lower, error) {
 	return l, nil
 }
 
-// LowerGaussian is [LowerEpsilon] for mechanisms known to be as private as some
-// Gaussian mechanism and no more: those whose trade-off function is
+// LowerGaussian is [LowerEpsilon] for mechanisms that are known to be exactly as private as a
+// Gaussian mechanism, which means that their trade-off function is
 //
 //	Phi(Phi^-1(1-p) - mu)    for some mu.
 //
-// It needs far fewer runs, since one test then tells of all the others (Nasr et
-// al. 2023): mu >= Phi^-1(1-p) - Phi^-1(q) for the error rates p and q of any
-// test. Mu is a valid bound for mu-GDP in any case; Epsilon rests on the
-// assumption, without which a mechanism of the same mu may have a smaller one.
+// It needs far fewer runs, since a single test then determines the whole function: mu >=
+// Phi^-1(1-p) - Phi^-1(q) for the error rates p and q of any test (Nasr et al. 2023). Mu is a valid
+// lower bound on the mu of mu-GDP for every mechanism. Epsilon needs the assumption: without it a
+// mechanism with the same mu may have a smaller epsilon. It returns an error if delta is not > 0,
+// and where LowerEpsilon does.
 func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
 	if !(delta > 0) {
 		return Lower{}, fmt.Errorf("audit: delta = %v: must be > 0 for a Gaussian bound", delta)
@@ -109,13 +107,13 @@ func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
 	}
 	if l.Mu = muOfRates(l.FalsePositive, l.FalseNegative); l.Mu > 0 {
 		l.Epsilon, err = account.GaussianEpsilon(l.Mu, delta)
-		l.Epsilon *= 1 - 0x1p-50 // it was rounded up
+		l.Epsilon *= 1 - 0x1p-50 // GaussianEpsilon rounds up
 	}
 	return l, err
 }
 
-// epsilonOfRates is the least epsilon that allows error rates p, q > 0. 2^-40
-// pays for its roundings.
+// epsilonOfRates returns the smallest epsilon that allows error rates p, q > 0. 2^-40 covers
+// rounding errors.
 func epsilonOfRates(p, q, delta float64) float64 {
 	ratio := max((1-delta-q)/p, (1-delta-p)/q)
 	if !(ratio > 1) {
@@ -124,7 +122,7 @@ func epsilonOfRates(p, q, delta float64) float64 {
 	return max(0, math.Log(ratio)-0x1p-40)
 }
 
-// muOfRates is the least mu that allows error rates p, q > 0.
+// muOfRates returns the smallest mu that allows error rates p, q > 0. 2^-40 covers rounding errors.
 func muOfRates(p, q float64) float64 {
 	if !(p+q < 1) {
 		return 0
@@ -132,8 +130,8 @@ func muOfRates(p, q float64) float64 {
 	return max(0, -distuv.UnitNormal.Quantile(p)-distuv.UnitNormal.Quantile(q)-0x1p-40)
 }
 
-// lower chooses the threshold for which gain, a function of its two error rates, will
-// probably be greatest, and bounds its rates.
+// lower chooses the threshold with the largest expected gain, a function of the test's two error
+// rates, and bounds the error rates of this threshold.
 func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (Lower, error) {
 	n := min(len(r.First), len(r.Second))
 	switch {
@@ -147,14 +145,14 @@ func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (
 	failure := (1 - confidence) / 2
 	quarter := n / 4
 	l := Lower{Delta: delta, Confidence: confidence, Runs: n - quarter}
-	// The quarter is taken for all there is, and strictly, which keeps from
-	// extremes that only looked good.
+	// Error rates on the first quarter are replaced by strict upper bounds. This avoids extreme
+	// thresholds that were good by chance.
 	z := max(5, -distuv.UnitNormal.Quantile(failure))
 	best := math.Inf(-1)
 	for _, t := range thresholds(r.First[:quarter], r.Second[:quarter]) {
 		p := wilson(t.count(r.First[:quarter]), quarter, z)
 		q := wilson(quarter-t.count(r.Second[:quarter]), quarter, z)
-		// Where nothing is gained the smaller sum of errors is preferred.
+		// Among thresholds without gain the smallest sum of errors wins.
 		if score := gain(p, q) - 1e-9*(p+q); score > best {
 			best, l.Threshold = score, t
 		}
@@ -164,13 +162,13 @@ func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (
 	return l, nil
 }
 
-// wilson approximates [UpperRate] fast (Wilson 1927), for choosing only.
+// wilson approximates [UpperRate] quickly (Wilson 1927). It is used only to choose a threshold.
 func wilson(successes, trials int, z float64) float64 {
 	k, n := float64(successes), float64(trials)
 	return (k + z*z/2 + z*math.Sqrt(k*(n-k)/n+z*z/4)) / (n + z*z)
 }
 
-// count counts the guesses of the second table.
+// count returns the number of guesses of the second table.
 func (t Threshold) count(statistics []float64) (n int) {
 	for _, v := range statistics {
 		if t.Second(v) {
@@ -180,8 +178,8 @@ func (t Threshold) count(statistics []float64) (n int) {
 	return n
 }
 
-// thresholds returns candidates: both directions at values that are denser
-// towards the ends of the pooled sample, where ratios of rates are large.
+// thresholds returns candidates in both directions. Their values are denser towards the ends of the
+// pooled sample, where ratios of rates are large.
 func thresholds(first, second []float64) (list []Threshold) {
 	pool := slices.Concat(first, second)
 	slices.Sort(pool)

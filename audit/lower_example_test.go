@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// ExampleLowerGaussian audits a Gaussian release, claimed to be (1, 1e-5)-DP, on
-// two tables of one record that changes its target.
+// ExampleLowerGaussian audits a Gaussian release that is claimed to be (1, 1e-5)-DP, on two tables
+// of one record that differ in its target.
 func ExampleLowerGaussian() {
 	claim, err := account.NewBudget(1, 1e-5, account.ReplaceOne)
 	if err != nil {

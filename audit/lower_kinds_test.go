@@ -32,16 +32,15 @@ func lossOf(t testing.TB, name string) loss.Loss {
 	return l
 }
 
-// canary is the pair of tables of one record and a bystander, and what is
-// asked of them. The records are the worst the question admits: they move the
-// answer by the whole of what was charged.
+// canary is a pair of tables, each of one record and bystanders, and a query on them. The records
+// are the worst ones for the query: they move its answer by the whole charged sensitivity.
 type canary struct {
 	loss loss.Loss
-	// row and target are the canary's on the two tables; a nil row is missing,
-	// under add-or-remove.
+	// row and target are the record's on the two tables; under add-or-remove a nil row is a missing
+	// record.
 	row    [2][]float32
 	target [2]float64
-	// statistic asks and returns what the attacker looks at.
+	// statistic makes the query and returns the attacker's statistic.
 	statistic func(*simulate.Session) (float64, error)
 }
 
@@ -52,7 +51,7 @@ func (c canary) run(b account.Budget, follow *account.Schedule) audit.Statistic 
 			which = 1
 		}
 		config := simulate.Config{
-			// Their gradient is 0; there are as many records as any test draws cohorts.
+			// Bystanders have gradient 0. There are as many of them as any test draws cohorts.
 			Rows: slices.Repeat([][]float32{make([]float32, 2)}, 4), Targets: []float64{1, 1, 1, 1},
 			Loss: c.loss, Budget: b, Seed: seed, Workers: 1, BlockRows: 2,
 		}
@@ -75,7 +74,8 @@ func (c canary) run(b account.Budget, follow *account.Schedule) audit.Statistic 
 	}
 }
 
-// asking asks for terms at the whole budget and looks at the first coordinate.
+// asking makes a query at the charge of the whole budget and returns the first coordinate of its
+// answer.
 func asking(terms func(on query.Cohort) []query.Term) func(*simulate.Session) (float64, error) {
 	return func(s *simulate.Session) (float64, error) {
 		q, err := query.New(s.Ledger().Budget().Charge(), terms(s.All())...)
@@ -90,15 +90,15 @@ func asking(terms func(on query.Cohort) []query.Term) func(*simulate.Session) (f
 	}
 }
 
-// flipped are tables on which the record (1, 0) changes its target's sign.
+// flipped returns tables on which the record (1, 0) changes its target's sign.
 func flipped(l loss.Loss, statistic func(*simulate.Session) (float64, error)) canary {
 	return canary{l, [2][]float32{{1, 0}, {1, 0}}, [2]float64{1, -1}, statistic}
 }
 
-// TestLowerBoundsOfQuestions: questions of every kind about the worst neighbours,
-// at epsilon 4. No bound exceeds the claim, general or Gaussian, and the
-// Gaussian one comes within four tenths of it. Fails if noise is lost, if a
-// sensitivity is taken for half of what it is, or if a clip does not bind.
+// TestLowerBoundsOfQuestions bounds epsilon for queries of every kind on the worst neighbours, at
+// epsilon 4. Neither the general nor the Gaussian bound exceeds the claim, and the Gaussian bound
+// is within four tenths of it. It fails if noise is lost, if a sensitivity is half of the right
+// one, or if a clip has no effect.
 func TestLowerBoundsOfQuestions(t *testing.T) {
 	const epsilon = 4
 	origin, far := []float64{0, 0}, []float64{3, 0}
@@ -109,12 +109,11 @@ func TestLowerBoundsOfQuestions(t *testing.T) {
 		"difference within a ball": flipped(tanh, asking(func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceWithin(on, far, origin, .1)}
 		})),
-		// From the origin to far the slopes fall by almost 1, over a way of 3.
+		// From the origin to far, which is 3 away, the slopes fall by almost 1.
 		"difference by curvature": flipped(tanh, asking(func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceByCurvature(on, far, origin, -.1, .1)}
 		})),
-		// A flat record against one of the greatest curvature: opposite ends of
-		// the centred ball.
+		// A flat record and one of the largest curvature are at opposite ends of the centred ball.
 		"difference of a convex loss": {logistic, [2][]float32{{0, 1}, {1, 0}}, [2]float64{1, 1}, asking(func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceByCurvature(on, []float64{.001, 0}, origin, 0, .25)}
 		})},
@@ -139,8 +138,8 @@ func TestLowerBoundsOfQuestions(t *testing.T) {
 	}
 }
 
-// held takes bounds of a Gaussian release and holds them against the claim; the
-// Gaussian bound must reach share of it.
+// held compares the bounds on a Gaussian release with the claim. The Gaussian bound must be at
+// least share of the claim.
 func held(t *testing.T, name string, s audit.Statistic, epsilon, share float64) {
 	t.Helper()
 	r := collect(t, 4096, s)
@@ -154,11 +153,10 @@ func held(t *testing.T, name string, s audit.Statistic, epsilon, share float64) 
 	}
 }
 
-// TestLowerBoundsOfPrefixSums: a record in the first of four items, seen through
-// all four answers. The attacker's statistic undoes the mechanism: for the
-// tree, the nodes above the item, which are the answers 1, 2 and 4 as other
-// items are 0; for Toeplitz, the noises' own coordinates, each weighed by what
-// the item adds to it.
+// TestLowerBoundsOfPrefixSums bounds epsilon for a record in the first of four items, from all four
+// answers. The attacker's statistic inverts the mechanism. For the tree it uses the nodes above the
+// item, which are answers 1, 2 and 4, since the other items are 0. For Toeplitz it uses the
+// coordinates of the noise, each weighted by the item's contribution.
 func TestLowerBoundsOfPrefixSums(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")
@@ -166,7 +164,7 @@ func TestLowerBoundsOfPrefixSums(t *testing.T) {
 	const epsilon, items, clip = 4, 4, .25
 	for _, m := range []query.Factorization{query.Tree, query.Toeplitz} {
 		c := flipped(lossOf(t, "logistic"), func(s *simulate.Session) (float64, error) {
-			// All but surely everybody joins the first item and nobody is left.
+			// Almost surely every record joins the first item and none is left.
 			most := 1 - 0x1p-40
 			first, err := s.DrawEach(most)
 			if err != nil {
@@ -209,9 +207,9 @@ func TestLowerBoundsOfPrefixSums(t *testing.T) {
 	}
 }
 
-// TestLowerBoundOfSamples: one release on a Poisson sample. The trade-off of a
-// sample of one half is not Gaussian, so only the general bound is taken; that
-// of a sample of everybody is.
+// TestLowerBoundOfSamples bounds epsilon for one release on a Poisson sample. With sampling
+// probability one half the trade-off function is not Gaussian, and only the general bound is used.
+// With probability 1 it is Gaussian.
 func TestLowerBoundOfSamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")
@@ -255,9 +253,9 @@ func TestLowerBoundOfSamples(t *testing.T) {
 	}
 }
 
-// TestLowerBoundOfSelections: one candidate of 10 turns from the best to the
-// worst and all others from the worst to the best, the exponential mechanism's
-// worst case. The claim is pure, delta 0.
+// TestLowerBoundOfSelections is the exponential mechanism's worst case: one candidate of 10 changes
+// from the best to the worst, and all others from the worst to the best. The claim is pure, with
+// delta 0.
 func TestLowerBoundOfSelections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")
@@ -282,9 +280,9 @@ func TestLowerBoundOfSelections(t *testing.T) {
 	}
 }
 
-// TestLowerBoundAtEpsilonOne: the Gaussian mechanism at epsilon 1 and delta 1e-5
-// is shown to have epsilon at least .6, at confidence 1 - 1e-6, by 49,152 runs
-// on each table behind a threshold chosen on 16,384 more.
+// TestLowerBoundAtEpsilonOne: the Gaussian mechanism at epsilon 1 and delta 1e-5 is shown to have
+// epsilon at least .6, at confidence 1 - 1e-6. It uses 49,152 runs on each table, and 16,384 more
+// to choose the threshold.
 func TestLowerBoundAtEpsilonOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("130,000 runs")
@@ -305,8 +303,8 @@ func TestLowerBoundAtEpsilonOne(t *testing.T) {
 	}
 }
 
-// TestLowerBoundsCatchHalvedNoise: a mechanism with half the noise that is due is
-// caught at its claim, by either bound.
+// TestLowerBoundsCatchHalvedNoise: both bounds exceed the claim of a mechanism with half the needed
+// noise.
 func TestLowerBoundsCatchHalvedNoise(t *testing.T) {
 	const clip, epsilon = 1, 1
 	b := auditBudget(t, epsilon, account.ReplaceOne)

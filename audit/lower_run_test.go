@@ -13,15 +13,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// linear is the loss y <x, w>: a record's gradient is y x wherever it is asked
-// for, the longest there is at all points for a row of norm 1.
+// linear is the loss y <x, w>. A record's gradient is y x at every point, the longest possible for
+// a row of norm 1.
 type linear struct{}
 
 func (linear) Name() string        { return "linear" }
 func (linear) Target() loss.Target { return loss.Real }
 
-// Constants declares a curvature that the loss does not have, so that methods
-// have a step size.
+// Constants declares a curvature that the loss does not have, so that methods have a step size.
 func (linear) Constants() loss.Constants {
 	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1}, InitialGap: 1}
 }
@@ -39,10 +38,9 @@ func (linear) Gradient(dst, _ []float64, x []float32, y float64) {
 	}
 }
 
-// watcher passes on questions and adds up the first coordinates of the answers,
-// each weighed by how much of the canary's gradient it asks for over the
-// variance of its noise: the likelihood ratio of the two tables, since no
-// other part of an answer differs between them.
+// watcher sums the first coordinates of answers. Each is weighted by the share of the canary's
+// gradient in the query over the variance of its noise. The sum is the likelihood ratio of the two
+// tables, since no other part of an answer differs.
 type watcher struct {
 	*simulate.Session
 	ratio float64
@@ -60,9 +58,8 @@ func (w *watcher) Ask(ctx context.Context, q query.Question) (query.Release, err
 	return r, err
 }
 
-// wholeRuns are the two statistics of a whole run with a canary of gradient e_1
-// or -e_1 among rows of zeros: what all releases tell, and the canary's coordinate
-// of the point that the run returns.
+// wholeRuns returns two statistics of a whole run, with a canary of gradient e_1 or -e_1 among rows
+// of zeros: the likelihood ratio of all releases, and the canary's coordinate of the run's result.
 func wholeRuns(t testing.TB, runs int, plan optimize.Plan, b account.Budget) (releases, point audit.Runs) {
 	t.Helper()
 	const n = 10
@@ -104,10 +101,10 @@ func wholeRuns(t testing.TB, runs int, plan optimize.Plan, b account.Budget) (re
 	return releases, point
 }
 
-// TestLowerBoundsOfWholeRuns: whole runs at epsilon 4 of 12 steps, composed
-// charges and all. No bound exceeds the claim. That of gradient descent's
-// releases comes within four tenths of it; the others ask for differences, too, of
-// which this canary has none, or by samples, and fall shorter.
+// TestLowerBoundsOfWholeRuns bounds epsilon for whole runs of 12 steps at epsilon 4, with composed
+// charges. No bound exceeds the claim. The bound from gradient descent's releases is within four
+// tenths of it. Other methods release differences, which this canary does not move, or samples, and
+// their bounds are lower.
 func TestLowerBoundsOfWholeRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("33,000 runs")

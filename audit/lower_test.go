@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/audit"
 )
 
-// certain is the confidence of bounds that are held against a claim: were the
-// seeds drawn anew, a mechanism that keeps its claim would fail with probability
-// at most 1e-6. Seeds are fixed, so that a test passes or fails for good.
+// certain is the confidence of bounds that are compared with a claim. With new seeds, a mechanism
+// that keeps its claim would fail with probability at most 1e-6. Seeds are fixed, so that a test
+// always gives the same result.
 const certain = 1 - 1e-6
 
 const auditDelta = 1e-5
@@ -55,7 +55,7 @@ func normals(mu float64) audit.Statistic {
 	}
 }
 
-// liar tells the table and lies with the probability that makes it epsilon-DP.
+// liar releases which table it ran on, and is wrong with the probability that makes it epsilon-DP.
 func liar(epsilon float64) audit.Statistic {
 	return func(seed uint64, second bool) (float64, error) {
 		truth := rand.New(rand.NewPCG(seed, 8)).Float64() < accuracy(epsilon)
@@ -66,9 +66,9 @@ func liar(epsilon float64) audit.Statistic {
 	}
 }
 
-// TestLowerBoundsHold repeats small audits of mechanisms whose epsilon is known,
-// at confidence .9: the bound exceeds the truth in a tenth of them at most. Of
-// 2000 audits 267 may: Bin(2000, .1) is above that with probability below 1e-6.
+// TestLowerBoundsHold repeats small audits of mechanisms with known epsilon at confidence .9. The
+// bound exceeds the true epsilon in at most a tenth of them. Of 2000 audits 267 may fail, since
+// Bin(2000, .1) is above that with probability below 1e-6.
 func TestLowerBoundsHold(t *testing.T) {
 	const audits, confidence, allowed = 2000, .9, 267
 	const mu = 1.
@@ -111,9 +111,9 @@ func TestLowerBoundsHold(t *testing.T) {
 	}
 }
 
-// TestLowerFromTheInequality recomputes a bound from its definition: the chosen
-// test's errors on the last three quarters of the runs, Clopper-Pearson at half
-// the failure each, and the least epsilon found by bisection that allows them.
+// TestLowerFromTheInequality recomputes a bound from its definition: the chosen test's errors on
+// the last three quarters of the runs, Clopper-Pearson bounds at half the failure probability each,
+// and by bisection the smallest epsilon that allows them.
 func TestLowerFromTheInequality(t *testing.T) {
 	const confidence, delta = .99, .001
 	r := collect(t, 4000, normals(1))
@@ -143,7 +143,7 @@ func TestLowerFromTheInequality(t *testing.T) {
 			mid := (lo + hi) / 2
 			allowed := 1-delta <= rate[1]+math.Exp(mid)*rate[0] && 1-delta <= rate[0]+math.Exp(mid)*rate[1]
 			if name == "tuned" {
-				// The curve of mu = mid at the false positive rate, by erfc.
+				// The trade-off function for mu = mid at the false positive rate, by erfc.
 				z := math.Sqrt2 * math.Erfinv(1-2*rate[0])
 				allowed = math.Erfc((mid-z)/math.Sqrt2)/2 <= rate[1]
 			}
@@ -170,8 +170,8 @@ func TestLowerFromTheInequality(t *testing.T) {
 	}
 }
 
-// TestLowerFindsEitherDirection: a statistic that falls is as good as one that
-// rises, and one that only the event "NaN" tells apart is not missed.
+// TestLowerFindsEitherDirection: a statistic that falls gives the same bound as one that rises, and
+// a difference in the event NaN alone is found.
 func TestLowerFindsEitherDirection(t *testing.T) {
 	up := collect(t, 2000, normals(1))
 	down := audit.Runs{First: up.Second, Second: up.First}

@@ -10,23 +10,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// candidate is a record to stand in for one of the table's, with the reason why.
+// candidate is a record to put in the place of one of the table's records, and the reason for
+// trying it.
 type candidate struct {
 	Record
 	Why string
 }
 
-// absent stands for no record: a place in the table that takes its coins and is
-// left out of every sum. Given who takes part, that is what a removed record
-// leaves behind: the public centre is added times the declared number, not times
-// the secret one, and the coins of the others do not depend on whether there is
-// such a record.
+// absent stands for no record. The place consumes its random bits and is left out of every sum. For
+// a fixed cohort a removed record has the same effect: the public centre is added times the
+// declared number of records, not the secret number, and the random bits of the other records do
+// not depend on whether there is such a record.
 func absent(dim int) candidate {
 	return candidate{Record{make([]float32, dim), math.NaN()}, "without the record"}
 }
 
-// faulty are records that a reader cannot make sense of and extremes of what it
-// can.
+// faulty returns records that a reader cannot interpret, and extreme records that it can.
 func faulty(dim int, l loss.Loss) []candidate {
 	axis := func(v float64) []float32 { x := make([]float32, dim); x[0] = float32(v); return x }
 	fill := func(v float64) []float32 {
@@ -61,10 +60,10 @@ func faulty(dim int, l loss.Loss) []candidate {
 	}
 }
 
-// targets are what a loss may be given, in order: without a share and with some, if
-// they carry one.
+// targets returns targets that a loss accepts, in order. If the loss has weights or exposures, each
+// target comes with some of their values.
 func targets(l loss.Loss) (list []float64) {
-	if u, ok := l.(loss.Units); ok { // of a record: how many rows it has
+	if u, ok := l.(loss.Units); ok { // the target of a unit is its number of rows
 		return []float64{1, float64(u.Rows())}
 	}
 	list = plain(l)
@@ -96,7 +95,7 @@ func plain(l loss.Loss) []float64 {
 	return []float64{-1, -.75, -.5, -.25, 0, .25, .5, .75, 1}
 }
 
-// random is an ordinary record; every other row is as long as a row may be.
+// random returns an ordinary record. Half of the rows have the largest length allowed.
 func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 	if u, ok := l.(loss.Units); ok {
 		return randomUnit(r, dim, u)
@@ -112,10 +111,10 @@ func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 	return candidate{Record{narrow(scaled(direction(r, dim), length)), y}, "random"}
 }
 
-// worst are the records of dim features that move the answer to a question most, as
-// far as calculation tells: rows along the points and steps asked about (each margin's
-// of several) and, for rank-one losses, rows at the margins where the slope, the curvature and the
-// value are extreme, as much along the step as that allows.
+// worst returns the records of dim features that move the answer to a query most, as far as that
+// can be calculated: rows along the points and steps of the query (one for each margin), and for
+// rank-one losses rows at the margins where the slope, the curvature and the value are extreme, as
+// far along the step as such a margin allows.
 func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	if u, ok := l.(loss.Units); ok {
 		return worstUnits(r, u, dim, terms)
@@ -148,7 +147,8 @@ func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 			add("across the point", across(r, along), ends...)
 		}
 		for _, f := range []float64{1.3, -1.3} {
-			// A session that took such a row would have it move more than its clip.
+			// If a session accepted such a row, the row would move the answer by more than its clip
+			// norm.
 			list = append(list, candidate{Record{float32s(scaled(step, f)), 1}, "a row too long, along the step or point"})
 		}
 		rankOne, ok := l.(loss.RankOne)
@@ -164,10 +164,11 @@ func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	return list
 }
 
-// rowOf is one of the rows of a term's parameters, and of its step.
+// rowOf is a row of a term's parameters, with the same row of its step.
 type rowOf struct{ w, step []float64 }
 
-// rowsOf cuts parameters into rows of dim; nothing is left of such as have none.
+// rowsOf splits the parameters of terms into rows of length dim. The list is empty for terms
+// without parameters.
 func rowsOf(terms []query.Term, dim int) []rowOf {
 	var list []rowOf
 	for _, t := range terms {
@@ -183,21 +184,21 @@ func rowsOf(terms []query.Term, dim int) []rowOf {
 	return list
 }
 
-// extreme is a margin and a target at which something about a loss is extreme.
+// extreme is a margin and a target at which a loss's slope, curvature or value is extreme.
 type extreme struct {
 	margin, target float64
 	why            string
 }
 
-// extremes looks for them on a lattice of margins within reach of a row of
-// length 1 at a point of the given length.
+// extremes searches on a grid of the margins that a row of length 1 can have at a point of the
+// given length.
 func extremes(l loss.RankOne, length float64) []extreme {
 	const points = 801
 	ys := targets(l)
 	var z, y []float64
 	for _, target := range ys {
 		for i := range points {
-			// Denser around 0, where losses bend, when the reach is long.
+			// The grid is denser around 0, where losses bend.
 			u := 2*float64(i)/(points-1) - 1
 			z, y = append(z, length*u*math.Abs(u)), append(y, target)
 		}
@@ -223,14 +224,14 @@ func extremes(l loss.RankOne, length float64) []extreme {
 	return list
 }
 
-// atMargin returns rows x of length 1 with <w, x> = z, as much along and against
-// the step as there are any.
+// atMargin returns rows x of length 1 with <w, x> = z, with the largest component along the step
+// and against it. If no row has the margin z, it returns the step and its opposite.
 func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 	u, length := unit(w)
 	if length == 0 || math.Abs(z) > length {
 		return [][]float64{step, scaled(step, -1)}
 	}
-	// In the plane of w and the step: x = a u + b v with v across u.
+	// x = a u + b v is in the plane of w and the step, with v orthogonal to u.
 	v := minus(step, scaled(u, dot(step, u)))
 	v, rest := unit(v)
 	if rest < 1e-9 {
@@ -241,8 +242,8 @@ func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 	return [][]float64{plus(scaled(u, a), scaled(v, b)), plus(scaled(u, a), scaled(v, -b))}
 }
 
-// around are the candidates for the place of record i of a subject's table,
-// given the exchanges that the record took part in: at most most of them.
+// around returns at most most candidates for the place of record i of the subject's table.
+// exchanges are the exchanges in which the record took part.
 func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most int) []candidate {
 	dim := s.Dim()
 	list := []candidate{absent(dim), {s.Table.Record(i), "as it was"}}
@@ -255,12 +256,12 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 	other := s.Table.Record((i + 1) % len(s.Table.Rows))
 	list = append(list, candidate{other, "another record again"}, candidate{Record{other.Row, -other.Target}, "another record, target turned"})
 	for _, c := range faulty(dim, s.Loss) {
-		if i > 0 || len(c.Row) == dim { // the first row settles the number of features
+		if i > 0 || len(c.Row) == dim { // the first row determines the number of features
 			list = append(list, c)
 		}
 	}
 	if len(list) > most {
-		// What is there keeps its variety: the first two, and a random choice.
+		// Keeps the first two and a random choice of the others.
 		rest := list[2:]
 		r.Shuffle(len(rest), func(a, b int) { rest[a], rest[b] = rest[b], rest[a] })
 		list = list[:most]
@@ -268,7 +269,7 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 	return list
 }
 
-// terms are those of an exchange.
+// terms returns the terms of an exchange's query.
 func (s Subject) terms(x simulate.Exchange) []query.Term {
 	switch q := x.Asked.(type) {
 	case query.Question:
@@ -286,8 +287,7 @@ func (s Subject) terms(x simulate.Exchange) []query.Term {
 	return nil
 }
 
-// spread picks exchanges: for each kind the first, the last and some between, n
-// at most.
+// spread picks up to n exchanges of each kind: the first, the last and some in between.
 func spread(exchanges []simulate.Exchange, n int) []simulate.Exchange {
 	byKind := map[string][]simulate.Exchange{}
 	var kinds []string

@@ -8,10 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Where a record is all rows of a unit, a neighbouring table has any other rows in their
-// place, and any number of them: the candidates below are whole people.
+// If a record is all rows of a unit (a person), a neighbouring table has any other rows in their
+// place, and any number of them. The candidates in this file are whole units.
 
-// joined is a person with these rows.
+// joined returns a unit with these rows.
 func joined(u loss.Units, rows []candidate, why string) candidate {
 	var x [][]float32
 	var y []float64
@@ -22,7 +22,7 @@ func joined(u loss.Units, rows []candidate, why string) candidate {
 	return candidate{Record{row, n}, why}
 }
 
-// randomUnit is an ordinary person with as many rows as there may be, or fewer.
+// randomUnit returns an ordinary unit with between one row and the largest number of rows.
 func randomUnit(r *rand.Rand, dim int, u loss.Units) candidate {
 	rows := make([]candidate, 1+r.IntN(u.Rows()))
 	for i := range rows {
@@ -31,8 +31,8 @@ func randomUnit(r *rand.Rand, dim int, u loss.Units) candidate {
 	return joined(u, rows, "random rows")
 }
 
-// worstUnits are the people whose rows are all one of those that move an answer most: of
-// as many rows as there may be, and of one.
+// worstUnits returns units whose rows are all equal to one of the worst rows. Each such row gives
+// two units: one with the largest number of rows, and one with a single row.
 func worstUnits(r *rand.Rand, u loss.Units, dim int, terms []query.Term) []candidate {
 	var list []candidate
 	for _, c := range worst(r, u.Row(), loss.RowFeatures(u, dim), terms) {
@@ -45,7 +45,8 @@ func worstUnits(r *rand.Rand, u loss.Units, dim int, terms []query.Term) []candi
 	return list
 }
 
-// blank is a record with nothing in its rows, of all there may be, but targets.
+// blank returns a record with the largest number of rows, which have zero features and valid
+// targets.
 func blank(dim int, l loss.Loss) candidate {
 	u, ok := l.(loss.Units)
 	if !ok {
@@ -59,8 +60,8 @@ func blank(dim int, l loss.Loss) candidate {
 	return joined(u, rows, "")
 }
 
-// climbedUnit is a unit with other features, from a vector of them and of what was
-// behind them; how many rows it has, and their targets, stay. A faulty one stays as it was.
+// climbedUnit returns a unit with the features in v. The number of rows and their targets stay as
+// in was. A faulty unit is returned unchanged.
 func climbedUnit(v []float64, was candidate, u loss.Units) candidate {
 	for _, x := range was.vector() {
 		if math.IsNaN(x) || math.Abs(x) > float64(2+u.Rows()) {
@@ -73,7 +74,7 @@ func climbedUnit(v []float64, was candidate, u loss.Units) candidate {
 	return candidate{Record{row, was.Target}, was.Why + ", climbed"}
 }
 
-// grouped deals a table's rows to n people: each has some of as many as there may be.
+// grouped deals a table's rows to n units, each with a random number of rows up to the largest.
 func (t Table) grouped(u loss.Units, n int, seed uint64) Table {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	var people Table

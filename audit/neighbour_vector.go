@@ -31,7 +31,7 @@ func plus(a, b []float64) []float64 {
 
 func minus(a, b []float64) []float64 { return plus(a, scaled(b, -1)) }
 
-// unit returns v at length 1, and its length; zeros stay.
+// unit returns v scaled to length 1, and the length of v. A zero vector stays zero.
 func unit(v []float64) ([]float64, float64) {
 	var length float64
 	for _, x := range v {
@@ -43,7 +43,7 @@ func unit(v []float64) ([]float64, float64) {
 	return scaled(v, 1/length), length
 }
 
-// direction is uniform on the sphere.
+// direction returns a uniform point of the unit sphere.
 func direction(r *rand.Rand, dim int) []float64 {
 	v := make([]float64, dim)
 	for j := range v {
@@ -53,8 +53,7 @@ func direction(r *rand.Rand, dim int) []float64 {
 	return u
 }
 
-// across is a unit vector at right angles to the unit vector u; in one
-// dimension, zero.
+// across returns a unit vector orthogonal to the unit vector u, or zero in one dimension.
 func across(r *rand.Rand, u []float64) []float64 {
 	v := direction(r, len(u))
 	out, rest := unit(minus(v, scaled(u, dot(u, v))))
@@ -64,7 +63,7 @@ func across(r *rand.Rand, u []float64) []float64 {
 	return out
 }
 
-// narrow rounds to float32, and a row beyond length 1 to just below it.
+// narrow rounds to float32. A row longer than 1 is first scaled to just below length 1.
 func narrow(v []float64) []float32 {
 	if _, length := unit(v); length > 1 {
 		v = scaled(v, (1-0x1p-24)/length)

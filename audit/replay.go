@@ -15,18 +15,17 @@ import (
 
 var errNoSchedule = errors.New("audit: session: cannot follow a schedule")
 
-// call is one exchange as the asker saw it.
+// call is a call of a session, as its caller saw it.
 type call struct {
 	method   string
 	asked    any
 	returned any
 	err      string
-	// answered says that an exchange belongs to it.
+	// answered means that the call belongs to an exchange.
 	answered bool
 }
 
-// trace is everything that could be seen of a run from outside, and the
-// exchanges behind it.
+// trace is everything about a run that is visible from outside, and the exchanges behind it.
 type trace struct {
 	calls     []call
 	steps     []optimize.Step
@@ -36,9 +35,9 @@ type trace struct {
 	exchanges []simulate.Exchange
 }
 
-// trace runs the subject on a table: recording if frozen is nil, else replaying
-// it. The error is one of opening the session; those of the run are part of the
-// trace.
+// trace runs the subject on a table. It records the run if frozen is nil, and otherwise replays it
+// with the frozen answers. It returns an error if the session cannot be opened or the context ends;
+// an error of the run is part of the trace.
 func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange) (*trace, error) {
 	session, err := s.open(t, frozen)
 	if err != nil {
@@ -54,7 +53,7 @@ func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange)
 	return w.trace, nil
 }
 
-// witness writes down what passes between an asker and a session.
+// witness records all calls between a subject and a session.
 type witness struct {
 	Session
 	mu    sync.Mutex
@@ -84,7 +83,7 @@ func text(err error) string {
 
 func (w *witness) note(method string, asked, returned any, err error, answer bool) {
 	if r, ok := returned.(query.Release); ok {
-		// The asker may write into it.
+		// a copy, since the caller may write into Mean
 		r.Mean = slices.Clone(r.Mean)
 		returned = r
 	}
@@ -152,13 +151,13 @@ type prefixWitness struct {
 
 func (p *prefixWitness) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	r, err := p.PrefixSum.Add(ctx, terms...)
-	// What is no question was refused.
+	// If the terms are not a valid query, the session has refused them.
 	q, bad := query.New(p.prefix.Charge, terms...)
 	p.witness.note("Add", [...]any{p.prefix, q, text(bad)}, r, err, true)
 	return r, err
 }
 
-// question returns what a call asked, as an exchange states it.
+// question returns the query of a call, in the form that an exchange has it.
 func (c call) question() any {
 	if add, ok := c.asked.([3]any); ok {
 		return add[1]

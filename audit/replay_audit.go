@@ -12,16 +12,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 )
 
-// Effort says how much is tried. The zero value takes the defaults.
+// Effort says how much an audit tries. The zero value means the defaults.
 type Effort struct {
-	// Positions is how many records are replaced in turn; zero means 4.
+	// Positions is the number of records that are replaced, one at a time; zero means 4.
 	Positions int
-	// Records is how many records are put in the place of each; zero means 72.
+	// Records is the number of records tried in each place; zero means 72.
 	Records int
-	// Climbs is how many steps the search for worse records takes for each kind
-	// of question; zero means 12, less than zero none.
+	// Climbs is the number of steps of the search for worse records, for each kind of query. Zero
+	// means 12, a negative number none.
 	Climbs int
-	// Seed settles what is drawn.
+	// Seed determines all random choices.
 	Seed uint64
 	// Progress, if not nil, is called after each replay.
 	Progress func()
@@ -43,38 +43,37 @@ func (e Effort) settled() Effort {
 	return e
 }
 
-// Finding is the worst that was seen of a kind of question.
+// Finding is the largest movement found for a kind of query.
 type Finding struct {
 	Kind string `json:"kind"`
-	// Answers is how many were given.
+	// Answers is the number of answers of this kind.
 	Answers int `json:"answers"`
-	// Ratio is the largest movement of an exact answer as a part of the charged
-	// sensitivity.
+	// Ratio is the largest movement of an exact answer, divided by the charged sensitivity.
 	Ratio float64 `json:"ratio"`
-	// Neighbour is the pair of records that moved it so.
+	// Neighbour describes the pair of records with this movement.
 	Neighbour string `json:"neighbour"`
 }
 
-// Report is what an audit of a subject found.
+// Report is the result of an audit of a subject.
 type Report struct {
 	Subject  string           `json:"subject"`
 	Relation account.Relation `json:"relation"`
 	Records  int              `json:"records"`
 	Dim      int              `json:"dim"`
-	// Answers is how many the recorded run was given, Ended the error that it ended
-	// with, if it did.
-	Answers int    `json:"answers"`
-	Ended   string `json:"ended_with,omitempty"`
-	// Replays is how many runs were compared, Pairs how many pairs of neighbouring
-	// tables.
+	// Answers is the number of answers in the recorded run.
+	Answers int `json:"answers"`
+	// Ended is the recorded run's error, empty if there was none.
+	Ended string `json:"ended_with,omitempty"`
+	// Replays is the number of replayed runs.
 	Replays int `json:"replays"`
-	Pairs   int `json:"pairs"`
-	// Findings has one entry for each kind of question, by name.
+	// Pairs is the number of compared pairs of neighbouring tables.
+	Pairs int `json:"pairs"`
+	// Findings has one entry for each kind of query, sorted by name.
 	Findings   []Finding   `json:"findings"`
 	Violations []Violation `json:"violations"`
 }
 
-// Ratio is the largest ratio of all.
+// Ratio returns the largest ratio of all findings.
 func (r Report) Ratio() float64 {
 	var most float64
 	for _, f := range r.Findings {
@@ -83,7 +82,7 @@ func (r Report) Ratio() float64 {
 	return most
 }
 
-// inquiry is an audit under way.
+// inquiry is the state of an audit.
 type inquiry struct {
 	subject  Subject
 	effort   Effort
@@ -91,42 +90,45 @@ type inquiry struct {
 	recorded *trace
 	report   Report
 	worst    map[string]*Finding
-	// best is the pair of records behind each worst ratio, and where.
-	best map[string]place
-	// loudest is the pair that all answers over all records together tell apart
-	// best, at the mu^2 that follows from their exact distances.
-	loudest place
-	loud    float64
+	// best is the pair of records with the worst ratio of each kind, and its place in the table.
+	best map[string]pair
+	// loudest is the pair of records that is easiest to tell apart from all answers over all
+	// records together.
+	loudest pair
+	// loud is the mu^2 that follows from the exact distances of the answers for loudest.
+	loud float64
 }
 
-type place struct {
+// pair is two records for one position of the table, which make two neighbouring tables.
+type pair struct {
 	position int
 	a, b     candidate
 }
 
-// maxIntegers bounds the exact answers kept at once.
+// maxIntegers is the largest number of integers of exact answers kept at a time.
 const maxIntegers = 16 << 20
 
-// Run audits a subject: it records a run and replays it on neighbours. The
-// error is one of the audit itself; what it finds is in the report.
+// Run audits a subject: it records a run and replays it on neighbouring tables. Violations are in
+// the report. Run returns an error if the audit itself fails, or if the table has fewer than 2
+// records.
 func Run(ctx context.Context, s Subject, e Effort) (Report, error) {
 	r, _, err := run(ctx, s, e)
 	return r, err
 }
 
-// run also returns the pair of records that are easiest to tell apart.
-func run(ctx context.Context, s Subject, e Effort) (Report, place, error) {
+// run also returns the pair of records that is easiest to tell apart.
+func run(ctx context.Context, s Subject, e Effort) (Report, pair, error) {
 	q := &inquiry{
 		subject: s, effort: e.settled(), rand: rand.New(rand.NewPCG(e.Seed, 0x5717)),
-		worst: map[string]*Finding{}, best: map[string]place{},
+		worst: map[string]*Finding{}, best: map[string]pair{},
 		report: Report{Subject: s.Name, Relation: s.relation(), Records: len(s.Table.Rows), Dim: s.Dim()},
 	}
 	if len(s.Table.Rows) < 2 {
-		return q.report, place{}, fmt.Errorf("audit: %s: %d records: must be at least 2", s.Name, len(s.Table.Rows))
+		return q.report, pair{}, fmt.Errorf("audit: %s: %d records: must be at least 2", s.Name, len(s.Table.Rows))
 	}
 	var err error
 	if q.recorded, err = s.trace(ctx, s.Table, nil); err != nil {
-		return q.report, place{}, err
+		return q.report, pair{}, err
 	}
 	q.report.Answers, q.report.Ended = len(q.recorded.exchanges), q.recorded.err
 	q.report.Violations = append([]Violation{}, s.lawful(q.recorded)...)
@@ -142,7 +144,7 @@ func run(ctx context.Context, s Subject, e Effort) (Report, place, error) {
 			break
 		}
 		if err := step(ctx); err != nil {
-			return q.report, place{}, err
+			return q.report, pair{}, err
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(q.worst)) {
@@ -151,10 +153,11 @@ func run(ctx context.Context, s Subject, e Effort) (Report, place, error) {
 	return q.report, q.loudest, nil
 }
 
-// enough violations say what there is to say.
+// enough is the number of violations after which an audit stops.
 const enough = 8
 
-// frozen replays the run on the table with a record replaced.
+// frozen replays the run, with frozen answers, on the table with the record at a position replaced
+// by c.
 func (q *inquiry) frozen(ctx context.Context, position int, c candidate) (*trace, error) {
 	q.report.Replays++
 	q.effort.Progress()
@@ -175,9 +178,9 @@ func (q *inquiry) note(neighbour string, list []Violation) {
 	}
 }
 
-// replace replays on all candidates for some records' places, and compares all
-// of these tables with each other: under replace-one any two of them are
-// neighbours; under add-or-remove those without the record and with it.
+// replace replays the run with all candidates in the places of some records. It compares all pairs
+// of tables that are neighbours: under replace-one any two tables, under add-or-remove the table
+// without the record and each of the others.
 func (q *inquiry) replace(ctx context.Context) error {
 	size := 0
 	for _, x := range q.recorded.exchanges {
@@ -196,19 +199,19 @@ func (q *inquiry) replace(ctx context.Context) error {
 		}
 		for a := range traces {
 			for b := a + 1; b < len(traces); b++ {
-				q.measure(place{i, list[a], list[b]}, traces[a], traces[b])
+				q.measure(pair{i, list[a], list[b]}, traces[a], traces[b])
 			}
 			if q.subject.relation() == account.AddOrRemove {
-				break // the first is the one without the record
+				break // the first table is the one without the record
 			}
 		}
 	}
 	return nil
 }
 
-// measure compares the exact answers of two replays and returns the largest
-// ratio for each kind.
-func (q *inquiry) measure(p place, a, b *trace) map[string]float64 {
+// measure compares the exact answers of two replays. It returns the largest ratio for each kind of
+// query.
+func (q *inquiry) measure(p pair, a, b *trace) map[string]float64 {
 	q.report.Pairs++
 	most := map[string]float64{}
 	without := math.IsNaN(p.a.Target) || math.IsNaN(p.b.Target)
@@ -225,7 +228,7 @@ func (q *inquiry) measure(p place, a, b *trace) map[string]float64 {
 		}
 		f := q.worst[kind]
 		if f == nil {
-			continue // control flow has changed, which is noted
+			continue // control flow differs, which frozen has noted
 		}
 		if !(ratio <= f.Ratio) {
 			f.Ratio, f.Neighbour, q.best[kind] = ratio, describe(p.a, p.b), p
@@ -240,9 +243,8 @@ func (q *inquiry) measure(p place, a, b *trace) map[string]float64 {
 	return most
 }
 
-// positions are records to replace: one that takes part for every kind of
-// question that is asked of a cohort or sample, and others up to the number
-// wanted.
+// positions returns the records to replace: for every kind of query on a cohort or sample a record
+// that takes part in it, and others up to the requested number.
 func (q *inquiry) positions() []int {
 	n := len(q.subject.Table.Rows)
 	var list []int
@@ -259,7 +261,7 @@ func (q *inquiry) positions() []int {
 		}
 		covered[key] = true
 		if !slices.ContainsFunc(list, func(i int) bool { return slices.Contains(x.Members, int32(i)) }) {
-			take(int(x.Members[0])) // the first record of a pass moves it most
+			take(int(x.Members[0])) // the first record of a stable SGD pass moves it most
 		}
 	}
 	for _, x := range spread(q.recorded.exchanges, 2*q.effort.Positions) {
@@ -269,7 +271,7 @@ func (q *inquiry) positions() []int {
 	}
 	others := q.effort.Positions
 	if len(list) == 0 {
-		others = min(others, 2) // where all records always take part one is like another
+		others = min(others, 2) // if all queries are on all records, the choice of the record does not matter
 	}
 	for _, i := range []int{n - 1, n / 2, 0, q.rand.IntN(n), q.rand.IntN(n)} {
 		if len(list) < others {
@@ -279,8 +281,8 @@ func (q *inquiry) positions() []int {
 	return list
 }
 
-// coverage tells questions apart by kind and by how tightly they clip, for
-// differences beside their step.
+// coverage returns a key for the kind of query and its clip norm, relative to the step for
+// differences.
 func (s Subject) coverage(x simulate.Exchange) string {
 	key := kindOf(x)
 	for _, t := range s.terms(x) {
@@ -293,7 +295,7 @@ func (s Subject) coverage(x simulate.Exchange) string {
 	return key
 }
 
-// of returns the exchanges that record i took part in.
+// of returns the exchanges in which record i took part.
 func (q *inquiry) of(i int) []simulate.Exchange {
 	var list []simulate.Exchange
 	for _, x := range q.recorded.exchanges {
@@ -304,10 +306,9 @@ func (q *inquiry) of(i int) []simulate.Exchange {
 	return list
 }
 
-// resize replays on tables of one record less and one more, where they are
-// neighbours. The secret coins then fall on other rows, so the exact answers
-// have no common cohort and are not compared; all that is public must repeat
-// itself.
+// resize replays the run on tables with one record less and one more, under add-or-remove. The
+// secret random bits then belong to other rows. The exact answers have no common cohort and are not
+// compared; everything public must repeat.
 func (q *inquiry) resize(ctx context.Context) error {
 	if q.subject.relation() != account.AddOrRemove {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// aTrace is that of a draw, a question and an error, all of it made anew.
+// aTrace returns a new trace of a draw, a query and an error.
 func aTrace(t *testing.T) *trace {
 	t.Helper()
 	c := query.NewCohort(1, 5)
@@ -40,9 +40,8 @@ func aTrace(t *testing.T) *trace {
 	}
 }
 
-// TestEveryDifferenceIsNamed: whatever two traces differ in alone, but for the
-// exact answers, is a violation of its rule; and two that are made alike do not
-// differ.
+// TestEveryDifferenceIsNamed: two traces that differ in a single thing, except exact answers, break
+// the rule of that thing. Two equal traces break none.
 func TestEveryDifferenceIsNamed(t *testing.T) {
 	other, err := query.New(.1, query.GradientAt(query.NewCohort(1, 5), []float64{1, 2 + 1e-15}, 1))
 	if err != nil {
@@ -89,7 +88,7 @@ func TestEveryDifferenceIsNamed(t *testing.T) {
 			}
 		}
 	}
-	// Tables of unlike lengths draw other rows with the same coins.
+	// Tables of different lengths draw other rows for the same random bits.
 	a, b := aTrace(t), aTrace(t)
 	b.exchanges[0].Members[2] = 3
 	if got := differences(a, b, false); len(got) > 0 {

@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// identical reports whether two values are the same, floats to the last bit:
-// zeros of unlike signs differ and a NaN equals itself. It follows unexported
-// fields, so that no part of a question escapes it.
+// identical reports whether two values are equal, with floats compared by their bits: zeros of
+// different sign differ, and a NaN equals itself. It also compares unexported fields, so that it
+// covers every part of a query.
 func identical(a, b any) bool { return same(reflect.ValueOf(a), reflect.ValueOf(b)) }
 
 func same(a, b reflect.Value) bool {

@@ -10,13 +10,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// movement returns how far the exact answers of two exchanges are apart, as a
-// part of the charged sensitivity.
+// movement returns the distance of the exact answers of two exchanges, divided by the charged
+// sensitivity.
 //
-// For a Poisson sample under replace-one the charge speaks of the contribution
-// of one record, and the accountant of one that leaves for one that joins: two
-// contributions apart. withoutOne says that one of the tables lacks the record:
-// then it is one.
+// For a Poisson sample under replace-one, the charge is for the contribution of one record. The
+// accountant handles a record that leaves and another that joins, which are two contributions
+// apart, so that the bound is doubled. It is not doubled if one of the tables lacks the record
+// (withoutOne).
 func movement(x, y simulate.Exchange, r account.Relation, withoutOne bool) float64 {
 	bound := boundSteps(x)
 	if x.Event.Kind == account.SampledGaussian && r == account.ReplaceOne && !withoutOne {
@@ -29,12 +29,12 @@ func movement(x, y simulate.Exchange, r account.Relation, withoutOne bool) float
 	if x.Prefix != (query.Prefix{}) {
 		moved *= column(x.Prefix)
 	}
-	// What is made of the sum (a norm) moves no more than was charged either.
+	// A number computed from the sum, such as a norm, must not move by more than the charge allows,
+	// either.
 	return max(moved, span(x.Scores, y.Scores)) / bound
 }
 
-// apart is the Euclidean norm of a - b; vectors of unlike lengths are infinitely
-// apart.
+// apart returns the Euclidean norm of a - b, or infinity if the lengths differ.
 func apart(a, b []int64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -47,7 +47,7 @@ func apart(a, b []int64) float64 {
 	return math.Sqrt(squares)
 }
 
-// span is the largest change of a number.
+// span returns the largest change of a coordinate, or infinity if the lengths differ.
 func span(a, b []int64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -59,8 +59,7 @@ func span(a, b []int64) float64 {
 	return most
 }
 
-// kindOf names the kind of question of an exchange, balls and mechanisms told
-// apart.
+// kindOf names the kind of query of an exchange, with its ball and its mechanism.
 func kindOf(x simulate.Exchange) string {
 	prefix := ""
 	if x.Prefix != (query.Prefix{}) {
@@ -71,7 +70,7 @@ func kindOf(x simulate.Exchange) string {
 	}
 	switch q := x.Asked.(type) {
 	case query.Question:
-		// A sum of many terms names each kind once.
+		// a sum of several terms names each kind once
 		var names []string
 		for _, t := range q.Terms() {
 			name := t.Kind().String()

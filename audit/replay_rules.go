@@ -11,12 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Violation is something that must not be.
+// Violation is a broken rule.
 type Violation struct {
-	// Rule is control flow, cohorts, charge, question or sensitivity.
+	// Rule is "control flow", "cohorts", "charge", "question" or "sensitivity".
 	Rule string `json:"rule"`
-	// Neighbour says between which tables it showed; empty for one that a single
-	// run shows.
+	// Neighbour describes the pair of tables; empty if a single run breaks the rule.
 	Neighbour string `json:"neighbour,omitempty"`
 	Detail    string `json:"detail"`
 }
@@ -35,10 +34,9 @@ func (f *faults) add(rule, format string, args ...any) {
 	*f = append(*f, Violation{Rule: rule, Detail: fmt.Sprintf(format, args...)})
 }
 
-// lawful returns what a trace breaks on its own: the kernel answered the
-// questions that were asked and released what it says, each charge covers its
-// law and its question, cohorts share no record, and all charges are within the
-// budget.
+// lawful returns the rules that a single trace breaks. The kernel must answer the queries that were
+// made and return the values that it records as released. Each charge must cover its noise law and
+// its query. Drawn cohorts must share no record. All charges together must be within the budget.
 func (s Subject) lawful(t *trace) []Violation {
 	var f faults
 	answered := slices.DeleteFunc(slices.Clone(t.calls), func(c call) bool { return !c.answered })
@@ -72,9 +70,8 @@ func (s Subject) lawful(t *trace) []Violation {
 	return f
 }
 
-// recorded compares the ledger with the exchanges. A charge without an answer is
-// in order (a question may fail once it is charged), an answer without a charge
-// is not.
+// recorded compares the ledger with the exchanges. A charge without an answer is allowed, since a
+// query may fail after it is charged. An answer without a charge is a violation.
 func (s Subject) recorded(t *trace, f *faults) {
 	i := 0
 	for k, x := range t.exchanges {
@@ -101,8 +98,8 @@ func (s Subject) recorded(t *trace, f *faults) {
 	}
 }
 
-// disjoint checks that drawn cohorts share no record: they are charged in
-// parallel. (Poisson samples may overlap, which the accountant counts on.)
+// disjoint adds a violation if drawn cohorts share a record, since such cohorts are charged in
+// parallel. Poisson samples may overlap: their accountant allows for it.
 func disjoint(exchanges []simulate.Exchange, f *faults) {
 	owner := map[int32]uint64{}
 	for k, x := range exchanges {
@@ -120,9 +117,9 @@ func disjoint(exchanges []simulate.Exchange, f *faults) {
 	}
 }
 
-// clipSteps is what the question itself says that one record can move its sum
-// by, in the unit of boundSteps: the clip times that of the relation. A kind of
-// question this package does not know has no such bound, and zero is returned.
+// clipSteps returns the largest movement of a sum by one record that follows from the query itself,
+// in grid steps: the clip norm times the factor of the relation. It returns zero for kinds of query
+// that this package does not know.
 func (s Subject) clipSteps(x simulate.Exchange) float64 {
 	factor := 2.
 	if s.relation() == account.AddOrRemove || x.Event.Kind == account.SampledGaussian {
@@ -131,7 +128,7 @@ func (s Subject) clipSteps(x simulate.Exchange) float64 {
 	switch q := x.Asked.(type) {
 	case query.Question:
 		if factor > 1 && q.Facts().Pairs {
-			factor = math.Sqrt2 // products of features are at most a right angle apart
+			factor = math.Sqrt2 // two records' products of features are at most a right angle apart
 		}
 		if x.Prefix != (query.Prefix{}) {
 			return factor * q.Clip() / q.Cohort().Size() * column(x.Prefix) * x.Scale
@@ -144,14 +141,14 @@ func (s Subject) clipSteps(x simulate.Exchange) float64 {
 		}
 		return most
 	case query.Stable:
-		// Stated to a relative 2^-5.
+		// the sensitivity is declared with a relative tolerance of 2^-5
 		n := int(q.Cohort().Size())
 		return q.Pass().Sensitivity(n, s.Loss.Constants().Curvature.Hi) * (1 - 0x1p-5) * x.Scale
 	}
 	return 0
 }
 
-// boundSteps is the charged sensitivity in grid steps.
+// boundSteps returns the charged sensitivity in grid steps.
 func boundSteps(x simulate.Exchange) float64 {
 	if x.Event.Kind == account.Selection {
 		return math.Ldexp(1, x.Bits)
@@ -159,10 +156,10 @@ func boundSteps(x simulate.Exchange) float64 {
 	return x.Event.Sensitivity * x.Scale
 }
 
-// column is the largest norm of a column of a prefix sum's matrix, by which the
-// movement of an item is multiplied in the noisy state: for the tree the root of
-// how many nodes hold the first item, for the square-root matrix that of its
-// first column, whose entries binom(2k,k)/4^k are rounded to multiples of 2^-q.
+// column returns the largest column norm of a prefix sum's matrix. An item's movement is multiplied
+// by it in the noisy state. For the tree it is the square root of the number of nodes that contain
+// the first item. For the square-root matrix it is the norm of the first column, whose entries
+// binom(2k,k)/4^k are rounded to multiples of 2^-q.
 func column(p query.Prefix) float64 {
 	if p.Factorization == query.Tree {
 		levels := 0
@@ -185,10 +182,9 @@ func column(p query.Prefix) float64 {
 	return math.Sqrt(squares)
 }
 
-// differences returns where two traces differ in what must not depend on a
-// record. sameRows says that both tables have as many rows, so that with the
-// same coins cohorts are the same rows, too. The exact answers are not looked
-// at.
+// differences returns the differences between two traces in everything that must not depend on a
+// record. sameRows means that both tables have the same number of rows; with the same random bits
+// their cohorts must then have the same rows. Exact answers are not compared.
 func differences(a, b *trace, sameRows bool) []Violation {
 	var f faults
 	for k := range max(len(a.calls), len(b.calls)) {
@@ -198,7 +194,7 @@ func differences(a, b *trace, sameRows bool) []Violation {
 		}
 		if what := unlike(a.calls[k], b.calls[k]); what != "" {
 			f.add("control flow", "call %d (%s): %s", k, a.calls[k].method, what)
-			break // what follows, follows from it
+			break // later differences follow from this one
 		}
 	}
 	for _, c := range []struct {
@@ -230,7 +226,7 @@ func differences(a, b *trace, sameRows bool) []Violation {
 	return f
 }
 
-// unlike says in what two calls differ.
+// unlike describes the difference between two calls; empty if there is none.
 func unlike(a, b call) string {
 	switch {
 	case a.method != b.method:

@@ -8,8 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestIdentical: the comparison that all depends on tells apart what differs in
-// one bit, in fields that nobody exports, too.
+// TestIdentical: the comparison finds differences of one bit, also in unexported fields.
 func TestIdentical(t *testing.T) {
 	c := query.NewCohort(1, 5)
 	ask := func(w float64) query.Question {
@@ -43,11 +42,11 @@ func TestIdentical(t *testing.T) {
 	}
 }
 
-// TestMovementOfPrefixes: the factor by which an item's movement reaches the
-// noisy state is that of the matrix, written out in full.
+// TestMovementOfPrefixes: the factor by which an item's movement reaches the noisy state is that of
+// the full matrix.
 func TestMovementOfPrefixes(t *testing.T) {
 	for items := 1; items <= 40; items++ {
-		nodes := 0 // that hold item 1
+		nodes := 0 // that contain item 1
 		for size := 1; size <= items; size *= 2 {
 			nodes++
 		}

@@ -18,8 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// broken is a session with a fault. Each field, where not nil, stands in for a
-// method.
+// broken is a session with a fault. Each field that is not nil replaces a method.
 type broken struct {
 	*simulate.Recording
 	config    simulate.Config
@@ -60,8 +59,8 @@ func (b *broken) Exchanges() []simulate.Exchange {
 	return b.Recording.Exchanges()
 }
 
-// secretly is how many records have a positive first feature: something that no
-// public decision may depend on.
+// secretly returns the number of records with a positive first feature. No public decision may
+// depend on it.
 func (b *broken) secretly() int {
 	n := 0
 	for _, x := range b.config.Rows {
@@ -72,8 +71,8 @@ func (b *broken) secretly() int {
 	return n
 }
 
-// wide returns the question with every clip a hundred times as wide, at a charge
-// that gives it the noise of the original.
+// wide returns the query with every clip norm a hundred times as large, at a charge that gives the
+// noise of the original.
 func wide(q query.Question) query.Question {
 	var terms []query.Term
 	for _, t := range q.Terms() {
@@ -86,8 +85,8 @@ func wide(q query.Question) query.Question {
 	return w
 }
 
-// runOf is a subject whose run is: gradients of all records and of two cohorts,
-// at points that follow from the answers, then a selection.
+// runOf returns a subject whose run releases gradients of all records and of two cohorts, at points
+// that follow from the answers, and then makes a selection.
 func runOf(l loss.Loss, r account.Relation) Subject {
 	b, err := account.NewBudget(8, 1e-5, r)
 	if err != nil {
@@ -128,7 +127,7 @@ func runOf(l loss.Loss, r account.Relation) Subject {
 	return s
 }
 
-// with has a subject's sessions be broken.
+// with makes a subject's sessions broken.
 func with(s Subject, fault broken) Subject {
 	s.Open = func(c simulate.Config, frozen []simulate.Exchange) (Session, error) {
 		b := fault
@@ -148,8 +147,8 @@ func with(s Subject, fault broken) Subject {
 	return s
 }
 
-// counting is a loss that remembers how many records it has seen with a positive
-// first feature and scales by it: it looks at more than one record.
+// counting is a loss that counts the records with a positive first feature that it has seen and
+// scales by their number. It breaks the rule that a loss depends on one record.
 type counting struct {
 	loss.General
 	seen *float64
@@ -164,8 +163,8 @@ func (c counting) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestFaultsAreReported: an audit names every fault that is built into a
-// session, an optimizer or a loss, by the rule that it breaks.
+// TestFaultsAreReported: an audit names every fault that is built into a session, an optimizer or a
+// loss, by the rule that it breaks.
 func TestFaultsAreReported(t *testing.T) {
 	tanh, err := loss.Parse("tanh")
 	if err != nil {
@@ -186,7 +185,7 @@ func TestFaultsAreReported(t *testing.T) {
 				return b.Recording.Ask(ctx, wide(q))
 			},
 			exchanges: func(b *broken) []simulate.Exchange {
-				// It says that it clipped as it was asked to.
+				// It claims to have clipped as the query says.
 				list := b.Recording.Exchanges()
 				for i, x := range list {
 					if w, ok := x.Asked.(query.Question); ok {
@@ -329,8 +328,8 @@ func TestFaultsAreReported(t *testing.T) {
 	}
 }
 
-// sortByValue puts the table in the order of its first feature, so that the same
-// coins draw other records when one changes.
+// sortByValue sorts the table by its first feature, so that the same random bits draw other records
+// when one record changes.
 func sortByValue(c *simulate.Config) {
 	order := make([]int, len(c.Rows))
 	for i := range order {
@@ -343,7 +342,7 @@ func sortByValue(c *simulate.Config) {
 	}
 }
 
-// TestSubjectTooSmall: one record has no neighbour to compare with.
+// TestSubjectTooSmall: a table of one record is refused.
 func TestSubjectTooSmall(t *testing.T) {
 	tanh, _ := loss.Parse("tanh")
 	s := runOf(tanh, account.ReplaceOne)

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// climber improves a vector by trial: a step of Gaussian noise is kept if what
-// it reaches is higher, and steps grow after a success and shrink after a
-// failure so that about one in five succeeds (Rechenberg 1973).
+// climber improves a vector by trial and error. It adds a step of Gaussian noise and keeps the
+// result if its value is higher. Steps grow after a success and shrink after a failure, so that
+// about one in five succeeds (Rechenberg 1973).
 type climber struct {
 	rand *rand.Rand
 	at   []float64
@@ -22,7 +22,7 @@ type climber struct {
 func (c *climber) try(value func([]float64) (float64, error)) error {
 	next := slices.Clone(c.at)
 	for j := range next {
-		// Few coordinates at a time: ridges are mostly along the axes of the problem.
+		// Changes half of the coordinates, since ridges mostly follow the axes of the problem.
 		if c.rand.IntN(2) == 0 {
 			next[j] += c.step * c.rand.NormFloat64()
 		}
@@ -40,8 +40,8 @@ func (c *climber) try(value func([]float64) (float64, error)) error {
 	return nil
 }
 
-// climb improves, for each kind of question, on the worst pair of records found:
-// both are moved, or under add-or-remove the one that is there.
+// climb tries to increase the worst ratio of each kind of query, from the pair of records that has
+// it. It moves both records, or under add-or-remove the record that is there.
 func (q *inquiry) climb(ctx context.Context) error {
 	kinds := make([]string, 0, len(q.best))
 	for k := range q.best {
@@ -56,7 +56,7 @@ func (q *inquiry) climb(ctx context.Context) error {
 	return nil
 }
 
-func (q *inquiry) climbKind(ctx context.Context, kind string, p place) error {
+func (q *inquiry) climbKind(ctx context.Context, kind string, p pair) error {
 	c := &climber{rand: q.rand, at: slices.Concat(p.a.vector(), p.b.vector()), high: q.worst[kind].Ratio, step: .3}
 	split := len(p.a.vector())
 	for range q.effort.Climbs {
@@ -64,7 +64,7 @@ func (q *inquiry) climbKind(ctx context.Context, kind string, p place) error {
 			return nil
 		}
 		err := c.try(func(v []float64) (float64, error) {
-			p := place{p.position, recordOf(v[:split], p.a, q.subject.Loss), recordOf(v[split:], p.b, q.subject.Loss)}
+			p := pair{p.position, recordOf(v[:split], p.a, q.subject.Loss), recordOf(v[split:], p.b, q.subject.Loss)}
 			a, err := q.frozen(ctx, p.position, p.a)
 			if err != nil {
 				return 0, err
@@ -82,7 +82,7 @@ func (q *inquiry) climbKind(ctx context.Context, kind string, p place) error {
 	return nil
 }
 
-// vector is a record as numbers: features, then the target.
+// vector returns a record as numbers: its features, then its target.
 func (c candidate) vector() []float64 {
 	v := make([]float64, len(c.Row)+1)
 	for j, x := range c.Row {
@@ -92,8 +92,8 @@ func (c candidate) vector() []float64 {
 	return v
 }
 
-// recordOf is the inverse of vector, with what is out of range brought back into
-// it. A faulty record stays as it was: there is nothing to climb on.
+// recordOf is the inverse of vector, with values moved into their ranges. A faulty record is
+// returned unchanged, since no search improves it.
 func recordOf(v []float64, was candidate, l loss.Loss) candidate {
 	if u, ok := l.(loss.Units); ok {
 		return climbedUnit(v, was, u)

@@ -13,8 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Forms names the forms of question that Search knows; those of losses of another form
-// than phi(<w,x>, y) are some of them.
+// Forms returns the names of the forms of query that Search knows for losses phi(<w,x>, y). For
+// other losses it knows some of them.
 func Forms() []string {
 	var names []string
 	for _, f := range forms(loss.Logistic()) {
@@ -23,18 +23,16 @@ func Forms() []string {
 	return names
 }
 
-// forms are those of every kind in the table that may be asked of the loss, and a mix.
+// forms returns the forms of all kinds of query that the loss allows, and a mix of them.
 func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
 
-// searchDim is enough for a row along a step, one across it and a margin to
-// choose.
+// searchDim leaves room for a row along a step, a row orthogonal to it, and a choice of the margin.
 const searchDim = 2
 
-// Search looks for points and for two records (under add-or-remove for one) that
-// bring the movement of the exact answer to a question of a form as close to the
-// charged sensitivity as it can, by climbing from several random starts. It
-// stops when it is within 2%. steps is the number of steps of a climb; zero
-// means 300.
+// Search looks for points, and for two records (under add-or-remove one), at which the exact answer
+// to a query of the named form moves by as much of the charged sensitivity as possible. It climbs
+// from several random starts and stops at 98%. steps is the number of steps of a climb; zero means
+// 300. It returns an error if the name is unknown for the loss.
 func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, steps int, seed uint64) (Finding, error) {
 	if steps == 0 {
 		steps = 300
@@ -54,7 +52,7 @@ func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, s
 	return Finding{}, fmt.Errorf("audit: form = %q: must be one of %q", name, Forms())
 }
 
-// hunt is a search under way.
+// hunt is the state of a search.
 type hunt struct {
 	loss   loss.Loss
 	budget account.Budget
@@ -98,11 +96,11 @@ func (h *hunt) search(ctx context.Context, steps int) error {
 	return nil
 }
 
-// features is how many a record has.
+// features returns the number of features of a record.
 func (h *hunt) features() int { return loss.RecordFeatures(h.loss, searchDim) }
 
-// start is a vector of: the point, the step, the logarithm of the step's length,
-// and two records.
+// start returns a random vector of the search: the point, the step, the logarithm of the step's
+// length, and two records.
 func (h *hunt) start() []float64 {
 	n := loss.Parameters(h.loss, h.features())
 	v := make([]float64, 2*n+1+2*(h.features()+1))
@@ -115,9 +113,9 @@ func (h *hunt) start() []float64 {
 	return v
 }
 
-// ends are vectors like those of start, of which a record has a row of norm 0, of
-// subnormal norm or of one whose square is no float32, at points from the size where
-// losses bend to where the squares of their coordinates are no floats.
+// ends returns vectors like those of start with an extreme record and an extreme point. The row has
+// norm 0, a subnormal norm, or a norm whose square is no float32. The points range from the size
+// where losses bend to sizes whose squares are no floats.
 func (h *hunt) ends() (list [][]float64) {
 	n, d := loss.Parameters(h.loss, h.features()), h.features()
 	for _, size := range []float64{1, 1e30, 1e170, math.MaxFloat64} {
@@ -135,7 +133,7 @@ func (h *hunt) ends() (list [][]float64) {
 	return list
 }
 
-// ratio asks the question on tables with either record.
+// ratio runs the query on the tables with either record and returns the movement's ratio.
 func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 	d := h.features()
 	n := loss.Parameters(h.loss, d)
@@ -172,7 +170,7 @@ func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 		return 0, err
 	}
 	if len(first.exchanges) == 0 || len(second.exchanges) == 0 {
-		return 0, nil // a question that cannot be asked
+		return 0, nil // the query is not valid
 	}
 	ratio := movement(first.exchanges[0], second.exchanges[0], h.budget.Relation(), false)
 	if !(ratio <= h.found.Ratio) {

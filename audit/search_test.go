@@ -11,11 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// attainable is what theory lets one record (or two) reach of the charged
-// sensitivity: all of it but where the ball of a difference is too large for the
-// loss. A difference of gradients is at most hi and at least lo times the step,
-// so that two of them are (hi-lo) apart, of the 2 max(|lo|, hi) of the ball
-// around 0.
+// attainable returns the share of the charged sensitivity that one record (or two) can reach in
+// theory. It is 1 unless the ball of a difference is too large for the loss. A difference of
+// gradients is between lo and hi times the step, so that two of them are at most (hi-lo) apart,
+// while the ball around 0 allows 2 max(|lo|, hi).
 func attainable(form string, k loss.Constants, r account.Relation) float64 {
 	if form == "difference around 0" && r == account.ReplaceOne {
 		lo, hi := min(0, k.Curvature.Lo), max(0, k.Curvature.Hi)
@@ -24,9 +23,9 @@ func attainable(form string, k loss.Constants, r account.Relation) float64 {
 	return 1
 }
 
-// TestSearchReachesTheSensitivity: climbing over points and records comes within
-// a tenth of the charged sensitivity wherever the loss can reach it, and never
-// beyond: a factor of two charged too much or too little shows here.
+// TestSearchReachesTheSensitivity: the search over points and records comes within a tenth of the
+// charged sensitivity wherever the loss can reach it, and never exceeds it. A charge that is wrong
+// by a factor of two fails here.
 func TestSearchReachesTheSensitivity(t *testing.T) {
 	names := []string{"logistic", "tanh", "sigmoid", "welsch(0.4)", "geman-mcclure(0.3)", "tukey(0.5)", "huber(0.3)", "squared(0.5)", "poisson(0.5)", "smoothed-hinge(0.5)", "softmax(3)"}
 	forms := []string{"gradient", "difference by curvature", "difference around 0", "difference around 0, part of the radius", "mix", "value, short clip",
@@ -41,7 +40,7 @@ func TestSearchReachesTheSensitivity(t *testing.T) {
 		}
 		for _, form := range forms {
 			if form == "curvature, short clip" && loss.Count(l) > 1 {
-				continue // about one margin
+				continue // for one margin only
 			}
 			for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 				f, err := Search(context.Background(), l, r, form, 0, 1)
@@ -61,8 +60,8 @@ func TestSearchReachesTheSensitivity(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsSearched: every form of every kind in the table is climbed on,
-// moves its answer, and never beyond what is charged.
+// TestEveryKindIsSearched: the search covers every form of every kind in the table, moves its
+// answer, and never by more than the charged sensitivity.
 func TestEveryKindIsSearched(t *testing.T) {
 	l, err := loss.Parse("tanh")
 	if err != nil {
@@ -90,8 +89,8 @@ func TestEveryKindIsSearched(t *testing.T) {
 	}
 }
 
-// TestSearchOfNetworks: rows of norm 0 and next to it, at weights up to the largest float,
-// move a network's answers by no more than is charged.
+// TestSearchOfNetworks: rows of norm 0 or almost 0, at weights up to the largest float, move a
+// network's answers by at most the charged sensitivity.
 func TestSearchOfNetworks(t *testing.T) {
 	for _, name := range []string{"network(2,tanh,huber(0.3))", "network(2,relu,logistic)"} {
 		l, err := loss.Parse(name)

@@ -10,13 +10,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// heavyBall is gradient descent with Polyak's momentum, as a newcomer would write it:
-// somewhere, each time, there is m = .9 m + g.
+// heavyBall is gradient descent with Polyak's momentum, m = .9 m + g, as a newcomer would write it.
+// Its forms differ in where they compute m.
 type heavyBall struct {
 	optimize.Settled
 	steps  int
 	charge float64
-	// body is what is written of each step; begin, what of the run's beginning.
+	// begin runs before the first step, body in each step.
 	begin func(run *optimize.Run)
 	body  func(run *optimize.Run, a optimize.Answer)
 }
@@ -54,17 +54,17 @@ func (b *heavyBall) Run(ctx context.Context, o optimize.Oracle, observe func(opt
 	return result, err
 }
 
-// polyaks is m = .9 m + g, by hand.
+// polyaks computes m = .9 m + g.
 func polyaks(m, g []float64) {
 	for j, v := range g {
 		m[j] = polyak*m[j] + v
 	}
 }
 
-// TestMomentumDoesNotHide: however momentum is written, the noise that is stated is not
-// below what runs have: it is in the law, or is cut off at a bound, or has no effect, or
-// nothing is stated. And were it left out of the law, TestStatedNoiseIsTheSpreadOfRuns
-// would fail. Fails for a run that lets steps go by other estimates than its own.
+// TestMomentumDoesNotHide: in whatever form momentum is written, the stated noise is not below the
+// noise of runs. Momentum is in the noise law, is limited by a bound, has no effect, or the law
+// states no noise. If momentum were left out of the law, TestStatedNoiseIsTheSpreadOfRuns would
+// fail. This test fails for a run that takes steps by other estimates than its own.
 func TestMomentumDoesNotHide(t *testing.T) {
 	b, err := account.NewBudget(20, 1e-6, account.ReplaceOne)
 	if err != nil {
@@ -89,7 +89,7 @@ func TestMomentumDoesNotHide(t *testing.T) {
 		run.Descend(e, optimize.Use{})
 	})
 	left := onFlat(t, g, inTheLaw, flatSeeds, func(l optimize.Realised) optimize.Realised {
-		l.Keep = nil // as it would be if the run did not know
+		l.Keep = nil // as if the run did not know of the momentum
 		_, l.WeightNoise = l.Noises()
 		return l
 	})

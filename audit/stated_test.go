@@ -15,15 +15,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// ground is what a plan is run on: a table, and under which relation.
+// ground is the table and the budget, with its relation, on which a plan is run.
 type ground struct {
 	loss   string
 	budget account.Budget
 	table  Table
 }
 
-// flat returns a table of rows of norm 0: no weight moves a loss there, so that what
-// moves weights is noise alone.
+// flat returns a table of rows of norm 0. No weight changes a loss there, so that only noise moves
+// the weights.
 func flat(name string, b account.Budget, records, features int) ground {
 	g := ground{loss: name, budget: b}
 	for i := range records {
@@ -57,7 +57,7 @@ func (g ground) in(t *testing.T, plan optimize.Plan, o optimize.Oracle) optimize
 	if err != nil {
 		t.Fatal(err)
 	}
-	result.Law = result.Law.Compact() // what a certificate keeps and the report reads
+	result.Law = result.Law.Compact() // as a certificate keeps it and the report reads it
 	return result
 }
 
@@ -84,8 +84,8 @@ func (g ground) open(t *testing.T, plan optimize.Plan, seed uint64, noiseless bo
 	return s
 }
 
-// drawnApart is a session without noise whose answers have noise of other coins: so that
-// which records are drawn is the same with noise and without.
+// drawnApart is a session without noise to whose answers noise from other random bits is added. A
+// run with noise and a run without then draw the same records.
 type drawnApart struct {
 	*simulate.Session
 	noise *rand.Rand // nil for none
@@ -101,8 +101,8 @@ func (d drawnApart) Ask(ctx context.Context, q query.Question) (query.Release, e
 	return a, err
 }
 
-// apart runs a plan with noise and without, on the same draws where all that it asks are
-// questions.
+// apart runs a plan with noise and without. Both runs draw the same records if the plan makes only
+// plain queries.
 func (g ground) apart(t *testing.T, plan optimize.Plan, seed uint64) (noisy, still optimize.Result) {
 	t.Helper()
 	if n := plan.Needs(); n.PrefixSums || n.Stable || n.Selection {
@@ -112,7 +112,7 @@ func (g ground) apart(t *testing.T, plan optimize.Plan, seed uint64) (noisy, sti
 	return g.in(t, plan, drawnApart{g.open(t, plan, seed, true), noise}), g.in(t, plan, drawnApart{g.open(t, plan, seed, true), nil})
 }
 
-// stated is the deviation that a certificate states for the noise in weight j.
+// stated returns the standard deviation that a certificate states for the noise in weight j.
 func stated(p optimize.Problem, l optimize.Realised, j int) float64 {
 	if len(l.Scales) > 0 {
 		return l.WeightNoise * l.Scales[j%p.Shape.Features]
@@ -120,26 +120,26 @@ func stated(p optimize.Problem, l optimize.Realised, j int) float64 {
 	return l.WeightNoise
 }
 
-// deviates bounds how far the mean of s squares of standard normals is from 1, but for
-// one case in a million of the given number of cases: 2 sqrt(x/s) + 2x/s above with x the
-// logarithm of a million times the cases, and 2 sqrt(x/s) below (Laurent and Massart
-// 2000, Lemma 1). Above it also holds of squares of which each has a variance of at most
-// 1, whatever the covariance of Gaussians, with s the number of independent ones.
+// deviates bounds the distance of the mean of s squares of standard normals from 1, except with
+// probability one in a million over the given number of cases. The bounds are 2 sqrt(x/s) + 2x/s
+// above and 2 sqrt(x/s) below, with x the logarithm of a million times the cases (Laurent and
+// Massart 2000, Lemma 1). The upper bound also holds for squares of dependent Gaussians with
+// variances of at most 1, with s the number of independent ones.
 func deviates(s, cases float64) (below, above float64) {
 	x := math.Log(2e6 * cases)
 	return 2 * math.Sqrt(x/s), 2*math.Sqrt(x/s) + 2*x/s
 }
 
-// scatter is the mean square of what noise does to weights, over what is stated. Where
-// nothing is stated it is NaN.
+// scatter is the mean square of the noise in weights divided by the stated one. It is NaN if none
+// is stated.
 type scatter struct {
 	square float64
-	// exact says that the law is, on a flat loss, and not a bound.
+	// exact means that the law is exact on a flat loss, and not a bound.
 	exact bool
 }
 
-// onFlat compares a plan's stated noise with how far its weights end from the start where
-// noise alone moves them.
+// onFlat compares a plan's stated noise with the distance of its final weights from the start,
+// where only noise moves them.
 func onFlat(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(optimize.Realised) optimize.Realised) scatter {
 	t.Helper()
 	p, start := g.problem(t), g.problem(t).StartPoint()
@@ -162,26 +162,25 @@ func onFlat(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(op
 
 func asStated(l optimize.Realised) optimize.Realised { return l }
 
-// Sizes of the flat table: what is tested of it has as many squares as weights times
-// seeds, which is at least this.
+// sizes of the flat table; the number of squares tested is at least the number of weights times the
+// number of seeds
 const flatRecords, flatFeatures, flatSeeds = 40, 120, 4
 
-// flatCases is at least how many plans are tried.
+// flatCases is at least the number of plans tried.
 const flatCases = 4000
 
-// loose says of which settings a law that calls itself exact states more than runs have:
-// an iterate drawn beforehand is taken for the last, and the coins that perturbed-gd adds
-// to one step for noise of the steps after it.
+// loose reports whether a law that is called exact states more noise than runs have. Two cases do:
+// an iterate drawn beforehand is treated as the last, and the perturbation that perturbed-gd adds
+// to one step as noise of the later steps.
 func loose(name string, plan optimize.Plan) bool {
 	return name == "perturbed-gd" || strings.HasPrefix(plan.Summary().Output, "random")
 }
 
-// TestStatedNoiseIsTheSpreadOfRuns: for whatever the registry names, with every setting
-// that it takes, under both relations, the noise that its certificate states is the noise
-// that simulated runs have. Rows have norm 0, so that noise alone moves the weights: a law
-// that calls itself exact must be, and a bound must not be exceeded. Fails for an algorithm
-// that keeps a part of its answers without a word in its law. Over all cases together the
-// false-failure rate is one in a million.
+// TestStatedNoiseIsTheSpreadOfRuns: for every registered algorithm, with every setting that it
+// accepts, under both relations, the noise stated in its certificate is the noise of simulated
+// runs. Rows have norm 0, so that only noise moves the weights. A law that is called exact must be
+// exact, and a bound must not be exceeded. The test fails for an algorithm that reuses answers
+// without saying so in its law. Over all cases together the false-failure rate is one in a million.
 func TestStatedNoiseIsTheSpreadOfRuns(t *testing.T) {
 	below, above := deviates(flatSeeds*flatFeatures, flatCases)
 	cases := 0
@@ -208,7 +207,7 @@ func TestStatedNoiseIsTheSpreadOfRuns(t *testing.T) {
 					}
 				}
 				if len(plans) > 0 {
-					settings = nil // settings with the first loss that is taken, defaults with all
+					settings = nil // settings are tried with the first loss that is accepted, defaults with every loss
 				}
 				tried += len(plans)
 			}
@@ -223,21 +222,21 @@ func TestStatedNoiseIsTheSpreadOfRuns(t *testing.T) {
 	}
 }
 
-// planned is a plan with the settings that it was made by.
+// planned is a plan and the settings it was made with.
 type planned struct {
 	settings train.Settings
 	plan     optimize.Plan
 }
 
-// plans returns the plan by an algorithm's own settings and those by the given ones that
-// it takes; none if it does not take the problem.
+// plans returns the plan of an algorithm's defaults, and the plans with each of the given settings
+// that it accepts; none if it does not accept the problem.
 func (g ground) plans(t *testing.T, name string, settings []train.Settings) []planned {
 	t.Helper()
 	var list []planned
 	for i, more := range append([]train.Settings{{}}, settings...) {
 		c := train.Train{Algorithm: name, Settings: more}
 		plan, _, err := short(c).Plan(t.Context(), g.problem(t))
-		if err != nil { // not all are told their steps
+		if err != nil { // some algorithms have no setting for steps
 			plan, _, err = c.Plan(t.Context(), g.problem(t))
 		}
 		if err == nil {
@@ -249,10 +248,10 @@ func (g ground) plans(t *testing.T, name string, settings []train.Settings) []pl
 	return list
 }
 
-// onRows compares a plan's stated noise with the spread of its weights over seeds, of
-// which what the draws of records do is left out: a run with the same draws and without
-// noise is taken off. It returns the largest of the weights' ratios, squared, of the mean
-// square about the mean to the mean of what is stated.
+// onRows compares a plan's stated noise with the spread of its weights over seeds. It subtracts a
+// run with the same draws of records and without noise, so that the draws do not count. It returns
+// the largest ratio, over the weights, of the mean square about the mean to the mean of the stated
+// square.
 func onRows(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(optimize.Realised) optimize.Realised) (most float64) {
 	t.Helper()
 	p := g.problem(t)
@@ -278,14 +277,13 @@ func onRows(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(op
 	return most
 }
 
-// Sizes of the table whose rows are not flat.
+// sizes of the table whose rows are not zero
 const curvedRecords, curvedFeatures, curvedSeeds, curvedCases = 60, 3, 32, 4000
 
-// TestStatedNoiseBoundsTheSpreadOnRows: on rows where the loss is curved or has kinks, of
-// one margin, of several and of a network, weights spread by no more than is stated: as a
-// curved loss draws weights back to its minimum, and steps that are functions of estimates
-// pull no harder than that. Each case bounds each of its weights by itself, and over all of
-// them the false-failure rate is one in a million.
+// TestStatedNoiseBoundsTheSpreadOnRows: on rows where the loss is curved or has kinks, with one
+// margin, several, and networks, weights spread by no more than is stated. A curved loss pulls
+// weights back to its minimum, and nonlinear steps pull no harder. Each case bounds each of its
+// weights separately; over all of them the false-failure rate is one in a million.
 func TestStatedNoiseBoundsTheSpreadOnRows(t *testing.T) {
 	seeds, relations := curvedSeeds, []account.Relation{account.ReplaceOne, account.AddOrRemove}
 	if testing.Short() {

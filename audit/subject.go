@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Record is a row of the encoded space and its target. One whose row is longer
-// than 1 or not finite, or whose target is infinite, is faulty. A target of NaN
-// says that there is no record in this place.
+// Record is a row of the encoded space and its target. A record is faulty if its row is longer than
+// 1 or not finite, or if its target is infinite. A target of NaN means that there is no record in
+// this place.
 type Record struct {
 	Row    []float32
 	Target float64
@@ -40,38 +40,38 @@ func (t Table) Without(i int) Table {
 	return Table{slices.Delete(slices.Clone(t.Rows), i, i+1), slices.Delete(slices.Clone(t.Targets), i, i+1)}
 }
 
-// And returns the table with one record more.
+// And returns the table with a record appended.
 func (t Table) And(r Record) Table {
 	return Table{append(slices.Clone(t.Rows), r.Row), append(slices.Clone(t.Targets), r.Target)}
 }
 
-// Oracle is all that a subject may ask of.
+// Oracle is the interface through which a subject makes queries.
 type Oracle = optimize.Oracle
 
-// Session is an oracle that shows what passed. *simulate.Recording is one.
+// Session is an oracle that gives access to its exchanges. *simulate.Recording is a Session.
 type Session interface {
 	Oracle
 	Exchanges() []simulate.Exchange
 	Ledger() account.View
 }
 
-// Subject is what is audited: a run of questions on a table.
+// Subject is a run of queries on a table, to be audited.
 type Subject struct {
 	Name   string
 	Loss   loss.Loss
 	Budget account.Budget
-	// Table is the table that the run is recorded on. Under add-or-remove its
-	// length is also the declared number of records.
+	// Table is the table of the recorded run. Under add-or-remove its length is also the declared
+	// number of records.
 	Table Table
-	// Schedule, if not nil, is what the session follows.
+	// Schedule, if not nil, is the schedule that the session follows.
 	Schedule *account.Schedule
-	// Run asks the questions. It must depend on nothing but the oracle's answers;
-	// what it returns and every step it shows are compared.
+	// Run makes the queries. It must depend on nothing but the oracle's answers. The audit compares
+	// its result and every step that it shows.
 	Run func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error)
-	// Seed settles the coins of the sessions.
+	// Seed determines the random bits of the sessions.
 	Seed uint64
-	// Open, if not nil, opens the sessions in place of package simulate: recording
-	// if frozen is nil, else replaying it.
+	// Open, if not nil, opens the sessions in place of package simulate. It opens a recording
+	// session if frozen is nil, and otherwise a session that replays the frozen exchanges.
 	Open func(c simulate.Config, frozen []simulate.Exchange) (Session, error)
 }
 
@@ -80,8 +80,8 @@ func (s Subject) Dim() int { return len(s.Table.Rows[0]) }
 
 func (s Subject) relation() account.Relation { return s.Budget.Relation() }
 
-// open opens a session over a table of the subject's; declared is the subject's
-// own number of records, whatever the table's is.
+// open opens a session over a table. The declared number of records is that of the subject's own
+// table.
 func (s Subject) open(t Table, frozen []simulate.Exchange) (Session, error) {
 	c := simulate.Config{
 		Rows: t.Rows, Targets: t.Targets, Loss: s.Loss, Budget: s.Budget, Seed: s.Seed,

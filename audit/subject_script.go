@@ -13,10 +13,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// boundsOf is what forms are told of a loss.
+// boundsOf returns the bounds of a loss that forms of query need.
 func boundsOf(k loss.Constants, features int) query.Bounds {
 	if math.IsInf(k.Curvature.Hi-k.Curvature.Lo, 0) {
-		// Its slope jumps: it is asked about smoothed, and any interval is enforced.
+		// The slope jumps. Queries are on the smoothed loss, and clipping enforces any interval.
 		k.Curvature = loss.CurvatureInterval{Lo: -1, Hi: 2}
 		b := boundsOf(k, features)
 		b.Smoothing = query.Smoothing{Radius: .4}
@@ -25,16 +25,16 @@ func boundsOf(k loss.Constants, features int) query.Bounds {
 	return query.Bounds{Features: features, Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
 }
 
-// vectors are the forms of items of prefix sums, whose answers have a coordinate
-// for each feature, and a mix of them.
+// vectors returns the forms that can be items of prefix sums, whose answers have one coordinate for
+// each feature, and a mix of them.
 func vectors() []query.Form {
 	return append(formsOf(query.Item), mixed())
 }
 
 func mixed() query.Form { return query.Form{Name: "mix", Ask: mix} }
 
-// mix is a sum of the first form of every kind that may stand beside others and
-// be an item, with weights .3, .7, .3 and so on.
+// mix is a sum of the first forms of all kinds that can be mixed and can be items, with alternating
+// weights .3 and .7.
 func mix(c query.Cohort, w, prev []float64, b query.Bounds) []query.Term {
 	var terms []query.Term
 	for _, k := range query.Kinds() {
@@ -46,10 +46,10 @@ func mix(c query.Cohort, w, prev []float64, b query.Bounds) []query.Term {
 	return terms
 }
 
-// numbers are the forms of candidates, whose answers are one number.
+// numbers returns the forms of candidates of a selection, whose answers are one number.
 func numbers() []query.Form { return formsOf(query.Candidate) }
 
-// alone are the forms of kinds that are neither, and may be asked of the loss.
+// alone returns the forms of kinds that are neither items nor candidates and that the loss allows.
 func alone(l loss.Loss) []query.Form {
 	var list []query.Form
 	for _, k := range query.Kinds() {
@@ -70,10 +70,9 @@ func formsOf(u query.Ways) []query.Form {
 	return list
 }
 
-// scripted returns, for each loss and relation, runs that ask every kind of
-// question in every way: of all records, of drawn cohorts, in prefix sums of
-// both mechanisms, of Poisson samples, and by selection. Points follow from the
-// answers before them.
+// scripted returns, for each loss and relation, runs that make every kind of query in every way: on
+// all records, on drawn cohorts, in prefix sums of both mechanisms, on Poisson samples, and by
+// selection. Later points follow from earlier answers.
 func scripted() ([]Subject, error) {
 	const records, dim = 120, 3
 	var list []Subject
@@ -114,7 +113,7 @@ func scripted() ([]Subject, error) {
 	return list, nil
 }
 
-// script asks questions. It is immutable: each run begins where every run does.
+// script makes queries. It is immutable, so that each run starts alike.
 type script struct {
 	loss      loss.Loss
 	constants loss.Constants
@@ -125,7 +124,7 @@ type script struct {
 	charge   float64
 }
 
-// walk is where a run of a script is: two points that follow the answers.
+// walk is the state of a run of a script: two points that follow from the answers.
 type walk struct {
 	script  *script
 	w, prev []float64
@@ -137,9 +136,9 @@ func (s *script) begin() *walk {
 	return &walk{script: s, w: scaled(direction(r, s.dim), 1.5), prev: scaled(direction(r, s.dim), 1.3)}
 }
 
-// hear takes an answer in and moves on: by it, and to and fro by a little, since answers
-// about differences are as short as the steps they are about, and steps made of them alone
-// end in rounding.
+// hear records an answer and moves the points. The move is along the answer, plus a small step to
+// and fro: the answer to a difference is as short as the step behind it, and without the small step
+// moves would shrink until rounding ends them.
 func (k *walk) hear(r query.Release) {
 	k.heard = append(k.heard, r)
 	next := make([]float64, len(k.w))
@@ -204,8 +203,8 @@ func (s *script) cohorts(ctx context.Context, o Oracle) (any, error) {
 	return k.heard, nil
 }
 
-// prefixes opens a prefix sum for every form and both mechanisms, which declares
-// just the sensitivity of its first item.
+// prefixes opens a prefix sum for every form and both mechanisms. Its declared sensitivity is
+// exactly the sensitivity of the first item.
 func (s *script) prefixes(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	for _, mechanism := range []query.Factorization{query.Tree, query.Toeplitz} {
@@ -244,7 +243,7 @@ func (k *walk) prefix(ctx context.Context, o Oracle, m query.Factorization, f qu
 		return fmt.Errorf("a cohort was an item twice")
 	}
 	k.hear(r)
-	// A second item is often beyond what was declared, and refused.
+	// A second item often exceeds the declared sensitivity and is refused.
 	second, err := s.draw(o)
 	if err != nil {
 		return err
@@ -255,8 +254,7 @@ func (k *walk) prefix(ctx context.Context, o Oracle, m query.Factorization, f qu
 	return nil
 }
 
-// selections selects among values of all records and of a cohort, and among
-// norms.
+// selections selects among values on all records and on a cohort, and among norms.
 func (s *script) selections(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	var chosen []int
@@ -284,8 +282,7 @@ func (s *script) selections(ctx context.Context, o Oracle) (any, error) {
 	return chosen, nil
 }
 
-// passes takes passes of stable SGD over cohorts, plain, regularized and
-// projected.
+// passes makes passes of stable SGD over cohorts: plain, regularized and projected.
 func (s *script) passes(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	step := .5 / s.constants.Curvature.Hi
@@ -312,7 +309,7 @@ func (s *script) passes(ctx context.Context, o Oracle) (any, error) {
 	return k.heard, nil
 }
 
-// sampled asks Poisson samples.
+// sampled makes queries on Poisson samples.
 func (s *script) sampled(base Subject, name string) (Subject, error) {
 	forms := append(formsOf(query.Sampled), mixed())
 	schedule, err := account.CalibrateSchedule(context.Background(), base.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
@@ -336,9 +333,8 @@ func (s *script) sampled(base Subject, name string) (Subject, error) {
 	return base, nil
 }
 
-// Subjects returns everything that package train can run and every kind of
-// question that can be asked, each on a small generated table under the
-// relations it serves.
+// Subjects returns every algorithm that package train can run and every kind of query, each on a
+// small generated table, under the relations that it supports.
 func Subjects() ([]Subject, error) {
 	list, err := trained()
 	if err != nil {

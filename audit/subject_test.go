@@ -32,14 +32,14 @@ func subjects(t *testing.T) []Subject {
 
 var long = flag.Bool("long", false, "search longer for records that move an answer by more than its charge")
 
-// isVariant says that a subject is an algorithm with settings of its own.
+// isVariant reports whether a subject is an algorithm with settings that are not the defaults.
 func isVariant(s Subject) bool { return strings.Contains(s.Name, "=") }
 
-// TestNoRecordMovesMoreThanCharged audits everything that is enrolled: no
-// record moves an exact answer by more than was charged, and with the releases
-// frozen nothing else depends on one. For every kind of question the worst
-// records found come within a tenth of the charge, or the audit would be blind to
-// a factor of two; where the first search finds none that do, another takes longer.
+// TestNoRecordMovesMoreThanCharged audits everything that Subjects returns. No record moves an
+// exact answer by more than the charged sensitivity, and with frozen releases nothing else depends
+// on a record. For every kind of query the worst records found come within a tenth of the charged
+// sensitivity; otherwise the audit could miss a factor of two. If the first search finds none, a
+// longer search is made.
 func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 	worst, asking := map[string]float64{}, map[string][]Subject{}
 	var replays, pairs int
@@ -48,7 +48,7 @@ func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 		if *long {
 			effort = Effort{Positions: 2, Records: 32, Climbs: 6, Seed: 1}
 		}
-		if testing.Short() { // finds what is far wrong
+		if testing.Short() { // finds large faults only
 			if i%2 > 0 {
 				continue
 			}
@@ -110,8 +110,7 @@ func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 	}
 }
 
-// TestEveryAlgorithmIsEnrolled: a new name in package train is audited, or this
-// fails.
+// TestEveryAlgorithmIsEnrolled fails if an algorithm of package train is not audited.
 func TestEveryAlgorithmIsEnrolled(t *testing.T) {
 	list := subjects(t)
 	for _, name := range train.Algorithms() {
@@ -121,11 +120,9 @@ func TestEveryAlgorithmIsEnrolled(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsEnrolled: a new setting of package train is tried, or this
-// fails.
+// TestEverySettingIsEnrolled fails if a setting of package train is not tried.
 func TestEverySettingIsEnrolled(t *testing.T) {
-	// Steps are set for all subjects. A measurement is not part of a plan and has a
-	// script.
+	// Steps are set for all subjects. Measure is not part of a plan; a script covers it.
 	tried := map[string]bool{"steps": true}
 	for _, v := range variants() {
 		for key := range v {
@@ -152,9 +149,8 @@ func TestEverySettingIsEnrolled(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsEnrolled: a kind of term, a mechanism of a prefix sum or a type
-// of question that package query exports is asked by some script, under both
-// relations where it can be, or this fails.
+// TestEveryKindIsEnrolled fails if no script makes a query of some kind of term, mechanism of
+// prefix sums, or type of query that package query exports, under each relation that allows it.
 func TestEveryKindIsEnrolled(t *testing.T) {
 	asked := map[string]bool{}
 	for _, s := range subjects(t) {
@@ -192,7 +188,7 @@ func TestEveryKindIsEnrolled(t *testing.T) {
 		}
 		for _, name := range questions {
 			if name == "Stable" && r == account.AddOrRemove {
-				continue // refused there
+				continue // refused under this relation
 			}
 			if !asked[name+" "+r.String()] {
 				t.Errorf("query.%s, %v: is asked by no subject", name, r)
@@ -201,9 +197,8 @@ func TestEveryKindIsEnrolled(t *testing.T) {
 	}
 }
 
-// exported reads package query: the constants of its kinds and mechanisms, and
-// the types that have an epsilon or charge and a name, which are what may be
-// asked.
+// exported returns the names of the exported constants of package query's kinds and mechanisms, and
+// of its types of query, which have a charge or an epsilon and a name.
 func exported(t *testing.T) (kinds, mechanisms, questions []string) {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps}, reflect.TypeFor[query.Question]().PkgPath())
@@ -213,8 +208,7 @@ func exported(t *testing.T) (kinds, mechanisms, questions []string) {
 	return exportedOf(loaded[0].Types)
 }
 
-// TestGeneratedTables: rows are ones that a session takes, so that audits are of
-// records and not of faults.
+// TestGeneratedTables: a session accepts the generated rows, so that audits are of sound records.
 func TestGeneratedTables(t *testing.T) {
 	for _, s := range subjects(t)[:1] {
 		for i, row := range s.Table.Rows {

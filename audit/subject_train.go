@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// variants are settings of algorithms that have code of their own. Every one is
-// tried with every algorithm, and enrolled with those that take it.
+// variants returns settings that lead to code of their own. Each is tried with every algorithm, and
+// audited with the algorithms that accept it.
 func variants() []train.Settings {
 	return []train.Settings{
 		{"output": "last"}, {"output": "smallest"}, {"output": "random"}, {"output": "average"},
@@ -33,12 +33,12 @@ func variants() []train.Settings {
 	}
 }
 
-// subjectSteps is how many steps a trained subject takes, if its algorithm can
-// be told: enough for every branch, few enough for many replays.
+// subjectSteps is the number of steps of an audited algorithm, if it has such a setting: enough for
+// every branch, few enough for many replays.
 const subjectSteps = 10
 
-// trained returns the algorithms of package train on a small problem, each under
-// the relations it serves and with the settings that it takes.
+// trained returns the algorithms of package train on a small problem, each under the relations that
+// it supports and with the settings that it accepts.
 func trained() ([]Subject, error) {
 	var list []Subject
 	for _, name := range train.Algorithms() {
@@ -49,11 +49,11 @@ func trained() ([]Subject, error) {
 			if err != nil {
 				return nil, err
 			}
-			// Some take convex losses only, or only such whose slope jumps. Settings are tried with the first that
-			// is taken.
+			// Some algorithms accept only convex losses, or only losses whose slope jumps. Settings
+			// are tried with the first loss that is accepted.
 			settings := variants()
 			losses := []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)"}
-			if name == "smoothed" { // its settings are of losses whose slope jumps
+			if name == "smoothed" { // its settings are for losses whose slope jumps
 				slices.Reverse(losses)
 			}
 			losses = append(losses, "network(2,relu,hinge)")
@@ -73,8 +73,8 @@ func trained() ([]Subject, error) {
 	return list, nil
 }
 
-// withSettings returns an algorithm with its default settings and with all of
-// the given ones that it takes; an error if not even the first.
+// withSettings returns an algorithm with its default settings, and with each of the given settings
+// that it accepts. It returns an error if the algorithm does not accept the defaults.
 func withSettings(name, l string, b account.Budget, settings []train.Settings) ([]Subject, error) {
 	plain, err := trainedAs(train.Train{Algorithm: name}, l, b)
 	if err != nil {
@@ -83,7 +83,7 @@ func withSettings(name, l string, b account.Budget, settings []train.Settings) (
 	list := []Subject{plain}
 	for _, v := range settings {
 		if v["output"] != nil && v["output"] != "selected" && b.Relation() == account.AddOrRemove {
-			continue // rules that ask nothing see no relation
+			continue // these rules make no query, so that the relation does not matter
 		}
 		if s, err := trainedAs(train.Train{Algorithm: name, Settings: v}, l, b); err == nil {
 			list = append(list, s)
@@ -103,7 +103,7 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 	if err != nil {
 		return Subject{}, err
 	}
-	if t.Settings["score"] != "value" { // cannot be a part of scores
+	if t.Settings["score"] != "value" { // scores by value allow no regularizer
 		if p.Regularizer, err = loss.L2(.01); err != nil {
 			return Subject{}, err
 		}
@@ -111,7 +111,7 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 	ctx := context.Background()
 	plan, _, err := short(t).Plan(ctx, p)
 	if err != nil {
-		// Not all algorithms are told their steps.
+		// some algorithms have no setting for steps
 		if plan, _, err = t.Plan(ctx, p); err != nil {
 			return Subject{}, err
 		}
@@ -133,8 +133,8 @@ func short(t train.Train) train.Train {
 	return t
 }
 
-// fewSteps are settings of algorithms whose number of steps is not told as steps, or not
-// by that alone.
+// fewSteps holds the settings that shorten algorithms whose number of steps is not set by steps, or
+// not by steps alone.
 var fewSteps = map[string]train.Settings{
 	"kl-spider":      {"rounds": 4, "descent": 2, "kappa": 1, "gamma": 2},
 	"proximal-point": {"rounds": 2, "steps": 5},
@@ -142,7 +142,7 @@ var fewSteps = map[string]train.Settings{
 	"adaptive-gd":    {"norm_charge": .03, "landing": .8, "landing_steps": 5},
 }
 
-// title names the algorithm and its settings.
+// title names the algorithm, its settings, the loss and the relation.
 func title(t train.Train, l string, r account.Relation) string {
 	name := t.Algorithm
 	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
@@ -151,7 +151,7 @@ func title(t train.Train, l string, r account.Relation) string {
 	return fmt.Sprintf("%s, %s, %v", name, l, r)
 }
 
-// measured adds the release of a result's quality to a run.
+// measured adds to a run the release of its result's quality.
 func measured(s Subject, p optimize.Problem, charge float64) Subject {
 	run := s.Run
 	s.Run = func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {

@@ -10,12 +10,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// unitLosses are tried in this order: some algorithms take convex losses only, some only
-// such whose slope jumps.
+// unitLosses are tried in this order: some algorithms accept only convex losses, some only losses
+// whose slope jumps.
 var unitLosses = []string{"units(tanh,3)", "units(huber(0.3),3,sum)", "units(network(2,relu,hinge),2)"}
 
-// TestEveryAlgorithmOnUnits replays every algorithm that serves records of several rows
-// where a whole person is replaced by another, of other rows and another number of them.
+// TestEveryAlgorithmOnUnits replays every algorithm that supports units. One unit is replaced by
+// another with other rows and another number of rows.
 func TestEveryAlgorithmOnUnits(t *testing.T) {
 	served := map[string]bool{}
 	for _, name := range train.Algorithms() {
@@ -49,9 +49,8 @@ func TestEveryAlgorithmOnUnits(t *testing.T) {
 	}
 }
 
-// TestOnePersonMovesOneClip: whatever the rows of a person are, in answers of every kind
-// that may be asked they move the sum by no more than is charged for a record, and where
-// the clip cuts by nearly as much.
+// TestOnePersonMovesOneClip: whatever the rows of a unit, it moves the sum of every kind of query
+// by at most the charged sensitivity of a record, and by almost as much if the clip has an effect.
 func TestOnePersonMovesOneClip(t *testing.T) {
 	for _, name := range []string{"units(logistic,3)", "units(softmax(3),2,sum)"} {
 		l, err := loss.Parse(name)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Address is where a store is: a file or a server.
+// Address is the location of a store: a file or a server.
 type Address struct {
 	// File is the path of an SQLite database.
 	File string
@@ -17,8 +17,9 @@ type Address struct {
 
 const filePrefix = "sqlite:"
 
-// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE. An address holds no password:
-// it is written where runs are, and PostgreSQL has PGPASSWORD and password files.
+// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE, and returns an error for any
+// other form. An address with a password is refused, since addresses are written to the files of a
+// run. PostgreSQL takes passwords from PGPASSWORD and password files.
 func ParseAddress(text string) (Address, error) {
 	if path, ok := strings.CutPrefix(text, filePrefix); ok && path != "" {
 		return Address{File: path}, nil
@@ -33,7 +34,7 @@ func ParseAddress(text string) (Address, error) {
 	return Address{Server: text}, nil
 }
 
-// In returns the address with a relative file in a folder.
+// In returns the address with a relative file placed in a folder.
 func (a Address) In(folder string) Address {
 	if a.File != "" && !filepath.IsAbs(a.File) {
 		a.File = filepath.Join(folder, a.File)
@@ -41,7 +42,7 @@ func (a Address) In(folder string) Address {
 	return a
 }
 
-// String returns what ParseAddress reads.
+// String returns the address in the form that ParseAddress reads.
 func (a Address) String() string {
 	if a.File != "" {
 		return filePrefix + a.File

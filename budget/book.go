@@ -9,28 +9,28 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Book reads and writes a store by its rules. It is safe for concurrent use, and any
-// number of processes may have one on the same store.
+// Book reads and writes a store by the rules of this package. It is safe for concurrent use, and
+// any number of processes may have a Book on the same store.
 //
-// A Book remembers where the chains ended that it has read: a store that goes back
-// behind that is refused with [ErrChain].
+// A Book remembers the last row of each chain that it has read. If a store later lacks that row,
+// for example because a backup was restored, the Book refuses it with [ErrChain].
 type Book struct {
 	store Store
 
 	mu     sync.Mutex
 	chains map[string]*guarded
-	// costs are those of laws that sample, which take a second to compose.
+	// costs caches the costs of laws with sampling, which take a second to compute.
 	costs map[string]Cost
 }
 
-// guarded is what is known of a chain. Its lock is held over whole transactions, so
-// that a process's own runs wait for each other here and not in the store.
+// guarded is a chain with a lock. The lock is held during a whole transaction, so that concurrent
+// runs of one process wait for each other here and not in the store.
 type guarded struct {
 	mu sync.Mutex
 	*chain
 }
 
-// NewBook returns a book of a store. Closing it closes the store.
+// NewBook returns a book on a store. Closing the book closes the store.
 func NewBook(s Store) *Book {
 	return &Book{store: s, chains: map[string]*guarded{}, costs: map[string]Cost{}}
 }
@@ -38,7 +38,7 @@ func NewBook(s Store) *Book {
 // Close closes the store.
 func (b *Book) Close() error { return b.store.Close() }
 
-// ErrNoDataset reports a dataset that the store does not have.
+// ErrNoDataset reports a dataset that is not in the store.
 var ErrNoDataset = errors.New("budget: no such dataset")
 
 func (b *Book) chain(name string) *guarded {
@@ -52,11 +52,12 @@ func (b *Book) chain(name string) *guarded {
 	return g
 }
 
-// attempts is how often a transaction is tried whose answer was lost.
+// attempts is the number of times that a failed transaction is tried.
 const attempts = 3
 
-// update appends the entry that next makes of a chain, if it makes one. Where it is
-// not known whether an attempt was carried out, next sees it in the chain.
+// update runs a transaction that appends the entry returned by next, if it is not nil. If the store
+// fails, it is not known whether the row was appended, and update tries again: next then finds the
+// entry in the chain if it was. After the last attempt update returns ErrStore.
 func (b *Book) update(ctx context.Context, name string, next func(c *chain, now string) (*Entry, error)) error {
 	g := b.chain(name)
 	g.mu.Lock()
@@ -98,13 +99,14 @@ func (b *Book) update(ctx context.Context, name string, next func(c *chain, now 
 	return failed(err)
 }
 
-// ErrStore reports that a store could not be reached, read or written to. What was
-// being done may have been done or not; nothing may be released under it.
+// ErrStore reports that a store could not be reached, read or written. The operation may or may not
+// have been carried out. Nothing may be released on the strength of it.
 var ErrStore = errors.New("budget: the store failed")
 
 func failed(err error) error { return fmt.Errorf("%w: %w", ErrStore, err) }
 
-// Create registers a dataset with its cap.
+// Create registers a dataset with its cap. It returns an error if the name is not valid or already
+// registered.
 func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	if err := checkName("dataset", name); err != nil {
 		return err
@@ -115,7 +117,7 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	}
 	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
 		if g.number > 0 {
-			if g.salt == salt { // by an attempt whose answer was lost
+			if g.salt == salt { // by an earlier attempt, whose reply was lost
 				return nil, nil
 			}
 			return nil, fmt.Errorf("budget: dataset %q: must be new: it is registered already, with a cap of %v", name, g.cap)
@@ -124,8 +126,8 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	})
 }
 
-// Shut closes a dataset: nothing more is reserved of it, ever. Runs that are under
-// way go on, and settle.
+// Shut closes a dataset: no run can be reserved any more. Runs that are reserved can still release
+// and settle.
 func (b *Book) Shut(ctx context.Context, name string) error {
 	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
 		if g.number == 0 {
@@ -142,7 +144,7 @@ func missing(name string) error {
 	return fmt.Errorf("%w: %q: stillpoint budget create registers one, list names those there are", ErrNoDataset, name)
 }
 
-// Names returns the names of all datasets, in order.
+// Names returns the names of all datasets, sorted.
 func (b *Book) Names(ctx context.Context) ([]string, error) {
 	names, err := b.store.Datasets(ctx)
 	if err != nil {
@@ -151,9 +153,10 @@ func (b *Book) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// reserve charges a law to a dataset under an id that is this run's alone.
+// reserve charges a law to a dataset for the run with the given id. It returns an error if the cap
+// does not cover the law or the dataset is closed.
 func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law) (r account.Reservation, err error) {
-	// What a run costs is settled before the transaction: it may take a second.
+	// The cost is computed before the transaction, since it may take a second.
 	d, err := b.Dataset(ctx, dataset)
 	if err != nil {
 		return r, err
@@ -163,7 +166,7 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 		return r, err
 	}
 	err = b.update(ctx, dataset, func(g *chain, _ string) (*Entry, error) {
-		if _, done := g.byID[run]; done { // by an attempt whose answer was lost
+		if _, done := g.byID[run]; done { // by an earlier attempt, whose reply was lost
 			return nil, nil
 		}
 		return &Entry{Kind: Reserved, Run: run, Label: label, Law: &law, Cost: &cost}, nil
@@ -178,7 +181,7 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 	return account.Reservation{Dataset: dataset, Run: run, Row: s.Row, Head: s.Head}, nil
 }
 
-// cost is that of a law, composed once.
+// cost returns the cost of a law under a cap. It computes each cost with sampling once.
 func (b *Book) cost(ctx context.Context, c Cap, l Law) (Cost, error) {
 	key := fmt.Sprint(c, c.SampledRuns, l.Relation, l.Mu, l.Schedule, l.Unit)
 	b.mu.Lock()

@@ -10,33 +10,35 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Cap is what everything ever released of a dataset may cost together, under one
+// Cap is an upper limit on the privacy loss of everything ever released of a dataset, under one
 // relation. The zero Cap permits nothing.
 type Cap struct {
 	Epsilon  float64          `json:"epsilon"`
 	Delta    float64          `json:"delta"`
 	Relation account.Relation `json:"relation"`
-	// SampledRuns is how many runs may sample, in the whole life of the dataset. If
-	// it is not 0, a tenth of delta is set aside for them, in equal parts: what
-	// amplification by sampling leaves over when it is counted in mu^2. It is fixed
-	// when the dataset is registered, since no filter is known that divides one delta
-	// by looking at what was released.
+	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life.
+	// If it is not 0, a tenth of Delta is set aside for these runs in equal parts. Each part covers
+	// the small delta that remains when a run with sampling is counted in mu^2 (see [Law]). The
+	// number is fixed when the dataset is registered, since no privacy filter is known that divides
+	// a delta adaptively.
 	SampledRuns int `json:"sampled_runs"`
-	// Unit is the column of which all rows with one value are one record, such as the
-	// number of a person; empty where each row is one. It is fixed when the dataset is
-	// registered: guarantees for records of another kind do not add up to one for these.
+	// Unit is the name of a column, such as the number of a person: all rows with one value form
+	// one record. It is empty if each row is a record. It is fixed when the dataset is registered,
+	// since guarantees for different kinds of record do not add up.
 	Unit string `json:"unit,omitempty"`
-	// Mu is that of Epsilon and the delta that is not set aside. [NewCap] computes it.
+	// Mu is the mu of Gaussian DP for Epsilon and the part of Delta that is not set aside. [NewCap]
+	// computes it.
 	Mu float64 `json:"mu"`
 }
 
-// mostSampledRuns keeps each run's part of delta within what accounting can resolve.
+// mostSampledRuns keeps each run's part of delta large enough for the accountant to resolve.
 const mostSampledRuns = 1 << 20
 
-// setAside is the share of delta for runs that sample.
+// setAside is the share of delta that is set aside for runs with sampling.
 const setAside = .1
 
-// NewCap returns the cap of an epsilon and a delta, neither of which has a default.
+// NewCap returns the cap for an epsilon and a delta. Neither has a default. It returns an error if
+// a value is out of range.
 func NewCap(epsilon, delta float64, r account.Relation, sampledRuns int) (Cap, error) {
 	c := Cap{Epsilon: epsilon, Delta: delta, Relation: r, SampledRuns: sampledRuns}
 	if sampledRuns < 0 || sampledRuns > mostSampledRuns {
@@ -55,16 +57,16 @@ func NewCap(epsilon, delta float64, r account.Relation, sampledRuns int) (Cap, e
 	return c, nil
 }
 
-// gaussianDelta is the part of delta that bounds what is counted in mu^2.
+// gaussianDelta returns the part of delta for everything that is counted in mu^2.
 func (c Cap) gaussianDelta() float64 {
 	if c.SampledRuns == 0 {
 		return c.Delta
 	}
-	// The two parts must not exceed delta once they are rounded.
+	// The factor keeps the sum of the two parts below delta after rounding.
 	return c.Delta * (1 - setAside) * (1 - 0x1p-50)
 }
 
-// sampledDelta is what one run that samples may leave over.
+// sampledDelta returns the part of delta for one run with sampling.
 func (c Cap) sampledDelta() float64 {
 	if c.SampledRuns == 0 {
 		return 0
@@ -72,8 +74,8 @@ func (c Cap) sampledDelta() float64 {
 	return c.Delta * setAside / float64(c.SampledRuns) * (1 - 0x1p-50)
 }
 
-// check demands a cap that NewCap could return. A later version may round its mu
-// differently, so it must only be one that is sound.
+// check returns an error unless the cap is sound. Its mu may differ from that of NewCap, since a
+// later version may round differently: it must cost at most delta at epsilon.
 func (c Cap) check() error {
 	again, err := NewCap(c.Epsilon, c.Delta, c.Relation, c.SampledRuns)
 	if err != nil {
@@ -97,10 +99,10 @@ func (c Cap) check() error {
 	return nil
 }
 
-// charge is mu^2, exactly.
+// charge returns mu^2, exactly.
 func (c Cap) charge() *big.Float { return square(c.Mu) }
 
-// String states the cap in the field's terms.
+// String states the cap in the terms of differential privacy.
 func (c Cap) String() string {
 	unit := ""
 	if c.Unit != "" {
@@ -109,8 +111,8 @@ func (c Cap) String() string {
 	return fmt.Sprintf("(epsilon %v, delta %v) under %v%s", c.Epsilon, c.Delta, c.Relation, unit)
 }
 
-// Sums of charges are exact, or rounded up where they are not: each is a product of
-// two float64 at most, and so many bits hold charges that lie 10^100 apart.
+// Sums of charges have this precision and round upwards. A charge is a product of at most two
+// float64, so that sums of charges that differ by a factor of up to 10^100 are exact.
 const sumBits = 512
 
 func exact(x float64) *big.Float {
@@ -119,7 +121,7 @@ func exact(x float64) *big.Float {
 
 func square(x float64) *big.Float { b := exact(x); return b.Mul(b, exact(x)) }
 
-// upward returns the least float64 that is not below x.
+// upward returns the smallest float64 that is not below x.
 func upward(x *big.Float) float64 {
 	f, accuracy := x.Float64()
 	if accuracy == big.Below {
@@ -137,10 +139,11 @@ func downward(x *big.Float) float64 {
 	return max(0, f)
 }
 
-// mostName is the most bytes of a dataset's name and of a label.
+// mostName is the largest length of a dataset's name and of a label, in bytes.
 const mostName = 200
 
-// checkName demands a name that looks the same wherever it is shown.
+// checkName returns an error for a name that might look different in different places: an empty
+// name, white space around it, more than mostName bytes, or characters that are not printable.
 func checkName(field, name string) error {
 	switch {
 	case name == "" || name != strings.TrimSpace(name):

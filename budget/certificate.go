@@ -9,14 +9,14 @@ import (
 	"io"
 )
 
-// CertificateFormat opens every certificate of a dataset.
+// CertificateFormat is the value of "format" in every certificate of a dataset.
 const CertificateFormat = "stillpoint budget certificate"
 
-// MostCertificate is the most bytes of one: some million rows.
+// MostCertificate is the largest size of a certificate in bytes, enough for some million rows.
 const MostCertificate = 512 << 20
 
-// certificate is the file: every row of a chain, in order, each exactly as it is
-// hashed, and the hash of the last.
+// certificate is the file: every row of a chain in order, each with exactly the bytes that are
+// hashed, and the hash of the last row.
 type certificate struct {
 	Format  string            `json:"format"`
 	Version int               `json:"version"`
@@ -25,8 +25,8 @@ type certificate struct {
 	Rows    []json.RawMessage `json:"rows"`
 }
 
-// Certificate returns the whole chain of a dataset as a file that [Verify] rechecks
-// without the store.
+// Certificate returns the whole chain of a dataset as a file that [Verify] can verify without the
+// store.
 func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
 	t, err := b.store.View(ctx, name, 0)
 	if err != nil {
@@ -55,10 +55,10 @@ func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// Verify rechecks a dataset's certificate: every row's hash from the first on, that
-// each is one that may follow, what each run costs by its law (the schedules of runs
-// that sample are composed again), and that all together never passed the cap. Any
-// failure is [ErrChain].
+// Verify verifies a dataset's certificate. It recomputes every row's hash from the first row on,
+// and tests that each row may follow the rows before it, that each run's cost covers its law (it
+// composes the schedules of runs with sampling again), and that the sum never exceeds the cap. If a
+// test fails, the error is [ErrChain]; if the context ends first, it is the context's.
 func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 	var f certificate
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -81,7 +81,7 @@ func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 		r := Row{Text: string(raw), Hash: chained(c.head, string(raw))}
 		if err := c.recheck(ctx, r, costs); err != nil {
 			if ctx.Err() != nil {
-				return nil, ctx.Err() // nothing is known of the certificate
+				return nil, ctx.Err() // the certificate is neither valid nor invalid
 			}
 			return nil, fmt.Errorf("certificate: rows[%d]: %w", i, err)
 		}
@@ -92,8 +92,8 @@ func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 	return c.dataset()
 }
 
-// recheck takes a row, and composes the schedules of runs that sample again, each law
-// and cost once.
+// recheck verifies a row and appends it to the chain. It composes the schedules of runs with
+// sampling again, once for each pair of law and cost. costs holds the pairs that are done.
 func (c *chain) recheck(ctx context.Context, r Row, costs map[string]bool) error {
 	e, err := parse(r.Text)
 	if err != nil {

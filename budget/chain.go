@@ -10,48 +10,50 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// chain is a dataset as its rows tell it. Each row is taken by the rules that a
-// reservation is made by, so that rows that another program wrote, or nobody, are
-// refused.
+// chain is the state of a dataset, computed from its rows. A row is admitted by the rules under
+// which a reservation is made, so that rows that break them are refused, whoever wrote them.
 type chain struct {
 	name   string
 	number int
 	head   string
 	cap    Cap
 	closed bool
-	// spent is what all runs are charged: reservations that have not settled in full.
+	// spent is the sum of all runs' charges: the reserved cost, or after settling the charge that
+	// remains.
 	spent *big.Float
-	// sampled is how many runs sample.
+	// sampled is the number of runs with sampling.
 	sampled int
 	runs    []RunState
-	byID    map[string]int // places in runs
+	byID    map[string]int // indices of runs
 	// heads are the hashes of all rows.
 	heads []string
-	// began is the store's clock at the first row, salt what that row drew.
+	// began is the time of the first row by the store's clock, salt the random salt of that row.
 	began, salt string
 }
 
-// RunState is a run as its dataset's rows tell it.
+// RunState is the state of a run in its dataset's chain.
 type RunState struct {
-	// Run is its id, Row the number of its reservation and Head that row's hash.
+	// Run is the id of the run.
 	Run   string `json:"run"`
 	Label string `json:"label,omitempty"`
-	Row   int    `json:"row"`
-	Head  string `json:"head"`
-	Time  string `json:"time"`
-	Law   Law    `json:"law"`
-	// Reserved is what it was charged at its beginning, and Charged what it is charged
-	// now. They differ once it has Settled.
+	// Row is the number of the row with the reservation.
+	Row int `json:"row"`
+	// Head is the hash of that row.
+	Head string `json:"head"`
+	Time string `json:"time"`
+	Law  Law    `json:"law"`
+	// Reserved is the cost at the run's reservation.
 	Reserved Cost `json:"reserved"`
-	Charged  Cost `json:"charged"`
-	Settled  bool `json:"settled"`
+	// Charged is the cost now. It differs from Reserved only if the run has Settled.
+	Charged Cost `json:"charged"`
+	Settled bool `json:"settled"`
 
 	odometer float64
 }
 
-// ErrChain reports a store whose rows do not follow from each other, or from those
-// that were seen before: it was altered, damaged, or is an earlier state of itself.
-// Nothing is charged to it, and so nothing released under it.
+// ErrChain reports a store whose rows do not follow from each other, or not from rows that were
+// read before. The store was altered or damaged, or an earlier state was restored. Nothing is
+// charged to such a store, and nothing is released.
 var ErrChain = errors.New("budget: the store's record is not whole")
 
 func (c *chain) broken(format string, args ...any) error {
@@ -62,7 +64,8 @@ func newChain(name string) *chain {
 	return &chain{name: name, spent: exact(0), byID: map[string]int{}}
 }
 
-// follow takes the rows of a tail that was asked for from this chain's end.
+// follow appends the rows of a tail that was read from this chain's end. It returns ErrChain if the
+// tail does not continue the chain.
 func (c *chain) follow(t Tail) error {
 	if t.Length < c.number || c.number > 0 && t.Before != c.head {
 		return c.broken("row %d is not what it was: an earlier state of the store was put back, or another store", c.number)
@@ -78,7 +81,7 @@ func (c *chain) follow(t Tail) error {
 	return nil
 }
 
-// take takes a row that follows.
+// take appends the next row. It returns ErrChain if the row's hash or its entry does not follow.
 func (c *chain) take(r Row) error {
 	if r.Hash != chained(c.head, r.Text) {
 		return c.broken("row %d: its hash is not that of its text and the row before", c.number+1)
@@ -94,8 +97,8 @@ func (c *chain) take(r Row) error {
 	return nil
 }
 
-// admit reports whether an entry may follow. sampled has the laws of runs that sample
-// composed again.
+// admit returns an error if an entry must not follow the chain. If sampled is true, it composes the
+// law of a run with sampling again.
 func (c *chain) admit(ctx context.Context, e Entry, sampled bool) error {
 	switch {
 	case e.Dataset != c.name:
@@ -119,7 +122,8 @@ func (c *chain) admit(ctx context.Context, e Entry, sampled bool) error {
 	return nil
 }
 
-// admitRun is the filter over runs.
+// admitRun is the privacy filter over runs: it returns an *account.BudgetError if the cap does not
+// cover the run.
 func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 	if c.closed {
 		return fmt.Errorf("budget: dataset %q is closed: nothing more may be released of it", c.name)
@@ -140,7 +144,7 @@ func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 	}
 	sum := new(big.Float).Add(c.spent, exact(e.Cost.Charge))
 	if sum.Cmp(c.cap.charge()) > 0 {
-		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: c.left()}, c.room(*e.Law))
+		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: c.left()}, c.leftText(*e.Law))
 	}
 	return nil
 }
@@ -149,8 +153,8 @@ func (c *chain) over(e Entry, err error, why string) error {
 	return fmt.Errorf("budget: dataset %q: the cap of epsilon %v at delta %v for everything together does not cover this run: %s: %w", c.name, c.cap.Epsilon, c.cap.Delta, why, err)
 }
 
-// room says what would still fit.
-func (c *chain) room(l Law) string {
+// leftText describes the budget that is left, for error messages.
+func (c *chain) leftText(l Law) string {
 	mu := math.Sqrt(c.left())
 	if f, err := factor(l.Relation, c.cap.Relation); err == nil {
 		mu /= math.Sqrt(f)
@@ -173,10 +177,10 @@ func (c *chain) admitEnd(e Entry) error {
 	return err
 }
 
-// end returns what a run is charged once its odometer is known. The filter kept its
-// releases within the reservation and its charges add up whatever was released, so
-// what it did not use is free again. Of a run that samples nothing is returned: no
-// such count is known for a schedule that is left early.
+// end returns a run's charge after its ledger has ended at odometer, the mu^2 that it has charged.
+// The filter kept the run's releases within the reservation, and its charges add up whatever was
+// released, so that the unused part is free again. A run with sampling keeps its reserved cost,
+// since no such rule is known for a schedule that stops early.
 func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 	f, err := factor(r.Law.Relation, c.Relation)
 	if err != nil {
@@ -195,7 +199,7 @@ func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 	return Cost{Charge: upward(charge.Mul(charge, exact(f)))}, nil
 }
 
-// apply makes an entry that was admitted part of the chain.
+// apply appends an admitted entry to the chain.
 func (c *chain) apply(e Entry, hash string) {
 	c.number, c.head = e.Number, hash
 	c.heads = append(c.heads, hash)
@@ -212,7 +216,7 @@ func (c *chain) apply(e Entry, hash string) {
 	case Settled:
 		r := &c.runs[c.byID[e.Run]]
 		r.Settled, r.odometer = true, *e.Charged
-		r.Charged, _ = r.end(c.cap, r.odometer) // which admitEnd has seen
+		r.Charged, _ = r.end(c.cap, r.odometer) // admitEnd has tested for the error
 		c.spent.Sub(c.spent, exact(r.Reserved.Charge))
 		c.spent.Add(c.spent, exact(r.Charged.Charge))
 	case Closed:
@@ -220,7 +224,7 @@ func (c *chain) apply(e Entry, hash string) {
 	}
 }
 
-// left is what may still be charged, rounded down.
+// left returns the charge that is left, rounded down.
 func (c *chain) left() float64 {
 	return downward(new(big.Float).SetPrec(sumBits).SetMode(big.ToNegativeInf).Sub(c.cap.charge(), c.spent))
 }

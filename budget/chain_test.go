@@ -26,7 +26,7 @@ func gaussian(mu float64, r account.Relation) Law {
 
 var sampledSteps = []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .1, Count: 2}}
 
-// TestCosts compares what laws cost with what they are counted by.
+// TestCosts compares the costs of laws with expected values.
 func TestCosts(t *testing.T) {
 	ctx := context.Background()
 	replace, add, sampling := newCap(t, account.ReplaceOne, 0), newCap(t, account.AddOrRemove, 0), newCap(t, account.ReplaceOne, 8)
@@ -45,7 +45,7 @@ func TestCosts(t *testing.T) {
 	}{
 		"the same relation":        {gaussian(.25, account.ReplaceOne), replace, .0625, 0},
 		"the same relation, added": {gaussian(.25, account.AddOrRemove), add, .0625, 0},
-		// 2 mu for a removal and an addition.
+		// 2 mu for a removal and an addition
 		"exchanged":             {gaussian(.25, account.AddOrRemove), replace, .25, 0},
 		"sampled":               {sampled, sampling, .25 + mu*mu, part},
 		"the other way round":   {gaussian(.25, account.ReplaceOne), add, 0, 0},
@@ -74,8 +74,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCapHolds: what a cap allows at most is (epsilon, delta) together: mu^2 at the
-// part of delta that is not set aside, and all parts that are.
+// TestCapHolds: the largest use of a cap is (epsilon, delta)-DP in total: mu^2 costs the part of
+// delta that is not set aside, and all parts that are set aside add up to the rest.
 func TestCapHolds(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 1000} {
 		c := newCap(t, account.ReplaceOne, n)
@@ -91,7 +91,7 @@ func TestCapHolds(t *testing.T) {
 			t.Errorf("%d sampled runs: a cap of a larger mu passes", n)
 		}
 	}
-	// A run of the cap's own budget fits.
+	// A run with the cap's own budget fits.
 	b, err := account.NewBudget(3, 1e-6, account.ReplaceOne)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestCapHolds(t *testing.T) {
 	}
 }
 
-// grown is a chain with its first row.
+// grown returns a chain with its first row.
 func grown(t *testing.T, c Cap) *chain {
 	t.Helper()
 	chain := newChain("people")
@@ -126,7 +126,7 @@ func grown(t *testing.T, c Cap) *chain {
 	return chain
 }
 
-// add writes an entry and takes it.
+// add writes an entry and appends its row.
 func (c *chain) add(e Entry) error {
 	e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
 	row, err := e.write(c.head)
@@ -144,8 +144,8 @@ func (c *chain) reserve(run string, l Law) error {
 	return c.add(Entry{Kind: Reserved, Run: run, Law: &l, Cost: &cost})
 }
 
-// TestSampledRunsAreCounted: no more than were foreseen, whatever is left in mu^2, and
-// nothing of them is returned.
+// TestSampledRunsAreCounted: the chain admits no more runs with sampling than declared, whatever
+// mu^2 is left, and such runs free nothing.
 func TestSampledRunsAreCounted(t *testing.T) {
 	c := grown(t, newCap(t, account.ReplaceOne, 2))
 	l := Law{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Schedule: sampledSteps}
@@ -166,8 +166,7 @@ func TestSampledRunsAreCounted(t *testing.T) {
 	}
 }
 
-// TestRowsAreJudged: rows that nothing here would write are refused, whoever hashed
-// them.
+// TestRowsAreJudged: rows that this package would not write are refused, even with right hashes.
 func TestRowsAreJudged(t *testing.T) {
 	limit := newCap(t, account.ReplaceOne, 0)
 	l := gaussian(limit.Mu/2, account.ReplaceOne)
@@ -209,7 +208,7 @@ func TestRowsAreJudged(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A text that says the same in other words has another hash, and is none.
+	// A text with the same meaning in another encoding has another hash and is refused.
 	c := base()
 	e := Entry{Number: 3, Kind: Closed, Dataset: "people", Time: "2026"}
 	text, err := encode(e)
@@ -229,7 +228,7 @@ func TestRowsAreJudged(t *testing.T) {
 	}
 }
 
-// fixed is a store that holds one chain and keeps nothing.
+// fixed is a store that holds one chain and stores nothing.
 type fixed struct {
 	Store
 	tail Tail
@@ -237,8 +236,8 @@ type fixed struct {
 
 func (f fixed) View(context.Context, string, int) (Tail, error) { return f.tail, nil }
 
-// TestCertificateIsRechecked alters each row of a certificate, and hashes the whole
-// again: what a run costs by its law must still be what it was charged.
+// TestCertificateIsRechecked changes each row of a certificate and recomputes all hashes. A run's
+// cost must still cover its law.
 func TestCertificateIsRechecked(t *testing.T) {
 	ctx := context.Background()
 	c := newChain("people")
@@ -304,8 +303,8 @@ func TestCertificateIsRechecked(t *testing.T) {
 	}
 }
 
-// TestEveryForgedRunIsRefused: a run that samples is charged what its law costs, whichever
-// of several it is, and though another of the same law is charged rightly.
+// TestEveryForgedRunIsRefused: a run with sampling is refused unless its cost covers its law,
+// wherever it is among several, and although another run with the same law has the right cost.
 func TestEveryForgedRunIsRefused(t *testing.T) {
 	ctx := context.Background()
 	limit := newCap(t, account.ReplaceOne, 4)
@@ -330,7 +329,7 @@ func TestEveryForgedRunIsRefused(t *testing.T) {
 			e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
 			row, err := e.write(c.head)
 			if err == nil {
-				err = c.take(row) // which does not compose schedules
+				err = c.take(row) // take does not compose schedules
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -355,7 +354,7 @@ func TestEveryForgedRunIsRefused(t *testing.T) {
 	}
 }
 
-// rehashed gives a certificate the head of its rows.
+// rehashed sets the head of a certificate to the hash of its last row.
 func rehashed(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var f certificate

@@ -10,33 +10,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Dataset is what a store says of one, its whole chain having been checked.
+// Dataset is the state of a dataset in a store, after its whole chain has been verified.
 type Dataset struct {
 	Name string `json:"name"`
 	Cap  Cap    `json:"cap"`
-	// Began is the store's clock when it was registered, for people.
+	// Began is the time of registration by the store's clock. Nothing depends on it.
 	Began  string `json:"began"`
 	Closed bool   `json:"closed"`
-	// Rows is the length of the chain, Head the hash of the last row.
-	Rows int    `json:"rows"`
+	// Rows is the length of the chain.
+	Rows int `json:"rows"`
+	// Head is the hash of the last row.
 	Head string `json:"head"`
-	// Charge is mu^2 of the cap; Spent of it is charged, rounded up, and Open of that
-	// is reserved by runs that have not settled. Left is the rest.
+	// Charge is mu^2 of the cap.
 	Charge float64 `json:"charge"`
-	Spent  float64 `json:"spent"`
-	Open   float64 `json:"open"`
-	Left   float64 `json:"left"`
-	// Epsilon is what is spent, at the cap's delta: an odometer's reading. The
-	// guarantee is the cap.
+	// Spent is the part of Charge that is charged, rounded up.
+	Spent float64 `json:"spent"`
+	// Open is the part of Spent that is reserved by runs that have not settled.
+	Open float64 `json:"open"`
+	// Left is Charge minus Spent.
+	Left float64 `json:"left"`
+	// Epsilon is the epsilon of Spent at the cap's delta. It is informal: the guarantee is the cap.
 	Epsilon float64 `json:"epsilon_spent"`
-	// Sampled is how many runs sample.
+	// Sampled is the number of runs with sampling.
 	Sampled int        `json:"sampled"`
 	Runs    []RunState `json:"runs"`
 
 	heads []string
 }
 
-// Dataset reads a dataset.
+// Dataset reads a dataset. It returns ErrNoDataset if there is none with this name, and ErrChain if
+// its chain is damaged.
 func (b *Book) Dataset(ctx context.Context, name string) (*Dataset, error) {
 	g := b.chain(name)
 	g.mu.Lock()
@@ -77,8 +80,8 @@ func (c *chain) dataset() (*Dataset, error) {
 	return d, nil
 }
 
-// Has reports whether a row of the chain has this hash: a run's certificate names its
-// own, and a store that was set back has lost it.
+// Has returns an error unless the chain has the row of a reservation. A run's certificate names its
+// row. A store that was restored to an earlier state has lost it.
 func (d *Dataset) Has(r account.Reservation) error {
 	if r.Dataset != d.Name {
 		return fmt.Errorf("budget: dataset = %q: the run is of dataset %q", d.Name, r.Dataset)
@@ -89,8 +92,8 @@ func (d *Dataset) Has(r account.Reservation) error {
 	return nil
 }
 
-// Holds verifies the certificate of a run and reports whether the chain has that run, with
-// the relation, the unit of privacy and the law that the certificate states.
+// Holds verifies the certificate of a run. It returns an error unless the chain has the run, with
+// the relation, the privacy unit and the law of the certificate.
 func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 	r, reserved := c.Budget()
 	if !reserved {
@@ -115,11 +118,10 @@ func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 	return otherLaw(r)
 }
 
-// Mark keeps a fingerprint of a dataset's table, keyed by what never leaves the store,
-// and returns the datasets that were registered with the same one. fingerprint is
-// given the key and reads the table. Who can have tables of their own choice marked,
-// and sees what Mark returns, can test a guess of a whole table: it is for who keeps
-// the table, and no part of a fit.
+// Mark stores a fingerprint of a dataset's table, and returns the datasets that were marked with
+// the same fingerprint. It calls fingerprint with a secret key of the store, and fingerprint reads
+// the table. A person who can have chosen tables marked, and sees the result, can test a guess of a
+// whole table. Mark is therefore for the owner of the table, and no fit calls it.
 func (b *Book) Mark(ctx context.Context, name string, fingerprint func(key string) (string, error)) (others []string, err error) {
 	key, err := b.store.Key(ctx)
 	if err != nil {

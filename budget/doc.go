@@ -1,68 +1,70 @@
-// Package budget keeps budgets that outlast runs: a cap on what everything ever
-// released of a dataset costs together, in a store that several programs and machines
-// share.
+// Package budget keeps privacy budgets that outlast runs: a cap on the total privacy loss of
+// everything ever released of a dataset, in a store that several programs and machines share.
 //
 // # Use
 //
 //	book, err := stores.Open(ctx, "sqlite:budgets.db") // package budget/stores
 //	run := book.Run("census-2026", "the autumn report") // one for each session
 //	session, err := curator.Open(ctx, curator.Config{ ..., Reserve: run.Reserve})
-//	... // the first question charges the session's whole budget to the dataset,
+//	... // the first query charges the session's whole budget to the dataset,
 //	...  // or is refused with an *account.BudgetError
-//	err = run.Settle(ctx, session) // closes it; what it did not use is free again
+//	err = run.Settle(ctx, session) // closes the session and frees the unused budget
 //
-// A [Run] belongs to the first session that reserves by it. A second one is refused before
-// anything is computed for it, and only the run's own session settles it. The unit of
-// privacy and the relation are those of the rows that the session was opened over: a
-// session over rows does not answer under a cap on people.
+// A [Run] belongs to the first session that reserves with it. Another session is refused before
+// anything is computed for it, and only the run's own session settles it. The relation and the
+// privacy unit are those of the session's records: a session whose records are rows gets no answer
+// under a cap whose records are people.
 //
-// Command stillpoint does the same for configurations with a section budget, and its
-// budget commands register datasets and show them.
+// The command stillpoint does the same for configurations with a section budget. Its budget
+// commands register and show datasets.
 //
-// # What is promised
+// # Guarantee
 //
-// A dataset is what its custodian registered under a name, with a [Cap]: an epsilon, a
-// delta and a relation. All answers of all sessions that were opened with a run of
-// the dataset, at the same time or after each other, each chosen by looking at the
-// answers before, are together (epsilon, delta)-DP for its neighbours. The whole
-// budget of a run is charged in one serializable transaction, on stable storage,
-// before its first answer; a run that the rest of the cap does not cover is refused.
+// A dataset is a table that its owner registered under a name, with a [Cap]: an epsilon, a delta
+// and a relation. Consider all answers of all sessions that were opened with a run of the dataset.
+// The sessions may run at the same time or one after the other, and each query may depend on
+// earlier answers. Together these answers are (epsilon, delta)-DP for the dataset's neighbours. The
+// whole budget of a run is charged in one serializable transaction, and is on stable storage before
+// the run's first answer. A run that the rest of the cap does not cover is refused.
 //
-// Gaussian releases and selections add up in mu^2, and the filter over runs is that of
-// package account: their sum never passes the cap's mu^2, whatever the order
-// (Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023), and questions of
-// several sessions may alternate (Haney et al. 2023). So a run that has ended, and can
-// ask nothing more, is charged what its odometer reads, and the rest is free again. It
-// is settled by its session, which is closed first, or where that is gone by its
-// certificate ([Book.Settle]); no caller states a reading.
+// Gaussian releases and selections add up in mu^2. The filter over runs is that of package account:
+// the sum of mu^2 never exceeds the cap's, in any order (Smith & Thakurta 2022; Koskela, Tobaben &
+// Honkela 2023), and queries of several sessions may alternate (Haney et al. 2023). When a run has
+// ended and can make no more queries, it can be settled: its charge is reduced to the mu^2 that its
+// ledger has charged, and the rest is free again. The run's session settles it, after it is closed
+// ([Run.Settle]); if the session is gone, the run's certificate does ([Book.Settle]). No caller
+// states the charge.
 //
-// Runs that sample are amplified, and no lossless filter is known for what is
-// amplified: whoever may choose the next such run by the last one's results can do
-// better than any fixed sequence of the same cost. So each is taken, by the
-// privacy-loss distribution of its whole schedule, to be mu-GDP but for a small delta
-// (account.ApproximateMu); mu^2 adds to the others', and the deltas are equal parts of
-// a tenth of the cap's, set aside when the dataset is registered with a number of
-// [Cap.SampledRuns]. Nothing of such a run is returned. A run under add-or-remove
-// counts four times in mu^2 under a cap for replace-one, since to exchange a record is
-// to remove one and to add one; the other way round nothing bounds it, and it is refused.
+// Runs with sampling are different. No lossless filter is known for privacy amplification by
+// sampling: a choice of the next run that depends on the last one's results can lose more than any
+// fixed sequence of the same cost. The privacy-loss distribution of a run's whole schedule is
+// therefore bounded by mu-GDP up to a small delta (account.ApproximateMu). Its mu^2 is added to the
+// others'. The deltas are equal parts of a tenth of the cap's, set aside when the dataset is
+// registered with a number of [Cap.SampledRuns]. Such a run frees nothing when it settles.
 //
-// # What the store protects from
+// A run under add-or-remove counts four times in mu^2 under a cap for replace-one, since replacing
+// a record means to remove one and to add one. A run under replace-one is refused under a cap for
+// add-or-remove: nothing bounds it there.
 //
-// Rows are only ever added, each hashed with the one before; the store keeps each
-// chain's length and last hash apart from its rows. A chain is read whole and judged
-// by the rules by which it was written before anything is added, so that what
-// was altered, damaged or cut off is refused, and with it every fit. A whole store that is put
-// back to an earlier state is consistent; the hash of its row in each run's
-// certificate reveals it, as does any head that somebody else kept. No clock orders
-// anything. The id of a run is drawn by the store and known to one process, so a
-// request that is repeated is charged once, and a run that is begun anew is charged
-// anew. A program that is to survive a kill keeps the id ([Run.ID]) on stable storage
-// before it calls Reserve: by it the run can be withdrawn ([Book.Withdraw]) if nothing
-// was released.
+// # Threats and limits
 //
-// Whoever can read the table can go round any ledger: compute on it without this
-// program, or with another store. And whoever can write the store's file, or owns its
-// database, can begin another history; hashes and certificates elsewhere show that
-// something happened, not what. Custody of the table and of the store is for people:
-// the store holds those to the cap who come through fit or a session.
+// Rows are only ever added. Each row is hashed together with the hash before it, and the store
+// keeps each chain's length and last hash apart from its rows. Before anything is added, the whole
+// chain is read and every row is tested by the rules under which it was written. A chain that was
+// altered, damaged or cut off is refused, and with it every fit.
+//
+// A store that is restored as a whole to an earlier state is consistent. The row's hash in each
+// later run's certificate reveals it, and so does any last hash that somebody else kept. No
+// decision depends on a clock.
+//
+// The store draws the id of a run, and only one process knows it. A repeated request is therefore
+// charged once, and a run that is started again is charged again. A program that has to survive a
+// kill keeps the id ([Run.ID]) on stable storage before it calls Reserve. With the id the run can
+// be withdrawn ([Book.Withdraw]) if nothing was released.
+//
+// Whoever can read the table can bypass any ledger: with another program, or with another store.
+// Whoever can write the store's file, or owns its database, can begin another history; certificates
+// and hashes kept elsewhere show that this happened, but not how the history was changed. People
+// must protect the table and the store. The store holds everybody to the cap who uses fit or a
+// session.
 package budget

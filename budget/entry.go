@@ -9,29 +9,31 @@ import (
 	"fmt"
 )
 
-// Entry is what a row of a chain says. It is written in one way only, so that a row
-// has one text and one hash.
+// Entry is the contents of a row of a chain. It has a single valid encoding, so that a row has one
+// text and one hash.
 type Entry struct {
-	// Number counts the rows of a chain from 1. It alone orders them.
+	// Number counts the rows of a chain from 1. The order of rows depends on it alone.
 	Number int `json:"number"`
 	// Kind is Created, Reserved, Settled or Closed.
 	Kind    string `json:"kind"`
 	Dataset string `json:"dataset"`
-	// Time is the store's clock, for people.
+	// Time is the store's clock. Nothing depends on it.
 	Time string `json:"time"`
-	// Salt makes the hashes of two chains differ that say the same; of the first row.
+	// Salt is a random text in the first row. It makes the hashes of two chains with the same
+	// contents differ.
 	Salt string `json:"salt,omitempty"`
-	// Cap is that of the dataset; of the first row.
+	// Cap is the dataset's cap, in the first row.
 	Cap *Cap `json:"cap,omitempty"`
-	// Run is the id of a reservation, which is drawn by the store and used once.
+	// Run is the id of a reservation. The store draws it, and it is used once.
 	Run string `json:"run,omitempty"`
-	// Label says what a run is for, in public words.
+	// Label describes the purpose of a run in public words.
 	Label string `json:"label,omitempty"`
-	// Law and Cost are those of a reservation.
-	Law  *Law  `json:"law,omitempty"`
+	// Law is the law of a reservation.
+	Law *Law `json:"law,omitempty"`
+	// Cost is the cost of a reservation.
 	Cost *Cost `json:"cost,omitempty"`
-	// Charged is the odometer's reading at the end of a run, in units of mu^2 under the
-	// run's own relation; of a settlement.
+	// Charged is in a settlement: the charge of the run's ledger at its end, in units of mu^2 under
+	// the run's own relation.
 	Charged *float64 `json:"charged,omitempty"`
 }
 
@@ -43,10 +45,10 @@ const (
 	Closed   = "closed"
 )
 
-// genesis is what the first row of a chain is hashed after.
+// genesis is hashed in place of a hash before the first row.
 const genesis = "stillpoint budget 1"
 
-// chained returns the hash of a row after another's.
+// chained returns the hash of a row with the given text after the row with hash before.
 func chained(before, text string) string {
 	if before == "" {
 		before = genesis
@@ -55,7 +57,7 @@ func chained(before, text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// write returns the row of an entry that follows a hash.
+// write returns the row of an entry that follows the row with hash before.
 func (e Entry) write(before string) (Row, error) {
 	text, err := encode(e)
 	if err != nil {
@@ -74,7 +76,8 @@ func encode(e Entry) (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// parse reads a text that encode wrote; another that means the same is refused.
+// parse reads a text that encode wrote. It refuses every other text, even one with the same
+// meaning.
 func parse(text string) (Entry, error) {
 	var e Entry
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
@@ -90,7 +93,7 @@ func parse(text string) (Entry, error) {
 	return e, e.check()
 }
 
-// check checks which members an entry of its kind has.
+// check returns an error unless the entry has exactly the fields of its kind.
 func (e *Entry) check() error {
 	first, reserves, settles := e.Kind == Created, e.Kind == Reserved, e.Kind == Settled
 	switch {

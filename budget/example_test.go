@@ -20,8 +20,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// A service answers questions about a table until the cap, which its custodian set, is
-// reached: in this process, later, or on another machine.
+// A service answers queries about a table until the cap, which the table's owner set, is reached.
+// The sessions may be in this process, later, or on another machine.
 func Example() {
 	dir, err := os.MkdirTemp("", "people")
 	if err != nil {
@@ -37,7 +37,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// The custodian registers the table, once.
+	// The table's owner registers it once.
 	ctx := context.Background()
 	book, err := stores.Make(ctx, "sqlite:"+filepath.Join(dir, "budgets.db"))
 	if err != nil {
@@ -70,7 +70,7 @@ func Example() {
 		_, err = session.Ask(ctx, question)
 		over := (*account.BudgetError)(nil)
 		fmt.Printf("%s: over the cap: %v\n", label, errors.As(err, &over))
-		// What the session did not use is free again.
+		// The budget that the session did not use is free again.
 		if err := run.Settle(ctx, session); err != nil {
 			log.Fatal(err)
 		}

@@ -7,8 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// FuzzVerify: whatever a file says, its rows are taken or refused, and what is taken is
-// within its cap.
+// FuzzVerify: Verify accepts or refuses any file, and whatever it accepts is within its cap.
 func FuzzVerify(f *testing.F) {
 	limit, err := NewCap(3, 1e-6, account.ReplaceOne, 0)
 	if err != nil {

@@ -11,24 +11,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Law is what a run may release at most, fixed before its first release: all that is
-// needed to say what it may cost.
+// Law is the limit on a run's releases. It is fixed before the first release and determines the
+// run's cost.
 type Law struct {
 	Relation account.Relation `json:"relation"`
-	// Epsilon and Delta are the run's own guarantee, for people.
+	// Epsilon is the epsilon of the run's own guarantee, for display.
 	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-	// Mu bounds the run's Gaussian releases and its selections together; 0 for none.
+	// Delta is the delta of the run's own guarantee, for display.
+	Delta float64 `json:"delta"`
+	// Mu bounds the run's Gaussian releases and selections together; 0 for none.
 	Mu float64 `json:"mu"`
-	// Schedule is what is released on Poisson samples beside them; nil for nothing.
+	// Schedule lists the releases on Poisson samples, which come in addition; nil for none.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
-	// Unit is the column of which all rows with one value were one record (Cap).
+	// Unit is the column that defines a record, as in Cap.
 	Unit string `json:"unit,omitempty"`
 }
 
-// LawOf returns the law of a session whose ledger this is: of its budget, or of the
-// schedule that it follows, for the records that it was opened with. A ledger of no
-// records has none.
+// LawOf returns the law of a session with this ledger: of its budget, or of its schedule if it
+// follows one, for the records that the session was opened with. It returns an error for a ledger
+// without records.
 func LawOf(v account.View) (Law, error) {
 	records, opened := v.Records()
 	if !opened {
@@ -63,11 +64,11 @@ func (l Law) check() error {
 	return nil
 }
 
-// factor is by what a run's charges count under a cap's relation. To exchange a
-// record is to remove one and add one: what is mu-GDP for each is 2 mu-GDP for both,
-// at every release that either takes part in. What is private for tables of one size
-// need not be for others, so nothing bounds a run under replace-one by a cap under
-// add-or-remove.
+// factor returns the factor by which a run's charges count under a cap's relation. Replacing a
+// record means to remove one and to add one. A release that is mu-GDP for each of these is 2 mu-GDP
+// for both, whether they take part in the same releases or not, which is 4 mu^2. A run under
+// replace-one is refused under a cap for add-or-remove: its guarantee holds for tables of one size
+// only.
 func factor(run, dataset account.Relation) (float64, error) {
 	switch {
 	case run == dataset:
@@ -78,9 +79,9 @@ func factor(run, dataset account.Relation) (float64, error) {
 	return 0, fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, and not in this run", run, dataset)
 }
 
-// sameUnit refuses a run whose records are not the dataset's. One row exchanged for
-// another may be of another person, so that it is two people's records that change; and a
-// run about rows says nothing of all rows of a person.
+// sameUnit returns an error if a run's privacy unit is not the dataset's. If a row is replaced by
+// another person's row, two people's records change. Conversely, a guarantee for single rows does
+// not cover all rows of a person.
 func sameUnit(run, dataset string) error {
 	if run == dataset {
 		return nil
@@ -94,15 +95,15 @@ func sameUnit(run, dataset string) error {
 	return fmt.Errorf("budget: unit = %q: must be the dataset's %q: a record is %s there, and %s in this run", run, dataset, called(dataset), called(run))
 }
 
-// Cost is what a run is charged of a cap: in mu^2, and of the delta set aside for
-// runs that sample.
+// Cost is the charge of a run to a cap: in mu^2, and in the delta set aside for runs with sampling.
 type Cost struct {
 	Charge float64 `json:"charge"`
 	Delta  float64 `json:"delta,omitempty"`
 }
 
-// cost returns what a law costs of a cap. Of one that samples it composes
-// privacy-loss distributions, which may take a second.
+// cost returns the cost of a law under a cap. For a law with sampling it composes privacy-loss
+// distributions, which may take a second. It returns an error if the cap cannot cover such a law at
+// any cost.
 func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 	if err := l.check(); err != nil {
 		return Cost{}, err
@@ -121,8 +122,8 @@ func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 			return Cost{}, errors.New("budget: schedule: the dataset is registered without runs that sample (sampled runs = 0), for which a part of delta must be set aside beforehand")
 		}
 		cost.Delta = c.sampledDelta()
-		// The law of the steps under the cap's relation, whatever the run's own is: a
-		// sampled sum clips each record's contribution, be it added or exchanged.
+		// The steps are composed under the cap's relation, whatever the run's own: a sampled sum
+		// clips each record's contribution, whether the record is added or replaced.
 		mu, err := account.ApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta)
 		if err != nil {
 			return Cost{}, err
@@ -133,8 +134,8 @@ func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 	return cost, nil
 }
 
-// checkCost demands a cost that covers the law. sampled also has the steps of a
-// schedule composed again.
+// checkCost returns an error unless a cost covers the law. If sampled is true, it composes the
+// steps of a schedule again.
 func (l Law) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) error {
 	if err := l.check(); err != nil {
 		return err
@@ -170,8 +171,8 @@ func (l Law) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) erro
 	return account.CheckApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta, mu)
 }
 
-// gaussian is what the releases that do not sample are charged: f times mu^2 rounded
-// down, which is as far as a session's ledger admits them.
+// gaussian returns the charge of the releases without sampling: f times mu^2, rounded down, which
+// is the limit of a session's ledger.
 func (l Law) gaussian(f float64) *big.Float {
 	c := exact(downward(square(l.Mu)))
 	return c.Mul(c, exact(f))

@@ -8,32 +8,32 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Run is one session's reservation of a dataset's cap. It belongs to the first ledger
-// that reserves by it, and settles by that ledger alone: each session has a Run of its
-// own. It is safe for concurrent use.
+// Run is one session's reservation of a dataset's budget. It belongs to the first ledger that
+// reserves with it, and only that ledger settles it: each session needs its own Run. It is safe for
+// concurrent use.
 type Run struct {
 	book           *Book
 	dataset, label string
 
 	mu sync.Mutex
-	// owner is the ledger that the run belongs to; the zero View before the first.
+	// owner is the ledger that the run belongs to; the zero View before the first call of Reserve.
 	owner   account.View
 	id      string
 	law     Law
 	receipt *account.Reservation
 }
 
-// Run returns the reservation of a session that is about to begin, which label describes
-// in public words; it may be empty. Nothing is charged yet.
+// Run returns a reservation for a session that is about to begin. label describes its purpose in
+// public words and may be empty. Nothing is charged yet.
 func (b *Book) Run(dataset, label string) *Run {
 	return &Run{book: b, dataset: dataset, label: label}
 }
 
-// errShared refuses a ledger that is not the run's.
+// errShared refuses a ledger that does not own the run.
 var errShared = errors.New("budget: run: belongs to the session that reserved by it first: " +
 	"make one for each session (Book.Run)")
 
-// mayServe refuses every ledger but the run's own, once it has one.
+// mayServe returns errShared for every ledger but the run's owner, once there is one.
 func (r *Run) mayServe(v account.View) error {
 	if r.owner != (account.View{}) && r.owner != v {
 		return errShared
@@ -41,14 +41,14 @@ func (r *Run) mayServe(v account.View) error {
 	return nil
 }
 
-// Reserve charges the whole budget of the session whose ledger this is, before its
-// first release: it is for curator.Config.Reserve. Over the cap the error is an
-// *account.BudgetError, and nothing was charged. After any other error nothing may be
-// released either, though the charge may stand: asked again, the same Run finds it.
+// Reserve charges the whole budget of the session with this ledger, before its first release. It is
+// the function for curator.Config.Reserve. If the cap does not cover the budget, it returns an
+// *account.BudgetError and charges nothing. After any other error nothing may be released, either,
+// but the charge may have been made; another call on the same Run finds it.
 //
-// A Run is charged once, for one ledger: another session's is refused. Its id is drawn by
-// the store, so that no other process can release under it: a session that is begun anew
-// after a crash is charged anew.
+// A Run is charged once, for one ledger; it refuses another session's. The store draws its id, so
+// that no other process can release under it. A session that is started again after a crash is
+// charged again.
 func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	law, err := LawOf(v)
 	if err != nil {
@@ -79,8 +79,8 @@ func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	return nil
 }
 
-// Receipt returns where the reservation is; ok is false before it was made. It is written
-// into the run's certificate.
+// Receipt returns the row of the reservation in the store, which is written into the run's
+// certificate. ok is false before the reservation.
 func (r *Run) Receipt() (receipt account.Reservation, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// registered makes a store with a dataset of a cap of epsilon 1, for the rows of a unit
-// where that is not empty.
+// registered makes a store with a dataset whose cap is epsilon 1, for the given unit unless it is
+// empty.
 func registered(t *testing.T, unit string) *budget.Book {
 	t.Helper()
 	book, err := stores.Make(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "budgets.db"))
@@ -47,8 +47,8 @@ func spent(t *testing.T, b *budget.Book) *budget.Dataset {
 	return d
 }
 
-// session opens one over rows of an age, an answer and a person's number, which is the
-// unit where that says so.
+// session opens a session over rows of an age, an answer and a person's number. unit names the
+// column that is the unit, if any.
 func session(t *testing.T, unit string, reserve func(context.Context, account.View) error) *curator.Session {
 	t.Helper()
 	d := dataset.Definition{
@@ -72,7 +72,7 @@ func session(t *testing.T, unit string, reserve func(context.Context, account.Vi
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Less than half of the cap.
+	// less than half of the cap
 	b, err := account.NewBudget(.6, 1e-6, account.ReplaceOne)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func session(t *testing.T, unit string, reserve func(context.Context, account.Vi
 	return s
 }
 
-// ask asks for a gradient at a share of the session's budget.
+// ask releases a gradient at a share of the session's budget.
 func ask(s *curator.Session, share float64) error {
 	q, err := query.New(s.Ledger().Budget().Charge()*share, query.GradientAt(s.All(), make([]float64, 2), 1))
 	if err != nil {
@@ -101,9 +101,9 @@ func ask(s *curator.Session, share float64) error {
 	return err
 }
 
-// TestARunIsOneSessions: twenty sessions with one Run, as a service that makes one at its
-// start would open them. The first is answered, and nothing is computed for the others;
-// what was released is what the store is charged, and no other session gives it back.
+// TestARunIsOneSessions opens twenty sessions with one Run, as a service that makes one Run at its
+// start would. The first session is answered, and nothing is computed for the others. The store is
+// charged for the releases, and no other session gives the charge back.
 func TestARunIsOneSessions(t *testing.T) {
 	ctx := t.Context()
 	book := registered(t, "")
@@ -143,13 +143,13 @@ func TestARunIsOneSessions(t *testing.T) {
 	if d := spent(t, book); d.Spent != released || !d.Runs[0].Settled {
 		t.Errorf("%v was released, and the store says %v", released, d.Spent)
 	}
-	// The run has served its session, and serves no other.
+	// A run that has settled serves no other session.
 	if ask(session(t, "", run.Reserve), .9) == nil {
 		t.Error("a run that has settled serves another session")
 	}
 }
 
-// TestSessionsRaceForARun: whichever of several sessions comes first has the run, alone.
+// TestSessionsRaceForARun: of several concurrent sessions exactly one gets the run.
 func TestSessionsRaceForARun(t *testing.T) {
 	for range 8 {
 		book := registered(t, "")
@@ -184,12 +184,12 @@ func TestSessionsRaceForARun(t *testing.T) {
 	}
 }
 
-// open is a session that stays open.
+// open is a session that Close leaves open.
 type open struct{ *curator.Session }
 
 func (open) Close() error { return nil }
 
-// TestWhatMayStillAskSettlesNothing: a run is settled by a ledger that has ended.
+// TestWhatMayStillAskSettlesNothing: only a ledger that has ended settles a run.
 func TestWhatMayStillAskSettlesNothing(t *testing.T) {
 	book := registered(t, "")
 	run := book.Run("people", "")
@@ -203,15 +203,15 @@ func TestWhatMayStillAskSettlesNothing(t *testing.T) {
 	if d := spent(t, book); d.Runs[0].Settled {
 		t.Error("the store has it settled")
 	}
-	// What nothing was opened with is no session.
+	// A ledger that no session opened is refused.
 	none := account.NewLedger(s.Ledger().Budget()).View()
 	if err := book.Run("people", "").Reserve(t.Context(), none); err == nil || !strings.Contains(err.Error(), "of a session") {
 		t.Errorf("a ledger of no records reserves: %v", err)
 	}
 }
 
-// TestTheUnitIsThatOfTheRows: whose rows are one record is said by the rows that were
-// opened, and by nobody else.
+// TestTheUnitIsThatOfTheRows: the privacy unit of a run follows from the rows that its session was
+// opened over, and from nothing else.
 func TestTheUnitIsThatOfTheRows(t *testing.T) {
 	for _, dataset := range []string{"", "person"} {
 		for _, rows := range []string{"", "person", "ward"} {
@@ -231,12 +231,12 @@ func TestTheUnitIsThatOfTheRows(t *testing.T) {
 	}
 }
 
-// ended is a session's ledger.
+// ended is a session with a given ledger.
 type ended struct{ account.View }
 
 func (e ended) Ledger() account.View { return e.View }
 
-// certified makes the certificate of a run, or of a forged journal of it.
+// certified makes the certificate of a run. forge may change the journal it is made from.
 func certified(
 	t *testing.T, v account.View, receipt *account.Reservation, forge func(*account.Journal),
 ) *certificate.Certificate {
@@ -254,9 +254,8 @@ func certified(
 	return c
 }
 
-// TestSettledByACertificate: a run whose session is gone has back what its certificate
-// says it did not use; by the certificate of another run, of other records or of none it
-// has nothing back.
+// TestSettledByACertificate: if a run's session is gone, its certificate frees the unused budget.
+// The certificate of another run, of other records or of none frees nothing.
 func TestSettledByACertificate(t *testing.T) {
 	ctx := t.Context()
 	book := registered(t, "")
@@ -318,7 +317,7 @@ func TestSettledByACertificate(t *testing.T) {
 	}
 }
 
-// simulated makes a journal one of simulated coins.
+// simulated marks a journal as simulated.
 func simulated(j *account.Journal) {
 	j.Records.Simulated = true
 	for i := range j.Events {

@@ -8,16 +8,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Session is what a run settles by: a *curator.Session.
+// Session is the session by which a run settles: a *curator.Session.
 type Session interface {
 	Ledger() account.View
-	// Close has the ledger admit nothing any more.
+	// Close makes the ledger refuse every further charge.
 	Close() error
 }
 
-// Settle closes the session that the run belongs to, so that its odometer stands still,
-// and returns what the session did not use. A run that does not settle stays charged in
-// full. Another session is refused, and left as it is.
+// Settle closes the run's session, so that its charge is final, and frees the budget that the
+// session did not use. A run that does not settle stays charged in full. Settle refuses another
+// session and does not close it.
 func (r *Run) Settle(ctx context.Context, s Session) error {
 	own := s.Ledger()
 	r.mu.Lock()
@@ -33,22 +33,23 @@ func (r *Run) Settle(ctx context.Context, s Session) error {
 	return errors.Join(closing, r.book.settle(ctx, *receipt, own))
 }
 
-// Certificate is what a run settles by whose session is gone: a
+// Certificate is the certificate by which a run settles if its session is gone: a
 // *certificate.Certificate.
 type Certificate interface {
-	// Budget returns where the run was charged in a store; ok is false if nowhere.
+	// Budget returns the row of the run's reservation; ok is false if the run was charged to no
+	// store.
 	Budget() (r account.Reservation, ok bool)
-	// Ledger verifies the certificate and returns the ledger of its events, which has
-	// ended.
+	// Ledger verifies the certificate and returns the ledger of its events, which has ended.
 	Ledger(context.Context) (account.View, error)
 }
 
-// Settle returns what a run did not use whose session is gone, by its certificate, which
-// names the run's row in its dataset's chain and has every charge up to the end. Who has
-// the session settles by [Run.Settle] instead. A certificate is no signature: its charges
-// are true if whoever made it had them from the session or from a journal in which each
-// was durable before its answer was handed out. A run that has settled at this reading may
-// be settled again.
+// Settle frees the budget that a run did not use, if its session is gone. The certificate names the
+// run's row in its dataset's chain and has every charge of the run. A program that still has the
+// session calls [Run.Settle] instead.
+//
+// A certificate is not signed. Its charges are true only if its author had them from the session,
+// or from a journal that stored each charge durably before its answer was returned. A run may be
+// settled again with the same charge.
 func (b *Book) Settle(ctx context.Context, c Certificate) error {
 	receipt, reserved := c.Budget()
 	if !reserved {
@@ -61,7 +62,8 @@ func (b *Book) Settle(ctx context.Context, c Certificate) error {
 	return b.settle(ctx, receipt, v)
 }
 
-// settle returns what a run did not use, by the ledger that it was reserved for.
+// settle frees the budget that a run did not use, by the ledger that it was reserved for. The
+// ledger must have ended.
 func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View) error {
 	law, err := LawOf(v)
 	if err != nil {
@@ -89,7 +91,8 @@ func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View
 	})
 }
 
-// reserved returns the run of a reservation.
+// reserved returns the run of a reservation. It returns an error if the chain has no such run or
+// has it in another row.
 func (c *chain) reserved(r account.Reservation) (RunState, error) {
 	at, known := c.byID[r.Run]
 	if !known {
@@ -102,20 +105,19 @@ func (c *chain) reserved(r account.Reservation) (RunState, error) {
 	return run, nil
 }
 
-// otherRow refuses a chain that does not have a reservation where it was.
+// otherRow returns the error for a chain that does not have a reservation in its row.
 func otherRow(r account.Reservation) error {
 	return fmt.Errorf("%w: dataset %q: row %d is not that of run %s: an earlier state of the store was put back, or another store",
 		ErrChain, r.Dataset, r.Row, r.Run)
 }
 
-// otherLaw refuses a ledger that is not the one that a run was reserved for.
+// otherLaw returns the error for a ledger whose law is not that of the reservation.
 func otherLaw(r account.Reservation) error {
 	return fmt.Errorf("budget: run %s: must have the relation, unit, epsilon, delta and schedule of its reservation", r.Run)
 }
 
-// serves reports whether a ledger of one law may settle a run of another: they are alike
-// but for mu, which a later version may round differently. Within mu the odometer is held
-// by the chain.
+// serves reports whether a ledger with law m may settle a run with law l. The two must agree except
+// for mu, which a later version may round differently. The chain bounds the charge by l's mu.
 func (l Law) serves(m Law) bool {
 	m.Mu = l.Mu
 	return l.equal(m)

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// ID returns the id that the run is or will be reserved under, which the store draws.
-// Nothing is charged by it. Who keeps the id before calling Reserve can say after a
-// crash, by [Book.Withdraw], what nobody else can: that nothing was released.
+// ID returns the id of the run, which the store draws. It charges nothing. A program that stores
+// the id before it calls Reserve can withdraw the run after a crash ([Book.Withdraw]), if it knows
+// that nothing was released.
 func (r *Run) ID(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.draw(ctx)
 }
 
-// draw returns the run's id, drawn once.
+// draw returns the run's id. It draws the id at the first call.
 func (r *Run) draw(ctx context.Context) (string, error) {
 	if r.id == "" {
 		id, err := r.book.store.Draw(ctx)
@@ -26,13 +26,13 @@ func (r *Run) draw(ctx context.Context) (string, error) {
 	return r.id, nil
 }
 
-// Withdraw settles a run at nothing, and reports whether it was reserved; one that was
-// not is left so. Only who can prove that nothing was released under the run, and that
-// nothing can be any more, may call it: its process has ended, or its session is closed.
-// A run that was withdrawn may be withdrawn again.
+// Withdraw settles a run with a charge of zero. It reports whether the run was reserved, and does
+// nothing if it was not. It returns an error if the run has settled with a charge. A caller must be
+// able to prove that nothing was released under the run and that nothing can be any more: its
+// process has ended, or its session is closed. A run may be withdrawn again.
 //
-// It waits for a transaction that reserves, and so its answer is final even where that
-// transaction's answer was lost.
+// Withdraw waits for a transaction that is reserving the run. Its result is therefore final even if
+// the reply to that transaction was lost.
 func (b *Book) Withdraw(ctx context.Context, dataset, run string) (reserved bool, err error) {
 	err = b.update(ctx, dataset, func(g *chain, _ string) (*Entry, error) {
 		at, found := g.byID[run]

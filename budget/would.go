@@ -6,9 +6,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Would says what Reserve of a session with this ledger would charge as the dataset
-// stands now, or returns the error that it would. Nothing is charged: another run may
-// have taken the room when this one begins.
+// Would returns the cost that Reserve would charge for a session with this ledger in the dataset's
+// present state, or the error that Reserve would return. It charges nothing: another run may use
+// the budget before this one does.
 func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
 	law, err := LawOf(v)
 	if err != nil {

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// carriers lists every exported function, method, variable and field of the
-// package through which a value could leave, with the reason why it carries
-// nothing of the records but what was charged for. Adding one without a reason
-// fails TestNothingElseCanCarryRecords.
+// carriers lists every exported function, method, variable and field of the package through which a
+// value could leave. The value is the reason why it carries only results that were charged for. A
+// new one without a reason fails TestNothingElseCanCarryRecords.
 var carriers = map[string]string{
 	"(*Session).Ask":          "the release: noise added, charge reserved first",
 	"(*Session).OpenPrefix":   "a *PrefixSum, opaque; nothing is computed yet",
@@ -49,11 +48,10 @@ var carriers = map[string]string{
 	"ErrClosed":               "a fixed error",
 }
 
-// TestNothingElseCanCarryRecords walks the package's exported surface by type.
-// What can carry a value out is a result other than an error, an argument that
-// can be written through (pointer, slice, map, channel, function, interface
-// other than context.Context), an exported variable, or an exported field of a
-// type that is handed out.
+// TestNothingElseCanCarryRecords walks the package's exported identifiers by type. A value can
+// leave through a result other than an error, through an argument that can be written to (a
+// pointer, slice, map, channel, function, or interface other than context.Context), through an
+// exported variable, and through an exported field of a type that is handed out.
 func TestNothingElseCanCarryRecords(t *testing.T) {
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedTypes | packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile}, "github.com/stillpoint-dp/stillpoint/curator")
 	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
@@ -75,7 +73,7 @@ func TestNothingElseCanCarryRecords(t *testing.T) {
 			found[name] = true
 		case *types.TypeName:
 			for _, f := range exportedFields(o.Type()) {
-				if name == "Config" { // what the caller gives, passed by value
+				if name == "Config" { // an argument, passed by value
 					continue
 				}
 				found[name+"."+f] = true

@@ -33,8 +33,7 @@ func (l *loud) Constants() loss.Constants {
 	return c
 }
 
-// prey is a session that has charged all of its budget, and everything its
-// caller holds.
+// prey is a session that has charged all of its budget, and everything that its caller holds.
 type prey struct {
 	*curator.Session
 	config   *curator.Config
@@ -47,7 +46,7 @@ type prey struct {
 	release  query.Release
 }
 
-// big is a budget that a session would rather have.
+// big returns a much larger budget.
 func big(t testing.TB) account.Budget {
 	t.Helper()
 	b, err := account.NewBudget(1000, .1, account.ReplaceOne)
@@ -83,7 +82,7 @@ func catch(t testing.TB) *prey {
 	return p
 }
 
-// spent demands that a session that had charged its budget still refuses.
+// spent fails unless a session that has charged its budget still refuses queries.
 func spent(t *testing.T, name string, s *curator.Session, cohort query.Cohort) {
 	t.Helper()
 	var over *account.BudgetError
@@ -105,12 +104,12 @@ func spent(t *testing.T, name string, s *curator.Session, cohort query.Cohort) {
 	}
 }
 
-// attacks are what a package outside can do with what it holds. Each returns the
-// session that was attacked, under whatever name it has now.
+// attacks are things that another package can do with the values it holds. Each returns the
+// attacked session, under whatever name it has afterwards.
 var attacks = map[string]func(t *testing.T, p *prey) *curator.Session{
-	// A session is a handle. Assigning another over it makes the variable a name of
-	// that one, with its own records, budget and ledger: the first keeps refusing,
-	// and what was viewed of it stays its own.
+	// A session is a handle. After an assignment the variable refers to the other session, with
+	// that session's records, budget and ledger. The first session still refuses, and its views
+	// still show its own ledger.
 	"*curator.Session": func(t *testing.T, p *prey) *curator.Session {
 		kept, other := *p.Session, open(t, write(t, "other.csv", people))
 		before := p.view.Events()
@@ -247,7 +246,7 @@ var attacks = map[string]func(t *testing.T, p *prey) *curator.Session{
 	},
 }
 
-// unmoved demands that the question asks what it asked.
+// unmoved fails unless the query is unchanged.
 func unmoved(t *testing.T, p *prey) *curator.Session {
 	t.Helper()
 	if q := p.question; q.Clip() != 1 || !slices.Equal(q.Terms()[0].Point(), make([]float64, 5)) {
@@ -256,7 +255,7 @@ func unmoved(t *testing.T, p *prey) *curator.Session {
 	return p.Session
 }
 
-// selected writes into what is shown of a selection.
+// selected writes into the slices that a selection returns.
 func selected(t *testing.T, p *prey) *curator.Session {
 	t.Helper()
 	sel := must[query.Selection](t)(query.NewSelection(.1, query.ValueAt(p.All(), p.w, 1, 1), query.ValueAt(p.All(), p.w, 1, 1)))
@@ -267,7 +266,7 @@ func selected(t *testing.T, p *prey) *curator.Session {
 	return p.Session
 }
 
-// passed writes into what a pass was made of and what is shown of it.
+// passed writes into the slices that a pass was made of and that it returns.
 func passed(t *testing.T, p *prey) *curator.Session {
 	t.Helper()
 	pass := query.Pass{Start: make([]float64, 5), Step: .1, Clip: 1, Lambda: 1, Linear: make([]float64, 5), Radius: 1, Centre: make([]float64, 5)}
@@ -293,9 +292,9 @@ func TestWhatOthersHoldDecidesNothing(t *testing.T) {
 	}
 }
 
-// loudened writes into a loss: the clip holds what the question says, and the
-// charge is what it would have been. An answer passes the clip by 8 deviations of
-// its noise with a probability below 1e-14.
+// loudened changes a loss after it is given to a session. The clip norm of the query still limits
+// each record, and the charge stays the same. An answer exceeds the clip norm by 8 standard
+// deviations of its noise with probability below 1e-14.
 func loudened(t *testing.T) *curator.Session {
 	t.Helper()
 	c := config(t, write(t, "people.csv", people))
@@ -318,9 +317,8 @@ func loudened(t *testing.T) *curator.Session {
 	return nil
 }
 
-// rescheduled has a session follow a schedule, writes over what its caller holds
-// of it and what the ledger shows, and demands that samples are drawn and charged
-// by the schedule as it was.
+// rescheduled makes a session follow a schedule, and overwrites the caller's schedule and the one
+// that the ledger shows. Samples must be drawn and charged by the original schedule.
 func rescheduled(t *testing.T, overwrite func(held, shown *account.Schedule, other account.Schedule)) {
 	t.Helper()
 	c := config(t, write(t, "people.csv", people))

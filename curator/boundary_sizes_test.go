@@ -71,8 +71,8 @@ func rowsOfFile(t *testing.T, n int) {
 	d.asLogistic(t, fmt.Sprint(n, " rows of a file"))
 }
 
-// bytesOfFile has a record end n bytes after the beginning, in the midst of others, some of
-// them between quotes.
+// bytesOfFile makes a file in which a record ends n bytes after the beginning, among other records,
+// some of them with quotes.
 func bytesOfFile(t *testing.T, n int) {
 	columns := append(numberColumns(1), dataset.Column{Name: "note", Kind: dataset.Ignore})
 	cells := randomCells(rand.New(rand.NewPCG(6, uint64(n))), n/30, columns)
@@ -94,7 +94,7 @@ func bytesOfFile(t *testing.T, n int) {
 	d.asLogistic(t, fmt.Sprint("a record after ", n, " bytes"))
 }
 
-// weighed: records are weighed many at a time as one by one.
+// weighed tests that weighting many records at a time gives the same as weighting them one by one.
 func weighed(t *testing.T, n int) {
 	l, err := loss.NewWeighted(loss.Logistic(), loss.Weights{Classes: []float64{.5, 2}, Row: true})
 	if err != nil {
@@ -137,7 +137,7 @@ func asInts(members []int32) (list []int) {
 	return list
 }
 
-// walked is a pass of SGD, step by step.
+// walked tests a pass of SGD step by step.
 func walked(t *testing.T, n int) {
 	columns := numberColumns(3)
 	d := table(t, loss.Logistic(), twoClasses(), columns, randomCells(rand.New(rand.NewPCG(8, uint64(n))), n, columns))
@@ -195,7 +195,7 @@ func units64(t *testing.T, n int) {
 	closeTo(t, fmt.Sprint(n, " units"), mean(t, session, query.GradientAt(session.All(), w, 3)), want)
 }
 
-// margins are those of softmax.
+// margins tests softmax with n margins.
 func margins(t *testing.T, n int) {
 	l, err := loss.Softmax(n)
 	if err != nil {
@@ -233,15 +233,15 @@ func margins(t *testing.T, n int) {
 	closeTo(t, fmt.Sprint(n, " margins"), mean(t, s, query.GradientAt(s.All(), w, 3)), want)
 }
 
-// above is a network of two layers with n parameters, or one more, above its first.
+// above tests a two-layer network with n parameters above its first layer, and one with n+1.
 func above(t *testing.T, n int) {
-	for size := n; size <= n+1; size++ { // b (a+2) + 1, of a first and b second units
+	for size := n; size <= n+1; size++ { // b (a+2) + 1 parameters for a first-layer and b second-layer units
 		b := 2
 		for (size-1)%b != 0 || (size-1)/b-2 > 1<<12 {
 			b++
 		}
 		if a := (size-1)/b - 2; a < 1 || b > 1<<12 {
-			continue // a prime: no network has it
+			continue // a prime: no network has this size
 		} else {
 			aboveOf(t, a, b)
 		}
@@ -264,7 +264,7 @@ func aboveOf(t *testing.T, a, b int) {
 	closeTo(t, fmt.Sprint(len(w)-a*s.Dim(), " parameters above"), mean(t, s, query.GradientAt(s.All(), w, 3)), want)
 }
 
-// terms are as many as a question may have, of which each counts.
+// terms tests a query with the largest number of terms, each of which must count.
 func terms(t *testing.T, n int) {
 	columns := numberColumns(1)
 	d := table(t, loss.Logistic(), twoClasses(), columns, randomCells(rand.New(rand.NewPCG(12, 1)), 2, columns))
@@ -280,20 +280,20 @@ func terms(t *testing.T, n int) {
 	closeTo(t, fmt.Sprint(n, " terms"), mean(t, s, list...), want)
 }
 
-// codes are those of two groups that have n features together.
+// codes tests two groups with n features together.
 func codes(t *testing.T, n int) {
 	columns := []dataset.Column{
 		{Name: "c", Kind: dataset.Category, Categories: []string{"a"}}, {Name: "h", Kind: dataset.Hash, Buckets: n - 3},
 		{Name: "n", Kind: dataset.Number, Low: -1, High: 1},
 	}
 	cells := randomCells(rand.New(rand.NewPCG(13, uint64(n))), 20, columns)
-	cells[7][1] = "" // the last code there is
+	cells[7][1] = "" // the largest code
 	d := table(t, loss.Logistic(), twoClasses(), columns, cells)
 	d.asLogistic(t, fmt.Sprint(n, " features of groups"))
 }
 
-// noisy: every coordinate has noise of its own. A normal of 2^32 steps and more is 0, or that of
-// another coordinate, with a probability below 2^-32; the coins are seeded.
+// noisy tests that every coordinate has noise of its own. Noise of at least 2^32 grid steps is 0,
+// or equal to another coordinate's, with probability below 2^-32; the seed is fixed.
 func noisy(t *testing.T, n int) {
 	columns := []dataset.Column{{Name: "h", Kind: dataset.Hash, Buckets: n - 2}}
 	d := table(t, loss.Logistic(), twoClasses(), columns, randomCells(rand.New(rand.NewPCG(14, 1)), 5, columns))
@@ -322,14 +322,14 @@ func noisy(t *testing.T, n int) {
 			}
 		}
 	}
-	// A mean of n >= 63 squared normals leaves 1 +- 8 sqrt(2/n) with a probability below 1e-6.
+	// A mean of n >= 63 squared normals is outside 1 +- 8 sqrt(2/n) with probability below 1e-6.
 	if off := math.Abs(squares/float64(n) - 1); off > 8*math.Sqrt(2/float64(n)) {
 		t.Errorf("%d coordinates: their noise has %v of its variance", n, squares/float64(n))
 	}
 }
 
-// TestEveryBlockOfASchedule: each step has the noise multiplier and the sampling of its own
-// block: of the first, the second, the third and those after, and there is no step more.
+// TestEveryBlockOfASchedule: each step has the noise multiplier and the sampling probability of its
+// own block, and after the last block there are no more steps.
 func TestEveryBlockOfASchedule(t *testing.T) {
 	blocks := []account.SampledSteps{
 		{NoiseMultiplier: 2, Sampling: .5, Count: 2}, {NoiseMultiplier: 3, Sampling: .25, Count: 1},
@@ -360,7 +360,8 @@ func TestEveryBlockOfASchedule(t *testing.T) {
 				t.Errorf("block %d, step %d: sampling %v of %v records, noise multiplier %v: must be %+v", i, k,
 					last.Event.Sampling, on.Size(), multiplier, b)
 			}
-			// Of n coins no more than 6 standard deviations are beside their mean: 2e-9.
+			// A binomial count is more than 6 standard deviations from its mean with probability
+			// 2e-9.
 			if off := math.Abs(float64(len(last.Members)) - b.Sampling*n); off > 6*math.Sqrt(n*b.Sampling*(1-b.Sampling)) {
 				t.Errorf("block %d, step %d: %d records were sampled: must be about %v", i, k, len(last.Members), b.Sampling*n)
 			}

@@ -16,10 +16,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// boundaries are the constants at which code that holds rows goes on in another way: with
-// another tile, block, chunk, lane or type. A session over a table of that size, one less,
-// one more and 3 times as many and 5 must answer what plain arithmetic, which knows of no
-// such constant, makes of the table.
+// boundaries are constants at which the code takes another path: another tile, block, chunk, lane
+// or type. For tables of that size, one less, one more, and 3 times plus 5, a session must answer
+// what plain arithmetic without such constants computes from the table.
 var boundaries = []struct {
 	constant string
 	at       int
@@ -116,7 +115,7 @@ func numberColumns(n int) (list []dataset.Column) {
 	return list
 }
 
-// randomCells are so many rows of numbers, words and a class.
+// randomCells returns n rows of random numbers, words and a class.
 func randomCells(r *rand.Rand, n int, columns []dataset.Column) (cells [][]string) {
 	for range n {
 		var row []string
@@ -146,10 +145,10 @@ func (d tabled) watched(t *testing.T, w kernel.Watcher) *curator.Session {
 	return s
 }
 
-// released is what a watcher that changes nothing returns.
+// released is a watcher that changes nothing.
 func released(x kernel.Exchange) (any, error) { return x.Released, nil }
 
-// mean is the answer to a question about a cohort.
+// mean returns the answer to a query about a cohort.
 func mean(t *testing.T, s *curator.Session, terms ...query.Term) []float64 {
 	t.Helper()
 	q, err := query.New(1e-3, terms...)
@@ -163,7 +162,7 @@ func mean(t *testing.T, s *curator.Session, terms ...query.Term) []float64 {
 	return a.Mean
 }
 
-// point is a random one, of length about 3.
+// point returns a random point of length about 3.
 func point(n int) []float64 {
 	r, w := rand.New(rand.NewPCG(3, 3)), make([]float64, n)
 	for j := range w {
@@ -179,7 +178,7 @@ func dot(w []float64, x []float32) (sum float64) {
 	return sum
 }
 
-// logistic is the mean of the loss log(1+exp(-y<w,x>)) over some rows, and of its gradient.
+// logistic returns the mean over some rows of the loss log(1+exp(-y<w,x>)), and of its gradient.
 func (d tabled) logistic(w []float64, rows []int) (value float64, gradient []float64) {
 	gradient = make([]float64, len(w))
 	for _, i := range rows {
@@ -194,7 +193,7 @@ func (d tabled) logistic(w []float64, rows []int) (value float64, gradient []flo
 
 func upTo(n int) []int { return identity(n) }
 
-// closeTo demands an answer up to the grid's steps.
+// closeTo fails unless an answer is right up to the grid's step.
 func closeTo(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for j := range want {
@@ -204,8 +203,8 @@ func closeTo(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// asLogistic asks for gradient, value and a difference of two points that differ in their last
-// coordinate alone, in terms beside each other.
+// asLogistic compares a session with plain arithmetic for the gradient, the value, and a difference
+// of two points that differ only in their last coordinate, in one query.
 func (d tabled) asLogistic(t *testing.T, what string) {
 	t.Helper()
 	s := d.watched(t, released)

@@ -19,8 +19,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// A service trains on a table it may not look at: it opens a session, lets the
-// planner choose, runs the plan and keeps the ledger.
+// A service trains on a table that it may not look at: it opens a session, lets the planner choose,
+// runs the plan and keeps the ledger.
 func Example() {
 	dir, err := os.MkdirTemp("", "people")
 	if err != nil {
@@ -74,7 +74,7 @@ target: {column: ill, classes: ["no", "yes"]}
 	fmt.Println(session.All().Size(), "records,", len(result.W), "weights")
 	fmt.Println("complete:", result.Complete, "within budget:", session.Ledger().Charged() <= budget.Charge())
 
-	// Nothing is left, and nothing more is computed.
+	// The budget is spent, and nothing more is computed.
 	question, err := query.New(budget.Charge()/2, query.GradientAt(session.All(), result.W, 1))
 	if err != nil {
 		log.Fatal(err)

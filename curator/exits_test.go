@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// exits are the only ways out for what is computed from records, and the basis
-// on which the sensitivity in their events rests.
+// exits are the only functions through which results from records leave the package, with the basis
+// of the sensitivity in their events.
 var exits = map[string]account.Basis{
 	"Session.Ask":    account.Clipped,
 	"Session.Select": account.Clipped,
@@ -24,8 +24,8 @@ var exits = map[string]account.Basis{
 	"Session.Stable": account.Stability,
 }
 
-// TestExitsAreListed: the carriers that give an answer, and the package's
-// documentation, name these exits and no others, and say what each trusts.
+// TestExitsAreListed: the carriers that return an answer, and the package's documentation, name
+// exactly these exits and their basis.
 func TestExitsAreListed(t *testing.T) {
 	var answers []string
 	for name, reason := range carriers {
@@ -74,8 +74,8 @@ func items(f *ast.File) []string {
 	return list
 }
 
-// TestExitsChargeAsListed: each exit makes one event, of the listed basis, and
-// what gives no answer makes none.
+// TestExitsChargeAsListed: each exit makes one event, with the listed basis. Methods without an
+// answer make none.
 func TestExitsChargeAsListed(t *testing.T) {
 	s := open(t, write(t, "people.csv", "age,job,ill\n"+strings.Repeat(people[len("age,job,ill\n"):], 200)))
 	ctx, w := context.Background(), make([]float64, 5)

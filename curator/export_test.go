@@ -10,23 +10,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Read returns what a session would be opened over, of at most so many rows.
+// Read returns the source of rows that a session would be opened over, of at most most rows.
 func Read(ctx context.Context, c Config, most int) (row.Source, error) {
 	return ReadKeyed(ctx, c, most, [32]byte{})
 }
 
-// ReadKeyed is Read with the seed of the key that settles which rows of a unit are kept.
+// ReadKeyed is Read with the seed of the key that determines which rows of a unit are kept.
 func ReadKeyed(ctx context.Context, c Config, most int, seed [32]byte) (row.Source, error) {
 	return read(ctx, c, most, coin.Simulated(seed).Keyed())
 }
 
-// OpenWatched is Open with coins of a seed and without noise: w is shown every exchange, the
-// exact sum included.
+// OpenWatched is Open with seeded random bits and without noise. w gets every exchange, with the
+// exact sum.
 func OpenWatched(ctx context.Context, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
 	return openSeeded(ctx, c, seed, w, true)
 }
 
-// OpenNoisy is OpenWatched with the noise of those coins.
+// OpenNoisy is OpenWatched with noise from the seeded random bits.
 func OpenNoisy(ctx context.Context, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
 	return openSeeded(ctx, c, seed, w, false)
 }
@@ -39,7 +39,7 @@ func openSeeded(ctx context.Context, c Config, seed uint64, w kernel.Watcher, no
 	return over(rows, c, seed, w, noiseless)
 }
 
-// OpenOver is OpenWatched over rows in the place of the configuration's.
+// OpenOver is OpenWatched over rows in place of the configuration's.
 func OpenOver(rows row.Source, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
 	return over(rows, c, seed, w, true)
 }

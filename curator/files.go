@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// paths are the files of the table; none for rows of the caller's.
+// paths returns the files of the table; none if the caller gives Rows.
 func (c Config) paths() []string {
 	if c.Path == "" {
 		return c.Paths
@@ -19,7 +19,7 @@ func (c Config) paths() []string {
 	return append([]string{c.Path}, c.Paths...)
 }
 
-// encoded is a row as it is kept: its numbers, its level and its codes, and its target.
+// encoded is a row in its stored form: its numbers, level and codes, its target, and its unit.
 type encoded struct {
 	x     []float32
 	level float32
@@ -29,13 +29,13 @@ type encoded struct {
 	owned
 }
 
-// encoder encodes rows, for one goroutine.
+// encoder encodes rows. It is for one goroutine.
 type encoder struct {
 	rows    *dataset.Map
 	grouped *grouping
 	x       []float32
 	codes   []uint32
-	// Where rows are mapped to shorter ones: the whole row, and scratch.
+	// With a reduction: the whole row, and scratch memory.
 	reduce *dataset.Projection
 	full   []float32
 	sums   []float64
@@ -49,7 +49,7 @@ func (c Config) encoder(m *dataset.Map, l *row.Layout, g *grouping) *encoder {
 	return e
 }
 
-// encode encodes a row, which is overwritten by the next.
+// encode encodes a row. The result is valid until the next call.
 func (e *encoder) encode(cells []string) encoded {
 	r := encoded{x: e.x, codes: e.codes, owned: e.grouped.owner(e.rows, cells)}
 	if e.reduce == nil {
@@ -61,17 +61,17 @@ func (e *encoder) encode(cells []string) encoded {
 	return r
 }
 
-// batch is what is made of rows that follow each other.
+// batch holds consecutive rows, encoded.
 type batch struct {
-	rows int // how many, with those that the filter drops
+	rows int // number of rows read, with those that the filter rejects
 	kept []encoded
-	// Of kept, one behind the other.
+	// numbers and codes of the kept rows, one after the other
 	x     []float32
 	codes []uint32
 }
 
-// batchBytes is about how much a batch holds: little beside the rows of a session,
-// and enough that handing it over costs nothing.
+// batchBytes is the approximate size of a batch: small compared with the rows of a session, and
+// large enough that passing it between goroutines costs nothing.
 const batchBytes = 1 << 20
 
 func (b *batch) add(r encoded) {
@@ -84,8 +84,8 @@ func (b *batch) read() int { return b.rows }
 
 func (b *batch) reset() { *b = batch{kept: b.kept[:0], x: b.x[:0], codes: b.codes[:0]} }
 
-// eachOfFiles is each for files. Rows are encoded by several goroutines and passed on
-// by one, in their order.
+// eachOfFiles is each for files. Several goroutines encode rows; one calls f on them, in their
+// order.
 func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f func(encoded) error) error {
 	numbers, groups := l.Numbers(), l.Groups()
 	most := max(1, batchBytes/(4*(numbers+groups)))
@@ -127,16 +127,16 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 	})
 }
 
-// part is what is made of rows that follow each other: read of them, with those that
-// the filter drops.
+// part holds results from consecutive rows. read returns their number, with the rows that the
+// filter rejects.
 type part interface{ read() int }
 
-// pageShare is the part of the memory for rows that pages of Parquet may take beside it
-// while rows are read.
+// pageShare limits the memory for Parquet pages while rows are read. The limit is Config.Memory divided
+// by pageShare. This memory comes on top of Config.Memory.
 const pageShare = 16
 
-// eachPart has several goroutines work on a table's rows, and one take the parts in
-// order.
+// eachPart reads a table in chunks. Several goroutines call work on the chunks, and one calls take
+// on the results, in the order of the rows.
 func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
 	r, err := table.Open(c.paths(), c.CSV)
 	if err != nil {
@@ -153,8 +153,8 @@ func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, tab
 	if c.Memory > 0 {
 		r.Limit(c.Memory / pageShare)
 	}
-	// The context is looked at by row number, which is public. Workers that are no
-	// number of them are the kernel's to refuse.
+	// The context is tested after a number of rows, which is public. A negative number of workers
+	// is refused by kernel.New.
 	rows, look := 0, 0
 	return table.Each(r, max(1, c.workers()), func(rows table.Chunk, yield func(T) bool) error {
 		return work(m, rows, yield)
@@ -169,7 +169,7 @@ func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, tab
 	})
 }
 
-// counted are the records among rows: their number, or the units that they have.
+// counted counts the records among some rows: rows, or the set of their units.
 type counted struct {
 	rows, records int
 	units         map[string]bool
@@ -177,7 +177,7 @@ type counted struct {
 
 func (k *counted) read() int { return k.rows }
 
-// count is the number of records.
+// count returns the number of records.
 func (c Config) count(ctx context.Context) (n int, err error) {
 	rows := c.Schema.Unit() == (dataset.Unit{})
 	of := map[string]bool{}

@@ -18,14 +18,13 @@ target: {column: ill, classes: ["no", "yes"]}
 where: split=train
 `
 
-// Tables that differ in one row which passes the filter in both agree on the
-// number of records, whatever that row is: other cells, missing, damaged, with
-// too few or too many of them, not CSV. A row that does not pass in either
-// changes nothing.
+// TestNeighboursAgreeOnTheNumber: tables that differ in one row, which passes the filter in both,
+// have the same number of records, whatever the row's other cells: missing, damaged, too few, too
+// many, or not CSV. A row that passes in neither table changes nothing.
 func TestNeighboursAgreeOnTheNumber(t *testing.T) {
 	passes := []string{
 		"31,train,x,no", "1e300,train,\"a,b\",yes", "x, train ,,", "NaN,\"train\",\xff,perhaps", ",train,\x00,no",
-		"31,train,x", "31,train,x,no,yes", "31", "31,test,x", "test,test,test,test,test", // malformed: their split cannot be told
+		"31,train,x", "31,train,x,no,yes", "31", "31,test,x", "test,test,test,test,test", // malformed: no cell of split
 		"31,te\"st,x,no", "\"31\"1,train,x,no", "31,test,\"x\"y,no",
 	}
 	others := []string{"31,test,x,no", "31,,x,no", "31,Train,x,no", "31,other,train,no", "train,trains,train,train", ",test,,"}

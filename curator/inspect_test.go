@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Package reflect reads unexported fields of whatever a pointer, an interface, a
-// map or a slice leads to. From nothing that a session hands out, itself included,
-// does it come to what lies below curator: the rows and the coins.
+// TestInspectionEndsAtTheWall: package reflect reads unexported fields behind every pointer,
+// interface, map and slice. Starting from a session, or from anything that it hands out, it does
+// not reach values of packages below curator, such as the rows and the random bits.
 func TestInspectionEndsAtTheWall(t *testing.T) {
 	p := catch(t)
 	schedule := must[*account.Schedule](t)(account.NewSchedule(context.Background(), p.Ledger().Budget(), 0, account.SampledSteps{NoiseMultiplier: 1e3, Sampling: .5, Count: 1}))
@@ -30,14 +30,13 @@ func TestInspectionEndsAtTheWall(t *testing.T) {
 	}
 }
 
-// below returns a path to a value whose type is declared below curator; "" if
-// there is none.
+// below returns a path to a value whose type is declared below curator, or "" if there is none.
 func below(v reflect.Value, path string, seen map[reflect.Value]bool) string {
 	if !v.IsValid() || seen[v] {
 		return ""
 	}
 	seen[v] = true
-	// A closure's type may name what it returns: it cannot be called from outside.
+	// A closure's type may name a type below curator as its result, but nobody outside can call it.
 	if strings.Contains(v.Type().PkgPath(), "curator/internal") {
 		return path + " (" + v.Type().String() + ")"
 	}

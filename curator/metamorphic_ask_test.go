@@ -14,16 +14,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// frame says where a world keeps the parameters of the world that it was made of: of each run
-// of features, feature j at place[j] and run b at run[b], all of them times sign. The zero
-// frame leaves them where they are.
+// frame maps the parameters of one world to those of a world derived from it. In each run of
+// features, feature j moves to place[j], run b moves to run[b], and all are multiplied by sign. The
+// zero frame changes nothing.
 type frame struct {
 	place, run []int
 	sign       float64
 }
 
-// put returns a vector of parameters, or of features, as the frame has it: numbers beyond
-// whole runs of features stay.
+// put maps a vector of parameters or features. Numbers after the last whole run of features stay in
+// place.
 func (f frame) put(v []float64, runs int) []float64 {
 	out := slices.Clone(v)
 	for i := range out {
@@ -37,7 +37,7 @@ func (f frame) put(v []float64, runs int) []float64 {
 	return out
 }
 
-// index is where parameter i is.
+// index returns the new place of parameter i.
 func (f frame) index(i, runs int) int {
 	d := len(f.place)
 	if d == 0 || i >= runs*d {
@@ -50,7 +50,7 @@ func (f frame) index(i, runs int) int {
 	return b*d + f.place[i%d]
 }
 
-// pair is where the product of features j <= k of d is among all such products.
+// pair returns the index of the product of features j <= k among all such products of d features.
 func pair(j, k, d int) int {
 	if j > k {
 		j, k = k, j
@@ -58,7 +58,7 @@ func pair(j, k, d int) int {
 	return j*d - j*(j-1)/2 + k - j
 }
 
-// sums returns what a sum is in the frame's world.
+// sums maps an exact sum.
 func (f frame) sums(sum []int64, facts query.Facts, runs, d int) []int64 {
 	out := slices.Clone(sum)
 	switch {
@@ -82,7 +82,7 @@ func (f frame) sums(sum []int64, facts query.Facts, runs, d int) []int64 {
 	return out
 }
 
-// metric is a public matrix, of the frame's features.
+// metric returns a public matrix, mapped to the frame's features.
 func (f frame) metric(t rapid.TB, d int, seed uint64) query.Metric {
 	r := rand.New(rand.NewPCG(seed, 77))
 	p, moved := make([]float64, d*d), make([]float64, d*d)
@@ -106,16 +106,16 @@ func (f frame) metric(t rapid.TB, d int, seed uint64) query.Metric {
 	return m
 }
 
-// asked is a question without its cohort.
+// asked is a query without its cohort.
 type asked struct {
 	name  string
 	terms []query.Term
-	loose bool // no clip acts on it, whether rows are multiplied before or after
+	loose bool // clips have no effect on it, whether rows are multiplied before or after
 }
 
-// questions are of every kind about a loss of so many features: clipped and not, around a
-// centre and not, mixed. mostMetric features or fewer have questions in a metric, and of
-// pairs.
+// questions returns queries of every kind for a loss of d features: clipped and not, around a
+// centre and not, and mixed. With at most mostMetric features, queries in a metric and of pairs of
+// features are included.
 func (w *world) questions(t rapid.TB, l loss.Loss, d int, f frame) (list []asked) {
 	const mostMetric = 40
 	size := loss.Parameters(loss.RowLoss(l), d)
@@ -177,7 +177,7 @@ func (w *world) questions(t rapid.TB, l loss.Loss, d int, f frame) (list []asked
 	)
 }
 
-// answer is what a session made of a question: err says that it refused it.
+// answer is the result of a query in a session; err is not nil if the session refused it.
 type answer struct {
 	asked
 	cohort string
@@ -185,7 +185,7 @@ type answer struct {
 	kernel.Exchange
 }
 
-// opener opens a session that is watched.
+// opener opens a session whose exchanges go to w.
 type opener func(w kernel.Watcher) (*curator.Session, error)
 
 // open opens sessions over a configuration.
@@ -195,7 +195,7 @@ func (w *world) open(c curator.Config) opener {
 	}
 }
 
-// answers asks a session all questions, about all records and about some that are drawn.
+// answers makes all queries in a session, on all records and on a drawn cohort.
 func (w *world) answers(t rapid.TB, l loss.Loss, f frame, open opener) (list []answer) {
 	t.Helper()
 	var last kernel.Exchange
@@ -235,7 +235,7 @@ func (w *world) answers(t rapid.TB, l loss.Loss, f frame, open opener) (list []a
 	return list
 }
 
-// rowFeatures is how many features a row has of records that have so many.
+// rowFeatures returns the number of features of a row, if records have the given number.
 func rowFeatures(l loss.Loss, features int) int {
 	if d := loss.RowFeatures(l, features); d > 0 {
 		return d
@@ -243,7 +243,7 @@ func rowFeatures(l loss.Loss, features int) int {
 	return features
 }
 
-// draw draws half of the records, if there are two.
+// draw draws half of the records, if there are at least two.
 func (w *world) draw(t rapid.TB, s *curator.Session) query.Cohort {
 	t.Helper()
 	var c query.Cohort

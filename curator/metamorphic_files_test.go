@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// filesAreRows: a table is its cells, wherever it is read from and wherever its rows are kept.
+// filesAreRows: the answers do not depend on where a table is read from or where its rows are
+// stored.
 func filesAreRows(t rapid.TB, w *world) {
 	folder, err := os.MkdirTemp("", "metamorphic")
 	if err != nil {
@@ -27,8 +28,8 @@ func filesAreRows(t rapid.TB, w *world) {
 		return path
 	}
 	if at := w.at(ignored); at >= 0 && w.def.Unit.Rows > 0 {
-		// All cells settle which rows of a unit with too many are kept, and Parquet is not
-		// read where nobody looks.
+		// The hash of all cells decides which rows of a unit are kept, but a Parquet reader skips
+		// columns that the schema does not use.
 		w = w.clone()
 		for _, r := range w.rows {
 			r[at] = ""
@@ -65,13 +66,13 @@ func filesAreRows(t rapid.TB, w *world) {
 	ways[w.seed/7%uint64(len(ways))]()
 }
 
-// csv is a table as text.
+// csv returns a table as text.
 func (w *world) csv(comma rune, rows [][]string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
 	c.Comma = comma
 	for _, r := range append([][]string{w.header}, rows...) {
-		c.Write(r) // a buffer takes everything
+		c.Write(r) // a buffer accepts every write
 	}
 	c.Flush()
 	return b.Bytes()
@@ -89,10 +90,10 @@ func zipped(t rapid.TB, content []byte) []byte {
 	return b.Bytes()
 }
 
-// zstandard is a zstd frame of raw blocks (RFC 8878, section 3.1.1).
+// zstandard returns a zstd frame of raw blocks (RFC 8878, section 3.1.1).
 func zstandard(content []byte) []byte {
 	const most = 1 << 10
-	b := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0} // magic; no size, a window of 1 KB
+	b := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0} // magic number; no content size, a window of 1 KB
 	for {
 		n, last := min(len(content), most), 0
 		if n == len(content) {
@@ -106,8 +107,8 @@ func zstandard(content []byte) []byte {
 	}
 }
 
-// parquet is a table as a Parquet file: text, required, plain and not compressed, in groups of
-// so many rows (github.com/apache/parquet-format).
+// parquet returns a table as a Parquet file: text columns, required, plain and uncompressed, in row
+// groups of the given size (github.com/apache/parquet-format).
 func parquet(header []string, rows [][]string, group int) []byte {
 	b := []byte("PAR1")
 	var groups []thrift
@@ -145,7 +146,7 @@ func parquet(header []string, rows [][]string, group int) []byte {
 // thrift is a value in Thrift's compact protocol.
 type thrift = []byte
 
-// field is one of a structure: its number, its type and its value.
+// field is a field of a structure: its number, its type and its value.
 type field struct {
 	number, kind int
 	value        thrift
@@ -156,7 +157,7 @@ func i64(n, v int) field                { return field{n, 6, zigzag(v)} }
 func binaryField(n int, s string) field { return field{n, 8, text(nil, s)} }
 func structure(n int, f ...field) field { return field{n, 12, fields(nil, f...)} }
 
-// list is a field that is a list of values of one type.
+// list returns a field that is a list of values of one type.
 func list(n, kind int, values ...thrift) field {
 	var b thrift
 	if len(values) < 15 {
@@ -170,8 +171,8 @@ func list(n, kind int, values ...thrift) field {
 	return field{n, 9, b}
 }
 
-// fields is a structure: fields in the order of their numbers, each written with its distance
-// from the one before, and a stop.
+// fields encodes a structure: its fields in the order of their numbers, each with the difference
+// from the number before, and a stop byte.
 func fields(b thrift, list ...field) thrift {
 	before := 0
 	for _, f := range list {

@@ -10,12 +10,11 @@ import (
 	"testing"
 )
 
-// instructions has a processor's instructions left out, for a process of its own.
+// instructions is a GODEBUG setting that turns off processor instructions, for a child process.
 const instructions = "cpu.avx512f=off,cpu.avx2=off"
 
-// TestKernelsAddUpAlike: a process in which the processor is said to have none of the
-// instructions that kernels and exponentials use gives the integers of this one, for worlds of
-// every kind.
+// TestKernelsAddUpAlike: a process without the processor instructions that kernels and exponentials
+// use computes the same integers as this process, for worlds of every kind.
 func TestKernelsAddUpAlike(t *testing.T) {
 	const child = "STILLPOINT_TEST_DIGEST"
 	if os.Getenv(child) != "" {
@@ -33,7 +32,7 @@ func TestKernelsAddUpAlike(t *testing.T) {
 	}
 }
 
-// digest is of all answers about some worlds.
+// digest hashes all answers about some worlds.
 func digest(t *testing.T) string {
 	worlds := 60
 	if testing.Short() {

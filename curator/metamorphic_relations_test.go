@@ -34,7 +34,8 @@ var relations = []relation{
 	{"units of one row", subject{rows: true}, unitsOfOneRow},
 }
 
-// columnsPermuted: the order of a schema's columns is that of coordinates and nothing else.
+// columnsPermuted: the order of a schema's columns changes the order of coordinates and nothing
+// else.
 func columnsPermuted(t rapid.TB, w *world) {
 	c, other := w.config(t), w.clone()
 	r := rand.New(rand.NewPCG(w.seed, 8))
@@ -56,8 +57,8 @@ func shuffle[T any](r *rand.Rand, list []T) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// headerPermuted: the order of a table's columns is nobody's business. Which rows of a unit
-// with too many are kept does depend on it.
+// headerPermuted: the order of a table's columns does not matter, except for the choice of rows in
+// a unit with too many.
 func headerPermuted(t rapid.TB, w *world) {
 	other := w.clone()
 	order := rand.New(rand.NewPCG(w.seed, 9)).Perm(len(w.header))
@@ -72,7 +73,7 @@ func headerPermuted(t rapid.TB, w *world) {
 		frame{}, w.open(c)))
 }
 
-// codesAreNumbers: rows that are kept by the codes of their groups are the rows that have a
+// codesAreNumbers: rows stored by the codes of their groups give the same answers as rows with a
 // number for each feature.
 func codesAreNumbers(t rapid.TB, w *world) {
 	c := w.config(t)
@@ -99,7 +100,7 @@ func codesAreNumbers(t rapid.TB, w *world) {
 		w.open(c)))
 }
 
-// hashesAreCategories: a hashed column is the category of its buckets.
+// hashesAreCategories: a hashed column is a category of its buckets.
 func hashesAreCategories(t rapid.TB, w *world) {
 	other := w.clone()
 	for i, c := range w.def.Columns {
@@ -121,7 +122,7 @@ func hashesAreCategories(t rapid.TB, w *world) {
 	w.sameRows(t, other, "hashes as categories")
 }
 
-// bucket is the one that a cell falls into, by the words of dataset.Hashing.
+// bucket returns the bucket of a cell, by the documentation of dataset.Hashing.
 func bucket(c dataset.Column, cell string) int {
 	h := c.Hashing()
 	s := h.Salt
@@ -133,7 +134,7 @@ func bucket(c dataset.Column, cell string) int {
 	return int(s * s % h.Prime % int64(c.Buckets))
 }
 
-// interactionsAreCategories: the cross of two categories is the category of their pairs.
+// interactionsAreCategories: the interaction of two categories is a category of their pairs.
 func interactionsAreCategories(t rapid.TB, w *world) {
 	other := w.clone()
 	other.def.Interactions = nil
@@ -146,7 +147,7 @@ func interactionsAreCategories(t rapid.TB, w *world) {
 			}
 		}
 		last := len(pairs.Categories) - 1
-		pairs.Categories = pairs.Categories[:last] // other
+		pairs.Categories = pairs.Categories[:last] // the last is "other"
 		other.def.Columns = append(other.def.Columns, pairs)
 		other.header = append(other.header, pairs.Name)
 		for k, cells := range w.rows {
@@ -156,7 +157,7 @@ func interactionsAreCategories(t rapid.TB, w *world) {
 	w.sameRows(t, other, "interactions as categories")
 }
 
-// listed is a cell's category.
+// listed returns a cell's category.
 func listed(c dataset.Column, cell string) string {
 	if cell = strings.TrimSpace(cell); slices.Contains(c.Categories, cell) {
 		return cell
@@ -164,13 +165,13 @@ func listed(c dataset.Column, cell string) string {
 	return "else"
 }
 
-// sameRows demands the same answers of a world whose rows are the same numbers.
+// sameRows fails unless a world whose rows are the same numbers has the same answers.
 func (w *world) sameRows(t rapid.TB, other *world, what string) {
 	c, same := w.config(t), other.config(t)
 	equal(t, w, what, w.answers(t, c.Loss, frame{}, other.open(same)), w.answers(t, c.Loss, frame{}, w.open(c)))
 }
 
-// workersAndBlocks: who adds rows up, and in what portions, changes nothing.
+// workersAndBlocks: the number of workers and the size of blocks change no answer.
 func workersAndBlocks(t rapid.TB, w *world) {
 	c := w.config(t)
 	want := w.answers(t, c.Loss, frame{}, w.open(c))
@@ -181,8 +182,8 @@ func workersAndBlocks(t rapid.TB, w *world) {
 		w.open(c)), want)
 }
 
-// rowsPermuted: the order of rows settles which are drawn and nothing else, that of a unit's
-// rows among them.
+// rowsPermuted: the order of rows, also within a unit, affects which rows are drawn and nothing
+// else.
 func rowsPermuted(t rapid.TB, w *world) {
 	other := w.clone()
 	shuffle(rand.New(rand.NewPCG(w.seed, 10)), other.rows)
@@ -191,8 +192,8 @@ func rowsPermuted(t rapid.TB, w *world) {
 		c.Loss, frame{}, w.open(c)), drawn))
 }
 
-// rowsDoubled: twice the rows have twice the sum. The grid is the same where the number of
-// records is not public.
+// rowsDoubled: a table with every row twice has twice the sum. The grid is the same if the number
+// of records is not public.
 func rowsDoubled(t rapid.TB, w *world) {
 	other := w.clone()
 	w = w.clone()
@@ -205,13 +206,13 @@ func rowsDoubled(t rapid.TB, w *world) {
 		for j := range want[i].Exact {
 			want[i].Exact[j] *= 2
 		}
-		got[i].Scores, want[i].Scores = nil, nil // norms of sums
+		got[i].Scores, want[i].Scores = nil, nil // norms are not linear in the sum
 	}
 	equal(t, w, "rows doubled", got, want)
 }
 
-// classesNegated: with the classes named the other way round, and points negated, gradients
-// are negated and values stay.
+// classesNegated: with the two classes exchanged and points negated, gradients are negated and
+// values stay.
 func classesNegated(t rapid.TB, w *world) {
 	other := w.clone()
 	slices.Reverse(other.def.Target.Classes)
@@ -240,7 +241,7 @@ func identity(n int) []int {
 	return list
 }
 
-// classesRotated: softmax has a run of parameters for each class, in their order.
+// classesRotated: softmax has a run of parameters for each class, in the order of the classes.
 func classesRotated(t rapid.TB, w *world) {
 	other := w.clone()
 	classes := w.def.Target.Classes
@@ -263,7 +264,7 @@ func classesRotated(t rapid.TB, w *world) {
 	near(t, w, "classes rotated", f, 3, d, without(got, sampled), without(want, sampled))
 }
 
-// weightsOfOne: where all weigh 1, nobody is weighed.
+// weightsOfOne: a weight of 1 for every row is the same as no weights.
 func weightsOfOne(t rapid.TB, w *world) {
 	if w.def.Target.Weight != "" {
 		return
@@ -283,7 +284,7 @@ func weightsOfOne(t rapid.TB, w *world) {
 		of = l.Unweighted()
 	}
 	if n := of.Name(); strings.Contains(n, "weighted") {
-		return // a network weighed below its own clip
+		return // the clip of a weighted network is below its own
 	}
 	l, err := loss.NewWeighted(of, by)
 	if err != nil {
@@ -291,12 +292,13 @@ func weightsOfOne(t rapid.TB, w *world) {
 	}
 	other.loss = l
 	c, weighed := w.config(t), other.config(t)
-	envelope := func(a answer) bool { return a.name == "by an envelope" } // not asked of losses with weights
+	// This query is not made for losses with weights.
+	envelope := func(a answer) bool { return a.name == "by an envelope" }
 	got, want := w.answers(t, c.Loss, frame{}, other.open(weighed)), w.answers(t, c.Loss, frame{}, w.open(c))
 	equal(t, w, "weights of one", without(got, envelope), without(want, envelope))
 }
 
-// exposuresOfOne: counts in the largest exposure are counts.
+// exposuresOfOne: counts with the largest exposure are plain counts.
 func exposuresOfOne(t rapid.TB, w *world) {
 	w = w.clone()
 	for i := range w.rows {
@@ -312,8 +314,9 @@ func exposuresOfOne(t rapid.TB, w *world) {
 		c.Loss, frame{}, w.open(c)))
 }
 
-// unitsOfOneRow: where everybody has one row, a record is a row: its sum is the row's where
-// no clip acts, since what is clipped is a slope there and a gradient here.
+// unitsOfOneRow: if every unit has one row, a record is a row, and the sums are equal for queries
+// without a clip. With a clip they differ, since it limits the slope of a row but the gradient of a
+// unit.
 func unitsOfOneRow(t rapid.TB, w *world) {
 	other := w.clone()
 	other.def.Unit = dataset.Unit{Column: person, Rows: 1}

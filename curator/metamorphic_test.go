@@ -13,18 +13,17 @@ import (
 
 var long = flag.Duration("long", 0, "how long TestRelationsHold searches each relation, such as 1h")
 
-// relation is one between the answers to two worlds, which holds whatever they are, as far as
-// it speaks of them.
+// relation is a relation between the answers to two worlds. It holds for all worlds of its subject.
 type relation struct {
 	name string
 	of   subject
 	hold func(t rapid.TB, w *world)
 }
 
-// TestRelationsHold: what no question depends on changes no un-noised sum, and what a sum
-// depends on in a known way changes it so: for random schemas, tables, losses and relations of
-// neighbours, and every kind of question. No reference says what the sums are. A failure shows
-// the smallest table that was found for it.
+// TestRelationsHold: changes that no query depends on change no exact sum, and changes with a known
+// effect change sums by exactly that effect. It tries random schemas, tables, losses, neighbouring
+// relations, and every kind of query. No reference implementation says what the sums are. A failure
+// prints the smallest table found.
 func TestRelationsHold(t *testing.T) {
 	for _, r := range relations {
 		t.Run(r.name, func(t *testing.T) {
@@ -42,7 +41,7 @@ func TestRelationsHold(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreOfEveryKind: the suite asks all kinds there are.
+// TestQuestionsAreOfEveryKind: the suite makes queries of every kind.
 func TestQuestionsAreOfEveryKind(t *testing.T) {
 	w := &world{seed: 1}
 	var kinds []query.Kind
@@ -58,7 +57,7 @@ func TestQuestionsAreOfEveryKind(t *testing.T) {
 	}
 }
 
-// equal demands that two sessions charged and summed alike, to the integer.
+// equal fails unless two sessions have the same charges and the same integers.
 func equal(t rapid.TB, w *world, what string, got, want []answer) {
 	t.Helper()
 	for i := range want {
@@ -71,7 +70,7 @@ func equal(t rapid.TB, w *world, what string, got, want []answer) {
 	}
 }
 
-// alike reports whether two answers have one grid and one charge, or were both refused.
+// alike reports whether two answers have the same grid and charge, or were both refused.
 func (a answer) alike(b answer) bool {
 	if a.err != nil || b.err != nil {
 		return a.err != nil && b.err != nil
@@ -79,8 +78,8 @@ func (a answer) alike(b answer) bool {
 	return a.Scale == b.Scale && a.Bits == b.Bits && a.Event == b.Event
 }
 
-// about reports whether two answers have one charge, within the roundings of norms that are
-// added up in another order, or were both refused.
+// about reports whether two answers have the same charge up to rounding in norms, or were both
+// refused.
 func (a answer) about(b answer) bool {
 	if a.err != nil || b.err != nil {
 		return a.err != nil && b.err != nil
@@ -92,9 +91,9 @@ func (a answer) about(b answer) bool {
 		b.Scale) && a.Bits == b.Bits
 }
 
-// near demands the sums that a frame makes of others, within the roundings of so many records:
-// half a step each time one is rounded, and the roundings of floats, of which none is of more
-// than 2^13 numbers. Lengths in a metric are floats of 24 bits.
+// near fails unless the sums are those of want mapped by the frame, up to rounding for the number
+// of records: half a grid step for each rounded number, and rounding of floats, which are at most
+// 2^13. Lengths in a metric are float32.
 func near(t rapid.TB, w *world, what string, f frame, runs, d int, got, want []answer) {
 	t.Helper()
 	for i, v := range want {
@@ -117,7 +116,8 @@ func near(t rapid.TB, w *world, what string, f frame, runs, d int, got, want []a
 	}
 }
 
-// rounding is how far two ways to add up an answer of so many records may be apart.
+// rounding returns the largest difference between two orders of summation for an answer on the
+// given number of records.
 func (a answer) rounding(records, d int) float64 {
 	facts := a.terms[0].Kind().Facts()
 	float, each := 0x1p-38, 1.
@@ -125,17 +125,17 @@ func (a answer) rounding(records, d int) float64 {
 		float = 0x1p-20
 	}
 	if facts.Lifted {
-		each = float64(d) * 0x1p20 // entries of a metric have up to 20 bits
+		each = float64(d) * 0x1p20 // entries of a metric may be as large as 2^20
 	}
 	return float64(records+1) * (each + float*a.Event.Sensitivity*a.Scale)
 }
 
-// without leaves out what a relation does not speak of.
+// without returns the answers for which drop is false.
 func without(list []answer, drop func(a answer) bool) []answer {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
-// sampled reports questions whose directions are drawn by the bits of a row in their order.
+// sampled reports whether a query's random directions depend on the order of a row's coordinates.
 func sampled(a answer) bool {
 	return slices.ContainsFunc(a.terms, func(t query.Term) bool { return t.Smoothing().Sampled() })
 }

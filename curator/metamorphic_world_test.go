@@ -15,22 +15,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a table, all that is public of it, and what is asked about it. Relations make
-// another world of one and say how the answers of the two hang together.
+// world is a table, its public facts, and the seed of queries on it. Each relation derives a second
+// world and states how the answers of the two are related.
 type world struct {
 	def      dataset.Definition
 	header   []string
 	rows     [][]string
-	loss     loss.Loss // of a row
+	loss     loss.Loss // for one row
 	relation account.Relation
-	seed     uint64 // of the points that are asked about, and of the coins
+	seed     uint64 // of the points of queries and of the random bits
 }
 
-// names of what every world has beside its feature columns.
+// names of columns that are not features
 const aim, weight, exposure, person, public, ignored = "aim", "weight", "exposure", "person", "split", "note"
 
-// subject is what a relation speaks of: worlds with such columns, targets and losses (nil for
-// all), without units if it is of rows.
+// subject restricts a relation to worlds with the given columns, targets and losses (nil for all),
+// and to worlds without units if rows is true.
 type subject struct {
 	columns []dataset.ColumnKind
 	targets []string
@@ -39,7 +39,7 @@ type subject struct {
 	crossed bool
 }
 
-// anyWorld draws a world. It shrinks to few columns, few rows and plain cells.
+// anyWorld draws a world. Failing worlds shrink to few columns, few rows and plain cells.
 func anyWorld(of subject) *rapid.Generator[*world] {
 	return rapid.Custom(func(t *rapid.T) *world {
 		w := &world{relation: rapid.SampledFrom([]account.Relation{account.ReplaceOne, account.AddOrRemove}).Draw(t,
@@ -72,7 +72,7 @@ func anyWorld(of subject) *rapid.Generator[*world] {
 	})
 }
 
-// anyColumn draws a column that makes features.
+// anyColumn draws a column with features.
 func anyColumn(t *rapid.T, of subject, name string) dataset.Column {
 	c := dataset.Column{Name: name, Kind: dataset.Number}
 	kinds := of.columns
@@ -114,7 +114,7 @@ func anyInteractions(t *rapid.T, columns []dataset.Column) (list []dataset.Inter
 	return list
 }
 
-// losses are those of a row, by what the target is.
+// losses are losses of a row by kind of target.
 var losses = map[string][]string{
 	"two":   {"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "hinge", "ramp", "network(3,tanh,logistic)"},
 	"three": {"softmax(3)", "network(2-3,tanh,softmax(3))"},
@@ -169,8 +169,8 @@ func (w *world) aim(t *rapid.T, of subject) {
 	}
 }
 
-// fill draws the rows. Some are drawn cell by cell, and more, whose number is one at which
-// tiles and blocks end, by a seed.
+// fill draws the rows: some cell by cell, and more from a seed, so many that their number is near
+// the end of a tile or block.
 func (w *world) fill(t *rapid.T) {
 	w.header = append(w.header, aim)
 	for _, c := range w.def.Columns {
@@ -198,8 +198,8 @@ func (w *world) fill(t *rapid.T) {
 	}
 }
 
-// cells are what cells of a column may hold, plain ones first: no text of them ends a field
-// or a line.
+// cells returns possible cells of a column, plain ones first. None contains the end of a field or a
+// line.
 func (w *world) cells(name string) []string {
 	switch name {
 	case aim:
@@ -234,10 +234,10 @@ func (w *world) column(name string) dataset.Column {
 	return w.def.Columns[i]
 }
 
-// at is the place of a column in the table.
+// at returns the index of a column in the table.
 func (w *world) at(name string) int { return slices.Index(w.header, name) }
 
-// clone is a world that may be changed.
+// clone returns a copy that may be changed.
 func (w *world) clone() *world {
 	c := *w
 	c.def.Columns, c.def.Interactions = slices.Clone(w.def.Columns), slices.Clone(w.def.Interactions)
@@ -249,7 +249,7 @@ func (w *world) clone() *world {
 	return &c
 }
 
-// schema is the world's.
+// schema returns the world's schema.
 func (w *world) schema(t rapid.TB) *dataset.Schema {
 	t.Helper()
 	s, err := dataset.New(w.def)
@@ -259,8 +259,7 @@ func (w *world) schema(t rapid.TB) *dataset.Schema {
 	return s
 }
 
-// config is a session's over the world's rows in memory; ok is false where there are none, or
-// no such loss.
+// config returns the configuration of a session over the world's rows in memory.
 func (w *world) config(t rapid.TB) curator.Config {
 	t.Helper()
 	budget, err := account.NewBudget(50, .1, w.relation)
@@ -281,7 +280,7 @@ func (w *world) config(t rapid.TB) curator.Config {
 	return c
 }
 
-// records reports whether there are any that a session could be over.
+// records reports whether there are any records for a session.
 func (w *world) records(t rapid.TB) bool {
 	m, err := w.schema(t).Bind(w.header)
 	if err != nil {
@@ -295,10 +294,10 @@ func (w *world) records(t rapid.TB) bool {
 	return false
 }
 
-// GoString is what a failing draw shows.
+// GoString is printed for a failing draw.
 func (w *world) GoString() string { return "below" }
 
-// String is the world as a schema and a table: that of a failure is the smallest found.
+// String prints the world as a schema and a table.
 func (w *world) String() string {
 	s, err := dataset.New(w.def)
 	if err != nil {
@@ -325,7 +324,7 @@ func named(t rapid.TB, name string) loss.Loss {
 	return l
 }
 
-// blocks is in how many runs of so many features a loss's parameters lie, first of all.
+// blocks returns the number of runs of the given number of features in a loss's parameters.
 func blocks(l loss.Loss, features int) int {
 	l = loss.RowLoss(l)
 	if s, ok := l.(loss.Stacked); ok {
@@ -334,8 +333,8 @@ func blocks(l loss.Loss, features int) int {
 	return loss.Parameters(l, features) / features
 }
 
-// bounds are the constants of a loss, of which those that a kind of question cannot be asked
-// with are replaced by some that it can: they are enforced.
+// bounds returns a loss's constants. Constants that some kind of query cannot have are replaced by
+// arbitrary valid ones, which clipping enforces.
 func bounds(l loss.Loss) (lipschitz, gap, lo, hi float64) {
 	k := loss.Unweighted(loss.RowLoss(l)).Constants()
 	lo, hi = min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0)

@@ -22,11 +22,10 @@ columns:
 target: {column: y, number: [-1, 1]}
 `
 
-// TestARowMappedToZeroMovesNoMore: a public map sends a row, its intercept included, to
-// exact zero. At weights of 1.5e308 above a network's first layer the slopes of such a row
-// are as large as floats are; put in the place of another row, it moves no answer by more
-// than two clip norms and the noise, 40 standard deviations of which are allowed for: a
-// sound session fails with a probability below 1e-300.
+// TestARowMappedToZeroMovesNoMore: a public map sends a row, with its intercept, to exactly zero.
+// At weights of 1.5e308 above a network's first layer the slopes of this row are near the largest
+// float. In place of another row it must move no answer by more than two clip norms plus 40
+// standard deviations of the noise. A correct session fails with probability below 1e-300.
 func TestARowMappedToZeroMovesNoMore(t *testing.T) {
 	s := schema(t, fourSchema)
 	m, err := s.Bind([]string{"a", "b", "c", "d", "y"})

@@ -14,62 +14,65 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Config says which records a session holds and what it may charge.
+// Config describes the records that a session holds and its budget.
 type Config struct {
-	// Path is a file: CSV, plain or compressed by gzip or zstd, or Parquet; "-" is
-	// standard input, read to its end. It is empty if Rows is given.
+	// Path is a file: CSV, plain or compressed by gzip or zstd, or Parquet. "-" is standard input,
+	// read to its end. Path is empty if Rows is given.
 	Path string
-	// Paths are files that follow Path, if that is given, as one table. They have the
+	// Paths are further files of the same table, after Path if that is given. They must have the
 	// same columns in the same order.
 	Paths []string
-	// CSV says how files that are text are written.
+	// CSV describes the format of text files.
 	CSV dataset.CSV
-	// Rows are those of a table that the caller holds; nil for a file's.
+	// Rows is a table that the caller holds; nil for files.
 	Rows *Rows
-	// Schema describes its columns by public facts.
+	// Schema describes the table's columns by public facts.
 	Schema *dataset.Schema
-	// Reduce, if not nil, maps rows to shorter ones by a public map made for the schema's
-	// features: records are then mapped rows, of as many features.
+	// Reduce, if not nil, maps rows to shorter rows by a public map for the schema's features.
+	// Records are then the mapped rows.
 	Reduce *dataset.Projection
-	// Loss is the loss of one record: of a row or, where the schema has a unit, of all
-	// rows of one (loss.NewUnits).
+	// Loss is the loss of one record: of a row or, if the schema has a unit, of all rows of a unit
+	// (loss.NewUnits).
 	Loss loss.Loss
-	// Budget is what all answers together may be charged. It has no default.
+	// Budget is the privacy budget for all answers together. It has no default.
 	Budget account.Budget
-	// Reserve, if not nil, is called before the first answer is charged or computed,
-	// with the session's budget and schedule settled: an error refuses the question,
-	// and is asked for again at the next. It is where a budget that outlasts the
-	// session is reserved: Reserve of a budget.Run, made for this session alone.
+	// Reserve, if not nil, is called before the first answer is charged or computed, when the
+	// session's budget and schedule are fixed. If it returns an error, the query fails, and the
+	// next query calls Reserve again. It is for reserving a budget that outlasts the session:
+	// Reserve of a budget.Run made for this session alone.
 	Reserve func(context.Context, account.View) error
-	// Declared is the public number of records under add-or-remove, which
-	// stands in for the secret one; zero under replace-one.
+	// Declared is the public number of records under add-or-remove, used in place of the secret
+	// number. It is zero under replace-one.
 	Declared float64
-	// Workers is the number of goroutines of a pass, and of those that encode what is
-	// read; zero means GOMAXPROCS. It changes speed, never an answer's law.
+	// Workers is the number of goroutines of a pass, and of those that encode rows. Zero means
+	// GOMAXPROCS. It affects speed, never the distribution of an answer.
 	Workers int
-	// BlockRows is the number of rows of a block in memory; zero means as many
-	// as fit a cache. It changes speed only.
+	// BlockRows is the number of rows of a block in memory; zero means as many as fit a cache. It
+	// affects speed only.
 	BlockRows int
-	// Memory is how many bytes are kept in memory of encoded rows and of what a pass keeps
-	// beside every row, 4 bytes; zero means all. Rows beyond it go to a file in Folder, "" for the system's folder for temporary
-	// files, which nobody else may read, which has no name where the system allows
-	// that, and which is gone once the session is closed or the process ends. It is
-	// not encrypted: the folder's disk must be one that may hold records. Whether
-	// rows are kept in a file changes speed, never an answer. Where how many rows there are
-	// is secret, under add-or-remove and with units, the file is made before the first; a
-	// disk that fills up still tells that there were many: it must have room. Where the schema has a unit,
-	// an entry for each and some bytes for each of its rows are in memory beside them.
+	// Memory is the largest number of bytes in memory for encoded rows, including 4 bytes that a
+	// pass needs for every row. Zero means no limit. Further rows go to a private file in Folder.
+	// The file affects speed, never an answer. If the schema has a unit, an entry for each unit and
+	// some bytes for each of its rows are in memory in addition.
 	Memory int64
+	// Folder is the folder of the private file; empty means the system's folder for temporary files.
+	// Nobody else may read the file. Where the system allows it, the file has no name, and it is
+	// gone when the session is closed or the process ends. The file is not encrypted: the folder's
+	// disk must be allowed to hold records.
+	//
+	// Under add-or-remove and with units, the number of rows is secret. The file is then made before
+	// the first row is read. The disk must have room for all rows, since a full disk would reveal
+	// that there were many.
 	Folder string
 }
 
-// Open reads the table and returns a session over it. A cancelled context ends the
-// reading.
+// Open reads the table and returns a session over it. If the context ends, Open stops reading and
+// returns its error.
 func Open(ctx context.Context, c Config) (*Session, error) {
 	if c.Schema == nil {
 		return nil, errors.New("curator: schema: must be given")
 	}
-	// What is assigned to the caller's schema from here on changes nothing.
+	// A copy, so that later assignments to the caller's schema have no effect.
 	schema := *c.Schema
 	c.Schema = &schema
 	if err := matches(c.Loss, c.Schema); err != nil {
@@ -110,13 +113,13 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
-// Count returns the number of records of the configuration's files, the n that
-// replace-one makes public: of rows that its schema's public filter keeps, or of units
-// that have such a row. It reads nothing else of them. Tables that differ in one record
-// which passes the filter in both agree on it.
+// Count returns the number of records in the configuration's files, which is public under
+// replace-one: the number of rows that the schema's public filter keeps, or of units that have such
+// a row. It uses nothing else of the rows. The count is the same for tables that differ in one
+// record that passes the filter in both.
 func Count(ctx context.Context, c Config) (int, error) { return c.count(ctx) }
 
-// workers is how many goroutines work on rows.
+// workers returns the number of goroutines that work on rows.
 func (c Config) workers() int {
 	if c.Workers == 0 {
 		return runtime.GOMAXPROCS(0)
@@ -124,8 +127,8 @@ func (c Config) workers() int {
 	return c.Workers
 }
 
-// unit says whose rows make up a record: the schema's, counted as the loss does, which
-// has as many (matches).
+// unit returns the schema's unit for the ledger, with the loss's rule for the rows of a unit (mean or
+// sum). matches has tested that schema and loss have the same largest number of rows.
 func (c Config) unit() account.Unit {
 	unit := c.Schema.Unit()
 	if unit == (dataset.Unit{}) {
@@ -138,7 +141,7 @@ func (c Config) unit() account.Unit {
 	return account.Unit{Column: unit.Column, Rows: unit.Rows, Count: count}
 }
 
-// features is their number in a row.
+// features returns the number of features of a row.
 func (c Config) features() int {
 	if c.Reduce != nil {
 		return c.Reduce.Size()

@@ -10,9 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// PrefixSum is an open prefix sum over cohorts of a session's records. It is
-// safe for concurrent use. Like a Session it is one pointer, and printing or
-// encoding one shows nothing.
+// PrefixSum is an open prefix sum over cohorts of a session's records. It is safe for concurrent
+// use. Like a Session it is one pointer, and printing or encoding it shows nothing about records.
 type PrefixSum struct {
 	wall *prefixWall
 }
@@ -23,17 +22,16 @@ type prefixWall struct {
 
 var _ query.PrefixSum = (*PrefixSum)(nil)
 
-// Add takes the terms' mean over their cohort as the next item and returns the
-// sum of all items so far, with exactly rounded Gaussian noise: adding to one
-// prefix sum N times costs a record, which is in one item only, about as much
-// as the logarithm of N answers. Items may depend on the answers before them.
+// Add appends the terms' mean over their cohort as the next item. It returns the sum of all items
+// so far, with exactly rounded Gaussian noise. Each record is in one item only, and N calls of Add
+// on one prefix sum cost it about as much as log N separate answers. Items may depend on earlier
+// answers.
 //
-// The charge is reserved before anything is computed and is never given back.
-// An item is refused, uncharged, if its cohort is that of all records or has
-// been in this prefix sum before, if there have been as many items as were
-// declared, or if its sensitivity exceeds the declared one; over budget, Add
-// returns an *account.BudgetError. An item that fails once it is charged is
-// left out: its cohort is used up, and the sum is what it was.
+// The charge is reserved before anything is computed and is never given back. Add refuses an item
+// without charging it if its cohort is that of all records or is already in this prefix sum, if the
+// declared number of items is reached, or if its sensitivity exceeds the declared one. Over budget,
+// Add returns an *account.BudgetError. If an item fails after it is charged, the sum stays as it
+// was, and the item's cohort cannot be used again.
 func (p *PrefixSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	return p.wall.kernel().Add(ctx, terms...)
 }
@@ -52,5 +50,5 @@ func (PrefixSum) Format(f fmt.State, _ rune) { io.WriteString(f, redactedPrefix)
 // MarshalJSON writes a fixed text.
 func (PrefixSum) MarshalJSON() ([]byte, error) { return []byte(`"` + redactedPrefix + `"`), nil }
 
-// LogValue is a fixed text.
+// LogValue returns a fixed text.
 func (PrefixSum) LogValue() slog.Value { return slog.StringValue(redactedPrefix) }

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPrefixSumOfARealTable adds two items of a table's records, selects between
-// two points, and prints the prefix sum in every way.
+// TestPrefixSumOfARealTable adds two items of a table's records, selects between two points, and
+// prints the prefix sum in every way.
 func TestPrefixSumOfARealTable(t *testing.T) {
 	s := open(t, write(t, "people.csv", people))
 	charge := s.Ledger().Budget().Charge() / 2

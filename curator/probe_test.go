@@ -35,7 +35,7 @@ func (b broken) Slopes(dst, z, y []float64) {
 	b.RankOne.Slopes(dst, z, y)
 }
 
-// brokenGeneral is one that writes its own gradient.
+// brokenGeneral is a general loss that fails in one of its methods.
 type brokenGeneral struct {
 	loss.Loss
 	value    func() float64
@@ -48,9 +48,9 @@ func (b brokenGeneral) Value([]float64, []float32, float64) float64 { return b.v
 
 func (b brokenGeneral) Gradient(dst, _ []float64, _ []float32, _ float64) { b.gradient(dst) }
 
-// TestLossesThatFailAreRefused: a loss under which every record would be faulty is
-// no session's, and the error names it and shows nothing of what it panicked with.
-// The table is not read: it is not there.
+// TestLossesThatFailAreRefused: Open refuses a loss under which every record would be faulty. The
+// error names the loss and shows nothing of its panic. Open does not read the table, which does not
+// exist here.
 func TestLossesThatFailAreRefused(t *testing.T) {
 	c := config(t, "no such file.csv")
 	sound := c.Loss.(loss.RankOne)

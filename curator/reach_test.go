@@ -12,10 +12,9 @@ import (
 
 const module = "github.com/stillpoint-dp/stillpoint/"
 
-// reached lists every type of value that the package's exported surface takes or
-// gives and that could be assigned over, written into or kept, with the reason
-// why that decides no answer. What another package could do with those of
-// attacks is done in TestWhatOthersHoldDecidesNothing.
+// reached lists every type that the package's exported identifiers take or return, and whose values
+// can be assigned to, written to or kept. The value is the reason why this influences no answer.
+// The attacks on types marked "attacks" are in TestWhatOthersHoldDecidesNothing.
 var reached = map[string]string{
 	"*curator.Session":  "a handle: attacks",
 	"curator.Session":   "a handle: one pointer to the wall, which nothing outside can name; attacks",
@@ -74,7 +73,7 @@ var reached = map[string]string{
 	"log/slog.Value":         "a fixed text",
 	"[]byte":                 "a fixed text",
 
-	// What a schema's own methods take and give.
+	// types in the methods of a schema
 	"dataset.Schema":                    "as *dataset.Schema",
 	"*dataset.Map":                      "bound to columns by the schema's caller; the session binds its own while it opens",
 	"dataset.Map":                       "as *dataset.Map",
@@ -102,8 +101,8 @@ var reached = map[string]string{
 	"github.com/goccy/go-yaml/ast.Node": "the caller's; a schema is read from it",
 }
 
-// TestEverythingReachableIsListed walks the exported surface by type: what
-// functions, methods and exported fields take and give, and so on from there.
+// TestEverythingReachableIsListed walks the exported identifiers by type: arguments and results of
+// functions and methods, exported fields, and the types reachable from them.
 func TestEverythingReachableIsListed(t *testing.T) {
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedTypes | packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile}, module+"curator")
 	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
@@ -139,8 +138,7 @@ func TestEverythingReachableIsListed(t *testing.T) {
 	}
 }
 
-// walker collects the types of what can be assigned over, written into or kept
-// by whoever is given a value, or has given it.
+// walker collects the types whose values a caller can assign to, write to or keep.
 type walker struct{ found map[string]bool }
 
 func (w *walker) walk(t types.Type) {

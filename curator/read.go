@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// read encodes the configuration's table into a source of at most so many rows. The key
-// settles which rows of a unit are kept.
+// read encodes the configuration's table into a source. It returns an error for more than most
+// rows, and under replace-one for none. key determines which rows of a unit are kept.
 func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source, error) {
 	memory := c.Memory
 	switch {
@@ -40,7 +40,8 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	}()
 	grouped := newGrouping(c.Schema.Unit(), key)
 	if c.Memory > 0 && (grouped != nil || c.Budget.Relation() == account.AddOrRemove) {
-		// How many rows are kept is secret then, and so must be whether they need the file.
+		// The number of rows kept is secret here, and with it the need for the file, so the file is
+		// always made.
 		if err := rows.Create(); err != nil {
 			return nil, err
 		}
@@ -72,8 +73,8 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	return s, err
 }
 
-// layout is how encoded rows are kept: by the schema's groups, but for reduced ones,
-// which have none.
+// layout returns the stored form of rows: with the schema's groups, or without groups if rows are
+// reduced.
 func (c Config) layout() (*row.Layout, error) {
 	if c.Reduce != nil {
 		return row.Dense(c.Reduce.Size())
@@ -85,7 +86,7 @@ func (c Config) layout() (*row.Layout, error) {
 	return row.NewLayout(c.Schema.Dim(), groups)
 }
 
-// record is what one is called in errors.
+// record returns the word for a record in errors.
 func (c Config) record() string {
 	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
 		return fmt.Sprintf("row with a cell in %q", unit.Column)
@@ -93,7 +94,7 @@ func (c Config) record() string {
 	return "row"
 }
 
-// name is the table's in errors.
+// name returns the name of the table in errors.
 func (c Config) name() string {
 	if c.Rows != nil {
 		return "rows"
@@ -101,8 +102,8 @@ func (c Config) name() string {
 	return strings.Join(c.paths(), ", ")
 }
 
-// each calls f for every row of the table that the public filter keeps, encoded, in
-// the table's order. What it is given holds until it returns.
+// each calls f for every row of the table that passes the public filter, encoded, in the table's
+// order. Its argument is valid until f returns.
 func (c Config) each(ctx context.Context, l *row.Layout, g *grouping, f func(encoded) error) error {
 	switch paths := c.paths(); {
 	case c.Rows == nil && len(paths) == 0:
@@ -121,12 +122,12 @@ func (c Config) each(ctx context.Context, l *row.Layout, g *grouping, f func(enc
 	})
 }
 
-// contextRows is the number of rows between two looks at the context.
+// contextRows is the number of rows between two tests of the context.
 const contextRows = 4096
 
-// each is Config.each for rows of the caller's, whose code runs in between: it may
-// panic, go on after it was told to stop, or keep yield and call it when the
-// session is open. None of that adds a row.
+// each is Config.each for the caller's rows. The caller's code runs in between. It may panic,
+// continue after yield returned false, or keep yield and call it when the session is open. None of
+// this adds a row.
 func (r *Rows) each(ctx context.Context, s *dataset.Schema, f func(*dataset.Map, []string) error) error {
 	m, err := s.Bind(r.Header)
 	if err != nil {
@@ -172,8 +173,8 @@ func (r *Rows) each(ctx context.Context, s *dataset.Schema, f func(*dataset.Map,
 	return fault
 }
 
-// untilPanic reports whether f returned. What it panics with may carry a record's
-// values: it is dropped.
+// untilPanic reports whether f returned. The value of a panic may contain a record's values, so it
+// is dropped.
 func untilPanic(f func()) (whole bool) {
 	defer func() {
 		if !whole {
@@ -184,8 +185,8 @@ func untilPanic(f func()) (whole bool) {
 	return true
 }
 
-// rowsError is an error of the caller's own. Its text is fixed, and printing it
-// shows no more: an error of whoever holds records may quote them.
+// rowsError wraps an error of the caller's code, which may quote records. Its own text is fixed,
+// and printing it shows nothing else.
 type rowsError struct{ cause func() error }
 
 func (*rowsError) Error() string { return "curator: rows: what yields them failed" }

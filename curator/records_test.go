@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// TestTheLedgerSaysWhatWasOpened: how many records there are, whose rows make up one,
-// which filter chose them and under which relation is in the ledger from the beginning,
-// as the rows were opened; what is assigned to schema or configuration later is not.
+// TestTheLedgerSaysWhatWasOpened: from the beginning the ledger has the number of records, the
+// unit, the row filter and the relation with which the rows were opened. Later assignments to
+// schema or configuration do not change it.
 func TestTheLedgerSaysWhatWasOpened(t *testing.T) {
 	rows := unitRows(rand.New(rand.NewPCG(5, 1)))
 	filter := account.Filter{Column: "split", Value: "train"}

@@ -5,28 +5,27 @@ import (
 	"strconv"
 )
 
-// Rows is a table that its caller holds: the rows of a service, a query's results.
-// They pass through the schema's row map as those of a file do, cells trimmed and
-// read by the same rules, and are kept encoded: nothing of what the caller holds is
-// kept, and nothing done to it after Open returned changes an answer.
+// Rows is a table that its caller holds, such as the results of a query in a service. Its rows pass
+// the schema's row map as the rows of a file do: cells are trimmed and read by the same rules. Only
+// the encoded rows are kept, so that changes to the caller's data after Open returned have no
+// effect.
 //
-// Everything a file settles by being one is the caller's to settle. Whether two
-// sessions are over the same people, whose budgets then add up, is not known here.
-// What is promised holds for neighbouring rows: if one person's record changes, so
-// must one row, and not which rows there are, or what other rows hold.
+// The caller is responsible for two things that a file settles by itself. Two sessions over the
+// same people have budgets that add up, and this package does not know whether they are the same
+// people. And the guarantee holds for neighbouring rows: if one person's record changes, exactly
+// one row must change, and neither the number of rows nor other rows.
 type Rows struct {
-	// Header names the columns, in the order of a row's cells. It is public. The
+	// Header lists the names of the columns, in the order of a row's cells. It is public. The
 	// schema must name the same columns, in any order.
 	Header []string
-	// Cells yields the cells of one row after the other, from one goroutine. A slice
-	// may be used again once yield has returned. A row of another length than the
-	// header's, nil too, is malformed: it counts, and contributes zero. An error
-	// ends the reading, and Open; so does a panic. Text of neither is shown, and
-	// yield returns false from then on.
+	// Cells yields the cells of the rows, one row after the other, from one goroutine. A slice may
+	// be reused after yield has returned. A row whose length differs from the header's, including
+	// nil, is malformed: it counts and contributes zero. After an error or a panic Open stops
+	// reading and fails, without showing its text, and yield returns false from then on.
 	Cells iter.Seq2[[]string, error]
 }
 
-// Column is one column of records of type T: its name, and its cell in a record.
+// Column is a column of records of type T: its name, and the function that returns its cell.
 type Column[T any] struct {
 	name string
 	cell func(T) string
@@ -35,13 +34,13 @@ type Column[T any] struct {
 // Text is a column of categories, labels or other text.
 func Text[T any](name string, of func(T) string) Column[T] { return Column[T]{name, of} }
 
-// Number is a column of numbers. NaN is missing, and so is a number whose shortest
-// decimal text, such as -99 or 1e+21, is one of the schema's missing markers.
+// Number is a column of numbers. NaN counts as missing. So does a number whose shortest decimal
+// text, such as -99 or 1e+21, is one of the schema's missing markers.
 func Number[T any](name string, of func(T) float64) Column[T] {
 	return Column[T]{name, func(r T) string { return strconv.FormatFloat(of(r), 'g', -1, 64) }}
 }
 
-// RowsOf returns the rows of records: one for each, in their order, read when a
+// RowsOf returns one row for each record, in the order of records. The records are read when a
 // session is opened.
 func RowsOf[T any](records []T, columns ...Column[T]) *Rows {
 	r := &Rows{Header: make([]string, len(columns))}

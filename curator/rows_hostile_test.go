@@ -12,15 +12,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 )
 
-// secretCell stands for what a record holds.
+// secretCell stands for the contents of a record.
 const secretCell = "Quokka-4815162342"
 
 type secretError struct{ Cell string }
 
 func (e secretError) Error() string { return "row 17: " + e.Cell }
 
-// TestHostileRows: whatever a source does, Open ends with a session or with a text
-// that is the same for all records.
+// TestHostileRows: whatever a source of rows does, Open returns a session, or an error whose text
+// is the same for all records.
 func TestHostileRows(t *testing.T) {
 	header := []string{"age", "job", "ill"}
 	good := []string{"31", "nurse", "no"}
@@ -29,7 +29,7 @@ func TestHostileRows(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		rows *curator.Rows
-		want string // of the error; "" for none
+		want string // text of the error; "" for none
 		n    float64
 	}{
 		"no columns":     {&curator.Rows{Cells: func(func([]string, error) bool) {}}, `rows: dataset: column "age" of the schema is not in the table's header (its first row)`, 0},
@@ -80,7 +80,7 @@ func TestHostileRows(t *testing.T) {
 	}
 }
 
-// TestRowsErrorIsTheCallers: the caller finds its own error again.
+// TestRowsErrorIsTheCallers: the caller can unwrap its own error.
 func TestRowsErrorIsTheCallers(t *testing.T) {
 	mine := secretError{secretCell}
 	_, err := curator.Open(context.Background(), held(t, &curator.Rows{
@@ -93,8 +93,8 @@ func TestRowsErrorIsTheCallers(t *testing.T) {
 	}
 }
 
-// TestEndlessRows: rows without end stop at a cancelled context, and at the number
-// of rows that a table may have, whether or not their source heeds that.
+// TestEndlessRows: reading rows without end stops when the context ends, and at the largest number
+// of rows of a table, even if the source ignores yield's result.
 func TestEndlessRows(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -128,7 +128,7 @@ func TestEndlessRows(t *testing.T) {
 			t.Errorf("%d rows: %v", most, err)
 		}
 	}
-	// A context that ends while the last rows are read.
+	// a context that ends while the last rows are read
 	ended, end := context.WithCancel(context.Background())
 	_, err := curator.Open(ended, held(t, &curator.Rows{Header: rows.Header, Cells: func(yield func([]string, error) bool) {
 		yield([]string{"31", "nurse", "no"}, nil)
@@ -139,7 +139,7 @@ func TestEndlessRows(t *testing.T) {
 	}
 }
 
-// A table has one source, and settings that can be met.
+// TestOneSource: a table has exactly one source, and settings that are valid.
 func TestOneSource(t *testing.T) {
 	rows := rowsOf([]string{"age", "job", "ill"}, [][]string{{"31", "nurse", "no"}})
 	for want, change := range map[string]func(*curator.Config){

@@ -18,7 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// rowsOf are rows that a caller holds, yielded in one slice that is used again.
+// rowsOf returns rows that a caller holds, yielded in one slice that is reused.
 func rowsOf(header []string, rows [][]string) *curator.Rows {
 	return &curator.Rows{Header: header, Cells: func(yield func([]string, error) bool) {
 		reused := make([]string, 0, 8)
@@ -34,7 +34,7 @@ func rowsOf(header []string, rows [][]string) *curator.Rows {
 	}}
 }
 
-// held returns a configuration of rows in the place of a file's.
+// held returns a configuration with rows in place of a file.
 func held(t testing.TB, rows *curator.Rows) curator.Config {
 	t.Helper()
 	c := config(t, "")
@@ -42,7 +42,7 @@ func held(t testing.TB, rows *curator.Rows) curator.Config {
 	return c
 }
 
-// encoded returns every bit of what a session would be opened over.
+// encoded returns every bit of the source that a session would be opened over.
 func encoded(t testing.TB, c curator.Config) string {
 	t.Helper()
 	s, err := curator.Read(context.Background(), c, 1<<20)
@@ -52,7 +52,7 @@ func encoded(t testing.TB, c curator.Config) string {
 	return bitsOf(t, s)
 }
 
-// bitsOf returns every bit of a source, a line for each record, and closes it.
+// bitsOf returns every bit of a source, with a line for each record, and closes it.
 func bitsOf(t testing.TB, s row.Source) string {
 	t.Helper()
 	defer s.Close()
@@ -73,9 +73,9 @@ func bitsOf(t testing.TB, s row.Source) string {
 	return out.String()
 }
 
-// TestRowsAreAFilesRows: the same cells give the same bits from a file and from
-// rows in memory: malformed ones, missing cells, filtered ones, white space, any
-// block and any memory. So every integer that is computed from them is the same.
+// TestRowsAreAFilesRows: the same cells give the same bits from a file and from rows in memory, for
+// any block size and memory limit: malformed rows, missing cells, filtered rows, white space. Every
+// integer computed from them is therefore the same.
 func TestRowsAreAFilesRows(t *testing.T) {
 	coin := rand.New(rand.NewPCG(4, 4))
 	ages := []string{"31", " 77.5", "1e300", "-4", "NaN", "", "inf", "old", "0x1p3", "1_0", "0"}
@@ -89,7 +89,7 @@ func TestRowsAreAFilesRows(t *testing.T) {
 		r := []string{pick(ills), pick(notes), pick(ages), pick(splits)}
 		switch coin.IntN(9) {
 		case 0:
-			r = r[:2+coin.IntN(2)] // a line of one empty cell is none
+			r = r[:2+coin.IntN(2)] // a CSV line with one empty cell is no line
 		case 1:
 			r = append(r, "more")
 		}
@@ -120,8 +120,8 @@ func TestRowsAreAFilesRows(t *testing.T) {
 	}
 }
 
-// TestRecordsAreTheirCells: numbers and texts of a caller's own type are the cells
-// that write them, NaN is missing, and markers hold.
+// TestRecordsAreTheirCells: numbers and texts of a caller's own type give the same as cells with
+// the same text. NaN is missing, and markers of missing values apply.
 func TestRecordsAreTheirCells(t *testing.T) {
 	type person struct {
 		age float64
@@ -158,8 +158,8 @@ func TestRecordsAreTheirCells(t *testing.T) {
 	}
 }
 
-// TestRowsAreCopied: nothing that a caller does with what it holds once a session is
-// open changes an answer or the number of records.
+// TestRowsAreCopied: after a session is open, nothing that a caller does with its own data changes
+// an answer or the number of records.
 func TestRowsAreCopied(t *testing.T) {
 	header := []string{"age", "job", "ill"}
 	cells := [][]string{{"31.25", "nurse", "no"}, {"77.125", "clerk", "yes"}, {"12.5", "sailor", "no"}}
@@ -199,8 +199,8 @@ func TestRowsAreCopied(t *testing.T) {
 	}
 }
 
-// TestRowsOfManyGoroutines yields from several at once, which is refused in the
-// documentation and must not break the table: rows are taken one at a time.
+// TestRowsOfManyGoroutines yields from several goroutines at once. The documentation forbids it,
+// and it must not damage the table: rows are added one at a time.
 func TestRowsOfManyGoroutines(t *testing.T) {
 	const each = 300
 	c := held(t, &curator.Rows{Header: []string{"age", "job", "ill"}, Cells: func(yield func([]string, error) bool) {
@@ -223,9 +223,9 @@ func TestRowsOfManyGoroutines(t *testing.T) {
 	}
 }
 
-// TestFolderIsUsedAndLeftEmpty: rows beyond what memory may hold go to the folder,
-// and nothing is left there: not by a session that is closed, nor by one that was
-// never opened, nor while it is open where the system allows that.
+// TestFolderIsUsedAndLeftEmpty: rows that do not fit in memory go to the folder. No file is left
+// there by a session that is closed, by one that was never opened, or, where the system allows it,
+// while a session is open.
 func TestFolderIsUsedAndLeftEmpty(t *testing.T) {
 	empty := func(dir string) {
 		t.Helper()
@@ -252,7 +252,7 @@ func TestFolderIsUsedAndLeftEmpty(t *testing.T) {
 		}
 		empty(failing.Folder)
 	}
-	c.Declared = 7 // not under replace-one: found once the rows are read
+	c.Declared = 7 // refused under replace-one, after the rows are read
 	if _, err := curator.Open(context.Background(), c); err == nil {
 		t.Error("opened with a declared number")
 	}
@@ -263,7 +263,7 @@ func TestFolderIsUsedAndLeftEmpty(t *testing.T) {
 	}
 }
 
-// An empty table is one under add-or-remove, from rows as from a file.
+// TestNoRows: under add-or-remove a table may be empty, from rows as from a file.
 func TestNoRows(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.AddOrRemove)
 	if err != nil {

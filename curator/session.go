@@ -12,35 +12,33 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Session answers questions about the records of one table under one budget.
-// It is safe for concurrent use. Printing or encoding one shows nothing.
+// Session answers queries about the records of one table under one budget. It is safe for
+// concurrent use. Printing or encoding it shows nothing about records.
 //
-// It is one pointer to a wall, never to anything that holds values: with a verb
-// that does not fit, fmt follows a pointer behind an unexported field, once, and
-// prints what it finds there. Package reflect reads whatever pointers lead to,
-// unexported fields included; it neither calls nor looks into a closure.
+// It is one pointer to a closure, never to data. With a verb that does not fit the type, fmt
+// follows a pointer behind an unexported field once and prints the data it points to. Package
+// reflect reads data behind any pointers, including unexported fields, but neither calls closures
+// nor looks into them.
 type Session struct {
 	wall *wall
 }
 
-// wall stands between whatever follows a Session's pointer and the records.
+// wall hides the kernel, and so the records, in a closure.
 type wall struct {
 	kernel func() *kernel.Session
 }
 
-// Ask answers a question with exactly rounded Gaussian noise. The charge is
-// reserved in the ledger before anything is computed and is never given back:
-// not after an error or a cancelled context. Over budget it returns an
-// *account.BudgetError and computes nothing. A record on which the loss panics is
-// faulty, like a malformed one.
+// Ask answers a query with exactly rounded Gaussian noise. The charge is reserved in the ledger
+// before anything is computed and is never given back, not even after an error or a cancelled
+// context. Over budget, Ask returns an *account.BudgetError and computes nothing. A record on which
+// the loss panics counts as faulty, like a malformed record.
 //
-// Errors speak of the question, never of records.
+// Errors describe the query, never records.
 func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	return s.wall.kernel().Ask(ctx, q)
 }
 
-// OpenPrefix opens a prefix sum: a *PrefixSum. It charges nothing; each item
-// does.
+// OpenPrefix opens a prefix sum, a *PrefixSum. It charges nothing; each item is charged.
 func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	k, err := s.wall.kernel().OpenPrefix(p)
 	if err != nil {
@@ -49,10 +47,9 @@ func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	return &PrefixSum{wall: &prefixWall{kernel: func() *kernel.Prefix { return k }}}, nil
 }
 
-// Select returns the index of one of a selection's candidates, drawn exactly by
-// the exponential mechanism: the lower its score, the likelier. What Ask
-// promises of charges and errors holds here; the charge is that of
-// account.SelectionMu.
+// Select returns the index of one of a selection's candidates, drawn exactly by the exponential
+// mechanism: a lower score is more likely. Charges and errors are as for Ask; the charge is
+// account.SelectionMu's.
 func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
 	return s.wall.kernel().Select(ctx, sel)
 }
@@ -60,30 +57,32 @@ func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) 
 // All returns the cohort of all records.
 func (s *Session) All() query.Cohort { return s.wall.kernel().All() }
 
-// Draw returns a cohort of size records that no cohort had before, chosen
-// uniformly by secret coins. It is refused under add-or-remove.
+// Draw returns a cohort of size records that were in no cohort before, chosen uniformly by secret
+// random bits. It returns an error under add-or-remove, after a call of DrawEach, and if fewer than
+// size records are left.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.wall.kernel().Draw(size) }
 
-// DrawEach returns a cohort that every record not yet in a cohort joins by its
-// own secret coin of probability p. Only the expected size is told. It serves
-// both relations, and is the only way to draw under add-or-remove.
+// DrawEach returns a cohort that each record not yet in a cohort joins with probability p, by its
+// own secret random bits. Only the expected size is public. It works for both relations, and is the
+// only way to draw under add-or-remove.
 func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.wall.kernel().DrawEach(p) }
 
-// Follow has the session draw Poisson samples by a schedule, fixed before the
-// first question: amplification has no lossless filter. The budget is then the
+// Follow makes the session draw Poisson samples by a schedule. It must be called before the first
+// query, since no lossless filter for amplification by sampling is known. The budget is then the
 // schedule's.
 func (s *Session) Follow(schedule *account.Schedule) error { return s.wall.kernel().Follow(schedule) }
 
-// Sample draws the next Poisson sample of the schedule that the session follows: every record joins by its own secret coin. Only the expected size
-// is told. One question may be asked of it, with the schedule's noise.
+// Sample draws the next Poisson sample of the session's schedule, which each record joins by its
+// own secret random bits. Only the expected size is public. One query may be made on the sample,
+// with the schedule's noise.
 func (s *Session) Sample() (query.Cohort, error) { return s.wall.kernel().Sample() }
 
-// Dim returns the number of features of a record, which the schema fixes: of a row or,
-// where it has a unit, of all that a unit's record has room for (loss.RecordFeatures).
+// Dim returns the number of features of a record, which follows from the schema: of a row or, with
+// a unit, of the largest number of rows of a unit (loss.RecordFeatures).
 func (s *Session) Dim() int { return s.wall.kernel().Dim() }
 
-// PublicSeed returns a fresh seed of public coins: of those by which optimizers draw an
-// iterate or a direction. It has nothing to do with the noise, whose coins are secret.
+// PublicSeed returns a fresh seed of public random bits, by which optimizers draw an iterate or a
+// direction. It is independent of the noise, whose random bits are secret.
 func (s *Session) PublicSeed() (uint64, error) {
 	p, err := coin.NewPublic()
 	if err != nil {
@@ -92,12 +91,11 @@ func (s *Session) PublicSeed() (uint64, error) {
 	return p.Uint64(), nil
 }
 
-// Ledger returns a view of the session's ledger: what was charged, never what was
-// answered. Nothing that is assigned to the view changes what the session may
-// charge.
+// Ledger returns a view of the session's ledger: its charges, never its answers. Assignments to the
+// view do not change the session's budget.
 func (s *Session) Ledger() account.View { return s.wall.kernel().Ledger() }
 
-// Close refuses all further questions and gives up what the rows are kept in. The
+// Close makes the session refuse all further queries and releases the storage of the rows. The
 // ledger remains readable.
 func (s *Session) Close() error { return s.wall.kernel().Close() }
 
@@ -115,5 +113,5 @@ func (Session) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
 // MarshalJSON writes a fixed text.
 func (Session) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
-// LogValue is a fixed text.
+// LogValue returns a fixed text.
 func (Session) LogValue() slog.Value { return slog.StringValue(redacted) }

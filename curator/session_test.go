@@ -102,11 +102,11 @@ func TestAskARealTable(t *testing.T) {
 	}
 }
 
-// TestSessionShowsNothing prints a session in every way the standard library
-// offers, also inside other values, and looks for anything of the table.
+// TestSessionShowsNothing prints a session in every way of the standard library, also inside other
+// values, and looks for anything from the table.
 func TestSessionShowsNothing(t *testing.T) {
 	s := open(t, write(t, "people.csv", people))
-	if _, err := s.Draw(2); err != nil { // an order of records to be kept secret
+	if _, err := s.Draw(2); err != nil { // makes a secret order of records
 		t.Fatal(err)
 	}
 	type outer struct {
@@ -141,8 +141,8 @@ func TestSessionShowsNothing(t *testing.T) {
 	}
 }
 
-// TestFileErrorsSayNothingOfRecords: an error about a data file is the same
-// whatever its records are.
+// TestFileErrorsSayNothingOfRecords: an error about a data file has the same text whatever the
+// records.
 func TestFileErrorsSayNothingOfRecords(t *testing.T) {
 	gzipped := func(text string, cut int) string {
 		var b strings.Builder
@@ -174,8 +174,7 @@ func TestFileErrorsSayNothingOfRecords(t *testing.T) {
 	}
 }
 
-// TestFaultyRecordsAreSilent: malformed rows count, contribute zero and are
-// not reported.
+// TestFaultyRecordsAreSilent: malformed rows count, contribute zero and are not reported.
 func TestFaultyRecordsAreSilent(t *testing.T) {
 	text := people + "x\n1,2,3,4,5\n50,nurse,perhaps\n\"broken,nurse,no\n"
 	s := open(t, write(t, "people.csv", text))

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestStableOfARealTable takes a pass over a table's records: its answers carry
-// noise, and its event says what is trusted.
+// TestStableOfARealTable makes a pass over a table's records. Its answers have noise, and its event
+// states the assumption that it relies on.
 func TestStableOfARealTable(t *testing.T) {
 	s := open(t, write(t, "people.csv", people+strings.Repeat("50,clerk,yes\n", 20)+"broken\n"))
 	c, err := s.Draw(20)

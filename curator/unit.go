@@ -10,39 +10,38 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// grouping finds whose rows are whose while a table is read, and keeps at most as many
-// of each unit as its schema says: those with the smallest keyed hashes of all their cells
-// and the unit's own. The key is the session's secret, so that nobody can choose the rows
-// that are kept, and the hash is of nothing but the row: which are kept depends neither on
-// their order in the table nor on anybody else's rows. Rows with the same cells are the
-// same row several times over.
+// grouping assigns rows to units while a table is read, and keeps at most the schema's number of
+// rows of each unit: those with the smallest keyed hashes of all their cells, the unit's included.
+// The key is a secret of the session, so that nobody can choose which rows are kept. The hash
+// depends on the row only. Which rows are kept therefore depends neither on their order in the
+// table nor on the rows of other units. Rows with equal cells are copies of one row.
 //
-// Nothing bounds the rows of a unit but the cap: they may be a thousand, or the whole
-// table. The sum over units sees only the one record that becomes of them.
+// A unit may have any number of rows in the table. Sums over units see only the one record built
+// from the rows that are kept.
 type grouping struct {
-	rows  int // of a unit, at most
+	rows  int // largest number of rows of a unit
 	index map[string]int
 	units [][]keptRow // sorted by hash
 
-	mu    sync.Mutex // over what follows
+	mu    sync.Mutex // guards the fields below
 	key   *coin.Keyed
 	cells []string
 }
 
-// owned says whose a row is, and by what hash it is kept.
+// owned is the unit of a row, with the row's hash.
 type owned struct {
 	unit string
-	ok   bool // whether it is anybody's
+	ok   bool // whether the row has a unit
 	hash uint64
 }
 
-// keptRow is a row of the source that is in a record so far.
+// keptRow is a row of the source that a record keeps so far.
 type keptRow struct {
 	hash uint64
 	row  int32
 }
 
-// newGrouping returns nil where each row is a record.
+// newGrouping returns nil if each row is a record.
 func newGrouping(u dataset.Unit, key *coin.Keyed) *grouping {
 	if u == (dataset.Unit{}) {
 		return nil
@@ -50,7 +49,7 @@ func newGrouping(u dataset.Unit, key *coin.Keyed) *grouping {
 	return &grouping{rows: u.Rows, key: key, index: map[string]int{}}
 }
 
-// owner finds whose a row is. It is nobody's where each row is a record.
+// owner returns the unit of a row, and the zero value if each row is a record.
 func (g *grouping) owner(m *dataset.Map, cells []string) (o owned) {
 	if g == nil {
 		return owned{}
@@ -61,9 +60,9 @@ func (g *grouping) owner(m *dataset.Map, cells []string) (o owned) {
 	return o
 }
 
-// takes reports whether a row, which would have the given number in the source, is to be
-// kept there, and remembers it. A unit all of whose rows are faulty is a record all the
-// same; a row that is nobody's is in none.
+// takes reports whether a row is to be stored, and remembers it if so. number is its number in the
+// source if it is stored. A unit whose rows are all faulty is still a record. A row without a unit belongs to no
+// record.
 func (g *grouping) takes(o owned, sound bool, number int) bool {
 	if !o.ok {
 		return false
@@ -83,7 +82,7 @@ func (g *grouping) takes(o owned, sound bool, number int) bool {
 		return false
 	}
 	at, _ := slices.BinarySearchFunc(kept, r, func(a, b keptRow) int {
-		if a.hash <= b.hash { // equals stay in the order they came in: they are the same row
+		if a.hash <= b.hash { // equal hashes stay in the order of the table: they are copies of one row
 			return -1
 		}
 		return 1
@@ -93,7 +92,7 @@ func (g *grouping) takes(o owned, sound bool, number int) bool {
 	return true
 }
 
-// sum is the hash of a row's cells, trimmed: among them is the unit's.
+// sum returns the hash of a row's cells, trimmed, the unit's cell included.
 func (g *grouping) sum(cells []string) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,8 +103,8 @@ func (g *grouping) sum(cells []string) uint64 {
 	return g.key.Sum(g.cells)
 }
 
-// source puts the rows of a source together by unit. A row that was kept for a time and
-// then made room for another stays in it, in no record.
+// source returns the source of records, built from the source of rows. A row that was kept for a
+// time and then replaced stays in the source of rows, but belongs to no record.
 func (g *grouping) source(of row.Source) (row.Source, error) {
 	var rows []int32
 	first := []int32{0}

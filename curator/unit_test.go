@@ -28,8 +28,8 @@ unit: {column: person, rows: 3}
 
 var unitHeader = []string{"person", "age", "split", "ill"}
 
-// unitRows are rows of some people, of whom some have many; of nobody; malformed; of
-// another split; without a target.
+// unitRows returns rows of some people, some of whom have many rows. Some rows have no person, are
+// malformed, are of another split, or have no target.
 func unitRows(coin *rand.Rand) (rows [][]string) {
 	for range 300 {
 		person := strconv.Itoa(coin.IntN(30) * coin.IntN(4))
@@ -51,7 +51,7 @@ func unitRows(coin *rand.Rand) (rows [][]string) {
 	return append(rows, []string{"only faulty", "3", "train", ""}, []string{"only faulty", "", "train", "maybe"}, []string{"only tested", "3", "test", "no"})
 }
 
-// ofUnits is a configuration of rows with people in them.
+// ofUnits returns a configuration of rows with people in them.
 func ofUnits(t testing.TB, rows [][]string) curator.Config {
 	t.Helper()
 	c := held(t, rowsOf(unitHeader, rows))
@@ -69,7 +69,7 @@ func units(t testing.TB, rows int) loss.Units {
 	return l
 }
 
-// unitLines are all bits of each record that a session would be opened over, sorted.
+// unitLines returns all bits of each record that a session would be opened over, sorted.
 func unitLines(t testing.TB, c curator.Config, key [32]byte) []string {
 	t.Helper()
 	s, err := curator.ReadKeyed(context.Background(), c, 1<<20, key)
@@ -81,8 +81,8 @@ func unitLines(t testing.TB, c curator.Config, key [32]byte) []string {
 	return lines
 }
 
-// slowly is what unitLines are by definition: for each person the rows with the smallest
-// keyed hashes of their cells, those without a target aside.
+// slowly computes unitLines by definition: for each person the rows with the smallest keyed hashes
+// of their cells, without rows that have no target.
 func slowly(t testing.TB, c curator.Config, rows [][]string, key [32]byte) []string {
 	t.Helper()
 	m, err := c.Schema.Bind(unitHeader)
@@ -139,9 +139,9 @@ func slowly(t testing.TB, c curator.Config, rows [][]string, key [32]byte) []str
 	return lines
 }
 
-// TestAPersonsRowsAreOneRecord: what a session is opened over is what the definition says,
-// whatever the order of the rows, the memory and the key; and it counts people, as Count
-// does of a file.
+// TestAPersonsRowsAreOneRecord: the records of a session are those of the definition, whatever the
+// order of the rows, the memory limit and the key. Their number is the number of people, as Count
+// returns it for a file.
 func TestAPersonsRowsAreOneRecord(t *testing.T) {
 	coin := rand.New(rand.NewPCG(19, 1))
 	rows := unitRows(coin)
@@ -179,9 +179,8 @@ func TestAPersonsRowsAreOneRecord(t *testing.T) {
 	}
 }
 
-// TestOnePersonsRowsAreNobodyElses: whatever a person's rows are, one or thousands, the
-// number of records and all others' stay the same to the bit; rows that are nobody's
-// change nothing at all.
+// TestOnePersonsRowsAreNobodyElses: whatever a person's rows, one or thousands, the number of
+// records and all other records stay the same to the bit. Rows without a person change nothing.
 func TestOnePersonsRowsAreNobodyElses(t *testing.T) {
 	coin := rand.New(rand.NewPCG(19, 2))
 	rows := slices.DeleteFunc(unitRows(coin), func(r []string) bool { return strings.TrimSpace(r[0]) == "6" })
@@ -219,8 +218,8 @@ func TestOnePersonsRowsAreNobodyElses(t *testing.T) {
 	}
 }
 
-// TestUnitsAndLossesMustBeAlike: a session's schema and its loss mean the same records, and
-// one without any is a session only where their number is a secret.
+// TestUnitsAndLossesMustBeAlike: the schema and the loss must have the same unit. A table without
+// records is accepted only if the number of records is secret.
 func TestUnitsAndLossesMustBeAlike(t *testing.T) {
 	rows := [][]string{{"1", "3", "train", "no"}}
 	for _, test := range []struct {
@@ -254,8 +253,9 @@ func TestUnitsAndLossesMustBeAlike(t *testing.T) {
 	}
 }
 
-// TestFileIsNeededOrNot: whether the private file can be made is settled before the first
-// row where records settle how many there are: with units, and under add-or-remove.
+// TestFileIsNeededOrNot: if the records determine the number of rows kept (with units, and under
+// add-or-remove), the private file is made before the first row, and an error to make it does not
+// depend on the records.
 func TestFileIsNeededOrNot(t *testing.T) {
 	coin := rand.New(rand.NewPCG(1, 2))
 	few := [][]string{{"1", "30", "train", "no"}, {"2", "40", "train", "yes"}}
@@ -268,7 +268,7 @@ func TestFileIsNeededOrNot(t *testing.T) {
 			}
 			c.Budget, c.Declared = b, 10
 		}
-		c.Memory, c.BlockRows, c.Folder = 1<<20, 8, t.TempDir()+"/nowhere" // all rows fit
+		c.Memory, c.BlockRows, c.Folder = 1<<20, 8, t.TempDir()+"/nowhere" // memory for all rows
 		if s, err := curator.Open(context.Background(), c); err == nil || !strings.Contains(err.Error(), "private file") {
 			t.Errorf("%s: %v", name, err)
 			if s != nil {

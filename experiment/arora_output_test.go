@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// dimensions compares methods that read every record once, on a mean.
+// dimensions compares methods that read every record once, on the estimation of a mean.
 func dimensions(t *testing.T) {
 	const n, runs = 100_000, 15
 	methods := []method{
@@ -49,8 +49,7 @@ func dimensions(t *testing.T) {
 	}
 }
 
-// phasedCost times whole fits of PhasedSGD, and steps of gd, by one goroutine on
-// distinct rows.
+// phasedCost times whole fits of PhasedSGD, and steps of gd, in one goroutine on distinct rows.
 func phasedCost(t *testing.T) {
 	const n = 200_000
 	f, err := experiment.Logistic(100, n, 1)
@@ -139,9 +138,9 @@ func outputs(t *testing.T) {
 	}
 }
 
-// iterates returns, of one run, a random iterate, the last, the average of the
-// second half (the plan's own if it averages), that of the smallest released
-// gradient and the truly best of 64.
+// iterates returns five points of one run: a random iterate, the last, the average of the second
+// half (the plan's own if it averages), the iterate with the smallest released gradient, and of 64
+// iterates the one with the smallest true gradient.
 func iterates(t *testing.T, s table, p optimize.Plan, seed uint64) [5][]float64 {
 	t.Helper()
 	d := s.family.Dim()
@@ -152,7 +151,7 @@ func iterates(t *testing.T, s table, p optimize.Plan, seed uint64) [5][]float64 
 		out[i] = make([]float64, d)
 	}
 	smallest, best := math.Inf(1), math.Inf(1)
-	before := make([]float64, d) // the iterate that the step's estimate is of
+	before := make([]float64, d) // the point at which the step's estimate was released
 	result, err := p.Run(context.Background(), s.open(t, false, seed), func(step optimize.Step) {
 		if step.GradientNorm < smallest {
 			smallest = step.GradientNorm

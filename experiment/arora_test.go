@@ -19,10 +19,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestArora measures what a specification cannot say of the algorithms of Arora
-// et al. 2023: gradients of a distribution of which the records are a sample, and
-// several output rules on the same run. It prints Markdown and fails where a target is
-// missed. Epsilon 1, delta n^-1.5, replace-one.
+// TestArora measures what a specification cannot express about the algorithms of Arora et al. 2023:
+// the gradient over a distribution of which the records are a sample, and several output rules on
+// the same run. It prints Markdown and fails if a target is missed. Epsilon 1, delta n^-1.5,
+// replace-one.
 func TestArora(t *testing.T) {
 	t.Run("Population", population)
 	t.Run("Convex", convexPopulation)
@@ -32,15 +32,14 @@ func TestArora(t *testing.T) {
 	t.Run("Cost", phasedCost)
 }
 
-// table is so many records with a budget of epsilon 1: a family's rows, all
+// table is a number of records with a budget of epsilon 1. Its rows are a family's rows, all
 // equally often, or a sample of them.
 type table struct {
 	family  *experiment.Family
 	records int
 	budget  account.Budget
-	// sampled tables are n records drawn without replacement among stock times as
-	// many, so that rows are there by chance and the family's own gradient is the
-	// distribution's.
+	// sampled means that the n records are drawn without replacement from stock times as many
+	// records of the family. The family's gradient is then the distribution's.
 	sampled bool
 }
 
@@ -64,7 +63,7 @@ func (s table) problem(t *testing.T) optimize.Problem {
 	return p
 }
 
-// sampleOracle has a sample for all records.
+// sampleOracle is a session whose cohort of all records is a sample.
 type sampleOracle struct {
 	*simulate.Session
 	all query.Cohort
@@ -72,7 +71,7 @@ type sampleOracle struct {
 
 func (o sampleOracle) All() query.Cohort { return o.all }
 
-// open returns a session; onePass methods draw their cohorts themselves.
+// open returns a session. Methods with onePass draw their cohorts themselves.
 func (s table) open(t *testing.T, onePass bool, seed uint64) optimize.Oracle {
 	t.Helper()
 	f := s.family
@@ -101,13 +100,13 @@ type method struct {
 	name     string
 	settings train.Train
 	onePass  bool
-	// random takes for the output an iterate that the run's seed draws.
+	// random means that the result is an iterate drawn by the run's seed.
 	random bool
-	// most, if > 0, is the largest number of records it is measured at.
+	// most, if > 0, is the largest number of records at which the method is measured.
 	most int
-	// limit, if > 0, is the number of steps with a million records or more.
+	// limit, if > 0, is the number of steps for a million records or more.
 	limit int
-	// whole has every row in the table equally often.
+	// whole means that every row is in the table equally often.
 	whole bool
 }
 
@@ -124,7 +123,7 @@ func (m method) plan(t *testing.T, s table) optimize.Plan {
 	return p
 }
 
-// reach returns what a run comes to.
+// reach returns the result of a run.
 func (m method) reach(t *testing.T, s table, p optimize.Plan, seed uint64) []float64 {
 	t.Helper()
 	pick := -1
@@ -155,8 +154,8 @@ func gradient(t *testing.T, f *experiment.Family, w []float64) float64 {
 	return g
 }
 
-// grow measures methods at growing numbers of records, prints medians and slopes
-// in n, and returns the medians.
+// grow measures methods at growing numbers of records, prints medians and slopes in n, and returns
+// the medians.
 func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int, seeds func(m method, n int) int) map[string][]float64 {
 	t.Helper()
 	fmt.Print("| method |")
@@ -202,7 +201,7 @@ func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int, see
 	return medians
 }
 
-// population is Theorem 4's question.
+// population measures the population gradient for nonconvex losses (Theorem 4).
 func population(t *testing.T) {
 	f, err := experiment.Tanh(100, 5000, 1)
 	if err != nil {
@@ -237,7 +236,7 @@ func population(t *testing.T) {
 	}
 }
 
-// convexPopulation is Theorem 5's question.
+// convexPopulation measures the population gradient for convex losses (Theorem 5).
 func convexPopulation(t *testing.T) {
 	f, err := experiment.Logistic(100, 5000, 1)
 	if err != nil {
@@ -271,8 +270,8 @@ func convexPopulation(t *testing.T) {
 	}
 }
 
-// bias is Theorem 7's instance: nothing, private or not, beats order
-// L0/sqrt(n). Every run has rows of its own.
+// bias measures the instance of Theorem 7, on which no method, private or not, beats order
+// L0/sqrt(n). Every run has its own rows.
 func bias(t *testing.T) {
 	fmt.Print("\n## A coin's bias, d = 1\n\nMeans over families of the population's gradient norm, in units of L0/sqrt(n), with standard errors. The start has .125.\n\n")
 	methods := []method{
@@ -297,14 +296,14 @@ func bias(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The adversary's choice is the first draw of the family's stream.
+			// The sign v is the first draw of the family's stream.
 			v := 2*float64(rand.New(rand.NewPCG(seed, 0xb1a5)).IntN(2)) - 1
 			var mean float64
 			for _, x := range f.Sample.Rows {
 				mean += float64(x[0]) / float64(n)
 			}
 			agreement += v * mean
-			// The distribution's gradient, exactly.
+			// the exact gradient over the distribution
 			at := func(w float64) float64 {
 				return math.Abs(v/(8*math.Sqrt(float64(n)))+min(max(w, -.5), .5)) * math.Sqrt(float64(n))
 			}
@@ -314,7 +313,7 @@ func bias(t *testing.T) {
 				norms[i+1] = append(norms[i+1], at(m.reach(t, s, m.plan(t, s), seed)[0]))
 			}
 		}
-		// It is a sum of independent means of expectation p and deviation 1/sqrt(n).
+		// The sum has independent means with expectation p and standard deviation 1/sqrt(n).
 		if z := (agreement/float64(families) - 1/(4*math.Sqrt(float64(n)))) * math.Sqrt(float64(n*families)); math.Abs(z) > 5 {
 			t.Errorf("n = %d: biases are %v standard errors from their own", n, z)
 		}

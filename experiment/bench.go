@@ -7,14 +7,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// bench keeps what runs share.
+// bench caches the families and plans that runs share.
 type bench struct {
 	mu       sync.Mutex
 	families map[string]*drawn
 	plans    map[string]planned
 }
 
-// drawn is a family that is drawn once.
+// drawn is a family that is drawn once, when the first run needs it.
 type drawn struct {
 	once   sync.Once
 	family *Family

@@ -7,16 +7,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// cell is an algorithm at a family, dimension, size and budget.
+// cell is one algorithm on one family, at one dimension, size and budget.
 type cell struct {
-	// base lacks Settings and Seed.
+	// base is the cell's trial without Settings and Seed.
 	base      Trial
 	effective float64
 	name      string
 	grid      []json.RawMessage
 }
 
-// cells lists the grid, algorithms innermost, without drawing any family.
+// cells lists the cells of the grid, with algorithms in the innermost loop. It draws no family.
 func (s *Spec) cells() ([]cell, error) {
 	relation, err := account.ParseRelation(s.Relation)
 	if err != nil {
@@ -58,8 +58,7 @@ func (s *Spec) cells() ([]cell, error) {
 	return list, nil
 }
 
-// tuning lists the runs that choose a cell's settings: none where there is no
-// choice.
+// tuning lists the runs that choose a cell's settings; none if there is only one combination.
 func (c cell) tuning(seeds int) []Trial {
 	if len(c.grid) == 1 {
 		return nil
@@ -84,9 +83,9 @@ func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Trial {
 	return list
 }
 
-// choose returns the settings of the least median excess risk over the tuning seeds,
-// or gradient norm where the minimum is not known, the first of equals; ok is false
-// while runs are missing.
+// choose returns the settings with the smallest median excess risk over the tuning seeds, or the
+// smallest median gradient norm if the minimum is not known. The first of equals wins. ok is false
+// while tuning runs are missing.
 func (c cell) choose(done map[string]Finished, seeds int) (settings json.RawMessage, ok bool) {
 	if len(c.grid) == 1 {
 		return c.grid[0], true

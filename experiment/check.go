@@ -15,10 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Check tries plans for a table on generated rows instead: as many records of
-// as many features, under the same loss and budget, on the rows of the GLM
-// families. What it finds says how plans compare on such rows, and how far
-// predictions are to be trusted; of the table it knows what a plan knows.
+// Check runs plans on generated rows in place of a table. The rows are from the GLM families, with
+// the table's number of records and features, and the loss and budget are the table's. The results
+// compare plans on such rows and show how far to trust forecasts. Check knows no more about the
+// table than a plan does.
 type Check struct {
 	Problem   optimize.Problem
 	Loss      loss.Loss
@@ -26,25 +26,25 @@ type Check struct {
 	Records   float64
 	Budget    account.Budget
 	Criterion choose.Criterion
-	// Seeds is how often each plan runs; zero means 5.
+	// Seeds is the number of runs of each plan; zero means 5.
 	Seeds int
-	// Workers is how many runs go on at once; zero means one.
+	// Workers is the number of runs at a time; zero means one.
 	Workers int
 }
 
-// Checked is what a plan reached.
+// Checked holds the results of a plan.
 type Checked struct {
-	// Reached is what the criterion speaks of, one number a seed.
+	// Reached is the value of the criterion at the result, one for each seed.
 	Reached []float64
-	// Predicted is what the candidate promised.
+	// Predicted is the candidate's forecast.
 	Predicted float64
 }
 
-// Median returns the middle of what was reached.
+// Median returns the median of Reached.
 func (c Checked) Median() float64 { return Median(c.Reached) }
 
-// Run runs every candidate and returns what they reached, in their order. done,
-// if not nil, is told after each candidate how many have been run.
+// Run runs every candidate and returns the results in the order of the list. After each candidate
+// it calls done, if not nil, with the number of candidates that have been run.
 func (c Check) Run(ctx context.Context, list []choose.Candidate, done func(int)) ([]Checked, error) {
 	f, err := c.family()
 	if err != nil {
@@ -53,7 +53,7 @@ func (c Check) Run(ctx context.Context, list []choose.Candidate, done func(int))
 	return c.RunOn(ctx, f, list, done)
 }
 
-// RunOn is Run on a family's rows, of the check's loss.
+// RunOn is Run on the rows of a given family, whose loss must be the check's.
 func (c Check) RunOn(ctx context.Context, f *Family, list []choose.Candidate, done func(int)) ([]Checked, error) {
 	if c.Seeds == 0 {
 		c.Seeds = 5
@@ -88,7 +88,8 @@ func (c Check) RunOn(ctx context.Context, f *Family, list []choose.Candidate, do
 	return out, nil
 }
 
-// repeat calls run for every seed, some at once.
+// repeat calls run for every seed, Workers at a time, and returns the error of the first seed that
+// failed.
 func (c Check) repeat(ctx context.Context, run func(seed int) error) error {
 	slots := make(chan struct{}, max(c.Workers, 1))
 	errs := make([]error, c.Seeds)
@@ -111,16 +112,15 @@ func (c Check) repeat(ctx context.Context, run func(seed int) error) error {
 	return nil
 }
 
-// mostCells bounds the distinct cells of a check's rows, mostFeatures the random
-// rotation of them.
+// mostCells limits the number of distinct cells of a check's rows. mostFeatures limits the number
+// of features, since rows are rotated by a random square matrix of that size.
 const (
 	mostCells    = 1 << 19
 	mostFeatures = 2000
 )
 
-// family draws the rows; repeated, they are as many as the table's, or a few
-// more. Where the population counts and rows
-// are repeated, the sampling error is that of the distinct rows.
+// family draws the rows. With repeats they are as many as the table's, or a few more. If the
+// criterion is Population and rows are repeated, the sampling error is that of the distinct rows.
 func (c Check) family() (*Family, error) {
 	d := c.Features
 	if d < 1 || d > mostFeatures {
@@ -149,8 +149,8 @@ func (c Check) family() (*Family, error) {
 	return f, nil
 }
 
-// classed replaces a population's labels by one of k classes: that of the largest of k
-// random functions <x, v> of the row, and any one time in ten.
+// classed replaces a population's labels by one of k classes. The class is the index of the largest
+// of k random linear functions <x, v> of the row, and in one row of ten a random class.
 func classed(p population, d, k int) population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
 		s := p(r, n)
@@ -192,7 +192,7 @@ func linear(p population, d int) population {
 	}
 }
 
-// measure returns what success is at a point.
+// measure returns the function that computes the criterion at a point.
 func (c Check) measure(f *Family) (func(w []float64) (float64, error), error) {
 	switch c.Criterion {
 	case choose.Population:

@@ -40,9 +40,9 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 	return c, list
 }
 
-// TestCheckReachesWhatIsPredicted, within a factor of 4 either way, whatever
-// the criterion and under both relations; coins are seeded. Fails if the records
-// are miscounted or one measure is taken for another.
+// TestCheckReachesWhatIsPredicted: results are within a factor of 4 of the forecast, for every
+// criterion and both relations, with seeded noise. It fails if the records are miscounted or one
+// criterion is computed for another.
 func TestCheckReachesWhatIsPredicted(t *testing.T) {
 	for _, c := range []struct {
 		loss      string
@@ -65,7 +65,7 @@ func TestCheckReachesWhatIsPredicted(t *testing.T) {
 			if o.Predicted != list[i].Predicted || len(o.Reached) != 3 {
 				t.Errorf("%+v", o)
 			}
-			// Excess risk is a square.
+			// excess risk is a square, so that its factor is 16
 			within := 4.
 			if c.criterion == choose.ExcessRisk {
 				within = 16
@@ -77,7 +77,7 @@ func TestCheckReachesWhatIsPredicted(t *testing.T) {
 	}
 }
 
-// TestCheckRefuses what it has no rows for, and ends when told to.
+// TestCheckRefuses: Check returns an error if it has no rows for a problem or the context ends.
 func TestCheckRefuses(t *testing.T) {
 	c, list := check(t, "logistic", 3, 100, account.ReplaceOne, choose.Gradient)
 	wide := c

@@ -2,29 +2,31 @@ package experiment
 
 import "github.com/stillpoint-dp/stillpoint/stationarity"
 
-// Eigenvalue is the least one of a Hessian, as Lanczos's method found it, and how far off
-// it may be.
+// Eigenvalue is the smallest eigenvalue of a Hessian as Lanczos's method found it, with the
+// residual that bounds its error.
 type Eigenvalue struct {
 	Value    float64 `json:"value"`
 	Residual float64 `json:"residual"`
 }
 
-// leastEigenvalue is that of the Hessian of the family's objective at w, on all rows.
+// leastEigenvalue returns the smallest eigenvalue of the Hessian of the family's objective at w, on
+// all rows.
 func leastEigenvalue(f *Family, w []float64) (*Eigenvalue, error) {
 	pair, err := stationarity.LambdaMin(f.Loss, f.Regularizer, f.Sample, w)
 	return &Eigenvalue{finite(pair.Value), finite(pair.Residual)}, err
 }
 
-// SecondOrder says how often runs ended at second-order points, for a gap.
+// SecondOrder counts how many runs ended at second-order points, for a gap.
 type SecondOrder struct {
 	Eigenvalue Quartiles `json:"least_eigenvalue"`
-	// Near is the share of runs with a gradient norm of at most gap^2 and no eigenvalue
-	// below -gap/2, called S1 in tables; Close, S2, the same with a quarter of gap^2.
-	Near  float64 `json:"near"`
+	// Near is the share of runs with a gradient norm of at most gap^2 and no eigenvalue below
+	// -gap/2. Tables call it S1.
+	Near float64 `json:"near"`
+	// Close is the same share with gap^2/4 in place of gap^2. Tables call it S2.
 	Close float64 `json:"close"`
 }
 
-// secondOrder is nil where no eigenvalues were asked for.
+// secondOrder returns nil if the specification asks for no eigenvalues.
 func secondOrder(gap float64, runs []Finished) *SecondOrder {
 	if gap == 0 {
 		return nil

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Delta is a number, or a power of the number of records written as n^-1.5.
+// Delta is a number, or a power of the number of records n, written as in n^-1.5.
 type Delta struct {
-	// Power, if not 0, is the exponent of n, and Value unused.
+	// Power is the exponent of n. If it is 0, delta is Value.
 	Power, Value float64
 }
 
-// ParseDelta reads a number or a power of n.
+// ParseDelta reads a number, or a power of n. It returns an error unless the number is between 0
+// and 1 or the exponent is below 0.
 func ParseDelta(text string) (Delta, error) {
 	var d Delta
 	var err error
@@ -38,7 +39,7 @@ func (d Delta) at(n float64) float64 {
 	return d.Value
 }
 
-// String returns what ParseDelta reads.
+// String returns a text that ParseDelta reads.
 func (d Delta) String() string {
 	if d.Power != 0 {
 		return fmt.Sprintf("n^%g", d.Power)
@@ -46,7 +47,7 @@ func (d Delta) String() string {
 	return strconv.FormatFloat(d.Value, 'g', -1, 64)
 }
 
-// UnmarshalYAML reads the text of a scalar. Its errors do not quote it.
+// UnmarshalYAML reads the text of a scalar. Its errors do not quote the text.
 func (d *Delta) UnmarshalYAML(text []byte) (err error) {
 	if *d, err = ParseDelta(strings.Trim(strings.TrimSpace(string(text)), `"'`)); err != nil {
 		return errors.New("delta: must be > 0 and < 1, or n^ with an exponent < 0")

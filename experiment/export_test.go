@@ -5,8 +5,7 @@ import "encoding/json"
 // Grid is Algorithm.grid.
 func Grid(a Algorithm, effective float64) ([]json.RawMessage, error) { return a.grid(effective) }
 
-// Trials lists all tuning runs and, for every combination of settings,
-// the measured runs.
+// Trials lists all tuning runs and, for every combination of settings, the measured runs.
 func Trials(s *Spec) []Trial {
 	cells, err := s.cells()
 	if err != nil {

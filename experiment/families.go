@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maker draws a family of d dimensions and some distinct rows by a seed.
+// maker draws a family of d dimensions with the given number of distinct rows.
 type maker = func(d, rows int, seed uint64) (*Family, error)
 
 var families = map[string]maker{
@@ -28,13 +28,14 @@ var families = map[string]maker{
 	"three-halves-fine":  ThreeHalvesFine,
 }
 
-// Families lists the names that NewFamily takes; saddle takes its gap, as in
-// saddle(0.15), and low-rank its rank.
+// Families lists the names that NewFamily accepts. A name in capitals stands for a number, as in
+// saddle(0.15).
 func Families() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)", "capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)", "relu-network(RADIUS)", "hinge-network(RADIUS)")))
 }
 
-// NewFamily draws the named family.
+// NewFamily draws the named family. It returns an error if the name is unknown or its number is not
+// valid.
 func NewFamily(name string, d, rows int, seed uint64) (*Family, error) {
 	m, ok := families[name]
 	if inside, saddle := strings.CutPrefix(name, "saddle("); saddle && strings.HasSuffix(inside, ")") {

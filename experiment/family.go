@@ -12,25 +12,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Family is a generated problem: some distinct rows, each of which stands for
-// as many records as a run needs.
+// Family is a generated problem. In a run each of its distinct rows stands for several records.
 type Family struct {
 	Name        string
 	Sample      stationarity.Sample
 	Loss        loss.Loss
 	Regularizer loss.Regularizer
-	// KL is what is known of how fast the objective rises, and Minimum its infimum on
-	// Sample; nil where it is not known.
-	KL      optimize.KL
+	// KL is the KL condition that the objective is known to satisfy.
+	KL optimize.KL
+	// Minimum is the infimum of the objective on Sample, nil if it is not known.
 	Minimum *float64
 
-	// population draws rows of the distribution that Sample was drawn from.
+	// population draws rows from the distribution of Sample.
 	population population
 	seed       uint64
-	// smoothing is what gradients are measured by; the zero one for none.
+	// smoothing is the smoothing under which gradients are measured; zero for none.
 	smoothing loss.Smoothing
-	// radius is that of Goldstein's measure where it has no closed form; 0 for the
-	// gradient itself.
+	// radius is the radius of Goldstein's measure, for losses whose smoothing has no closed form; 0
+	// for the gradient itself.
 	radius float64
 }
 
@@ -42,22 +41,21 @@ func (f *Family) Dim() int { return loss.Parameters(f.Loss, f.features()) }
 
 func (f *Family) features() int { return len(f.Sample.Rows[0]) }
 
-// Problem returns what is public about the family, for a number of records and a
-// budget.
+// Problem returns the public facts about the family, for a number of records and a budget.
 func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, error) {
 	p, err := optimize.NewProblem(f.Loss, b, optimize.Stated(f.features(), records))
 	p.Regularizer, p.KL = f.Regularizer, f.KL
 	return p, err
 }
 
-// GradientNorm returns that of the mean loss over all rows at w.
+// GradientNorm returns the norm, at w, of the gradient of the mean loss over all rows.
 func (f *Family) GradientNorm(w []float64) (float64, error) {
 	g, err := f.gradient(f.Sample, w)
 	return stationarity.Norm(g), err
 }
 
-// Fresh draws n rows of the family's distribution, independent of its own; a
-// seed repeats them.
+// Fresh draws n rows of the family's distribution, independent of the family's own rows. The same
+// seed gives the same rows. It returns an error if the family has no distribution or n is below 2.
 func (f *Family) Fresh(n int, seed uint64) (stationarity.Sample, error) {
 	if f.population == nil {
 		return stationarity.Sample{}, fmt.Errorf("experiment: %s: has no distribution to draw fresh rows from", f.Name)
@@ -68,9 +66,9 @@ func (f *Family) Fresh(n int, seed uint64) (stationarity.Sample, error) {
 	return f.population(rand.New(rand.NewPCG(f.seed, seed^0xf7e5)), n), nil
 }
 
-// glm is the population of rows z/||z||, z ~ N(0, I_d) scaled by j^(-1/2) in
-// coordinate j and rotated at random, with signs of a planted direction flipped
-// with probability .1.
+// glm is the population of rows z/||z|| with labels of a planted direction. z ~ N(0, I_d) is scaled
+// by j^(-1/2) in coordinate j and rotated at random. A label is the sign of the planted direction's
+// inner product, flipped with probability .1.
 func glm(r *rand.Rand, d int) population {
 	q := rotation(r, d)
 	planted := make([]float64, d)

@@ -27,7 +27,7 @@ func widen(x []float32) []float64 {
 	return v
 }
 
-// moments is the matrix of second moments of the rows.
+// moments returns the matrix of second moments of the rows.
 func moments(rows [][]float32) [][]float64 {
 	m := make([][]float64, len(rows[0]))
 	for j := range m {
@@ -41,8 +41,8 @@ func moments(rows [][]float32) [][]float64 {
 	return m
 }
 
-// eigenvalues returns those of a symmetric matrix, the largest first, by power
-// iteration with deflation.
+// eigenvalues returns the eigenvalues of a symmetric matrix, the largest first, by power iteration
+// with deflation.
 func eigenvalues(m [][]float64, count int) []float64 {
 	var list []float64
 	for range count {
@@ -73,9 +73,9 @@ func eigenvalues(m [][]float64, count int) []float64 {
 	return list
 }
 
-// TestGLMRows: unit vectors; the covariance before normalising has eigenvalues
-// 1/j, which dividing by norms flattens a little, and no coordinate axes. The
-// bands are wide of both: 20000 rows put an eigenvalue within 5%.
+// TestGLMRows: rows are unit vectors. Before normalising their covariance has eigenvalues 1/j,
+// which normalising makes slightly more equal, and its eigenvectors are not the coordinate axes.
+// The tolerances allow for both: with 20000 rows an eigenvalue is within 5%.
 func TestGLMRows(t *testing.T) {
 	const d, n = 8, 20000
 	f := family(t, experiment.Tanh, d, n, 5)
@@ -114,11 +114,10 @@ func TestGLMRows(t *testing.T) {
 	}
 }
 
-// TestLabels: signs of a planted direction, a tenth of them flipped. A
-// regression on the rows recovers the direction well enough to count flips: with
-// 20000 rows it misjudges less than 2% of signs, and the share of flips is within
-// .012 of .1 but for one case in a million (Hoeffding: sqrt(ln(2e6)/40000) = .019
-// bounds it without the variance; Bernstein's bound is .012).
+// TestLabels: labels are signs along a planted direction, a tenth of them flipped. A regression on
+// the rows finds the direction well enough to count flips: with 20000 rows it gets less than 2% of
+// signs wrong. The share of flips is within .012 of .1 except with probability one in a million, by
+// Bernstein's bound. (Hoeffding's bound sqrt(ln(2e6)/40000) = .019 does not use the variance.)
 func TestLabels(t *testing.T) {
 	const d, n = 4, 20000
 	for _, f := range []*experiment.Family{family(t, experiment.Tanh, d, n, 6), family(t, experiment.LogisticNonconvex, d, n, 6)} {
@@ -155,8 +154,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestSlowTailRows: unit vectors in pairs of opposite sign, whose sum is exactly
-// zero; the loss scales them by .4.
+// TestSlowTailRows: rows are unit vectors in pairs of opposite sign, whose sum is exactly zero. The
+// loss scales them by .4.
 func TestSlowTailRows(t *testing.T) {
 	const d = 7
 	f := family(t, experiment.SlowTail, d, 40, 3)
@@ -175,7 +174,7 @@ func TestSlowTailRows(t *testing.T) {
 	if stationarity.Norm(sum) != 0 {
 		t.Errorf("rows sum to %v", sum)
 	}
-	// The mean loss is F alone: its gradient at w = (v, 0, ...) is g'(v) e_1.
+	// The mean loss is F alone, whose gradient at w = (v, 0, ...) is g'(v) e_1.
 	w := make([]float64, d)
 	w[0] = 3
 	c := math.Sqrt(3) / 2
@@ -185,7 +184,7 @@ func TestSlowTailRows(t *testing.T) {
 	}
 }
 
-// TestFamiliesRepeat: a seed settles a family, and another seed another.
+// TestFamiliesRepeat: the same seed gives the same family, another seed another.
 func TestFamiliesRepeat(t *testing.T) {
 	for _, make := range []func(d, rows int, seed uint64) (*experiment.Family, error){experiment.Tanh, experiment.LogisticNonconvex, experiment.SlowTail} {
 		a, b, c := family(t, make, 5, 6, 1), family(t, make, 5, 6, 1), family(t, make, 5, 6, 2)
@@ -195,7 +194,7 @@ func TestFamiliesRepeat(t *testing.T) {
 	}
 }
 
-// TestProblems: constants as the families state them.
+// TestProblems: constants are those that the families state.
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		f           *experiment.Family

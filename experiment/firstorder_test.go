@@ -16,10 +16,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
-// TestFirstOrder measures the first-order methods on the synthetic families and
-// fails where a target is missed. It prints Markdown. Gradient norms are in
-// units of the floor r unless said; d = 100, epsilon 1, delta n^-1.5; noise is
-// of simulated sessions, exact like the real ones'.
+// TestFirstOrder measures the first-order methods on the synthetic families and fails if a target
+// is missed. It prints Markdown. Gradient norms are in units of the noise level r unless stated
+// otherwise; d = 100, epsilon 1, delta n^-1.5. The noise is that of simulated sessions, which is as
+// exact as in real sessions.
 func TestFirstOrder(t *testing.T) {
 	t.Run("Auto", firstCandidate)
 	t.Run("STORM", stormLast)
@@ -29,7 +29,7 @@ func TestFirstOrder(t *testing.T) {
 
 const dimension, distinct = 100, 2000
 
-// glms are the two families of generalised linear models.
+// glms returns the two families of generalised linear models.
 func glms(t *testing.T) []*experiment.Family {
 	t.Helper()
 	tanh, err := experiment.Tanh(dimension, distinct, 1)
@@ -67,8 +67,7 @@ func plan(t *testing.T, s experiment.Instance, c planner) optimize.Plan {
 	return p
 }
 
-// ratios runs a plan with noise seeds first, first+1, ... and returns gradient
-// norms over r.
+// ratios runs a plan with seeds first, first+1, ... and returns gradient norms divided by r.
 func ratios(t *testing.T, s experiment.Instance, p optimize.Plan, first uint64, seeds int) []float64 {
 	t.Helper()
 	out := make([]float64, seeds)
@@ -171,15 +170,15 @@ func stormLast(t *testing.T) {
 	}
 }
 
-// tuned is a configuration and what it reached while being chosen.
+// tuned is a configuration and its result on the tuning seeds.
 type tuned struct {
 	name string
 	planner
 	ratio float64
 }
 
-// tune returns the configuration of the least median over seeds that later
-// measurements do not use.
+// tune returns the configuration with the smallest median over seeds that later measurements do not
+// use.
 func tune(t *testing.T, s experiment.Instance, list []tuned) tuned {
 	t.Helper()
 	best := tuned{ratio: math.Inf(1)}
@@ -246,8 +245,8 @@ func slowTail(t *testing.T) {
 	}
 }
 
-// balls compares STORM with the centred ball and with the textbook's on the
-// logistic loss, seed by seed.
+// balls compares STORM with the centred ball and with the textbook's ball, on the logistic loss,
+// seed by seed.
 func balls(t *testing.T) {
 	const seeds, rows = 100, 1000
 	f, err := experiment.LogisticNonconvex(dimension, rows, 1)

@@ -13,7 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// check finds settings that are there twice or cannot be.
+// check returns an error for a setting that is given twice, has no values, or has a factor, power
+// or limit that is out of range.
 func (a Algorithm) check() error {
 	if _, ok := a.Settings["algorithm"]; ok {
 		return errors.New("settings: algorithm: is given by name")
@@ -48,14 +49,14 @@ func (a Algorithm) check() error {
 			return fmt.Errorf("scale: %s: power = %v, most = %v: must be finite, most >= 0", key, s.Power, s.Most)
 		}
 	}
-	// Any size shows whether the keys and kinds are right.
+	// The size does not matter here: grid finds unknown keys and wrong kinds at any size.
 	_, err := a.grid(1000)
 	return err
 }
 
-// grid returns all combinations of settings at an effective size, each as the
-// JSON of train.Train's YAML keys, sorted by key. Combinations that come out
-// alike, as values at the most of a scale do, are there once.
+// grid returns all combinations of settings at an effective size. Each is the JSON of train.Train's
+// YAML keys, sorted by key. Equal combinations, which arise at the limit of a scale, are listed
+// once.
 func (a Algorithm) grid(effective float64) ([]json.RawMessage, error) {
 	fixed := maps.Clone(a.Settings)
 	if fixed == nil {
@@ -113,7 +114,7 @@ func (s Scale) values(key string, effective float64) []any {
 	return out
 }
 
-// decodeSettings reads what grid wrote.
+// decodeSettings reads settings in the form that grid writes.
 func decodeSettings(text json.RawMessage) (train.Train, error) {
 	var t train.Train
 	var all map[string]any

@@ -10,10 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestHuberMeanRows: corners of a cube of norm 1/4, coordinate means between .2
-// and .8 of a side and not all alike, and the gradient at 0 is minus the mean. A
-// mean of 20000 signs is within .05 of its own but for one coordinate in 10^10
-// (Hoeffding).
+// TestHuberMeanRows: rows are corners of a cube of norm 1/4. Coordinate means are between .2 and .8
+// of a side and differ, and the gradient at 0 is minus the mean. A mean of 20000 signs is within
+// .05 of its expectation except for one coordinate in 10^10 (Hoeffding).
 func TestHuberMeanRows(t *testing.T) {
 	const d, n = 6, 20000
 	f := family(t, experiment.HuberMean, d, n, 1)
@@ -45,9 +44,9 @@ func TestHuberMeanRows(t *testing.T) {
 	}
 }
 
-// TestHuberBiasRows: a coin with the bias of the proof, 1/(4 sqrt n), either way
-// by the seed: the mean of a million fresh rows tells its sign from 0 at n = 100
-// with an error below 1e-6 (Hoeffding: exp(-2e6 (.0125/2)^2) < 1e-30).
+// TestHuberBiasRows: rows are a coin with the bias of the proof, 1/(4 sqrt n), in a direction drawn
+// by the seed. For n = 100 the mean of a million fresh rows has the right sign except with
+// probability below 1e-6 (Hoeffding: exp(-2e6 (.0125/2)^2) < 1e-30).
 func TestHuberBiasRows(t *testing.T) {
 	signs := map[bool]bool{}
 	for seed := range uint64(8) {
@@ -73,9 +72,9 @@ func TestHuberBiasRows(t *testing.T) {
 	}
 }
 
-// TestSaddleRows: unit rows; the Hessian at 0 has the eigenvalue -gap along one
-// direction and is convex along others. A second moment of 20000 rows, each at
-// most 1, is within .03 of its own with high probability; the seed is fixed.
+// TestSaddleRows: rows have norm 1. The Hessian at 0 has eigenvalue -gap along one direction and is
+// positive along others. A second moment of 20000 rows, each at most 1, is within .03 of its
+// expectation with high probability; the seed is fixed.
 func TestSaddleRows(t *testing.T) {
 	const d, n = 10, 20000
 	for _, gap := range []float64{.05, .15} {
@@ -93,7 +92,7 @@ func TestSaddleRows(t *testing.T) {
 		if err != nil || math.Abs(e.Value+gap) > .005 {
 			t.Errorf("least eigenvalue %v, %v: want %v", e.Value, err, -gap)
 		}
-		// The other eigenvalues of the moments are .7/9.
+		// the other eigenvalues of the second moment are .7/9
 		m := eigenvalues(moments(f.Sample.Rows), 2)
 		if math.Abs(m[0]-.3) > .005 || math.Abs(m[1]-.7/9) > .01 {
 			t.Errorf("moments %v", m)
@@ -104,9 +103,9 @@ func TestSaddleRows(t *testing.T) {
 	}
 }
 
-// TestFreshRows: of the same distribution and not the same rows; the gradient at
-// a point agrees with the sample's to the error of two means of 20000 vectors of
-// norm 1 at most: .04 is eight standard errors of both.
+// TestFreshRows: fresh rows have the same distribution and are not the same rows. The gradient at a
+// point agrees with the sample's up to the error of two means of 20000 vectors of norm at most 1:
+// .04 is eight standard errors of both.
 func TestFreshRows(t *testing.T) {
 	const d, n = 4, 20000
 	w := []float64{.3, -.2, .5, .1}

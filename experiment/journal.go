@@ -14,27 +14,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
-// RunsFile is the name of the file of finished runs, one JSON record a line, in
-// a folder of results.
+// RunsFile is the name of the file of finished runs in a folder of results. It has one JSON record
+// a line.
 const RunsFile = "runs.jsonl"
 
-// mostBytes is the largest size of that file, in bytes: more runs than anybody
-// has time for.
+// mostBytes is the largest size of the file in bytes.
 const mostBytes = 1 << 30
 
-// journal appends finished runs to a file. A line is written at once and is on stable
-// storage before the next; what a crash leaves of a line is dropped when the
-// file is opened again.
+// journal appends finished runs to a file. A line is written with one call and synced to stable
+// storage before the next. Opening the file drops an incomplete last line, which a crash may leave.
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
-	// failed is the error that may have left a part of a line: nothing may
-	// follow it.
+	// failed is the first error of a write or sync. It may have left an incomplete line, so that
+	// nothing is appended after it.
 	failed error
 }
 
-// openJournal opens or makes a folder's journal. Only one process may have it
-// open.
+// openJournal opens or creates a folder's journal. Only one process may have it open.
 func openJournal(folder string) (*journal, error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
@@ -61,7 +58,7 @@ func openJournal(folder string) (*journal, error) {
 	return &journal{file: file}, nil
 }
 
-// append adds a run.
+// append adds a run. After a failed write or sync it returns that error on every call.
 func (j *journal) append(r Finished) error {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -80,15 +77,15 @@ func (j *journal) append(r Finished) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// ReadFinished reads the finished runs in a folder of results; none if there is
-// no file of them. A last line without its end is left out.
+// ReadFinished reads the finished runs in a folder of results; none if the folder has no such file.
+// It ignores an incomplete last line.
 func ReadFinished(folder string) ([]Finished, error) {
 	runs, _, err := readFinished(filepath.Join(folder, RunsFile))
 	return runs, err
 }
 
-// readFinished also returns how many bytes hold whole lines. A run that is there
-// twice counts once.
+// readFinished also returns the number of bytes in complete lines. A run that is recorded twice is
+// returned once.
 func readFinished(path string) (runs []Finished, whole int64, err error) {
 	text, err := regular.Read(path, mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// journaled returns a record of its own for every seed.
+// journaled returns a different record for every seed.
 func journaled(seed uint64) Finished {
 	c := Trial{Family: "tanh", Dim: 3, Rows: 10, Repeat: 1, Epsilon: 1, Delta: 1e-6, Label: "gd", Settings: json.RawMessage(`{}`), Seed: seed}
 	return Finished{Key: c.Key(), Trial: c, Seconds: float64(seed)}
 }
 
-// TestNothingFollowsAFailedLine: once a line may have reached the file in part,
-// every later one is refused with the same error.
+// TestNothingFollowsAFailedLine: after a write that may have been incomplete, every later append
+// returns the same error.
 func TestNothingFollowsAFailedLine(t *testing.T) {
 	folder := t.TempDir()
 	j, err := openJournal(folder)
@@ -27,7 +27,7 @@ func TestNothingFollowsAFailedLine(t *testing.T) {
 	}
 	path := filepath.Join(folder, RunsFile)
 	whole := j.file
-	if j.file, err = os.Open(path); err != nil { // cannot be written to
+	if j.file, err = os.Open(path); err != nil { // the file is opened for reading only
 		t.Fatal(err)
 	}
 	defer j.file.Close()
@@ -46,7 +46,7 @@ func TestNothingFollowsAFailedLine(t *testing.T) {
 	}
 }
 
-// TestDoubledLineCountsOnce: two processes on one folder may each finish a run.
+// TestDoubledLineCountsOnce: a run that two processes recorded in one folder counts once.
 func TestDoubledLineCountsOnce(t *testing.T) {
 	folder := t.TempDir()
 	j, err := openJournal(folder)

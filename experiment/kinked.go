@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// kinked are families of losses whose slope jumps, by what names them before the radius
-// that they are measured at. Both saturate: the loss tells what the gradient does not.
+// kinked lists families of losses whose slope jumps. A key is the family's name before the radius
+// of Goldstein's measure, a value the name of the loss. capped and ramp saturate: far from the
+// minimum their gradient is small although the loss is large.
 var kinked = map[string]string{
 	"capped": "capped-absolute(1.5)",
 	"ramp":   "ramp",
@@ -21,13 +22,13 @@ var kinked = map[string]string{
 	"hinge-network": "network(4,tanh,hinge)",
 }
 
-// goldsteinPoints is how many points of the ball are tried where the measure has no
-// closed form, beside the one judged, and goldsteinSeed what they are drawn by.
+// goldsteinPoints is the number of points of the ball that are tried, besides the point itself, if
+// Goldstein's measure has no closed form. goldsteinSeed seeds the choice of these points.
 const goldsteinPoints, goldsteinSeed = 60, 1
 
-// newKinked is GLM rows under a loss whose slope jumps. Gradient norms are bounds of
-// Goldstein's measure for the radius: the exact one of the loss smoothed over the ball or,
-// of networks, the least norm of a mean of gradients at points that are chosen on the way
+// newKinked returns a family of GLM rows under a loss whose slope jumps. Its gradient norms are
+// upper bounds of Goldstein's measure for the radius: the exact norm for the loss smoothed over the
+// ball, or for networks the smallest norm of a mean of gradients at points that the search chooses
 // (stationarity.Goldstein).
 func newKinked(name string, radius float64) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
@@ -44,7 +45,8 @@ func newKinked(name string, radius float64) maker {
 	}
 }
 
-// kinkedMaker reads the name of such a family; is says whether it is one.
+// kinkedMaker reads the name of a family with jumps. is reports whether the name is one, and err a
+// radius that is not valid.
 func kinkedMaker(name string) (m maker, is bool, err error) {
 	base, inside, _ := strings.Cut(name, "(")
 	inside, closed := strings.CutSuffix(inside, ")")
@@ -58,7 +60,8 @@ func kinkedMaker(name string) (m maker, is bool, err error) {
 	return newKinked(base, radius), true, nil
 }
 
-// gradient is that of the family's objective on a sample, smoothed if it is measured so.
+// gradient returns the gradient of the family's objective on a sample, smoothed or by Goldstein's
+// measure if the family is measured so.
 func (f *Family) gradient(s stationarity.Sample, w []float64) ([]float64, error) {
 	if k, ok := f.Loss.(loss.Kinked); ok && f.smoothing != (loss.Smoothing{}) {
 		return stationarity.SmoothedGradient(k, f.smoothing, f.Regularizer, s, w), nil

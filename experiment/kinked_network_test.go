@@ -8,8 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestNetworksAreMeasuredByGoldstein: of a family of networks the norm is that of a mean of
-// gradients within the radius: nowhere above the gradient's, and below it where slopes jump.
+// TestNetworksAreMeasuredByGoldstein: for a family of networks the norm is that of a mean of
+// gradients within the radius. It is never above the gradient's norm, and below it where slopes
+// jump.
 func TestNetworksAreMeasuredByGoldstein(t *testing.T) {
 	for _, name := range []string{"relu-network(0.5)", "hinge-network(3)"} {
 		f, err := experiment.NewFamily(name, 3, 40, 1)

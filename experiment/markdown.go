@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// WriteMarkdown writes the tables of a summary. Gradient norms are in units of
-// the floor r as well, and quartiles follow a median in brackets.
+// WriteMarkdown writes the tables of a summary. It also gives gradient norms in units of the noise
+// level r (see optimize.Problem.Floor). The quartiles follow a median in brackets.
 func (s Summary) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%d runs", printable.Text(s.Name), s.Done)
@@ -61,7 +61,7 @@ func slopes(b *strings.Builder, title, of string, list []Slope) {
 
 const runsCaption = "Medians over seeds with quartiles; r = 2 L0/N; passes over the records and seconds are medians."
 
-// runs is the table of cells.
+// runs returns the table of cells.
 func (s Summary) runs() (head []string, rows [][]string) {
 	head = []string{
 		"family", "d", "epsilon", "n", "N", "algorithm", "runs", "gradient norm", "/ r", "/ lower bound", "predicted / r",
@@ -116,7 +116,7 @@ func (s Summary) runs() (head []string, rows [][]string) {
 	return head, rows
 }
 
-// orNothing leaves out what is not known.
+// orNothing formats values, or returns an empty text if they are not known.
 func orNothing(known bool, format string, values ...any) string {
 	if !known {
 		return ""
@@ -124,7 +124,7 @@ func orNothing(known bool, format string, values ...any) string {
 	return fmt.Sprintf(format, values...)
 }
 
-// String is the median with the other quartiles.
+// String returns the median, followed by the other two quartiles in brackets.
 func (q Quartiles) String() string { return fmt.Sprintf("%.3g (%.3g, %.3g)", q.Median, q.Low, q.High) }
 
 func table(b *strings.Builder, head ...string) {

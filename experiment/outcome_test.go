@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/experiment"
 )
 
-// TestOutcome: what a run says of itself, under both relations, for a method
-// that reads all records and for one that samples.
+// TestOutcome tests the fields of a run's outcome under both relations, for a method that reads all
+// records and for one that samples.
 func TestOutcome(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		b, err := account.NewBudget(1, 1e-5, relation)
@@ -22,7 +22,7 @@ func TestOutcome(t *testing.T) {
 			settings string
 			steps    int
 			passes   float64
-			charged  float64 // of the budget
+			charged  float64 // share of the budget
 		}{
 			{`{"algorithm":"gd","steps":130}`, 130, 130, 1},
 			{`{"algorithm":"storm","steps":70}`, 70, 70, 1},
@@ -43,7 +43,8 @@ func TestOutcome(t *testing.T) {
 			if len(o.Series) > 64 || len(o.Series) < 32 || last.Step != c.steps || last.Charged > o.Charged+1e-9 {
 				t.Errorf("%v, %s: a series of %d that ends with %+v", relation, c.settings, len(o.Series), last)
 			}
-			// Neighbours differ by one or two clipped rows.
+			// Neighbours differ by two clipped rows under replace-one and by one under
+			// add-or-remove.
 			effective := 400 * b.Mu() / math.Sqrt(6)
 			if relation == account.AddOrRemove {
 				effective *= 2
@@ -53,7 +54,7 @@ func TestOutcome(t *testing.T) {
 				o.LowerBound != lowerBound(t, f, 400, b) {
 				t.Errorf("%v, %s: N = %v, r = %v, bound %v", relation, c.settings, o.Effective, o.Floor, o.LowerBound)
 			}
-			// The fresh rows' gradient has the sampling error of 50 and 90 rows.
+			// The population gradient has the sampling error of 50 and 90 rows.
 			if !(o.Population > 0 && o.Population < .5) || o.Population == o.GradientNorm || !(o.Loss > .1 && o.Loss < 3) {
 				t.Errorf("%v, %s: gradient norms %v, %v, loss %v", relation, c.settings, o.GradientNorm, o.Population, o.Loss)
 			}

@@ -27,11 +27,10 @@ var (
 	plannerAll   = flag.String("all", "", "a file to which TestPlanner writes what every candidate reached, tab-separated")
 )
 
-// TestPlanner has auto choose for random problems, sizes, budgets, goals and
-// limits, runs every candidate, and fails if the first is more than 1.3 times
-// behind the best in hindsight in more than a tenth of the settings, or takes more than
-// 4 times the passes of the cheapest of those within 1.3 times of the best. It prints
-// Markdown.
+// TestPlanner lets auto choose for random problems, sizes, budgets, goals and limits, and runs
+// every candidate. It fails if in more than a tenth of the settings the first candidate is more
+// than 1.3 times worse than the best in hindsight, or takes more than 4 times the passes of the
+// cheapest candidate within 1.3 times of the best. It prints Markdown.
 func TestPlanner(t *testing.T) {
 	const equal, dearest = 1.3, 4
 	settings, seeds, rows := *drawn, *plannerSeeds, *plannerRows
@@ -111,7 +110,7 @@ func quantile(v []float64, q float64) float64 {
 	return v[int(q*float64(len(v)-1)+.5)]
 }
 
-// limited is a check with the limit its candidates were planned within.
+// limited is a check with the limit on passes of its candidates.
 type limited struct {
 	experiment.Check
 	Passes float64
@@ -127,7 +126,7 @@ func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, 
 		name = "logistic" // the others are not convex
 	}
 	if criterion == choose.Population && name == "slow-tail" {
-		name = "tanh" // its rows come in pairs that cancel
+		name = "tanh" // tanh in place of the family whose rows come in pairs that cancel
 	}
 	passes := []float64{0, 0, 0, 30, 3, 1}[r.IntN(6)]
 	d := int(math.Exp(uniform(r, math.Log(5), math.Log(150))))
@@ -135,7 +134,7 @@ func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, 
 	epsilon := []float64{.5, 1, 2, 4}[r.IntN(4)]
 	if criterion == choose.Population {
 		d = 5 + r.IntN(25)
-		rows = int(math.Exp(uniform(r, math.Log(500), math.Log(20000)))) // none is repeated
+		rows = int(math.Exp(uniform(r, math.Log(500), math.Log(20000)))) // no row is repeated
 		effective = 0
 	}
 	f, err := experiment.NewFamily(name, d, rows/2*2, r.Uint64())

@@ -26,7 +26,7 @@ import (
 
 var record = flag.Bool("record", false, "write testdata/recorded.txt anew")
 
-// recordedSettings are values of settings that rules would not choose, as JSON.
+// recordedSettings are settings, as JSON, with values that the rules would not choose.
 var recordedSettings = []string{
 	`{}`, `{"output":"tail-average"}`, `{"output":"last"}`, `{"output":"smallest"}`, `{"output":"random"}`, `{"output":"average"}`,
 	`{"output":"selected"}`, `{"output":"selected","held_out":0.3}`, `{"output":"selected","candidates":3}`, `{"output":"selected","score":"value"}`,
@@ -51,13 +51,12 @@ var recordedProblems = []struct {
 	radius            float64
 }{{"tanh", "l2(0.01)", 0}, {"huber(0.3)", "l2(0.01)", 0}, {"logistic", "", 0}, {"logistic", "", 2}, {"slow-tail", "", 0}, {"hinge", "l2(0.01)", 0}}
 
-// TestRunsAreWhatTheyWere: every algorithm with each of its settings, every
-// output and both relations ask, are charged and return to the bit what they did
-// when testdata/recorded.txt was written (go test ./experiment -run
-// RunsAreWhatTheyWere -record). A number that is meant to change is changed there,
-// and the commit says why.
+// TestRunsAreWhatTheyWere: every algorithm with each of its settings, every output and both
+// relations make the same queries, charges and results, to the bit, as in testdata/recorded.txt.
+// Origin: go test ./experiment -run RunsAreWhatTheyWere -record. If a number is meant to change,
+// the file is changed, and the commit gives the reason.
 //
-// Other processors fuse multiplications and additions, and so have other bits.
+// Other processors fuse multiplications and additions, and so give other bits.
 func TestRunsAreWhatTheyWere(t *testing.T) {
 	if *record && testing.Short() {
 		t.Fatal("-record: must be without -short, which runs a part of what is recorded: the rest would be lost")
@@ -71,7 +70,7 @@ func TestRunsAreWhatTheyWere(t *testing.T) {
 				}
 				for i, settings := range recordedSettings {
 					if i > 0 && !recordedInFull(relation, name, k) {
-						break // settings on one problem, defaults on all
+						break // settings are tried on one problem, defaults on all
 					}
 					if line := recorded(t, relation, name, k, settings); line != "" {
 						lines = append(lines, line)
@@ -107,7 +106,7 @@ func TestRunsAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-// byTitle splits lines at the end of their titles.
+// byTitle splits lines into title and rest.
 func byTitle(lines []string) map[string]string {
 	m := map[string]string{}
 	for _, line := range lines {
@@ -117,7 +116,8 @@ func byTitle(lines []string) map[string]string {
 	return m
 }
 
-// recordedInFull says on which problem an algorithm is tried with its settings.
+// recordedInFull reports whether problem k is the one on which an algorithm is tried with its
+// settings.
 func recordedInFull(r account.Relation, name string, k int) bool {
 	switch name {
 	case "recursive":
@@ -125,7 +125,7 @@ func recordedInFull(r account.Relation, name string, k int) bool {
 	case "smoothed":
 		return k == 5 // for losses whose slope jumps
 	case "dp-sgd", "dp-adam":
-		return k == 0 && r == account.ReplaceOne // their schedules take long to plan
+		return k == 0 && r == account.ReplaceOne // schedules take long to plan
 	}
 	return k == 0
 }
@@ -146,10 +146,10 @@ func recorded(t *testing.T, relation account.Relation, name string, k int, setti
 	}
 	maps.Copy(with, extra)
 	if name == "recursive" && settings == `{"theorem":true}` || (name == "strongly-convex" || name == "proximal-point") && extra["theorem"] != nil && extra["steps"] == nil {
-		with["steps"] = 40 // of up to 10^6
+		with["steps"] = 40 // the rule's number may be up to 10^6
 	}
 	if name == "storm" && extra["output"] == "random" {
-		with["steps"] = 9 // the rule's number follows predictions, and they what is drawn
+		with["steps"] = 9 // the rule's number follows from forecasts, which depend on random draws
 	}
 	if (name == "dp-sgd" || name == "dp-adam") && extra["steps"] == nil {
 		with["steps"] = 6 // schedules of many steps take long to calibrate
@@ -204,7 +204,7 @@ func recorded(t *testing.T, relation account.Relation, name string, k int, setti
 	bits(weights, result.W...)
 	o := plan.Summary()
 	got, predicted := fmt.Sprintf("%x", weights.Sum(nil)[:6]), fmt.Sprintf("%.9g %.9g %.9g", o.Predicted, o.Population, o.Excess)
-	if strings.Contains(o.Output, "random") { // by a coin of the plan's own
+	if strings.Contains(o.Output, "random") { // drawn by the plan itself
 		got, predicted = "drawn", "of the iterate drawn"
 	}
 	return fmt.Sprintf("%s %s steps %d of %v clip %v N %v r %v passes %v predicted %s; %d events %x steps %x result %d %v %s", title, o.Algorithm,
@@ -212,7 +212,7 @@ func recorded(t *testing.T, relation account.Relation, name string, k int, setti
 		len(list), events.Sum(nil)[:6], steps.Sum(nil)[:6], result.Steps, result.Complete, got)
 }
 
-// recordedPlan settles a case.
+// recordedPlan makes the plan of a case.
 func recordedPlan(t *testing.T, settings []byte, k, dim int, records float64, b account.Budget, plain bool) (optimize.Plan, loss.Loss, error) {
 	t.Helper()
 	p := recordedProblems[k]
@@ -222,7 +222,7 @@ func recordedPlan(t *testing.T, settings []byte, k, dim int, records float64, b 
 	}
 	f := Family{Loss: l}
 	f.Sample.Rows = [][]float32{make([]float32, dim)}
-	if p.regularizer != "" && !plain { // scores by value take none
+	if p.regularizer != "" && !plain { // scores by value allow no regularizer
 		if f.Regularizer, err = loss.ParseRegularizer(p.regularizer); err != nil {
 			t.Fatal(err)
 		}

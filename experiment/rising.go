@@ -13,13 +13,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Families whose minimum is known, and most of which have a known KL condition
+// This file has families whose minimum is known. Most of them have a known KL condition
 // (optimize.KL).
 
-// LowRank is least squares on rows of norm 1 in a random subspace: strongly convex in
-// it and flat across, the condition of Polyak and Lojasiewicz (kappa 2) with gamma =
-// 1/sqrt(2 e), e the least second moment within. Margins of the planted weights have a
-// deviation of .3, and targets .2 of noise.
+// LowRank returns a family of least squares on rows of norm 1 in a random subspace. The objective
+// is strongly convex within the subspace and constant across it. It satisfies the
+// Polyak-Lojasiewicz condition (kappa 2) with gamma = 1/sqrt(2 e), where e is the smallest
+// eigenvalue of the second moment within the subspace. The margins of the planted weights have a
+// standard deviation of .3, and targets have noise of .2.
 func LowRank(rank int) func(d, rows int, seed uint64) (*Family, error) {
 	name := fmt.Sprintf("low-rank(%d)", rank)
 	return func(d, rows int, seed uint64) (*Family, error) {
@@ -72,8 +73,8 @@ func inSubspace(r *rand.Rand, d, rank int) population {
 	}
 }
 
-// leastSquares returns the shortest solution, and the least of the second moments'
-// largest eigenvalues, as many as the rank.
+// leastSquares returns the shortest solution. It also returns the smallest of the rank largest
+// eigenvalues of the second moment.
 func leastSquares(s stationarity.Sample, rank int) (w []float64, least float64, err error) {
 	n, d := len(s.Rows), len(s.Rows[0])
 	moments, target := mat.NewSymDense(d, nil), make([]float64, d)
@@ -92,7 +93,7 @@ func leastSquares(s stationarity.Sample, rank int) (w []float64, least float64, 
 	values, vectors := eigen.Values(nil), new(mat.Dense)
 	eigen.VectorsTo(vectors)
 	w = make([]float64, d)
-	for k := d - rank; k < d; k++ { // ascending
+	for k := d - rank; k < d; k++ { // eigenvalues ascend
 		var c float64
 		for j := range d {
 			c += vectors.At(j, k) * target[j]
@@ -104,28 +105,28 @@ func leastSquares(s stationarity.Sample, rank int) (w []float64, least float64, 
 	return w, values[d-rank], nil
 }
 
-// ExpTail is the loss of that name on rows of mean zero: kappa 1.
+// ExpTail is the loss exp-tail of package problem on rows of mean zero. It has kappa 1.
 func ExpTail(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "exp-tail", optimize.KL{Kappa: 1, Gamma: math.Sqrt2})
 }
 
-// Quartic is the loss of that name on rows of mean zero: kappa 4/3.
+// Quartic is the loss quartic of package problem on rows of mean zero. It has kappa 4/3.
 func Quartic(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "quartic", optimize.KL{Kappa: 4. / 3, Gamma: math.Pow(4, -.75)})
 }
 
-// ThreeHalves is the loss of that name on rows of mean zero: kappa 3, but at the very
-// minimum.
+// ThreeHalves is the loss three-halves of package problem on rows of mean zero. It has kappa 3,
+// except at the minimum itself.
 func ThreeHalves(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "three-halves", optimize.KL{Kappa: 3, Gamma: math.Cbrt(2. / 3 * math.Pow(2, 1.5))})
 }
 
-// ThreeHalvesFine is the same down to an excess of 2e-6.
+// ThreeHalvesFine is the same with the loss three-halves-fine, down to an excess risk of 2e-6.
 func ThreeHalvesFine(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "three-halves-fine", optimize.KL{Kappa: 3, Gamma: math.Cbrt(2. / 3 * math.Pow(2, 1.5))})
 }
 
-// rising is a loss of infimum zero on rows of mean zero.
+// rising returns a family with a loss of infimum zero on rows of mean zero.
 func rising(d, rows int, seed uint64, name string, known optimize.KL) (*Family, error) {
 	f, err := newFamily(opposites, 0x51a1, d, rows, seed, name, name, "")
 	if err != nil {
@@ -135,9 +136,9 @@ func rising(d, rows int, seed uint64, name string, known optimize.KL) (*Family, 
 	return f, nil
 }
 
-// PhaseRetrieval is the recovery of weights, up to their sign, from squares of margins
-// of deviation .5 on rows of norm 1. The start, 0, is a maximum along the planted weights;
-// near those the loss rises like a quadratic, by how much is not known.
+// PhaseRetrieval is the recovery of weights, up to their sign, from the squares of margins with
+// standard deviation .5, on rows of norm 1. The start, 0, is a maximum along the planted weights.
+// Near the planted weights the loss grows quadratically with an unknown constant.
 func PhaseRetrieval(d, rows int, seed uint64) (*Family, error) {
 	f, err := newFamily(squares, 0x9a5e, d, rows, seed, "phase", "phase", "")
 	if err != nil {

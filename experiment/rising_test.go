@@ -12,10 +12,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestKnownRises: at the start, at random points near it and down a path to the minimum
-// the excess is within the KL condition that a family states, and close to it somewhere:
-// gamma is no more than twice what is needed. Fails for a gamma with 2e for sqrt(2e), or a
-// kappa upside down.
+// TestKnownRises: at the start, at random points near it and along a path to the minimum, the
+// excess risk satisfies the KL condition that a family states. Somewhere it is close to the
+// condition: gamma is at most twice the needed value. It fails for a gamma with 2e in place of
+// sqrt(2e), or for 1/kappa in place of kappa.
 func TestKnownRises(t *testing.T) {
 	const d, rows = 12, 60
 	for _, name := range []string{"low-rank(4)", "exp-tail", "quartic", "three-halves", "three-halves-fine", "phase", "softmax"} {
@@ -30,11 +30,11 @@ func TestKnownRises(t *testing.T) {
 		var tightest float64
 		for step := range 4000 {
 			at := append([]float64(nil), w...)
-			if step%2 == 1 { // beside the path
+			if step%2 == 1 { // near the path
 				for j := range at {
 					at[j] += .1 * r.NormFloat64() * math.Pow(.997, float64(step))
 				}
-				if name == "exp-tail" { // where the condition is stated
+				if name == "exp-tail" { // the condition holds for nonnegative first coordinates
 					at[0] = math.Abs(at[0])
 				}
 			}
@@ -66,8 +66,8 @@ func TestKnownRises(t *testing.T) {
 	}
 }
 
-// TestRunsShowTheRise: a run on a family whose minimum is known says how far above it its
-// result is, and sees about the kappa there is.
+// TestRunsShowTheRise: a run on a family with a known minimum states the excess risk of its result,
+// and estimates kappa approximately.
 func TestRunsShowTheRise(t *testing.T) {
 	f, err := experiment.NewFamily("quartic", 5, 20, 1)
 	if err != nil {

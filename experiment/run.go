@@ -13,30 +13,30 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Instance is a family at a size and a budget.
+// Instance is a family with a number of records and a budget.
 type Instance struct {
 	Family *Family
-	// Repeat is how many records each distinct row stands for.
+	// Repeat is the number of records that each distinct row stands for.
 	Repeat int
 	Budget account.Budget
-	// Fresh, if it has rows, is what the gradient is measured on beside the
-	// family's own rows (see Family.Fresh).
+	// Fresh, if it has rows, is a second sample on which the gradient is measured (see
+	// Family.Fresh).
 	Fresh stationarity.Sample
-	// Gap, if > 0, has the least eigenvalue of the Hessian worked out at the output.
+	// Gap, if > 0, means that the smallest eigenvalue of the Hessian is computed at the result.
 	Gap float64
 }
 
-// NewInstance chooses the number of records so that the effective size n
-// mu/sqrt(d), at the given epsilon and delta = n^-1.5 under replace-one, is
-// close to effective.
+// NewInstance chooses the number of records for which the effective size n mu/sqrt(d) is close to
+// effective. The budget has the given epsilon and delta = n^-1.5 under replace-one.
 func NewInstance(f *Family, effective, epsilon float64) (Instance, error) {
 	rows := len(f.Sample.Rows)
 	repeat, b, err := repeatFor(f.Dim(), rows, effective, epsilon, Delta{Power: -1.5}, account.ReplaceOne)
 	return Instance{Family: f, Repeat: repeat, Budget: b}, err
 }
 
-// repeatFor returns how many records each of some distinct rows stands for so
-// that the effective size is close to the given one, and the budget at that size.
+// repeatFor returns the number of records that each distinct row stands for, chosen so that the
+// effective size is close to the given one, and the budget at that size. It returns an error if
+// that takes more than mostRecords records.
 func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.Relation) (repeat int, b account.Budget, err error) {
 	repeat = 1
 	for range 30 {
@@ -57,56 +57,59 @@ func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.R
 	return repeat, b, err
 }
 
-// mostRecords is what a kernel counts up to.
+// mostRecords is the largest number of records that a kernel counts.
 const mostRecords = math.MaxInt32
 
 // Records is the number of records.
 func (s Instance) Records() int { return len(s.Family.Sample.Rows) * s.Repeat }
 
-// Problem returns what is public about the instance.
+// Problem returns the public facts about the instance.
 func (s Instance) Problem() (optimize.Problem, error) {
 	return s.Family.Problem(float64(s.Records()), s.Budget)
 }
 
-// effectiveSize returns N of a problem in d dimensions.
+// effectiveSize returns N for a problem in d dimensions.
 func effectiveSize(d int, records float64, b account.Budget) float64 {
 	return optimize.Problem{Shape: optimize.Vector(d), Records: records, Relation: b.Relation(), Mu: b.Mu()}.Effective()
 }
 
-// Outcome is a measured run. Norms are in the encoded space, where rows have
-// norm at most 1.
+// Outcome is the measured result of a run. Norms are in the encoded space, where rows have norm at
+// most 1.
 type Outcome struct {
-	// GradientNorm is the true one at the output, on all rows; Population that
-	// on fresh rows, 0 where it was not asked for; Loss the objective on all rows.
-	// What passes the largest float64 is that float.
+	// GradientNorm is the true gradient norm at the result, on all rows. In this field and the next
+	// two, a value above the largest float64 is stored as that float64.
 	GradientNorm float64 `json:"gradient_norm"`
-	Population   float64 `json:"population_gradient_norm,omitempty"`
-	Loss         float64 `json:"loss"`
-	// Curvature is the least eigenvalue of the Hessian on all rows, nil where it was not
-	// asked for.
+	// Population is the gradient norm on fresh rows, 0 if there are none.
+	Population float64 `json:"population_gradient_norm,omitempty"`
+	// Loss is the objective on all rows.
+	Loss float64 `json:"loss"`
+	// Curvature is the smallest eigenvalue of the Hessian on all rows, nil if it was not computed.
 	Curvature *Eigenvalue `json:"least_eigenvalue,omitempty"`
-	// Excess is Loss less its infimum, where that is known, and Rise what the run shows
-	// of how fast the loss rises there, by the points of Series; nil where not.
-	Excess *float64           `json:"excess_risk,omitempty"`
-	Rise   *stationarity.Rise `json:"rise,omitempty"`
-	// Effective is N and Floor r (see optimize.Problem); LowerBound is
-	// Problem.LowerBound; Predicted is the plan's gradient norm.
-	Effective  float64 `json:"effective_size"`
-	Floor      float64 `json:"floor"`
+	// Excess is Loss minus its infimum, nil if the infimum is not known.
+	Excess *float64 `json:"excess_risk,omitempty"`
+	// Rise is the estimate of kappa and gamma from the points of the run. It is nil if the infimum
+	// is not known, or if the run has too few points for an estimate.
+	Rise *stationarity.Rise `json:"rise,omitempty"`
+	// Effective is the effective size N (see optimize.Problem).
+	Effective float64 `json:"effective_size"`
+	// Floor is the noise level r (see optimize.Problem).
+	Floor float64 `json:"floor"`
+	// LowerBound is the lower bound of optimize.Problem on the gradient norm.
 	LowerBound float64 `json:"lower_bound"`
-	Predicted  float64 `json:"predicted_gradient_norm"`
-	Steps      int     `json:"steps"`
-	// Passes is how many records were read over how many there are; a question
-	// about two points reads a record once.
+	// Predicted is the plan's forecast of the gradient norm.
+	Predicted float64 `json:"predicted_gradient_norm"`
+	Steps     int     `json:"steps"`
+	// Passes is the number of records read divided by the number of records. A query about two
+	// points counts as one read of a record.
 	Passes float64 `json:"passes"`
-	// Charged is the odometer's reading in units of mu^2; 0 for a schedule of
-	// Poisson samples, which is all charged beforehand.
+	// Charged is the privacy budget spent, in units of mu^2. It is 0 for a schedule of Poisson
+	// samples, which is charged as a whole before the run.
 	Charged float64 `json:"charged"`
-	// Series is the run as it went, thinned.
+	// Series holds at most mostPoints of the run's steps.
 	Series []Point `json:"series"`
 }
 
-// Point is what a step released.
+// Point holds the released numbers of a step.
 type Point struct {
 	Step         int     `json:"step"`
 	Charged      float64 `json:"charged"`
@@ -116,7 +119,7 @@ type Point struct {
 // mostPoints is the greatest length of a series.
 const mostPoints = 64
 
-// score is what settings are chosen by.
+// score is the number by which tuning chooses settings; smaller is better.
 func (o Outcome) score() float64 {
 	if o.Excess != nil {
 		return *o.Excess
@@ -124,17 +127,16 @@ func (o Outcome) score() float64 {
 	return o.GradientNorm
 }
 
-// Ratio is the gradient norm in units of the floor.
+// Ratio is the gradient norm divided by the noise level r.
 func (o Outcome) Ratio() float64 { return o.GradientNorm / o.Floor }
 
-// Run runs a plan with simulated coins of the given seed and measures its
-// output on all rows.
+// Run runs a plan with simulated noise of the given seed and measures its result on all rows.
 func (s Instance) Run(ctx context.Context, plan optimize.Plan, seed uint64) (Outcome, error) {
 	return s.run(ctx, plan, false, seed)
 }
 
-// run takes, if random, an iterate drawn uniformly by the seed for the plan's
-// output.
+// run is Run. If random is true, it measures an iterate drawn uniformly by the seed in place of the
+// plan's result.
 func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed uint64) (Outcome, error) {
 	session, err := s.open(plan, seed)
 	if err != nil {
@@ -160,7 +162,7 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 			}
 			series = append(series, Point{step.Number, finite(step.Charged), finite(step.GradientNorm)})
 		}
-		// Iterate 0 is the start, iterate t what step t reached.
+		// Iterate 0 is the start; iterate t is the point that step t reached.
 		if step.Number == pick {
 			copy(w, step.W)
 		}
@@ -168,7 +170,7 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 	if err != nil {
 		return Outcome{}, err
 	}
-	if !random || pick > result.Steps { // a run may be shorter than its plan's longest
+	if !random || pick > result.Steps { // the run may have ended before step pick
 		w = result.W
 	}
 	problem, err := s.Problem()
@@ -186,8 +188,8 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 	return o, s.rise(&o, path)
 }
 
-// rise fills in what rests on a known minimum. A run that shows too little of how the
-// loss rises says nothing of it.
+// rise sets Excess and Rise, for a known minimum. Rise stays nil if the run has too few points for
+// an estimate.
 func (s Instance) rise(o *Outcome, path [][]float64) error {
 	f := s.Family
 	excess := make([]float64, len(path))
@@ -211,7 +213,7 @@ func (s Instance) rise(o *Outcome, path [][]float64) error {
 	return nil
 }
 
-// measure fills in what is computed from rows directly.
+// measure sets the fields of o that are computed from rows directly.
 func (s Instance) measure(o *Outcome, w []float64) error {
 	f := s.Family
 	g, err := f.GradientNorm(w)
@@ -257,7 +259,8 @@ func (s Instance) open(plan optimize.Plan, seed uint64) (*counted, error) {
 	return &counted{Session: session}, nil
 }
 
-// finite keeps a number that JSON can write.
+// finite replaces NaN and infinite numbers, which JSON cannot write, by the largest float64 of
+// their sign.
 func finite(x float64) float64 {
 	if x != x || x > math.MaxFloat64 {
 		return math.MaxFloat64

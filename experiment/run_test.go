@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
-// TestNewInstanceMeetsItsSize: N is within half a copy of the distinct rows of
-// what was asked for, delta is n^-1.5, and no other number of copies is nearer.
+// TestNewInstanceMeetsItsSize: N is within half a copy of the distinct rows of the requested value,
+// delta is n^-1.5, and no other number of copies is nearer.
 func TestNewInstanceMeetsItsSize(t *testing.T) {
 	for _, rows := range []int{20, 300} {
 		f := family(t, experiment.SlowTail, 16, rows, 1)
@@ -31,7 +31,7 @@ func TestNewInstanceMeetsItsSize(t *testing.T) {
 				if s.Budget != b || problemOf(t, s).Records != n || problemOf(t, s).Mu != b.Mu() {
 					t.Errorf("%d rows, N = %v: budget %v of %v records: want %v", rows, want, s.Budget, n, b)
 				}
-				// One copy is mu/sqrt(d) of N per row; mu falls slowly with n.
+				// One copy adds about mu/sqrt(d) for each row to N; mu falls slowly with n.
 				one := float64(rows) * b.Mu() / 4
 				if got := problemOf(t, s).Effective(); s.Repeat > 1 && math.Abs(got-want) > .55*one {
 					t.Errorf("%d rows: N = %v: want %v within half of %v", rows, got, want, one)
@@ -47,8 +47,8 @@ func TestNewInstanceMeetsItsSize(t *testing.T) {
 	}
 }
 
-// TestRun: the outcome is the true gradient norm at the plan's result, in units
-// of r; a seed repeats it, another does not.
+// TestRun: the outcome is the true gradient norm at the plan's result, in units of r. The same seed
+// repeats it, another seed does not.
 func TestRun(t *testing.T) {
 	f := family(t, experiment.LogisticNonconvex, 10, 200, 1)
 	s, err := experiment.NewInstance(f, 500, 1)
@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 	if a.Steps != 40 || a.Predicted != o.Predicted || math.Abs(a.Floor-2/problemOf(t, s).Effective()) > 1e-15 || a.Ratio() != a.GradientNorm/a.Floor {
 		t.Errorf("%+v", a)
 	}
-	// Between the floor's order and the start's gradient.
+	// between the order of the noise level and the gradient at the start
 	start, err := f.GradientNorm(make([]float64, 10))
 	if err != nil || !(a.Ratio() > .05 && a.GradientNorm < start) {
 		t.Errorf("%+v, start %v, %v", a, start, err)

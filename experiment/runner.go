@@ -10,28 +10,27 @@ import (
 	"time"
 )
 
-// Options says how a specification is run.
+// Options are options of Spec.Run.
 type Options struct {
-	// Workers, if > 0, is used for the specification's.
+	// Workers, if > 0, replaces the specification's Workers.
 	Workers int
-	// Progress, if not nil, is called after each run, and once before the first,
-	// never twice at a time.
+	// Progress, if not nil, is called before the first run and after each run. Calls do not
+	// overlap.
 	Progress func(Progress)
 }
 
-// Progress is how far the runs of a specification are.
+// Progress tells how many runs of a specification are done.
 type Progress struct {
-	// Done counts finished runs, those found in the folder among them; Of is how
-	// many there will be.
+	// Done counts finished runs, with those found in the folder. Of is the total number of runs.
 	Done, Of int
-	// Left is the time the others are expected to take; 0 while unknown.
+	// Left is the expected time for the remaining runs; 0 while unknown.
 	Left time.Duration
 }
 
-// Run carries out what the folder's runs.jsonl lacks of the specification's
-// runs and returns the summary of all. A run is recorded when it is finished and
-// not before, so that whatever ends the process loses the runs under way alone.
-// Everything is planned before anything is run.
+// Run carries out the runs of the specification that are missing in the folder's runs.jsonl, and
+// returns the summary of all runs. It records a run when the run is finished, so that an
+// interruption loses only the runs in progress. It makes every plan before the first run, and
+// returns an error if one of them fails.
 func (s *Spec) Run(ctx context.Context, folder string, o Options) (Summary, error) {
 	cells, err := s.cells()
 	if err != nil {
@@ -70,7 +69,7 @@ func workers(wanted ...int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// runner is a specification under way.
+// runner is the state of Spec.Run.
 type runner struct {
 	spec    *Spec
 	options Options
@@ -81,8 +80,8 @@ type runner struct {
 	mu       sync.Mutex
 	done     map[string]Finished
 	progress Progress
-	ran      int           // runs of this process
-	took     time.Duration // by them together
+	ran      int           // runs finished by this process
+	took     time.Duration // their total time
 }
 
 func (r *runner) all(ctx context.Context, cells []cell) error {
@@ -99,7 +98,7 @@ func (r *runner) all(ctx context.Context, cells []cell) error {
 			r.progress.Done++
 		}
 	}
-	// Which measured runs are done is known after tuning.
+	// The measured runs, and how many of them are done, are known only after tuning.
 	r.report()
 	if err := r.run(ctx, tuning, false); err != nil {
 		return err
@@ -115,8 +114,8 @@ func (r *runner) all(ctx context.Context, cells []cell) error {
 	return r.run(ctx, measured, true)
 }
 
-// planAll makes every plan that is still needed once, so that what cannot be
-// planned is known before anything runs.
+// planAll makes every plan that is still needed once, so that an error in a plan shows before any
+// run.
 func (r *runner) planAll(ctx context.Context, cells []cell) error {
 	var plans []Trial
 	for _, c := range cells {
@@ -140,8 +139,8 @@ func (r *runner) planAll(ctx context.Context, cells []cell) error {
 	})
 }
 
-// run carries out what is not done of a list, in random order, so that the mean
-// time of the runs so far is that of those to come.
+// run carries out the missing runs of a list. The order is random, so that the mean time of the
+// runs so far estimates the time of the remaining runs.
 func (r *runner) run(ctx context.Context, list []Trial, count bool) error {
 	var todo []Trial
 	for _, c := range list {
@@ -182,8 +181,8 @@ func (r *runner) report() {
 	}
 }
 
-// each calls f on every element by so many workers until one fails or the
-// context ends, and returns the first error.
+// each calls f on every element in the given number of goroutines, until one call fails or the
+// context ends. It returns the first error.
 func each[T any](ctx context.Context, workers int, list []T, f func(T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -20,7 +20,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// child names the folder that a process started by a test runs smallSpec in.
+// child is the environment variable with the folder in which a child process runs smallSpec.
 const child = "STILLPOINT_TEST_EXPERIMENT_FOLDER"
 
 func TestMain(m *testing.M) {
@@ -69,13 +69,12 @@ func readRuns(t *testing.T, folder string) map[string]experiment.Finished {
 	return all
 }
 
-// smallRuns is the number of runs of smallSpec: 2 families x 2 sizes x 2
-// algorithms, each with 2 settings on 2 tuning seeds and 3 measured runs.
+// smallRuns is the number of runs of smallSpec: 2 families x 2 sizes x 2 algorithms, each with 2
+// settings on 2 tuning seeds and 3 measured runs.
 const smallRuns = 2 * 2 * 2 * (2*2 + 3)
 
-// TestKilledRunsLoseNothing kills the process at moments spread over its life,
-// again and again, and demands at the end the very runs of one that lived, none
-// lost, doubled or changed.
+// TestKilledRunsLoseNothing kills the process at many times during its run, again and again. In the
+// end the runs must be those of a process that was not killed, none lost, repeated or changed.
 func TestKilledRunsLoseNothing(t *testing.T) {
 	whole, folder := t.TempDir(), t.TempDir()
 	start := time.Now()
@@ -97,8 +96,8 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Killed once it has recorded something new, up to a twentieth of a life
-		// later.
+		// Kills the process after it has recorded a new run, up to a twentieth of the whole
+		// duration later.
 		before := size(folder)
 		died := make(chan error, 1)
 		go func() { died <- c.Wait() }()
@@ -150,7 +149,7 @@ func size(folder string) int64 {
 	return info.Size()
 }
 
-// TestTornLineIsDropped cuts the file at every length and goes on from there.
+// TestTornLineIsDropped truncates the file at every length and goes on from there.
 func TestTornLineIsDropped(t *testing.T) {
 	s := parseSpec(t, strings.Replace(smallSpec, "[tanh, slow-tail]", "[slow-tail]", 1))
 	folder := t.TempDir()
@@ -174,7 +173,7 @@ func TestTornLineIsDropped(t *testing.T) {
 			t.Fatalf("cut at %d of %d: %d runs: want %d", cut, len(text), len(got), len(want))
 		}
 	}
-	// What no crash leaves is not passed over.
+	// Damage that no crash can cause is an error.
 	for _, change := range []struct{ old, new, want string }{
 		{`"seed":1`, `"seed":7`, "the line was changed"}, {`"seed"`, `"sed"`, "unknown field"}, {"{", "", "line 1"},
 	} {
@@ -191,8 +190,8 @@ func TestTornLineIsDropped(t *testing.T) {
 	}
 }
 
-// TestRecordsRepeat: every line of a file repeats from itself alone, also where
-// runs have shared the plan of their samples.
+// TestRecordsRepeat: every line of a file can be repeated from itself alone, also if runs shared
+// the plan of their samples.
 func TestRecordsRepeat(t *testing.T) {
 	folder := t.TempDir()
 	sampled := "  - {name: dp-sgd, settings: {steps: 4, sampling: .25}}\n"
@@ -203,7 +202,7 @@ func TestRecordsRepeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		again.Seconds = 0
-		// Compared as they are written.
+		// compared as JSON
 		a, _ := json.Marshal(r)
 		b, _ := json.Marshal(again)
 		if !bytes.Equal(a, b) {
@@ -212,8 +211,8 @@ func TestRecordsRepeat(t *testing.T) {
 	}
 }
 
-// TestEveryAlgorithmRepeats: the name of each algorithm, with every output rule
-// it takes, settles its run together with a seed. Under auto, too.
+// TestEveryAlgorithmRepeats: the name of an algorithm, its output rule and the seed determine a
+// run, for every algorithm and output rule, also under auto.
 func TestEveryAlgorithmRepeats(t *testing.T) {
 	for _, name := range train.Algorithms() {
 		for _, output := range []string{"", "last", "random"} {
@@ -250,10 +249,9 @@ func TestEveryAlgorithmRepeats(t *testing.T) {
 	}
 }
 
-// TestRandomOutput: an iterate drawn by the run's seed: over seeds neither
-// always the start nor always the last, and the start is drawn as often as any
-// other (with 3 iterates, 60 runs have none of some iterate with probability
-// below 3 (2/3)^60 < 1e-10).
+// TestRandomOutput: over seeds, the drawn iterate is neither always the start nor always the last,
+// and the start is drawn as often as any other. With 3 iterates, 60 runs miss one of them with
+// probability below 3 (2/3)^60 < 1e-10.
 func TestRandomOutput(t *testing.T) {
 	c := experiment.Trial{
 		Family: "huber-mean", Dim: 3, Rows: 10, Repeat: 100000, Epsilon: 8, Delta: 1e-6, Relation: "replace-one",
@@ -266,7 +264,7 @@ func TestRandomOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Nearly without noise each step halves the gradient.
+		// With almost no noise each step halves the gradient.
 		start := r.Outcome.Series[0].GradientNorm
 		seen[int(math.Round(math.Log2(start/r.Outcome.GradientNorm)))]++
 	}
@@ -275,7 +273,7 @@ func TestRandomOutput(t *testing.T) {
 	}
 }
 
-// TestCancelledRunsStop: what was recorded stays, and a later call goes on.
+// TestCancelledRunsStop: recorded runs stay, and a later call goes on.
 func TestCancelledRunsStop(t *testing.T) {
 	folder := t.TempDir()
 	s := parseSpec(t, smallSpec)
@@ -303,8 +301,8 @@ func TestCancelledRunsStop(t *testing.T) {
 	}
 }
 
-// TestProgressAddsUp: from none to all, one at a time, with a time left from the
-// first run on.
+// TestProgressAddsUp: progress goes from zero to all runs, one at a time, with an expected time
+// from the first run on.
 func TestProgressAddsUp(t *testing.T) {
 	var seen []experiment.Progress
 	s := parseSpec(t, smallSpec)
@@ -319,7 +317,7 @@ func TestProgressAddsUp(t *testing.T) {
 	}
 }
 
-// TestPlansComeFirst: what cannot be planned is said before any run or file.
+// TestPlansComeFirst: a plan that fails is reported before any run or file.
 func TestPlansComeFirst(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "runs")
 	for old, new := range map[string]string{

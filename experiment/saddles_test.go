@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// lookAt returns the gradient's norm and the least eigenvalue at a point.
+// lookAt returns the gradient's norm and the smallest eigenvalue of the Hessian at a point.
 func lookAt(t *testing.T, f *experiment.Family, w []float64) (norm, least float64) {
 	t.Helper()
 	norm, err := f.GradientNorm(w)
@@ -24,16 +24,16 @@ func lookAt(t *testing.T, f *experiment.Family, w []float64) (norm, least float6
 	return norm, e.Value
 }
 
-// TestTanhNetHasItsSaddle: where every unit tells the classes' shares alone, the gradient
-// is zero but for the rows' rounding, and units of equal sign that part in the direction
-// that tells the classes apart see the curvature stated, on the rows' own second moments
-// across. Descent from 0 without noise ends there; a push towards parted units leaves.
+// TestTanhNetHasItsSaddle: at the point where every unit fits the classes' shares only, the
+// gradient is zero up to the rows' rounding. Units of equal sign that separate in the direction
+// between the classes have the stated curvature, on the rows' own second moments. Descent from 0
+// without noise ends there; a perturbation towards separated units leaves the point.
 func TestTanhNetHasItsSaddle(t *testing.T) {
 	const d, rows = 5, 1000
 	f := family(t, experiment.TanhNet, d, rows, 1)
 	k := loss.Parameters(f.Loss, d) / d
 	u := math.Log(.7/.3) / 2
-	// The intercept's direction is the rows' mean.
+	// The intercept's direction is the mean of the rows.
 	intercept := make([]float64, d)
 	for _, x := range f.Sample.Rows {
 		for j, v := range x {
@@ -57,7 +57,7 @@ func TestTanhNetHasItsSaddle(t *testing.T) {
 		t.Errorf("gradient %v, least eigenvalue %v: want 0 and about %v", norm, least, want)
 	}
 	w := make([]float64, k*d)
-	for range 400 { // rounding takes a thousand to part the units
+	for range 400 { // rounding needs a thousand steps to separate the units
 		g, err := stationarity.Gradient(f.Loss, nil, f.Sample, w)
 		if err != nil {
 			t.Fatal(err)
@@ -87,11 +87,11 @@ func TestTanhNetHasItsSaddle(t *testing.T) {
 	}
 }
 
-// TestMatrixSensingHasItsPoints: 0 is a saddle, so is about a square root of the larger
-// part alone, and a square root of all of it is a minimum of value 0, flat along
-// rotations. The planted part is read off the Hessian at 0, which is -S for both columns,
-// S the mean of target times matrix, M/d in the population. With 4000 rows S is within
-// 4 of its deviations, at most sqrt(E y^2/4000) = 3e-3, of M/d.
+// TestMatrixSensingHasItsPoints: 0 is a saddle, and so is a point near the square root of the part
+// with the larger eigenvalue. A square root of the whole matrix is a minimum of value 0, with zero
+// curvature along rotations. The planted matrix is computed from the Hessian at 0, which is -S for
+// both columns; S is the mean of target times matrix, M/d in the population. With 4000 rows S is
+// within 4 standard deviations of M/d, each at most sqrt(E y^2/4000) = 3e-3.
 func TestMatrixSensingHasItsPoints(t *testing.T) {
 	const p, rows = 3, 4000
 	f := family(t, experiment.MatrixSensing, p*p, rows, 1)
@@ -109,7 +109,7 @@ func TestMatrixSensingHasItsPoints(t *testing.T) {
 		larger[2*i] = math.Sqrt(.6) * first[i]
 		both[2*i], both[2*i+1] = larger[2*i], math.Sqrt(.4)*second[i]
 	}
-	// Directions from 4000 rows are some percent off: descend the rest of the way.
+	// Directions from 4000 rows are off by some percent, so that descent continues from there.
 	for range 4000 {
 		g, err := stationarity.Gradient(f.Loss, nil, f.Sample, both)
 		if err != nil {
@@ -129,7 +129,7 @@ func TestMatrixSensingHasItsPoints(t *testing.T) {
 	}
 }
 
-// column is an eigenvector of the planted matrix: the first, or that across a given one.
+// column returns an eigenvector of the planted matrix: the first, or the one orthogonal to across.
 func column(t *testing.T, f *experiment.Family, across []float64) []float64 {
 	t.Helper()
 	p := f.Dim() / 2

@@ -10,78 +10,78 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 )
 
-// Spec is a grid of runs as its YAML file describes it: every algorithm on
-// every family at every dimension, epsilon and size, over some seeds. Unknown
-// keys are errors.
+// Spec is a grid of runs, read from a YAML file: every algorithm on every family at every
+// dimension, epsilon and size, for some seeds. Unknown keys are errors.
 type Spec struct {
-	// Name titles the results; Question, which may be left out, says what they are
-	// for.
-	Name     string `yaml:"name"`
+	// Name is the title of the results.
+	Name string `yaml:"name"`
+	// Question is the question that the results answer; it is optional.
 	Question string `yaml:"question"`
-	// Families are names of NewFamily; Dimensions their d.
-	Families   []string `yaml:"families"`
-	Dimensions []int    `yaml:"dimensions"`
-	// Rows is the number of distinct rows. Each stands for as many records as
-	// makes their number closest to what is asked for, and is read once a pass.
+	// Families are names of NewFamily.
+	Families []string `yaml:"families"`
+	// Dimensions are values of d.
+	Dimensions []int `yaml:"dimensions"`
+	// Rows is the number of distinct rows. Each row stands for the same number of records, chosen
+	// so that the total is closest to the requested size. A pass reads each distinct row once.
 	Rows int `yaml:"rows"`
-	// FamilySeed draws the families; zero is a seed, too.
+	// FamilySeed is the seed of the families; zero is a seed like any other.
 	FamilySeed uint64 `yaml:"family_seed"`
-	// Records are numbers of records n; Effective, in their place, effective
-	// sizes N = n mu/sqrt(d).
-	Records   []int     `yaml:"records"`
+	// Records lists numbers of records n. Exactly one of Records and Effective must be given.
+	Records []int `yaml:"records"`
+	// Effective lists effective sizes N = n mu/sqrt(d).
 	Effective []float64 `yaml:"effective"`
-	// Epsilons, Delta and Relation are the budgets. Delta is a number or a power
-	// of n; without one n^-1.5. Relation is replace-one if not given.
+	// Epsilons lists the epsilons of the budgets.
 	Epsilons []float64 `yaml:"epsilons"`
-	Delta    Delta     `yaml:"delta"`
-	Relation string    `yaml:"relation"`
-	// Seeds is how many runs a cell has, of seeds 1, 2, ...; TuningSeeds how
-	// many other seeds a setting is chosen by, zero meaning 2.
-	Seeds       int `yaml:"seeds"`
+	// Delta is the delta of the budgets, a number or a power of n. The default is n^-1.5.
+	Delta Delta `yaml:"delta"`
+	// Relation is the neighbouring relation of the budgets. The default is replace-one.
+	Relation string `yaml:"relation"`
+	// Seeds is the number of measured runs of a cell, with seeds 1, 2, ...
+	Seeds int `yaml:"seeds"`
+	// TuningSeeds is the number of other seeds on which settings are chosen; zero means 2.
 	TuningSeeds int `yaml:"tuning_seeds"`
-	// Population, if > 0, is how many fresh rows gradients are measured on as
-	// well.
+	// Population, if > 0, is the number of fresh rows on which gradients are measured, too.
 	Population int `yaml:"population"`
-	// Gap, if > 0, has the least eigenvalue of the Hessian worked out at outputs, and says
-	// how far below zero it counts (see SecondOrder).
+	// Gap, if > 0, means that the smallest eigenvalue of the Hessian is computed at results.
+	// Results with an eigenvalue below -Gap/2 do not count as second-order points (see
+	// SecondOrder).
 	Gap float64 `yaml:"gap"`
-	// Workers is how many runs go on at a time; zero means one a core.
+	// Workers is the number of runs at a time; zero means one for each core.
 	Workers    int         `yaml:"workers"`
 	Algorithms []Algorithm `yaml:"algorithms"`
 }
 
-// Algorithm is one of train.Algorithms with settings of train.Train, by its
-// YAML keys.
+// Algorithm is an algorithm of train.Algorithms with settings of train.Train, by their YAML keys.
 type Algorithm struct {
 	Name string `yaml:"name"`
-	// Label names it in results; empty for Name.
+	// Label is the algorithm's name in results; empty means Name.
 	Label    string         `yaml:"label"`
 	Settings map[string]any `yaml:"settings"`
-	// Tune lists values of settings to choose from, in all combinations: the
-	// combination of the least median excess risk over the tuning seeds, or gradient
-	// norm where the family's minimum is not known, in each cell of its own, is
-	// measured.
+	// Tune lists values of settings. All combinations are tried on the tuning seeds, in each cell
+	// separately. The cell is measured with the combination of the smallest median excess risk, or
+	// median gradient norm if the family's minimum is not known.
 	Tune map[string][]any `yaml:"tune"`
-	// Scale lists values to choose from that grow with the size.
+	// Scale lists values of settings that grow with the effective size. They are tried like those
+	// of Tune.
 	Scale map[string]Scale `yaml:"scale"`
 }
 
-// Scale is a list of values factor N^Power, N the effective size: rounded up
-// to whole numbers between 1 and Most (if > 0) for settings that count.
+// Scale is a list of values factor N^Power, where N is the effective size. If Most is > 0 it is the
+// largest value. For settings that are counts, values are rounded up to whole numbers of at least
+// 1.
 type Scale struct {
 	Power   float64   `yaml:"power"`
 	Factors []float64 `yaml:"factors"`
 	Most    float64   `yaml:"most"`
 }
 
-// firstTuningSeed is above all seeds of measured runs.
+// firstTuningSeed is the first seed of tuning runs. It is above all seeds of measured runs.
 const firstTuningSeed = 1 << 32
 
-// mostSeeds keeps them apart.
+// mostSeeds keeps the seeds of measured and tuning runs apart.
 const mostSeeds = 1 << 20
 
-// ReadSpec reads a specification file and checks it as far as it can be
-// without drawing a family.
+// ReadSpec reads a specification file and validates everything that does not need a family's rows.
 func ReadSpec(path string) (*Spec, error) {
 	text, err := regular.Read(path, strictyaml.Largest)
 	if err != nil {
@@ -120,7 +120,8 @@ func ParseSpec(text []byte) (*Spec, error) {
 	return s, s.check()
 }
 
-// check finds what is missing or twice; values are checked by what uses them.
+// check returns an error for a required field that is missing and for a value out of range. Names
+// of families and algorithms' settings are validated where they are used.
 func (s *Spec) check() error {
 	for _, list := range []struct {
 		name  string

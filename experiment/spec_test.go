@@ -108,9 +108,8 @@ func TestSpecDefaults(t *testing.T) {
 	}
 }
 
-// TestSettingsScale: a scale's values are factor N^power, whole where the
-// setting is, at the most where they pass it, and values that come out alike are
-// tried once.
+// TestSettingsScale: a scale's values are factor N^power, rounded to whole numbers for counts and
+// limited to Most. Equal values are tried once.
 func TestSettingsScale(t *testing.T) {
 	a := experiment.Algorithm{
 		Name: "gd", Settings: map[string]any{"output": "last"}, Tune: map[string][]any{"multiplier": {uint64(1)}},

@@ -7,11 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/report"
 )
 
-// together is how many algorithms share a plot.
+// together is the number of algorithms in one plot.
 const together = 6
 
-// Study returns what package report makes a page of. commands say how the
-// numbers come about.
+// Study returns the contents of a page of package report. commands are the commands that reproduce
+// the results.
 func (s Summary) Study(question string, commands ...string) report.Study {
 	study := report.Study{Title: s.Name, Question: question, Reproduce: report.Reproduce{Commands: commands}}
 	if s.Missing > 0 {
@@ -48,7 +48,8 @@ func (g Group) problem() string {
 	return fmt.Sprintf("%s, d = %d, epsilon = %g", g.Family, g.Dim, g.Epsilon)
 }
 
-// telling is what tells a group's problem from those of other slopes.
+// telling returns the parts of a group's name (family, dimension, epsilon) in which the slopes
+// differ.
 func (s Summary) telling(g Group) (parts []string) {
 	differs := func(of func(Group) any) bool {
 		for _, x := range s.Slopes {
@@ -70,7 +71,7 @@ func (s Summary) telling(g Group) (parts []string) {
 	return parts
 }
 
-// problems lists the cells by problem, and in a problem by algorithm.
+// problems groups the cells by problem and then by algorithm.
 func (s Summary) problems() [][][]Cell {
 	var list [][][]Cell
 	problems, labels := map[string]int{}, map[Group]int{}
@@ -92,7 +93,7 @@ func (s Summary) problems() [][][]Cell {
 	return list
 }
 
-// onLog keeps a norm on a logarithmic axis.
+// onLog limits a norm to the range of a logarithmic axis.
 func onLog(x float64) float64 { return min(max(x, 1e-290), 1e290) }
 
 func curves(algorithms [][]Cell) report.Plot {
@@ -119,8 +120,8 @@ func curves(algorithms [][]Cell) report.Plot {
 	return p
 }
 
-// charges shows the first run at the last size of each algorithm that charges as
-// it goes.
+// charges plots the budget spent by step, for the first run at the last size of each algorithm. It
+// leaves out algorithms whose schedule is charged before the run.
 func charges(algorithms [][]Cell) report.Plot {
 	p := report.Plot{
 		X: report.Axis{Label: "step", Log: true}, Y: report.Axis{Label: "charged (mu squared)"},
@@ -140,7 +141,7 @@ func charges(algorithms [][]Cell) report.Plot {
 	return p
 }
 
-// bars are the comparisons at the last size of each problem.
+// bars returns the comparisons at the last size of each problem.
 func (s Summary) bars() []report.Bars {
 	var list []report.Bars
 	last := map[string]int{}
@@ -168,7 +169,7 @@ func (s Summary) bars() []report.Bars {
 	return list
 }
 
-// table is the runs' table of the Markdown.
+// table returns the table of runs, as in the Markdown.
 func (s Summary) table() report.Table {
 	head, rows := s.runs()
 	t := report.Table{Title: "Runs", Caption: runsCaption}
@@ -178,7 +179,7 @@ func (s Summary) table() report.Table {
 	}
 	for _, r := range rows {
 		for i := range r {
-			r[i] = strings.Trim(r[i], "`") // Markdown's
+			r[i] = strings.Trim(r[i], "`") // the backquotes are Markdown
 		}
 		t.Rows = append(t.Rows, report.Row{Cells: r})
 	}

@@ -8,24 +8,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Summary is what the runs of a specification show, as plain tables.
+// Summary holds the results of a specification as plain tables.
 type Summary struct {
 	Name  string `json:"name"`
 	Cells []Cell `json:"cells"`
-	// Slopes are exponents of the gradient norm in the effective size, Risks those of
-	// the excess risk where the minimum is known.
+	// Slopes are exponents of the gradient norm in the effective size.
 	Slopes []Slope `json:"slopes"`
-	Risks  []Slope `json:"excess_risk_slopes,omitempty"`
-	// Comparisons are with the first algorithm of the specification, at equal
-	// budgets.
+	// Risks are exponents of the excess risk, for families whose minimum is known.
+	Risks []Slope `json:"excess_risk_slopes,omitempty"`
+	// Comparisons compare with the first algorithm of the specification, at equal budgets.
 	Comparisons []Comparison `json:"comparisons"`
-	// Done counts the runs of the specification that are there, Missing those
-	// that are not, as far as their settings are chosen.
-	Done    int `json:"done"`
+	// Done is the number of finished runs of the specification.
+	Done int `json:"done"`
+	// Missing is the number of runs that are not finished.
 	Missing int `json:"missing"`
 }
 
-// Group is an algorithm on a family at an epsilon.
+// Group is an algorithm on a family at one dimension and epsilon.
 type Group struct {
 	Family  string  `json:"family"`
 	Dim     int     `json:"dimension"`
@@ -33,68 +32,72 @@ type Group struct {
 	Label   string  `json:"label"`
 }
 
-// Cell is a group at a size: its measured runs.
+// Cell is a group at one size, with its measured runs.
 type Cell struct {
 	Group
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
 	Delta     float64 `json:"delta"`
-	// Settings are those measured, chosen among Grid combinations.
+	// Settings are the settings of the measured runs.
 	Settings json.RawMessage `json:"settings"`
-	Grid     int             `json:"grid"`
-	Runs     int             `json:"runs"`
-	Steps    int             `json:"steps"`
+	// Grid is the number of combinations that Settings were chosen from.
+	Grid  int `json:"grid"`
+	Runs  int `json:"runs"`
+	Steps int `json:"steps"`
 	// Floor, LowerBound and Predicted are as in Outcome.
 	Floor      float64 `json:"floor"`
 	LowerBound float64 `json:"lower_bound"`
 	Predicted  float64 `json:"predicted_gradient_norm"`
-	// GradientNorm, Population (zero where not measured) and Loss are over runs;
-	// Passes and Seconds of one.
+	// GradientNorm holds quartiles over runs, as do Population and Loss.
 	GradientNorm Quartiles `json:"gradient_norm"`
-	Population   Quartiles `json:"population_gradient_norm"`
-	Loss         Quartiles `json:"loss"`
-	// SecondOrder is nil where eigenvalues were not asked for.
+	// Population is zero if it was not measured.
+	Population Quartiles `json:"population_gradient_norm"`
+	Loss       Quartiles `json:"loss"`
+	// SecondOrder is nil if the specification asks for no eigenvalues.
 	SecondOrder *SecondOrder `json:"second_order,omitempty"`
-	// Excess is nil where the minimum is not known; Rise is the first run's.
-	Excess  *Quartiles         `json:"excess_risk,omitempty"`
-	Rise    *stationarity.Rise `json:"rise,omitempty"`
-	Passes  Quartiles          `json:"passes"`
-	Seconds Quartiles          `json:"seconds"`
-	// Series is the first run's.
+	// Excess is nil if the minimum is not known.
+	Excess *Quartiles `json:"excess_risk,omitempty"`
+	// Rise is that of the first run.
+	Rise *stationarity.Rise `json:"rise,omitempty"`
+	// Passes holds quartiles over runs of the passes of one run.
+	Passes Quartiles `json:"passes"`
+	// Seconds holds quartiles over runs of one run's time.
+	Seconds Quartiles `json:"seconds"`
+	// Series is the series of the first run.
 	Series []Point `json:"series"`
 
 	norms, risks []float64
 }
 
-// Quartiles are those of some runs.
+// Quartiles are the quartiles of some numbers.
 type Quartiles struct {
 	Low    float64 `json:"low"`
 	Median float64 `json:"median"`
 	High   float64 `json:"high"`
 }
 
-// Slope is the exponent of a group's median gradient norm, or excess risk, in N, with a
-// bootstrap interval over seeds.
+// Slope is the exponent of a group's median gradient norm, or excess risk, in N, with a bootstrap
+// interval over seeds.
 type Slope struct {
 	Group
 	Sizes int `json:"sizes"`
 	stationarity.Estimate
 }
 
-// Comparison is the ratio of median gradient norms, a cell's over the
-// baseline's: below 1 the cell's algorithm is better.
+// Comparison is a cell's median gradient norm divided by the baseline's. Below 1 the cell's
+// algorithm is better.
 type Comparison struct {
 	Group
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
 	Baseline  string  `json:"baseline"`
-	// Excess is the ratio of median excess risks; zero where the minimum is not known.
+	// Excess is the ratio of median excess risks; zero if the minimum is not known.
 	Excess float64 `json:"excess_risk_ratio,omitempty"`
 	stationarity.Estimate
 }
 
-// Summarize tells what runs show of a specification. Runs that it does
-// not ask for are left out.
+// Summarize returns the summary of the specification for some runs. It ignores runs that are not
+// part of the specification.
 func (s *Spec) Summarize(runs []Finished) (Summary, error) {
 	cells, err := s.cells()
 	if err != nil {
@@ -178,7 +181,7 @@ func newCell(c cell, settings json.RawMessage, runs []Finished) Cell {
 	return out
 }
 
-// quartiles interpolates between order statistics.
+// quartiles interpolates linearly between order statistics.
 func quartiles(v []float64) Quartiles {
 	v = slices.Sorted(slices.Values(v))
 	at := func(p float64) float64 {
@@ -192,7 +195,7 @@ func quartiles(v []float64) Quartiles {
 	return Quartiles{at(.25), at(.5), at(.75)}
 }
 
-// slopes fits a line to every group of two sizes or more of which there are values.
+// slopes fits a line to every group that has values at two or more sizes.
 func (s *Summary) slopes(values func(Cell) []float64) ([]Slope, error) {
 	var order []Group
 	sizes, all := map[Group][]float64{}, map[Group][][]float64{}
@@ -203,7 +206,7 @@ func (s *Summary) slopes(values func(Cell) []float64) ([]Slope, error) {
 		if !slices.Contains(order, c.Group) {
 			order = append(order, c.Group)
 		}
-		// Two sizes asked for may come out as one.
+		// Two requested sizes may lead to the same number of records.
 		if slices.Contains(sizes[c.Group], math.Log(c.Effective)) {
 			continue
 		}
@@ -224,7 +227,7 @@ func (s *Summary) slopes(values func(Cell) []float64) ([]Slope, error) {
 	return list, nil
 }
 
-// logarithms keeps an exact zero comparable.
+// logarithms returns logarithms; an exact zero counts as the smallest positive float64.
 func logarithms(v []float64) []float64 {
 	out := make([]float64, len(v))
 	for i, x := range v {
@@ -233,7 +236,7 @@ func logarithms(v []float64) []float64 {
 	return out
 }
 
-// compare fills in the comparisons with a baseline.
+// compare sets the comparisons with a baseline.
 func (s *Summary) compare(baseline string) error {
 	type place struct {
 		Group

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// powerSpec has sizes a factor 4 apart, and no choice of settings but b's.
+// powerSpec has sizes that differ by a factor 4, and only b has settings to choose from.
 const powerSpec = `name: powers
 families: [huber-mean]
 dimensions: [9]
@@ -26,13 +26,13 @@ algorithms:
   - {name: gd, label: b, settings: {steps: 5}, tune: {step_scale: [.1, .5]}}
 `
 
-// powers makes records whose gradient norms are times N^exponent, exactly so at
-// the median of the seeds. b's step scale .5 is better when tuned.
+// powers makes records whose gradient norms are proportional to N^exponent, exactly so at the
+// median over seeds. b's step scale .5 is better in tuning.
 func powers(t *testing.T, s *experiment.Spec) []experiment.Finished {
 	t.Helper()
 	var all []experiment.Finished
 	for _, c := range experiment.Trials(s) {
-		n := float64(c.Records()) * c.Epsilon // proportional to N, but for mu
+		n := float64(c.Records()) * c.Epsilon // proportional to N if mu were constant
 		o := experiment.Outcome{Effective: n, Floor: 2 / n, LowerBound: 1 / n, Predicted: 4 / n, Steps: 5, Passes: 5, Loss: .3}
 		exponent := map[string]float64{"a": -.5, "b": -2. / 3}[c.Label]
 		spread := []float64{1, .8, 1.3, 1, 1}[c.Seed%5]
@@ -45,12 +45,12 @@ func powers(t *testing.T, s *experiment.Spec) []experiment.Finished {
 	return all
 }
 
-// TestSummary: cells in the specification's order, the better setting, quartiles,
-// slopes and ratios of the medians, and what is missing.
+// TestSummary: a summary has cells in the specification's order, the better setting, quartiles,
+// slopes and ratios of medians, and the number of missing runs.
 func TestSummary(t *testing.T) {
 	s := parseSpec(t, powerSpec)
 	records := powers(t, s)
-	// A run of another specification is left out.
+	// A run of another specification is ignored.
 	foreign := records[0]
 	foreign.Label, foreign.Key = "c", "x"
 	summary, err := s.Summarize(append(records, foreign))
@@ -93,7 +93,7 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%+v: want %v", x, want)
 		}
 	}
-	// Without a tuning run a cell has no setting yet.
+	// Without one of its tuning runs a cell has no setting yet.
 	for i, r := range records {
 		if r.Tuning() {
 			records = append(records[:i:i], records[i+1:]...)
@@ -106,8 +106,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestMarkdown: one row for each entry of the tables, of as many columns as the
-// head.
+// TestMarkdown: each table has one row for each entry, with as many columns as its head.
 func TestMarkdown(t *testing.T) {
 	s := parseSpec(t, powerSpec)
 	summary, err := s.Summarize(powers(t, s))
@@ -148,9 +147,9 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestRisksAreTold: where the minimum is known tables have the quartiles of the excess
-// risk, its exponents and ratios of medians, and what the first run saw of the rise; where
-// it is not, cells are empty. Fails for columns of gradient norms in their place.
+// TestRisksAreTold: if the minimum is known, tables have the quartiles of the excess risk, its
+// exponents and ratios of medians, and the first run's estimate of kappa and gamma. Otherwise cells
+// are empty. It fails for columns of gradient norms in their place.
 func TestRisksAreTold(t *testing.T) {
 	s := parseSpec(t, powerSpec)
 	records := powers(t, s)
@@ -215,7 +214,7 @@ func TestRisksAreTold(t *testing.T) {
 	}
 }
 
-// TestDivergedRunsCount: numbers that JSON has not are the largest float.
+// TestDivergedRunsCount: numbers that JSON cannot represent become the largest float.
 func TestDivergedRunsCount(t *testing.T) {
 	for x, want := range map[float64]float64{math.Inf(1): math.MaxFloat64, math.Inf(-1): -math.MaxFloat64, 3: 3} {
 		if got := experiment.Finite(x); got != want {

@@ -14,39 +14,40 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Trial is all that settles the outcome of a run.
+// Trial holds everything that determines the outcome of a run.
 type Trial struct {
 	Family     string `json:"family"`
 	FamilySeed uint64 `json:"family_seed"`
 	Dim        int    `json:"dimension"`
-	// Rows are distinct; each stands for Repeat records.
-	Rows     int     `json:"rows"`
+	// Rows is the number of distinct rows.
+	Rows int `json:"rows"`
+	// Repeat is the number of records that each distinct row stands for.
 	Repeat   int     `json:"repeat"`
 	Epsilon  float64 `json:"epsilon"`
 	Delta    float64 `json:"delta"`
 	Relation string  `json:"relation"`
-	// Population is how many fresh rows the gradient is measured on; 0 for none.
+	// Population is the number of fresh rows on which the gradient is measured; 0 for none.
 	Population int `json:"population"`
-	// Gap is the specification's; 0 for no eigenvalues.
+	// Gap is that of the specification; 0 for no eigenvalues.
 	Gap   float64 `json:"gap,omitempty"`
 	Label string  `json:"label"`
-	// Settings are train.Train's, by YAML keys.
+	// Settings are settings of train.Train by YAML keys.
 	Settings json.RawMessage `json:"settings"`
-	// Seed settles all coins of the run.
+	// Seed determines all random bits of the run.
 	Seed uint64 `json:"seed"`
 }
 
-// Key identifies a trial: a digest of it.
+// Key returns a digest that identifies the trial.
 func (c Trial) Key() string {
 	text, err := json.Marshal(c)
 	if err != nil {
-		panic(fmt.Sprintf("experiment: trial: %v", err)) // settings that no grid made
+		panic(fmt.Sprintf("experiment: trial: %v", err)) // settings are JSON, since grid made them
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Tuning reports whether the run serves the choice of settings only.
+// Tuning reports whether the run only serves the choice of settings.
 func (c Trial) Tuning() bool { return c.Seed >= firstTuningSeed }
 
 // Records is the number of records.
@@ -56,20 +57,20 @@ func (c Trial) String() string {
 	return fmt.Sprintf("%s on %s, d = %d, n = %d, epsilon = %g, %s", c.Label, c.Family, c.Dim, c.Records(), c.Epsilon, c.Settings)
 }
 
-// Finished is a finished run: a line of runs.jsonl.
+// Finished is a finished run, a line of runs.jsonl.
 type Finished struct {
 	Key string `json:"key"`
 	Trial
 	Outcome Outcome `json:"outcome"`
-	// Seconds is how long it took; unlike all else it differs between runs of
-	// one trial.
+	// Seconds is the duration of the run. It is the only field that differs between runs of one
+	// trial.
 	Seconds float64 `json:"seconds"`
 }
 
-// Run carries the configured run out.
+// Run carries out the trial.
 func (c Trial) Run(ctx context.Context) (Finished, error) { return newBench().run(ctx, c) }
 
-// run carries out a configured run.
+// run carries out a trial.
 func (b *bench) run(ctx context.Context, c Trial) (Finished, error) {
 	s, err := b.instance(c)
 	if err != nil {
@@ -87,7 +88,7 @@ func (b *bench) run(ctx context.Context, c Trial) (Finished, error) {
 	return Finished{Key: c.Key(), Trial: c, Outcome: o, Seconds: time.Since(start).Seconds()}, nil
 }
 
-// instance draws what the run is on.
+// instance returns the trial's family at its size and budget.
 func (b *bench) instance(c Trial) (Instance, error) {
 	relation, err := account.ParseRelation(c.Relation)
 	if err != nil {
@@ -103,8 +104,8 @@ func (b *bench) instance(c Trial) (Instance, error) {
 	return s, nil
 }
 
-// planned is a plan and whether its output is an iterate drawn by the run's
-// seed: a plan's own coin for it does not repeat.
+// planned is a plan. random means that the run's seed draws the resulting iterate, since all runs
+// of a cached plan would use the same iterate of the plan's own draw.
 type planned struct {
 	plan   optimize.Plan
 	random bool
@@ -129,7 +130,8 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 	if err == nil {
 		p.plan, _, err = t.Plan(ctx, problem)
 	}
-	// What has no rule for its output keeps its coin, such as the block of a theorem.
+	// Algorithms without the setting output keep their own random choice, such as the block of a
+	// theorem.
 	ruled := slices.Contains(train.SettingsOf(t.Algorithm), "output")
 	if err == nil && ruled && p.plan.Needs().PublicCoins && !p.plan.Properties().EndsEarly {
 		p.random = true
@@ -141,8 +143,8 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 	if err != nil {
 		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
 	}
-	// Schedules of samples take long to calibrate and little to keep; others the
-	// reverse.
+	// Only plans with a schedule of samples are cached: they take long to calibrate and little
+	// memory. Other plans take little time and more memory.
 	if p.plan.Needs().Schedule != nil {
 		b.mu.Lock()
 		b.plans[key] = p

@@ -17,13 +17,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestWarmStart measures the start of Lowy, Ullman and Wright (2024) that Kornowski, Liu
-// and Talwar (2024) build their bound for general losses on: the exponential mechanism
-// draws, by the mean loss, a point of a grid of the ball of radius R, of 2k+1 numbers a
-// coordinate, and descent goes on from there with what is left of the budget. It prints,
-// for the ramp in two and three dimensions, the gradient of the smoothed loss over r and the
-// loss without the start and with it, medians of 3 runs, with the share of the budget and
-// the passes over the records that the start takes. Epsilon 1, delta n^-1.5, replace-one.
+// TestWarmStart measures the start of Lowy, Ullman and Wright (2024), on which Kornowski, Liu and
+// Talwar (2024) build their bound for general losses. The exponential mechanism draws, by the mean
+// loss, a point of a grid in the ball of radius R, with 2k+1 values in each coordinate. Descent
+// continues from there with the rest of the budget. For the ramp in two and three dimensions it
+// prints medians of 3 runs, with and without this start: the gradient norm of the smoothed loss
+// divided by r, and the loss. It also prints the share of the budget and the passes that the start
+// takes. Epsilon 1, delta n^-1.5, replace-one.
 func TestWarmStart(t *testing.T) {
 	const radius, R, k, epsilon, seeds = .1, 8., 8, .3, 3
 	ctx := context.Background()
@@ -92,7 +92,7 @@ func TestWarmStart(t *testing.T) {
 	}
 }
 
-// ball is the points of a grid of 2k+1 numbers a coordinate that lie within R.
+// ball returns the points within R of a grid with 2k+1 values in each coordinate.
 func ball(d, k int, R float64) (grid [][]float64) {
 	w := make([]float64, d)
 	var fill func(j int, square float64)

@@ -19,8 +19,8 @@ func choose(table []mutant, wanted func(mutant) bool) (list []mutant) {
 	return list
 }
 
-// shuffled returns n mutants, all if n is 0 or more than there are, in an order
-// that the seed decides.
+// shuffled returns n mutants, or all if n is 0 or above their number, in an order drawn by the
+// seed.
 func shuffled(list []mutant, n int, seed uint64) []mutant {
 	list = append([]mutant(nil), list...)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -35,13 +35,14 @@ type batch struct {
 	runner  *runner
 	workers int
 	check   bool      // only compile
-	until   time.Time // no mutant starts later; zero for no limit
+	until   time.Time // no mutant starts after this time; zero for no limit
 	sources sources
 	total   int
-	keep    func(name string, v verdict) error // nil to keep nothing
+	keep    func(name string, v verdict) error // records a verdict; nil to record none
 }
 
-// run returns how many mutants were not caught. It prints every verdict.
+// run runs the mutants, prints every verdict, and returns the number of mutants that were not
+// caught.
 func (b batch) run(list []mutant) (bad int) {
 	var mu sync.Mutex
 	var done, skipped, lacking int

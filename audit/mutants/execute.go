@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// execution is what a test binary did.
+// execution is the result of running a test binary.
 type execution struct {
 	passed bool
 	late   bool   // ran into the time limit
-	none   bool   // there was nothing to run
-	test   string // the first that failed, or ran when the time was over
+	none   bool   // no test matched
+	test   string // the first test that failed, or the test running when the time was over
 	out    string
 }
 
-// execute runs tests of a package's binary in the package's folder, as go test
-// does. tests and skip are patterns; empty for all and for none.
+// execute runs tests of a package's binary in the package's folder, as go test does. tests and skip
+// are patterns of tests to run and to leave out; empty means all and none.
 func execute(binary, pkg, tests, skip string, limit time.Duration) execution {
-	// The binary ends itself; the context is for one that cannot.
+	// The binary ends itself at its own limit. The context ends a binary that does not.
 	ctx, stop := context.WithTimeout(context.Background(), limit+30*time.Second)
 	defer stop()
 	a := []string{binary, "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(), "-test.run", tests}
@@ -52,8 +52,8 @@ var (
 	inTest     = regexp.MustCompile(`(?m)\.((?:Test|Example|Fuzz)\w+)[(.]`)
 )
 
-// catcher finds the first failing test in the output of a test binary, and
-// whether it failed by not ending.
+// catcher returns the first failing test in the output of a test binary, and whether it failed by
+// exceeding the time limit.
 func catcher(out string) (test string, late bool) {
 	if m := failedTest.FindStringSubmatch(out); m != nil {
 		return m[1], false
@@ -71,7 +71,7 @@ func catcher(out string) (test string, late bool) {
 	return "", false
 }
 
-// command runs the go command and returns what it printed.
+// command runs the go command and returns its output.
 func command(arguments ...string) (string, error) {
 	var out bytes.Buffer
 	c := polite(context.Background(), append([]string{"go"}, arguments...))
@@ -80,8 +80,8 @@ func command(arguments ...string) (string, error) {
 	return out.String(), err
 }
 
-// polite leaves the machine to others where the system has nice, and lets tests
-// find the go command that built them.
+// polite makes a command that runs with low priority, where the system has nice, and with the go
+// command that built this program on its PATH.
 func polite(ctx context.Context, arguments []string) *exec.Cmd {
 	if path, err := exec.LookPath("nice"); err == nil && runtime.GOOS != "windows" {
 		arguments = append([]string{path}, arguments...)

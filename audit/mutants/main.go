@@ -93,7 +93,7 @@ func main() {
 	}
 }
 
-// deadline is that many minutes from now; the zero time for none.
+// deadline returns the time that many minutes from now, or the zero time for 0.
 func deadline(minutes float64) time.Time {
 	if minutes == 0 {
 		return time.Time{}
@@ -101,8 +101,8 @@ func deadline(minutes float64) time.Time {
 	return time.Now().Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-// unfitting returns an error for each mutant whose old text the source has not
-// exactly once.
+// unfitting returns an error for each mutant whose old text does not occur exactly once in its
+// file.
 func unfitting(table []mutant) (list []error) {
 	for _, m := range table {
 		text, err := os.ReadFile(m.file)

@@ -29,7 +29,7 @@ func TestCatcher(t *testing.T) {
 	}
 }
 
-// module is a small module with tests of every fate, in the current folder.
+// module makes a small module, in the current folder, with a test for every outcome.
 func module(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -78,7 +78,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: %+v, %v: want %s %s %s", c.m.name, v, err, c.want, c.pkg, c.test)
 		}
 	}
-	// A test that does not end or is flaky hides no other that catches.
+	// A test that does not end or is flaky does not hide another test that catches.
 	os.Remove("seen")
 	for name, edits := range map[string][]edit{
 		"slow too":  {{"base.One", "base.One + 1"}, {"return 2", "return 4"}},
@@ -105,8 +105,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestSourcesKey: whatever a package's tests are made of changes the key, and
-// nothing else does.
+// TestSourcesKey: the key changes with every source of a package's tests and with nothing else.
 func TestSourcesKey(t *testing.T) {
 	module(t)
 	key := func(packages ...string) string {
@@ -141,8 +140,8 @@ func TestSourcesKey(t *testing.T) {
 	}
 }
 
-// TestResume: only what was caught, unchanged, by tests that are unchanged is
-// left out.
+// TestResume: -resume leaves out a mutant only if it was caught and neither it nor its tests have
+// changed.
 func TestResume(t *testing.T) {
 	m := defect("f", "p/p.go", "", "a", "b")
 	s := sources{"p": "1"}
@@ -183,7 +182,7 @@ func TestShuffled(t *testing.T) {
 	}
 }
 
-// TestPageHidesNothing: every fate but a catch is told as what it is.
+// TestPageHidesNothing: the page lists every outcome by its name.
 func TestPageHidesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := sources{"p": "1"}

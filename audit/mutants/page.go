@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// results are the latest verdicts by a mutant's name.
+// results are the latest verdicts by name of mutant.
 type results map[string]verdict
 
-// caught reports whether the mutant as it is now was caught by the tests as they
-// are now.
+// caught reports whether the present mutant was caught by the present tests.
 func (v verdict) caught(m mutant, s sources) bool {
 	return v.outcome == caught && v.key == m.key() && v.sources == s.key(m)
 }
 
-// claimed reports whether the mutant as it is now was caught when it was last run,
-// by the tests of then: what a sample puts to the test. The page lists the others.
+// claimed reports whether the present mutant was caught when it was last run, by the tests of that
+// time. A sample is drawn from such mutants. The page lists the others.
 func (v verdict) claimed(m mutant) bool { return v.outcome == caught && v.key == m.key() }
 
 func readCaught(path string) (results, error) {
@@ -42,7 +41,7 @@ func readCaught(path string) (results, error) {
 	return r, nil
 }
 
-// write writes the verdicts of the mutants there are, in their order.
+// write writes the verdicts of the mutants in the table, in the table's order.
 func (r results) write(path string, table []mutant) error {
 	var b strings.Builder
 	for _, m := range table {
@@ -119,7 +118,7 @@ func writePage(path string, table []mutant, found results, s sources) error {
 	return os.WriteFile(path, []byte(text), 0o666)
 }
 
-// where names the test, and its package if that is not the defect's.
+// where returns the test's name, with its package if that is not the defect's package.
 func (v verdict) where(m mutant) string {
 	if v.test == "" || strings.HasPrefix(m.file, v.pkg+"/") {
 		return v.test

@@ -15,20 +15,21 @@ import (
 	"time"
 )
 
-// pythonFolder holds the Python package, and is what its mutants name as theirs.
+// pythonFolder holds the Python package. Mutants of the package name it as the package to test.
 const pythonFolder = "python"
 
-// needsPython is the fate of a mutant of the Python package where Python or the
-// packages that its tests compare with cannot be had.
+// needsPython is the outcome of a mutant of the Python package if Python, or a package that its
+// tests need, is not available.
 const needsPython outcome = "needs Python"
 
 func (m mutant) isPython() bool { return strings.HasPrefix(m.file, pythonFolder+"/") }
 
-// pythonNames is the form of the tests that a mutant of the Python package names.
+// pythonNames matches the test names that a mutant of the Python package may give: words joined by
+// |.
 var pythonNames = regexp.MustCompile(`^(\w+(\|\w+)*)?$`)
 
-// environment makes the environment of the package's tests in a folder and returns
-// its interpreter; empty if it cannot be had here.
+// environment makes the environment of the Python package's tests in a folder and returns the path
+// of its interpreter. The path is empty if the environment cannot be made on this machine.
 func environment(folder string) (string, error) {
 	c := polite(context.Background(), []string{"bash", pythonFolder + "/test.sh", "--environment", folder})
 	out, err := c.CombinedOutput()
@@ -44,8 +45,8 @@ func environment(folder string) (string, error) {
 	return filepath.Join(folder, "bin", "python"), nil
 }
 
-// runPython tests a mutant of the Python package. Its folder is copied, since Python
-// knows no overlays; the command is that of the source as it is.
+// runPython tests a mutant of the Python package. It copies the package's folder, since Python has
+// no overlays. The stillpoint command that the tests run is built from the unchanged source.
 func (r *runner) runPython(m mutant) (verdict, error) {
 	interpreter, err := r.interpreter()
 	if err != nil {
@@ -76,7 +77,7 @@ func (r *runner) runPython(m mutant) (verdict, error) {
 	return v, err
 }
 
-// confirmedPython is confirmed, for a test of the Python package.
+// confirmedPython does as confirmed, for a test of the Python package.
 func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict, error) {
 	v := verdict{pkg: pythonFolder, test: x.test}
 	switch {
@@ -111,7 +112,8 @@ func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict
 	})
 }
 
-// reads demands that a mutant of the Python package can be read, if Python is there.
+// reads returns an error if a mutant of the Python package cannot be parsed. It returns nil without
+// Python.
 func (r *runner) reads(m mutant) error {
 	interpreter, err := exec.LookPath("python3")
 	if err != nil {
@@ -125,8 +127,8 @@ func (r *runner) reads(m mutant) error {
 	return parses(interpreter, filepath.Join(tree, m.file))
 }
 
-// parses demands that a file of Python is one: what cannot be read fails every test.
-// Any other file is as good as its text.
+// parses returns an error if a Python file cannot be parsed, since such a file would fail every
+// test. It returns nil for any other kind of file.
 func parses(interpreter, file string) error {
 	if !strings.HasSuffix(file, ".py") {
 		return nil
@@ -138,7 +140,7 @@ func parses(interpreter, file string) error {
 	return nil
 }
 
-// pytest runs tests of the Python package in a tree that has it.
+// pytest runs tests of the Python package that is in a tree.
 func pytest(interpreter, tree string, limit time.Duration, selection ...string) execution {
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
@@ -152,7 +154,7 @@ func pytest(interpreter, tree string, limit time.Duration, selection ...string) 
 	c.WaitDelay = 5 * time.Second
 	out, err := c.CombinedOutput()
 	x := execution{passed: err == nil, late: ctx.Err() != nil, out: string(out)}
-	const noneCollected = 5 // as an exit code of pytest
+	const noneCollected = 5 // exit code of pytest
 	x.none = err != nil && c.ProcessState != nil && c.ProcessState.ExitCode() == noneCollected
 	if !x.passed {
 		x.test = pythonCatcher(x.out)
@@ -165,8 +167,7 @@ var (
 	begunPython  = regexp.MustCompile(`(?m)^(\S+?::\w+(?:\[.*?\])?) *$`)
 )
 
-// pythonCatcher finds the failing test in what pytest printed, or the one that did
-// not end.
+// pythonCatcher returns the failing test in pytest's output, or the test that did not end.
 func pythonCatcher(out string) string {
 	for _, form := range []*regexp.Regexp{failedPython, begunPython} {
 		if m := form.FindStringSubmatch(out); m != nil {
@@ -176,8 +177,8 @@ func pythonCatcher(out string) string {
 	return ""
 }
 
-// tree makes a copy of the Python package with the defect, beside all else that the
-// module has.
+// tree makes a copy of the Python package with the defect, next to links to everything else in the
+// module.
 func (r *runner) tree(m mutant) (string, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -226,8 +227,8 @@ func (r *runner) tree(m mutant) (string, error) {
 	return tree, nil
 }
 
-// pythonFiles lists the files of the Python package, without what its tools leave;
-// none in a module that has no such package.
+// pythonFiles lists the files of the Python package, without caches and build results. The list is
+// empty if the module has no Python package.
 func pythonFiles() (files []string, err error) {
 	left := map[string]bool{"__pycache__": true, "dist": true, ".hypothesis": true, ".pytest_cache": true}
 	err = filepath.WalkDir(pythonFolder, func(path string, entry fs.DirEntry, err error) error {

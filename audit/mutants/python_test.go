@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// interpreter stands in for Python and pytest: the one line of src/a.py decides
-// what the tests make of it.
+// interpreter stands in for Python and pytest: the one line of src/a.py determines the outcome of
+// the tests.
 const interpreter = `#!/bin/sh
 if [ "$1" = -c ]; then
   if grep -q 'no Python' "$3"; then echo "SyntaxError"; exit 1; fi
@@ -98,7 +98,7 @@ func TestPythonVerdicts(t *testing.T) {
 			t.Errorf("%s: %+v, %v", want, v, err)
 		}
 	}
-	// A test that fails without the defect, too, catches nothing.
+	// A test that also fails without the defect catches nothing.
 	if err := os.WriteFile("python/src/a.py", []byte("x = 2\ny = 1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +109,8 @@ func TestPythonVerdicts(t *testing.T) {
 	}
 }
 
-// TestWithoutPython: a defect that cannot be tried is listed as such, not as caught,
-// and fails no run.
+// TestWithoutPython: a defect that cannot be tested is listed as such. It does not count as caught,
+// and does not make the run fail.
 func TestWithoutPython(t *testing.T) {
 	r := pythonModule(t)
 	fresh := newRunner(t.TempDir(), time.Second)
@@ -140,15 +140,15 @@ func TestWithoutPython(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
-	// A survivor is a failure of the run, as any other.
+	// a survivor makes the run fail, as for Go
 	b.runner = r
 	if bad := b.run([]mutant{pythonDefect("", "x = 0")}); bad != 1 {
 		t.Errorf("%d bad", bad)
 	}
 }
 
-// TestPythonSources: the package's files and the command's change the key, and what
-// tools leave does not.
+// TestPythonSources: the key changes with the package's files and the command's, and not with files
+// that tools leave.
 func TestPythonSources(t *testing.T) {
 	pythonModule(t)
 	key := func() string {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// outcome is what the tests made of a mutant.
+// outcome is the result of running the tests on a mutant.
 type outcome string
 
 const (
@@ -24,9 +24,9 @@ const (
 	flaky    outcome = "flaky"     // a test failed once and then passed
 )
 
-// verdict says what the tests made of a mutant and which test spoke.
+// verdict is the outcome for a mutant, and the test that decided it.
 type verdict struct {
-	key, sources string // of the mutant, and of what its tests are built from
+	key, sources string // digests of the mutant and of the sources of its tests
 	outcome      outcome
 	pkg, test    string
 	none         bool // no test was selected
@@ -38,13 +38,13 @@ type runner struct {
 	limit   time.Duration
 
 	mu sync.Mutex
-	// hints are tests that are likely to catch a mutant.
+	// hints holds the test that caught each mutant the last time.
 	hints map[string]verdict
 	sound map[string]func() error
 	built map[string]func() (string, error)
 
-	// interpreter is that of the environment of Python's tests, made when it is first
-	// asked for; empty if there is none.
+	// interpreter returns the path of Python in the environment of the Python package's tests,
+	// empty if there is none. The environment is made at the first call.
 	interpreter func() (string, error)
 }
 
@@ -59,7 +59,7 @@ func newRunner(scratch string, limit time.Duration) *runner {
 	}
 }
 
-// compiles demands that the package of a mutant can be built.
+// compiles returns an error if the package of a mutant does not compile.
 func (r *runner) compiles(m mutant) error {
 	if m.isPython() {
 		return r.reads(m)
@@ -74,7 +74,7 @@ func (r *runner) compiles(m mutant) error {
 	return nil
 }
 
-// run tests a mutant in its packages, in that of its hint first.
+// run tests a mutant in its packages, first in the package of its hint.
 func (r *runner) run(m mutant) (verdict, error) {
 	if m.isPython() {
 		return r.runPython(m)
@@ -139,16 +139,17 @@ func (r *runner) test(m mutant, overlay, pkg string, hint verdict) (verdict, err
 		if v.test == "" || len(skip) == maxSkip {
 			return final, nil
 		}
-		// What does not end or is flaky keeps the other tests from running.
+		// A test that does not end or is flaky keeps the other tests from running, so it is left
+		// out.
 		skip = append(skip, exactly(v.test))
 	}
 }
 
-// maxSkip bounds how many such tests are left out for the others.
+// maxSkip is the largest number of tests left out in this way.
 const maxSkip = 3
 
-// confirmed turns a run into a verdict: a failure must repeat with the mutant and
-// not occur without it.
+// confirmed returns the verdict on a test run. A failure must repeat with the mutant and must not
+// occur without it.
 func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
 	v := verdict{pkg: pkg, test: x.test}
 	switch {
@@ -175,12 +176,12 @@ func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
 	return v, nil
 }
 
-// baseline demands that a test passes without the mutant.
+// baseline returns an error if a test fails without the mutant.
 func (r *runner) baseline(pkg, tests string) error {
 	return r.soundly(pkg+" "+tests, func() error { return r.passes(pkg, tests) })
 }
 
-// soundly returns what a test without a mutant comes to, which is tried once.
+// soundly returns the result of try for a key. It calls try once for each key.
 func (r *runner) soundly(key string, try func() error) error {
 	r.mu.Lock()
 	if r.sound[key] == nil {
@@ -202,7 +203,7 @@ func (r *runner) passes(pkg, tests string) error {
 	return nil
 }
 
-// unchanged builds a package's tests as they are, once.
+// unchanged builds the test binary of a package without mutants, once.
 func (r *runner) unchanged(pkg string) (string, error) {
 	r.mu.Lock()
 	if r.built[pkg] == nil {
@@ -220,7 +221,8 @@ func (r *runner) unchanged(pkg string) (string, error) {
 	return once()
 }
 
-// overlay writes the changed file and what tells the go command of it.
+// overlay writes the changed file and the overlay file for the go command. It returns the path of
+// the latter.
 func (r *runner) overlay(m mutant) (path string, err error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -246,10 +248,10 @@ func (r *runner) overlay(m mutant) (path string, err error) {
 	return path, os.WriteFile(path, listing, 0o666)
 }
 
-// named is the name of a test, perhaps with a note behind it.
+// named is the name of a test, perhaps followed by a note.
 type named string
 
-// matches reports whether the test is among those that a pattern selects.
+// matches reports whether a pattern selects the test.
 func (n named) matches(pattern string) bool {
 	if n == "" {
 		return false
@@ -258,10 +260,10 @@ func (n named) matches(pattern string) bool {
 	return err == nil && re.MatchString(string(n))
 }
 
-// exactly is the pattern of one test.
+// exactly returns the pattern that selects one test.
 func exactly(test string) string { return "^" + regexp.QuoteMeta(test) + "$" }
 
-// ordered puts the first package first.
+// ordered returns the packages with first at the front.
 func ordered(packages []string, first string) (list []string) {
 	for _, pkg := range packages {
 		if pkg == first {
@@ -273,7 +275,7 @@ func ordered(packages []string, first string) (list []string) {
 	return list
 }
 
-// expand turns patterns of packages into their folders in the module.
+// expand replaces patterns of packages by the packages' folders in the module.
 func expand(patterns []string) ([]string, error) {
 	var list []string
 	for _, pattern := range patterns {

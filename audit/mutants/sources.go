@@ -15,12 +15,12 @@ import (
 	"strings"
 )
 
-// sources maps a package's folder in the module to a digest of all that its
-// tests are made of: its own files and test data, the files of the module's
-// packages they depend on, and the versions of all others.
+// sources maps a package's folder in the module to a digest of the sources of its tests: the
+// package's own files and test data, the files of the module's packages that it depends on, and the
+// versions of all other modules.
 type sources map[string]string
 
-// key is that of all the packages whose tests a mutant is given to.
+// key returns a digest over all packages whose tests are run on a mutant.
 func (s sources) key(m mutant) string {
 	sum := sha256.New()
 	for _, pattern := range m.packages {
@@ -48,7 +48,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return list
 }
 
-// listed is a package as go list has it.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath string
 	Dir        string
@@ -72,7 +72,7 @@ func readSources() (sources, error) {
 		return nil, fmt.Errorf("go list: %w: %s", err, out)
 	}
 	packages := map[string]listed{}
-	needs := map[string][]string{} // by import path, of its tests
+	needs := map[string][]string{} // dependencies of a package's tests, by import path
 	for d := json.NewDecoder(strings.NewReader(out)); ; {
 		var p listed
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
@@ -92,7 +92,7 @@ func readSources() (sources, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sums, err := digest("go.sum"); err == nil { // a module that needs no other has none
+	if sums, err := digest("go.sum"); err == nil { // a module without dependencies has no go.sum
 		versions += sums
 	}
 	result := sources{}
@@ -136,7 +136,7 @@ func readSources() (sources, error) {
 	return result, nil
 }
 
-// pythonSources digests the Python package and the command that it runs.
+// pythonSources returns a digest of the Python package and of the command that it runs.
 func pythonSources(s sources) (string, error) {
 	files, err := pythonFiles()
 	if err != nil {
@@ -158,7 +158,7 @@ func absolute(dir string, lists ...[]string) (files []string) {
 	return files
 }
 
-// below lists the files of a folder, which need not exist.
+// below lists the files of a folder; none if the folder does not exist.
 func below(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -172,7 +172,7 @@ func below(dir string) (files []string, err error) {
 	return files, err
 }
 
-// digest is of the names and contents of files.
+// digest returns a digest of the names and contents of files.
 func digest(files ...string) (string, error) {
 	sum := sha256.New()
 	for _, path := range files {

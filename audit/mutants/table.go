@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// edit is a replacement of text that occurs once.
+// edit replaces a text that occurs exactly once.
 type edit struct{ old, new string }
 
 // mutant is a row of the table.
@@ -22,13 +22,14 @@ type mutant struct {
 	edits               []edit
 }
 
-// key changes with whatever of a mutant decides its fate.
+// key returns a digest of everything in a mutant that may change its outcome.
 func (m mutant) key() string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", m.file, m.packages, m.tests, m.edits)))
 	return fmt.Sprintf("%x", sum[:6])
 }
 
-// apply returns the file's text with the defect in it.
+// apply returns the file's text with the defect. It returns an error if an old text does not occur
+// exactly once.
 func (m mutant) apply(text string) (string, error) {
 	for _, e := range m.edits {
 		if n := strings.Count(text, e.old); n != 1 {
@@ -56,7 +57,7 @@ func (m mutant) validate() error {
 	return nil
 }
 
-// readTable reads the format that mutants.txt describes.
+// readTable reads the format that the head of mutants.txt describes.
 func readTable(path string) ([]mutant, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -66,7 +67,7 @@ func readTable(path string) ([]mutant, error) {
 	var table []mutant
 	var section string
 	names := map[string]bool{}
-	last := byte('+') // sign of the line before
+	last := byte('+') // sign of the previous line
 	s := bufio.NewScanner(file)
 	for n := 1; s.Scan(); n++ {
 		line := s.Text()

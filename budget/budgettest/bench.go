@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// Bench compares reservations with plain rows of the same size in the same database,
-// one a transaction, in turn so that both meet the same disk. parameter is how the
-// database writes its first.
+// Bench compares the rates of reservations and of plain inserts of the same size, one a
+// transaction, in the same database. The two alternate, so that both meet the same load of the
+// disk. parameter is the database's notation for the first parameter of a statement.
 func Bench(b *testing.B, book *budget.Book, db *sql.DB, parameter string) {
 	ctx := context.Background()
 	limit, err := budget.NewCap(8, 1e-6, account.ReplaceOne, 0)

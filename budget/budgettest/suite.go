@@ -1,4 +1,4 @@
-// Package budgettest is the suite that every store of budgets passes.
+// Package budgettest is the test suite that every store of budgets must pass.
 package budgettest
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// Run runs the suite. open returns another connection to one store, as another
-// process would have it; each call of fresh begins a new store.
+// Run runs the suite. Each call of fresh makes a new store and returns open, which opens another
+// connection to that store, as another process would.
 func Run(t *testing.T, fresh func(t *testing.T) (open func() budget.Store)) {
 	for name, test := range map[string]func(*testing.T, func() budget.Store){
 		"life":       life,
@@ -41,13 +41,13 @@ func Cap(t testing.TB) budget.Cap {
 	return c
 }
 
-// Session is a session of so much mu that has asked nothing yet.
+// Session is a session with a given mu that has made no query yet.
 type Session struct{ own *account.Ledger }
 
-// NewSession returns one whose budget's mu is the largest that is not above mu.
+// NewSession returns a session whose budget has the largest mu that is not above the given mu.
 func NewSession(t testing.TB, mu float64) *Session {
 	t.Helper()
-	epsilon := mu // at which delta is far from 0 and 1
+	epsilon := mu // at this epsilon delta is far from 0 and 1
 	delta, err := account.GaussianDelta(mu, epsilon)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func NewSession(t testing.TB, mu float64) *Session {
 	}
 }
 
-// Certificate states what a ledger that has ended says.
+// Certificate is a certificate of a ledger that has ended.
 type Certificate struct {
 	Receipt account.Reservation
 	Own     *account.Ledger
@@ -82,7 +82,7 @@ func (c Certificate) Budget() (account.Reservation, bool) {
 // Ledger implements budget.Certificate.
 func (c Certificate) Ledger(context.Context) (account.View, error) { return c.Own.View(), nil }
 
-// unused is a ledger like a session's that was asked nothing, and has ended.
+// unused returns an ended ledger with the session's budget and records, without any charge.
 func unused(t testing.TB, s *Session) *account.Ledger {
 	t.Helper()
 	records, _ := s.own.Records()
@@ -121,7 +121,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// life is that of a dataset: reserved, used, settled, full, closed.
+// life follows a dataset: reserved, used, settled, full, closed.
 func life(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	one, two := book(t, open), book(t, open)
@@ -130,7 +130,7 @@ func life(t *testing.T, open func() budget.Store) {
 	half := NewSession(t, c.Mu*math.Sqrt(.5))
 	run := one.Run("people", "half")
 	check(t, run.Reserve(ctx, half.Ledger()))
-	check(t, run.Reserve(ctx, half.Ledger())) // is the same one
+	check(t, run.Reserve(ctx, half.Ledger())) // reserves nothing more
 	d, err := two.Dataset(ctx, "people")
 	check(t, err)
 	if d.Rows != 2 || d.Spent != half.Ledger().Budget().Charge() || d.Open != d.Spent || len(d.Runs) != 1 || d.Runs[0].Label != "half" {
@@ -140,7 +140,7 @@ func life(t *testing.T, open func() budget.Store) {
 	if !ok || d.Has(receipt) != nil {
 		t.Fatalf("receipt %+v, %v: %v", receipt, ok, d.Has(receipt))
 	}
-	// Two thirds do not fit beside a half, whoever asks.
+	// Two thirds do not fit next to a half, from any process.
 	most := NewSession(t, c.Mu*math.Sqrt(2./3))
 	late := two.Run("people", "")
 	over := (*account.BudgetError)(nil)
@@ -180,7 +180,8 @@ func life(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// withdrawn takes back what was reserved for nothing, whoever knows its id.
+// withdrawn tests that a reservation can be withdrawn by its id from another process, and only
+// before the run has used any of it.
 func withdrawn(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	one, two := book(t, open), book(t, open)
@@ -190,7 +191,7 @@ func withdrawn(t *testing.T, open func() budget.Store) {
 	run := one.Run("people", "")
 	id, err := run.ID(ctx)
 	check(t, err)
-	for range 2 { // before it is reserved there is nothing to take back, nor in a dataset of no name
+	for range 2 { // nothing to withdraw, in a dataset that exists or in one that does not
 		for _, name := range []string{"people", "nobody"} {
 			if reserved, err := two.Withdraw(ctx, name, id); reserved || err != nil {
 				t.Errorf("withdrawn from %s before it was reserved: %v, %v", name, reserved, err)
@@ -216,7 +217,7 @@ func withdrawn(t *testing.T, open func() budget.Store) {
 	if d.Spent != 0 || d.Open != 0 || d.Rows != 3 || !d.Runs[0].Settled {
 		t.Errorf("after a withdrawal the store has %+v", d)
 	}
-	// One that has ended keeps what it used.
+	// A run that has settled keeps its charge.
 	other, used := one.Run("people", ""), NewSession(t, c.Mu*math.Sqrt(2./3))
 	check(t, other.Reserve(ctx, used.Ledger()))
 	check(t, used.Charge(.25))
@@ -230,7 +231,7 @@ func withdrawn(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// concurrent has many processes reserve at once. They end exactly at the cap.
+// concurrent reserves from many processes at once. Together they fill the cap exactly.
 func concurrent(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	const all, processes, fit = 1000, 4, 200
@@ -279,8 +280,8 @@ func concurrent(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// losing is a store whose answers are lost now and then, after it did what it was
-// asked for or before.
+// losing is a store that reports an error in two calls of three: before it carries out an update,
+// or after.
 type losing struct {
 	budget.Store
 	calls int
@@ -300,7 +301,7 @@ func (l *losing) Update(ctx context.Context, dataset string, from int, next func
 	return err
 }
 
-// lost: what was asked again because its answer was lost is charged once.
+// lost tests that a request that is repeated after a lost reply is charged once.
 func lost(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	c := Cap(t)
@@ -320,7 +321,7 @@ func lost(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// registered: names, registered once, and their tables' fingerprints.
+// registered tests registration of names and fingerprints of tables.
 func registered(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	b := book(t, open)
@@ -364,7 +365,7 @@ func registered(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// draws: what is drawn is no other's.
+// draws tests that no two drawn ids are equal.
 func draws(t *testing.T, open func() budget.Store) {
 	one, two := open(), open()
 	defer one.Close()
@@ -380,8 +381,8 @@ func draws(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// refused: a transaction whose next fails, or appends nothing, leaves nothing; one
-// whose context has ended is not begun.
+// refused tests that a transaction leaves no trace if next fails or appends nothing, and that no
+// transaction begins after its context has ended.
 func refused(t *testing.T, open func() budget.Store) {
 	s := open()
 	defer s.Close()

@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
 )
 
-// BenchmarkReserve compares reservations with rows of the same size that are inserted
-// one a transaction, without being checked.
+// BenchmarkReserve compares reservations with plain inserts of the same size, one in each
+// transaction.
 func BenchmarkReserve(b *testing.B) {
 	address, _, _ := server(b)
 	s, err := Open(context.Background(), address, true)

@@ -1,10 +1,9 @@
-// Package postgres keeps the budgets of a team in a PostgreSQL database.
+// Package postgres keeps budgets in a PostgreSQL database, for teams.
 //
-// A transaction that writes locks its dataset's row before it reads the chain, so that
-// what it reads is what it follows, and commits synchronously whatever the server's
-// default is. A server that does not write what it commits to its disk is refused. A
-// standby that takes over must be a synchronous one: another may lack reservations
-// that were made, which later runs then find by the heads of their certificates.
+// A transaction that writes locks its dataset's row before it reads the chain, so that no other can
+// append in between. It commits synchronously, whatever the server's default. A server that does
+// not write commits to its disk is refused. A standby that takes over must be synchronous. Another
+// standby may lack reservations that were made, which only their certificates then reveal.
 package postgres
 
 import (
@@ -20,13 +19,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/internal/sqlstore"
 )
 
-// mostConnections is how many a process has: reservations of one dataset wait for
-// each other anyhow.
+// mostConnections is the largest number of connections of a process. More would not help, since
+// reservations of one dataset wait for each other.
 const mostConnections = 4
 
-// Open opens the store in a database, named by a connection address, postgres://... It makes the
-// tables if create is true. The address must hold no password, since it is written
-// where runs are: passwords come from PGPASSWORD or a password file.
+// Open opens the store in a database, given by an address postgres://... It creates the tables if
+// create is true. The address must hold no password, since addresses are written to the files of a
+// run; passwords come from PGPASSWORD or a password file. Open returns an error if the
+// server's fsync or full_page_writes is off.
 func Open(ctx context.Context, address string, create bool) (budget.Store, error) {
 	c, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -44,7 +44,7 @@ func Open(ctx context.Context, address string, create bool) (budget.Store, error
 	return nil, fmt.Errorf("budget: store %s on %s: %w", c.Database, c.Host, err)
 }
 
-// check refuses servers that forget.
+// check returns an error for a server that may lose commits: fsync and full_page_writes must be on.
 func check(ctx context.Context, db *sql.DB) error {
 	for _, setting := range []string{"fsync", "full_page_writes"} {
 		var value string
@@ -59,8 +59,8 @@ func check(ctx context.Context, db *sql.DB) error {
 }
 
 var dialect = sqlstore.Dialect{
-	// What is read after the row's lock is what was committed last: transactions of one
-	// dataset follow each other as the lock is handed on, and so are serializable.
+	// A read after the row's lock sees the last commit. Transactions of one dataset run one after
+	// the other, as each waits for the lock, and so are serializable.
 	Begin:    []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SET LOCAL synchronous_commit = on"},
 	Lock:     " FOR UPDATE",
 	Read:     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -69,7 +69,7 @@ var dialect = sqlstore.Dialect{
 	Now:      `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
 	Numbered: true,
 	Schema: []string{
-		// Two who make the tables at once wait for each other here.
+		// The lock makes processes that create the tables at the same time wait for each other.
 		`SELECT pg_advisory_xact_lock(7165044270216214)`,
 		`CREATE TABLE IF NOT EXISTS stillpoint_store (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, secret text NOT NULL)`,
 		`CREATE TABLE IF NOT EXISTS stillpoint_chains (dataset text COLLATE "C" PRIMARY KEY, length bigint NOT NULL, head text NOT NULL)`,

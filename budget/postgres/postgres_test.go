@@ -20,10 +20,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
 )
 
-// server starts a server of this machine's programs in a folder of its own, that
-// listens on a socket there and nowhere else, and returns its address. Where there are
-// none the test is skipped; so it is in CI. crash stops it as a loss of power would, and
-// start starts it again.
+// server starts a PostgreSQL server from this machine's programs, in a folder of its own. It
+// listens on a socket in that folder only. server returns its address. The test is skipped if the
+// programs are missing, and in CI. crash stops the server as a power loss would, and start starts
+// it again.
 func server(t testing.TB) (address string, crash, start func()) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -33,7 +33,7 @@ func server(t testing.TB) (address string, crash, start func()) {
 	if programs == "" {
 		t.Skip("PostgreSQL is not tried: no initdb and postgres in PATH or /usr/lib/postgresql/*/bin")
 	}
-	// The path of a socket is short.
+	// the path of a socket must be short
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +124,8 @@ func connect(t testing.TB, address string) *sql.DB {
 	return db
 }
 
-// TestServerStops: while the server is away nothing is admitted; when it is back after a
-// crash it has all that was. A server that does not write what it commits is refused.
+// TestServerStops: while the server is stopped nothing is admitted. After a crash and a restart it
+// has all reservations. A server that does not write commits to disk is refused.
 func TestServerStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
 )
 
-// BenchmarkReserve compares reservations with rows of the same size that are inserted
-// one a transaction, in the same mode, without being checked.
+// BenchmarkReserve compares reservations with plain inserts of the same size, one in each
+// transaction, in the same mode.
 func BenchmarkReserve(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "budgets.db")
 	s, err := Open(context.Background(), path, true)

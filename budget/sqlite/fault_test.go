@@ -24,7 +24,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
 )
 
-// TestMain lets this binary be a process that reserves until it is killed.
+// TestMain runs reserveForever if the environment asks for it, so that tests can start this binary
+// as a process to kill.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("RESERVES_IN"); path != "" {
 		reserveForever(path, os.Getenv("DIES_BEFORE"))
@@ -32,11 +33,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// perRun is small enough for all reservations of these tests.
+// perRun is the mu of a run, small enough for all reservations of these tests.
 const perRun = 1e-3
 
-// reserveForever prints each reservation once it is made. It kills itself before a
-// statement, counted from 1 after the store is open; before none if the number is 0.
+// reserveForever reserves runs without end and prints each reservation after it is made. It kills
+// its process before statement number before, counted from 1 after the store is open; 0 means
+// never.
 func reserveForever(path, before string) {
 	number, _ := strconv.Atoi(before)
 	sql.Register("dying", &dying{Driver: &sqlite.Driver{}, before: number})
@@ -127,8 +129,8 @@ func runs(t *testing.T, path string) int {
 	return len(d.Runs)
 }
 
-// reserving runs a process that reserves, and returns how many reservations it was
-// told of before it ended, or before it is killed after some of them.
+// reserving runs a process that reserves. It returns the number of reservations that the process
+// printed before it ended, or before it was killed after that many.
 func reserving(t *testing.T, path string, before, after int) (told int, output string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -159,9 +161,9 @@ func reserving(t *testing.T, path string, before, after int) (told int, output s
 	return told, output
 }
 
-// TestKilledBetweenStatements kills a process before each of the statements of its
-// first two reservations: every one that it was told of is in the store, at most one
-// more is, and the store goes on.
+// TestKilledBetweenStatements kills a process before each of the statements of its first two
+// reservations. Every printed reservation is in the store, at most one more is, and the store
+// remains usable.
 func TestKilledBetweenStatements(t *testing.T) {
 	path := store(t)
 	last, done := 0, 0
@@ -188,7 +190,7 @@ func TestKilledBetweenStatements(t *testing.T) {
 	}
 }
 
-// TestKilled kills processes at no chosen time, two at once.
+// TestKilled kills processes at random times, two at once.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -206,9 +208,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestDamage overwrites each page of a store in turn, and cuts it off at each: no
-// reservation is forgotten. The store is refused, or says what it said; or it is so
-// that nothing is released at all.
+// TestDamage overwrites each page of a store in turn, and truncates the store at each page. No
+// reservation is lost: the store is refused, or has all reservations, or admits nothing.
 func TestDamage(t *testing.T) {
 	path := store(t)
 	b := open(t, path, false)
@@ -260,7 +261,7 @@ func TestDamage(t *testing.T) {
 		if at > 0 {
 			look(fmt.Sprintf("cut off after page %d", at/page), whole[:at])
 		}
-		// An earlier page in the place of this one, as a disk that lost a write has it.
+		// An earlier page in place of this one, as on a disk that lost a write.
 		if at >= page {
 			text := bytes.Clone(whole)
 			copy(text[at:at+page], whole[at-page:at])
@@ -284,8 +285,8 @@ func reserve(t *testing.T, b *budget.Book, n int) {
 	}
 }
 
-// TestAltered changes rows behind the store's back: triggers refuse it, and where they
-// are taken away the chain shows it.
+// TestAltered changes rows in the database directly. Triggers refuse it, and without triggers the
+// hash chain reveals it.
 func TestAltered(t *testing.T) {
 	path := store(t)
 	b := open(t, path, false)
@@ -341,8 +342,8 @@ func TestAltered(t *testing.T) {
 	}
 }
 
-// TestSetBack puts an earlier state of a store back: a process that has seen the later
-// one refuses it at once, and the certificates of the runs in between reveal it.
+// TestSetBack restores an earlier state of a store. A process that has read the later state refuses
+// it at once, and the certificates of the runs in between reveal it.
 func TestSetBack(t *testing.T) {
 	path := store(t)
 	b := open(t, path, false)
@@ -374,13 +375,13 @@ func TestSetBack(t *testing.T) {
 	}
 }
 
-// TestFullAndReadOnly: a store that cannot be written to refuses runs, and goes on
-// when it can.
+// TestFullAndReadOnly: a store that cannot be written refuses runs, and works again when it can be
+// written.
 func TestFullAndReadOnly(t *testing.T) {
 	path := store(t)
 	reserve(t, open(t, path, false), 2)
 	session := budgettest.NewSession(t, perRun)
-	// The limit is the connection's; the driver's own connection is put first.
+	// The limit belongs to a connection, so that the driver is registered under another name.
 	sql.Register("full", full{&sqlite.Driver{}})
 	driverName = "full"
 	b := open(t, path, false)
@@ -400,7 +401,7 @@ func TestFullAndReadOnly(t *testing.T) {
 		t.Errorf("%d were admitted until the disk was full, the store has %d", admitted, runs(t, path)-2)
 	}
 	reserve(t, open(t, path, false), 1)
-	if os.Geteuid() != 0 { // who may write everything
+	if os.Geteuid() != 0 { // root may write everything
 		if err := os.Chmod(path, 0o400); err != nil {
 			t.Fatal(err)
 		}
@@ -428,8 +429,8 @@ func (f full) Open(name string) (driver.Conn, error) {
 	return c, err
 }
 
-// TestNoStore: neither a name that is not there, nor a file of something else, begins
-// a budget anew.
+// TestNoStore: opening a name that does not exist, or a file that is no store, does not begin a new
+// budget.
 func TestNoStore(t *testing.T) {
 	dir := t.TempDir()
 	table := filepath.Join(dir, "people.csv")

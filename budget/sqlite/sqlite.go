@@ -1,10 +1,9 @@
 // Package sqlite keeps budgets in a file.
 //
-// A transaction that writes takes the file's only write lock before it reads, and is
-// on stable storage when it ends: the rollback journal's folder is synced as well, or
-// after a loss of power a journal could reappear and undo what had been promised. The
-// file must be on a disk of the machines that use it: locks of network file systems
-// are not to be relied on. Teams use package postgres.
+// A transaction that writes takes the file's only write lock before it reads, and is on stable
+// storage when it ends. The folder of the rollback journal is synced as well. Otherwise a journal
+// could reappear after a power loss and undo a commit. The file must be on a local disk: locks of
+// network file systems are not reliable. Teams use package postgres.
 package sqlite
 
 import (
@@ -24,12 +23,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/internal/sqlstore"
 )
 
-// driverName is the driver's; tests put one that fails before it.
+// driverName is the name of the SQL driver. Tests set it to a driver that injects failures.
 var driverName = "sqlite"
 
-// Open opens the store in a file. If create is true the file is made where there is
-// none, readable by its owner alone; without, a missing file is an error, so that no
-// mistyped name begins a budget anew.
+// Open opens the store in a file. If create is true and the file does not exist, it is created,
+// readable by its owner only. If create is false, a missing file is an error, so that a mistyped
+// name does not begin a new budget.
 func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -55,7 +54,8 @@ func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("budget: store %s: %w", path, err)
 	}
-	// One connection: SQLite has one writer, and who waits for it had better wait here.
+	// SQLite has one writer, and waiting in this process is cheaper than waiting for the file's
+	// lock.
 	db.SetMaxOpenConns(1)
 	if err = check(ctx, db); err == nil {
 		var s *sqlstore.Store
@@ -67,13 +67,14 @@ func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	return nil, fmt.Errorf("budget: store %s: %w", path, err)
 }
 
-// patience is how many milliseconds a transaction waits for those of other processes.
+// patience is the time in milliseconds that a transaction waits for transactions of other
+// processes.
 const patience = 120_000
 
-// address is the driver's name of a file, with what every connection begins with.
+// address returns the driver's name of a file, with the settings of every connection.
 func address(path string) string {
 	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // of a drive
+	if !strings.HasPrefix(path, "/") { // a drive letter
 		path = "/" + path
 	}
 	query := url.Values{"mode": {"rw"}, "_pragma": {
@@ -82,8 +83,8 @@ func address(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
 }
 
-// check demands that commits be durable: a driver that does not know an option
-// ignores it.
+// check returns an error unless commits are durable, since a driver ignores options that it does
+// not know.
 func check(ctx context.Context, db *sql.DB) error {
 	var mode string
 	var synchronous int

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 )
 
-// A custodian makes a store and registers a dataset; whoever opens the store finds it.
-// A store that is not there is not begun by opening it.
+// The owner of a table makes a store and registers a dataset. Whoever opens the store finds the
+// dataset. Opening a store that does not exist fails.
 func Example() {
 	dir, err := os.MkdirTemp("", "budgets")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package stores opens stores of budgets by their addresses. It is apart from package
-// budget so that only programs which open them carry the databases' drivers.
+// Package stores opens stores of budgets by their addresses. It is separate from package budget, so
+// that only programs that open stores are linked with the databases' drivers.
 package stores
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/sqlite"
 )
 
-// Open opens a store by its address; see budget.ParseAddress. One that is not there is
-// an error.
+// Open opens a store by its address (see budget.ParseAddress). It returns an error if the store
+// does not exist.
 func Open(ctx context.Context, address string) (*budget.Book, error) {
 	return open(ctx, address, false)
 }
 
-// Make opens a store, and makes it first if it is not there.
+// Make opens a store, and creates it first if it does not exist.
 func Make(ctx context.Context, address string) (*budget.Book, error) {
 	return open(ctx, address, true)
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestWritingIntoSlicesChangesNothing: two sessions with the same coins are asked
-// the same; whoever asks the second one writes into the rows it was made of, into
-// every answer, and into every exchange it is shown. The answers, the events and
-// the exchanges are the same to the bit.
+// TestWritingIntoSlicesChangesNothing makes the same queries in two sessions with the same random
+// bits. For the second, the test writes into the rows it was made of, into every answer and into
+// every exchange. Answers, events and exchanges must be equal to the bit.
 func TestWritingIntoSlicesChangesNothing(t *testing.T) {
 	run := func(spoil func(...[]float64), spoilExchange func([]simulate.Exchange)) (answers [][]float64, events []account.Event, list []simulate.Exchange) {
 		rows, targets := table(60, 4)

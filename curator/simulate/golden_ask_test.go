@@ -12,8 +12,8 @@ import (
 
 var w0, w1 = []float64{.9, -1.7, .4}, []float64{-.3, 1.1, 2.2}
 
-// forms are questions of every kind and ball. The first vectors of them are
-// vectors with a coordinate for each feature.
+// forms are queries of every kind and ball. The first vectors of them have a coordinate for each
+// feature.
 var forms = []func(query.Cohort) []query.Term{
 	func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w0, 1)} },
 	func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w1, .1)} },
@@ -40,7 +40,7 @@ var forms = []func(query.Cohort) []query.Term{
 
 const vectors = 6
 
-// asker asks.
+// asker makes queries in a session.
 type asker struct {
 	t        *testing.T
 	s        *simulate.Recording
@@ -74,7 +74,7 @@ func (a *asker) draw() query.Cohort {
 	return c
 }
 
-// measured asks what is about pairs of features, or in a metric.
+// measured makes queries about pairs of features and in a metric.
 func (a *asker) measured() {
 	for _, c := range []query.Cohort{a.s.All(), a.draw()} {
 		terms := []query.Term{query.SecondMomentOf(c, len(w0))}

@@ -18,7 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// saddle is a general loss: its Hessian has the row's and the target's signs.
+// saddle is a general loss whose Hessian has the signs of the row and the target.
 type saddle struct{ loss.Loss }
 
 func (saddle) Name() string { return "saddle" }
@@ -38,10 +38,10 @@ func (saddle) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestRecordedIntegers: every kind of question, asked in every way it may be,
-// gives the integers, charges and answers of testdata/exchanges.txt, which this
-// test wrote before the kinds became a table and releases passed one gate.
-// UPDATE=1 writes it anew, for a change that is meant to change them.
+// TestRecordedIntegers: every kind of query, in every way that it allows, gives the integers,
+// charges and answers in testdata/exchanges.txt. Origin: this test wrote the file before the kinds
+// became a table and releases passed one gate. UPDATE=1 writes it again, for a change that is meant
+// to change them.
 func TestRecordedIntegers(t *testing.T) {
 	const path = "testdata/exchanges.txt"
 	var got []string
@@ -70,8 +70,8 @@ func TestRecordedIntegers(t *testing.T) {
 	}
 }
 
-// cube is a table of rows in a cube inside the unit ball: by operations that no
-// machine fuses, so that it is the same everywhere.
+// cube returns a table of rows in a cube inside the unit ball. It uses only operations that no
+// processor fuses, so that the table is the same on every machine.
 func cube(n int) (rows [][]float32, targets []float64) {
 	r := rand.New(rand.NewPCG(3, 9))
 	for range n {
@@ -81,8 +81,7 @@ func cube(n int) (rows [][]float32, targets []float64) {
 	return rows, targets
 }
 
-// recorded asks everything about a table with faulty records and returns a line
-// for each exchange.
+// recorded makes all queries on a table with faulty records and returns a line for each exchange.
 func recorded(t *testing.T, l loss.Loss, r account.Relation) []string {
 	t.Helper()
 	rows, targets := cube(150)
@@ -118,7 +117,7 @@ func wide(t *testing.T, r account.Relation) account.Budget {
 	return b
 }
 
-// sampledLines follows a schedule of samples.
+// sampledLines makes queries on a schedule of samples.
 func sampledLines(t *testing.T, c simulate.Config) []string {
 	t.Helper()
 	schedule, err := account.CalibrateSchedule(context.Background(), c.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
@@ -147,7 +146,7 @@ func sampledLines(t *testing.T, c simulate.Config) []string {
 	return lines
 }
 
-// digest shows the first integers and a hash of all of them.
+// digest returns the first integers and a hash of all of them.
 func digest(v []int64) string {
 	if v == nil {
 		return "none"

@@ -10,26 +10,26 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Exchange is what passed in one release, the exact answer included: what an
-// audit compares between neighbouring tables. Its fields are Asked, Prefix,
-// Members, Event, Scale, Bits, Exact, Scores, Noisy and Released.
+// Exchange is the record of one release with its exact answer, which an audit compares between
+// neighbouring tables. Its fields are Asked, Prefix, Members, Event, Scale, Bits, Exact, Scores,
+// Noisy and Released.
 type Exchange = kernel.Exchange
 
-// ErrDiverged reports that a replayed session was asked for another kind of
-// answer than the recorded one, or for more answers.
+// ErrDiverged reports that a replayed session got another kind of query than the recorded one, or
+// more queries.
 var ErrDiverged = errors.New("simulate: replay: the questions are not those of the recording")
 
-// Recording is a simulated session that remembers what passes.
+// Recording is a simulated session that records its exchanges.
 type Recording struct {
 	*Session
 	mu        sync.Mutex
 	exchanges []Exchange
-	// frozen are the exchanges whose releases are repeated; nil in a session
-	// that answers for itself.
+	// frozen are the exchanges whose releases are repeated; nil in a session that releases its own
+	// answers.
 	frozen []Exchange
 }
 
-// Record opens a simulated session that remembers every exchange.
+// Record opens a simulated session that records every exchange.
 func Record(c Config) (*Recording, error) {
 	r := new(Recording)
 	if err := r.open(c); err != nil {
@@ -38,12 +38,11 @@ func Record(c Config) (*Recording, error) {
 	return r, nil
 }
 
-// Replay opens a simulated session that computes and charges as any other but
-// releases what was released in the given exchanges, in their order. With the
-// seed, the relation and the number of rows of the recorded session its cohorts
-// and samples are the same rows. So between two replays on tables that differ in
-// one row, the exact answers differ by that row's contribution to the very
-// questions of the recording.
+// Replay opens a simulated session that computes and charges like any other, but releases the
+// answers of the given exchanges, in their order. If the seed, the relation and the number of rows
+// are those of the recorded session, its cohorts and samples have the same row numbers. Between two
+// replays on tables that differ in one row, the exact answers then differ by that row's
+// contribution to the recorded queries.
 func Replay(c Config, exchanges []Exchange) (*Recording, error) {
 	r := &Recording{frozen: copies(exchanges)}
 	if err := r.open(c); err != nil {
@@ -57,14 +56,14 @@ func (r *Recording) open(c Config) (err error) {
 	return err
 }
 
-// Exchanges returns what passed so far, in order.
+// Exchanges returns the exchanges so far, in order.
 func (r *Recording) Exchanges() []Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return copies(r.exchanges)
 }
 
-// copies are exchanges of their own, all slices included.
+// copies returns deep copies of exchanges.
 func copies(list []Exchange) []Exchange {
 	own := make([]Exchange, len(list))
 	for i, e := range list {
@@ -88,15 +87,14 @@ func (r *Recording) watch(e Exchange) (any, error) {
 		}
 		e.Released = r.frozen[k].Released
 	}
-	// An asker may write into what it is given.
+	// copies, since the caller may write into an answer
 	given := keep(e.Released)
 	e.Released = keep(e.Released)
 	r.exchanges = append(r.exchanges, e)
 	return given, nil
 }
 
-// alike reports whether two answers are of one type and, if vectors, of one
-// length.
+// alike reports whether two answers have the same type and, if they are vectors, the same length.
 func alike(a, b any) bool {
 	if x, ok := a.(query.Release); ok {
 		y, ok := b.(query.Release)

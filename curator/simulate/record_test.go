@@ -19,8 +19,8 @@ func recordingConfig(t *testing.T) simulate.Config {
 	return simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "tanh"), Budget: budget(t, account.ReplaceOne), Seed: 5, Workers: 1}
 }
 
-// walk asks about a drawn cohort at points that follow from the answers, and
-// returns the last point.
+// walk makes queries on a drawn cohort at points that follow from the answers, and returns the last
+// point.
 func walk(t *testing.T, s *simulate.Recording, steps int) ([]float64, error) {
 	t.Helper()
 	w := []float64{0, 0, 0}
@@ -39,15 +39,14 @@ func walk(t *testing.T, s *simulate.Recording, steps int) ([]float64, error) {
 		}
 		for j := range w {
 			w[j] -= .1 * r.Mean[j]
-			r.Mean[j] = 1e9 // what an asker does to its answer is its own affair
+			r.Mean[j] = 1e9 // a write to an answer must not affect the session
 		}
 	}
 	return w, nil
 }
 
-// TestReplayRepeatsReleases: with the releases of a recording a run on another
-// table goes the same way, over the same cohorts; the exact answers are the other
-// table's.
+// TestReplayRepeatsReleases: with the releases of a recording, a run on another table takes the
+// same steps over the same cohorts. The exact answers are those of the other table.
 func TestReplayRepeatsReleases(t *testing.T) {
 	c := recordingConfig(t)
 	recorded, err := simulate.Record(c)
@@ -93,8 +92,8 @@ func TestReplayRepeatsReleases(t *testing.T) {
 	}
 }
 
-// TestReplayDiverges: a run that asks for more than was recorded, or for another
-// kind of answer, is told so.
+// TestReplayDiverges: a run that makes more queries than were recorded, or another kind of query,
+// gets ErrDiverged.
 func TestReplayDiverges(t *testing.T) {
 	c := recordingConfig(t)
 	recorded, err := simulate.Record(c)

@@ -1,8 +1,7 @@
-// Package simulate opens sessions whose coins are seeded or whose noise is left
-// out, over rows that are generated or declared public. They run the very code
-// that guards real records, so experiments measure what will happen; but every
-// event they write is marked, and no certificate that holds such an event
-// verifies. They protect nobody.
+// Package simulate opens sessions with seeded random bits or without noise, over rows that are
+// generated or declared public. The sessions run the same code as sessions over real records, so
+// that experiments measure the real behaviour. Every event that they write is marked as simulated,
+// and a certificate with such an event does not verify. They protect nobody's privacy.
 package simulate
 
 import (
@@ -19,26 +18,26 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Config says what is simulated.
+// Config describes a simulated session.
 type Config struct {
-	// Rows are n rows of equal length, of norm at most 1, and their targets.
-	// A longer row or a target that is not finite makes a faulty record.
+	// Rows are n rows of equal length and of norm at most 1, and their targets. A longer row, or a
+	// target that is not finite, makes a faulty record.
 	Rows    [][]float32
 	Targets []float64
-	// Absent are rows that take their coins and hold no record: what is summed
-	// lacks them. So the answers on two tables of which one has a record less can
-	// be compared on the same coins.
+	// Absent lists rows that consume their random bits but hold no record: sums leave them out.
+	// With it, the answers on two tables of which one has a record less can be compared for the
+	// same random bits.
 	Absent []int
-	// Repeat counts each row that many times over, every copy a record of its
-	// own; zero means once.
+	// Repeat is the number of times that each row counts, each copy as its own record; zero means
+	// once.
 	Repeat int
 	Loss   loss.Loss
 	Budget account.Budget
 	// Declared is the public number of records under add-or-remove.
 	Declared float64
-	// Seed settles all coins.
+	// Seed determines all random bits.
 	Seed uint64
-	// Noiseless leaves the noise out.
+	// Noiseless leaves out the noise.
 	Noiseless bool
 	// Workers and BlockRows are as in curator.Config.
 	Workers, BlockRows int
@@ -81,13 +80,12 @@ func open(c Config, w kernel.Watcher) (*Session, error) {
 	return &Session{kernel: k}, nil
 }
 
-// Ask answers a question as curator.Session.Ask does, with simulated coins.
+// Ask answers a query as curator.Session.Ask does, with simulated random bits.
 func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	return s.kernel.Ask(ctx, q)
 }
 
-// OpenPrefix opens a prefix sum as curator.Session.OpenPrefix does, with
-// simulated coins.
+// OpenPrefix opens a prefix sum as curator.Session.OpenPrefix does, with simulated random bits.
 func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	k, err := s.kernel.OpenPrefix(p)
 	if err != nil {
@@ -96,7 +94,7 @@ func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	return k, nil
 }
 
-// Select selects as curator.Session.Select does, with simulated coins.
+// Select selects as curator.Session.Select does, with simulated random bits.
 func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
 	return s.kernel.Select(ctx, sel)
 }
@@ -104,16 +102,16 @@ func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) 
 // All returns the cohort of all records.
 func (s *Session) All() query.Cohort { return s.kernel.All() }
 
-// Draw returns a cohort of fresh records.
+// Draw returns a cohort of records that were in no cohort before.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.kernel.Draw(size) }
 
-// Follow has the session draw Poisson samples by a schedule.
+// Follow makes the session draw Poisson samples by a schedule.
 func (s *Session) Follow(schedule *account.Schedule) error { return s.kernel.Follow(schedule) }
 
 // Sample draws the schedule's next Poisson sample.
 func (s *Session) Sample() (query.Cohort, error) { return s.kernel.Sample() }
 
-// DrawEach returns a cohort of fresh records that join by coins.
+// DrawEach returns a cohort that each record not yet in a cohort joins with probability p.
 func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.kernel.DrawEach(p) }
 
 // Dim returns the number of features.

@@ -49,8 +49,7 @@ func open(t testing.TB, c simulate.Config) *simulate.Session {
 	return s
 }
 
-// table has n rows of d features, of norms between .5 and 1, with targets in
-// {-1, 1}.
+// table returns n rows of d features with norms between .5 and 1 and targets in {-1, 1}.
 func table(n, d int) (rows [][]float32, targets []float64) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range n {
@@ -69,8 +68,8 @@ func table(n, d int) (rows [][]float32, targets []float64) {
 	return rows, targets
 }
 
-// kinds are questions of every kind about d features, by name; on makes them
-// about a cohort. A radius of zero keeps what the loss declares.
+// kinds returns queries of every kind on d features, by name, as functions of the cohort. A radius
+// of zero means the loss's declared one.
 func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []query.Term {
 	c := l.Constants()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -123,7 +122,7 @@ func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []
 	return all
 }
 
-// metric is symmetric, with entries that no rounding changes.
+// metric returns a symmetric matrix whose entries are exact in every float format.
 func metric(t testing.TB, d int) query.Metric {
 	t.Helper()
 	p := make([]float64, d*d)
@@ -155,11 +154,10 @@ func ask(t testing.TB, o optimize.Oracle, charge float64, terms []query.Term) qu
 	return r
 }
 
-// TestAgreesWithPlainArithmetic: without noise every kind of question has the
-// answer that optimizetest computes in floats from the meaning of the question,
-// up to the grid, under both relations, for losses of both kinds, faulty
-// records among the rows. Fails if a clip, a centre, a weight or the silence of
-// a fault differs.
+// TestAgreesWithPlainArithmetic: without noise the answer to every kind of query agrees, up to the
+// grid, with optimizetest's computation in floats from the query's definition. It covers both
+// relations, both kinds of losses, and faulty records. It fails if a clip, a centre, a weight or
+// the treatment of faulty records differs.
 func TestAgreesWithPlainArithmetic(t *testing.T) {
 	const n, d = 300, 11
 	rows, targets := table(n, d)
@@ -194,7 +192,7 @@ func TestAgreesWithPlainArithmetic(t *testing.T) {
 	}
 }
 
-// transcript asks everything once, about all records and about drawn ones.
+// transcript makes all queries once, on all records and on drawn cohorts.
 func transcript(t *testing.T, c simulate.Config) string {
 	t.Helper()
 	s := open(t, c)
@@ -222,8 +220,8 @@ func transcript(t *testing.T, c simulate.Config) string {
 	return out.String()
 }
 
-// TestReproduces: a seed settles every bit, whatever the number of goroutines and
-// the size of blocks.
+// TestReproduces: the seed determines every bit, whatever the number of goroutines and the size of
+// blocks.
 func TestReproduces(t *testing.T) {
 	rows, targets := table(500, 13)
 	for _, name := range []string{"logistic", "slow-tail"} {
@@ -244,8 +242,8 @@ func TestReproduces(t *testing.T) {
 	}
 }
 
-// TestRepeatEqualsStoring: rows repeated by number have the answers, noise and
-// charges of rows stored as often, drawn cohorts included.
+// TestRepeatEqualsStoring: rows with Repeat give the same answers, noise and charges as rows stored
+// several times, also for drawn cohorts.
 func TestRepeatEqualsStoring(t *testing.T) {
 	const times = 5
 	rows, targets := table(60, 9)
@@ -273,8 +271,8 @@ func TestRepeatEqualsStoring(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Copies are interchangeable but their order in the table is not, so
-				// the cohorts have one law and not one membership.
+				// Copies are interchangeable, but their order in the table differs. Cohorts
+				// therefore have the same distribution but not the same members.
 				term := kinds(t, 9, c.Loss)["gradient"]
 				if x != y || len(ask(t, a, 1e-4, term(x)).Mean) != len(ask(t, b, 1e-4, term(y)).Mean) {
 					t.Errorf("%s: cohorts %v, %v", name, x, y)
@@ -287,7 +285,7 @@ func TestRepeatEqualsStoring(t *testing.T) {
 	}
 }
 
-// TestEventsAreMarked: nothing that a simulation writes passes for real.
+// TestEventsAreMarked: every event of a simulation is marked as simulated.
 func TestEventsAreMarked(t *testing.T) {
 	rows, targets := table(20, 3)
 	for _, c := range []simulate.Config{{Seed: 1}, {Noiseless: true}, {Repeat: 3}} {
@@ -305,7 +303,8 @@ func TestEventsAreMarked(t *testing.T) {
 	}
 }
 
-// TestOptimizersRunTheSame on a noiseless session and on plain arithmetic.
+// TestOptimizersRunTheSame: optimizers give the same results on a noiseless session and on plain
+// arithmetic.
 func TestOptimizersRunTheSame(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		if _, ok := p.Loss.(optimizetest.Quadratic); ok {

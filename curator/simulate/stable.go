@@ -6,8 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Stable takes a pass of SGD as curator.Session.Stable does, with simulated
-// coins.
+// Stable makes a pass of SGD as curator.Session.Stable does, with simulated random bits.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	return s.kernel.Stable(ctx, q)
 }

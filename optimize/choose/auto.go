@@ -16,72 +16,67 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
-// Auto plans every algorithm with its default rule, within a limit on passes, and
-// orders them by what they are predicted to reach. It uses public quantities only,
-// so that choosing costs nothing.
+// Auto plans every algorithm with its default rule, within a limit on passes, and orders the plans
+// by their forecasts. It uses public quantities only, so that the choice has no privacy cost.
 //
-// Predictions are off by a third and more either way. Of the plans whose predictions
-// are within Agreement of the lowest the one that takes fewest passes is first, if it
-// saves half of the lowest's: the others cost time and promise nothing. Of plans with as
-// many passes, up to a twentieth, it is the one that is predicted lower. Not so where N
-// is below 20: there all predictions are near that of not moving, and agree on that alone
-// (of 2,000 rows of Adult at epsilon .1 a single step had an AUC of .56, the lowest
-// prediction .71).
+// Forecasts are off by a third and more either way. Forecasts within the factor Agreement of the
+// lowest count as equal to it. Among these plans the plan with the fewest passes comes first, if it
+// saves at least half the passes of the lowest; among plans with as many passes, up to a twentieth,
+// the lowest forecast wins. This rule is not used for N below 20. There all forecasts are close to
+// the forecast of not moving and agree for that reason only. (On 2,000 rows of Adult at epsilon .1
+// a single step had an AUC of .56, the plan with the lowest forecast .71.)
 //
-// preconditioned is planned for generalised linear models where N is 20 at least:
-// below, its second moment is noise (lambda above .3). Of several margins, where it is
-// planned it comes first, unless the goal is the risk: a small gradient is soon had by
-// stopping short where the rows are thin, and there classes were told apart worse at every
-// budget (results/models.md). Of losses that are not convex, whose slopes are mostly at
-// their clip, its gradient was 1.6 to 1.9 times what is predicted; it is ranked as it is
-// predicted all the same, since the smaller gradients of other plans were those of weights
-// so large that slopes vanish (results/outcome.md). Of convex losses of 100,000 records and
-// more it comes first where the gradient on the distribution that the records come from is
-// predicted the same within a twentieth: other plans get further down on the records, in 20
-// to 100 times the passes, below what the
-// records tell of it.
+// These rules adjust the order, each for a measured error of the forecasts:
 //
-// Where the rule for STORM's steps is cut off at 1000 it is also planned with
-// twice as many, and put first if it is predicted within 5%: predictions know of
-// no slow tails. For the same reason nesterov is ranked by the gradient as if predicted
-// 15% lower where N is 20 at least and no limit cuts it short: on slow tails gd was up to
-// 7 times behind it.
+//   - preconditioned is planned for generalised linear models with N at least 20. Below, the second
+//     moment that it releases is mostly noise (lambda above .3).
+//   - With several margins preconditioned comes first, if it is planned and the goal is not the
+//     risk. Plans that stop early reach small gradients where rows are thin, but they separated the
+//     classes worse at every budget (results/models.md).
+//   - For nonconvex losses preconditioned keeps its rank, although its gradient was 1.6 to 1.9
+//     times its forecast: most slopes are at the clip norm there. The smaller gradients of other
+//     plans came from weights so large that slopes vanish (results/outcome.md).
+//   - For convex losses on 100,000 records and more, preconditioned comes first if its forecast for
+//     the population gradient is within a twentieth of the best plan's. Other plans reach smaller
+//     gradients on the records with 20 to 100 times the passes, but the records do not tell the
+//     distribution's gradient that precisely.
+//   - If the rule for STORM's steps is cut off at 1000, STORM is also planned with 2000 steps. That
+//     plan is ranked as if its forecast were 5% lower, since forecasts ignore slow tails.
+//   - For the goal gradient and N at least 20, nesterov is ranked as if its forecast were 15%
+//     lower, unless the limit on passes cuts it short: on slow tails gd was up to 7 times worse
+//     than nesterov.
+//   - Forecasts take the gradient at an average of iterates for the average of their gradients. On
+//     regularized convex data terms this error cost gd up to a third of the gradient norm for N
+//     below 1000. There, averages are ranked as if their forecast were 15% higher. The risk at an
+//     average, in contrast, is below the average risk: for the goal excess-risk the plans without
+//     an average are ranked 15% higher, except single passes. Without a regularizer no such error
+//     was measured, on generated rows or tables.
+//   - recursive is ranked as if its forecast were 30% higher: at equal forecasts it was worse by
+//     that much (docs/papers/recursive-regularization.md).
+//   - For the goal population, single passes are ranked as if their forecast were 50% higher. Plans
+//     with repeated passes reach half their forecast, single passes four fifths
+//     (results/planner.md).
+//   - Without a limit on passes, plans on Poisson samples come last: sampling saves passes, not
+//     privacy.
 //
-// Predictions leave out that the gradient at an average of iterates is not the
-// average of their gradients, which STORM's last iterate is free of. On
-// regularized convex data terms this was measured to cost gd up to a third in the
-// gradient norm below N of 1000; there averages are ranked as if predicted 15%
-// higher. The risk at an average, on the other hand, is below the average risk: by
-// that goal it is the others that are ranked 15% higher, but for single passes.
-// Without a regularizer no such difference shows, on generated rows or on tables.
-// recursive is ranked as if predicted 30% higher: it was behind gd by as much at
-// equal predictions (docs/papers/recursive-regularization.md). By the gradient of the
-// population single passes are ranked as if predicted 50% higher: what plans that repeat
-// their passes reach is half of what is predicted, what passes reach four fifths
-// (results/planner.md).
+// For losses whose slope jumps only the algorithms of package nonsmooth are planned, and forecasts,
+// which assume bounded curvature, do not compare them. smoothed comes first if it uses a metric or
+// N is at least 2000, else subgradient. For networks with such outputs smoothed comes first, with
+// gradients at weights that are perturbed at random for each record.
 //
-// Losses whose slope jumps have algorithms of their own (package nonsmooth): smoothed
-// comes first where it takes a metric or N is 2000 at least, subgradient otherwise. Of
-// networks with such outputs smoothed comes first, by gradients at weights that are
-// perturbed at random, each record's by itself.
-// Predictions, which take curvature to be bounded, do not compare them.
-//
-// Where a problem says how fast it rises (optimize.KL), kl-geometric is a candidate,
-// too.
-//
-// Sampling saves passes, not privacy: without a limit on passes plans on samples
-// are last.
+// If the problem has a KL condition ([optimize.KL]), kl-geometric is planned, too.
 type Auto struct {
-	// Goal is what plans are compared by: gradient, population (the gradient of
-	// the distribution), excess-risk, or second-order, the gradient where no eigenvalue of
-	// the Hessian is far below zero.
+	// Goal is the quantity that plans are compared by: gradient, population (the gradient over the
+	// distribution), excess-risk, or second-order. second-order is the gradient at points where no
+	// eigenvalue of the Hessian is far below zero.
 	Goal Criterion `yaml:"goal"`
-	// Gap is how far that is, for goal second-order; zero means a tenth of the smoothness.
+	// Gap is the limit for goal second-order: eigenvalues below -Gap are far below zero. Zero means
+	// a tenth of the smoothness.
 	Gap float64 `yaml:"gap"`
-	// Passes is the most passes over the data; zero means no limit.
+	// Passes is the largest number of passes over the data. Zero means no limit.
 	Passes float64 `yaml:"passes"`
-	// WithoutSamples leaves out plans on Poisson samples, which take longest to
-	// make. They are left out as well if the problem has no Budget.
+	// WithoutSamples leaves out plans on Poisson samples, which take longest to make. They are also
+	// left out if the problem has no Budget.
 	WithoutSamples bool
 }
 
@@ -89,22 +84,21 @@ type Auto struct {
 type Candidate struct {
 	Plan    optimize.Plan
 	Summary optimize.Summary
-	// Predicted is what the summary predicts by the criterion.
+	// Predicted is the forecast in Summary for the goal.
 	Predicted float64
-	// Ranked is that times the allowance for what predictions of its kind leave out,
-	// by which candidates are ordered; infinite for plans that are last whatever they
-	// are predicted.
+	// Ranked is Predicted times the adjustment factor of [Auto]. Candidates are ordered by it. It
+	// is infinite for plans that come last whatever their forecast.
 	Ranked float64
 
-	// unranked says that candidates were ordered by another rule.
+	// unranked means that candidates were not ordered by Ranked.
 	unranked bool
-	// curvature is the least eigenvalue predicted, and why what Why says, where second-order
-	// points are looked for.
+	// curvature is the smallest eigenvalue that the plan is predicted to reach, for goal
+	// second-order. why is the explanation that Why returns, if it is not the general one.
 	curvature float64
 	why       string
 }
 
-// Agreement is the factor within which predictions are taken to say the same.
+// Agreement is the factor within which forecasts count as equal.
 const Agreement = 1.3
 
 // Plan returns the first of the candidates.
@@ -116,7 +110,8 @@ func (a Auto) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 	return list[0].Plan, nil
 }
 
-// Candidates returns all plans that serve, the best first.
+// Candidates returns all plans for the problem within the limit on passes, the best first. It
+// returns an error if the problem or a setting is not valid, or if there is no plan.
 func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -163,15 +158,16 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	return list, nil
 }
 
-// manyRecords are so many that passes take seconds.
+// manyRecords is a number of records for which a pass takes seconds.
 const manyRecords = 1e5
 
-// find returns where preconditioned is, -1 for nowhere.
+// find returns the index of preconditioned, or -1.
 func find(list []Candidate) int {
 	return slices.IndexFunc(list, func(c Candidate) bool { return c.Summary.Algorithm == "preconditioned" })
 }
 
-// putFirst puts preconditioned first, if it is there and is not, and says why.
+// putFirst moves preconditioned to the front, with an explanation. It does nothing if
+// preconditioned is absent or already first.
 func putFirst(list []Candidate, why string) {
 	at := find(list)
 	if at < 1 {
@@ -183,7 +179,7 @@ func putFirst(list []Candidate, why string) {
 	list[0] = c
 }
 
-// rank is the figure that candidates are ordered by.
+// rank returns the value of Candidate.Ranked.
 func (a Auto) rank(p optimize.Problem, s optimize.Summary, q optimize.Properties) float64 {
 	if q.Sampled && a.Passes == 0 {
 		return math.Inf(1)
@@ -191,8 +187,9 @@ func (a Auto) rank(p optimize.Problem, s optimize.Summary, q optimize.Properties
 	return a.Goal.of(s) * a.caution(p, s, q)
 }
 
-// cheapest puts the plan of the fewest passes first among those that agree with the
-// best, if that saves half of its passes; of several the one that is ranked first.
+// cheapest moves the plan with the fewest passes to the front, among the plans that agree with the
+// best and have at most half its passes. Among plans with as many passes the first in the order
+// wins.
 func cheapest(list []Candidate) []Candidate {
 	fewest := list[0].Summary.Passes / 2
 	for _, c := range list {
@@ -210,14 +207,15 @@ func cheapest(list []Candidate) []Candidate {
 	return slices.Insert(slices.Delete(list, first, first+1), 0, c)
 }
 
-// asMany is the factor within which passes are as many, or gradients the same.
+// asMany is the factor within which numbers of passes, or gradients, count as equal.
 const asMany = 1.05
 
-// planners plan one algorithm each; nil where it does not serve.
+// planners plan one algorithm each. They return nil if the algorithm is not for the problem.
 var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, error){
 	capped(func(steps int) optimize.Algorithm { return firstorder.GD{Steps: steps} }),
 	func(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
-		// The average of few iterates holds on to the start.
+		// Replaces GD's plan where the limit cuts it short: an average of few iterates stays near
+		// the start.
 		plan, err := firstorder.GD{}.Plan(ctx, p)
 		if err != nil || a.allows(plan.Summary()) {
 			return nil, err
@@ -254,8 +252,8 @@ var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, e
 	risen,
 }
 
-// accelerated plans momentum, but for networks: its steps are those that L1 allows, and
-// longer ones got further there (results/models.md).
+// accelerated plans momentum, except for networks. Its steps are limited by L1, and longer steps
+// got further on networks (results/models.md).
 func accelerated(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	if p.Layered {
 		return nil, nil
@@ -263,7 +261,7 @@ func accelerated(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan
 	return capped(func(steps int) optimize.Algorithm { return firstorder.Nesterov{Steps: steps} })(ctx, p, a)
 }
 
-// risen plans by the KL condition, where one is given.
+// risen plans kl-geometric, if a KL condition is given.
 func risen(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	if !p.KL.Known() {
 		return nil, nil
@@ -271,8 +269,8 @@ func risen(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, erro
 	return capped(func(steps int) optimize.Algorithm { return kl.Geometric{Steps: steps} })(ctx, p, a)
 }
 
-// capped plans an algorithm by its rule (0 steps), or with as many passes as are
-// allowed.
+// capped plans an algorithm with its own rule for steps (0), or with as many steps as the limit on
+// passes allows.
 func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimize.Problem, Auto) (optimize.Plan, error) {
 	return func(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 		plan, err := of(0).Plan(ctx, p)
@@ -287,11 +285,12 @@ func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimiz
 	}
 }
 
-// leastEffective is the N from which a released second moment is worth its charge.
+// leastEffective is the smallest N for which a released second moment is worth its charge.
 const leastEffective = 20
 
-// preconditioned is for generalised linear models of enough records, with as many
-// steps as are allowed if that is at least the rule's least.
+// preconditioned plans the preconditioned method for generalised linear models with N at least
+// leastEffective. It takes as many steps as the limit on passes allows, and returns nil if these
+// are fewer than the method's smallest number.
 func preconditioned(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	c := firstorder.Preconditioned{}
 	if p.Effective() < leastEffective || c.Serves(p) != nil {
@@ -307,8 +306,8 @@ func preconditioned(ctx context.Context, p optimize.Problem, a Auto) (optimize.P
 	return plan, err
 }
 
-// sampled is DP-SGD: on samples of a tenth, or of as much as the limit leaves each
-// of its steps.
+// sampled plans DP-SGD on Poisson samples of a tenth of the records, or of the share that the limit
+// on passes leaves to each step.
 func sampled(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	if a.WithoutSamples || p.Budget == (account.Budget{}) {
 		return nil, nil
@@ -324,13 +323,13 @@ func sampled(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, er
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, nil // a budget that no noise multiplier in reach serves
+		return nil, nil // no noise multiplier within reach meets the budget
 	}
 	return plan, nil
 }
 
-// caution is by how much a prediction may be too low, or if below 1 too high,
-// beside others; see Auto.
+// caution returns the adjustment factor of [Auto]: above 1 for forecasts that are too low compared
+// with others, below 1 for forecasts that are too high.
 func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Properties) float64 {
 	lo, _ := p.Curvature()
 	risk := a.Goal == ExcessRisk
@@ -349,10 +348,10 @@ func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Propert
 	return averagingMargin
 }
 
-// averagingMargin is what averages on a curved loss cost beyond their forecast.
+// averagingMargin is the cost of an average on a curved loss beyond its forecast.
 const averagingMargin = 1.15
 
-// Why says in a few words why the first candidate was chosen.
+// Why explains in a few words why the first candidate was chosen.
 func (a Auto) Why(list []Candidate) string {
 	first, what := list[0], a.Goal.Describe()
 	if first.why != "" {

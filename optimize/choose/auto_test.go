@@ -21,9 +21,9 @@ func outlines(list []choose.Candidate) (o []optimize.Summary) {
 	return o
 }
 
-// TestTheMetricOfLossesThatAreNotConvex: tanh and sigmoid of Adult's size, at epsilon .1 and
-// 1, are fitted in the metric, by which the objective was .356 for nesterov's .473. Fails
-// where its prediction is ranked by 1.6.
+// TestTheMetricOfLossesThatAreNotConvex: tanh and sigmoid at Adult's size, at epsilon .1 and 1, are
+// fitted with the preconditioned method, which had an objective of .356 where nesterov had .473. It
+// fails if the method's forecast is ranked as 1.6 times higher.
 func TestTheMetricOfLossesThatAreNotConvex(t *testing.T) {
 	for _, l := range []loss.Loss{loss.Tanh(), loss.Sigmoid()} {
 		for _, mu := range []float64{.0265, .2367} {
@@ -39,10 +39,10 @@ func TestTheMetricOfLossesThatAreNotConvex(t *testing.T) {
 	}
 }
 
-// TestAuto: sorted by prediction, averages 15% behind on regularized convex data terms and
-// momentum 15% before, but that of those within 1.3 times the lowest the one of fewest
-// passes is first if it saves half; the same twice; the outline is the plan's. It is given
-// no oracle.
+// TestAuto: candidates are sorted by forecast, with averages ranked 15% higher on regularized
+// convex data terms and momentum 15% lower. Of the plans within 1.3 times the lowest, the one with
+// the fewest passes comes first if it saves half. The result is the same twice, and the summary is
+// the plan's. Auto is given no oracle.
 func TestAuto(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		p.Public.Shape = optimize.Vector(50)
@@ -58,7 +58,7 @@ func TestAuto(t *testing.T) {
 					t.Errorf("%s: twice: %+v, %+v", p.Name, outlines(list), outlines(again))
 				}
 				if strings.Contains(choose.Auto{}.Why(list), "on the distribution") {
-					continue // TestManyRecordsTakeTheMetric
+					continue // see TestManyRecordsTakeTheMetric
 				}
 				last := 0.
 				names := map[string]int{}
@@ -99,8 +99,8 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestAutoAtExtremes: predictions cost steps times groups of directions, not
-// dimensions; every number that a certificate would hold is finite.
+// TestAutoAtExtremes: the time of forecasts grows with steps times groups of directions, not with
+// dimensions. Every number that a certificate would contain is finite.
 func TestAutoAtExtremes(t *testing.T) {
 	for _, d := range []int{1, 2, 1_000_000} {
 		for _, s := range []size{
@@ -126,7 +126,7 @@ func TestAutoAtExtremes(t *testing.T) {
 	}
 }
 
-// TestWhy: says why where the first candidate has not the smallest prediction.
+// TestWhy: Why gives the reason if the first candidate does not have the smallest forecast.
 func TestWhy(t *testing.T) {
 	of := func(predicted ...float64) (list []choose.Candidate) {
 		for i, v := range predicted {
@@ -147,7 +147,8 @@ func TestWhy(t *testing.T) {
 	if list[1].Ranked = math.Inf(1); !strings.HasPrefix(choose.Auto{}.Why(list), "the smallest predicted gradient norm; gd, predicted lower, is left aside: its samples") {
 		t.Errorf("samples: %q", choose.Auto{}.Why(list))
 	}
-	// The fewest passes of three that agree, beside samples that are predicted lower.
+	// three plans that agree, of which the one with the fewest passes is first, and a sampled plan
+	// with a lower forecast
 	list = of(2.2, 1, 2)
 	list[1].Ranked = math.Inf(1)
 	if why := (choose.Auto{}).Why(list); !strings.Contains(why, "within a factor 1.3 of the smallest, spiderboost's: a difference that predictions cannot resolve, at 1 passes instead of 3; gd, predicted lower, is left aside") {
@@ -155,9 +156,9 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestKnownRise: kl-geometric is a candidate where the problem says how fast it rises, and
-// nowhere else; every candidate's excess risk is then the most that goes with its gradient,
-// and a limit on passes holds. Fails for a condition taken from predictions.
+// TestKnownRise: kl-geometric is a candidate if the problem has a KL condition, and only then.
+// Every candidate's excess risk is then the largest that its gradient allows, and a limit on passes
+// holds. It fails for a condition taken from forecasts.
 func TestKnownRise(t *testing.T) {
 	p := with(optimizetest.Problems()[2].Public, size{Records: 20_000, Mu: .3})
 	for _, known := range []optimize.KL{{}, {Kappa: 2, Gamma: 3}} {
@@ -187,8 +188,8 @@ func TestKnownRise(t *testing.T) {
 	}
 }
 
-// TestWorkIsWeighed: of plans whose predictions agree the one of fewest passes is first,
-// but where N is below 20 the lowest prediction is, whatever it takes.
+// TestWorkIsWeighed: of plans whose forecasts agree, the one with the fewest passes comes first.
+// For N below 20 the lowest forecast comes first, whatever its passes.
 func TestWorkIsWeighed(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Shape, p.RankOne = optimize.Vector(100), true
@@ -217,9 +218,9 @@ func TestWorkIsWeighed(t *testing.T) {
 	}
 }
 
-// TestSeveralMarginsTakeTheMetric: of several margins the released metric comes first
-// whatever is predicted, unless the risk is the goal or N is below 20, and the reason
-// says so; of one, predictions decide.
+// TestSeveralMarginsTakeTheMetric: for several margins preconditioned comes first whatever the
+// forecasts, unless the goal is the risk or N is below 20, and the reason says so. For one margin
+// forecasts decide.
 func TestSeveralMarginsTakeTheMetric(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Regularizer, p.Start, p.Set = nil, nil, nil
@@ -251,10 +252,10 @@ func TestSeveralMarginsTakeTheMetric(t *testing.T) {
 	}
 }
 
-// TestManyRecordsTakeTheMetric: of a convex loss of 10^5 records and more preconditioned
-// comes first where the gradient on their distribution is predicted the same, however much
-// lower that on the records is elsewhere; of fewer, or a loss that is not convex, or where
-// a limit decides, predictions do.
+// TestManyRecordsTakeTheMetric: for a convex loss on 10^5 records and more, preconditioned comes
+// first if its forecast for the population gradient is the same, however much lower another plan's
+// forecast on the records is. For fewer records, a nonconvex loss, or a limit on passes, forecasts
+// decide.
 func TestManyRecordsTakeTheMetric(t *testing.T) {
 	overtaken := 0
 	for _, convex := range []bool{true, false} {

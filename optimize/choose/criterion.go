@@ -6,20 +6,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Criterion is what plans are compared by.
+// Criterion is the quantity that plans are compared by.
 type Criterion uint8
 
 const (
 	// Gradient is the gradient norm of the mean loss over the records.
 	Gradient Criterion = iota
-	// Population is that of the expected loss over the distribution that the
-	// records were drawn from.
+	// Population is the gradient norm of the expected loss over the distribution of the records.
 	Population
-	// ExcessRisk is the mean loss over the records less its minimum. It speaks of
-	// convex data terms.
+	// ExcessRisk is the mean loss over the records less its minimum. It is for convex data terms.
 	ExcessRisk
-	// SecondOrder is the gradient norm among plans that are predicted to leave saddles
-	// behind (see Auto.Gap). On convex objectives it is Gradient.
+	// SecondOrder is the gradient norm, among plans that are predicted to escape saddles (see
+	// Auto.Gap). On convex objectives it is Gradient.
 	SecondOrder
 )
 
@@ -27,7 +25,8 @@ var criterionNames = [...]string{"gradient", "population", "excess-risk", "secon
 
 func (c Criterion) String() string { return optimize.NameOf(criterionNames[:], "criterion", uint8(c)) }
 
-// ParseCriterion reads the name of a criterion; the empty name is Gradient.
+// ParseCriterion reads the name of a criterion; the empty name is Gradient. It returns an error for
+// any other name.
 func ParseCriterion(s string) (Criterion, error) {
 	i, err := optimize.ParseName(criterionNames[:], "goal", s)
 	return Criterion(i), err
@@ -39,7 +38,7 @@ func (c *Criterion) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Describe says in words what is compared.
+// Describe returns the name of the quantity in words.
 func (c Criterion) Describe() string {
 	switch c {
 	case Population:
@@ -52,7 +51,7 @@ func (c Criterion) Describe() string {
 	return "gradient norm"
 }
 
-// of returns what a plan is predicted to reach.
+// of returns a plan's forecast of the quantity.
 func (c Criterion) of(s optimize.Summary) float64 {
 	switch c {
 	case Population:
@@ -78,10 +77,10 @@ func (a Auto) validate(p optimize.Problem) error {
 	return nil
 }
 
-// allows says whether a plan keeps to the limit, up to rounding.
+// allows reports whether a plan keeps to the limit on passes, up to rounding.
 func (a Auto) allows(s optimize.Summary) bool { return a.Passes == 0 || s.Passes <= a.Passes*(1+1e-9) }
 
-// steps caps a number of full passes.
+// steps returns rule, or the number of passes that the limit allows if that is smaller.
 func (a Auto) steps(rule int) int {
 	if a.Passes == 0 {
 		return rule

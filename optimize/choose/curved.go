@@ -14,19 +14,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
 
-// An eigenvalue of -gap is taken to be left behind where the floor r (Problem.Floor) is at
-// most so many gap^2: by the noise of questions to all records, and by that of a pass's
-// cohorts or the products that they are asked for. As measured on saddles of 100
-// dimensions, gap .05 and .15 (results/second-order.md).
+// A plan is predicted to escape an eigenvalue of -gap if the noise level r (Problem.Floor) is at
+// most this factor times gap^2: leftByAll for noise in queries on all records, leftByPass for noise
+// in a pass's cohorts or in Hessian-vector products. The factors were measured on saddles of 100
+// dimensions with gaps .05 and .15 (results/second-order.md).
 const leftByAll, leftByPass = .6, .05
 
-// openings is how many steps in units of 1/(eta gap) the noise takes to open a gap; a pass,
-// in which steps are shared among fresh estimates, takes twice as many.
+// openings is the number of steps, in units of 1/(eta gap), in which noise leaves a saddle of that
+// gap. A pass takes twice as many, since fresh estimates share its steps.
 const openings = 16
 
-// curved are the candidates for second-order points of an objective that is not convex,
-// in the order of the gradients that are predicted, those first that are predicted to
-// leave saddles. Methods on all records have as many steps as noise takes to open the gap.
+// curved returns the candidates for second-order points of a nonconvex objective. Candidates that
+// are predicted to escape saddles come first; within each group the order is by predicted gradient. Methods on all
+// records take at least as many steps as noise needs to leave a saddle of the gap.
 func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	gap := a.Gap
 	if gap == 0 {
@@ -67,12 +67,12 @@ func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, erro
 	return list, nil
 }
 
-// opening is how many steps of a plan's length open the gap.
+// opening returns the number of the plan's steps in which noise leaves a saddle of the gap.
 func opening(s optimize.Summary, gap float64) int {
 	return int(min(math.Ceil(openings/(s.StepSize*gap)), optimize.RuleSteps))
 }
 
-// leaves reports whether a plan is predicted to leave eigenvalues of -gap behind.
+// leaves reports whether a plan is predicted to escape eigenvalues of -gap.
 func leaves(s optimize.Summary, q optimize.Properties, gap float64) bool {
 	switch {
 	case q.Escapes:
@@ -83,7 +83,7 @@ func leaves(s optimize.Summary, q optimize.Properties, gap float64) bool {
 	return s.Floor <= leftByAll*gap*gap && s.Steps >= opening(s, gap)
 }
 
-// why says why a candidate is the first.
+// why explains why a candidate is the first.
 func why(c Candidate, gap float64) string {
 	reached := fmt.Sprintf("predicted gradient norm %.3g and least eigenvalue %.3g", c.Predicted, c.curvature)
 	switch q := c.Plan.Properties(); {

@@ -7,9 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// TestSecondOrderGoal: where r <= .6 gap^2 noise alone leaves saddles, and a plan on all
-// records with steps enough to open the gap is chosen, and says so; where no plan is
-// predicted to, that is said; on a convex loss that every stationary point will do.
+// TestSecondOrderGoal: if r <= .6 gap^2, noise alone escapes saddles. A plan on all records with
+// enough steps is then chosen, and the reason says so. If no plan is predicted to escape, the
+// reason says that; on a convex loss it says that every stationary point is good enough.
 func TestSecondOrderGoal(t *testing.T) {
 	convex, bent, s, _ := goals(t)
 	bent.Products, convex.Products = true, true

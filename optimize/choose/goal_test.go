@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// goals are a convex and a nonconvex problem with a size and a budget.
+// goals returns a convex and a nonconvex problem with a size and a budget.
 func goals(t *testing.T) (convex, bent optimize.Problem, s size, b account.Budget) {
 	t.Helper()
 	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
@@ -25,9 +25,8 @@ func goals(t *testing.T) (convex, bent optimize.Problem, s size, b account.Budge
 	return convex, bent, size{Records: 20_000, Mu: b.Mu()}, b
 }
 
-// TestGoalLimitsPasses: no candidate takes more passes than allowed, whole
-// methods are not lost for it but planned with fewer steps, and a limit that
-// binds nobody changes no plan.
+// TestGoalLimitsPasses: no candidate takes more passes than allowed. Methods are planned with fewer
+// steps, not dropped. A limit above all plans' passes changes no plan.
 func TestGoalLimitsPasses(t *testing.T) {
 	p, _, s, b := goals(t)
 	names := func(g choose.Auto, b ...account.Budget) (list []string) {
@@ -50,7 +49,7 @@ func TestGoalLimitsPasses(t *testing.T) {
 				t.Errorf("at most %v passes: %s is not among %v", passes, want, got)
 			}
 		}
-		// Cut short, gd comes as an average and by its last iterate.
+		// If it is cut short, gd is planned twice: with an average and with its last iterate.
 		if n := len(got) - len(slices.DeleteFunc(slices.Clone(got), func(s string) bool { return s == "gd" })); n != 2 {
 			t.Errorf("at most %v passes: %d plans of gd among %v", passes, n, got)
 		}
@@ -65,8 +64,7 @@ func TestGoalLimitsPasses(t *testing.T) {
 	}
 }
 
-// TestGoalComparesWhatItNames: candidates are predicted by the notion of success
-// that was asked for.
+// TestGoalComparesWhatItNames: candidates are compared by the forecast for the goal.
 func TestGoalComparesWhatItNames(t *testing.T) {
 	p, bent, s, _ := goals(t)
 	for success, of := range map[choose.Criterion]func(optimize.Summary) float64{
@@ -83,7 +81,7 @@ func TestGoalComparesWhatItNames(t *testing.T) {
 				t.Errorf("%v: %s is compared by %v: want %v", success, c.Summary.Algorithm, c.Predicted, want)
 			}
 		}
-		// Of a single pass the records' gradient is taken for the distribution's.
+		// For a single pass the gradient on the records is assumed to be the distribution's.
 		if o := list[0].Summary; o.Predicted == o.Population && !list[0].Plan.Properties().OnePass || o.Predicted == o.Excess || o.Population == o.Excess {
 			t.Errorf("%+v: the notions are not told apart", o)
 		}
@@ -96,7 +94,8 @@ func TestGoalComparesWhatItNames(t *testing.T) {
 	}
 }
 
-// TestSamplingIsLastWithoutALimit: sampling saves passes, not privacy.
+// TestSamplingIsLastWithoutALimit: plans on samples come last, since sampling saves passes and not
+// privacy.
 func TestSamplingIsLastWithoutALimit(t *testing.T) {
 	_, bent, s, b := goals(t)
 	list, err := choose.Auto{}.Candidates(ctx, with(bent, s, b))

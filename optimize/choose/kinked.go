@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/nonsmooth"
 )
 
-// kinked are the candidates for losses whose slope jumps, by what was measured of them
-// at such sizes.
+// kinked returns the candidates for losses whose slope jumps. The order follows measurements at the
+// problem's size, not forecasts.
 func (a Auto) kinked(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	var list []Candidate
 	for _, of := range []func(steps int) optimize.Algorithm{

@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// TestLossesThatJump: of generalised linear models smoothed is first where there are many
-// records, exactly smoothed; of networks at any number, by gradients at perturbed weights.
-// Networks whose slopes are those of a smooth loss are chosen for as before.
+// TestLossesThatJump: for generalised linear models with many records smoothed comes first, exactly
+// smoothed. For networks it comes first for any number of records, with gradients at perturbed
+// weights. For networks with smooth losses the choice is as for other smooth losses.
 func TestLossesThatJump(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

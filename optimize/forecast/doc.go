@@ -1,5 +1,4 @@
-// Package forecast says what a plan may be expected to reach: it follows the
-// second moments of a run, by the plan's law, on a quadratic with an assumed
-// spectrum. It uses public quantities only, and nothing but choices between plans
-// rests on it.
+// Package forecast predicts the gradient norm and the excess risk that a plan reaches. It computes
+// the second moments of a run, by the plan's noise law ([optimize.Law]), on a quadratic with an assumed
+// spectrum. It uses public quantities only. Forecasts decide the choice between plans and nothing else.
 package forecast

@@ -9,8 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// AtStart is what a model that was never trained would have: what any plan must
-// be ahead of.
+// AtStart is the forecast of a model that was never trained. Every plan must be better.
 func ExampleAtStart() {
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

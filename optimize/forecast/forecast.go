@@ -7,32 +7,34 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Of follows the second moments of a run by its law along every assumed direction.
-// Along an eigenvector of eigenvalue e, with a = eta e, the true gradient tau,
-// the estimate's error err and the output's gradient out follow
+// Of computes the second moments of a run by its law along every assumed direction. Along an
+// eigenvector of eigenvalue e, with a = eta e, the true gradient tau, the estimate's error err and
+// the output's gradient out follow
 //
 //	tau <- tau + momentum (tau - before)
 //	err <- (1-K) err + fresh noise
 //	out <- out + weight tau
 //	tau <- (1-a) tau - a err
 //
-// and the start the same without noise. Where steps pass the minimum (a > 1) the
-// start is taken not to change sign, which is on the safe side; beyond a = 2 the
-// quadratic diverges, which losses that flatten do not, and a is taken for 2.
-// Of an estimate that corrects one further back than the last, the error is
-// followed by itself, and what it changes by from step to step is taken for fresh.
-// In a metric all of this is followed there, and what comes out is taken back.
+// and the gradient from the start follows the same recursion without noise.
 //
-// Where each release has fresh records, the gradient followed is the
-// distribution's, with which records were drawn among the noise, and the records'
-// own is taken to be alike. Steps that pass the minimum along the steepest direction are
-// shortened in such a run where estimates turn round (optimize.Pace); they are followed as
-// shortened so, and at the length that just reaches it, as losses that flatten let them:
-// the lower forecast is taken, since either was measured to be too high more often than
-// not.
+// Simplifications:
+//   - If a step passes the minimum (a > 1), the gradient from the start is assumed to keep its
+//     sign, which makes the forecast larger. For a > 2 the quadratic diverges, which losses that
+//     flatten do not; a is then replaced by 2.
+//   - If an estimate corrects an earlier estimate than the last, its error is followed separately,
+//     and the change of the error from step to step counts as fresh noise.
+//   - With a metric, moments are followed in the metric's coordinates, and the result is converted
+//     back.
+//   - If each release has fresh records, the gradient is the distribution's, and the choice of
+//     records counts as noise. The gradient on the records is assumed to be the same.
+//   - In such a run, steps that pass the minimum along the steepest direction are shortened when
+//     estimates turn round (optimize.Pace). Of computes two forecasts and returns the lower: with
+//     steps shortened in this way, and with steps that just reach the minimum, as on losses that
+//     flatten. Each of the two was measured to be too high more often than not.
 //
-// Where it is publicly known how fast the objective rises (Problem.KL), the excess
-// risk is the most that goes with the gradient norm.
+// If the problem has a KL condition (Problem.KL), the excess risk is the largest that the condition
+// allows at the predicted gradient norm.
 func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 	return over(Assumed(p), p, l)
 }
@@ -53,7 +55,8 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 	return just
 }
 
-// follow is over for steps of at most the longest, or shortened on the way.
+// follow is over with steps of at most longest, and with steps shortened by shorter unless it is
+// nil.
 func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest float64, shorter *shortened) optimize.Forecast {
 	directions = slices.Clone(directions)
 	metric := make([]float64, len(directions))
@@ -70,7 +73,7 @@ func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest 
 	moments := make([]moment, len(directions))
 	move := 0.
 	steps := len(weights) - 1
-	errors := make([]float64, steps) // of the estimates, in variance
+	errors := make([]float64, steps) // variance of each estimate's error
 	for t := range steps {
 		back, kept, before := 1, 0., 0.
 		if l.Back != nil {
@@ -140,7 +143,7 @@ func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest 
 	return f
 }
 
-// AtStart is the forecast of not moving at all.
+// AtStart returns the forecast of a run that stays at the start.
 func AtStart(p optimize.Problem) optimize.Forecast {
 	var f optimize.Forecast
 	for _, e := range Assumed(p) {
@@ -152,9 +155,10 @@ func AtStart(p optimize.Problem) optimize.Forecast {
 	return f
 }
 
-// What a moment follows along one direction: the random part of the true gradient
-// where a question is asked, the same a step before, the estimate's error, the random
-// part of the output's gradient, and that of the last estimate, where it is followed.
+// The parts of a moment along one direction: the random part of the true gradient at the current
+// point (tau) and at the point before (before), the estimate's error (err), the random part of the
+// output's gradient (out), and the random part of the last estimate (last), which is used with
+// shortened steps only.
 const (
 	tau = iota
 	before
@@ -164,24 +168,24 @@ const (
 	parts
 )
 
-// moment holds the second moments of the parts and between them. start and before are
-// the output's gradient and the gradient a step before, without noise; turned is the
-// product of the gradients of this step and the last.
+// moment holds the second moments of the parts and their products. start and before are the
+// output's gradient and the gradient of the step before, without noise. turned is the product of
+// the gradients of this step and the last.
 type moment struct {
 	cov                   [parts][parts]float64
 	start, before, turned float64
 }
 
-// shortened is optimize.Pace, which passes over fresh records follow, as it would act on
-// estimates whose products are what they are on average.
+// shortened is the rule of optimize.Pace, applied to the mean products of estimates in place of
+// their products. Passes over fresh records follow this rule.
 type shortened struct{ factor, least, square float64 }
 
 func newShortened(p optimize.Problem, l optimize.Law) *shortened {
 	return &shortened{factor: 1, least: min(l.Eta(0), 1/p.Smoothness())}
 }
 
-// next is the step size in place of eta, after an estimate of the given mean square and
-// mean product with the one before.
+// next returns the step size in place of eta, for an estimate with the given mean square and the
+// given mean product with the estimate before.
 func (s *shortened) next(eta, square, product float64) float64 {
 	if product < -math.Sqrt(s.square*square)/2 {
 		s.factor /= 1 - product/s.square
@@ -190,7 +194,7 @@ func (s *shortened) next(eta, square, product float64) float64 {
 	return max(eta*s.factor, s.least)
 }
 
-// replace makes part i the given combination of the parts.
+// replace sets part i to the linear combination by of all parts.
 func (m *moment) replace(i int, by [parts]float64) {
 	var cross [parts]float64
 	for j := range parts {
@@ -208,12 +212,12 @@ func (m *moment) replace(i int, by [parts]float64) {
 	m.cov[i][i] = own
 }
 
-// extrapolate goes on by beta times the last move.
+// extrapolate adds beta times the last move to tau.
 func (m *moment) extrapolate(beta float64) {
 	was := m.cov
 	m.replace(tau, [parts]float64{tau: 1 + beta, before: -beta})
-	// What was tau is before, whose moment with the new tau is that of
-	// (1+beta) tau - beta before with the old tau.
+	// before takes the old tau. Its moment with the new tau is the moment of (1+beta) tau - beta
+	// before with the old tau.
 	now := (1+beta)*was[tau][tau] - beta*was[before][tau]
 	for j := range parts {
 		m.cov[before][j], m.cov[j][before] = was[tau][j], was[j][tau]
@@ -227,11 +231,11 @@ func (m *moment) answer(K, variance float64) {
 	m.cov[err][err] += variance
 }
 
-// withLast is the moment of the estimate with that of the step before.
+// withLast returns the mean product of the estimate and the estimate before.
 func (m *moment) withLast() float64 { return m.cov[tau][last] + m.cov[err][last] }
 
-// estimate is the second moment of tau + err; rounding may take it below zero
-// where the two cancel.
+// estimate returns the second moment of tau + err. Rounding may make it negative where the two
+// cancel; the result is at least 0.
 func (m *moment) estimate() float64 {
 	return max(m.cov[tau][tau]+2*m.cov[tau][err]+m.cov[err][err], 0)
 }

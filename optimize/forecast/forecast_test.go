@@ -11,21 +11,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestExcessPredictionIsExact: on the quadratic that predictions assume the mean
-// excess risk of gd is what it predicts, up to the deviation of as many runs.
+// TestExcessPredictionIsExact: on the quadratic that forecasts assume, the mean excess risk of gd
+// is its forecast, up to the standard error of the runs.
 func TestExcessPredictionIsExact(t *testing.T) {
 	const runs = 1000
 	for _, c := range []struct {
 		gd firstorder.GD
 		f0 float64
 	}{
-		{firstorder.GD{Steps: 12}, 400}, // mostly the start's
+		{firstorder.GD{Steps: 12}, 400}, // mostly from the start
 		{firstorder.GD{Steps: 16}, .7},  // mostly noise
 		{firstorder.GD{Steps: 16, Output: optimize.Last}, .7},
 	} {
 		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
 		p.Constants.InitialGap = c.f0
-		p.Constants.Lipschitz = 20 // so that nothing is clipped
+		p.Constants.Lipschitz = 20 // so large that nothing is clipped
 		family := optimizetest.AssumedQuadratic(p, 0)
 		p.Start = family.Start
 		var plan optimize.Plan
@@ -49,8 +49,8 @@ func TestExcessPredictionIsExact(t *testing.T) {
 	}
 }
 
-// TestStartIsWeighed: of a run whose noise is nothing the forecast is the start's part
-// alone, by hand: what the last iterate keeps of it, or the average over those that count.
+// TestStartIsWeighed: for a run with almost no noise, the forecast is the start's part alone,
+// computed by hand: the share of the start in the last iterate or in the average.
 func TestStartIsWeighed(t *testing.T) {
 	p := with(optimizetest.Problems()[2].Public, size{Records: 1e9, Mu: 40})
 	p.Regularizer, p.Start, p.Set, p.Shape = nil, nil, nil, optimize.Vector(3)
@@ -81,9 +81,9 @@ func TestStartIsWeighed(t *testing.T) {
 	}
 }
 
-// TestPopulationIsFartherThanTheRecords: methods that ask about all records
-// follow their gradient, from which that of the distribution is L0/sqrt(n) away,
-// independently. Cohorts that are drawn afresh follow the distribution's.
+// TestPopulationIsFartherThanTheRecords: methods on all records follow the records' gradient, which
+// differs from the distribution's by an independent error of L0/sqrt(n). Methods on fresh cohorts
+// follow the distribution's gradient.
 func TestPopulationIsFartherThanTheRecords(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Regularizer = nil
@@ -107,8 +107,8 @@ func TestPopulationIsFartherThanTheRecords(t *testing.T) {
 	}
 }
 
-// TestStartGradientIsPossible: no record's gradient is longer than L0, so neither is
-// the mean's that predictions start from, however large F0 is beside L0^2/L1.
+// TestStartGradientIsPossible: no record's gradient is longer than L0, so the mean gradient that
+// forecasts start from is not longer, either, however large F0 is compared with L0^2/L1.
 func TestStartGradientIsPossible(t *testing.T) {
 	for _, gap := range []float64{.1, 1, 10, 1e4} {
 		for _, rankOne := range []bool{true, false} {

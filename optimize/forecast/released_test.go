@@ -11,11 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestReleasedForecast: a run long enough to forget its start ends, by its forecast,
-// where noise takes it; where the released second moment is the assumed one that is what
-// is said after it. Of K margins the directions of a feature share it. What lies below
-// the edge of the noise counts by its sum, since nothing else of it is known. Fails for
-// another share of the curvature, or a direction below the edge taken as released.
+// TestReleasedForecast: a run long enough to forget its start ends, by its forecast, at a distance
+// that noise determines. If the released second moment is the assumed one, Released gives the same.
+// The K margins share the directions of a feature. Eigenvalues below the edge of the noise count by
+// their sum only. It fails for another share of the curvature, or if a direction below the edge is
+// used as released.
 func TestReleasedForecast(t *testing.T) {
 	const d = 12
 	p := with(optimizetest.Problems()[2].Public, size{Records: 2000, Mu: .3})

@@ -6,7 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Direction is an eigenvector of an assumed Hessian, or a group of alike ones.
+// Direction is an eigenvector of an assumed Hessian, or a group of eigenvectors with about the same
+// eigenvalue.
 type Direction struct {
 	Eigenvalue float64
 	// Share is the group's share of the dimensions.
@@ -15,19 +16,20 @@ type Direction struct {
 	Gradient float64
 }
 
-// Assumed returns what predictions take the Hessian and the start to be.
+// Assumed returns the Hessian's spectrum and the start that forecasts assume.
 //
-// A loss of low rank with rows of norm at most 1 has a Hessian of trace at most
-// L1 (of several margins, taken alike: softmax has twice that at most). Predictions
-// take half of it, spread over eigenvalues proportional to
-// 1/j, j = 1..d, as the covariances of real tables fall off, and a start whose
-// distance from the minimum grows with the eigenvalue's fourth root, between
-// not at all and as signal does with variance. Of other losses only the bound is
-// known: every eigenvalue is L1. Either way the start has F(w_0) - F* = F0/2, but for
-// losses that are steep for long before they are flat: there the gradient is as long
-// as it can be, L0 (with a regularizer, which adds to that, nothing is capped).
+// A loss of low rank with rows of norm at most 1 has a Hessian of trace at most L1. (With several
+// margins the same is assumed, although softmax may have twice that.) Forecasts assume half of this
+// trace, with eigenvalues proportional to 1/j, j = 1..d, as the covariances of real tables fall
+// off. The distance of the start from the minimum is proportional to the fourth root of the
+// eigenvalue, between no growth and the square root, by which the signal grows with the variance.
+// For other losses only the bound is known, and every eigenvalue is L1.
 //
-// Nothing but predictions rests on this.
+// In both cases F(w_0) - F* = F0/2, with one exception: for a loss that is steep for long before it
+// is flat, the initial gradient is limited to its largest possible length L0. With a regularizer,
+// which adds to the gradient, there is no such limit.
+//
+// Only forecasts depend on this.
 func Assumed(p optimize.Problem) []Direction {
 	f0 := p.Constants.InitialGap / 2
 	l0, top := p.Constants.Lipschitz, p.DataSmoothness()
@@ -42,7 +44,7 @@ func Assumed(p optimize.Problem) []Direction {
 		}
 		top /= 2 * harmonic
 	}
-	// A regularizer adds the curvature it has everywhere, if any.
+	// A regularizer adds the curvature that it has everywhere, if any.
 	var regularizer float64
 	if p.Regularizer != nil {
 		regularizer = max(p.Regularizer.Convexity(), 0)
@@ -72,13 +74,13 @@ func Assumed(p optimize.Problem) []Direction {
 	return list
 }
 
-// Released is the length of the gradient that noise leaves at the output where the
-// second moment of the rows, mean x x', has been released: values are its eigenvalues.
-// Those below the edge of its noise tell nothing by themselves: they share what the
-// others leave of the trace, whose noise is small.
+// Released returns the gradient norm that noise leaves at the output, if the second moment of the
+// rows, mean x x', has been released. values are its eigenvalues. Eigenvalues below edge, the
+// largest that noise alone makes, carry no information of their own. They share the rest of the
+// trace, whose noise is small.
 //
-// The Hessian is taken for half of the most that it can be with such rows (of K
-// margins, for 1/K of it, as they share it).
+// The Hessian is assumed to be half of the largest Hessian with such rows, or 1/K of it for K > 2
+// margins, which share it.
 func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
 	var hidden, left float64
 	for _, v := range values {
@@ -102,11 +104,11 @@ func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law
 	return over(list, p, l).Gradient
 }
 
-// leastSeen is the least that a direction below the edge is taken to vary by, in
-// edges, where noise leaves nothing of the trace.
+// leastSeen is the smallest second moment, relative to the edge, of a direction below the edge. It
+// applies if noise leaves nothing of the trace.
 const leastSeen = .01
 
-// norm is the length of the initial gradient.
+// norm returns the length of the initial gradient.
 func norm(list []Direction) float64 {
 	var sum float64
 	for _, e := range list {
@@ -115,6 +117,5 @@ func norm(list []Direction) float64 {
 	return math.Sqrt(sum)
 }
 
-// StartGradient is the length of the gradient that the start is assumed to
-// have.
+// StartGradient returns the length of the gradient that is assumed at the start.
 func StartGradient(p optimize.Problem) float64 { return norm(Assumed(p)) }

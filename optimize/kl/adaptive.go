@@ -10,73 +10,77 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Adaptive configures adaptive noisy gradient descent (Menart, Ullah, Arora, Bassily
-// and Guzmán 2024, Algorithm 3), which is told nothing of how the loss rises: it
-// releases the norm of the gradient, and then the gradient with noise in proportion.
+// Adaptive configures adaptive noisy gradient descent (Menart, Ullah, Arora, Bassily and Guzmán
+// 2024, Algorithm 3). The method needs no KL condition. At each iterate it releases the norm of the
+// gradient, and then the gradient with noise in proportion to that norm.
 //
 //	2  while the filter admits it
 //	3      N_t = ||mean_i clip(grad f(w_t; x_i), L0) + grad reg(w_t)|| + noise, one number
 //	4      g_t = mean_i clip(grad f(w_t; x_i), L0) + noise of sigma_t = max(N_t/sqrt(k d), sigma_min)
 //	5      w_{t+1} = Proj(w_t - eta (g_t + grad reg(w_t)))
-//	6      charge what that costs
+//	6      charge both releases
 //
-// Guarantee: mu-GDP whatever the constants, since the filter is fully adaptive: charges
-// may follow answers. With the theorem's settings, under the KL condition with kappa in
-// [1, 2], the last iterate has excess risk O~((sqrt(d)/(n mu))^(2 kappa/(4-kappa)) +
-// (1/(n mu))^(kappa/2)) (Theorem 4); without it, an iterate drawn by the exponential
-// mechanism (output: selected) is a stationary point, of norm O(sqrt(F0 L1/T)) and no
+// Guarantee: mu-GDP whatever the constants. The filter is fully adaptive, so that a charge may
+// depend on earlier releases. With the theorem's settings, under the KL condition with kappa in [1,
+// 2], the last iterate has excess risk O~((sqrt(d)/(n mu))^(2 kappa/(4-kappa)) + (1/(n
+// mu))^(kappa/2)) (Theorem 4). Without the KL condition, an iterate drawn by the exponential
+// mechanism (output: selected) is a stationary point: its gradient norm is O(sqrt(F0 L1/T)) and no
 // more than O((sqrt(d)/(n mu))^(1/2)) (Theorem 5).
 //
 // Deviations from the paper:
-//   - the norm's noise is one number's, where line 3 prints a vector's;
-//   - charges are those of replaced records, which doubles the norms of line 6, and
-//     counted exactly in Gaussian DP;
-//   - what a step costs is held against the filter before the step, where line 2 asks
-//     about those before it;
-//   - sigma_min is that of the charge which is left of the adaptive part: it can be
-//     asked, and is the last question; where a landing follows, it is not asked, and
-//     what is left goes to that;
-//   - a gradient is charged no less than an eighth of a norm;
-//   - the norm is that of the whole objective, since the step is along it;
-//   - after the adaptive part, a tenth of the budget, the run lands as gd runs: step t is
-//     charged in proportion to t, and the average of the later half is returned. Without
-//     it the result was measured to be 3 to 370 times worse.
+//   - In line 3 the noise is one number, since the norm is one number. The paper prints a vector.
+//   - Charges hold for replaced records, which doubles the sensitivities in line 6. Charges are
+//     computed exactly in Gaussian DP.
+//   - The filter tests whether a step's charge fits before the step. Line 2 of the paper tests only
+//     the charges of the steps before it.
+//   - sigma_min is the noise of a gradient that spends all that is left of the adaptive part.
+//     Without a landing this gradient is the last release. With a landing it is not released, and
+//     its charge goes to the landing.
+//   - A gradient is charged at least an eighth of the charge of a norm.
+//   - The norm belongs to the gradient of the whole objective, regularizer included, since the step
+//     follows that gradient.
+//   - The adaptive part spends a tenth of the budget. The landing spends the rest as gd does: the
+//     charge of step t is proportional to t, and the result is the average of the later half.
+//     Without the landing the result was measured to be 3 to 370 times worse.
 type Adaptive struct {
-	// Proportion is k in sigma_t = N_t/sqrt(k d): noise of norm N_t/sqrt(k). Zero means
-	// 1, with Theorem log(n sqrt(rho)/failure).
+	// Proportion is k in sigma_t = N_t/sqrt(k d), so that the noise has norm N_t/sqrt(k). Zero
+	// means 1, with Theorem log(n sqrt(rho)/failure).
 	Proportion float64 `yaml:"proportion"`
-	// NormCharge is the share of the budget that one norm is charged. Zero means 5e-4,
-	// with Theorem that of noise L0/(sqrt(n) rho^(1/4)).
+	// NormCharge is the charge of one norm, as a share of the budget. Zero means 5e-4, with Theorem
+	// the charge of noise L0/(sqrt(n) rho^(1/4)).
 	NormCharge float64 `yaml:"norm_charge"`
-	// Landing is the share of the budget kept for the landing. Zero means .9, with
-	// Theorem none.
+	// Landing is the share of the budget that the landing spends. Zero means .9; with Theorem zero
+	// means no landing.
 	Landing float64 `yaml:"landing"`
-	// LandingSteps is the number of its steps. Zero means gd's, but up to 2000.
+	// LandingSteps is the number of steps of the landing. Zero means gd's rule, with at most 2000
+	// steps.
 	LandingSteps int `yaml:"landing_steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, shortened where
-	// that overshoots, else 1; with Theorem 1/2.
+	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4
+	// would overshoot, and 1 for other losses. With Theorem zero means 1/2.
 	StepScale float64 `yaml:"step_scale"`
-	// Theorem takes the settings of Theorem 4 for those fields that are zero.
+	// Theorem uses the settings of Theorem 4 for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
-	// Failure is the theorem's beta; zero means .05. Without Theorem it must be zero.
+	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without
+	// Theorem it must be zero.
 	Failure float64 `yaml:"failure"`
-	// Output is the rule that picks the result; zero means Average, which is of the
-	// landing, or with Theorem Last. Smallest goes by the released norms before the
-	// landing, and by those of the estimates in it.
+	// Output is the rule that picks the result. Zero means Average over the landing, or Last with
+	// Theorem. Smallest compares the released norms before the landing and the norms of the
+	// gradient estimates in the landing.
 	Output optimize.Output `yaml:"output"`
 }
 
-// adaptivePlan is a settled Adaptive.
+// adaptivePlan is an Adaptive with every setting resolved for a problem.
 type adaptivePlan struct {
 	optimize.Settled
 	proportion float64
 	norm       float64 // charge of a norm
 	part       float64 // charge of the adaptive part
-	steps      int     // at most, in the adaptive part
-	landing    int     // steps
+	steps      int     // upper bound, in the adaptive part
+	landing    int     // number of steps
 }
 
-// Plan settles Adaptive for a problem.
+// Plan resolves the settings of Adaptive for a problem. It fails if the problem is not valid or a
+// setting is out of range.
 func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -87,7 +91,7 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		return nil, err
 	}
 	plan := &adaptivePlan{proportion: c.Proportion, norm: c.NormCharge * p.Charge(), part: (1 - c.Landing) * p.Charge(), landing: c.LandingSteps}
-	// No step is charged less than this.
+	// Each step is charged at least norm (1+leastGradient), which limits the number of steps.
 	plan.steps = int(min(max(plan.part/(plan.norm*(1+leastGradient)), 1), float64(optimize.MostSteps-c.LandingSteps)))
 	words := fmt.Sprintf("as the run goes, %.3g of mu^2 for a norm N and what noise of norm N/sqrt(%.3g) costs, at most %d times", c.NormCharge, c.Proportion, plan.steps)
 	if plan.landing > 0 {
@@ -123,7 +127,8 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	return plan, nil
 }
 
-// settle fills in the rules' values.
+// settle returns c with the rules' values in the fields that are zero, or an error that names a
+// field, its value and its limits.
 func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	const name = "adaptive-gd"
 	beta, err := failure(name, c.Theorem, c.Failure)
@@ -132,7 +137,8 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	}
 	proportion, charge, scale := 1., 5e-4, p.StepScale()
 	if c.Theorem {
-		// sigma^ = L0/(sqrt(n) rho^(1/4)) is charged (Delta/sigma^)^2 of mu^2 = 2 rho.
+		// Noise sigma^ = L0/(sqrt(n) rho^(1/4)) has the charge (Delta/sigma^)^2, in units of mu^2 =
+		// 2 rho.
 		n := rootRho(p)
 		proportion, scale = max(math.Log(n/beta), 1), .5
 		charge = min(math.Pow(p.Neighbours(), 2)/(p.Records*p.Mu*math.Sqrt2), .5)
@@ -166,8 +172,8 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	return c, nil
 }
 
-// answer is the law that forecasts follow: a run of all its steps, the adaptive ones
-// charged alike.
+// answer returns the noise variance of step t for forecasts. It assumes that the adaptive part takes
+// all its steps and that they have equal charges.
 func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 	p := a.Problem()
 	charge := a.part/float64(a.steps) - a.norm
@@ -201,13 +207,13 @@ func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	})
 }
 
-// share is what landing step t charges of the landing's part.
+// share returns the charge of landing step t as a share of the landing's budget.
 func (a *adaptivePlan) share(t int) float64 {
 	T := float64(a.landing)
 	return 2 * float64(t+1) / (T * (T + 1))
 }
 
-// weight is what the iterate of landing step t weighs in the average.
+// weight returns the weight of landing step t's iterate in the average.
 func (a *adaptivePlan) weight(t int) float64 {
 	if 2*(t+1) < a.landing {
 		return 0
@@ -215,8 +221,8 @@ func (a *adaptivePlan) weight(t int) float64 {
 	return float64(t + 1)
 }
 
-// step is a step of the adaptive part, or finds that its charges do not hold
-// another.
+// step takes one step of the adaptive part. It returns false, without a release, if the rest of
+// the adaptive part does not pay for another step.
 func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	p := a.Problem()
 	left := run.Left() - (p.Charge() - a.part) - a.norm
@@ -243,11 +249,11 @@ func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	return true, a.descend(run, charge, use)
 }
 
-// leastGradient is the least that a gradient is charged, in units of the norm asked
-// for before it: noise beyond that would save next to nothing.
+// leastGradient is the smallest charge of a gradient, relative to the charge of the norm before it.
+// A smaller charge would save next to nothing.
 const leastGradient = 1. / 8
 
-// descend takes a step on a gradient released at a charge.
+// descend releases a gradient at a charge and takes a step along it.
 func (a *adaptivePlan) descend(run *optimize.Run, charge float64, u optimize.Use) error {
 	answer, err := run.Ask(charge, query.GradientAt(run.All(), run.W, a.Problem().Constants.Lipschitz))
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// steep answers that gradients have length 1000, whatever the point, and remembers
-// nothing but how many norms it was asked for. It ends the run after the first
-// gradient that is not charged what those of the adaptive part are.
+// steep is an oracle whose gradients have norm 1000 at every point. It counts queries for norms
+// only. It ends the run at the first gradient whose charge differs from that of the adaptive part.
 type steep struct {
 	optimize.Oracle
 	norms int
@@ -38,16 +37,16 @@ func (s *steep) Ask(_ context.Context, q query.Question) (query.Release, error) 
 	return query.Release{Mean: mean, Charge: q.Charge()}, nil
 }
 
-// TestAdaptiveStepsAreCounted: where charges would pay for more steps than a run may
-// have, it lands after as many as its plan says. Fails if only charges end the adaptive
-// part: certificates list every event, and sums of charges are rounded up.
+// TestAdaptiveStepsAreCounted: if the charges would pay for more steps than a run may have, the
+// landing begins after the plan's number of steps. It fails if only charges end the adaptive part.
+// The number matters since certificates list every event and sums of charges are rounded up.
 func TestAdaptiveStepsAreCounted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million questions")
 	}
 	p := optimizetest.Problems()[1]
 	o := optimizetest.New(p.Config(budget(t), 100000/len(p.Rows), 5))
-	// 10^-7 and an eighth, of the tenth that is not kept for the landing, is 888 889.
+	// A tenth of the budget, divided by 10^-7 times one and an eighth, pays for 888 889 steps.
 	plan, err := kl.Adaptive{NormCharge: 1e-7, LandingSteps: optimize.MostSteps / 2, StepScale: 1e-9}.Plan(ctx, o.Problem(p.Public))
 	if err != nil {
 		t.Fatal(err)

@@ -10,11 +10,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestAdaptiveIsAlgorithm3: a norm, with the regularizer's gradient, for what a norm
-// costs; then a gradient with sigma = N/sqrt(k d), within what is left of the adaptive
-// part and no cheaper than an eighth of a norm; then charges in proportion to t, by which
-// the later half's average is the result (Menart et al. 2024, Algorithm 3). Fails for a
-// norm without the shift, noise by d for sqrt(d), or an average of everything.
+// TestAdaptiveIsAlgorithm3: a step releases a norm, including the regularizer's gradient, at the
+// charge of a norm. It then releases a gradient with sigma = N/sqrt(k d), within the rest of the
+// adaptive part and charged at least an eighth of a norm. In the landing charges are proportional
+// to t, and so are the weights of the later half's average (Menart et al. 2024, Algorithm 3). It
+// fails for a norm without the regularizer, for noise with d in place of sqrt(d), or for an average
+// over all steps.
 func TestAdaptiveIsAlgorithm3(t *testing.T) {
 	const k, norm, landing, share, h = 3, .004, 20, .6, .5
 	for _, p := range optimizetest.Problems() {
@@ -50,7 +51,7 @@ func TestAdaptiveIsAlgorithm3(t *testing.T) {
 					t.Fatalf("%s: after norm %v a charge of %v: want %v of the %v left", p.Name, N, got, want, left)
 				}
 			} else {
-				// Of what is left, (landed+1)/(landed+1 + ... + landing).
+				// of the rest of the budget, the share (landed+1)/(landed+1 + ... + landing)
 				landed++
 				rest := float64(landing*(landing+1)-landed*(landed-1)) / 2
 				if want := (whole - charged) * float64(landed) / rest; !close(x.Question.Charge(), want, 1e-6) {
@@ -69,9 +70,9 @@ func TestAdaptiveIsAlgorithm3(t *testing.T) {
 	}
 }
 
-// TestTheorem4Settings: the theorem's constants, no landing, the last iterate; the last
-// question takes what is left. Fails for the vector's norm noise of line 3, or half the
-// charge of line 6.
+// TestTheorem4Settings: the run has the theorem's constants, no landing, and the last iterate as
+// its result; the last query spends the rest. It fails for the vector noise in the norm of line 3,
+// or half the charge of line 6.
 func TestTheorem4Settings(t *testing.T) {
 	p := optimizetest.Problems()[2]
 	_, o, r, public := asked(t, kl.Adaptive{Theorem: true, Failure: .1}, p, 600_000, 0)
@@ -83,7 +84,7 @@ func TestTheorem4Settings(t *testing.T) {
 		if want := l0 / (math.Sqrt(n) * math.Pow(rho, .25)); !close(norm.Answer.Sigma, want, 1e-6) {
 			t.Fatalf("norm's noise %v: want %v", norm.Answer.Sigma, want)
 		}
-		// n sqrt(rho) is mu n/sqrt(2).
+		// n sqrt(rho) is mu n/sqrt(2)
 		want := norm.Answer.Mean[0] / math.Sqrt(d*math.Log(n*math.Sqrt(rho)/.1))
 		cheapest := 2 * l0 / n / math.Sqrt(norm.Question.Charge()/8)
 		if i+2 < len(o.Asked) && !close(gradient.Answer.Sigma, min(want, cheapest), 1e-6) {
@@ -98,8 +99,8 @@ func TestTheorem4Settings(t *testing.T) {
 	withinBudget(t, public.Mu, charged)
 }
 
-// TestSmallestByReleasedNorm: with output smallest and no landing the result is the point
-// whose released norm was least, not that of the noisiest gradient.
+// TestSmallestByReleasedNorm: with output smallest and no landing, the result is the point with the
+// smallest released norm, not the point with the smallest noisy gradient.
 func TestSmallestByReleasedNorm(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	_, o, r, _ := asked(t, kl.Adaptive{Theorem: true, Proportion: .05, Output: optimize.Smallest}, p, 600_000, 0)

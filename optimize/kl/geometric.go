@@ -10,60 +10,62 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Geometric configures what practice made of KL Spider (Menart, Ullah, Arora, Bassily
-// and Guzmán 2024, Algorithm 1): gradient descent whose noise falls with the excess
-// risk it is taken to have.
+// Geometric configures gradient descent whose noise falls in proportion to the gradient that the KL
+// condition predicts. It is a practical variant of KL Spider (Menart, Ullah, Arora, Bassily and
+// Guzmán 2024, Algorithm 1). Phi_t is the excess risk that the plan assumes at step t.
 //
 //	Phi_0 = F0,  Phi_{t+1} = Phi_t/(1 + (c-1) (Phi_t/F0)^((2-kappa)/kappa))
 //	g_t = mean_i clip(grad f(w_t; x_i), L0) + noise of norm a Phi_t^(1/kappa)/gamma
 //	w_{t+1} = Proj(w_t - (h/L1) (g_t + grad reg(w_t)))
 //	until the charges come to mu^2;  return sum_t charge_t w_t / sum_t charge_t
 //
-// By the KL condition the gradient at excess Phi is at least Phi^(1/kappa)/gamma long:
-// a step stands noise in proportion to that, and early steps are nearly free. With
-// a = 10 single steps are noise, and what counts is their average.
+// By the KL condition, a point of excess risk Phi has a gradient of norm at least
+// Phi^(1/kappa)/gamma. A step tolerates noise in proportion to this norm, so that early steps cost
+// almost nothing. With a = 10 the noise dominates each single step, and the average of the iterates
+// removes it.
 //
-// Guarantee: mu-GDP whatever the constants. No rate is proved; it was measured to be
-// level with tuned averaged gradient descent (results/kl.md), which has to be told its
-// number of steps.
+// Guarantee: mu-GDP whatever the constants. No rate is proved. The method was measured to be as
+// good as averaged gradient descent whose number of steps was tuned (results/kl.md).
 //
 // Deviations from Algorithm 1:
-//   - every step asks for an anchor, and its length is h/L1 times that of the estimate: at
-//     kappa = 2 the paper's T_k is 1, and its differences are never asked for. Below, Phi
-//     falls by c in T_k = (F0/Phi)^((2-kappa)/kappa) steps, a little in each;
-//   - c is 1.02, where the theorem's c - 1 is about 10^-4;
-//   - the output is an average, where the theorem's is the last iterate;
-//   - charges are public beforehand. They are stretched so that they come to mu^2 at the
-//     last step: by less than the last, where the number of steps is the noise's. That is
-//     at least 2/log(q), with q = c^(2/kappa) the factor of the first charges, and at most
-//     1000, or for kappa < 2, where the excess falls only like a power of the time,
-//     2000.
+//   - Every step releases a full gradient (an anchor) and has length h/L1 times the norm of its
+//     estimate. For kappa = 2 the paper has T_k = 1 and never uses gradient differences. For kappa
+//     < 2 the paper divides Phi by c once in T_k = (F0/Phi)^((2-kappa)/kappa) steps; here Phi falls
+//     a little in each of them.
+//   - c is 1.02; the theorem's c - 1 is about 10^-4.
+//   - The result is an average; the theorem's is the last iterate.
+//   - All charges are public and fixed before the run. They are scaled so that their sum is mu^2.
+//     Where NoiseScale decides the number of steps, the scaling takes away less than the last
+//     charge. The number of steps is then at least 2/log(q), where q = c^(2/kappa) is the ratio of
+//     the first two charges, and at most 1000. For kappa < 2 the limit is 2000, since the excess
+//     risk falls only as a power of the number of steps.
 type Geometric struct {
-	// KL is the condition gone by.
+	// KL is the KL condition that the plan assumes.
 	KL optimize.KL `yaml:",inline"`
 	// Shrink is c > 1. Zero means 1.02.
 	Shrink float64 `yaml:"shrink"`
-	// NoiseScale is a, the norm of the noise over the least gradient that goes with
+	// NoiseScale is a, the norm of the noise divided by the smallest gradient norm at excess risk
 	// Phi. Zero means 10. With Steps it must be zero.
 	NoiseScale float64 `yaml:"noise_scale"`
-	// Steps is the number of steps, to which the noise is then fitted; where they are
-	// more than it leads to, it falls no further than they can be paid for. Zero: what
-	// NoiseScale leads to, at most 1000, or 2000 for kappa < 2.
+	// Steps is the number of steps. If it is set, the noise is fitted to it: once the rest of the
+	// budget pays for the remaining steps at the current noise, the noise falls no further. Zero
+	// means the number that NoiseScale leads to, at most 1000, or 2000 for kappa < 2.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, shortened where
-	// that overshoots, else 1.
+	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4
+	// would overshoot, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that picks the result; zero means Average.
 	Output optimize.Output `yaml:"output"`
 }
 
-// geometricPlan is a settled Geometric.
+// geometricPlan is a Geometric with every setting resolved for a problem.
 type geometricPlan struct {
 	optimize.Settled
 	charges []float64
 }
 
-// Plan settles Geometric for a problem.
+// Plan resolves the settings of Geometric for a problem. It fails if the problem is not valid or a
+// setting is out of range.
 func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -105,8 +107,8 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
-// rules settles the charges: noise of norm proportional to Phi^(1/kappa) is charged in
-// proportion to Phi^(-2/kappa).
+// rules returns the charge of each step. Noise of norm proportional to Phi^(1/kappa) has a charge
+// proportional to Phi^(-2/kappa).
 func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]float64, error) {
 	if c.Shrink == 0 {
 		c.Shrink = 1.02
@@ -140,7 +142,7 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 		m := math.Pow(Φ/F0, -2/known.Kappa)
 		charges, sum = append(charges, m), sum+m
 		if t := float64(len(charges)); c.Steps > 0 && t >= fewest && (sum+(most-t)*m)*first >= p.Charge() {
-			continue // there are steps for more than the noise leads to: they are alike
+			continue // the budget pays for the remaining steps at this noise: Phi stays
 		}
 		Φ /= 1 + (c.Shrink-1)*math.Pow(Φ/F0, max(2/known.Kappa-1, 0))
 	}
@@ -150,7 +152,7 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 	return charges, nil
 }
 
-// words says what condition a plan goes by.
+// words describes, for the plan's summary, the KL condition that the plan assumes.
 func words(k optimize.KL) string {
 	return fmt.Sprintf("taken: F - min F <= (%.3g ||grad F||)^%.3g", k.Gamma, k.Kappa)
 }

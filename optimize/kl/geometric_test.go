@@ -10,17 +10,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestNoiseFollowsTheExcess: the noise of step t has the norm 10 Phi_t^(1/kappa)/gamma,
-// Phi_t = F0/c^t for kappa = 2 and else falling by c in T_k steps, but for what makes the
-// charges come to mu^2, and the result is the average by charge. Fails for charges that
-// grow by c, or for kappa left out.
+// TestNoiseFollowsTheExcess: the noise of step t has norm 10 Phi_t^(1/kappa)/gamma up to the
+// scaling that makes the charges sum to mu^2. Phi_t = F0/c^t for kappa = 2, and otherwise falls by
+// c in T_k steps. The result is the average weighted by charge. It fails for charges that grow by
+// c, or if kappa is left out.
 func TestNoiseFollowsTheExcess(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	for _, known := range []optimize.KL{{Kappa: 2, Gamma: 3}, {Kappa: 1, Gamma: 20}, {Kappa: 4. / 3, Gamma: 20}} {
 		_, o, r, public := asked(t, kl.Geometric{KL: known, StepScale: 1}, p, 20000, 0)
 		w, answers, sigma := points(o, query.Gradient)
 		at, average, sum := make([]float64, public.Dim()), make([]float64, public.Dim()), 0.
-		q := math.Pow(1.02, 1/known.Kappa) // of norms
+		q := math.Pow(1.02, 1/known.Kappa) // for norms
 		phi := public.Constants.InitialGap
 		for s := range w {
 			if !same(w[s], at) {
@@ -41,8 +41,8 @@ func TestNoiseFollowsTheExcess(t *testing.T) {
 	}
 }
 
-// TestShortBudget: where the first noise asked for already costs more than there is,
-// the run still has two e-foldings of its charges, all in all mu^2.
+// TestShortBudget: if the noise of the first step already costs more than the budget, the run still
+// has as many steps as multiply its charges by e^2, and they sum to mu^2.
 func TestShortBudget(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	plan, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 1e5}}, p, 200, 0)
@@ -53,9 +53,8 @@ func TestShortBudget(t *testing.T) {
 	withinBudget(t, public.Mu, charged)
 }
 
-// TestFewSteps: the charges of a number of steps that is given come to mu^2, and not to
-// the less that the noise of the rule would be charged for so few. Fails if charges are
-// brought down to the budget, but not up to it.
+// TestFewSteps: the charges of a given small number of steps sum to mu^2, although the rule's noise
+// would cost less. It fails if charges are scaled down to the budget but not up to it.
 func TestFewSteps(t *testing.T) {
 	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: 3}, optimizetest.Problems()[1], 20000, 0)
 	if len(o.Asked) != 3 {
@@ -65,9 +64,9 @@ func TestFewSteps(t *testing.T) {
 	withinBudget(t, public.Mu, charged)
 }
 
-// TestManySteps: steps beyond what the noise leads to are charged alike, after charges that
-// grow from what the first noise costs, all in all mu^2. Fails if charges grow to the end:
-// then the first of a long run cannot be asked for.
+// TestManySteps: with more steps than the noise rule leads to, charges grow from the cost of the
+// first noise and are then equal, with the sum mu^2. It fails if charges grow to the end, since the
+// first steps of a long run would then have charges too small to query.
 func TestManySteps(t *testing.T) {
 	const T = 20_000
 	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: T}, optimizetest.Problems()[1], 20000, 0)

@@ -8,9 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// condition returns the KL condition that a plan goes by: the one given to the
-// algorithm, or the problem's, or else that of strong convexity with the least
-// curvature there is, known or assumed by predictions.
+// condition returns the KL condition that a plan assumes: the algorithm's own setting if there is
+// one, else the problem's. Without either it returns the condition that strong convexity implies,
+// with the known modulus if that is positive, else with the smallest curvature that forecasts
+// assume.
 func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	if err := given.Validate(); err != nil {
 		return given, err
@@ -28,8 +29,8 @@ func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	return optimize.KL{Kappa: 2, Gamma: 1 / math.Sqrt(2*m)}, nil
 }
 
-// convexity is the modulus of strong convexity of the objective, as far as it is
-// known; at most 0 where it is not strongly convex.
+// convexity returns the known modulus of strong convexity of the objective. The result is at most 0
+// if the objective is not known to be strongly convex.
 func convexity(p optimize.Problem) float64 {
 	lo, _ := p.Curvature()
 	return lo + regularizerConvexity(p)
@@ -42,7 +43,8 @@ func regularizerConvexity(p optimize.Problem) float64 {
 	return p.Regularizer.Convexity()
 }
 
-// leastAssumed is the least curvature that predictions assume.
+// leastAssumed returns the smallest eigenvalue of the Hessian that forecasts assume (see
+// [forecast.Assumed]).
 func leastAssumed(p optimize.Problem) float64 {
 	least := math.Inf(1)
 	for _, e := range forecast.Assumed(p) {
@@ -51,30 +53,32 @@ func leastAssumed(p optimize.Problem) float64 {
 	return least
 }
 
-// longest is the most steps that rules take for losses of kappa below 2: without noise
-// the excess falls like T^(-kappa/(2-kappa)) there, so that time still counts where
-// optimize.RuleSteps are enough for kappa 2.
+// longest is the largest number of steps that a rule chooses for kappa below 2. There the excess
+// risk without noise falls only like T^(-kappa/(2-kappa)), so that more steps help than for kappa =
+// 2, where optimize.RuleSteps are enough.
 const longest = 2 * optimize.RuleSteps
 
-// noise is the standard deviation, a coordinate, of the mean gradient of all
+// noise returns the standard deviation, per coordinate, of the noise in the mean gradient of all
 // records released at a charge.
 func noise(p optimize.Problem, charge float64) float64 {
 	return p.Neighbours() * p.Constants.Lipschitz / (p.Records * math.Sqrt(charge))
 }
 
-// chargeFor is the charge at which a mean gradient has noise of a standard deviation.
+// chargeFor returns the charge at which a released mean gradient has noise of standard deviation
+// sigma per coordinate. It is the inverse of noise.
 func chargeFor(p optimize.Problem, sigma float64) float64 {
 	s := p.Neighbours() * p.Constants.Lipschitz / (p.Records * sigma)
 	return s * s
 }
 
-// rootRho is n sqrt(rho) where the paper's sensitivities are of replaced records,
-// and what has the same noise under add-or-remove.
+// rootRho returns n sqrt(rho) under replace-one, the relation of the paper. Under add-or-remove it
+// returns twice that: the value at which replace-one has the same noise.
 func rootRho(p optimize.Problem) float64 {
 	return p.Effective() * math.Sqrt(float64(p.Dim())) / math.Sqrt2
 }
 
-// failure checks the probability with which a theorem may fail; 0 means .05.
+// failure returns the probability beta with which a theorem may fail; beta = 0 means .05. It
+// returns an error if beta is outside (0, 1), or is set although no theorem is asked for.
 func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 	switch {
 	case !theorem && beta != 0:
@@ -87,10 +91,9 @@ func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 	return beta, nil
 }
 
-// defaultFailure is the probability with which theorems may fail.
 const defaultFailure = .05
 
-// positiveOr checks a setting, of which zero means the rule's value.
+// positiveOr returns x, or rule if x is 0. It returns an error if the value is not finite and > 0.
 func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
 	if x == 0 {
 		x = rule
@@ -101,7 +104,7 @@ func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
 	return x, nil
 }
 
-// shareOr is positiveOr for shares of the whole.
+// shareOr returns x, or rule if x is 0. It returns an error if the value is not > 0 and < 1.
 func shareOr(algorithm, field string, x, rule float64) (float64, error) {
 	if x == 0 {
 		x = rule

@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestConvergesWithoutNoise: every method comes to the known minimum of every shared
-// problem. Fails for a wrong sign, step or estimate.
+// TestConvergesWithoutNoise: every method reaches the known minimum of every shared problem. It
+// fails for a wrong sign, step or estimate.
 func TestConvergesWithoutNoise(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		for _, m := range methods {
@@ -31,7 +31,7 @@ func TestConvergesWithoutNoise(t *testing.T) {
 	}
 }
 
-// TestWholeBudget: plans charge what they may, whatever they adapt to, and no more.
+// TestWholeBudget: plans charge the whole budget, however they adapt, and no more.
 func TestWholeBudget(t *testing.T) {
 	for _, p := range optimizetest.Problems()[2:] {
 		for _, m := range methods {
@@ -45,9 +45,9 @@ func TestWholeBudget(t *testing.T) {
 	}
 }
 
-// TestStopsAndHandsBack: what breaks a run is handed back with the method's name and
-// what had been reached. A refusal of the filter is no fault of a run that charges as it
-// goes (Menart et al. 2024, Algorithm 3, line 2), and is one of others.
+// TestStopsAndHandsBack: an error ends a run with the method's name and the point reached. A
+// refusal by the filter is an error, except for methods whose charges adapt (Menart et al. 2024,
+// Algorithm 3, line 2).
 func TestStopsAndHandsBack(t *testing.T) {
 	broken := errors.New("broken")
 	p := optimizetest.Problems()[3]
@@ -70,7 +70,7 @@ func TestStopsAndHandsBack(t *testing.T) {
 		}
 		o := optimizetest.New(p.Config(budget(t), 100, 6))
 		public := o.Problem(p.Public)
-		public.Mu *= 1.5 // more than there is
+		public.Mu *= 1.5 // more than the budget
 		plan, err := m.of.Plan(ctx, public)
 		r, err := resolve(t, plan, err).Run(context.Background(), o, nil)
 		var over *account.BudgetError
@@ -80,11 +80,10 @@ func TestStopsAndHandsBack(t *testing.T) {
 	}
 }
 
-// TestRandomStrategiesKeepToTheFilter: ten thousand strategies that choose charges,
-// points and when to stop by what was released, and go on after refusals, never charge
-// more than mu^2 (Menart et al. 2024, Theorem 3; the filter is Koskela, Tobaben and
-// Honkela 2022's). Fails for a filter that admits what is asked beyond it, or an oracle
-// that charges after the answer.
+// TestRandomStrategiesKeepToTheFilter: ten thousand strategies choose charges, points and the time
+// to stop from the releases, and continue after refusals. None charges more than mu^2 (Menart et
+// al. 2024, Theorem 3, with the filter of Koskela, Tobaben and Honkela 2022). It fails for a filter
+// that admits a charge beyond the budget, or an oracle that charges after the answer.
 func TestRandomStrategiesKeepToTheFilter(t *testing.T) {
 	p, b := optimizetest.Problems()[0], budget(t)
 	most := b.Mu() * b.Mu()
@@ -106,7 +105,7 @@ func TestRandomStrategiesKeepToTheFilter(t *testing.T) {
 		if err != nil || !result.Complete {
 			t.Fatalf("%+v: %+v, %v", a, result, err)
 		}
-		// Ask on with charges that follow the answers, past refusals.
+		// more queries, with charges that depend on answers, also after refusals
 		stubborn := *o
 		for range 2 {
 			plan, err := kl.Geometric{Steps: 1 + int(8*math.Abs(result.W[0]))%7}.Plan(ctx, public)

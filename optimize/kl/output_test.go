@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// smallest lists the family with the result by released norms.
+// smallest lists the methods with output smallest.
 var smallest = map[string]optimize.Algorithm{
 	"strongly-convex": kl.StronglyConvex{Steps: 40, Lambda: .3, Output: optimize.Smallest},
 	"proximal-point":  kl.Proximal{Steps: 9, Rounds: 4, Lambda: .2, Output: optimize.Smallest},
@@ -21,11 +21,11 @@ var smallest = map[string]optimize.Algorithm{
 	"kl-spider":       kl.Spider{KL: optimize.KL{Kappa: 1.25, Gamma: 2}, Rounds: 6, Descent: 2, Threshold: 1e-6, Output: optimize.Smallest},
 }
 
-// TestSmallestOfAnyMethod: the result is the point at which the gradient as it was
-// released, the regularizer's included, was smallest: the norm by itself where it was
-// asked for, else the estimate, of F also where a method descends something else. The law
-// counts all points looked at. Fails if the proximal term is in the norm, a round's first
-// point or the one where a round is left does not count, or the first round alone does.
+// TestSmallestOfAnyMethod: the result is the point with the smallest released gradient, the
+// regularizer's included: by the released norm if there is one, else by the estimate. The gradient
+// is that of F also if a method descends another objective. The law counts all points that were
+// compared. It fails if the norm includes the proximal term, if the first or last point of a round
+// does not count, or if only the first round counts.
 func TestSmallestOfAnyMethod(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		for name, a := range smallest {
@@ -43,15 +43,15 @@ func TestSmallestOfAnyMethod(t *testing.T) {
 				case query.Difference:
 					g = add(g, 1, x.Answer.Mean)
 				}
-				if same(at, term.Point()) { // a round was left here, and the next starts
+				if same(at, term.Point()) { // a round ended here, and the next starts
 					looked--
 				}
 				at = term.Point()
 				full := add(g, 1, make([]float64, len(g)))
 				public.AddRegularizer(full, at)
 				norm := length(full)
-				// The norm asked for before the landing, in which there are none, is not
-				// followed by a gradient in proportion.
+				// In the landing no norms are released. The norm before the landing is not followed
+				// by a gradient with proportional noise.
 				if adaptive := i+1 < len(o.Asked) && o.Asked[i+1].Question.Terms()[0].Kind() == query.Norm; adaptive && measured > 0 {
 					norm = measured
 				}
@@ -74,16 +74,16 @@ func TestSmallestOfAnyMethod(t *testing.T) {
 	}
 }
 
-// TestProximalSmallestNoise: the chosen point's noise is told as at least that of a
-// round's last point after the averages before it, times what a choice among so many
-// costs. Fails if it is told as an average's.
+// TestProximalSmallestNoise: the stated noise of the chosen point is at least that of a round's
+// last point after the averages before it, times the factor for a choice among several points. It
+// fails if the noise is stated as an average's.
 func TestProximalSmallestNoise(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	a := kl.Proximal{Steps: 9, Rounds: 4, Lambda: .2}
 	_, _, average, _ := asked(t, a, p, 6000, 0)
 	a.Output = optimize.Smallest
 	_, _, r, _ := asked(t, a, p, 6000, 0)
-	// Rounds alike: three averages and one last point, for four averages.
+	// All rounds are alike: three averages and one last point take the place of four averages.
 	var squares, last float64
 	for s := range 9 {
 		eta := r.Law.StepSizes[s]
@@ -101,10 +101,10 @@ func TestProximalSmallestNoise(t *testing.T) {
 	}
 }
 
-// TestSelectedOfAnyMethod: an iterate of any method, drawn by the exponential mechanism
-// from scores on records held out (Menart et al. 2024, Theorem 5), is the result; the
-// candidates are spread over the steps that were taken, few or many; both cohorts stay
-// within mu^2. Fails if candidates are spaced by the most steps a plan might take.
+// TestSelectedOfAnyMethod: with output selected, the result is an iterate of any method, drawn by
+// the exponential mechanism from scores on records held out (Menart et al. 2024, Theorem 5). The
+// candidates are spread over the steps that were taken, few or many, and both cohorts stay within
+// mu^2. It fails if candidates are spaced by the largest number of steps of a plan.
 func TestSelectedOfAnyMethod(t *testing.T) {
 	methods := map[string]optimize.Algorithm{
 		"adaptive-gd, theorem": kl.Adaptive{Theorem: true, NormCharge: .02},
@@ -148,7 +148,7 @@ func TestSelectedOfAnyMethod(t *testing.T) {
 	}
 }
 
-// chooser remembers what it was to choose among.
+// chooser records the candidates of a selection.
 type chooser struct {
 	*optimizetest.Oracle
 	asked []query.Question

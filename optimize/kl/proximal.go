@@ -10,9 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Proximal configures the proximal point method (Menart, Ullah, Arora, Bassily and
-// Guzmán 2024, Algorithm 2) for weakly convex losses under the KL condition with
-// kappa >= 2, smooth or not.
+// Proximal configures the proximal point method (Menart, Ullah, Arora, Bassily and Guzmán 2024,
+// Algorithm 2) for weakly convex losses, smooth or not, under the KL condition with kappa >= 2.
 //
 //	3  for t = 1..T
 //	4      F_t(w) = F(w) + L~ ||w - w_{t-1}||^2
@@ -20,61 +19,62 @@ import (
 //	             1/(L~ s) and weights s, in the ball of radius L0/(2 L~) around w_{t-1})
 //	7  return w_T
 //
-// F_t is L~-strongly convex where F is L~-weakly convex, and its minimiser is at least
-// as good as w_{t-1}, by more the further the KL condition lets it go.
+// If F is L~-weakly convex, F_t is L~-strongly convex. The minimiser of F_t is at least as good as
+// w_{t-1}, and the KL condition bounds from below how much better it is.
 //
-// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk
-// is O~((gamma L0 sqrt(d (1 + F0^((kappa-2)/kappa) gamma^2 L~))/(n mu))^kappa) with
-// probability 1-beta (Theorem 2).
+// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk is
+// O~((gamma L0 sqrt(d (1 + F0^((kappa-2)/kappa) gamma^2 L~))/(n mu))^kappa) with probability 1-beta
+// (Theorem 2).
 //
 // Deviations from the paper:
-//   - a round's charge is mu^2/T, exactly, where Algorithm 4's noise is that of half of it;
-//   - the average is of the points that steps reach, without the start, of weight 1 in
-//     K(K+1)/2;
-//   - L~ is at least 1/(4 gamma^2), or convex losses would have none;
-//   - the regularizer is a part of F, added exactly, outside the clip; the ball is wider
-//     by what its gradient at the round's start asks for. A problem with a set of its
-//     own is projected on that instead;
-//   - with Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, and a run 10^6 at most;
-//   - without Theorem steps are at most h/(L1 + 2 L~) long, and rounds few: the theorem's
-//     are for the worst case;
-//   - the result may instead be the point, of any round, at which the released gradient
-//     of F was smallest (output: smallest), or one scored on other records (selected).
+//   - A round is charged exactly mu^2/T. The noise in the paper's Algorithm 4 has half that charge.
+//   - The average is over the points that steps reach. It leaves out the round's start, which has
+//     weight 1 in a total of K(K+1)/2.
+//   - L~ is at least 1/(4 gamma^2). Without this bound convex losses would have L~ = 0.
+//   - The regularizer is part of F. Its gradient is added exactly, after clipping, and the ball's
+//     radius grows by the regularizer's gradient at the round's start (see ball). A problem with a
+//     set of its own is projected on that set instead of the ball.
+//   - With Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, and a run has at most 10^6.
+//   - Without Theorem a step is at most h/(L1 + 2 L~) long and there are few rounds. The theorem's
+//     values are for the worst case.
+//   - With output smallest, the result is the point, of any round, at which the released gradient
+//     of F was smallest. With output selected, the result is scored on other records.
 //
-// The zero Proximal has 4 rounds, that share as many steps as GD takes.
+// The zero Proximal has 4 rounds, which together take as many steps as GD.
 type Proximal struct {
-	// KL is the condition gone by.
+	// KL is the KL condition that the plan assumes. Its kappa must be at least 2.
 	KL optimize.KL `yaml:",inline"`
-	// Lambda is L~. Zero: the larger of the objective's weak convexity and 1/(4
-	// gamma^2).
+	// Lambda is L~. Zero means the larger of the objective's weak convexity and 1/(4 gamma^2).
 	Lambda float64 `yaml:"lambda"`
-	// Rounds is T; zero means 4, or the theorem's.
+	// Rounds is T. Zero means 4, with Theorem the theorem's number.
 	Rounds int `yaml:"rounds"`
-	// Steps is the number of each round's.
+	// Steps is the number of steps in each round. Zero means GD's number divided by Rounds, with
+	// Theorem the theorem's number.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta <= h/(L1 + 2 L~). Zero means 4 for rank-one losses, else 1;
-	// with Theorem it must be zero.
+	// StepScale is h in eta <= h/(L1 + 2 L~). Zero means 4 for rank-one losses, else 1. With
+	// Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
-	// Theorem takes the settings of Theorem 2 for those fields that are zero.
+	// Theorem uses the settings of Theorem 2 for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
-	// Output is the rule that picks the result. Zero means Average, which is the last
-	// round's; the only other one is Smallest.
+	// Output is the rule that picks the result. Zero means Average, taken over the last round. The
+	// only other rule is Smallest.
 	Output optimize.Output `yaml:"output"`
 }
 
-// proximalPlan is a settled Proximal.
+// proximalPlan is a Proximal with every setting resolved for a problem.
 type proximalPlan struct {
 	optimize.Settled
 	lambda float64 // L~
 	rounds int
-	steps  int // of a round
+	steps  int // steps in a round
 	step   harmonic
-	charge float64 // of an answer
-	// smallest says that the result is the point of the smallest estimate.
+	charge float64 // charge of one release
+	// smallest means that the result is the point with the smallest gradient estimate.
 	smallest bool
 }
 
-// Plan settles Proximal for a problem.
+// Plan resolves the settings of Proximal for a problem. It fails if the problem is not valid, a
+// setting is out of range, or kappa is below 2.
 func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -127,15 +127,15 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	// The rate of Theorem 2 without its logarithms: the floor of the last round, and
-	// the most excess risk that goes with it.
+	// The forecast is the rate of Theorem 2 without its logarithms: the noise level of the last
+	// round's budget, and the excess risk that the KL condition allows at that gradient norm.
 	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(float64(plan.rounds))}
 	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
 	return plan, nil
 }
 
-// settle fills in rounds and steps.
+// settle sets the number of rounds, of steps in a round, and their step sizes.
 func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
 	n := p.Effective()
 	plan.rounds, plan.steps = c.Rounds, c.Steps
@@ -187,7 +187,7 @@ func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	return run.RoundsResult(true, r.smallest), nil
 }
 
-// solve is Algorithm 4 on F + L~ ||w - centre||^2, from centre.
+// solve runs Algorithm 4 on F + L~ ||w - centre||^2, starting at centre.
 func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
 	p, s := r.Problem(), 0
 	round := optimize.Round{
@@ -215,10 +215,10 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
 	return nil
 }
 
-// ball holds the minimiser w of F + L~ ||w - centre||^2: there 2 L~ ||w - centre||^2 =
-// -<grad F(w), w - centre>, of which the data term is at most L0 ||w - centre||, and the
-// regularizer at most ||grad reg(centre)|| ||w - centre|| - m ||w - centre||^2, m its
-// convexity.
+// ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At w,
+// 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. The data term's part of the right side is at
+// most L0 ||w - centre||. The regularizer's part is at most ||grad reg(centre)|| ||w - centre|| - m
+// ||w - centre||^2, where m is its convexity.
 func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
 	at := make([]float64, p.Dim())
 	p.AddRegularizer(at, centre)

@@ -10,11 +10,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestProximalIsAlgorithm2: every round descends F + L~ ||w - w_{t-1}||^2 from w_{t-1} by
-// steps 1/(L~ s), projected on a ball around it, and ends at the average of what they
-// reach with weights s; every answer is charged alike (Menart et al. 2024, Algorithms 2
-// and 4). Fails for a pull of half the strength, a centre that stays, or steps that go on
-// falling from round to round.
+// TestProximalIsAlgorithm2: every round descends F + L~ ||w - w_{t-1}||^2 from w_{t-1} with steps
+// 1/(L~ s), projected on a ball around it. It ends at the average of the points that steps reach,
+// with weights s. All charges are equal (Menart et al. 2024, Algorithms 2 and 4). It fails for half
+// of the proximal term, a centre that does not move, or steps that continue to fall from round to
+// round.
 func TestProximalIsAlgorithm2(t *testing.T) {
 	const rounds, K, lambda = 3, 7, .3
 	for _, p := range optimizetest.Problems() {
@@ -56,9 +56,9 @@ func TestProximalIsAlgorithm2(t *testing.T) {
 	}
 }
 
-// TestTheorem2Settings: T = (1 + 32 F0^((kappa-2)/kappa) gamma^2 L~)(log F0 + kappa
-// log(n sqrt(rho)/(gamma L0 sqrt(d)))) rounds, L~ the weak convexity where there is any.
-// Fails for the exponent's sign or a forgotten sqrt(d).
+// TestTheorem2Settings: there are T = (1 + 32 F0^((kappa-2)/kappa) gamma^2 L~)(log F0 + kappa log(n
+// sqrt(rho)/(gamma L0 sqrt(d)))) rounds, and L~ is the weak convexity if there is any. It fails for
+// the exponent's sign or a missing sqrt(d).
 func TestTheorem2Settings(t *testing.T) {
 	p := optimizetest.Problems()[3] // tanh: curvature from -.77, and .05
 	o := optimizetest.New(p.Config(budget(t), 1000, 5))

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Spider configures KL Spider (Menart, Ullah, Arora, Bassily and Guzmán 2024,
-// Algorithm 1) for losses under the KL condition with kappa in [1, 2]: rounds, each of
-// which brings the excess risk below a target that falls from round to round.
+// Spider configures KL Spider (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 1) for
+// losses under the KL condition with kappa in [1, 2]. It runs in rounds. Round k aims to bring the
+// excess risk below the target Phi_k, which falls from round to round.
 //
 //	5   for k = 1..K
 //	6       Phi_k = max(Phi_{k-1}/c, the least that noise allows)
@@ -24,74 +24,76 @@ import (
 //	13-14       g += mean_i clip(grad f(w'; x_i) - grad f(w; x_i), ball) + noise   a difference
 //	19  return the last iterate
 //
-// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk
-// is O~((gamma L0 sqrt(d (1 + gamma^2 L1 F0^-((2-kappa)/kappa)))/(n mu))^kappa) with
-// probability 1-beta (Theorem 1), which is optimal but for logarithms.
+// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk is
+// O~((gamma L0 sqrt(d (1 + gamma^2 L1 F0^-((2-kappa)/kappa)))/(n mu))^kappa) with probability
+// 1-beta (Theorem 1), which is optimal up to logarithms.
 //
 // Deviations from the paper:
-//   - Theorem 1 claims rho, Lemma 8 proves 2 rho, and replaced records make that 17/8 of
-//     mu^2: 2 for anchors, 1/8 for differences. They share mu^2 in that proportion;
-//   - a round starts at the current iterate, where line 17 prints the one before;
-//   - the loop is left at t = T_k, as the proof counts, not after it, and no difference
-//     is asked for after a round's last step;
-//   - differences are clipped, to the centred ball by default, so that L1 is enforced;
-//   - the regularizer's gradient is added exactly, and counts in ||g|| and in L1;
-//   - a step that a set takes back to where it came from ends the round;
+//   - Theorem 1 claims rho, but Lemma 8 proves 2 rho. For replaced records this is 17/8 of mu^2: 2
+//     for anchors and 1/8 for differences. Here anchors and differences share mu^2 in that
+//     proportion.
+//   - A round starts at the current iterate; line 17 prints the iterate before it.
+//   - The loop ends at t = T_k, as the proof counts, not one step later. No difference is released
+//     after a round's last step.
+//   - Differences are clipped, by default to the centred ball, so that L1 is enforced.
+//   - The regularizer's gradient is added exactly. It counts in ||g|| and in L1.
+//   - If the projection returns a step to its starting point, the round ends.
 //   - T_k is rounded up, and a run has at most 10^6 steps.
 //
-// The zero Spider has constants that were searched for: b = 1/8, h = 1, rounds that
-// aim below their noise, half the budget for anchors, and the average of the last
-// rounds. What rounds that were left early have not charged goes to those that come;
-// with Theorem it stays unspent.
+// The zero Spider has constants found by a search: b = 1/8, h = 1, targets below the noise of a
+// round, half the budget for anchors, and an average weighted towards the last rounds. If a round
+// ends early, later rounds spend the rest of its budget; with Theorem the rest stays unspent.
 type Spider struct {
-	// KL is the condition gone by; kappa must be at most 2.
+	// KL is the KL condition that the plan assumes. Its kappa must be at most 2.
 	KL optimize.KL `yaml:",inline"`
-	// Theorem takes the settings of Theorem 1 and the last iterate for those fields
-	// that are zero.
+	// Theorem uses the settings of Theorem 1 for the fields that are zero, and the last iterate.
 	Theorem bool `yaml:"theorem"`
-	// Failure is the theorem's beta; zero means .05. Without Theorem it must be zero.
+	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without
+	// Theorem it must be zero.
 	Failure float64 `yaml:"failure"`
-	// Rounds is K. Zero: as many as bring F0 to the least target, or the theorem's.
+	// Rounds is K. Zero means as many rounds as bring the target from F0 to its least value, or
+	// with Theorem the theorem's number.
 	Rounds int `yaml:"rounds"`
-	// Descent is b in c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1): how much of what a
-	// round's steps gain without noise its target falls by. Zero means 1/8, with Theorem
-	// 1/64.
+	// Descent is b in c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1), the factor by which the target
+	// falls in a round. It is the share that the target claims of the gain that the round's steps
+	// have without noise. Zero means 1/8, with Theorem 1/64.
 	Descent float64 `yaml:"descent"`
-	// Threshold says how fine targets get: to where the least gradient is Threshold
-	// times the norm of an anchor's noise. Zero means .1, with Theorem 32
-	// sqrt(log(1/beta')).
+	// Threshold sets the least target: the target at which the KL condition bounds the gradient
+	// norm from below by Threshold times the norm of an anchor's noise. Zero means .1, with Theorem
+	// 32 sqrt(log(1/beta')).
 	Threshold float64 `yaml:"threshold"`
-	// AnchorShare is the anchors' share of the budget, where there are differences.
-	// Zero means .5, with Theorem 16/17.
+	// AnchorShare is the share of a round's budget that pays for the anchor, in rounds that release
+	// differences. Zero means .5, with Theorem 16/17.
 	AnchorShare float64 `yaml:"anchor_share"`
 	// StepScale is h. Zero means 1, with Theorem 1/4.
 	StepScale float64 `yaml:"step_scale"`
-	// Ball is what differences are clipped to.
+	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// Output is the rule that picks the result; zero means Average, by Phi_k^(-2/kappa),
+	// Output is the rule that picks the result. Zero means Average with weights Phi_k^(-2/kappa),
 	// or with Theorem Last.
 	Output optimize.Output `yaml:"output"`
 }
 
-// spiderRound is what is settled of a round.
+// spiderRound holds the target and the length of a round.
 type spiderRound struct {
 	phi   float64
-	steps int // T_k, at most
+	steps int // T_k, an upper bound
 }
 
-// spiderPlan is a settled Spider.
+// spiderPlan is a Spider with every setting resolved for a problem.
 type spiderPlan struct {
 	optimize.Settled
 	known  optimize.KL
 	rounds []spiderRound
-	// share is the anchors'; move is h/(gamma L1).
+	// share is the anchor's share of a round's budget; move is h/(gamma L1).
 	share, move float64
 	ball        optimize.DifferenceBall
-	// saves says that what rounds do not charge stays unspent.
+	// saves means that the budget that a round leaves over stays unspent.
 	saves bool
 }
 
-// Plan settles Spider for a problem.
+// Plan resolves the settings of Spider for a problem. It fails if the problem is not valid, a
+// setting is out of range, or kappa is above 2.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -134,20 +136,22 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		},
 		Law:    optimize.Law{Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz},
 		Output: c.Output,
-		// Points are weighed before the steps from them: of a single one that is the start.
+		// The average weighs the point that a step starts from. With a single step that point is
+		// the start.
 		Properties: optimize.Properties{Unmoved: T == 1 && c.Output != optimize.Last},
 	})
 	if err != nil {
 		return nil, err
 	}
-	// The last target, and the least gradient that goes with it.
+	// The forecast is the last target, and the smallest gradient norm at that excess risk.
 	f := optimize.Forecast{Gradient: known.Gradient(last.phi), Excess: last.phi}
 	f.Population = math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
 	return plan, nil
 }
 
-// settle fills in the rules' values.
+// settle returns c with the rules' values in the fields that are zero, or an error that names a
+// field, its value and its limits.
 func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spider, error) {
 	beta, err := failure(name, c.Theorem, c.Failure)
 	if err != nil {
@@ -183,7 +187,7 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 		// line 3: beta' = (beta/K)(gamma L0 sqrt(K d)/(n sqrt(rho) F0^(1/kappa)))^(2-kappa)
 		K := float64(c.Rounds)
 		ratio := math.Sqrt2 * math.Sqrt(K) * p.Constants.Lipschitz / (p.Effective() * known.Gradient(p.Constants.InitialGap))
-		// line 6, by the noise that anchors have here
+		// line 6, with the noise that anchors have in this implementation
 		threshold = 32 * math.Sqrt(max(math.Log(K/beta)-(2-known.Kappa)*math.Log(ratio), 1))
 	}
 	if c.Threshold, err = positiveOr(name, "threshold", c.Threshold, threshold); err != nil {
@@ -195,8 +199,8 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 	return c, nil
 }
 
-// roundRule is how many rounds bring F0 to the least target. More rounds have more noise
-// each, which raises that: it is the fewest that are enough.
+// roundRule returns the smallest number of rounds that bring the target from F0 to its least value.
+// More rounds leave each round less budget and more noise, which raises the least target.
 func (c Spider) roundRule(p optimize.Problem, known optimize.KL) int {
 	return 1 + sort.Search(optimize.MostSteps-1, func(k int) bool {
 		K := float64(k + 1)
@@ -204,21 +208,21 @@ func (c Spider) roundRule(p optimize.Problem, known optimize.KL) int {
 	})
 }
 
-// rise is c - 1 (line 2).
+// rise returns c - 1 (line 2).
 func (c Spider) rise(p optimize.Problem, known optimize.KL) float64 {
 	return c.Descent * math.Pow(p.Constants.InitialGap, 2/known.Kappa-1) / (known.Gamma * known.Gamma * p.Smoothness())
 }
 
-// mostDescent is what no round can gain.
+// mostDescent is the largest Descent. No round can gain as much.
 const mostDescent = 1e3
 
-// least is the least target of K rounds.
+// least returns the least target when the budget is divided among K rounds.
 func (c Spider) least(p optimize.Problem, known optimize.KL, K float64) float64 {
 	anchor := noise(p, c.AnchorShare*p.Charge()/K) * math.Sqrt(float64(p.Dim()))
 	return min(known.Excess(c.Threshold*anchor), p.Constants.InitialGap)
 }
 
-// rounds settles targets and lengths (lines 6 and 7).
+// rounds returns the target and the number of steps of each round (lines 6 and 7).
 func (c Spider) rounds(p optimize.Problem, known optimize.KL) []spiderRound {
 	F0 := p.Constants.InitialGap
 	least, Φ, left := c.least(p, known, float64(c.Rounds)), F0, optimize.MostSteps
@@ -226,14 +230,14 @@ func (c Spider) rounds(p optimize.Problem, known optimize.KL) []spiderRound {
 	for k := range c.Rounds {
 		Φ = max(Φ/(1+c.rise(p, known)), least)
 		T := math.Ceil(math.Pow(F0/Φ, 2/known.Kappa-1))
-		steps := int(min(T, float64(left-(c.Rounds-1-k)))) // each round to come has one
+		steps := int(min(T, float64(left-(c.Rounds-1-k)))) // leaves one step to each later round
 		left -= steps
 		list = append(list, spiderRound{phi: Φ, steps: steps})
 	}
 	return list
 }
 
-// length is that of a step of a round (line 11).
+// length returns the length of a step in round k (line 11).
 func (s *spiderPlan) length(k spiderRound) float64 {
 	return s.move * math.Pow(k.phi, 1/s.known.Kappa)
 }
@@ -261,8 +265,8 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	})
 }
 
-// round carries a round out within a part of the budget; it ends early where the
-// estimate says that the target is reached.
+// round carries out one round within its part of the budget and returns the number of steps taken.
+// It ends early if the gradient estimate says that the target is reached.
 func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (steps int, err error) {
 	p := s.Problem()
 	length, least := s.length(k), s.known.Gradient(k.phi)

@@ -10,12 +10,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestSpiderIsAlgorithm1: rounds of an anchor and differences, targets that fall by c,
-// at most T_k = (F0/Phi_k)^((2-kappa)/kappa) steps of length h Phi_k^(1/kappa)/(gamma L1),
-// none of which is taken where the estimate is below (7/8) Phi_k^(1/kappa)/gamma, and the
-// next round at the current iterate (Menart et al. 2024, Algorithm 1). Fails for steps
-// that go by ||g||, T_k + 1 steps, a round that starts a step back as printed, a threshold
-// of Phi itself, or a difference asked for after the last step.
+// TestSpiderIsAlgorithm1: a round has an anchor and differences, and targets fall by c. A round has
+// at most T_k = (F0/Phi_k)^((2-kappa)/kappa) steps of length h Phi_k^(1/kappa)/(gamma L1), and
+// takes none if the estimate is below (7/8) Phi_k^(1/kappa)/gamma. The next round starts at the
+// current iterate (Menart et al. 2024, Algorithm 1). It fails for steps proportional to ||g||, T_k
+// + 1 steps, a round that starts one step back as printed, a threshold of Phi itself, or a
+// difference released after the last step.
 func TestSpiderIsAlgorithm1(t *testing.T) {
 	for _, p := range optimizetest.Problems()[1:] {
 		known := optimize.KL{Kappa: 1.25, Gamma: 2}
@@ -75,10 +75,9 @@ func TestSpiderIsAlgorithm1(t *testing.T) {
 	}
 }
 
-// TestTheorem1Settings: c, K and the least target are those of lines 2, 3 and 6, with
-// anchors and differences in the proportion of what Lemma 8 charges them, 2 to 1/8 of
-// mu^2, and all in all mu^2 at most. Fails for a rho that is not rebalanced, or beta' for
-// beta.
+// TestTheorem1Settings: c, K and the least target are those of lines 2, 3 and 6. Anchors and
+// differences share the budget in the proportion of Lemma 8, 2 to 1/8 of mu^2, and charge at most
+// mu^2 in total. It fails if rho is not rebalanced, or beta' is used for beta.
 func TestTheorem1Settings(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	known := optimize.KL{Kappa: 1, Gamma: .5}
@@ -90,7 +89,7 @@ func TestTheorem1Settings(t *testing.T) {
 	c := 1 + F0/(64*known.Gamma*known.Gamma*l1)
 	K := math.Ceil((1 + 64/F0*known.Gamma*known.Gamma*l1) * (math.Log(F0) + math.Log(public.Records*math.Sqrt(rho)/(known.Gamma*l0*math.Sqrt(d)))))
 	prime := beta / K * known.Gamma * l0 * math.Sqrt(K*d) / (public.Records * math.Sqrt(rho) * F0)
-	// An anchor is charged 8/17 of what the paper's costs, and the floor goes with its noise.
+	// An anchor is charged 8/17 of the paper's charge, and the least target follows its noise.
 	least := 32 * known.Gamma * l0 * math.Sqrt(K*d*math.Log(1/prime)) / (public.Records * math.Sqrt(rho)) * math.Sqrt(17./8)
 	var charged float64
 	round, phi, steps := 0., F0, 0
@@ -125,9 +124,9 @@ func TestTheorem1Settings(t *testing.T) {
 	}
 }
 
-// TestEarlyLeavingSaves: on an instance that is easier than its KL condition says, rounds
-// are left at their first look, and with the theorem's accounts at least a quarter of the
-// budget stays unspent; without, most of that is used. Fails for charges made beforehand.
+// TestEarlyLeavingSaves: on an instance that is easier than its KL condition says, rounds end at
+// their first estimate. With Theorem at least a quarter of the budget stays unspent; without it
+// most of that is spent. It fails for charges made beforehand.
 func TestEarlyLeavingSaves(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	a := kl.Spider{KL: optimize.KL{Kappa: 1, Gamma: .05}, Theorem: true, Rounds: 40, Descent: .0005, AnchorShare: .5, Threshold: .1}
@@ -143,8 +142,8 @@ func TestEarlyLeavingSaves(t *testing.T) {
 	}
 }
 
-// TestSpiderOfOneStepIsUnmoved: a plan of one step whose output weighs points before the
-// steps from them says that it returns its start, which fits refuse; the last does not.
+// TestSpiderOfOneStepIsUnmoved: a plan of one step whose output averages the points before steps
+// declares that it returns its start, and fits refuse it. With output last it does not.
 func TestSpiderOfOneStepIsUnmoved(t *testing.T) {
 	p := optimizetest.With(optimizetest.Problems()[2].Public, optimizetest.Size{Records: 1000, Mu: 1})
 	p.KL = optimize.KL{Kappa: 2, Gamma: 2}

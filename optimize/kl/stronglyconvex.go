@@ -11,60 +11,60 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// StronglyConvex configures noisy gradient descent with steps 1/(lambda t) and
-// weights t for lambda-strongly convex objectives (Menart, Ullah, Arora, Bassily and
-// Guzmán 2024, Algorithm 4 and Theorem 9).
+// StronglyConvex configures noisy gradient descent with steps 1/(lambda t) and weights t for
+// lambda-strongly convex objectives (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 4 and
+// Theorem 9).
 //
 //	1  for t = 1..T
 //	2-3    w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f(w_t; x_i), L0) + noise + grad reg(w_t)))
 //	5  return 2/(T(T+1)) sum_t t w_t
 //
-// with eta_t = 1/(lambda t), on the ball in which the minimiser must lie: where the
-// regularizer is m-strongly convex, of radius (L0 + ||grad reg(0)||)/m around zero.
+// Here eta_t = 1/(lambda t). If the regularizer is m-strongly convex, Proj projects on the ball of
+// radius (L0 + ||grad reg(0)||)/m around zero, which contains the minimiser.
 //
-// Guarantee: mu-GDP whatever the constants. If the objective is lambda-strongly
-// convex the excess risk is O(L0^2 d/(lambda n^2 mu^2)) up to logarithms, smooth or
-// not, with T = N^2 log^2(2/beta)/2.
+// Guarantee: mu-GDP whatever the constants. If the objective is lambda-strongly convex, smooth or
+// not, the excess risk with T = N^2 log^2(2/beta)/2 is O(L0^2 d/(lambda n^2 mu^2)) up to
+// logarithms.
 //
 // Deviations from the paper:
-//   - a charge is mu^2/T, exactly; the paper's noise is that of half of it;
-//   - a question is asked at w_T, too: T questions, where the loop has T-1;
-//   - the regularizer is the problem's own, and the ball is around where that is
-//     least for zero data, which is the paper's w_0; a problem with a set of its own
-//     is projected on that instead, and one without a strongly convex regularizer
-//     nowhere;
-//   - steps are at most h/L1 long unless the theorem's are asked for: the paper does
-//     without smoothness, and its first steps overshoot.
+//   - A step is charged exactly mu^2/T; the paper's noise has half that charge.
+//   - A gradient is released at w_T, too: T releases, where the paper's loop has T-1.
+//   - The regularizer is the problem's own. The ball is around zero, where the paper has it around
+//     its w_0. A problem with a set of its own is projected on that set instead. A problem without
+//     a set and without a strongly convex regularizer is not projected.
+//   - Without Theorem a step is at most h/L1 long. The paper assumes no smoothness, and its first
+//     steps overshoot.
 //
 // The zero StronglyConvex takes as many steps as GD.
 type StronglyConvex struct {
-	// Lambda is the modulus of strong convexity. Zero: the regularizer's and the
-	// data term's together, if that is > 0, else 1/(2 gamma^2) if the problem is known
-	// to have kappa = 2, else the least curvature that predictions assume.
+	// Lambda is the modulus of strong convexity. Zero means the sum of the regularizer's modulus
+	// and the data term's, if the sum is > 0. Else it means 1/(2 gamma^2) if the problem is known
+	// to have kappa = 2, and otherwise the smallest curvature that forecasts assume.
 	Lambda float64 `yaml:"lambda"`
-	// Steps is T. Zero: GD's rule, with Theorem N^2 log^2(2/.05)/2, at most 10^6.
+	// Steps is T. Zero means GD's rule, with Theorem N^2 log^2(2/.05)/2 but at most 10^6.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta_t <= h/L1. Zero means 4 for rank-one losses, else 1; with
-	// Theorem it must be zero.
+	// StepScale is h in eta_t <= h/L1. Zero means 4 for rank-one losses, else 1. With Theorem it
+	// must be zero.
 	StepScale float64 `yaml:"step_scale"`
-	// Theorem takes the settings of Theorem 9 for those fields that are zero.
+	// Theorem uses the settings of Theorem 9 for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
 	// Output is the rule that picks the result; zero means Average.
 	Output optimize.Output `yaml:"output"`
 }
 
-// stronglyConvexPlan is a settled StronglyConvex.
+// stronglyConvexPlan is a StronglyConvex with every setting resolved for a problem.
 type stronglyConvexPlan struct {
 	optimize.Settled
 	charge float64
 }
 
-// harmonic are the steps 1/(lambda t), t = 1, 2, ..., none longer than most.
+// harmonic is the sequence of step sizes min(1/(lambda t), most), t = 1, 2, ...
 type harmonic struct{ lambda, most float64 }
 
 func (h harmonic) eta(t int) float64 { return min(1/(h.lambda*float64(t)), h.most) }
 
-// Plan settles StronglyConvex for a problem.
+// Plan resolves the settings of StronglyConvex for a problem. It fails if the problem is not valid
+// or a setting is out of range.
 func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	return plan, nil
 }
 
-// rules settles steps and their number.
+// rules returns the step sizes and the number of steps.
 func (c StronglyConvex) rules(name string, p optimize.Problem, lambda float64) (harmonic, int, error) {
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
 		return harmonic{}, 0, err
@@ -142,7 +142,7 @@ func (c StronglyConvex) rules(name string, p optimize.Problem, lambda float64) (
 	return step, T, nil
 }
 
-// modulus is the rule for lambda.
+// modulus returns the default for lambda (see [StronglyConvex]).
 func modulus(p optimize.Problem) float64 {
 	if m := convexity(p); m > 0 {
 		return m
@@ -153,9 +153,9 @@ func modulus(p optimize.Problem) float64 {
 	return leastAssumed(p)
 }
 
-// minimiserBall is a ball that holds the minimiser: there the regularizer's gradient
-// is as long as that of the data term, at most L0, and it is at least m ||w|| -
-// ||grad reg(0)|| long.
+// minimiserBall returns a ball around zero that contains the minimiser. At the minimiser the
+// regularizer's gradient and the data term's have the same norm, which is at most L0. The
+// regularizer's gradient at w has norm at least m ||w|| - ||grad reg(0)||.
 func minimiserBall(p optimize.Problem) (convex.Set, error) {
 	at := make([]float64, p.Dim())
 	p.AddRegularizer(at, make([]float64, p.Dim()))

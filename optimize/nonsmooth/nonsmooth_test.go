@@ -23,8 +23,8 @@ var (
 	withinBudget = optimizetest.WithinBudget
 )
 
-// quantile is a table of rows (1, u)/sqrt 2 with targets .3 u + noise uniform in
-// [-.5, .5], whose tau-quantile is linear: .3 u + tau - .5.
+// quantile is a table of rows (1, u)/sqrt 2 with targets .3 u + noise uniform in [-.5, .5]. The
+// tau-quantile of the targets is linear, .3 u + tau - .5.
 func quantile(tau float64, repeat int) optimizetest.Config {
 	l, err := loss.Pinball(tau)
 	if err != nil {
@@ -40,7 +40,7 @@ func quantile(tau float64, repeat int) optimizetest.Config {
 	return c
 }
 
-// methods are the family, each with settings that solve such a table.
+// methods lists the methods, each with settings that solve such a table.
 var methods = []struct {
 	name string
 	of   optimize.Algorithm
@@ -62,10 +62,9 @@ func problem(t *testing.T, o *optimizetest.Oracle, l loss.Loss) optimize.Problem
 	return p
 }
 
-// TestFindsTheQuantile: without noise every method comes to the known quantile: the
-// share of targets below is tau, and so is the line, up to the table's own scatter and
-// the smoothing. Fails for the slope of 1 - tau, and where smoothing is left out of
-// questions but not out of constants.
+// TestFindsTheQuantile: without noise every method finds the known quantile. The share of targets
+// below the line is tau, and the line is right, up to the table's own scatter and the smoothing. It
+// fails for the slope of 1 - tau, and if smoothing is in the constants but not in the queries.
 func TestFindsTheQuantile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second")
@@ -91,8 +90,8 @@ func TestFindsTheQuantile(t *testing.T) {
 	}
 }
 
-// TestWholeBudget: plans charge what they may and no more, and smoothed asks about
-// nothing but the smoothed loss.
+// TestWholeBudget: plans charge the whole budget and no more, and smoothed makes queries on the
+// smoothed loss only.
 func TestWholeBudget(t *testing.T) {
 	for _, m := range append(methods, struct {
 		name string
@@ -130,7 +129,7 @@ func TestWholeBudget(t *testing.T) {
 	}
 }
 
-// TestRules: what the rules lead to, as their formulas in N say.
+// TestRules: the rules' values follow their formulas in N.
 func TestRules(t *testing.T) {
 	p, err := optimize.NewProblem(loss.Hinge(), budget(t), optimize.Stated(50, 4000))
 	if err != nil {
@@ -157,7 +156,7 @@ func TestRules(t *testing.T) {
 	if s := pass.Summary(); float64(s.Steps) != math.Ceil(math.Sqrt(N)) || s.StepSize != 8 || s.Passes != 1 {
 		t.Errorf("one pass: %+v", s)
 	}
-	// Where N is large the metric is for convex losses.
+	// For large N the metric is used for convex losses only.
 	for _, c := range []struct {
 		l       loss.Loss
 		records float64
@@ -172,7 +171,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s, %v records, N = %.0f: in the metric: %v", c.l.Name(), c.records, s.Effective, metric)
 		}
 	}
-	// The smoothed hinge has one jump of 1.
+	// The hinge's slope has one jump of 1.
 	if b := smooth.DataSmoothness(); math.Abs(b*nonsmooth.DefaultRadius(p)/math.Sqrt(50)-.4) > .01 {
 		t.Errorf("curvature %v: want about .4 sqrt(d)/r", b)
 	}
@@ -185,7 +184,7 @@ func must(p optimize.Plan, err error) optimize.Plan {
 	return p
 }
 
-// TestRefusals: what is not possible is refused by name.
+// TestRefusals: settings that are not possible are refused by name.
 func TestRefusals(t *testing.T) {
 	smooth, err := optimize.NewProblem(loss.Logistic(), budget(t), optimize.Stated(5, 4000))
 	if err != nil {

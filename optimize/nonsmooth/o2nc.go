@@ -11,89 +11,95 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// O2NC configures the conversion of online to nonconvex optimization (Cutkosky, Mehta and
-// Orabona 2023; privately Kornowski, Liu and Talwar 2024, Algorithm 2): an online learner
-// chooses each move within a ball of radius D, and pays what the gradient along the move
-// says.
+// O2NC configures the conversion of online learning to nonconvex optimization (Cutkosky, Mehta and
+// Orabona 2023; under differential privacy Kornowski, Liu and Talwar 2024, Algorithm 2). An online
+// learner chooses each move delta within a ball of radius D. Its loss is <g, delta>, with g the
+// gradient estimate on the move.
 //
 //	for t = 1..T:  s ~ U[0,1];  z = x + s delta;  x = x + delta
 //	               g = oracle(z);  delta = clip(delta - eta g, D)
 //
-// M D <= alpha for blocks of M steps, so that a block's points are within alpha of each
-// other, and with smoothing over alpha a point is judged by gradients within r = 2 alpha.
-// eta = D/(G1 sqrt M), G1 being what a gradient estimate is taken to measure.
+// Steps form blocks of M, with M D <= alpha, so that the points of a block are within alpha of each
+// other. The gradients are of f_alpha, the loss smoothed over radius alpha. A block's mean is
+// therefore judged by gradients within r = 2 alpha. The step size is eta = D/(G1 sqrt M), where G1
+// is the norm that the plan assumes for a gradient estimate.
 //
 // Oracles:
 //
 //	fresh        the gradient at z, of all records, each step
-//	multi-pass   the same every Period steps, between them the last estimate and the
-//	             difference from it (Algorithm 4)
+//	multi-pass   the gradient of all records every Period steps; between them, the last
+//	             estimate plus a released difference from it (Algorithm 4)
 //	single-pass  fresh records for each item of a prefix sum over a period: gradients of
 //	             B1 records first, then differences of B2 (Algorithms 3 and 5)
 //
-// What is asked of a record, by Order, each clipped at C and differences at
-// min(M_alpha ||z_t - z_{t-1}||, 2 C), M_alpha being about .8 sqrt(d) L0/alpha:
+// Order says how a record's gradient of f_alpha is computed. It is clipped at C, and a difference
+// at min(M_alpha ||z_t - z_{t-1}||, 2 C), where M_alpha is about .8 sqrt(d) L0/alpha:
 //
-//	exact  the gradient of f_alpha in closed form, m without bound; C = L0
+//	exact  the gradient of f_alpha in closed form, the limit of m to infinity; C = L0
 //	first  the mean of m gradients at z + alpha u, u in the ball (Algorithm 5); C = L0
 //	zero   the mean of (d/(2 alpha)) (f(z + alpha y) - f(z - alpha y)) y over m points y of
 //	       the sphere (Algorithms 3 and 4); C = 2 L0
 //
-// Guarantee: mu-GDP whatever the constants, by clipping, where the paper's holds if
-// directions concentrate. With Theorem the point returned, the mean of z over a block drawn
-// uniformly, has an expected Goldstein measure of order r^(2/3) for multi-pass (Theorem 4.1)
-// and is good where n is of order sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) for
-// single-pass (Theorems 3.1 and 6.1, by values and by gradients), up to constants and
-// logarithms, which are taken for 1.
+// Guarantee: mu-GDP whatever the constants, because of clipping. The paper's guarantee holds only if
+// the random directions concentrate. With Theorem the result is the mean of z over a block drawn
+// uniformly. Up to constants and logarithms, which are taken to be 1, its expected Goldstein measure
+// is (sqrt(F0) L0 d^(3/4)/(n epsilon sqrt(alpha)))^(2/3) for multi-pass (Theorem 4.1). For
+// single-pass it is at most b if n is of order sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) (Theorem
+// 3.1 with order zero, Theorem 6.1 with order first).
 //
 // Deviations:
-//   - of the exact gradient differences are clipped to the ball of the smoothed loss's
-//     curvature interval, half of what the paper's bound is for convex losses;
-//   - directions are public, the same at both points of a difference, where the paper draws
-//     others, and from the sphere where Algorithms 3 and 4 print the ball; clipping, not m,
-//     bounds what a record moves, and m need not be of order d^2 B1^2;
-//   - without Theorem the result is the average of the second half of z, steps are found
-//     by measuring: D = 2 alpha/M, M = 3, G1^2 = (.03 L0)^2 + the noise's square. The
-//     theorems' G1 >= L0 and their random block were measured to be far behind;
-//   - Theorem 4.1's D is taken for alpha (b/L0)^2, which has the unit of a length;
-//   - the s are public coins;
-//   - where parameters are kept in a set, x and z are projected on it.
+//   - With order exact, a difference is clipped to the ball given by the smoothed loss's curvature
+//     interval. For convex losses its radius is half of the paper's bound.
+//   - Directions are public, and the same at both points of a difference. The paper draws new ones.
+//     With order zero they are from the sphere, where Algorithms 3 and 4 print the ball. Clipping
+//     bounds the sensitivity whatever m is, so that m need not be of order d^2 B1^2.
+//   - Without Theorem the result is the average of the second half of z. Its constants were found
+//     by measurement: M = 3, D = 2 alpha/M, and G1^2 = (.03 L0)^2 plus the square of the noise's
+//     norm. The theorems' G1 >= L0 and their random block were measured to be far worse.
+//   - Theorem 4.1's D is read as alpha (b/L0)^2, which is a length, as D must be.
+//   - The s are drawn from public coins.
+//   - If parameters are restricted to a set, x and z are projected on it.
 //
-// No forecast is made: that of not moving is stated.
+// The plan makes no forecast of its own: it states the forecast of the starting point
+// ([forecast.AtStart]).
 type O2NC struct {
-	// Radius is r = 2 alpha. Zero: as for Smoothed.
+	// Radius is r = 2 alpha. Zero means the rule of Smoothed.
 	Radius float64 `yaml:"radius"`
-	// Oracle is fresh, multi-pass or single-pass; empty means fresh.
+	// Oracle is fresh, multi-pass or single-pass. Empty means fresh.
 	Oracle Oracle `yaml:"oracle"`
-	// Prefix is tree or toeplitz, the prefix sums of single-pass; empty means toeplitz.
+	// Prefix is the factorization of single-pass's prefix sums, tree or toeplitz. Empty means
+	// toeplitz.
 	Prefix Prefix `yaml:"prefix"`
-	// Steps is T. Zero: 3 N, between 300 and 3000, for single-pass 4 sqrt N at most.
+	// Steps is T. Zero means 3 N, between 300 and 3000; for single-pass it means 4 sqrt N, or fewer
+	// if cohorts would be empty.
 	Steps int `yaml:"steps"`
-	// Block is M. Zero means 3.
+	// Block is M, the number of steps in a block. Zero means 3.
 	Block int `yaml:"block"`
-	// Period is the number of steps from one gradient to the next, but for fresh. Zero
-	// means 8.
+	// Period is the number of steps from one gradient to the next, with oracle multi-pass or
+	// single-pass. Zero means 8. With oracle fresh it must be zero.
 	Period int `yaml:"period"`
-	// Theorem takes the settings of Theorem 3.1, 4.1 or 6.1; the oracle must not be fresh.
+	// Theorem uses the settings of Theorem 3.1, 4.1 or 6.1. The oracle must be multi-pass or
+	// single-pass.
 	Theorem bool `yaml:"theorem"`
-	// Order is exact, first or zero: a record's gradient of the smoothed loss in closed
-	// form, by gradients around the point, or by values. Empty means exact where slopes do
-	// not jump or there is a closed form, else first.
+	// Order says how a record's gradient of the smoothed loss is computed: exact, in closed form;
+	// first, from gradients at points around; or zero, from loss values. Empty means exact if the
+	// loss is smooth or has a closed form, else first.
 	Order Order `yaml:"order"`
-	// Directions is m, with order first or zero. Zero means for first as many as tell a
-	// difference, 4 alpha/(sqrt(d) D), one with oracle fresh; for zero d.
+	// Directions is m, the number of points around for order first or zero. Zero means d for order
+	// zero. For order first it means 4 alpha/(sqrt(d) D), the fewest that estimate a difference
+	// well, or 1 with oracle fresh.
 	Directions int `yaml:"directions"`
 }
 
-// Oracle says where gradient estimates come from.
+// Oracle says how gradient estimates are released.
 type Oracle uint8
 
 const (
-	// Fresh gradients of all records.
+	// Fresh releases the gradient of all records at every step.
 	Fresh Oracle = iota
-	// MultiPass corrects gradients of all records by differences.
+	// MultiPass releases gradients of all records once a period and differences between them.
 	MultiPass
-	// SinglePass does so in prefix sums of fresh records.
+	// SinglePass does as MultiPass in prefix sums, with each record in one item only.
 	SinglePass
 )
 
@@ -101,21 +107,23 @@ var oracles = [...]string{"fresh", "multi-pass", "single-pass"}
 
 func (o Oracle) String() string { return optimize.NameOf(oracles[:], "oracle", uint8(o)) }
 
-// UnmarshalText reads a name; the empty one is fresh.
+// UnmarshalText reads the name of an oracle; the empty name is fresh. It returns an error for any
+// other name.
 func (o *Oracle) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(oracles[:], "oracle", string(text))
 	*o = Oracle(i)
 	return err
 }
 
-// Prefix is how prefix sums are factored.
+// Prefix names a factorization of prefix sums.
 type Prefix uint8
 
 var prefixes = [...]string{"toeplitz", "tree"}
 
 func (p Prefix) String() string { return optimize.NameOf(prefixes[:], "prefix", uint8(p)) }
 
-// UnmarshalText reads "tree" or "toeplitz"; the empty name is toeplitz.
+// UnmarshalText reads "tree" or "toeplitz"; the empty name is toeplitz. It returns an error for any
+// other name.
 func (p *Prefix) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(prefixes[:], "prefix", string(text))
 	*p = Prefix(i)
@@ -129,21 +137,22 @@ func (p Prefix) factorization() query.Factorization {
 	return query.Toeplitz
 }
 
-// o2ncPlan is a settled O2NC. The names are the paper's.
+// o2ncPlan is an O2NC with every setting resolved for a problem. Field names follow the paper.
 type o2ncPlan struct {
 	optimize.Settled
 	oracle       Oracle
 	prefix       query.Prefix
 	T, M, period int
 	D, eta       float64
-	base         float64 // G1 where there is no noise
-	anchor, rest float64 // charges; sizes of cohorts for single-pass
-	clip         float64 // C
+	base         float64 // G1 without noise
+	anchor, rest float64 // charges of a gradient and of a difference; for single-pass sizes of their cohorts
+	clip         float64 // C, the clip norm of a gradient
 	ball         optimize.DifferenceBall
-	block        int // drawn beforehand; -1 for the tail average
+	block        int // the block that is averaged, drawn before the run; -1 for the tail average
 }
 
-// Plan settles O2NC for a problem.
+// Plan resolves the settings of O2NC for a problem. It fails if the problem is not valid, a setting
+// is out of range, or there are too few records for the cohorts.
 func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -202,7 +211,7 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		},
 		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem, Unmoved: plan.T == 1},
 		Law: optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
-		// The loop keeps its own average.
+		// The loop averages by itself.
 		Output: optimize.Last,
 	})
 	if err != nil {
@@ -244,7 +253,7 @@ func orElse(given, rule int) int {
 	return rule
 }
 
-// practical settles the rule that was found by measuring.
+// practical sets the constants found by measurement, for plans without Theorem.
 func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 	N := p.Effective()
 	rule := int(min(max(math.Ceil(3*N), 300), 3000))
@@ -260,22 +269,23 @@ func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 	g.base = .03 * p.Constants.Lipschitz
 }
 
-// cohort is how many records an item of single-pass has but for the first of a period,
-// which has Period times as many, as in the theorem.
+// cohort returns the number of records for an item of a single-pass prefix sum, except the first of
+// a period, which has period times as many, as in the theorem.
 func cohort(p optimize.Problem, steps, period int) float64 {
 	anchors := math.Ceil(float64(steps) / float64(period))
 	size := p.Records / (anchors*float64(period) + float64(steps) - anchors)
-	if p.Neighbours() == 2 { // whole under replace-one
+	if p.Neighbours() == 2 { // cohorts are whole numbers under replace-one
 		size = math.Floor(size)
 	}
 	return size
 }
 
-// theorem settles what Theorems 3.1, 4.1 and 6.1 say, with constants and logarithms of 1:
-// 3.1 and 6.1 differ in m alone.
+// theorem sets the constants of Theorems 3.1, 4.1 and 6.1, with the theorems' constants and
+// logarithms taken to be 1. Theorems 3.1 and 6.1 differ in m only. It returns an error if alpha is
+// above F0/L0 or the run would have more than optimize.MostSteps steps.
 func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 	Φ, L, n, d := p.Constants.InitialGap, p.Constants.Lipschitz, p.Records, float64(p.Dim())
-	α, ε := c.Radius/2, p.Mu // mu stands for epsilon/sqrt(log(1/delta))
+	α, ε := c.Radius/2, p.Mu // mu is used for epsilon/sqrt(log(1/delta))
 	if α > Φ/L {
 		return fmt.Errorf("optimize: o2nc: theorem: alpha = radius/2 = %v: must be at most F0/L0 = %v", α, Φ/L)
 	}
@@ -290,7 +300,8 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 			math.Cbrt(Φ*Φ*α/(L*L*T*T*math.Sqrt(d))),
 		)
 		g.period = int(min(max(math.Ceil(math.Pow(α/(ε*g.D), 2./3)+α/(g.D*math.Sqrt(d))), 1), T))
-		// Whole periods, each of Period records and one for each step but the first.
+		// A period uses period cohorts' worth of records for its gradient and one for each later
+		// step.
 		Σ := float64(g.period)
 		T = min(T, max(math.Floor(n/(2*Σ-1)), 1)*Σ)
 		g.M = int(min(max(math.Floor(α/(4*g.D)), 1), T))
@@ -313,15 +324,16 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 	return nil
 }
 
-// anchorShare is the gradients' share of the budget in multi-pass.
+// anchorShare is the share of the budget that pays for gradients in multi-pass.
 const anchorShare = .8
 
-// divide divides the budget, or the records, and with the noise settles eta.
+// divide divides the budget (for single-pass the records) among gradients and differences, and sets
+// eta from the resulting noise. It returns a description for the summary.
 func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) {
 	C, d, anchors := g.clip, float64(p.Dim()), math.Ceil(float64(g.T)/float64(g.period))
 	differences := float64(g.T) - anchors
-	far := min(g.ball.Slope(p)*2*g.D, 2*C) // radius of a difference's ball, at most
-	var variance float64                   // of a coordinate, at the end of a period
+	far := min(g.ball.Slope(p)*2*g.D, 2*C) // largest radius of a difference's ball
+	var variance float64                   // per coordinate, at the end of a period
 	square := func(radius, size, charge float64) float64 {
 		s := p.Neighbours() * radius / size
 		return s * s / charge
@@ -376,7 +388,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 			z[j] = x[j] + s*v
 			x[j] += v
 		}
-		// Where there is a set, moves within it are no longer than without.
+		// A projection makes no move longer.
 		p.Project(z)
 		p.Project(x)
 		copy(run.W, z)
@@ -401,7 +413,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	return run.ResultAt(kept.or(x), true), nil
 }
 
-// keeps says whether z of step t is in the result.
+// keeps reports whether the result averages z of step t.
 func (g *o2ncPlan) keeps(t int) bool {
 	if g.block < 0 {
 		return 2*(t+1) >= g.T
@@ -409,7 +421,7 @@ func (g *o2ncPlan) keeps(t int) bool {
 	return t/g.M == g.block
 }
 
-// average is a mean of points.
+// average accumulates a mean of points.
 type average struct {
 	sum   []float64
 	count float64
@@ -422,7 +434,7 @@ func (a *average) add(z []float64) {
 	}
 }
 
-// or is the mean, or a point where there is none.
+// or returns the mean, or z if no point was added.
 func (a *average) or(z []float64) []float64 {
 	if a.count == 0 {
 		return z
@@ -434,8 +446,8 @@ func (a *average) or(z []float64) []float64 {
 	return mean
 }
 
-// estimates returns the oracle: the estimate at z in step t, and the noise of what was
-// released for it.
+// estimates returns the oracle. The oracle returns the gradient estimate at z in step t, and the
+// standard deviation of the noise in the release made for it.
 func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]float64, float64, error) {
 	p := g.Problem()
 	var prev, estimate []float64

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestO2NCByThePage: Algorithm 2 once more, slowly, from the answers of a run: moves are
-// clipped to D, z lies on the move, the result is the mean of the second half of z.
+// TestO2NCByThePage recomputes Algorithm 2 from the answers of a run: moves are clipped to D, z is
+// on the move, and the result is the mean of the second half of z.
 func TestO2NCByThePage(t *testing.T) {
 	c := quantile(.5, 500)
 	c.Budget = budget(t)
@@ -26,7 +26,7 @@ func TestO2NCByThePage(t *testing.T) {
 	x, delta, sum := []float64{0, 0}, []float64{0, 0}, []float64{0, 0}
 	for k, a := range o.Asked {
 		z := a.Question.Terms()[0].Point()
-		// z = x + s delta with one s in [0, 1] for all coordinates.
+		// z = x + s delta with the same s in [0, 1] for all coordinates
 		for j := range z {
 			along, move := z[j]-x[j], delta[j]
 			if s := along / move; k > 0 && !(s >= -1e-9 && s <= 1+1e-9) {
@@ -50,9 +50,9 @@ func TestO2NCByThePage(t *testing.T) {
 	}
 }
 
-// TestOraclesByThePage: gradients are asked at the first step of each period and
-// differences at the others (Algorithms 4 and 5); in a single pass each item has fresh
-// records, a period's worth of them first, under both relations and factorizations.
+// TestOraclesByThePage: a gradient is released at the first step of each period and differences at
+// the others (Algorithms 4 and 5). With single-pass each item has fresh records, a period's worth
+// for the first, under both relations and factorizations.
 func TestOraclesByThePage(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, c := range []nonsmooth.O2NC{{Oracle: nonsmooth.MultiPass}, {Oracle: nonsmooth.SinglePass}, {Oracle: nonsmooth.SinglePass, Prefix: 1}} {
@@ -78,7 +78,7 @@ func TestOraclesByThePage(t *testing.T) {
 				if got := o.Charged(); math.Abs(got/p.Charge()-1) > 1e-6 {
 					t.Errorf("%v: charged %v of %v", relation, got, p.Charge())
 				}
-				continue // items are not questions
+				continue // items of prefix sums are recorded separately
 			}
 			for k, a := range o.Asked {
 				want := query.Difference
@@ -93,9 +93,9 @@ func TestOraclesByThePage(t *testing.T) {
 	}
 }
 
-// TestTheoremSettings: M D <= alpha, within the records there are, and the result is the
-// mean over a block that was drawn beforehand. Theorem 6.1's D falls as n^(-3/5) or faster
-// where its steps are n/2.
+// TestTheoremSettings: M D <= alpha, no more records are used than there are, and the result is the
+// mean over a block drawn before the run. Theorem 6.1's D falls as n^(-3/5) or faster, since it has
+// n/2 steps.
 func TestTheoremSettings(t *testing.T) {
 	last := 0.
 	for _, n := range []int{400, 4000} {

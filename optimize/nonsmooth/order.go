@@ -9,17 +9,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Order says what of a record's loss is looked at.
+// Order says how a record's gradient of the smoothed loss is computed.
 type Order uint8
 
 const (
-	// RuleOrder is Exact, or FirstOrder where that is not to be had.
+	// RuleOrder is Exact if the smoothed loss has a closed form, else FirstOrder.
 	RuleOrder Order = iota
-	// Exact is the gradient of the smoothed loss in closed form.
+	// Exact computes the gradient of the smoothed loss in closed form.
 	Exact
-	// FirstOrder is gradients at points around.
+	// FirstOrder averages gradients at points around.
 	FirstOrder
-	// ZeroOrder is values alone.
+	// ZeroOrder uses loss values at points around, and no gradients.
 	ZeroOrder
 )
 
@@ -27,15 +27,17 @@ var orders = [...]string{"", "exact", "first", "zero"}
 
 func (o Order) String() string { return optimize.NameOf(orders[:], "order", uint8(o)) }
 
-// UnmarshalText reads "exact", "first" or "zero"; the empty name is RuleOrder.
+// UnmarshalText reads "exact", "first" or "zero"; the empty name is RuleOrder. It returns an error
+// for any other name.
 func (o *Order) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(orders[:], "order", string(text))
 	*o = Order(i)
 	return err
 }
 
-// smooth returns the problem of f_alpha as its gradients are asked for, and settles what
-// they are clipped at.
+// smooth returns the problem with the loss f_alpha, computed as Order says, and sets the clip norm
+// and the ball of differences. It returns an error for order exact on a network with jumps, and for
+// more directions than [query.Pool] has.
 func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) {
 	alpha := c.Radius / 2
 	if c.Order == Exact && p.Jumps {
@@ -59,14 +61,13 @@ func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) 
 	return p, p.Validate()
 }
 
-// seed is the public seed of directions. Whatever it is, each point has directions of its
-// own (query.Directions).
+// seed is the public seed of directions. Each point has its own directions under every seed (see
+// [query.Directions]).
 const seed = 2024
 
-// directions is the rule for m. Of a record's m gradients around a point and around
-// another at distance D, sqrt(d) D/alpha is the share in which a slope's jump lies between
-// the two: fewer than 4 over that often tell no difference. Of values it takes about d to
-// know a gradient's norm.
+// directions is the rule for m. For FirstOrder: a jump of the slope separates two points at
+// distance D for a share sqrt(d) D/alpha of the sampled gradients, and m is chosen so that about 4
+// gradients see it. For ZeroOrder about d values are needed to estimate a gradient's norm.
 func (g *o2ncPlan) directions(by query.Smoother, alpha float64, d int) int {
 	m := 1.
 	switch {
@@ -78,8 +79,8 @@ func (g *o2ncPlan) directions(by query.Smoother, alpha float64, d int) int {
 	return int(min(max(m, 1), float64(query.Pool(d))))
 }
 
-// difference asks for one between z and prev. By directions it is an estimate, clipped
-// around zero to what the smoothed gradient can move by.
+// difference returns the query for the gradient difference between z and prev. For FirstOrder and
+// ZeroOrder it is clipped around zero, to the largest change that the smoothed gradient can have.
 func (g *o2ncPlan) difference(p optimize.Problem, c query.Cohort, z, prev []float64) query.Term {
 	if !p.Smoothing.Sampled() {
 		return g.ball.Difference(p, c, z, prev)
@@ -88,7 +89,7 @@ func (g *o2ncPlan) difference(p optimize.Problem, c query.Cohort, z, prev []floa
 	return query.DifferenceWithin(c, z, prev, min(g.ball.Slope(p)*t.Distance(), 2*g.clip))
 }
 
-// asked says in words what is asked of a record by directions.
+// asked describes, for the plan's citation, how many points around are evaluated for a record.
 func asked(s query.Smoothing) string {
 	switch {
 	case !s.Sampled():
@@ -99,7 +100,8 @@ func asked(s query.Smoothing) string {
 	return fmt.Sprintf(", by gradients at %d points around each", s.Directions)
 }
 
-// each is how many gradients, or pairs of values, are worked out for one.
+// each returns the number of gradients, or of pairs of values, computed for one gradient estimate
+// of a record.
 func each(s query.Smoothing) float64 {
 	if s.Sampled() {
 		return float64(s.Directions)

@@ -14,12 +14,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestSampledOraclesByThePage, sentence by sentence. Algorithm 4: gradients of all records at
-// the first step of each period, (t-1) mod Sigma = 0, by m pairs of values on the sphere of
-// radius alpha, and differences at the others. Section 5.2: clipped at 2 L0 by values and
-// at L0 by gradients, differences at min(M_alpha ||z_t - z_{t-1}||, 2 C) around zero, the same
-// directions at both points. Fails for a clip of 1 L0 by values, for directions of the ball,
-// and where a difference is asked of the loss as it is.
+// TestSampledOraclesByThePage tests the paper's sentences. Algorithm 4: gradients of all records at
+// the first step of each period, (t-1) mod Sigma = 0, by m pairs of values on the sphere of radius
+// alpha, and differences at the others. Section 5.2: clipped at 2 L0 for values and at L0 for
+// gradients, differences at min(M_alpha ||z_t - z_{t-1}||, 2 C) around zero, with the same
+// directions at both points. It fails for a clip of L0 for values, for directions of the ball, and
+// if a difference is of the unsmoothed loss.
 func TestSampledOraclesByThePage(t *testing.T) {
 	const alpha, period = .2, 4
 	for order, want := range map[nonsmooth.Order]struct {
@@ -27,7 +27,7 @@ func TestSampledOraclesByThePage(t *testing.T) {
 		clip float64
 		m    int
 	}{
-		// sqrt 2 D/alpha with D = 2 alpha/3 is .94: 4 over that is 4.2.
+		// sqrt 2 D/alpha with D = 2 alpha/3 is .94, and 4 divided by it is 4.2.
 		nonsmooth.FirstOrder: {query.Gradients, .8, 5},
 		nonsmooth.ZeroOrder:  {query.Values, 1.6, 2},
 	} {
@@ -47,7 +47,7 @@ func TestSampledOraclesByThePage(t *testing.T) {
 			}
 			radius, kind := want.clip, query.Gradient
 			if k%period != 0 {
-				// M_alpha in two dimensions is 4/pi L0/alpha.
+				// In two dimensions M_alpha is 4/pi L0/alpha.
 				radius, kind = min(4/math.Pi*.8/alpha*term.Distance(), 2*want.clip), query.Difference
 			}
 			if b := term.Ball(); term.Kind() != kind || b.Centre != 0 || math.Abs(b.Radius-radius) > 1e-9*radius {
@@ -59,8 +59,8 @@ func TestSampledOraclesByThePage(t *testing.T) {
 	}
 }
 
-// TestSinglePassByValues (Algorithm 3): each record is in one item, and each item may be
-// charged all; the prefix sums are opened for max(2 C/B1, 2 c/B2). Under both relations.
+// TestSinglePassByValues (Algorithm 3): each record is in one item, which may spend the whole
+// budget. The prefix sums declare the sensitivity max(2 C/B1, 2 c/B2). Under both relations.
 func TestSinglePassByValues(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, order := range []nonsmooth.Order{nonsmooth.FirstOrder, nonsmooth.ZeroOrder} {
@@ -88,10 +88,10 @@ func TestSinglePassByValues(t *testing.T) {
 	}
 }
 
-// TestOrdersFindTheMedian: without noise both orders come to the known median, with fresh
-// gradients and with differences; and smoothed does by sampled gradients. Fails where
-// directions differ between the points of a difference (the estimate then drifts), and for
-// d/(2 alpha) with alpha for 2 alpha.
+// TestOrdersFindTheMedian: without noise both orders find the known median, with fresh gradients
+// and with differences, and so does smoothed with sampled gradients. It fails if directions differ
+// between the points of a difference, which makes the estimate drift, and for alpha in place of 2
+// alpha in d/(2 alpha).
 func TestOrdersFindTheMedian(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second")
@@ -114,7 +114,7 @@ func TestOrdersFindTheMedian(t *testing.T) {
 	}
 }
 
-// TestOrderRules: what the rules lead to, and what is refused by name.
+// TestOrderRules tests the rules' values and the refusals.
 func TestOrderRules(t *testing.T) {
 	of := func(name string) optimize.Problem {
 		l, err := loss.Parse(name)

@@ -13,81 +13,85 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Smoothed configures descent on the exactly smoothed loss, for generalised linear
-// models whose loss has slopes that jump.
+// Smoothed configures descent on the exactly smoothed loss, for generalised linear models whose
+// loss has slopes that jump.
 //
 //	f_r(w; x) = mean of f over the ball of radius r around w, one integral in closed form
 //	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f_r(w_t; x_i), L0) + noise_t + grad reg(w_t)))
 //
-// The curvature of f_r is at most c_d J/r for jumps of the slope by J, c_d about
-// .4 sqrt d, and its gradient is no longer than that of f (loss.OverBall). Kornowski,
-// Liu and Talwar (2024) sample directions from the ball for this, for losses that are
-// known by their values or gradients alone; of a generalised linear model the mean over
-// the ball is known, without their noise, bias or many gradients a record.
+// If the slope jumps by J, the curvature of f_r is at most c_d J/r, where c_d is about .4 sqrt d.
+// The gradient of f_r is no longer than the gradient of f ([loss.OverBall]). Kornowski, Liu and
+// Talwar (2024) estimate f_r from random points of the ball, since they assume access to values or
+// gradients only. For a generalised linear model the mean over the ball has a closed form, which
+// has no sampling noise and no bias and needs one gradient for each record.
 //
-// Guarantee: mu-GDP whatever the constants. The gradient of the mean of f_r at w is a
-// mean of gradients within r of w: where its norm is b, w is an (r, b)-stationary point
-// in Goldstein's sense, which the question about its norm releases. r is 2 alpha in the
-// notation of Kornowski, Liu and Talwar. With LasryLions each record's gradient is at
-// a point of its own within r, which is weaker (their Definition B.1).
+// Guarantee: mu-GDP whatever the constants. The gradient of the mean of f_r at w is a mean of
+// gradients within r of w. If its norm is b, w is an (r, b)-stationary point in Goldstein's sense.
+// A query for this norm therefore releases the Goldstein measure. r is 2 alpha in the notation of
+// Kornowski, Liu and Talwar. With LasryLions each record's gradient is at its own point within r,
+// which is a weaker statement (their Definition B.1).
 //
-// In the released metric (see firstorder.Preconditioned) its rule is followed with the
-// curvature of f_r. Otherwise
+// With space metric the plan is that of firstorder.Preconditioned, with the curvature of f_r. With
+// space plain the step size is
 //
 //	eta_t = (1 - t/T)^2 max(4 (F0/L0^2) min(N/T, 2), far_t/sqrt(sum_{s<=t} ||g_s||^2))
 //
-// where far_t is the largest distance from the start so far and g_s are the answers (Ivgi,
-// Hinder and Carmon 2023): where losses saturate, weights have a long way to go, which the
-// first term alone did not take them. Steps are charged in proportion to 1/4 + t/T, and the
-// last iterate is the result: a rule that was found by measuring, not one that a rate is
-// proved of.
+// where far_t is the largest distance from the start so far and g_s are the released gradients
+// (Ivgi, Hinder and Carmon 2023). Where a loss saturates, weights must travel far; with the first
+// term alone they did not arrive. The charge of step t is proportional to 1/4 + t/T, and the last
+// iterate is the result. This rule was found by measurement; no rate is proved.
 //
-// A loss that is smooth as it is is not smoothed, and what is above is said of radius 0.
+// A loss that is already smooth is not smoothed; the statements above then hold with r = 0.
 //
 // The zero Smoothed is the default rule. A field that is set overrides it.
 type Smoothed struct {
-	// Radius is r. Zero: d/N, between .001 and 1. A record's loss is then changed by at
-	// most L0 r/sqrt(d+2), nearly L0 sqrt(d)/N: what privacy adds to the mean loss in any
-	// case, for weights of norm sqrt d (Bassily, Smith and Thakurta 2014). A smaller one
-	// is nearer to the loss and slower.
+	// Radius is r. Zero means d/N, between .001 and 1. This changes a record's loss by at most L0
+	// r/sqrt(d+2), about L0 sqrt(d)/N, which is the mean loss that privacy costs in any case for
+	// weights of norm sqrt d (Bassily, Smith and Thakurta 2014). A smaller radius is nearer to the
+	// loss and slower.
 	Radius float64 `yaml:"radius"`
-	// Smoothing is ball, lasry-lions, or sampled: the ball by gradients at random points of
-	// it, for any loss. Empty means ball, and sampled for networks whose slopes jump.
+	// Smoothing is ball (closed form over the ball), lasry-lions, or sampled: gradients at random
+	// points of the ball, for any loss. Empty means ball, or sampled for networks whose slopes
+	// jump.
 	Smoothing Smoothing `yaml:"smoothing"`
-	// Space is where steps are taken: metric, the released one, or plain; empty means
-	// the metric where it serves and N is 20 at least, but from 2000 on for convex losses
-	// only: its few steps and its clip leave others far from stationary.
+	// Space is metric, for steps with a released preconditioner, or plain. Empty means metric if the
+	// problem allows it, N is at least 20 and, for nonconvex losses, N is below 2000; otherwise it
+	// means plain. For nonconvex losses and larger N, the metric's few steps and its clipping end far
+	// from a stationary point.
 	Space Space `yaml:"space"`
-	// Steps is T. Zero: in the metric its rule's, else 2 N, between 100 and 3000.
+	// Steps is T. Zero means the preconditioned method's rule in space metric, and 2 N, between 100
+	// and 3000, in space plain.
 	Steps int `yaml:"steps"`
-	// Directions is at how many points of the ball a record's gradient is worked out, with
-	// smoothing sampled. Zero means 1: records are many.
+	// Directions is the number of points of the ball at which a record's gradient is computed, with
+	// smoothing sampled. Zero means 1: with many records the average needs no more.
 	Directions int `yaml:"directions"`
 }
 
-// Smoothing is how a loss is smoothed.
+// Smoothing says how a loss is smoothed.
 type Smoothing query.Smoother
 
 var smoothings = [...]string{query.Ball: "ball", query.LasryLions: "lasry-lions", query.Gradients: "sampled"}
 
 func (s Smoothing) String() string { return optimize.NameOf(smoothings[:], "smoothing", uint8(s)) }
 
-// UnmarshalText reads "ball", "lasry-lions" or "sampled"; the empty name is ball.
+// UnmarshalText reads "ball", "lasry-lions" or "sampled"; the empty name is ball. It returns an
+// error for any other name.
 func (s *Smoothing) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(smoothings[:], "smoothing", string(text))
 	*s = Smoothing(i)
 	return err
 }
 
-// Space is what steps are taken in.
+// Space is the geometry in which steps are taken.
 type Space uint8
 
 const (
-	// RuleSpace is the metric where it serves.
+	// RuleSpace is InMetric if the problem allows it and N is in its range (see metricServes), else
+	// Plain.
 	RuleSpace Space = iota
-	// InMetric is the metric released on the way.
+	// InMetric takes steps with a preconditioner that the run releases.
 	InMetric
-	// Plain is the space of the parameters.
+	// Plain takes steps in the space of the parameters.
 	Plain
 )
 
@@ -95,40 +99,43 @@ var spaces = [...]string{"", "metric", "plain"}
 
 func (s Space) String() string { return optimize.NameOf(spaces[:], "space", uint8(s)) }
 
-// UnmarshalText reads "metric" or "plain"; the empty name is RuleSpace.
+// UnmarshalText reads "metric" or "plain"; the empty name is RuleSpace. It returns an error for any
+// other name.
 func (s *Space) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(spaces[:], "space", string(text))
 	*s = Space(i)
 	return err
 }
 
-// leastEffective is the N from which a released second moment is worth its charge, and
-// manyEffective that from which plain steps are better on losses that are not convex.
+// leastEffective is the N from which a released second moment is worth its charge. From
+// manyEffective on, plain steps are better for losses that are not convex.
 const leastEffective, manyEffective = 20, 2000
 
-// metricServes says whether the rule takes the metric where that is possible.
+// metricServes reports whether RuleSpace prefers the metric on a problem that allows it.
 func metricServes(p optimize.Problem) bool {
 	N := p.Effective()
 	return N >= leastEffective && (N < manyEffective || p.Convex())
 }
 
-// Suits reports whether Smoothed is to be preferred to Subgradient: where its rule takes
-// the metric, or the records are many, and for networks.
+// Suits reports whether Smoothed is to be preferred to Subgradient. It is for networks, for N of at
+// least manyEffective, and for problems that allow the metric with N of at least leastEffective.
 func Suits(p optimize.Problem) bool {
 	N := p.Effective()
 	return p.Layered || N >= manyEffective || N >= leastEffective && firstorder.Preconditioned{}.Serves(p) == nil
 }
 
-// smoothedPlan is a settled Smoothed in the space of the parameters.
+// smoothedPlan is a Smoothed in space plain, with every setting resolved for a problem.
 type smoothedPlan struct {
 	optimize.Settled
 	charges []float64
-	// decay are the (1 - t/T)^2, and most the largest step that a regularizer allows.
+	// decay is (1 - t/T)^2 for each step t; most is the largest step size that the regularizer
+	// allows.
 	decay []float64
 	most  float64
 }
 
-// Plan settles Smoothed for a problem.
+// Plan resolves the settings of Smoothed for a problem. It fails if the problem is not valid, a
+// setting is out of range, or the problem does not allow the space or smoothing that is set.
 func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -166,7 +173,8 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	return named{plan, s}, nil
 }
 
-// smooth returns the smoothed problem, and says in words what it promises.
+// smooth returns the problem with the smoothed loss, and a description of its guarantee for the
+// summary.
 func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words string, err error) {
 	if p.Jumps && c.Smoothing == 0 {
 		c.Smoothing = sampled
@@ -200,19 +208,20 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 	return smooth, words, err
 }
 
-// populationScale is by how much the gradients of the smoothed risk over records and over
-// their distribution differ, at all points within sqrt d, but with probability 1%: up to
-// a constant L0 sqrt(d log(R sqrt(d)/(alpha zeta))/n), Proposition 5.1 of Kornowski, Liu
-// and Talwar (2024) for the smoothed loss.
+// populationScale bounds the difference between the gradients of the smoothed risk over the records
+// and over their distribution. Up to a constant the bound is L0 sqrt(d log(R sqrt(d)/(alpha
+// zeta))/n), at all points of norm at most R = sqrt d, with probability 1 - zeta = 99% (Proposition
+// 5.1 of Kornowski, Liu and Talwar 2024 for the smoothed loss).
 func populationScale(p optimize.Problem, radius float64) float64 {
 	d := float64(p.Dim())
 	return p.Constants.Lipschitz * math.Sqrt(d*math.Log(max(d/(radius/2*.01), math.E))/p.Records)
 }
 
-// sampled is Ball by gradients around the point, of losses without a closed form.
+// sampled estimates the mean over the ball from gradients at random points, for losses without a
+// closed form.
 const sampled = Smoothing(query.Gradients)
 
-// promise says what the gradient of the smoothed loss tells.
+// promise describes, for the summary, the meaning of a small gradient of the smoothed loss.
 func (s Smoothing) promise(radius float64) string {
 	if query.Smoother(s) == query.LasryLions {
 		return fmt.Sprintf("a gradient of norm b is a mean of records' gradients, each within %.3g of the result", radius)
@@ -220,7 +229,7 @@ func (s Smoothing) promise(radius float64) string {
 	return fmt.Sprintf("where its gradient has norm b the result is a (%.3g, b)-stationary point of the loss in Goldstein's sense", radius)
 }
 
-// named is a plan that another algorithm made.
+// named is a plan of another algorithm under a summary of its own.
 type named struct {
 	optimize.Plan
 	summary optimize.Summary
@@ -229,12 +238,12 @@ type named struct {
 // Summary describes the plan.
 func (n named) Summary() optimize.Summary { return n.summary }
 
-// DefaultRadius is the rule for the radius of smoothing.
+// DefaultRadius returns the default smoothing radius, d/N between .001 and 1.
 func DefaultRadius(p optimize.Problem) float64 {
 	return min(max(float64(p.Dim())/p.Effective(), .001), 1)
 }
 
-// steps is a number of steps, or the rule's multiple of N between 100 and 3000.
+// steps returns given if it is positive, else multiple times N, between 100 and 3000.
 func steps(given int, multiple, effective float64) int {
 	if given > 0 {
 		return given
@@ -242,7 +251,7 @@ func steps(given int, multiple, effective float64) int {
 	return int(min(max(math.Ceil(multiple*effective), 100), 3000))
 }
 
-// plain settles the rule for the space of the parameters; p is the smoothed problem.
+// plain returns the plan in space plain; p is the smoothed problem.
 func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 	T := steps(c.Steps, 2, p.Effective())
 	l0 := p.Constants.Lipschitz
@@ -288,7 +297,7 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 	return plan, nil
 }
 
-// stable is a step size kept stable for a public regularizer.
+// stable returns eta, reduced to the inverse smoothness of the regularizer if it is above it.
 func stable(p optimize.Problem, eta float64) float64 {
 	if p.Regularizer != nil {
 		if s := p.Regularizer.Smoothness(); s > 0 {
@@ -313,7 +322,8 @@ func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	})
 }
 
-// travelled is the rule for steps. All it goes by was released.
+// travelled returns the rule for step sizes (see [Smoothed]). The rule depends on released numbers
+// only.
 func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ float64) float64 {
 	start, away := slices.Clone(run.W), make([]float64, len(run.W))
 	var far, squares float64
@@ -326,7 +336,7 @@ func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ f
 		squares += length * length
 		t := run.Taken()
 		eta := g.Law().Eta(t)
-		if grown := g.decay[t] * far / math.Sqrt(squares); grown > eta { // not where both are zero
+		if grown := g.decay[t] * far / math.Sqrt(squares); grown > eta { // false if both are zero: the quotient is NaN
 			eta = min(grown, g.most)
 		}
 		return eta

@@ -11,27 +11,27 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Subgradient configures noisy subgradient descent on the loss as it is (Bassily, Smith
-// and Thakurta 2014): for any loss, smooth or not.
+// Subgradient configures noisy subgradient descent (Bassily, Smith and Thakurta 2014), without
+// smoothing, for any loss, smooth or not.
 //
 //	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f(w_t; x_i), L0) + noise_t + grad reg(w_t)))
 //
-// On all records eta = min(3 F0 N/T, F0)/L0^2 and every step is charged alike; in one
-// pass each step has fresh records and the whole budget, and eta_t = 8 (F0/L0^2)(1 - t/T).
+// On all records, eta = min(3 F0 N/T, F0)/L0^2 and all steps have the same charge. With OnePass
+// each step uses fresh records and charges them the whole budget, and eta_t = 8 (F0/L0^2)(1 - t/T).
 // The result is the average of the second half of the iterates. Both rules were found by
-// measuring.
+// measurement.
 //
-// Guarantee: mu-GDP whatever the constants. For a convex loss whose minimiser is within R
-// of the start, a step of R/(G sqrt T) and the average of all iterates, the mean loss is
-// within R G/sqrt T of its minimum, G^2 being L0^2 and the noise's variance. Nothing is
-// proved of stationarity, which the average was measured to reach as well as methods for
-// it of which that is proved.
+// Guarantee: mu-GDP whatever the constants. For a convex loss whose minimiser is within R of the
+// start, steps of R/(G sqrt T) and the average of all iterates give a mean loss within R G/sqrt T
+// of its minimum, where G^2 is L0^2 plus the noise's variance. Stationarity is not proved. The
+// average was measured to be as close to stationary as the results of the methods that have such a
+// proof.
 //
 // The zero Subgradient is the default rule. A field that is set overrides it.
 type Subgradient struct {
-	// OnePass gives every step records of its own.
+	// OnePass gives each step its own records, which no other step uses.
 	OnePass bool `yaml:"one_pass"`
-	// Steps is T. Zero: 3 N, between 100 and 3000; in one pass sqrt N.
+	// Steps is T. Zero means 3 N, between 100 and 3000, or with OnePass sqrt N.
 	Steps int `yaml:"steps"`
 	// StepScale multiplies eta. Zero means 1.
 	StepScale float64 `yaml:"step_scale"`
@@ -39,15 +39,16 @@ type Subgradient struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// subgradientPlan is a settled Subgradient.
+// subgradientPlan is a Subgradient with every setting resolved for a problem.
 type subgradientPlan struct {
 	optimize.Settled
 	charge float64
-	// size is that of a cohort, 0 where all records are asked about.
+	// size is the number of records in a step's cohort; 0 means all records.
 	size float64
 }
 
-// Plan settles Subgradient for a problem.
+// Plan resolves the settings of Subgradient for a problem. It fails if the problem is not valid, a
+// setting is out of range, or a step would have no record of its own.
 func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	if plan.Settled, err = optimize.Settle(draft); err != nil {
 		return nil, err
 	}
-	// Of a loss whose slope jumps the gradient of the smoothed one is predicted.
+	// If the slope jumps, the forecast is of the smoothed loss's gradient.
 	smooth := p
 	if (p.Kinked != nil || p.Jumps) && !p.Smoothing.On() {
 		by := query.Smoothing{Radius: DefaultRadius(p)}

@@ -16,8 +16,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// everywhere runs f on every variant of the shared problems, each row many
-// times, under both relations.
+// everywhere runs f on every variant of the shared problems, with copies of each row, under both
+// relations.
 func everywhere(t *testing.T, copies int, f func(name string, p optimizetest.Problem, o func() *optimizetest.Oracle)) {
 	t.Helper()
 	for _, p := range variants(t) {
@@ -30,9 +30,8 @@ func everywhere(t *testing.T, copies int, f func(name string, p optimizetest.Pro
 	}
 }
 
-// usesEachRecordOnce fails unless every question is about a cohort of its own, of
-// the size wanted up to whole numbers, and is charged all of mu^2, and cohorts do
-// not sum to more than there is.
+// usesEachRecordOnce fails unless every query is on a cohort of its own, has the expected size up
+// to rounding, is charged mu^2, and the sizes sum to no more than the number of records.
 func usesEachRecordOnce(t *testing.T, name string, o *optimizetest.Oracle, sizes []float64) {
 	t.Helper()
 	seen := map[uint64]bool{}
@@ -55,11 +54,11 @@ func usesEachRecordOnce(t *testing.T, name string, o *optimizetest.Oracle, sizes
 	}
 }
 
-// paced is the rule for step sizes written out once more: the angle between
-// estimates, and the curvature along the last step.
+// paced recomputes the rule for step sizes from the angle between estimates and the curvature along
+// the last step.
 type paced struct {
 	eta   float64
-	least float64 // what the declared smoothness allows
+	least float64 // the largest step that the declared smoothness allows
 	last  []float64
 	turns int
 }
@@ -76,7 +75,7 @@ func (p *paced) step(g []float64) float64 {
 			product += g[j] * p.last[j]
 		}
 		if math.Acos(product/length(g)/length(p.last)) > 2*math.Pi/3 {
-			// The step was -eta last, the gradient changed by g - last.
+			// The step was -eta last, and the gradient changed by g - last.
 			moved, changed := length(p.last)*length(p.last), product-length(p.last)*length(p.last)
 			if eta := 1 / (-changed / moved / p.eta); eta > p.least {
 				p.eta = eta
@@ -98,7 +97,7 @@ func full(p optimize.Problem, w, g []float64) []float64 {
 	return sum
 }
 
-// start is w_0 in the set.
+// start returns w_0, projected on the set.
 func start(p optimize.Problem) []float64 {
 	w := make([]float64, p.Dim())
 	copy(w, p.Start)
@@ -108,11 +107,10 @@ func start(p optimize.Problem) []float64 {
 	return w
 }
 
-// TestOnePassSGDAsksAsItsPageSays: step t asks one gradient, at the iterate that
-// answers lead to, of a cohort of its own with the whole budget; the result is the
-// size-weighted mean of the points that steps t >= T/2 reach. Fails if a record is
-// asked about twice, the budget is divided, the average is of other points, or a
-// step that overshoots does not shorten those after it.
+// TestOnePassSGDAsksAsItsPageSays: step t releases one gradient, at the iterate that the answers
+// lead to, of its own cohort and for the whole budget. The result is the mean, weighted by size, of
+// the points that steps t >= T/2 reach. It fails if a record is used twice, the budget is divided,
+// the average is over other points, or a step that overshoots does not shorten later steps.
 func TestOnePassSGDAsksAsItsPageSays(t *testing.T) {
 	const T = 9
 	turns := 0
@@ -151,11 +149,10 @@ func TestOnePassSGDAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestOnePassSTORMAsksAsItsPageSays: question t mixes the cohort's gradient and
-// difference with the K that is best for (1-K)^2 P + (K L0 + (1-K) R)^2 v,
-// v = d (neighbours/b)^2/mu^2 + 1/b; the estimate is (1-K) times the last plus the
-// answer. Fails if v leaves out sampling or noise, if R is not that of the true
-// distance, or the old estimate is not shrunk.
+// TestOnePassSTORMAsksAsItsPageSays: query t mixes the cohort's gradient and difference with the K
+// that minimises (1-K)^2 P + (K L0 + (1-K) R)^2 v, v = d (neighbours/b)^2/mu^2 + 1/b. The estimate
+// is (1-K) times the last one plus the answer. It fails if v leaves out sampling or noise, if R
+// does not follow from the true distance, or if the last estimate is not multiplied by 1-K.
 func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 	const T = 9
 	turns := 0
@@ -210,8 +207,8 @@ func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestOnePassSizes: cohorts take all records, in proportion to sqrt(t) to within
-// one, whole under replace-one. Fails if rounding loses records.
+// TestOnePassSizes: cohorts use all records, in proportion to sqrt(t) up to one record, and in
+// whole numbers under replace-one. It fails if rounding loses records.
 func TestOnePassSizes(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	for _, neighbours := range []float64{1, 2} {
@@ -244,8 +241,8 @@ func TestOnePassSizes(t *testing.T) {
 	}
 }
 
-// TestOnePassStepRule: T = 4 sqrt(N)/h rounded up, at most 1000, h 16 for rank-one
-// losses and 1 for others; fewer where records run out.
+// TestOnePassStepRule: T = 4 sqrt(N)/h rounded up, at most 1000, with h = 16 for rank-one losses
+// and 1 for others, and fewer if there are too few records.
 func TestOnePassStepRule(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		h := 1.
@@ -256,7 +253,7 @@ func TestOnePassStepRule(t *testing.T) {
 			s := size{Records: n, Mu: .5}
 			N := with(p.Public, s).Effective()
 			want := min(math.Ceil(4*math.Sqrt(N)/h), 1000)
-			smallest := func(T float64) float64 { // first cohort's share
+			smallest := func(T float64) float64 { // the first cohort's size
 				var roots float64
 				for k := 1.; k <= T; k++ {
 					roots += math.Sqrt(k)
@@ -278,7 +275,7 @@ func TestOnePassStepRule(t *testing.T) {
 	}
 }
 
-// onePassMethods lists them with given settings.
+// onePassMethods lists the methods with given settings.
 func onePassMethods(t testing.TB, steps int, scale float64, output optimize.Output) []method {
 	return []method{
 		{"one-pass-sgd", func(p optimize.Problem, s size) (optimize.Plan, error) {
@@ -293,9 +290,8 @@ func onePassMethods(t testing.TB, steps int, scale float64, output optimize.Outp
 	}
 }
 
-// TestOnePassConvergesWithoutNoise: with neither noise nor scatter between
-// records every method reaches the minimum. Fails for a wrong sign, step or
-// estimate.
+// TestOnePassConvergesWithoutNoise: without noise and with equal records every method reaches the
+// minimum. It fails for a wrong sign, step or estimate.
 func TestOnePassConvergesWithoutNoise(t *testing.T) {
 	p := crowd(wide(4, 0), 3000)
 	for _, scale := range []float64{1, 8} { // 8 overshoots
@@ -314,11 +310,11 @@ func TestOnePassConvergesWithoutNoise(t *testing.T) {
 	}
 }
 
-// TestOnePassPrediction on the quadratic it speaks of, where noise outweighs what
-// sampling could add. 600 runs leave deviation(600) = .36 of the square; .1 is for the
-// sampling that is not there and for lengths taken at their root mean square. With
-// long steps the tree's is an upper bound only, for steps do not lie in line. Fails
-// if the average's weights, the start or the noise go wrong.
+// TestOnePassPrediction compares runs with the forecast, on the assumed quadratic, where noise
+// exceeds any sampling error. 600 runs leave deviation(600) = .36 of the square; .1 allows for the
+// sampling error that is not there and for lengths replaced by their root mean square. With long
+// steps the tree's forecast is only an upper bound, since steps have different directions. It fails
+// if the average's weights, the start or the noise are wrong.
 func TestOnePassPrediction(t *testing.T) {
 	const d, n = 48, 104
 	runs := 600
@@ -370,8 +366,8 @@ func TestOnePassPrediction(t *testing.T) {
 	}
 }
 
-// TestOnePassStopsAndHandsBack: whatever ends a run, the caller has the error and
-// the point reached.
+// TestOnePassStopsAndHandsBack: whatever ends a run, the caller gets the error and the point
+// reached.
 func TestOnePassStopsAndHandsBack(t *testing.T) {
 	p := crowd(optimizetest.Problems()[2], 40)
 	failure := errors.New("stop here")
@@ -393,7 +389,7 @@ func TestOnePassStopsAndHandsBack(t *testing.T) {
 				t.Errorf("%s at %d: %+v, %v", m.name, stop, r, err)
 			}
 		}
-		// A plan for more than there is stops at the filter.
+		// The filter stops a plan for more than the budget.
 		o := optimizetest.New(p.Config(budget(t), 1, 9))
 		size := o.Size()
 		size.Mu *= 1.2
@@ -407,8 +403,8 @@ func TestOnePassStopsAndHandsBack(t *testing.T) {
 	}
 }
 
-// TestOnePassPlansArePure: a plan's runs are independent, and observers see every
-// step once, with what a record has been charged at most.
+// TestOnePassPlansArePure: runs of one plan are independent, and observers see every step once,
+// with the largest charge of a record.
 func TestOnePassPlansArePure(t *testing.T) {
 	p := crowd(optimizetest.Problems()[3], 40)
 	for _, rule := range []optimize.Output{optimize.TailAverage, optimize.Last, optimize.Smallest, optimize.Random} {

@@ -9,9 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// stepScale is h in eta = h/L1 at the start of a pass: four times what
-// methods on all records take, for steps are few; overshooting shortens it (see
-// optimize.Pace). On losses of which only L1 is known nothing beyond 1/L1 is safe.
+// stepScale returns h in eta = h/L1 at the start of a pass. For rank-one and grouped losses it is
+// four times the rule of the methods on all records, since there are few steps; optimize.Pace
+// shortens steps that overshoot. For other losses only L1 is known, and steps above 1/L1 are not
+// safe.
 func stepScale(p optimize.Problem) float64 {
 	if p.RankOne || p.Grouped {
 		return 4 * p.StepScale()
@@ -19,12 +20,12 @@ func stepScale(p optimize.Problem) float64 {
 	return p.StepScale()
 }
 
-// stepRule is the rule for the number of steps: 4 sqrt(N)/h, at most 1000.
+// stepRule returns the default number of steps, 4 sqrt(N)/h but at most 1000.
 func stepRule(n, h float64) int { return optimize.StepCount(4 * math.Sqrt(n) / h) }
 
-// scatter is the mean squared error, over all coordinates, of the mean of a
-// cohort's vectors, each within 1 of a public centre: that of the noise,
-// d (neighbours/size)^2/m, and at most 1/size for which records were drawn.
+// scatter computes the mean squared error, summed over coordinates, of the released mean of a
+// cohort's vectors, each within distance 1 of a public centre. The noise contributes d
+// (neighbours/size)^2/m at charge m. The choice of the cohort's records contributes at most 1/size.
 type scatter struct {
 	dim, neighbours, charge float64
 }
@@ -34,7 +35,7 @@ func (s scatter) of(size float64) float64 {
 	return s.dim*noise*noise/s.charge + 1/size
 }
 
-// variance is the same a coordinate, in its parts, of vectors within a radius.
+// variance returns the same error per coordinate, in its two parts, for vectors within a radius.
 func (s scatter) variance(radius, size float64) optimize.Variance {
 	noise := s.neighbours / size
 	square := radius * radius / s.dim
@@ -45,9 +46,9 @@ func newScatter(p optimize.Problem) scatter {
 	return scatter{dim: float64(p.Dim()), neighbours: p.Neighbours(), charge: p.Charge()}
 }
 
-// cohortSizes divides the records among steps: step t, counted from 1, gets a
-// share in proportion to sqrt(t), or all steps alike. Under replace-one sizes
-// are whole. ok is false if some cohort would have less than a record.
+// cohortSizes divides the records among steps. Step t, counted from 1, gets a share in proportion
+// to sqrt(t), or with equal the same share as every step. Under replace-one sizes are whole
+// numbers. ok is false if a cohort would have less than one record.
 func cohortSizes(p optimize.Problem, steps int, equal bool) (sizes []float64, ok bool) {
 	sizes = make([]float64, steps)
 	var sum float64
@@ -72,8 +73,9 @@ func cohortSizes(p optimize.Problem, steps int, equal bool) (sizes []float64, ok
 	return sizes, ok
 }
 
-// passSizes settles the number of steps of a pass, 0 for the rule's, and the
-// cohorts' sizes.
+// passSizes returns the sizes of a pass's cohorts. It returns an error if steps is out of range or
+// would leave a cohort without a record. steps = 0 means rule steps, or the largest smaller number
+// that leaves each cohort a record.
 func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool) ([]float64, error) {
 	if err := optimize.CheckSteps(algorithm, steps); err != nil {
 		return nil, err
@@ -93,18 +95,19 @@ func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool
 	return []float64{p.Records}, nil
 }
 
-// passWords describes the cohorts.
+// passWords describes the cohorts for the plan's summary.
 func passWords(sizes []float64) string {
 	return fmt.Sprintf("the whole budget to each of %d disjoint cohorts, of %.6g to %.6g records", len(sizes), slices.Min(sizes), slices.Max(sizes))
 }
 
-// paced steps along estimates, shortened where they overshoot; see optimize.Pace. The
-// noise of an estimate is not told apart from which records it is of.
+// paced returns the step sizes of pace (see [optimize.Pace]). It tells pace that estimates have no
+// noise: in one pass the error from the noise and from the choice of records is not known
+// separately.
 func paced(pace *optimize.Pace) func(g []float64, _ float64) float64 {
 	return func(g []float64, _ float64) float64 { return pace.Next(g, 0) }
 }
 
-// newPace starts with steps of eta.
+// newPace returns a pace that starts with steps of eta and shortens them no further than 1/L1.
 func newPace(p optimize.Problem, eta float64) *optimize.Pace {
 	return optimize.NewPace(eta, min(eta, 1/p.Smoothness()))
 }

@@ -9,51 +9,49 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// SGD configures stochastic gradient descent in one pass over disjoint
-// cohorts (Song, Chaudhuri and Sarwate 2013, with Gaussian noise and clipping).
+// SGD configures stochastic gradient descent in one pass over disjoint cohorts (Song, Chaudhuri and
+// Sarwate 2013, with Gaussian noise and clipping).
 //
 //	w_{t+1} = Proj(w_t - eta (mean over cohort t of clip(grad f(w_t; x), L0) + noise + grad reg(w_t)))
 //
-// Each record is in one release only, so that every release has the whole
-// budget.
+// Each record is in one release only, so that every release has the whole budget.
 //
-// Guarantee: mu-GDP whatever the constants. Answers are unbiased for the
-// gradient of the expected loss where nothing is clipped, so for an L1-smooth
-// loss, cohorts of b and eta <= 1/L1 the average squared gradient norm of the
-// expected loss over T steps is at most 2 F0/(eta T) + L1 eta V, V = L0^2/b +
-// d (2 L0/(b mu))^2.
+// Guarantee: mu-GDP whatever the constants. If nothing is clipped, answers are unbiased for the
+// gradient of the expected loss. For an L1-smooth loss, cohorts of b records and eta <= 1/L1, the
+// average squared gradient norm of the expected loss over T steps is then at most 2 F0/(eta T) + L1
+// eta V, with V = L0^2/b + d (2 L0/(b mu))^2.
 //
 // Deviations, all measured to help:
-//   - cohort t has a size in proportion to sqrt(t), so the tail is the least noisy;
-//   - the output is the average, weighted by those sizes, of the points that the
-//     second half of the steps reach;
-//   - on generalised linear models eta starts at 16/L1 and is shortened by the
-//     secant whenever an estimate turns by more than 120 degrees from the one
-//     before.
+//   - The size of cohort t is proportional to sqrt(t), so that the last steps have the least noise.
+//   - The result is the average, weighted by those sizes, of the points that the second half of the
+//     steps reach.
+//   - On generalised linear models eta starts at 16/L1. Whenever an estimate turns by more than 120
+//     degrees from the estimate before, the secant shortens eta.
 //
-// The bound above is then not proved: its eta is 1/L1 and its iterate a random one.
+// With these deviations the bound above is not proved, since it needs eta <= 1/L1 and a random
+// iterate.
 //
 // The zero SGD is the default rule.
 type SGD struct {
-	// Steps is T. Zero: 4 sqrt(N)/h rounded up, at most 1000.
+	// Steps is T. Zero means 4 sqrt(N)/h rounded up, at most 1000.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one
-	// losses, else 1.
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, else 1.
 	StepScale float64 `yaml:"step_scale"`
-	// EqualCohorts gives all steps equally many records.
+	// EqualCohorts gives each step the same number of records.
 	EqualCohorts bool `yaml:"equal_cohorts"`
 	// Output is the rule that picks the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
 }
 
-// sgdPlan is a settled SGD.
+// sgdPlan is an SGD with every setting resolved for a problem.
 type sgdPlan struct {
 	optimize.Settled
 	sizes   []float64
 	scatter scatter
 }
 
-// Plan settles SGD for a problem.
+// Plan resolves the settings of SGD for a problem. It fails if the problem is not valid, a setting
+// is out of range, or a step would have no record.
 func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

@@ -10,48 +10,45 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// STORM configures STORM (Cutkosky and Orabona 2019) in one pass over
-// disjoint cohorts, with the gain that is best for noise and sampling together.
+// STORM configures STORM (Cutkosky and Orabona 2019) in one pass over disjoint cohorts. The gain K
+// minimises the error from noise and sampling together.
 //
 //	g_t = (1-K) g_{t-1} + mean over cohort t of [K clip(grad f(w_t; x), L0)
 //	      + (1-K) clip(grad f(w_t; x) - grad f(w_{t-1}; x), ball)] + noise
 //	w_{t+1} = w_t - eta (g_t + grad reg(w_t))
 //
-// With R the ball's radius, a record's vector lies within K L0 + (1-K) R of a
-// public centre. A cohort of b fresh records, charged m, then has a mean squared
-// error of at most (K L0 + (1-K) R)^2 v, v = d (2/b)^2/m + 1/b: the first part is
-// noise, the second is which records were drawn. With P that of g_{t-1}, that of
-// g_t is at most (1-K)^2 P + (K L0 + (1-K) R)^2 v, and K is where this is least.
+// Let R be the ball's radius. A record's vector lies within K L0 + (1-K) R of a public centre. The
+// mean over a cohort of b fresh records, released at charge m, then has a mean squared error of at
+// most (K L0 + (1-K) R)^2 v with v = d (2/b)^2/m + 1/b. The first part of v is noise, the second is
+// the choice of the records. If P bounds the error of g_{t-1}, the error of g_t is at most (1-K)^2
+// P + (K L0 + (1-K) R)^2 v. K minimises this bound.
 //
-// Each record is in one release only, so that every release has the whole
-// budget.
+// Each record is in one release only, so that every release has the whole budget.
 //
-// Guarantee: mu-GDP whatever the constants. Where nothing is clipped P bounds
-// the mean squared distance of g_t from the gradient of the expected loss, step
-// by step; a rate for the gradient norm is not proved.
+// Guarantee: mu-GDP whatever the constants. If nothing is clipped, P bounds the mean squared
+// distance of g_t from the gradient of the expected loss at every step. A rate for the gradient
+// norm is not proved.
 //
 // Deviations from Cutkosky and Orabona:
-//   - the gain and the step size are not their schedules;
-//   - cohort t has a size in proportion to sqrt(t);
-//   - steps are those of SGD.
+//   - The gain and the step size do not follow their schedules.
+//   - The size of cohort t is proportional to sqrt(t).
+//   - Step sizes follow the rule of SGD.
 //
-// The zero STORM is the default rule: T as for SGD, the centred
-// ball, the last iterate.
+// The zero STORM is the default rule: T as for SGD, the centred ball, the last iterate.
 type STORM struct {
-	// Steps is T. Zero: 4 sqrt(N)/h rounded up, at most 1000.
+	// Steps is T. Zero means 4 sqrt(N)/h rounded up, at most 1000.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one
-	// losses, else 1.
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, else 1.
 	StepScale float64 `yaml:"step_scale"`
-	// Ball is what differences are clipped to.
+	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// EqualCohorts gives all steps equally many records.
+	// EqualCohorts gives each step the same number of records.
 	EqualCohorts bool `yaml:"equal_cohorts"`
 	// Output is the rule that picks the result; zero means Last.
 	Output optimize.Output `yaml:"output"`
 }
 
-// stormPlan is a settled STORM.
+// stormPlan is a STORM with every setting resolved for a problem.
 type stormPlan struct {
 	optimize.Settled
 	sizes   []float64
@@ -59,7 +56,8 @@ type stormPlan struct {
 	ball    optimize.DifferenceBall
 }
 
-// Plan settles STORM for a problem.
+// Plan resolves the settings of STORM for a problem. It fails if the problem is not valid, a
+// setting is out of range, or a step would have no record.
 func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -106,9 +104,8 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 	return plan, nil
 }
 
-// gain is the law: K for a cohort of the given size and differences within a
-// radius after an estimate of mean squared error P, and the radius K L0 + (1-K) R
-// that the cohort's vectors then lie within.
+// gain returns the gain K for step t and the radius K L0 + (1-K) R of the vectors that it mixes.
+// size is the cohort's, radius is R, and P is the mean squared error of the estimate before.
 func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
 	l0 := s.Problem().Constants.Lipschitz
 	K = 1

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TreeSpider configures tree-based private Spider, a method for the population
-// risk in one pass (Arora, Bassily, González, Guzmán, Menart and Ullah 2023,
-// Algorithm 2). Each of T rounds visits a binary tree of depth D depth first:
+// TreeSpider configures tree-based private Spider, a method for the population risk in one pass
+// (Arora, Bassily, González, Guzmán, Menart and Ullah 2023, Algorithm 2). Each of T rounds visits a
+// binary tree of depth D, depth first:
 //
 //	root:           g = mean over b fresh records of clip(grad f(w; x), L0) + noise
 //	left child:     has its parent's point and estimate
@@ -23,80 +23,85 @@ import (
 //	leaf:           if ||g + grad reg(w)|| <= 2 alpha~ return w, else
 //	                w <- w - eta (g + grad reg(w))
 //
-// so that an estimate is a sum of at most D+1 answers in 2^D steps. Each record
-// is in one release only and every release has the whole budget; a difference's
-// noise follows the true distance between the two points, which is released.
+// An estimate is thus a sum of at most D+1 answers in 2^D steps. Each record is in one release
+// only, so that every release has the whole budget. The noise of a difference follows the true
+// distance between its two points, which are both released.
 //
-// Guarantee: mu-GDP whatever the constants. For an L1-smooth loss and the
-// theorem's settings, with probability 1 - p a leaf is returned whose gradient of
-// the expected loss is at most 3 alpha~, alpha~ = C~ sqrt2 L0 max(n^(-1/3),
-// (sqrt(d)/(n epsilon))^(1/2)) (Theorem 4), if n >= max(sqrt(d)(D/2+1)^2/epsilon,
-// (D/2+1)^3). C~ is above 256 ln(1.25/delta) ln(2 T 2^(D+1)/p), so that the bound
-// says nothing below astronomical n: the estimate at the first leaf is within it.
+// Guarantee: mu-GDP whatever the constants. For an L1-smooth loss, the theorem's settings and
+// n >= max(sqrt(d)(D/2+1)^2/epsilon, (D/2+1)^3), the run returns, with probability 1 - p, a leaf where
+// the gradient of the expected loss is at most 3 alpha~ (Theorem 4). Here alpha~ =
+// C~ sqrt2 L0 max(n^(-1/3), (sqrt(d)/(n epsilon))^(1/2)), and C~ is above 256 ln(1.25/delta)
+// ln(2 T 2^(D+1)/p). The bound therefore says nothing for any realistic n: the estimate at the first
+// leaf already satisfies it.
 //
 // Deviations from the paper:
-//   - b is rounded down to a multiple of 2^D, and D 2^(D+1) is the largest such
-//     number up to b;
-//   - noise is that of the exact budget, which is below the paper's for the same
-//     (epsilon, delta), and of the true distance;
-//   - the last leaf of a round steps too, where line 3 as printed drops its step;
-//   - beta has the proof's sqrt(b) epsilon/sqrt(d);
-//   - a right child that is at its parent's point has its parent's estimate, and no
-//     records are drawn for it;
-//   - differences are clipped to the centred ball by default;
-//   - the regularizer's gradient is added exactly.
+//   - b is rounded down to a multiple of 2^D, and D 2^(D+1) is the largest such number up to b.
+//   - Noise follows from the exact budget, which gives less than the paper's for the same (epsilon,
+//     delta), and from the true distance.
+//   - The last leaf of a round takes a step, too. Line 3 as printed drops this step.
+//   - beta has the proof's sqrt(b) epsilon/sqrt(d).
+//   - A right child at the same point as its parent takes its parent's estimate, and draws no
+//     records.
+//   - Differences are clipped, by default to the centred ball.
+//   - The regularizer's gradient is added exactly.
 //
-// The zero TreeSpider has practical constants, measured to be better: steps of h/L1,
-// shortened where they overshoot as SGD's, instead of steps of one length;
-// no early return; cohorts of b/2^(3j/2) where the sampling error of a cohort
-// of b outweighs its noise; all records used; about 4 sqrt(N)/h steps, at
-// least four rounds if there are eight; the average of the points that the second
-// half of the steps reach, that of step t weighted by t^2.
+// The zero TreeSpider has practical constants, measured to be better. Steps are h/L1, shortened
+// where they overshoot as in SGD, and not all of one length. There is no early return. Cohorts have
+// b/2^(3j/2) records if the sampling error of a cohort of b exceeds its noise. All records are
+// used. There are about 4 sqrt(N)/h steps, in at least four rounds if there are eight steps. The
+// result is the average of the points that the second half of the steps reach, where the point of
+// step t has weight t^2.
 type TreeSpider struct {
-	// Theorem takes the settings of Theorem 4, steps of one length, and a random
-	// leaf where none is returned early.
+	// Theorem uses the settings of Theorem 4, steps of one length, and a random leaf if no leaf is
+	// returned early.
 	Theorem bool `yaml:"theorem"`
-	// Failure is the theorem's p; zero means .05. Without Theorem it must be zero.
+	// Failure is p, the probability with which the theorem may fail. Zero means .05. Without
+	// Theorem it must be zero.
 	Failure float64 `yaml:"failure"`
-	// Beta is the theorem's: steps have length beta/(2^(D/2) L1). Without Theorem
-	// it must be zero.
+	// Beta is the theorem's beta: steps have length beta/(2^(D/2) L1). Zero means the theorem's
+	// value. Without Theorem it must be zero.
 	Beta float64 `yaml:"beta"`
-	// Rounds is T. b is the theorem's if Theorem is set and Rounds is not, else as
-	// large as records allow.
+	// Rounds is T. Zero means the number of rounds that the records allow with the theorem's b, or
+	// without Theorem the practical rule's number. If Rounds is set, b is as large as the records
+	// allow.
 	Rounds int `yaml:"rounds"`
-	// Depth is D.
+	// Depth is D. Zero means the largest D that the theorem allows, or without Theorem the
+	// practical rule's.
 	Depth int `yaml:"depth"`
-	// Decay is k in b/2^(k j). Zero: 1 with Theorem, else as said above.
+	// Decay is k: a right child at depth j has b/2^(k j) records. Zero means 1 with Theorem;
+	// without it, 3/2 if the sampling error of a cohort of b exceeds its noise, else 1.
 	Decay float64 `yaml:"decay"`
-	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one
-	// losses, else 1. With Theorem it must be zero.
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, else 1.
+	// With Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
-	// Accuracy is alpha~. Zero: the theorem's with Theorem, else no early return.
+	// Accuracy is alpha~. The run ends at the first leaf whose estimate is at most twice as long.
+	// Zero means the theorem's value with Theorem, else no early return.
 	Accuracy float64 `yaml:"accuracy"`
-	// Ball is what differences are clipped to.
+	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// Output is the rule that picks the result unless a leaf is returned early;
-	// zero means Random with Theorem, else TailAverage.
+	// Output is the rule that picks the result if no leaf is returned early. Zero means Random with
+	// Theorem, else TailAverage.
 	Output optimize.Output `yaml:"output"`
 }
 
-// treePlan is a settled TreeSpider.
+// treePlan is a TreeSpider with every setting resolved for a problem.
 type treePlan struct {
 	optimize.Settled
 	rounds, depth int // T, D
-	// sizes[j] is the size of cohorts at depth j.
+	// sizes[j] is the number of records of a cohort at depth j.
 	sizes []float64
-	// length is that of every step; 0 for steps of eta.
+	// length is the length of every step; 0 means steps of size eta.
 	length   float64
 	accuracy float64
-	// proved says that accuracy is the theorem's.
+	// proved means that accuracy is the theorem's.
 	proved  bool
 	scatter scatter
 	ball    optimize.DifferenceBall
 }
 
-// Plan settles TreeSpider for a problem, whose budget is looked at for the
-// theorem's epsilon and delta only.
+// Plan resolves the settings of TreeSpider for a problem. With Theorem it uses epsilon and delta of
+// the problem's budget. It fails if the problem is not valid, a setting is out of range, or there
+// are too few records.
 func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -121,7 +126,7 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 	for t := range importance {
 		importance[t] = leafWeight(t)
 	}
-	// Steps of one length are taken for those of the size they have at the start.
+	// For the forecast, steps of one length have the size eta that they have at the start.
 	taken := eta
 	if plan.length > 0 {
 		taken = plan.length / forecast.AtStart(p).Gradient
@@ -154,17 +159,17 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 	return plan, nil
 }
 
-// back is the law: how many leaves ago the point is that the last right child at
-// or above leaf t has its difference to. Counted from 0 within its tree, leaf k =
-// ...10..0 in binary is reached through a right child whose parent is at the leaf
-// with that last 1 cleared. Roots correct nothing.
+// back is the law's Back. It returns the number of leaves between leaf t and the other point of the
+// last difference at or above it. Counted from 0 within its tree, leaf k = ...10..0 in binary is
+// reached through a right child whose parent is at the leaf with that last 1 cleared. A root has no
+// difference.
 func (t *treePlan) back(step int) int {
 	k := step % (1 << t.depth)
 	return max(k&-k, 1)
 }
 
-// answer is the law: roots have gain 1, right children gain 0. The distance to
-// the parent's point is taken for as many steps in line as lie between.
+// answer is the law's Answer: a root has gain 1, a right child gain 0. The distance to the parent's
+// point is that of the steps in between, all in one direction.
 func (t *treePlan) answer(step int, radius, _ float64) (K float64, fresh optimize.Variance) {
 	k := step % (1 << t.depth)
 	if k == 0 {
@@ -173,9 +178,9 @@ func (t *treePlan) answer(step int, radius, _ float64) (K float64, fresh optimiz
 	return 0, t.scatter.variance(radius, t.sizes[t.depth-bits.TrailingZeros(uint(k))])
 }
 
-// forecast is that of the law. With the theorem's alpha~ it is the theorem's 3
-// alpha~, or the gradient to expect at the start where that is smaller: the start
-// then is returned.
+// forecast returns the law's forecast. With the theorem's alpha~ it returns the smaller of 3 alpha~
+// and the gradient expected at the start: if the start is within the bound, the run returns the
+// start.
 func (t *treePlan) forecast() optimize.Forecast {
 	if !t.proved {
 		return forecast.Of(t.Problem(), t.Law())
@@ -187,23 +192,23 @@ func (t *treePlan) forecast() optimize.Forecast {
 	return start
 }
 
-// node is a vertex u of the tree: its point w_u and its estimate.
+// node is a vertex u of the tree, with its point w_u and its estimate.
 type node struct {
 	w []float64
 	g *optimize.Estimate
 }
 
-// Run carries the plan out. Numbers are the lines of Algorithm 2.
+// Run carries the plan out. Numbers in comments are the lines of Algorithm 2.
 func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := t.Begin(ctx, o, observe)
-	// No least step: differences over small cohorts may carry more noise than the
-	// distance they are over, which shorter steps alone end.
+	// There is no smallest step: a difference over a small cohort may have noise longer than its
+	// own distance, and only shorter steps end that.
 	run.Eta = paced(optimize.NewPace(t.Law().StepSize, 0))
 	if t.length > 0 { // 23
 		run.Eta = func(g []float64, _ float64) float64 { return t.length / optimize.Norm(g) }
 	}
 	return run.Loop(func() error {
-		path := make([]node, t.depth+1) // the vertices above the current one
+		path := make([]node, t.depth+1) // the vertices from the root to the current one
 		for range t.rounds {            // 2
 			for u := range depthFirst(t.depth) { // 7, the root put first
 				j := u.depth
@@ -246,7 +251,7 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	})
 }
 
-// ask draws a cohort of the depth's size and asks about it: lines 4-6 and 13-15.
+// ask draws a cohort of the depth's size and releases a term on it: lines 4-6 and 13-15.
 func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) query.Term) (optimize.Answer, error) {
 	cohort, err := run.Draw(t.sizes[depth])
 	if err != nil {
@@ -255,12 +260,11 @@ func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) que
 	return run.Ask(t.scatter.charge, term(cohort))
 }
 
-// leafWeight is the weight of the point reached from leaf k, counted from 0, in
-// the average.
+// leafWeight returns the weight, in the average, of the point reached from leaf k, counted from 0.
 func leafWeight(k int) float64 { return float64(k+1) * float64(k+1) }
 
-// still reports whether the points are too close for a difference to be asked
-// about: questions take no radii below 2^-200.
+// still reports whether two points are too close for a difference between them. A query's radius
+// must be at least 2^-200; the limit here is 2^-100.
 func (t *treePlan) still(w, parent []float64) bool {
 	step := slices.Clone(w)
 	optimize.Descend(step, parent, 1)

@@ -34,7 +34,8 @@ func (c TreeSpider) validate() error {
 	return nil
 }
 
-// settlePractical fills in the practical rules' values.
+// settlePractical sets the practical rules' values in plan and returns eta. It returns an error if
+// the settings leave a cohort without a record.
 func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	h := c.StepScale
 	if h == 0 {
@@ -53,7 +54,7 @@ func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta flo
 			plan.depth--
 		case plan.rounds > 1 && c.Rounds == 0:
 			plan.rounds--
-		case plan.depth == 0 && plan.rounds == 1: // less than one record is declared
+		case plan.depth == 0 && plan.rounds == 1: // the declared number of records is below one
 			plan.sizes = []float64{p.Records}
 			return p.StepSize(h), nil
 		default:
@@ -63,13 +64,13 @@ func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta flo
 	return p.StepSize(h), nil
 }
 
-// divide shares all records out to rounds of trees: b/2^(k j) at depth j, where
-// there are 2^(j-1) right children. It reports whether each cohort has a record.
+// divide divides all records among the cohorts of all rounds: b/2^(k j) at depth j, where there are
+// 2^(j-1) right children. It reports whether each cohort has a record.
 //
-// The squared error of a leaf is a sum over its right ancestors of
-// (distance/size)^2 (noise) or distance^2/size (sampling), the distance at depth
-// j being in proportion to 2^-j. For given records the first is least for k = 1,
-// the second for k = 3/2. Where the two are equal follows from scatter.
+// The squared error of a leaf is a sum over its right ancestors of (distance/size)^2 (noise) or
+// distance^2/size (sampling), and the distance at depth j is proportional to 2^-j. For a given
+// number of records the noise is least for k = 1 and the sampling error for k = 3/2. The larger of
+// the two at the root decides.
 func (t *treePlan) divide(p optimize.Problem, decay float64) bool {
 	try := func(k float64) bool {
 		var round float64
@@ -91,10 +92,11 @@ func (t *treePlan) divide(p optimize.Problem, decay float64) bool {
 	return true
 }
 
-// cohorts is how many cohorts a tree has at depth j.
+// cohorts returns the number of cohorts of a tree at depth j.
 func cohorts(j int) int { return max(1<<j/2, 1) }
 
-// size sets the sizes from that of the root; whole under replace-one.
+// size sets the cohort sizes from the root's; they are whole numbers under replace-one. It reports
+// whether each cohort has a record.
 func (t *treePlan) size(root, decay float64) bool {
 	t.sizes = make([]float64, t.depth+1)
 	for j := range t.sizes {
@@ -106,7 +108,7 @@ func (t *treePlan) size(root, decay float64) bool {
 	return t.sizes[t.depth] >= 1
 }
 
-// records is how many records the plan takes.
+// records returns the number of records that the plan uses.
 func (t *treePlan) records() float64 {
 	var round float64
 	for j, size := range t.sizes {

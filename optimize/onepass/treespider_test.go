@@ -15,7 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// spider walks a run's questions by recursion over the tree.
+// spider follows a run's queries by recursion over the tree.
 type spider struct {
 	t        *testing.T
 	name     string
@@ -23,14 +23,13 @@ type spider struct {
 	fraction float64
 	sizes    []float64
 	asked    []optimizetest.Asked
-	// steps returns the length of a step against an estimate; points are those
-	// reached.
+	// step returns the length of a step along an estimate; points are the points reached.
 	step   func(g []float64) float64
 	points [][]float64
 	w      []float64
 }
 
-// take is the next question: of the cohort size of its depth.
+// take returns the next query, which must be on a cohort of the size for its depth.
 func (s *spider) take(depth int) (query.Term, []float64) {
 	if len(s.asked) == 0 {
 		s.t.Fatalf("%s: no more questions at depth %d", s.name, depth)
@@ -44,7 +43,7 @@ func (s *spider) take(depth int) (query.Term, []float64) {
 	return terms[0], a.Answer.Mean
 }
 
-// visit is a vertex that has a point and an estimate, and all below it.
+// visit visits a vertex with its point and its estimate, and all vertices below it.
 func (s *spider) visit(depth int, at, g []float64) {
 	if depth == len(s.sizes)-1 {
 		if !same(at, s.w) {
@@ -60,13 +59,12 @@ func (s *spider) visit(depth int, at, g []float64) {
 	s.visit(depth+1, s.w, add(g, 1, answer))
 }
 
-// TestTreeSpiderIsAlgorithm2 (Arora et al. 2023): roots ask gradients of b fresh
-// records, left children nothing, right children at depth j the difference from
-// their parent's point of b/2^(k j) fresh records, added to their parent's
-// estimate; leaves step against theirs, by eta or with one length. Every question
-// is charged all of mu^2, and no record is in two. Fails if a left child draws, a
-// difference is from another point than the parent's or added to another
-// estimate, or rounds keep estimates.
+// TestTreeSpiderIsAlgorithm2 (Arora et al. 2023): a root releases the gradient of b fresh records,
+// a left child nothing, and a right child at depth j the difference from its parent's point on
+// b/2^(k j) fresh records, which is added to its parent's estimate. Leaves step along their
+// estimates, with size eta or with one length. Every query is charged mu^2, and no record is in
+// two. It fails if a left child draws records, a difference is from another point than the parent's
+// or is added to another estimate, or estimates survive a round.
 func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 	const rounds = 2
 	turns := 0
@@ -95,7 +93,8 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 					s.step = func(g []float64) float64 {
 						return .3 / math.Sqrt(math.Pow(2, float64(depth))) * stepSize(p.Public, 1) / length(g)
 					}
-					if p.Public.Regularizer != nil { // L1 of the sum, whatever is stable
+					// The step follows L1 of the sum, without a limit for the regularizer.
+					if p.Public.Regularizer != nil {
 						s.step = func(g []float64) float64 {
 							return .3 / math.Sqrt(math.Pow(2, float64(depth))) / p.Public.Smoothness() / length(g)
 						}
@@ -111,7 +110,8 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 				if len(s.asked) != 0 || len(o.Asked) != rounds<<depth || !same(result.W, s.w) || result.Steps != len(o.Asked) || !result.Complete {
 					t.Errorf("%s: %d questions, %d too many, %+v: want %v", name, len(o.Asked), len(s.asked), result, s.w)
 				}
-				// The first leaf of a round has its root's estimate, whose noise is new.
+				// The first leaf of a round has its root's estimate, whose noise is independent of
+				// earlier noise.
 				for t0 := range result.Steps {
 					if keep := result.Law.Keep; len(keep) == result.Steps && (keep[t0] == 0) != (t0%(1<<depth) == 0) {
 						t.Errorf("%s: step %d of trees of depth %d keeps %v of an estimate", name, t0+1, depth, keep[t0])
@@ -131,9 +131,9 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderAverages the points that the second half of the steps reach, that
-// of step t weighted by t^2; and takes the random leaf that the theorem speaks of
-// among the points asked about.
+// TestTreeSpiderAverages: the result is the average of the points that the second half of the steps
+// reach, with weight t^2 for step t. With Theorem it is a random leaf, among the points at which
+// estimates were released.
 func TestTreeSpiderAverages(t *testing.T) {
 	p := crowd(optimizetest.Problems()[2], 40)
 	o := optimizetest.New(p.Config(budget(t), 1, 4))
@@ -171,9 +171,9 @@ func TestTreeSpiderAverages(t *testing.T) {
 	}
 }
 
-// TestTheorem4's settings of Arora et al. 2023, with the proof's beta, computed
-// once more by counting. Fails for any other exponent, a base of logarithms, a
-// factor of C~, or a D one too large.
+// TestTheorem4 recomputes the settings of Theorem 4 of Arora et al. 2023, with the proof's beta, by
+// counting. It fails for another exponent, another base of logarithms, another factor of C~, or a D
+// that is too large by one.
 func TestTheorem4(t *testing.T) {
 	p := optimizetest.Problems()[3].Public // tanh with a regularizer
 	early, late := false, false
@@ -210,7 +210,7 @@ func TestTheorem4(t *testing.T) {
 					if sizes[j] != sizes[0]/math.Pow(2, float64(j)) {
 						t.Fatalf("n = %v, d = %d: cohorts of %v", n, d, sizes)
 					}
-					for vertex := range 1 << j { // by number from the left, odd ones are right children
+					for vertex := range 1 << j { // numbered from the left; odd ones are right children
 						if j == 0 || vertex%2 == 1 {
 							perRound += sizes[j]
 						}
@@ -236,8 +236,8 @@ func TestTheorem4(t *testing.T) {
 	}
 }
 
-// TestTheorem4Predicts 3 alpha~ where that says anything, and else the start; with
-// another alpha~ neither.
+// TestTheorem4Predicts: the forecast is 3 alpha~ if that is below the start's gradient, and else
+// the start's gradient. With another alpha~ it is neither.
 func TestTheorem4Predicts(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	_, _, gradients := optimizetest.Spectrum(p)
@@ -261,9 +261,9 @@ func TestTheorem4Predicts(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderReturnsEarly: at the first leaf whose estimate, the regularizer's
-// gradient included, is at most 2 alpha~, before it steps, with nothing asked
-// after it. Fails for alpha~ without the 2, or for the point after the step.
+// TestTreeSpiderReturnsEarly: the run ends at the first leaf whose estimate, with the regularizer's
+// gradient, is at most 2 alpha~, before the leaf's step and without further queries. It fails for
+// alpha~ in place of 2 alpha~, or if the result is the point after the step.
 func TestTreeSpiderReturnsEarly(t *testing.T) {
 	p := crowd(optimizetest.Problems()[3], 40)
 	var norms []float64
@@ -295,7 +295,7 @@ func TestTreeSpiderReturnsEarly(t *testing.T) {
 			t.Errorf("leaf %d: %+v after %d questions: want leaf %d, %v", i+1, r, len(o.Asked), first+1, points[first])
 		}
 	}
-	// The theorem's own alpha~ is far above L0, and the start is returned.
+	// The theorem's own alpha~ is far above L0, so that the start is returned.
 	big := crowd(optimizetest.Problems()[3], 1000)
 	o := optimizetest.New(big.Config(budget(t), 1, 4))
 	theorem, err := onepass.TreeSpider{Theorem: true}.Plan(ctx, with(big.Public, o.Size(), budget(t)))
@@ -307,8 +307,8 @@ func TestTreeSpiderReturnsEarly(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderStill: a right child at its parent's point takes its parent's
-// estimate and draws nothing. The set holds the origin only.
+// TestTreeSpiderStill: a right child at its parent's point takes its parent's estimate and draws no
+// records. Here the set contains only the origin.
 func TestTreeSpiderStill(t *testing.T) {
 	p := crowd(optimizetest.Problems()[0], 100)
 	p.Public.Set = convex.Ball{}
@@ -329,9 +329,9 @@ func TestTreeSpiderStill(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderRule: about 4 sqrt(N)/h steps in four to eight rounds, or in two
-// or three of depth 1; all records but less than one a cohort; b/2^(3j/2) exactly
-// where 1/b is above the noise at the root with these cohorts, else b/2^j.
+// TestTreeSpiderRule: there are about 4 sqrt(N)/h steps in four to eight rounds, or in two or three
+// of depth 1. All records are used, up to less than one for each cohort. Cohorts have b/2^(3j/2)
+// records if 1/b is above the noise at the root with these cohorts, and else b/2^j.
 func TestTreeSpiderRule(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Shape = optimize.Vector(100)

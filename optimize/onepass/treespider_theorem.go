@@ -7,8 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// settleTheorem fills in the settings of Theorem 4 for those fields that are
-// zero. Its n is the number of records, epsilon and delta the budget's.
+// settleTheorem sets the values of Theorem 4 for the fields that are zero, and returns the step
+// size at the start. The theorem's n is the number of records, its epsilon and delta are the
+// budget's. It returns an error if the problem has no budget or too few records.
 func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	epsilon, delta := p.Budget.Epsilon(), p.Budget.Delta()
 	if !(epsilon > 0) {

@@ -5,19 +5,17 @@ import (
 	"math/bits"
 )
 
-// vertex is one of a complete binary tree. The root and left children are not
-// right.
+// vertex is a vertex of a complete binary tree. right is false for the root and for left children.
 type vertex struct {
 	depth int
 	right bool
 }
 
-// depthFirst visits the vertices of a complete binary tree of the given depth,
-// parents before children, left before right: what Arora et al. 2023 write
-// DFS[D], with the root put first.
+// depthFirst yields the vertices of a complete binary tree of the given depth, parents before
+// children and left before right. This is DFS[D] of Arora et al. 2023, with the root put first.
 //
-// Leaf k > 0, counted from 0, is reached through the right child at depth D
-// less the number of k's trailing zeros, and left children below that.
+// Counted from 0, leaf k > 0 is reached through the right child at depth D less the number of k's
+// trailing zeros, and from there through left children.
 func depthFirst(depth int) iter.Seq[vertex] {
 	return func(yield func(vertex) bool) {
 		for k := range uint64(1) << depth {

@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
-// Two rounds, each on an objective regularized more than the one before.
+// Two rounds, each on an objective with more regularization than the round before.
 func ExampleRecursive() {
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// RoundFacts is what is settled of a round, for tests outside the package.
+// RoundFacts are the settings of a round, for tests outside the package.
 type RoundFacts struct {
 	Centre, Size float64
 	Set          convex.Set
-	// Of NoisyGD.
+	// for NoisyGD
 	Steps              int
 	Eta, Decay, Charge float64
-	// Of PhasedSGD.
+	// for PhasedSGD
 	Sizes     []int
 	StepSizes []float64
 }
@@ -34,7 +34,7 @@ func Rounds(p optimize.Plan) []RoundFacts {
 	return list
 }
 
-// NoisyGDResponse and PhasedResponse are what predictions rest on.
+// NoisyGDResponse and PhasedResponse give tests the responses on which forecasts are based.
 func NoisyGDResponse(steps int, eta, decay, charge, curvature float64) (keep, variance float64) {
 	return noisyGD{steps: steps, eta: eta, decay: decay, charge: charge}.response(curvature)
 }

@@ -7,17 +7,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// forecast follows what Recursive does to the quadratic that predictions assume.
-// Along an eigenvector of eigenvalue e every round is a linear map: with v the
-// minimiser of its objective and keep what its output retains of the start,
+// forecast computes the effect of Recursive on the quadratic that forecasts assume. Along an
+// eigenvector of eigenvalue e every round is a linear map. With v the minimiser of the round's
+// objective and keep the share of its start that the round's output retains,
 //
 //	wbar_t = (1 - keep) v + keep wbar_{t-1} + noise,
 //	v - w* = sum_{s<t} lambda_s (wbar_s - w*)/(e + sum_{s<t} lambda_s),
 //
-// so that wbar_t - w* is a known combination of w_0 - w* and of the rounds'
-// noises. Where rounds have records of their own the sampling error of their
-// gradients counts as noise, too: L0^2 over their number, spread like the
-// curvature. Projections are left out.
+// so that wbar_t - w* is a known combination of w_0 - w* and of the rounds' noises. If rounds have
+// their own records, the sampling error of the gradients counts as noise, too: its variance is L0^2
+// divided by the number of records, spread like the curvature. Projections are left out.
 func (r *plan) forecast() optimize.Forecast {
 	p := r.Problem()
 	directions := forecast.Assumed(p)
@@ -37,14 +36,13 @@ func (r *plan) forecast() optimize.Forecast {
 	return f
 }
 
-// along returns the square of the distance to expect of the output from w* along
-// a group of directions.
+// along returns the expected square of the output's distance from w* along a group of directions.
 func (r *plan) along(e forecast.Direction, trace float64) float64 {
 	p := r.Problem()
 	l0 := p.Constants.Lipschitz
-	scatter := l0 * l0 * e.Eigenvalue / trace // variance of a record's gradient
-	// last says what wbar_{t-1} - w* is made of: first w_0 - w* along the group,
-	// then the noise of round 1, 2, ...; pull is the sum of lambda_s wbar_s.
+	scatter := l0 * l0 * e.Eigenvalue / trace // variance of a record's gradient along a direction
+	// last holds the coefficients of wbar_{t-1} - w*: first of w_0 - w* along the group, then of
+	// the noise of rounds 1, 2, ...; pull holds the coefficients of the sum of lambda_s wbar_s.
 	last, pull := make([]float64, len(r.rounds)+1), make([]float64, len(r.rounds)+1)
 	last[0] = e.Gradient / e.Eigenvalue
 	var strength float64
@@ -74,15 +72,14 @@ func (r *plan) along(e forecast.Direction, trace float64) float64 {
 	return square
 }
 
-// response returns, along a direction of the given curvature, what the average
-// retains of the start, and its variance for answers with noise of variance
-// 1/charge.
+// response returns, for a direction of the given curvature, the share of the start that the average
+// retains, and the variance of the average if the answers' noise has variance 1/charge.
 func (s noisyGD) response(curvature float64) (keep, variance float64) {
 	q := math.Abs(1 - min(s.eta*curvature, 2))
-	var weights float64 // of the points from k on, in units of that of point K
+	var weights float64 // sum of the weights of points k to K, relative to the weight of point K
 	weight := 1.
-	// pull is the sum over k >= j of weight_k q^(k-j), by which the noise of step j
-	// enters the sum of weighted points, for j = K, ..., 1.
+	// pull is the sum over k >= j of weight_k q^(k-j), for j = K, ..., 1. It is the coefficient of
+	// step j's noise in the sum of weighted points.
 	var pull, squares float64
 	for range s.steps {
 		pull = weight + q*pull
@@ -94,15 +91,15 @@ func (s noisyGD) response(curvature float64) (keep, variance float64) {
 	return keep, s.eta * s.eta * squares / (weights * weights * s.charge)
 }
 
-// response is the same for phases. Each of their steps sees one record's gradient,
-// of the given variance; the release of phase i has sensitivity eta_i times reach.
+// response returns the same for phased SGD. Each step sees one record's gradient, whose variance is
+// gradient. The release of phase i has sensitivity eta_i times reach.
 func (s phasedSGD) response(curvature, reach, gradient float64) (keep, variance float64) {
 	keep = 1
 	for i, size := range s.sizes {
 		eta, n := s.step(i), float64(size)
 		a := min(eta*curvature, 1)
-		// The mean of (1-a)^k, k = 0..n-1, and of the squares of the coefficients
-		// (1 - (1-a)^(n-k))/(n a) by which gradient k enters.
+		// mean is the mean of (1-a)^k, k = 0..n-1, and square the mean of its square. They give the
+		// coefficients (1 - (1-a)^(n-k))/(n a) of the gradients k.
 		mean := -math.Expm1(n*math.Log1p(-a)) / (n * a)
 		square := -math.Expm1(2*n*math.Log1p(-a)) / (n * a * (2 - a))
 		entering := max(1-2*mean+square, 0) / (n * curvature * curvature)

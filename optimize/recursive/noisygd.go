@@ -6,29 +6,29 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// noisyGD is noisy gradient descent as a sub-routine on a strongly convex
-// objective (Arora et al. 2023, Algorithm 7): projected steps of one size, each
-// on a noisy mean of clipped gradients, and as output the average
+// noisyGD is noisy gradient descent as a sub-routine on a strongly convex objective (Arora et al.
+// 2023, Algorithm 7). It takes projected steps of one size, each on a noisy mean of clipped
+// gradients, and returns the average
 //
 //	sum_k (1-decay)^(-k) w_k / sum_k (1-decay)^(-k),   k = 1..K.
 type noisyGD struct {
 	steps  int     // K
 	eta    float64 // step size
-	safe   float64 // that is stable on every table: longer ones are shortened (optimize.Pace)
+	safe   float64 // step size that is stable on every table; optimize.Pace shortens longer steps
 	decay  float64 // eta lambda_t, in [0, 1]
-	charge float64 // of each answer
+	charge float64 // charge of each step
 }
 
-// objective is F + sum_s (lambda_s/2) ||w - wbar_s||^2 over a set, F being the
-// mean loss of some records plus the problem's regularizer.
+// objective is F + sum_s (lambda_s/2) ||w - wbar_s||^2 over a set. F is the mean loss of the
+// round's records plus the problem's regularizer.
 type objective struct {
 	problem optimize.Problem
 	pull    *pull
 	set     convex.Set
 }
 
-// pull is the gradient of sum_s (lambda_s/2) ||w - wbar_s||^2, which is public
-// and added exactly.
+// pull is the quadratic sum_s (lambda_s/2) ||w - wbar_s||^2. It is public, and its gradient is
+// added exactly.
 type pull struct {
 	strength float64   // sum_s lambda_s
 	linear   []float64 // sum_s lambda_s wbar_s
@@ -50,7 +50,7 @@ func (p *pull) addGradient(g, w []float64) {
 	}
 }
 
-// solve descends from where the round starts.
+// solve descends from the round's start. It stops at the first error.
 func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) error {
 	for range s.steps {
 		answer, err := run.Ask(s.charge, query.GradientAt(records, run.W, f.problem.Constants.Lipschitz))
@@ -62,7 +62,7 @@ func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) err
 	return nil
 }
 
-// paced says how long steps are.
+// paced returns the rule for step sizes: eta, or Pace if eta is above the safe step size.
 func (s noisyGD) paced() func(g []float64, noise float64) float64 {
 	if !(s.eta > s.safe) {
 		return func([]float64, float64) float64 { return s.eta }

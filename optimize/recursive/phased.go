@@ -12,22 +12,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// phasedSGD is phased SGD as a sub-routine (Feldman, Koren and Talwar 2020;
-// Arora et al. 2023, Algorithm 5): phase i = 1, 2, ... passes once over 2^-i of
-// the round's records with steps of 4^-i eta, from the point that phase i-1
-// released.
+// phasedSGD is phased SGD as a sub-routine (Feldman, Koren and Talwar 2020; Arora et al. 2023,
+// Algorithm 5). Phase i = 1, 2, ... passes once over 2^-i of the round's records with steps of 4^-i
+// eta. It starts at the point that phase i-1 released.
 //
-// Its privacy rests on stability: on a convex objective of smoothness L1 +
-// Lambda steps of at most 2/(L1 + Lambda) do not take two points apart. Each
-// phase has records of its own, so each may be charged the whole budget.
+// Its privacy rests on stability: if the objective is convex with smoothness L1 + Lambda, steps of
+// at most 2/(L1 + Lambda) do not increase the distance between two runs on neighbouring tables.
+// Each phase has its own records, so that each phase may spend the whole budget.
 type phasedSGD struct {
 	sizes  []int   // n_i
 	eta    float64 // phase i, counted from 1, takes steps of 4^-i eta
-	charge float64 // of each phase
+	charge float64 // charge of each phase
 }
 
-// phaseSizes returns 2^-i of the records, rounded down, for i = 1, 2, ... while
-// it is at least 2: an average over one would be the start.
+// phaseSizes returns 2^-i of the records, rounded down, for i = 1, 2, ... as long as that is at
+// least 2. The average over a single record would be the start.
 func phaseSizes(records int) []int {
 	var sizes []int
 	for n := records / 2; n >= 2; n /= 2 {
@@ -36,13 +35,13 @@ func phaseSizes(records int) []int {
 	return sizes
 }
 
-// errUnresolved is that of steps that drown in rounding errors.
+// errUnresolved reports steps that are too small for float64's rounding errors.
 var errUnresolved = errors.New("phased-sgd")
 
-// resolved says whether float64 resolves a pass over n records well enough for
-// the curator to answer: the rounding errors of its steps, about (d/2) 2^-53 of
-// the ball each, must stay below 1/64 of a step together, and the noise above
-// 2^-30 of the ball. This is a little stricter than the curator is.
+// resolved reports whether the curator would answer a pass over n records, judged by float64's
+// rounding errors. The errors of all steps together, each about (d/2) 2^-53 of the ball, must stay
+// below 1/64 of a step, and the noise above 2^-30 of the ball. This is a little stricter than the
+// curator's own limit.
 func resolved(p query.Pass, n int, smoothness, mu float64) bool {
 	d := float64(len(p.Start))
 	reach := optimize.Norm(p.Centre) + p.Radius + optimize.Norm(p.Start)
@@ -51,14 +50,14 @@ func resolved(p query.Pass, n int, smoothness, mu float64) bool {
 	return 80*float64(n)*step <= p.Step*p.Clip && p.Sensitivity(n, smoothness) >= 0x1p-29*reach*mu
 }
 
-// step returns the size of the steps of phase i, counted from 0.
+// step returns the step size of phase i, counted from 0.
 func (s phasedSGD) step(i int) float64 { return math.Ldexp(s.eta, -2*(i+1)) }
 
-// solve passes over one cohort a phase, drawn here; the round's result is the last phase's
-// release.
+// solve makes one pass in each phase, over a cohort that it draws. The round's result is the
+// release of the last phase.
 func (s phasedSGD) solve(run *optimize.Run, f objective) error {
 	pass := query.Pass{Clip: f.problem.Constants.Lipschitz, Lambda: f.pull.strength, Linear: slices.Clone(f.pull.linear)}
-	// A regularizer (a/2) ||w - c||^2 has gradient a w + b, b its gradient at 0.
+	// A regularizer (a/2) ||w - c||^2 has gradient a w + b, where b is its gradient at 0.
 	if r := f.problem.Regularizer; r != nil {
 		b := make([]float64, len(run.W))
 		r.AddGradient(b, make([]float64, len(b)))
@@ -82,16 +81,17 @@ func (s phasedSGD) solve(run *optimize.Run, f objective) error {
 		if err != nil {
 			return err
 		}
-		// A pass tells no gradient. How far it came stands for one: the average of
-		// the iterates is half as far away as the last. So a phase counts as a
-		// step of half its length on that gradient.
+		// A pass releases no gradient. It is recorded as one step along its own move. The average of
+		// the iterates is half as far from the start as the last iterate, so that the recorded step
+		// size is half the sum of the pass's step sizes.
 		run.Land(answer, pass.Step*float64(size)/2)
 	}
 	return nil
 }
 
-// checkPhased returns an error where a pass would not be stable, or the curator
-// does not offer one.
+// checkPhased returns an error if a pass would not be stable or the curator does not offer it:
+// under add-or-remove, for a loss that is not rank-one with one margin, for a regularizer that is
+// not quadratic, and for a set that is not a ball.
 func checkPhased(p optimize.Problem) error {
 	switch r := p.Regularizer; {
 	case p.Relation == account.AddOrRemove:

@@ -12,15 +12,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// mostRounds is more than any rule asks for: beyond it lambda would pass the
-// range of what floats resolve.
+// mostRounds is more than any rule chooses. With more rounds lambda would leave the range that
+// float64 resolves.
 const mostRounds = 100
 
-// mostGrowth is R_t/D at most in practical settings of PhasedSGD, whose rounding
-// errors grow with the ball.
+// mostGrowth limits R_t/D for PhasedSGD without Theorem, since its rounding errors grow with the
+// ball.
 const mostGrowth = 8
 
-// Plan settles Recursive for a problem.
+// Plan resolves the settings of Recursive for a problem. It fails if the problem is not valid or
+// not convex, a setting is out of range, or a round would have too few records.
 func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	c = c.settle(p)
 	plan, err := c.plan(p)
 	for free && c.Rounds > 1 && errors.Is(err, errUnresolved) {
-		// Steps are longer in earlier rounds.
+		// Fewer rounds have longer steps.
 		c.Rounds--
 		plan, err = c.plan(p)
 	}
@@ -42,7 +43,7 @@ func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
-// leastCohort is the least number of records of a round.
+// leastCohort returns the smallest number of records of a round.
 func (c Recursive) leastCohort() float64 {
 	if c.Inner == PhasedSGD {
 		return 4 // two in the first phase
@@ -50,7 +51,7 @@ func (c Recursive) leastCohort() float64 {
 	return 1
 }
 
-// plan settles a configuration in which every field has its value.
+// plan makes a plan of settings that are all set.
 func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 	if float64(c.Steps)*float64(c.Rounds) > optimize.MostSteps {
 		return nil, fmt.Errorf("optimize: recursive: steps = %d a round: must be at most %d over %d rounds", c.Steps, optimize.MostSteps, c.Rounds)
@@ -71,7 +72,7 @@ func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 	}
 	out := &plan{disjoint: c.Cohorts == Disjoint}
 	steps := 0
-	var pulls, passes float64 // sum of lambda_s; records looked at
+	var pulls, passes float64 // sum of lambda_s; number of gradients computed
 	for t := 1; t <= c.Rounds; t++ {
 		centre := c.Lambda * math.Pow(c.Growth, float64(t-1))
 		pulls += centre
@@ -145,7 +146,7 @@ func (c Recursive) check(p optimize.Problem) error {
 	return nil
 }
 
-// settle fills in the rules' values.
+// settle returns c with the rules' values in the fields that are zero.
 func (c Recursive) settle(p optimize.Problem) Recursive {
 	if c.Cohorts == RuleDivision {
 		c.Cohorts = AllRecords
@@ -175,7 +176,7 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 	n, l0, l1 := p.Effective(), p.Constants.Lipschitz, p.Smoothness()
 	if c.Lambda == 0 {
 		onePass := l1 * math.Log(max(p.Records, 2)) / p.Records
-		// Theorem 5, with the square that its first part leaves out.
+		// Theorem 5, with R^2, which its first part leaves out.
 		theorem := l0 * l0 / (l1 * c.Radius * c.Radius) * min(1/p.Records, 1/(n*n))
 		switch {
 		case c.Theorem && c.Inner == PhasedSGD:
@@ -189,9 +190,9 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 		}
 	}
 	if c.Rounds == 0 {
-		// A power of growth that rounding puts just below is meant.
+		// 1e-9 corrects a quotient that rounding puts just below a whole number.
 		t := math.Floor(math.Log(l1/c.Lambda)/math.Log(c.Growth) + 1e-9)
-		if c.Cohorts == Disjoint { // as many as there are records for
+		if c.Cohorts == Disjoint { // not more rounds than there are records for
 			t = min(t, math.Floor(p.Records/c.leastCohort()))
 		}
 		c.Rounds = int(min(max(t, 1), mostRounds))
@@ -199,7 +200,7 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 	return c
 }
 
-// set is what round t projects on.
+// set returns the set that round t projects on.
 func (c Recursive) set(p optimize.Problem, t int) (convex.Set, error) {
 	if p.Set != nil {
 		if _, whole := p.Set.(convex.Whole); !whole {
@@ -218,7 +219,7 @@ func (c Recursive) set(p optimize.Problem, t int) (convex.Set, error) {
 	return ball, nil
 }
 
-// noisyGD settles a round with the given lambda_t and sum of lambda_s.
+// noisyGD returns the sub-routine of a round with the given lambda_t and the sum of the lambda_s.
 func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 	l1, n, rounds := p.Smoothness(), p.Effective(), float64(c.Rounds)
 	kappa := (l1 + lambda) / lambda
@@ -234,7 +235,7 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 		steps = int(max(min(math.Ceil(k), math.Floor(most)), 1))
 	}
 	eta := c.StepScale / (l1 + pulls)
-	// Of the regularizers, unlike of the data, the whole curvature is there.
+	// The regularizers have their full curvature in every direction; the data may have less.
 	if r := pulls + l1 - p.DataSmoothness(); r > 0 {
 		eta = min(eta, 1/r)
 	}
@@ -248,11 +249,12 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 	return &noisyGD{steps: steps, eta: eta, safe: 1 / (l1 + pulls), decay: min(eta*lambda, 1), charge: charge}
 }
 
-// phased settles a round of PhasedSGD on size records.
+// phased returns the sub-routine of a PhasedSGD round on size records. It returns errUnresolved if
+// float64 cannot resolve the first phase, and leaves out later phases that it cannot resolve.
 func (c Recursive) phased(p optimize.Problem, size, lambda, pulls float64, set convex.Set) (*phasedSGD, error) {
 	eta := c.StepScale * math.Log(size) / (lambda * size)
-	// Phase 1 takes eta/4. A step of 2/(L1 + Lambda) is just stable; the curator
-	// counts rounding, too.
+	// Phase 1 takes steps of eta/4. A step of 2/(L1 + Lambda) is stable in exact arithmetic; the
+	// factor leaves room for the rounding errors that the curator counts.
 	longest := 2 / (p.Smoothness() + pulls) * (1 - 0x1p-20)
 	out := &phasedSGD{eta: min(eta, 4*longest), charge: p.Charge()}
 	for i, n := range phaseSizes(int(size)) {

@@ -9,70 +9,70 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// Recursive configures recursive regularization for convex losses (Arora,
-// Bassily, González, Guzmán, Menart and Ullah 2023, Algorithm 3, after Allen-Zhu
-// 2018 and Foster et al. 2019): T rounds, each of which minimises an objective
-// that is more strongly convex than the one before, from where that one ended.
+// Recursive configures recursive regularization for convex losses (Arora, Bassily, González,
+// Guzmán, Menart and Ullah 2023, Algorithm 3, after Allen-Zhu 2018 and Foster et al. 2019). It runs
+// T rounds. Each round minimises an objective that is more strongly convex than the round before,
+// and starts at the solution of the round before.
 //
 //	wbar_t = solve  F(w) + sum_{s<t} (lambda_s/2) ||w - wbar_s||^2,   t = 1..T
 //	         over   ||w - w_0|| <= R_t,  from wbar_{t-1};   wbar_0 = w_0
 //
-// with lambda_s = 2^s lambda, T = floor(log2(L1/lambda)), R_t = sqrt(2)^t D for D
-// that bounds ||w* - w_0||. Early rounds come near a minimiser; late ones are
-// well conditioned, which makes the gradient small.
+// with lambda_s = 2^s lambda, T = floor(log2(L1/lambda)), R_t = sqrt(2)^t D, where D is a bound on
+// ||w* - w_0||. Early rounds come near a minimiser. Late rounds are well conditioned, which makes
+// the gradient small.
 //
-// Guarantee: mu-GDP. With NoisyGD it holds whatever the constants; PhasedSGD
-// trusts that the loss is convex and L1-smooth, and the curator's ledger says so.
-// With the theorem's settings the gradient norm of the *expected* loss is
-// O(L0/sqrt(n) + L0/N) up to logarithms, which is optimal; with PhasedSGD, in one
-// pass, O(L0/sqrt(n) + L0/N + L1 D/sqrt(n)) (Theorem 5).
+// Guarantee: mu-GDP. With NoisyGD it holds whatever the constants. With PhasedSGD it holds if the
+// loss is convex and L1-smooth as declared, and the curator's ledger records this assumption. With
+// the theorem's settings the gradient norm of the *expected* loss is O(L0/sqrt(n) + L0/N) up to
+// logarithms, which is optimal; with PhasedSGD, in one pass, it is O(L0/sqrt(n) + L0/N + L1
+// D/sqrt(n)) (Theorem 5).
 //
-// Deviations from the paper ((n epsilon)^2/(d log 1/delta) is N^2 here):
-//   - rounds are T, where Algorithm 3 loops to T-1 and returns round T;
-//   - cohorts are disjoint, where its overlap by one;
-//   - noise follows from exact charges, where sigma_t^2 has K_t^2 for K_t T^2
-//     (L0/(n epsilon))^2;
-//   - lambda is divided by D^2, which the first part of the theorem forgets;
-//   - the problem's own regularizer is a part of F, added exactly;
-//   - steps are at most 1/(L1 + sum lambda_s) long where the theorem's are not, and
-//     a round of NoisyGD has 10^6/T steps at most;
-//   - a problem that has a set of its own is projected on that instead of the
-//     balls;
-//   - PhasedSGD leaves out phases, and rounds unless their number is given, whose
-//     steps float64 does not resolve.
+// Deviations from the paper (N^2 stands for its (n epsilon)^2/(d log 1/delta)):
+//   - There are T rounds. Algorithm 3 loops to T-1 and returns round T.
+//   - Cohorts are disjoint; the paper's overlap by one record.
+//   - Noise follows from exact charges. The paper's sigma_t^2 has K_t^2 where K_t T^2 (L0/(n
+//     epsilon))^2 is needed.
+//   - lambda is divided by D^2, which the first part of the theorem leaves out.
+//   - The problem's own regularizer is part of F, added exactly.
+//   - Steps are at most 1/(L1 + sum lambda_s) long, a limit that the theorem does not have, and a
+//     round of NoisyGD has at most 10^6/T steps.
+//   - A problem with a set of its own is projected on that set instead of the balls.
+//   - PhasedSGD leaves out phases whose steps float64 does not resolve. It also leaves out such
+//     rounds, unless Rounds is set.
 //
-// The zero Recursive has practical constants: rounds on all records with mu^2/T
-// each, lambda = .1 L0/(D N), steps of h/(L1 + sum lambda_s), K_t = (kappa log
-// kappa)/h with kappa = (L1 + lambda_t)/lambda_t, at most 3/T of what the rule of GD
-// takes altogether. Disjoint cohorts are a few rounds with factors of 8. PhasedSGD
-// has those, lambda = 5 L1 log(n)/n, three times the theorem's step and R_t <= 8 D.
+// The zero Recursive has practical constants: rounds on all records with mu^2/T each, lambda = .1
+// L0/(D N), steps of h/(L1 + sum lambda_s), and K_t = (kappa log kappa)/h with kappa = (L1 +
+// lambda_t)/lambda_t, at most 3/T of the steps of a whole run of GD. With disjoint cohorts there
+// are few rounds, and growth is 8. PhasedSGD uses disjoint cohorts, lambda = 5 L1 log(n)/n, three
+// times the theorem's step and R_t <= 8 D.
 //
-// Measured, all of it is behind GD's tail average (docs/papers): what speaks for
+// In every measurement the method was worse than GD's tail average (docs/papers). The reason to use
 // it is the theorem.
 type Recursive struct {
 	// Inner solves a round: noisy-gd or phased-sgd.
 	Inner Inner `yaml:"inner"`
-	// Cohorts says which records a round sees: all or disjoint. Zero means all for
-	// NoisyGD without Theorem, else disjoint.
+	// Cohorts says which records a round uses: all or disjoint. Zero means all for NoisyGD without
+	// Theorem, else disjoint.
 	Cohorts Division `yaml:"cohorts"`
-	// Theorem takes the settings of Theorem 5 for those fields that are zero.
+	// Theorem uses the settings of Theorem 5 for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
-	// Radius is D, a public bound on the distance from the start to a minimiser.
-	// Only accuracy rests on it. Zero: the greatest distance in the problem's set
-	// if that is a ball; else that of the minimiser which predictions assume.
+	// Radius is D, a public bound on the distance from the start to a minimiser. It affects
+	// accuracy, never privacy. Zero means the largest distance within the problem's set if that is
+	// a ball, else the distance of the minimiser that forecasts assume.
 	Radius float64 `yaml:"distance"`
-	// Lambda is that of lambda_s = growth^s lambda.
+	// Lambda is lambda in lambda_s = growth^s lambda. Zero means .1 L0/(D N) for NoisyGD and 5 L1
+	// log(n)/n for PhasedSGD, with Theorem the theorem's value.
 	Lambda float64 `yaml:"lambda"`
-	// Growth is the factor from round to round, at least 2. Zero means 2, but 8 for
+	// Growth is the factor of lambda from round to round, at least 2. Zero means 2, but 8 for
 	// disjoint cohorts without Theorem, where few rounds are better.
 	Growth float64 `yaml:"growth"`
-	// Rounds is T; zero means floor(log(L1/lambda)/log(growth)), at least 1.
+	// Rounds is T. Zero means floor(log(L1/lambda)/log(growth)), at least 1.
 	Rounds int `yaml:"rounds"`
-	// Steps is K_t of NoisyGD for every round.
+	// Steps is K_t, the number of steps of each round of NoisyGD. Zero means the rule's number.
+	// With PhasedSGD it must be zero.
 	Steps int `yaml:"steps"`
-	// StepScale is h in the step size; for PhasedSGD it multiplies that of Theorem
-	// 5. Zero means 1 with Theorem, 3 for PhasedSGD, else 4 for rank-one losses and 1
-	// for others.
+	// StepScale is h in the step size; for PhasedSGD it multiplies the step of Theorem 5. Zero
+	// means 1 with Theorem, 3 for PhasedSGD, else 4 for rank-one losses and 1 for others.
 	StepScale float64 `yaml:"step_scale"`
 }
 
@@ -82,9 +82,9 @@ type Inner uint8
 const (
 	// NoisyGD is full-batch noisy gradient descent on the round's records.
 	NoisyGD Inner = iota
-	// PhasedSGD passes once over the round's records (Feldman, Koren and Talwar
-	// 2020). It needs replace-one, a rank-one loss, no regularizer
-	// but a quadratic one and no set but a ball.
+	// PhasedSGD passes once over the round's records (Feldman, Koren and Talwar 2020). It needs the
+	// replace-one relation, a rank-one loss, a quadratic regularizer or none, and a ball as set or
+	// none.
 	PhasedSGD
 )
 
@@ -92,7 +92,8 @@ var innerNames = [...]string{"noisy-gd", "phased-sgd"}
 
 func (i Inner) String() string { return optimize.NameOf(innerNames[:], "inner", uint8(i)) }
 
-// ParseInner reads the name of an inner algorithm; the empty name is NoisyGD.
+// ParseInner reads the name of an inner algorithm; the empty name is NoisyGD. It returns an error
+// for any other name.
 func ParseInner(s string) (Inner, error) {
 	i, err := optimize.ParseName(innerNames[:], "inner", s)
 	return Inner(i), err
@@ -104,16 +105,15 @@ func (i *Inner) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Division says which records a round of Recursive sees.
+// Division says which records a round of Recursive uses.
 type Division uint8
 
 const (
-	// RuleDivision stands for what the rule says.
+	// RuleDivision leaves the choice to the rule (see [Recursive]).
 	RuleDivision Division = iota
-	// Disjoint gives each round n/T records of its own, which it may charge the
-	// whole budget.
+	// Disjoint gives each round n/T records of its own. A round may spend the whole budget on them.
 	Disjoint
-	// AllRecords has every round see all records, for mu^2/T.
+	// AllRecords uses all records in every round, for mu^2/T each.
 	AllRecords
 )
 
@@ -121,7 +121,8 @@ var divisionNames = [...]string{"", "disjoint", "all"}
 
 func (c Division) String() string { return optimize.NameOf(divisionNames[:], "cohorts", uint8(c)) }
 
-// ParseDivision reads "disjoint" or "all"; the empty name is RuleDivision.
+// ParseDivision reads "disjoint" or "all"; the empty name is RuleDivision. It returns an error for
+// any other name.
 func ParseDivision(s string) (Division, error) {
 	i, err := optimize.ParseName(divisionNames[:], "cohorts", s)
 	return Division(i), err
@@ -133,19 +134,19 @@ func (c *Division) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// plan is a settled Recursive.
+// plan is a Recursive with every setting resolved for a problem.
 type plan struct {
 	optimize.Settled
 	disjoint bool
 	rounds   []round
 }
 
-// round is what is settled of round t: the law of its steps, which its loop and
-// its forecast (response) both follow. One of its solvers is set.
+// round holds the settings of round t. Its loop and its forecast (response) both follow them.
+// Exactly one of gd and phased is set.
 type round struct {
 	centre float64    // lambda_{t-1}, the strength added about wbar_{t-1}
-	set    convex.Set // what w is projected on
-	size   float64    // records of its own; of all where they are not disjoint
+	set    convex.Set // the set that w is projected on
+	size   float64    // number of records of the round; of all records unless cohorts are disjoint
 	gd     *noisyGD
 	phased *phasedSGD
 }
@@ -183,7 +184,7 @@ func (r *plan) solve(run *optimize.Run, t round, f objective, start []float64) (
 	return t.gd.solve(run, cohort, f)
 }
 
-// radiusRule is D where the configuration leaves it open.
+// radiusRule returns the default for D (see [Recursive]).
 func radiusRule(p optimize.Problem) float64 {
 	if b, ok := p.Set.(convex.Ball); ok {
 		away := p.StartPoint()

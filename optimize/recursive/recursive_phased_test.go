@@ -17,15 +17,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// stableOracle passes over the rows in the order in which it hands them out,
-// without noise, and remembers the questions.
+// stableOracle makes passes over the rows in the order in which it hands them out, without noise,
+// and records the queries.
 type stableOracle struct {
 	*optimizetest.Oracle
 	p      optimizetest.Problem
 	handed map[uint64][]int
 	next   int
 	asked  []query.Stable
-	stop   int // the question refused, counted from 1; 0 for none
+	stop   int // number of the query that is refused, counted from 1; 0 for none
 }
 
 var errStop = errors.New("stop")
@@ -37,7 +37,7 @@ func newStableOracle(p optimizetest.Problem, o *optimizetest.Oracle) *stableOrac
 func (o *stableOracle) Draw(size int) (query.Cohort, error) {
 	c, err := o.Oracle.Draw(size)
 	for range size {
-		// A step that has no common factor with the number of rows mixes them.
+		// A stride with no factor in common with the number of rows mixes the rows.
 		o.handed[c.ID()] = append(o.handed[c.ID()], o.next*7%len(o.p.Rows))
 		o.next++
 	}
@@ -51,7 +51,7 @@ func (o *stableOracle) Stable(_ context.Context, q query.Stable) (query.Release,
 	return query.Release{Mean: o.pass(q.Pass(), o.handed[q.Cohort().ID()]), Sigma: 1, Charge: q.Charge()}, nil
 }
 
-// pass averages w_1, ..., w_n of the pass as query.Pass states it.
+// pass returns the average of w_1, ..., w_n of the pass as query.Pass defines it.
 func (o *stableOracle) pass(p query.Pass, rows []int) []float64 {
 	w, mean := slices.Clone(p.Start), make([]float64, len(p.Start))
 	for _, i := range rows {
@@ -78,15 +78,14 @@ func (o *stableOracle) pass(p query.Pass, rows []int) []float64 {
 	return mean
 }
 
-// TestPhasedSGDAsksAsItsPageSays (Feldman, Koren and Talwar 2020): phase i of a
-// round passes over 2^-i of its records, which are nobody else's, with steps 4^-i
-// eta from the last release, at the whole budget each, on the problem with every
-// quadratic so far and the problem's own. Fails for phases on the same records,
-// for steps that are halved, for a quadratic or a regularizer left out, for the
-// wrong ball.
+// TestPhasedSGDAsksAsItsPageSays (Feldman, Koren and Talwar 2020): phase i of a round passes over
+// 2^-i of its records, which no other phase uses, with steps of 4^-i eta, from the last release,
+// and charges the whole budget. The objective has every quadratic so far and the problem's own
+// regularizer. It fails for phases on the same records, steps that are halved, a quadratic or a
+// regularizer left out, or a wrong ball.
 func TestPhasedSGDAsksAsItsPageSays(t *testing.T) {
 	const T, lambda, growth, radius = 3, .02, 2.5, .4
-	for i, p := range convexProblems(t)[6:] { // rank-one
+	for i, p := range convexProblems(t)[6:] { // rank-one losses
 		lean := make([]float64, 3)
 		if i == 1 {
 			lean = []float64{.2, 0, -.1}
@@ -168,8 +167,8 @@ func TestPhasedSGDAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestPhasedSGDTheorem5: lambda is not below L1 log(n)/n, and eta = log(n/T)/(lambda_t
-// n/T) except where a step would not be stable.
+// TestPhasedSGDTheorem5: lambda is at least L1 log(n)/n, and eta = log(n/T)/(lambda_t n/T) except
+// where a step would not be stable.
 func TestPhasedSGDTheorem5(t *testing.T) {
 	p, s := optimizetest.Problems()[2].Public, size{Records: 1e5, Mu: .3}
 	plan, err := recursive.Recursive{Inner: recursive.PhasedSGD, Theorem: true, Radius: 50}.Plan(ctx, with(p, s))
@@ -202,7 +201,7 @@ func TestPhasedSGDTheorem5(t *testing.T) {
 	if stable == len(rounds) {
 		t.Error("every round is at the bound")
 	}
-	// A step scale beyond any reason is cut to what is stable.
+	// A very large step scale is reduced to a stable step.
 	plan, err = recursive.Recursive{Inner: recursive.PhasedSGD, StepScale: 1e6}.Plan(ctx, with(p, s))
 	if err != nil {
 		t.Fatal(err)
@@ -216,10 +215,9 @@ func TestPhasedSGDTheorem5(t *testing.T) {
 	}
 }
 
-// TestPhasedSGDIsResolved: whatever the size, the rule's phases take steps of which
-// rounding in a ball of that radius, d/2 2^-53 of it a step, is less than 1/64 over
-// the phase; the smallest phases are left out, and so are rounds; a number of
-// rounds that cannot be had is an error.
+// TestPhasedSGDIsResolved: for every size, the rounding errors of a phase, d/2 2^-53 of the ball in
+// each step, are less than 1/64 of a step. The smallest phases are left out, and so are rounds. A
+// number of rounds that is not possible is an error.
 func TestPhasedSGDIsResolved(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	left, cut := 0, 0
@@ -261,14 +259,15 @@ func TestPhasedSGDIsResolved(t *testing.T) {
 	}
 }
 
-// TestPhasedSGDConverges: without noise the last release is near the minimum; what
-// is left is the steps' own scatter.
+// TestPhasedSGDConverges: without noise the last release is near the minimum; the rest is the
+// scatter of the steps.
 func TestPhasedSGDConverges(t *testing.T) {
 	p := convexProblems(t)[7]
 	for len(p.Rows) < 100_000 {
 		p.Rows, p.Targets = append(p.Rows, p.Rows...), append(p.Targets, p.Targets...)
 	}
-	p.Rows, p.Targets = append(p.Rows, p.Rows[0]), append(p.Targets, p.Targets[0]) // 7 must not divide their number
+	// 7 must not divide the number of rows.
+	p.Rows, p.Targets = append(p.Rows, p.Rows[0]), append(p.Targets, p.Targets[0])
 	o := newStableOracle(p, relations(t, p, 1)[account.ReplaceOne])
 	plan, err := recursive.Recursive{Inner: recursive.PhasedSGD, Lambda: 1e-3, Rounds: 2}.Plan(ctx, with(p.Public, o.Size()))
 	r := run(t, resolve(t, plan, err), o)
@@ -279,14 +278,14 @@ func TestPhasedSGDConverges(t *testing.T) {
 	}
 }
 
-// TestPhasedResponse: what a linear pass does to its start, to each record's
-// noise and to each release's, one impulse at a time.
+// TestPhasedResponse computes the effect of a linear pass on its start, on each record's noise and
+// on each release's noise, one impulse at a time.
 func TestPhasedResponse(t *testing.T) {
 	sizes := []int{12, 6, 3}
 	const eta, charge, reach, gradient = 1.7, .3, 2., .6
 	for _, curve := range []float64{.05, .4, 4 / eta} {
-		// impulse drives record k of phase i, its release for k = n_i, or the start
-		// for i < 0.
+		// impulse applies an impulse to record k of phase i, to the release of phase i for k = n_i,
+		// or to the start for i < 0.
 		impulse := func(phase, k int) float64 {
 			var w float64
 			if phase < 0 {
@@ -331,7 +330,7 @@ func (deaf) Stable(context.Context, query.Stable) (query.Release, error) {
 	return query.Release{}, errors.New("no stable SGD here")
 }
 
-// TestPhasedSGDNeedsAStableOracle, and says so.
+// TestPhasedSGDNeedsAStableOracle: a run fails with an error if the oracle offers no passes.
 func TestPhasedSGDNeedsAStableOracle(t *testing.T) {
 	p := convexProblems(t)[6]
 	o := relations(t, p, 1)[account.ReplaceOne]
@@ -352,7 +351,7 @@ func TestPhasedSGDNeedsAStableOracle(t *testing.T) {
 	}
 }
 
-// leaning is a quadratic that is least elsewhere than at 0.
+// leaning is a quadratic regularizer whose minimum is not at 0.
 type leaning struct {
 	loss.Regularizer
 	by []float64
@@ -363,7 +362,7 @@ func (l leaning) AddGradient(dst, w []float64) {
 	copy(dst, add(dst, 1, l.by))
 }
 
-// wavy is convex and not quadratic.
+// wavy is a convex regularizer that is not quadratic.
 type wavy struct{ loss.Regularizer }
 
 func (wavy) Convexity() float64 { return 0 }

@@ -18,8 +18,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// recursion computes Algorithm 3 around Algorithm 7 from a run's answers, slowly:
-// the gradient of every quadratic on its own, every weight as a power.
+// recursion recomputes Algorithm 3 with Algorithm 7 from a run's answers, slowly: the gradient of
+// every quadratic separately, and every weight as a power.
 type recursion struct {
 	p              optimize.Problem
 	rounds, steps  int
@@ -27,8 +27,8 @@ type recursion struct {
 	radius, h      float64
 }
 
-// follow returns every point that is asked about and, for any number of
-// answers, the weighted average that the round they end in has by then.
+// follow returns every point at which a query is made and, for any number of answers, the weighted
+// average so far of the round in which they end.
 func (c recursion) follow(answers [][]float64) (points, averages [][]float64) {
 	origin := make([]float64, c.p.Dim())
 	copy(origin, c.p.Start)
@@ -84,14 +84,13 @@ func (c recursion) follow(answers [][]float64) (points, averages [][]float64) {
 	return points, averages
 }
 
-// TestRecursiveAsksAsItsPageSays (Arora et al. 2023, Algorithms 3 and 7, with the
-// stated deviations): the questions of a round are gradients, clipped at L0, about
-// records of that round alone, n/T of them, or about all; each is at the point
-// that answers and exact quadratics lead to; the charges of disjoint rounds are
-// mu^2 each, those of rounds on all records mu^2 together; a run that ends early
-// hands back the average so far. Fails if a centre or a strength is off, a
-// quadratic goes through the clip, the ball keeps its radius or is not around
-// w_0, weights are alike, a round starts anew at w_0, cohorts overlap.
+// TestRecursiveAsksAsItsPageSays (Arora et al. 2023, Algorithms 3 and 7, with the stated
+// deviations): the queries of a round are gradients, clipped at L0, on the n/T records of that
+// round alone, or on all. Each is at the point that the answers and exact quadratics lead to.
+// Disjoint rounds are charged mu^2 each, rounds on all records mu^2 together. A run that ends early
+// returns the average so far. It fails if a centre or a strength is wrong, a quadratic is clipped,
+// the ball keeps its radius or is not around w_0, weights are equal, a round starts at w_0, or
+// cohorts overlap.
 func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 	const T, K = 4, 6
 	broken := errors.New("broken")
@@ -157,7 +156,7 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 					if len(o.Asked) != want && len(o.Asked) != want+1 || r.Steps != want || r.Complete != (stop < 0) {
 						t.Errorf("%s: %d questions, %+v", name, len(o.Asked), r)
 					}
-					// A stop at the first question of a round hands back its start.
+					// An error at the first query of a round returns the round's start.
 					if !same(r.W, averages[want]) {
 						t.Errorf("%s: result %v: want %v", name, r.W, averages[want])
 					}
@@ -170,9 +169,9 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestTheorem5: the theorem's lambda, T, K_t, eta_t, weights and R_t, at sizes where
-// either term of K_t is the larger one, and where 10^6 steps cap it. Fails for a
-// missing square of D, a lambda_s for lambda_t in the step, K_t's T for T^2.
+// TestTheorem5: lambda, T, K_t, eta_t, weights and R_t are the theorem's, at sizes where either
+// term of K_t is the larger one, and where the limit of 10^6 steps applies. It fails for a missing
+// square of D, lambda_s in place of lambda_t in the step, or T in place of T^2 in K_t.
 func TestTheorem5(t *testing.T) {
 	p := optimizetest.Problems()[2].Public // logistic: L0 = 1, L1 = 1/4
 	const D, l1 = 2., .25
@@ -212,7 +211,7 @@ func TestTheorem5(t *testing.T) {
 	}
 }
 
-// TestRecursiveRules: what zero fields stand for.
+// TestRecursiveRules tests the values for fields that are zero.
 func TestRecursiveRules(t *testing.T) {
 	p, s := optimizetest.Problems()[2].Public, size{Records: 3e4, Mu: .3}
 	plan := func(c recursive.Recursive, p optimize.Problem) optimize.Plan {
@@ -249,7 +248,8 @@ func TestRecursiveRules(t *testing.T) {
 			t.Errorf("%s: %+v: want %+v", name, r.Summary(), want.Summary())
 		}
 	}
-	// Steps are h/(L1 + sum lambda_s), but within what the quadratics allow.
+	// Steps are h/(L1 + sum lambda_s), limited to the largest step that is stable for the
+	// quadratics.
 	var pull float64
 	short := 0
 	for i, r := range recursive.Rounds(plan(recursive.Recursive{}, p)) {
@@ -285,8 +285,8 @@ func TestRecursiveRules(t *testing.T) {
 	}
 }
 
-// TestRecursiveConverges: without noise, the gradient at the end is that of the
-// quadratics, lambda times a distance. Fails for a wrong sign or centre.
+// TestRecursiveConverges: without noise, the gradient at the end is that of the quadratics, lambda
+// times a distance. It fails for a wrong sign or centre.
 func TestRecursiveConverges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")
@@ -306,12 +306,12 @@ func TestRecursiveConverges(t *testing.T) {
 	}
 }
 
-// linear is an oracle of the quadratic (1/2) ||w - at||^2 whose answers have no
-// noise but an impulse: in one answer, or in all answers about one cohort.
+// linear is an oracle for the quadratic (1/2) ||w - at||^2. Its answers have no noise, but an
+// impulse in one answer, or in all answers on one cohort.
 type linear struct {
 	optimize.Oracle
 	at             []float64
-	answer, cohort int // hit; 0 for none
+	answer, cohort int // the answer or cohort with the impulse; 0 for none
 	impulse        float64
 	asked, drawn   int
 	records        float64
@@ -328,7 +328,7 @@ func (o *linear) Ask(_ context.Context, q query.Question) (query.Release, error)
 	o.asked++
 	mean := add(q.Terms()[0].Point(), -1, o.at)
 	if o.asked == o.answer {
-		// One standard deviation of the first coordinate.
+		// one standard deviation, in the first coordinate
 		mean[0] += o.impulse * 2 * q.Clip() / q.Cohort().Size() / math.Sqrt(q.Charge())
 	}
 	if o.cohort > 0 && int(q.Cohort().ID()) == o.cohort {
@@ -337,9 +337,9 @@ func (o *linear) Ask(_ context.Context, q query.Question) (query.Release, error)
 	return query.Release{Mean: mean, Charge: q.Charge()}, nil
 }
 
-// TestRecursivePrediction: exact on a quadratic of the assumed spectrum and start,
-// summed one impulse at a time. Fails if the noise of early rounds is dropped or
-// enters with a wrong weight, for a cohort's sampling error left out.
+// TestRecursivePrediction: the forecast is exact on a quadratic with the assumed spectrum and
+// start, summed one impulse at a time. It fails if the noise of early rounds is left out or has a
+// wrong weight, or if a cohort's sampling error is left out.
 func TestRecursivePrediction(t *testing.T) {
 	const n, l0, f0 = 6000, 4., .7
 	for _, c := range []recursive.Recursive{
@@ -352,7 +352,7 @@ func TestRecursivePrediction(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The start is where F(w_0) - F* = F0/2.
+			// The start has F(w_0) - F* = F0/2.
 			minimiser := []float64{0, math.Sqrt(f0), 0}
 			end := func(o linear) []float64 {
 				o.at, o.records = minimiser, n
@@ -380,14 +380,14 @@ func TestRecursivePrediction(t *testing.T) {
 	}
 }
 
-// TestNoisyGDResponse: what a linear system does to its start and to each
-// step's noise, one impulse at a time.
+// TestNoisyGDResponse computes the effect of a linear system on its start and on each step's noise,
+// one impulse at a time.
 func TestNoisyGDResponse(t *testing.T) {
 	for _, c := range []struct {
 		steps             int
 		eta, decay, curve float64
 	}{{1, .5, .2, .7}, {9, .3, .1, .5}, {40, .1, 0, .4}, {12, .5, 1, .6}} {
-		impulse := func(at int) float64 { // at -1: the start
+		impulse := func(at int) float64 { // -1 means the start
 			var w, sum, weights float64
 			if at < 0 {
 				w = 1
@@ -413,8 +413,8 @@ func TestNoisyGDResponse(t *testing.T) {
 	}
 }
 
-// TestRecursiveObserve: steps are numbered over all rounds, the charge is the
-// ledger's reading, the points are those the run visits.
+// TestRecursiveObserve: steps are numbered over all rounds, the charge is the ledger's, and the
+// points are those that the run visits.
 func TestRecursiveObserve(t *testing.T) {
 	p := convexProblems(t)[4]
 	for relation := range relations(t, p, 1) {
@@ -442,7 +442,7 @@ func TestRecursiveObserve(t *testing.T) {
 	}
 }
 
-// TestRecursiveRefuses names field, value and rule.
+// TestRecursiveRefuses: errors name field, value and rule.
 func TestRecursiveRefuses(t *testing.T) {
 	good, given := optimizetest.Problems()[2].Public, size{Records: 1000, Mu: .5}
 	nonconvex, err := loss.Nonconvex(.01)
@@ -499,7 +499,7 @@ func TestRecursiveRefuses(t *testing.T) {
 	}
 }
 
-// odd is a set that is neither a ball nor everything.
+// odd is a set that is neither a ball nor the whole space.
 type odd struct{ convex.Whole }
 
 func (odd) Name() string { return "odd" }

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestReleasedCurvature: what a result says of the curvature there is the least of what was
-// released at that very point, the regularizer's .1 with it, and how much noise there was
-// in each. Mutation: what was released of another candidate.
+// TestReleasedCurvature: the curvature in a result is the smallest released at that point, with the
+// regularizer's .1, and its stated noise is that release's. Mutation: the curvature released at
+// another candidate.
 func TestReleasedCurvature(t *testing.T) {
 	oracle, p := spikes(t, 6000, account.ReplaceOne)
 	plan, err := secondorder.Spider{Gap: .5}.Plan(context.Background(), p)

@@ -1,3 +1,9 @@
-// Package secondorder holds algorithms that look for second-order stationary points:
-// where the gradient is small and the Hessian has no eigenvalue much below zero.
+// Package secondorder holds algorithms that look for second-order stationary points: points where
+// the gradient is small and no eigenvalue of the Hessian is far below zero.
+//
+// Symbols: n is the number of records, d the number of parameters and F the mean loss plus the
+// regularizer. L0 is the norm at which a record's gradient is clipped, L1 the smoothness of F, and F0
+// a public bound on F(w_0) - min F. N = n mu/sqrt(d) is the effective size; gradient norms below
+// about 2 L0/N are noise (see [optimize.Problem]). A charge is a part of the budget mu^2. A release, or
+// answer, is a noisy number or vector computed from records.
 package secondorder

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Perturbed configures noisy gradient descent with perturbations on all records (Ganesh,
-// Liu, Oh and Thakurta 2023, Algorithm 1 with Gaussian oracles): the rival of Spider that
-// asks for no products.
+// Perturbed configures noisy gradient descent with perturbations on all records (Ganesh, Liu, Oh
+// and Thakurta 2023, Algorithm 1 with Gaussian oracles). It is the alternative to Spider that needs
+// no Hessian-vector products.
 //
 //	where the path since the last anchor is long, or a perturbation is due, an anchor:
 //	    g  = mean_i clip(grad f(w_t; x_i), L0) + noise
@@ -23,46 +23,46 @@ import (
 //	    w_{t+1} = Proj(w_t - (h/L1) (g + grad reg(w_t) + zeta)),  zeta ~ N(0, s^2 I)
 //	else the same without zeta
 //
-// Guarantee: mu-GDP whatever the constants: there are so many anchors and differences at
-// most, whose charges are mu^2 together. The rate of the paper, alpha = O~((sqrt(d)/(n
-// epsilon))^(2/3)) for the empirical risk and a random iterate, is for its own settings; for
-// the population a flaw was found in its proof (Liu and Talwar 2025, section 1.1).
+// Guarantee: mu-GDP whatever the constants. The numbers of anchors and differences are limited, and
+// the charges of all of them sum to mu^2. The paper proves the rate alpha = O~((sqrt(d)/(n
+// epsilon))^(2/3)) for the empirical risk, a random iterate and its own settings. Its proof for the
+// population risk has a flaw (Liu and Talwar 2025, section 1.1).
 //
 // Deviations from the paper:
-//   - anchors and differences share one budget, .8 to 8 anchors and the rest to the
-//     differences, alike; when there are no more anchors, differences go on alone;
-//   - the path is long when the differences since the anchor have as much noise as it:
-//     in the paper's terms kappa is where both errors are level;
-//   - small is 1.5 times the noise of the estimate, Gamma min(8/(eta gap), 60), and s the
-//     noise of an anchor;
-//   - zeta is of one step, and no part of the estimates that differences extend;
-//   - differences are clipped, to the centred ball by default, so that L1 is enforced;
-//   - the regularizer's gradient is added exactly and never estimated;
-//   - the output is the last iterate, not a random one.
+//   - Anchors and differences share one budget: .8 of it for up to 8 anchors, the rest for the
+//     differences, with equal charges. After the last anchor only differences are released.
+//   - The path is long when the differences since the anchor have as much noise as the anchor. In
+//     the paper's terms, kappa is set where both errors are equal.
+//   - An estimate is small if its norm is at most 1.5 times the norm of its noise. Gamma is
+//     min(8/(eta gap), 60), and s is the noise of an anchor.
+//   - zeta is added to one step only. It is not part of the estimates that differences extend.
+//   - Differences are clipped, by default to the centred ball, so that L1 is enforced.
+//   - The regularizer's gradient is added exactly and never estimated.
+//   - The result is the last iterate, not a random one.
 //
-// The zero Perturbed is the rule.
+// The zero Perturbed is the default rule.
 type Perturbed struct {
-	// Gap is how far below zero an eigenvalue of the Hessian is to be left behind, for
-	// Gamma and Steps. Zero means a tenth of the smoothness L1.
+	// Gap sets which eigenvalues of the Hessian the run must escape: those below -Gap. Gamma and
+	// Steps follow from it. Zero means a tenth of the smoothness L1.
 	Gap float64 `yaml:"gap"`
-	// Steps is T. Zero: gd's number, and at least 16/(eta gap), up to 1000.
+	// Steps is T. Zero means the larger of gd's rule and 16/(eta gap), at most 1000.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, shortened where that
-	// overshoots, else 1.
+	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4
+	// would overshoot, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
-	// Ball is what differences are clipped to.
+	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
 	// Output is the rule that picks the result; zero means Last.
 	Output optimize.Output `yaml:"output"`
 }
 
 const (
-	// anchorShare of the charge is for mostPerturbedAnchors anchors.
+	// anchorShare is the share of the budget for mostPerturbedAnchors anchors.
 	anchorShare          = .8
 	mostPerturbedAnchors = 8
 )
 
-// perturbedPlan is a settled Perturbed.
+// perturbedPlan is a Perturbed with every setting resolved for a problem.
 type perturbedPlan struct {
 	optimize.Settled
 	anchor, difference float64 // charges
@@ -70,7 +70,8 @@ type perturbedPlan struct {
 	ball               optimize.DifferenceBall
 }
 
-// Plan settles Perturbed for a problem.
+// Plan resolves the settings of Perturbed for a problem. It fails if the problem is not valid or a
+// setting is out of range.
 func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	const name = "perturbed-gd"
 	if err := p.Validate(); err != nil {
@@ -124,7 +125,7 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		Needs: optimize.Needs{Seed: true},
 		Law: optimize.Law{
 			Guarded: guarded, Importance: importance, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
-			// As though anchors were evenly spaced.
+			// The forecast assumes that anchors are evenly spaced.
 			Answer: func(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 				charge := plan.difference
 				if t%period == 0 {
@@ -146,13 +147,13 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 // Run carries the plan out.
 func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p, run := s.Problem(), s.Begin(ctx, o, observe)
-	// What is added to steps is independent of the records, and known to everybody.
+	// The perturbations are public and independent of the records.
 	coins := p.PublicCoins(0x9e27b, uint64(len(run.W)))
 	var (
 		prev         []float64
 		estimate     *optimize.Estimate
-		noise        float64 // of the anchor, a coordinate
-		first, drift float64 // variances a coordinate: of the anchor's noise, and of the differences' since
+		noise        float64 // standard deviation of the anchor's noise, per coordinate
+		first, drift float64 // noise variances per coordinate: of the anchor, and of all differences since
 		frozen       int     // steps until the next perturbation
 		small        bool
 	)
@@ -166,7 +167,7 @@ func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func
 				return err
 			}
 			noise, estimate, first, drift, left = a.Sigma, run.Estimate(a), a.Sigma*a.Sigma, 0, left-1
-		case !still: // where the iterate has not moved there is nothing to learn from a difference
+		case !still: // if the iterate has not moved, a difference carries no information
 			a, err := run.Ask(s.difference, s.ball.Difference(p, run.All(), run.W, prev))
 			if err != nil {
 				return err
@@ -177,7 +178,7 @@ func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func
 		small = optimize.Norm(run.Regularized(estimate.Vector())) <= 1.5*math.Sqrt(float64(p.Dim())*(first+drift))
 		prev, frozen = slices.Clone(run.W), frozen-1
 		use := optimize.Use{Weight: 1}
-		if perturb { // on an anchor
+		if perturb { // here the estimate is a fresh anchor
 			frozen = s.frozen
 			use.Coins, use.Deviation = make([]float64, p.Dim()), noise
 			for j := range use.Coins {

@@ -14,12 +14,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPerturbedReadsAsItsPage: Ganesh et al. 2023, Algorithm 1, against what was asked and
-// where steps led: the first question is an anchor, others are differences from the point
-// before but where those since the anchor have its noise or a perturbation is due; steps go
-// along the sum of both, and no further, but where an anchor followed a small estimate, at
-// least Gamma steps after the last such one; and what is charged is at most mu^2. Mutation:
-// a perturbation at every small estimate.
+// TestPerturbedReadsAsItsPage compares the queries and steps of a run with Ganesh et al. 2023,
+// Algorithm 1. The first query is an anchor. Others are differences from the point before, except
+// that an anchor is released if the differences since the last one have its noise, or a
+// perturbation is due. Steps follow the sum of anchor and differences exactly, except after an
+// anchor that followed a small estimate, at least Gamma steps after the last such anchor. The
+// charges sum to at most mu^2. Mutation: a perturbation at every small estimate.
 func TestPerturbedReadsAsItsPage(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		oracle, p := spikes(t, 3000, relation)
@@ -64,7 +64,7 @@ func TestPerturbedReadsAsItsPage(t *testing.T) {
 			}
 			along := optimizetest.Descend(p, w, estimate, eta)
 			if small && k-last > gamma && r.term.Kind() == query.Gradient {
-				// zeta's norm is beyond these but with probability 1e-9, and the coins are fixed.
+				// zeta's norm is outside these limits with probability 1e-9, and the seed is fixed.
 				moved := optimize.Apart(along, steps[k]) / (eta * r.answer.Sigma)
 				if !(moved > .01 && moved < 10) {
 					t.Fatalf("%v, step %d: perturbed by %v times an anchor's noise a coordinate", relation, k, moved)
@@ -84,7 +84,7 @@ func TestPerturbedReadsAsItsPage(t *testing.T) {
 	}
 }
 
-// TestPerturbedRefuses: what cannot be planned is refused by field, value and rule.
+// TestPerturbedRefuses: errors name field, value and rule.
 func TestPerturbedRefuses(t *testing.T) {
 	_, p := spikes(t, 100, account.ReplaceOne)
 	for want, c := range map[string]secondorder.Perturbed{

@@ -9,22 +9,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// pass is a Spider under way.
+// pass is the state of a run of Spider.
 type pass struct {
 	*optimize.Run
 	rules
 	walk
 	problem optimize.Problem
-	// unused is how many records are in no cohort yet, of records.
+	// unused is the number of records that are in no cohort yet, records the number of all.
 	unused, records float64
 	held            query.Cohort
 
 	sum *optimize.PrefixSum
-	// estimate is nabla_t and sigma its noise; before is the point of the last item.
+	// estimate is nabla_t, sigma the standard deviation of its noise, and before the point of the
+	// last item.
 	estimate []float64
 	sigma    float64
 	before   []float64
-	// hessian lists whose products make up that of H.
+	// hessian lists the parts whose products sum to the product with H.
 	hessian []part
 	coins   *optimize.Coins
 	anchors []anchor
@@ -32,13 +33,14 @@ type pass struct {
 	path    float64
 }
 
-// part is a cohort of H: products at a point, or their change between two.
+// part is a cohort that contributes to H: with its Hessian at one point, or with the change of its
+// Hessian between two points.
 type part struct {
 	cohort   query.Cohort
 	at, prev []float64
 }
 
-// anchor is where an escape began, and where it led.
+// anchor records an escape: its starting point, its direction, and whether it went as far as xi.
 type anchor struct {
 	w       []float64
 	along   []float64
@@ -48,7 +50,7 @@ type anchor struct {
 // Run carries the plan out.
 func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	r := &pass{Run: s.Begin(ctx, o, observe), rules: s.rules, walk: s.rules.walk, problem: s.Problem()}
-	// What is added to products is independent of the records, and known to everybody.
+	// The noise added to products (zeta) is public and independent of the records.
 	r.coins = r.problem.PublicCoins(0x5adde, uint64(len(r.W)))
 	r.records = o.All().Size()
 	r.unused = r.records
@@ -105,7 +107,8 @@ func (r *pass) descend() error {
 	}
 }
 
-// begin takes a fresh estimate and a fresh Hessian (Algorithm 4, oracles 1 and 3).
+// begin opens a prefix sum with a fresh gradient estimate and a fresh Hessian (Algorithm 4, oracles
+// 1 and 3).
 func (r *pass) begin() (err error) {
 	if r.sum, err = r.OpenPrefix(r.prefix(r.problem)); err != nil {
 		return err
@@ -119,8 +122,8 @@ func (r *pass) begin() (err error) {
 	return r.add(query.GradientAt(cohort, r.W, r.problem.Constants.Lipschitz))
 }
 
-// extend adds the difference since the last item (oracles 2 and 4). ok is false where
-// there are not enough records left for it.
+// extend adds the gradient difference since the last item (oracles 2 and 4). It returns ok = false
+// if too few records are left for its cohort.
 func (r *pass) extend() (ok bool, err error) {
 	lo, hi := r.problem.Curvature()
 	change := query.DifferenceByCurvature(query.Cohort{}, r.W, r.before, lo, hi)
@@ -139,7 +142,7 @@ func (r *pass) extend() (ok bool, err error) {
 	return true, r.add(change.Over(cohort))
 }
 
-// add adds an item.
+// add adds an item to the prefix sum and takes its answer as the estimate.
 func (r *pass) add(t query.Term) error {
 	a, err := r.sum.Add(t)
 	r.estimate, r.sigma, r.before = a.Mean, a.Sigma, slices.Clone(r.W)
@@ -152,8 +155,8 @@ func (r *pass) draw(size float64) (query.Cohort, error) {
 	return c, err
 }
 
-// threshold is how long a small estimate may be: half as long again as its error is
-// likely to be, or the theorem's.
+// threshold returns the norm up to which an estimate counts as small: 1.5 times its likely error,
+// or the theorem's alpha.
 func (r *pass) threshold() float64 {
 	if r.theorem != nil {
 		return r.theorem.alpha
@@ -161,8 +164,8 @@ func (r *pass) threshold() float64 {
 	return 1.5 * r.scatter(r.problem, r.sigma, r.drift)
 }
 
-// step moves the iterate along an estimate of the gradient, whose noise has the given
-// deviation, and returns how far.
+// step moves the iterate along a gradient estimate whose noise has standard deviation sigma. It
+// returns the distance moved.
 func (r *pass) step(g []float64, norm, sigma float64) (moved float64) {
 	w := slices.Clone(r.W)
 	optimize.Descend(w, g, r.eta)
@@ -174,7 +177,8 @@ func (r *pass) step(g []float64, norm, sigma float64) (moved float64) {
 	return moved
 }
 
-// escape is Algorithm 2, from the iterate: g + H (x - x_0) in place of the gradient.
+// escape is Algorithm 2, started at the iterate x_0. It descends along g + H (x - x_0) in place of
+// the gradient.
 func (r *pass) escape() error {
 	a := anchor{w: slices.Clone(r.W)}
 	r.anchored()
@@ -200,12 +204,12 @@ func (r *pass) escape() error {
 		r.anchors = append(r.anchors, a)
 	}
 	if a.reached {
-		r.average = average{} // of another valley
+		r.average = average{} // points before the escape belong to another valley
 	}
 	return nil
 }
 
-// product adds H (x - x_0) to g and returns the variance of its noise a coordinate.
+// product adds H (x - x_0) to g. It returns the variance of the product's noise per coordinate.
 func (r *pass) product(g, from []float64) (variance float64, err error) {
 	v := slices.Clone(r.W)
 	optimize.Descend(v, from, 1)
@@ -230,7 +234,7 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 	if r.theorem == nil {
 		return variance, nil
 	}
-	// zeta brings the noise up to alpha/sqrt(d) a coordinate.
+	// zeta raises the noise to alpha/sqrt(d) per coordinate.
 	if want := r.theorem.alpha * r.theorem.alpha / float64(len(g)); want > variance {
 		more := math.Sqrt(want - variance)
 		for j := range g {
@@ -241,17 +245,18 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 	return variance, nil
 }
 
-// mostAlong is along how many directions the curvature is asked for, and mostAnchors at
-// how many anchors: the latest.
+// mostAlong is the largest number of directions along which the curvature is released, and
+// mostAnchors limits the number of candidates, the latest anchors first.
 const mostAlong, mostAnchors = 4, 8
 
-// choose replaces the result by one of the average, the last point and the anchors whose
-// escape led nowhere: an escape that led away says that its anchor is a saddle, at no
-// charge.
+// choose replaces the result by one of these candidates: the average, the last point, and the
+// anchors whose escape stayed near. An escape that went as far as xi shows, without a further
+// release, that its anchor is a saddle, so that this anchor is no candidate.
 func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.Result) error {
 	var along [][]float64
 	for _, a := range slices.Backward(r.anchors) {
-		// Those that led away first: they are the ones along which there was a way.
+		// Directions of escapes that went far come first: they are known to lead away from a
+		// saddle.
 		if a.reached {
 			along = append(along, a.along)
 		}
@@ -285,7 +290,7 @@ func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.R
 	return nil
 }
 
-// average is that of some points.
+// average accumulates a mean of points.
 type average struct {
 	sum   []float64
 	count float64
@@ -299,7 +304,7 @@ func (a *average) add(w []float64) {
 	a.count++
 }
 
-// or returns the average, or another point where there is none.
+// or returns the mean, or w if no point was added.
 func (a *average) or(w []float64) []float64 {
 	out := slices.Clone(w)
 	for j, v := range a.sum {

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Spider configures the stochastic Spider with escapes from saddle points (Liu and
-// Talwar 2025, Algorithm 3 with Algorithms 1, 2 and 4 inside): one pass, each record in
-// one item of one prefix sum.
+// Spider configures the stochastic Spider with escapes from saddle points (Liu and Talwar 2025,
+// Algorithm 3 with Algorithms 1, 2 and 4 inside). It makes one pass: each record is in one item of
+// one prefix sum.
 //
 //	descend  a fresh estimate of the gradient from a cohort of b, extended by
 //	         differences over cohorts of b_t in proportion to the step, all of them
@@ -23,61 +23,66 @@ import (
 //	         H (x - anchor) by noisy products over the cohort of the fresh estimate,
 //	         up to a distance of Xi
 //
-// Guarantee: mu-GDP whatever the constants: a record is in one item, charged once for
-// all answers, and in the products of its cohort, whose number is declared. Theorem
-// 3.17, for Theorem's settings up to the logarithms and constants it leaves open: some
-// iterate has a gradient of at most alpha = O(n^(-1/3) + (sqrt(d)/(n epsilon))^(1/2)) and no
-// eigenvalue below -sqrt(rho alpha).
+// Guarantee: mu-GDP whatever the constants. A record is in one item, charged once for all answers
+// of its prefix sum, and in the products of its cohort, whose largest number is fixed before the
+// run. Theorem 3.17 holds for Theorem's settings, up to the logarithms and constants that the
+// theorem leaves open: some iterate has a gradient norm of at most alpha = O(n^(-1/3) + (sqrt(d)/(n
+// epsilon))^(1/2)) and no eigenvalue below -sqrt(rho alpha).
 //
 // Deviations from the paper:
-//   - items have a declared sensitivity, that of the fresh estimate; b_t keeps to it. It
-//     follows the distance moved, not the norm of an estimate that is yet to come;
-//   - the fresh estimate has noise of its own, being the first item;
-//   - a sum ends after a declared number of items;
-//   - an escape freezes the next for Gamma steps from its end, so that what was found no
-//     saddle is left first;
-//   - unless Theorem says so: noises depend by the square-root matrix, not the tree;
-//     products are of the fresh estimate's cohort at the anchor, without those of
-//     differences, and nothing is added to their noise; steps are h/L1;
-//   - one point is chosen, not "some iterate" promised: see WithoutSelection.
+//   - All items have the sensitivity of the fresh estimate, declared beforehand, and b_t is large
+//     enough for it. b_t follows the distance moved, since the norm of the next estimate is not
+//     known yet.
+//   - The fresh estimate is the first item and has its own noise.
+//   - A prefix sum ends after a declared number of items.
+//   - After an escape no other escape begins for Gamma steps. A point that turned out not to be a
+//     saddle is left first.
+//   - Without Theorem, prefix sums use the square-root matrix, not the tree. Products use the fresh
+//     estimate's cohort at the anchor, without the cohorts of differences, and get no extra noise.
+//     Steps are h/L1.
+//   - The run returns one chosen point (see WithoutSelection). The paper proves only that some
+//     iterate is good.
 //
-// Where the objective is convex every stationary point is one of second order: there
-// are then no products, escapes or held-out records.
+// If the objective is convex, every stationary point is a second-order stationary point. Then there
+// are no products, no escapes and no held-out records.
 //
 // The zero Spider is the practical rule.
 type Spider struct {
-	// Gap is how far below zero an eigenvalue of the Hessian counts as an escape from a
-	// saddle. Zero means a tenth of the smoothness L1; Theorem settles it itself.
+	// Gap sets which eigenvalues of the Hessian make a point a saddle: those below -Gap. Zero means
+	// a tenth of the smoothness L1. With Theorem it must be zero: the theorem sets it.
 	Gap float64 `yaml:"gap"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1; Theorem's
-	// is 1.
+	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1. With Theorem it must
+	// be zero and h is 1.
 	StepScale float64 `yaml:"step_scale"`
-	// Rounds is K: fresh estimates take cohorts of n/(1.5 K). Zero means 8.
+	// Rounds is K: the cohort of a fresh estimate has n/(1.5 K) records. Zero means 8. With Theorem
+	// it must be zero.
 	Rounds int `yaml:"rounds"`
-	// Items is how many items a prefix sum has. Zero means from 64 to 128, as Gap needs.
+	// Items is the number of items of a prefix sum. Zero means between 64 and 128, depending on
+	// Gap. With Theorem it must be zero.
 	Items int `yaml:"items"`
-	// WithoutProducts never escapes: prefix sums alone.
+	// WithoutProducts turns escapes off. The run then consists of prefix sums only.
 	WithoutProducts bool `yaml:"without_products"`
-	// WithoutSelection returns the average of the points at which estimates were taken in
-	// the second half of the records, since the last escape that led away. Otherwise a
-	// tenth of the records is held out, on which the curvature along the directions of all
-	// escapes is released at that average, the last point and the anchors whose escape led
-	// nowhere; points at which it is below -Gap/2 are left out, and of the others one of
-	// small gradient is drawn by the exponential mechanism.
+	// WithoutSelection returns an average: of the points at which estimates were released in the
+	// second half of the records, since the last escape that went as far as Xi. Without it, a tenth
+	// of the records is held out to choose the result among that average, the last point, and the
+	// anchors whose escape stayed near. On the held-out records the run releases each candidate's
+	// curvature along the directions of all escapes, and leaves out candidates with a curvature
+	// below -Gap/2. From the others the exponential mechanism draws one with a small gradient.
 	WithoutSelection bool `yaml:"without_selection"`
-	// Theorem takes batches, thresholds and noise from Theorem 3.17, with its unit
-	// constants, in place of the practical rule; Gap, StepScale, Rounds and Items are then
-	// its.
+	// Theorem takes batches, thresholds and noise from Theorem 3.17, with the theorem's constants
+	// set to 1, in place of the practical rule. It also sets Gap, StepScale, Rounds and Items.
 	Theorem bool `yaml:"theorem"`
 }
 
-// spiderPlan is a settled Spider.
+// spiderPlan is a Spider with every setting resolved for a problem.
 type spiderPlan struct {
 	optimize.Settled
 	rules
 }
 
-// Plan settles Spider for a problem.
+// Plan resolves the settings of Spider for a problem. It fails if the problem is not valid, a
+// setting is out of range, there are too few records, or escapes need Hessian-vector products
+// that the loss does not provide.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	const name = "second-order"
 	if err := p.Validate(); err != nil {
@@ -125,38 +130,38 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	return plan, nil
 }
 
-// rules are what a run goes by.
+// rules holds the settings that a run follows.
 type rules struct {
 	walk walk
-	// gap is the eigenvalue that counts, eta the step size.
+	// gap is the size of a negative eigenvalue that makes a saddle, eta the step size.
 	gap, eta float64
-	// root is b, rounds how many there can be at most.
+	// root is b, rounds the largest number of prefix sums.
 	root   float64
 	rounds int
-	// item and product are charges, in units of mu^2: of an item, and of a product at
-	// most.
+	// item is the charge of an item and product the largest charge of a product, in units of mu^2.
 	item, product float64
 	factorization query.Factorization
-	// held is how many records the choice is made on; 0 for no choice.
+	// held is the number of records held out for the choice; 0 for no choice.
 	held float64
-	// theorem holds its own; nil for the practical rule.
+	// theorem holds the parameters of Theorem 3.17; nil for the practical rule.
 	theorem *theorem
 	convex  bool
 }
 
 const (
-	// pathShare is c: a sum's differences take c times as many records as its fresh
+	// pathShare is c: the differences of a prefix sum use c times as many records as its fresh
 	// estimate.
 	pathShare = .5
-	// productShare of the charge is for products.
+	// productShare is the share of the budget for products.
 	productShare = .1
-	// mostEscapes is tau and longestEscape caps Gamma.
+	// mostEscapes is tau; longestEscape is the upper limit of Gamma.
 	mostEscapes, longestEscape = 2, 60
-	// heldOut is the share of the records that the choice is made on.
+	// heldOut is the share of the records held out for the choice.
 	heldOut = .1
 )
 
-// settle fills in the practical rule's values, or the theorem's.
+// settle returns the practical rule's values, or the theorem's. It returns an error if a setting is
+// out of range or there are too few records.
 func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	const name = "second-order"
 	r := rules{factorization: query.Toeplitz, convex: p.Convex()}
@@ -198,7 +203,7 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	r.gap, r.eta = c.Gap, p.StepSize(c.StepScale)
 	H := r.eta // gradient steps of h/L1
 	if c.Items == 0 {
-		// So that all sums together have twice the steps in which a gap opens.
+		// All prefix sums together then have twice the steps in which noise opens a gap.
 		c.Items = int(min(max(math.Ceil(32/(H*c.Gap)/(float64(c.Rounds)*(1+pathShare))), 64), 128))
 	}
 	if c.Rounds < 1 || c.Rounds > optimize.RuleSteps || c.Items < 1 || c.Items > mostItems {
@@ -218,13 +223,14 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	return r, nil
 }
 
-// share gives a part of the charge to products.
+// share moves a part of the charge from items to products.
 func (r *rules) share(products float64) {
 	r.item -= products
 	r.product = products / float64(r.walk.gamma*r.walk.tau) * (1 - 0x1p-30)
 }
 
-// whole is a number of records that can be drawn, at least one.
+// whole returns a cohort size that can be drawn: under replace-one size rounded up to a whole
+// number, and at least 1.
 func whole(p optimize.Problem, size float64) float64 {
 	if p.Relation == account.AddOrRemove {
 		return size
@@ -232,8 +238,8 @@ func whole(p optimize.Problem, size float64) float64 {
 	return max(math.Ceil(size), 1)
 }
 
-// batch is b_t, for differences that lie within a radius: as many records as keep the
-// item within the sensitivity of a fresh estimate, or as the theorem asks for.
+// batch returns b_t, the number of records for differences within a radius. It is large enough to
+// keep the item within the sensitivity of a fresh estimate, and at least the theorem's b_t.
 func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
 	size := r.root * radius / p.Constants.Lipschitz
 	if r.theorem != nil {
@@ -242,7 +248,7 @@ func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
 	return whole(p, max(size, 1))
 }
 
-// prefix is what a sum declares.
+// prefix returns the declaration of a prefix sum.
 func (r *rules) prefix(p optimize.Problem) query.Prefix {
 	return query.Prefix{
 		Factorization: r.factorization, Items: r.walk.items, Charge: r.item,
@@ -250,21 +256,21 @@ func (r *rules) prefix(p optimize.Problem) query.Prefix {
 	}
 }
 
-// variance is that of an estimate a coordinate, halfway through its sum.
+// variance returns the variance of an estimate per coordinate, halfway through its prefix sum.
 func (r *rules) variance(p optimize.Problem) optimize.Variance {
 	sigma := r.prefix(p).Sigma((r.walk.items + 1) / 2)
 	G := p.Constants.Lipschitz
 	return optimize.Variance{Noise: sigma * sigma, Sampling: G * G * (1 + pathShare/2) / r.root / float64(p.Dim())}
 }
 
-// scatter is what the error of an estimate is taken for, given its noise: that, and
-// which records were drawn.
+// scatter returns the root mean square error that is assumed of an estimate: from its noise, and
+// from the choice of the records in its cohorts.
 func (r *rules) scatter(p optimize.Problem, sigma, drift float64) float64 {
 	G := p.Constants.Lipschitz
 	return math.Sqrt(float64(p.Dim())*sigma*sigma + G*(G+drift)/r.root)
 }
 
-// steps is how many there can be at most.
+// steps returns the largest number of steps of a run.
 func (r *rules) steps() int {
 	return min(r.rounds*(r.walk.items+r.walk.tau*r.walk.gamma), optimize.MostSteps)
 }

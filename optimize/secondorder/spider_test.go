@@ -18,8 +18,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// spikes are rows of length 1 whose second moments have the eigenvalue .6 along the
-// first axis, with an oracle of them and the saddle problem of gap .5 at w = 0.
+// spikes returns an oracle on rows of length 1 whose second moment has eigenvalue .6 along the
+// first axis, and the saddle problem of gap .5 at w = 0 on these rows.
 func spikes(t *testing.T, n int, relation account.Relation) (*optimizetest.Oracle, optimize.Problem) {
 	t.Helper()
 	const d = 5
@@ -49,14 +49,14 @@ func spikes(t *testing.T, n int, relation account.Relation) (*optimizetest.Oracl
 	return o, p
 }
 
-// release is an answer and what it was about.
+// release is an answer and its query.
 type release struct {
 	term   query.Term
 	answer query.Release
-	prefix query.Prefix // zero for a question
+	prefix query.Prefix // zero for a query outside a prefix sum
 }
 
-// witness notes what an oracle is asked, items of prefix sums included.
+// witness records the queries of an oracle, with items of prefix sums.
 type witness struct {
 	*optimizetest.Oracle
 	seen []release
@@ -65,7 +65,7 @@ type witness struct {
 func (w *witness) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	a, err := w.Oracle.Ask(ctx, q)
 	kept := a
-	kept.Mean = slices.Clone(a.Mean) // who asked may go on with it
+	kept.Mean = slices.Clone(a.Mean) // a copy, since the caller may write into Mean
 	w.seen = append(w.seen, release{q.Terms()[0], kept, query.Prefix{}})
 	return a, err
 }
@@ -87,12 +87,12 @@ func (s *witnessed) Add(ctx context.Context, terms ...query.Term) (query.Release
 	return a, err
 }
 
-// TestReadsAsItsPage: Liu and Talwar 2025, Algorithms 2 to 4, against what was asked and
-// where steps led: a fresh estimate is the first item of its sum, other items are
-// differences since the last, over cohorts no smaller than keeps their sensitivity;
-// steps go along the last prefix sum, in escapes along that and the product of the fresh
-// cohort's Hessian at the anchor with the way from it. Mutation: products at the iterate
-// in place of the anchor.
+// TestReadsAsItsPage compares the queries and steps of a run with Liu and Talwar 2025, Algorithms 2
+// to 4. A fresh estimate is the first item of its prefix sum, and other items are differences from
+// the last point, on cohorts large enough for the declared sensitivity. Steps follow the last
+// prefix sum. In an escape they follow its sum with the product of the fresh cohort's Hessian at
+// the anchor and the distance from the anchor. Mutation: products at the iterate in place of the
+// anchor.
 func TestReadsAsItsPage(t *testing.T) {
 	for _, theorem := range []bool{false, true} {
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -186,9 +186,8 @@ func TestReadsAsItsPage(t *testing.T) {
 	}
 }
 
-// TestLeavesTheSaddle: from the saddle at 0, where the gradient is exactly zero, the
-// result is a second-order point, by a gap of .5. The noise settles each run: this one
-// is a fixed seed's.
+// TestLeavesTheSaddle: from the saddle at 0, where the gradient is exactly zero, the run reaches a
+// second-order point for a gap of .5. The outcome depends on the noise, and the seed is fixed.
 func TestLeavesTheSaddle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a long run")
@@ -199,8 +198,8 @@ func TestLeavesTheSaddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := optimizetest.RunPlan(t, plan, o)
-	// Of the population: along the axis the objective is
-	// -psi(sqrt(.6) w)/2 + .05 w^2, of which this is the slope.
+	// In the population, the objective along the axis is -psi(sqrt(.6) w)/2 + .05 w^2. This is its
+	// slope.
 	slope := func(w float64) float64 {
 		z := .6 * w * w
 		return -.6*w/((1+z)*(1+z)) + .1*w
@@ -218,8 +217,8 @@ func TestLeavesTheSaddle(t *testing.T) {
 	}
 }
 
-// TestConvex: on a convex objective nothing is escaped from, and nobody held out: all
-// stationary points are of second order, and the plan says so.
+// TestConvex: on a convex objective there are no escapes and no held-out records, since all
+// stationary points are second-order points, and the plan says so.
 func TestConvex(t *testing.T) {
 	b := optimizetest.Budget(t)
 	p, err := optimize.NewProblem(loss.Logistic(), b, optimize.Stated(10, 10_000))
@@ -239,7 +238,7 @@ func TestConvex(t *testing.T) {
 	}
 }
 
-// TestRefusals: what cannot be planned is refused by field, value and rule.
+// TestRefusals: errors name field, value and rule.
 func TestRefusals(t *testing.T) {
 	_, p := spikes(t, 100, account.ReplaceOne)
 	blind, rough := p, p

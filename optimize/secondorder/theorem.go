@@ -8,15 +8,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// theorem holds the parameters of Theorem 3.17 with unit constants: G is the
-// Lipschitz constant, M the smoothness, rho that of the Hessian, B the initial gap.
-// Where the paper writes sqrt(d)/epsilon it is sqrt(d) neighbours/mu here: how many
-// records a mean must be of for its noise to be as long as one record's clip. Its
-// units are repaired as its proofs need: b and b_t have terms for products at the
-// distance Xi, b_t follows the distance, and tau counts.
+// theorem holds the parameters of Theorem 3.17 with the theorem's constants set to 1. G is the
+// Lipschitz constant, M the smoothness, rho the Lipschitz constant of the Hessian and B the initial
+// gap. root stands for the paper's sqrt(d)/epsilon and is sqrt(d) neighbours/mu: the number of
+// records in a mean whose noise is as long as one record's clip norm.
+//
+// The paper's formulas mix units in some places. They are corrected as the proofs need: b and b_t
+// have terms for products at distance Xi, b_t follows the distance, and tau is a number of escapes.
 type theorem struct {
 	alpha, G, M, rho, B, root float64
-	// kappa, xi, gamma and tau are as in walk.
+	// kappa, xi, gamma and tau have the meaning they have in walk.
 	kappa, xi, gamma, tau float64
 }
 
@@ -33,29 +34,30 @@ func at(p optimize.Problem, alpha float64) theorem {
 	return c
 }
 
-// fresh is b (Lemma 3.14).
+// fresh returns b (Lemma 3.14).
 func (c theorem) fresh() float64 {
 	return c.G*c.root/c.alpha + c.G*c.G/(c.alpha*c.alpha) + c.M*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha + c.M*c.M/(c.rho*c.alpha)
 }
 
-// batch is b_t for a distance (Lemma 3.14).
+// batch returns b_t for a distance (Lemma 3.14).
 func (c theorem) batch(distance float64) float64 {
 	move := c.M * distance
 	return max(move*c.root/c.alpha, c.kappa*move/(c.alpha*c.alpha), c.rho*c.kappa*distance/(c.M*c.alpha),
 		c.rho*distance*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha, 1)
 }
 
-// need is how many records are enough (Lemma 3.15).
+// need returns a sufficient number of records (Lemma 3.15).
 func (c theorem) need() float64 {
 	square := c.alpha * c.alpha
 	return c.fresh()*max(1, c.B*c.M/(c.kappa*c.alpha)) +
 		c.B*c.M*(c.root/square+c.kappa/(square*c.alpha)+c.rho*c.kappa/(c.M*c.M*square)+1/square)
 }
 
-// mostItems keeps what is said of every step of a plan small.
+// mostItems limits the number of items of a prefix sum, and so the size of a plan's law.
 const mostItems = 1 << 12
 
-// byTheorem settles the least alpha for which the records are enough.
+// byTheorem sets the parameters for the smallest alpha for which the records suffice. It returns an
+// error if they suffice for no alpha, or if the Hessian's Lipschitz constant is unknown.
 func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) error {
 	const name = "second-order"
 	if !optimize.Positive(p.Constants.HessianLipschitz) {
@@ -77,8 +79,7 @@ func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) err
 	r.gap, r.eta = math.Sqrt(c.rho*c.alpha), p.StepSize(1)
 	r.root = whole(p, c.fresh())
 	r.rounds = max(int(records/r.root), 1)
-	// An item has a record at least. More than the paper's number of steps is not worth
-	// declaring.
+	// An item has at least one record, and the paper's number of steps is enough.
 	items := min(records, math.Ceil(c.B*c.M/(c.alpha*c.alpha)), mostItems)
 	r.walk = walk{kappa: c.kappa, items: int(items), xi: c.xi, gamma: int(min(c.gamma, mostItems))}
 	r.item = p.Charge()

@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-// begun is a walk that has just taken a fresh estimate.
+// begun returns a walk after a fresh estimate.
 func begun() walk {
 	w := walk{kappa: 1, items: 10, tau: 2, gamma: 3, xi: .5}
 	w.fresh()
 	return w
 }
 
-// TestFreshEstimates: Algorithm 3, line 5, with what is declared: an estimate is fresh at
-// the start, when the drift has reached kappa, when there were tau escapes, when the sum
-// has had its items, and when the iterate has not moved; otherwise it extends the last.
+// TestFreshEstimates (Algorithm 3, line 5): an estimate is fresh at the start, when the drift has
+// reached kappa, after tau escapes, after the declared number of items, and when the iterate has
+// not moved. Otherwise it extends the last.
 func TestFreshEstimates(t *testing.T) {
 	if w := (walk{kappa: 1, items: 10, tau: 2}); !w.due() {
 		t.Error("the first estimate is not fresh")
@@ -38,7 +38,7 @@ func TestFreshEstimates(t *testing.T) {
 		if c.do(&w); w.due() != c.due {
 			t.Errorf("%s: due %v, want %v", name, w.due(), c.due)
 		}
-		// Line 7: a fresh estimate forgets all of it.
+		// Line 7: a fresh estimate resets all of it.
 		if w.fresh(); w.due() || w.drift != 0 || w.escapes != 0 || w.taken != 1 {
 			t.Errorf("%s: a fresh estimate leaves %+v", name, w)
 		}
@@ -51,8 +51,8 @@ func extend(w *walk, times int) {
 	}
 }
 
-// TestEscapesBegin: line 13: where the estimate is at most the threshold, and none was
-// under way until Gamma steps before.
+// TestEscapesBegin (line 13): an escape begins if the estimate is at most the threshold and no
+// escape ended less than Gamma steps before.
 func TestEscapesBegin(t *testing.T) {
 	w := begun()
 	if w.saddle(.2, .1) || !w.saddle(.1, .1) {
@@ -78,8 +78,8 @@ func TestEscapesBegin(t *testing.T) {
 	}
 }
 
-// TestEscapesEnd: lines 7 and 22: at a distance of Xi, or after Gamma steps; what was
-// moved drifts.
+// TestEscapesEnd (lines 7 and 22): an escape ends at a distance of Xi or after Gamma steps, and its
+// distance adds to the drift.
 func TestEscapesEnd(t *testing.T) {
 	for _, c := range []struct {
 		distances []float64
@@ -97,9 +97,9 @@ func TestEscapesEnd(t *testing.T) {
 	}
 }
 
-// TestWalksKeepToWhatIsDeclared: whatever estimates and distances a walk is told, a sum
-// has no more than its items, and a fresh estimate's cohort no more products than were
-// shared out for it: Gamma - 1 for each of tau escapes, the first step of which has none.
+// TestWalksKeepToWhatIsDeclared: for all estimates and distances, a prefix sum has at most the
+// declared number of items, and a fresh estimate's cohort at most the declared number of products:
+// Gamma - 1 for each of tau escapes, since the first step of an escape needs none.
 func TestWalksKeepToWhatIsDeclared(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	sums := 0

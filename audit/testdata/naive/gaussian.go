@@ -5,22 +5,22 @@ import (
 	"math/rand/v2"
 )
 
-// Ziggurat adds NormFloat64 to x. The fault: almost always the sampler returns a
-// 32-bit integer times one of 128 constants, so that x plus few numbers can be
-// answered, and other few for another x.
+// Ziggurat adds NormFloat64 to x. The fault: the sampler almost always returns a 32-bit integer
+// times one of 128 constants. For a given x there are few possible answers, and for another x there
+// are other answers.
 func Ziggurat(r *rand.Rand, x, sigma float64) float64 { return x + float64(sigma*r.NormFloat64()) }
 
-// BoxMuller adds a pair of normals to a pair of coordinates (Box and Muller 1958).
-// The fault: a pair comes from two multiples of 2^-53, which can be recovered
-// from it, and x plus most floats cannot be answered.
+// BoxMuller adds a pair of normals to a pair of coordinates (Box and Muller 1958). The fault: a
+// pair is computed from two multiples of 2^-53, which can be recovered from it, so that most floats
+// are impossible answers for a given x.
 func BoxMuller(r *rand.Rand, x [2]float64, sigma float64) [2]float64 {
 	radius := sigma * math.Sqrt(-2*math.Log(1-r.Float64()))
 	sin, cos := math.Sincos(2 * math.Pi * r.Float64())
 	return [2]float64{x[0] + float64(radius*cos), x[1] + float64(radius*sin)}
 }
 
-// Polar adds a pair of normals to a pair of coordinates (Marsaglia and Bray 1964).
-// Its fault is BoxMuller's.
+// Polar adds a pair of normals to a pair of coordinates (Marsaglia and Bray 1964). It has the fault
+// of BoxMuller.
 func Polar(r *rand.Rand, x [2]float64, sigma float64) [2]float64 {
 	for {
 		u, v := 2*r.Float64()-1, 2*r.Float64()-1
@@ -33,15 +33,14 @@ func Polar(r *rand.Rand, x [2]float64, sigma float64) [2]float64 {
 	}
 }
 
-// Calibrated is what is due for a mean of n numbers in [-clip, clip] under
-// replace-one at the given charge.
+// Calibrated returns the noise needed for the mean of n numbers in [-clip, clip] under replace-one
+// at the given charge.
 func Calibrated(n int, clip, charge float64) (sigma float64) {
 	return 2 * clip / float64(n) / math.Sqrt(charge)
 }
 
-// Halved releases the mean with half the noise that is due. The fault: norms of
-// contributions are taken for the sensitivity, as though a record were removed
-// and not replaced.
+// Halved releases the mean with half of the needed noise. The fault: it takes the norm of one
+// contribution for the sensitivity, which holds if a record is removed and not if it is replaced.
 func Halved(r *rand.Rand, x []float64, clip, charge float64) float64 {
 	var sum float64
 	for _, v := range x {

@@ -1,5 +1,5 @@
-// Package sqlstore keeps budgets in a database. Databases differ in how a transaction
-// is begun and in a few expressions, which a Dialect holds.
+// Package sqlstore keeps budgets in an SQL database. Databases differ in the statements that begin
+// a transaction and in a few expressions, which a Dialect holds.
 package sqlstore
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// Dialect is what a database has of its own.
+// Dialect holds the parts of SQL in which databases differ.
 type Dialect struct {
-	// Begin are the statements that begin a transaction which writes. Until it ends no
-	// other may change the chain that Lock names.
+	// Begin are the statements that begin a transaction that writes. Until this transaction ends,
+	// no other may change the chain that Lock locks.
 	Begin []string
-	// Lock is what follows the selection of a chain's row.
+	// Lock is appended to the SELECT of a chain's row.
 	Lock string
-	// Read begins a transaction that sees everything as it is at one time.
+	// Read begins a transaction that reads a consistent snapshot.
 	Read string
-	// Draw and Key are expressions of 32 and 64 random hexadecimal digits, Now of the
-	// time.
+	// Draw and Key are expressions of 32 and 64 random hexadecimal digits; Now is an expression of
+	// the time.
 	Draw, Key, Now string
-	// Numbered says that parameters are $1, $2 and not question marks.
+	// Numbered means that parameters are written $1, $2 and not as question marks.
 	Numbered bool
-	// Schema makes the tables if they are not there.
+	// Schema creates the tables unless they exist.
 	Schema []string
 }
 
@@ -39,13 +39,14 @@ type Store struct {
 
 var _ budget.Store = (*Store)(nil)
 
-// version is that of the tables.
+// version is the version of the tables.
 const version = 1
 
-// ErrNone reports a database that is no store of budgets.
+// ErrNone reports a database without tables of budgets.
 var ErrNone = errors.New("holds no budgets: stillpoint budget create makes a store")
 
-// Open returns the store in a database, which it makes there if create is true.
+// Open returns the store in a database. If create is true, it creates the tables unless they exist.
+// It returns ErrNone if there are none, and an error for tables of another version.
 func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, error) {
 	s := &Store{db: db, dialect: d}
 	if create {
@@ -74,12 +75,12 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 	return s, nil
 }
 
-// missing reports whether an error says that there is no such table, or no row in it.
+// missing reports whether an error means that the table, or a row in it, does not exist.
 func missing(err error) bool {
 	return errors.Is(err, sql.ErrNoRows) || strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "does not exist")
 }
 
-// sql returns a statement in the dialect's parameters.
+// sql returns a statement with parameters in the dialect's notation.
 func (s *Store) sql(text string) string {
 	if !s.dialect.Numbered {
 		return text
@@ -97,16 +98,16 @@ func (s *Store) sql(text string) string {
 	return b.String()
 }
 
-// transact runs a transaction, which is committed if f returns true. A transaction
-// that is not known to be committed is rolled back; a connection on which that fails
-// is given up.
+// transact runs a transaction. It commits if f returns true without an error, and otherwise rolls
+// back. If the rollback fails, it closes the connection.
 func (s *Store) transact(ctx context.Context, begin []string, f func(*sql.Conn) (commit bool, err error)) (err error) {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	// What ends a transaction is not cut short: it would not be known how it ended.
+	// COMMIT and ROLLBACK ignore cancellation, since an interrupted one would leave its outcome
+	// unknown.
 	whole := context.WithoutCancel(ctx)
 	commit := false
 	for _, statement := range begin {
@@ -131,8 +132,8 @@ func (s *Store) transact(ctx context.Context, begin []string, f func(*sql.Conn) 
 // Update implements budget.Store.
 func (s *Store) Update(ctx context.Context, dataset string, from int, next func(budget.Tail) (*budget.Row, error)) error {
 	return s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
-		// The chain's row is there before it is locked, so that of two who begin the same
-		// chain one waits.
+		// The chain's row is inserted before it is locked. Of two transactions that begin the same
+		// chain one then waits.
 		if _, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_chains (dataset, length, head) VALUES (?, 0, '') ON CONFLICT DO NOTHING"), dataset); err != nil {
 			return false, err
 		}
@@ -193,7 +194,7 @@ func (s *Store) Datasets(ctx context.Context) ([]string, error) {
 	return s.texts(ctx, "SELECT dataset FROM stillpoint_chains ORDER BY dataset")
 }
 
-// texts returns a query's only column.
+// texts returns the single column of a query's result.
 func (s *Store) texts(ctx context.Context, query string, args ...any) (all []string, err error) {
 	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// testKey and its words: the test vector of the C2SP chacha8rand
-// specification.
+// testKey and testWords are the test vector of the C2SP chacha8rand specification.
 var (
 	testKey   = [32]byte([]byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ123456"))
 	testWords = []uint64{
@@ -30,8 +29,7 @@ func TestStreamIsTheSpecified(t *testing.T) {
 	}
 }
 
-// Origin: drawn once from testKey. A change of these values changes what a
-// logged key means.
+// Origin: drawn once from testKey. If these values change, a logged key means other coins.
 func TestPublicDrawsAreFixed(t *testing.T) {
 	p := PublicFrom(testKey)
 	got := fmt.Sprint(p.Perm(10), p.IntN(6), p.IntN(1000), p.IntN(math.MaxInt))
@@ -97,8 +95,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Among the words of a Secret, its forks and their forks no word comes twice.
-// By the birthday bound chance fails this with probability 2^-36.
+// TestForksDiffer: among the words of a Secret, its forks and their forks no word occurs twice. By
+// the birthday bound this fails by chance with probability 2^-36.
 func TestForksDiffer(t *testing.T) {
 	parent := Simulated(testKey)
 	family := []*Secret{parent}
@@ -116,7 +114,7 @@ func TestForksDiffer(t *testing.T) {
 			seen[w] = true
 		}
 	}
-	// A fork is the stream of its parent's next 256 bits, all of them.
+	// A fork is the stream of all of its parent's next 256 bits.
 	p, q := Simulated(testKey), Simulated(testKey)
 	var key [32]byte
 	for i := range 4 {
@@ -125,15 +123,15 @@ func TestForksDiffer(t *testing.T) {
 	if f, want := p.Fork(), Simulated(key); f.Uint64() != want.Uint64() || p.Uint64() != q.Uint64() {
 		t.Error("a fork is not that of the parent's next 256 bits")
 	}
-	// A fork depends on nothing but the parent's coins so far.
+	// A fork depends only on the parent's coins drawn so far.
 	a, b := Simulated(testKey), Simulated(testKey)
 	if x, y := a.Fork(), b.Fork(); x.Uint64() != y.Uint64() || a.Uint64() != b.Uint64() {
 		t.Error("equal parents have different forks")
 	}
 }
 
-// chiSquareLimit bounds the upper 1e-6 quantile of a chi-square law:
-// P(X >= d + 2 sqrt(d t) + 2 t) <= exp(-t) (Laurent and Massart 2000, lemma 1).
+// chiSquareLimit bounds the upper 1e-6 quantile of a chi-square distribution: P(X >= d + 2 sqrt(d
+// t) + 2 t) <= exp(-t) (Laurent and Massart 2000, lemma 1).
 func chiSquareLimit(degrees int) float64 {
 	d, t := float64(degrees), math.Log(1e6)
 	return d + 2*math.Sqrt(d*t) + 2*t
@@ -154,7 +152,7 @@ func checkUniform(t *testing.T, name string, counts []int) {
 	}
 }
 
-// Fails with probability at most 1e-6 for each n over seeds.
+// TestIntNIsUniform fails by chance with probability at most 1e-6 for each n.
 func TestIntNIsUniform(t *testing.T) {
 	s := Simulated([32]byte{1})
 	for _, n := range []int{1, 2, 3, 5, 10, 64, 97} {
@@ -166,8 +164,8 @@ func TestIntNIsUniform(t *testing.T) {
 			checkUniform(t, fmt.Sprintf("IntN(%d)", n), counts)
 		}
 	}
-	// With n = 3 * 2^61 one word in four has no place: without rejection some
-	// thirds of the range would come up at 3/8 and 2/8, not 1/3.
+	// With n = 3 * 2^61 one word in four must be rejected. Without rejection, some thirds of the
+	// range would have probability 3/8 or 2/8 and not 1/3.
 	const n = 3 << 61
 	counts := make([]int, 3)
 	for range 200_000 {
@@ -176,7 +174,8 @@ func TestIntNIsUniform(t *testing.T) {
 	checkUniform(t, "IntN(3<<61) mod 3", counts)
 }
 
-// All orders of four, and the first two of five. 1e-6 each over seeds.
+// TestPermIsUniform tests all orders of four, and the first two of five. Each fails by chance with
+// probability 1e-6.
 func TestPermIsUniform(t *testing.T) {
 	s := Simulated([32]byte{2})
 	orders := make(map[string]int)
@@ -210,7 +209,8 @@ func TestPermIsUniform(t *testing.T) {
 	}
 }
 
-// The frequency of true within 5 standard deviations: 5.7e-7 each over seeds.
+// TestBernoulliFrequency: the frequency of true is within 5 standard deviations, which fails by
+// chance with probability 5.7e-7 for each p.
 func TestBernoulliFrequency(t *testing.T) {
 	s := Simulated([32]byte{3})
 	const n = 300_000
@@ -232,8 +232,8 @@ func TestBernoulliFrequency(t *testing.T) {
 	}
 }
 
-// Bernoulli(p) is U < p for the uniform U whose digits are the words of the
-// stream, with p taken exactly: also where p is next to a word's value.
+// TestBernoulliComparesExactly: Bernoulli(p) is U < p, for the uniform U whose digits are the words
+// of the stream. The comparison is exact, also if p is next to a word's value.
 func TestBernoulliComparesExactly(t *testing.T) {
 	for i := range 2000 {
 		key := [32]byte{4, byte(i), byte(i >> 8)}

@@ -1,18 +1,16 @@
-// Package coin is the only place where randomness enters.
+// Package coin is the only source of randomness. A coin is a random bit.
 //
-// Coins come in two types, so that the compiler keeps them apart:
+// There are two types, so that the compiler keeps them apart:
 //
-//   - [Secret] coins make noise and decide membership in cohorts. Whoever
-//     learns them can subtract the noise, so the privacy guarantee holds only
-//     while they stay unknown. A Secret cannot be printed, marshalled or read
-//     back.
-//   - [Public] coins pick directions and permutations that the guarantee does
-//     not rest on. Their key may be logged, and a run rechecked from it.
+//   - [Secret] coins make noise and decide membership in cohorts. Whoever knows them can subtract
+//     the noise, so that the privacy guarantee holds only while they are unknown. A Secret cannot
+//     be printed, marshalled or read back.
+//   - [Public] coins choose directions and permutations on which the guarantee does not depend.
+//     Their key may be logged, and a run can be recomputed from it.
 //
-// Both are ChaCha8 keyed with 32 bytes from the operating system. The stream
-// is the one fixed by the C2SP chacha8rand specification, and everything
-// derived from it here is fixed by this package, so a public key means the
-// same coins on every machine and with every Go release. Each uniform choice
-// is exactly uniform given fair words; that the words of ChaCha8 cannot be
-// told from fair ones is the single computational assumption.
+// Both are ChaCha8 with a key of 32 bytes from the operating system. The stream is that of the C2SP
+// specification chacha8rand, and this package fixes everything derived from it, so that a public
+// key gives the same coins on every machine and with every Go release. If the words are uniform,
+// every draw has exactly its stated distribution. The only computational assumption is that the
+// output of ChaCha8 cannot be distinguished from uniform words.
 package coin

@@ -7,10 +7,10 @@ import (
 	"hash"
 )
 
-// Keyed is a function of texts that nobody can tell from a random one who does not know
-// its key: HMAC with SHA-256 (FIPS 198-1), cut to 64 bits. It puts records' rows in an
-// order that depends on nothing but what they hold. Like a Secret it shows nothing of
-// itself, and is not safe for concurrent use.
+// Keyed is a pseudorandom function of lists of texts: HMAC with SHA-256 (FIPS 198-1), truncated to
+// 64 bits. Without the key nobody can distinguish it from a random function. It is used to order a
+// unit's rows in an order that depends only on their contents. Like a Secret it cannot be printed,
+// and it is not safe for concurrent use.
 type Keyed struct {
 	redacted
 	_ noCopy
@@ -18,15 +18,15 @@ type Keyed struct {
 	open func() hash.Hash
 }
 
-// Keyed returns the function of the next 256 bits of s.
+// Keyed returns the function whose key is the next 256 bits of s.
 func (s *Secret) Keyed() *Keyed {
 	key := s.key()
 	mac := hmac.New(sha256.New, key[:])
 	return &Keyed{open: func() hash.Hash { return mac }}
 }
 
-// Sum is the value at a list of texts. Each is written with its length before it, so that
-// no two lists are alike.
+// Sum returns the value of the function at a list of texts. Each text is preceded by its length, so
+// that different lists have different encodings.
 func (k *Keyed) Sum(texts []string) uint64 {
 	mac := k.open()
 	mac.Reset()

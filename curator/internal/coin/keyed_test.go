@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestKeyed: the function is HMAC by its definition, of texts with their lengths, under
-// the stream's next 256 bits; other keys and other texts have other values, and nothing is
-// kept from one to the next.
+// TestKeyed: the function is HMAC by its definition, over texts with their lengths, keyed with the
+// stream's next 256 bits. Other keys and other texts have other values, and a value does not depend
+// on earlier calls.
 func TestKeyed(t *testing.T) {
 	seed := [32]byte{7}
 	cha := rand.NewChaCha8(seed)

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 )
 
-// A Public is a stream of coins that anybody may know: directions and
-// permutations. [PublicFrom] of its key repeats it from the start.
+// A Public is a stream of public coins, for directions and permutations. [PublicFrom] of its key
+// repeats it from the start.
 //
-// The zero Public has no stream and panics when drawn from. A Public is not
-// safe for concurrent use; a copy shares the stream of its original.
+// The zero Public has no stream and panics when drawn from. A Public is not safe for concurrent
+// use; a copy shares the stream of its original.
 type Public struct {
 	key    [32]byte
 	stream *stream
@@ -29,7 +29,7 @@ func PublicFrom(key [32]byte) *Public {
 	return &Public{key: key, stream: newStream(key)}
 }
 
-// Key returns the key that determines all coins of p, drawn and to come.
+// Key returns the key, which determines all past and future coins of p.
 func (p *Public) Key() [32]byte { return p.key }
 
 // String returns the key in hexadecimal.
@@ -38,11 +38,10 @@ func (p *Public) String() string { return hex.EncodeToString(p.key[:]) }
 // LogValue returns the key in hexadecimal.
 func (p *Public) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
-// Uint64 returns 64 fair bits.
+// Uint64 returns 64 uniform bits.
 func (p *Public) Uint64() uint64 { return p.stream.cha.Uint64() }
 
-// Fill sets every element of dst to 64 fair bits: the words that as many
-// calls of Uint64 would return.
+// Fill sets every element of dst to 64 uniform bits, the same words as len(dst) calls of Uint64.
 func (p *Public) Fill(dst []uint64) { p.stream.fill(dst) }
 
 // IntN returns an exactly uniform integer in [0, n). It panics if n <= 0.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// constant is a reader that knows one byte.
+// constant is a reader that returns one byte value forever.
 type constant byte
 
 func (c constant) Read(b []byte) (int, error) {
@@ -16,9 +16,8 @@ func (c constant) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestKeysDoNotComeFromRandReader: a program that replaces rand.Reader knows no
-// key. Two keys of fair bits agree, or one has eight equal bytes in a row, with a
-// probability below 2^-50.
+// TestKeysDoNotComeFromRandReader: a program that replaces rand.Reader learns no key. By chance,
+// two keys are equal, or a key has eight equal bytes in a row, with probability below 2^-50.
 func TestKeysDoNotComeFromRandReader(t *testing.T) {
 	old := rand.Reader
 	defer func() { rand.Reader = old }()
@@ -42,8 +41,8 @@ func TestKeysDoNotComeFromRandReader(t *testing.T) {
 	}
 }
 
-// TestKeysAreWhole: every bit of 400 keys takes both values; one that does not
-// has probability 2^-399 each.
+// TestKeysAreWhole: every bit of 400 keys takes both values. By chance a bit does not with
+// probability 2^-399.
 func TestKeysAreWhole(t *testing.T) {
 	var ones, zeros [32]byte
 	for range 400 {

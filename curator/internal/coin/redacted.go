@@ -8,9 +8,8 @@ import (
 
 const redaction = "coin.Secret{redacted}"
 
-// redacted, embedded, answers for the whole value wherever one is printed.
-// Its receivers are values, so that the methods are found on a Secret as well
-// as on a *Secret.
+// redacted, embedded in a type, gives it methods that print a fixed text. Its receivers are values,
+// so that the methods exist on a Secret as well as on a *Secret.
 type redacted struct{}
 
 var (
@@ -18,7 +17,7 @@ var (
 	_ slog.LogValuer = Secret{}
 )
 
-// Format writes a fixed text whatever the verb and flags.
+// Format writes a fixed text for every verb and flag.
 func (redacted) Format(f fmt.State, _ rune) { io.WriteString(f, redaction) }
 
 // String returns a fixed text.

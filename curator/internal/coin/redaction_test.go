@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// shown returns all texts that the standard library makes of a value.
+// shown returns all texts that the standard library can make of a value.
 func shown(t *testing.T, v any) map[string]string {
 	t.Helper()
 	texts := make(map[string]string)
@@ -57,8 +57,8 @@ func TestSecretPrintsAFixedText(t *testing.T) {
 	}
 }
 
-// Exported, embedded, in a slice, a map, an interface, by value: always the
-// fixed text.
+// TestSecretWithinOthers: a Secret prints as the fixed text if it is exported, embedded, in a
+// slice, a map or an interface, or a value.
 func TestSecretWithinOthers(t *testing.T) {
 	s := Simulated(testKey)
 	values := map[string]any{
@@ -80,8 +80,8 @@ func TestSecretWithinOthers(t *testing.T) {
 	}
 }
 
-// Behind an unexported field fmt calls no method, and with a verb that
-// does not fit it follows pointers.
+// TestSecretBehindUnexportedFields: behind an unexported field fmt calls no methods, and for a verb
+// that does not fit the type it follows pointers. The text must still show nothing.
 func TestSecretBehindUnexportedFields(t *testing.T) {
 	type byPointer struct{ s *Secret }
 	type byValue struct{ s Secret }
@@ -99,7 +99,7 @@ func TestSecretBehindUnexportedFields(t *testing.T) {
 	}
 }
 
-// checkNothingTold looks for the key and the first words of s, in decimal and
+// checkNothingTold fails if a text contains the key or the first words of s, in decimal or
 // hexadecimal.
 func checkNothingTold(t *testing.T, name, text string, s *Secret) {
 	t.Helper()

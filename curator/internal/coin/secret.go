@@ -6,24 +6,23 @@ import (
 	"fmt"
 )
 
-// A Secret is a stream of coins for noise and membership.
+// A Secret is a stream of secret coins, for noise and membership.
 //
-// It is made by [NewSecret], [Secret.Fork] or, in simulations, [Simulated];
-// the zero Secret has no stream and panics when drawn from. It shows nothing
-// of itself: fmt, encoding and slog print a fixed text, also where a Secret is
-// part of another value (behind an unexported field fmt bypasses all methods
-// and prints an address).
+// It is made by [NewSecret], [Secret.Fork] or, in simulations, [Simulated]. The zero Secret has no
+// stream and panics when drawn from. Its state cannot be printed: fmt, encoding and slog print a
+// fixed text, also if a Secret is part of another value. (Behind an unexported field fmt calls no
+// methods and prints an address.)
 //
-// A Secret is not safe for concurrent use: fork one for each goroutine. It
-// must not be copied, and vet reports a copy; a copy would share the stream
-// rather than repeat it, so no noise is ever issued twice.
+// A Secret is not safe for concurrent use: fork one for each goroutine. It must not be copied, and
+// vet reports copies. A copy would share the stream, not repeat it, so that no noise is ever issued
+// twice.
 type Secret struct {
 	redacted
 	_ noCopy
 
-	// open returns the stream. It is a closure because behind unexported
-	// fields fmt asks no methods, and given a verb that does not fit, such as
-	// %s, it follows a pointer; nothing follows a closure.
+	// open returns the stream. It is a closure, because fmt calls no methods behind an unexported
+	// field, and for a verb that does not fit the type, such as %s, follows a pointer. It does not
+	// follow a closure.
 	open      func() *stream
 	simulated bool
 }
@@ -42,20 +41,20 @@ func NewSecret() (*Secret, error) {
 	return newSecret(key, false), nil
 }
 
-// Simulated returns the Secret of a given seed, for which
-// [Secret.Simulated] is true, and so it is for all its forks.
+// Simulated returns the Secret of a given seed. [Secret.Simulated] is true for it and for all its
+// forks.
 //
-// Noise that can be recomputed protects nobody: only simulated sessions over
-// generated or declared-public data, and tests, may call it.
+// Noise that can be recomputed protects nobody. Only tests and simulated sessions over generated or
+// declared-public data may call this function.
 func Simulated(seed [32]byte) *Secret {
 	return newSecret(seed, true)
 }
 
-// Simulated tells whether the coins descend from a seed that somebody chose.
+// Simulated reports whether the coins come from a chosen seed.
 func (s *Secret) Simulated() bool { return s.simulated }
 
-// Fork returns a Secret of its own, keyed with the next 256 bits of s.
-// Its coins and the later ones of s are independent.
+// Fork returns a new Secret whose key is the next 256 bits of s. Its coins are independent of the
+// later coins of s.
 func (s *Secret) Fork() *Secret {
 	return newSecret(s.key(), s.simulated)
 }
@@ -69,11 +68,10 @@ func (s *Secret) key() (key [32]byte) {
 	return key
 }
 
-// Uint64 returns 64 fair bits.
+// Uint64 returns 64 uniform bits.
 func (s *Secret) Uint64() uint64 { return s.open().cha.Uint64() }
 
-// Fill sets every element of dst to 64 fair bits: the words that as many
-// calls of Uint64 would return.
+// Fill sets every element of dst to 64 uniform bits, the same words as len(dst) calls of Uint64.
 func (s *Secret) Fill(dst []uint64) { s.open().fill(dst) }
 
 // IntN returns an exactly uniform integer in [0, n). It panics if n <= 0.
@@ -83,15 +81,14 @@ func (s *Secret) IntN(n int) int { return s.open().intN(n) }
 // entries are a uniform sample of m without replacement. It panics if n < 0.
 func (s *Secret) Perm(n int) []int { return s.open().perm(n) }
 
-// Bernoulli returns true with probability exactly p: membership by an
-// independent coin. It panics unless 0 <= p <= 1.
+// Bernoulli returns true with probability exactly p. It panics unless 0 <= p <= 1.
 func (s *Secret) Bernoulli(p float64) bool { return s.open().bernoulli(p) }
 
-// freshKey draws a key from the operating system. crypto/rand would draw it from
-// rand.Reader, which any package of the program can replace. The seed of a key
-// pair of ML-KEM, of which nothing else is used, is 64 bytes from where the
-// original rand.Reader has its own, and takes no reader; its two halves are drawn
-// independently (FIPS 203, algorithm 19), and the first is the key.
+// freshKey draws a key from the operating system. It does not use crypto/rand's rand.Reader, which
+// any package of the program can replace. It generates an ML-KEM key pair and uses nothing of it
+// but the 64-byte seed, which comes from the same source as the original rand.Reader's bytes and
+// takes no reader as argument. The two halves of the seed are drawn independently (FIPS 203,
+// algorithm 19), and the first half is the key.
 func freshKey() (key [32]byte, err error) {
 	pair, err := mlkem.GenerateKey768()
 	if err != nil {
@@ -101,7 +98,7 @@ func freshKey() (key [32]byte, err error) {
 	return key, nil
 }
 
-// noCopy makes vet's copylocks check report copies of what holds it.
+// noCopy makes vet's copylocks check report copies of a type that contains it.
 type noCopy struct{}
 
 func (*noCopy) Lock()   {}

@@ -7,32 +7,32 @@ import (
 	"sync"
 )
 
-// fineness is s: cells have the width 2^-s. With 2^-6 a trial is accepted with
-// probability 0.99, and the table takes 8 KB of a first-level cache of 32 KB or more.
+// fineness is s: cells have width 2^-s. With s = 6 a trial is accepted with probability 0.99, and
+// the table takes 8 KB, which fits a first-level cache of 32 KB.
 const fineness = 6
 
-// fine are the cells that Normals draws from.
+// fine is the table of cells for Normals.
 var fine = sync.OnceValue(func() *cells { return newCells(fineness, 64) })
 
-// cells draw cell j = 0, 1, ... with probability proportional to exp(-(j/2^s)^2/2), by
-// inversion: j is the least with U < F(j), U uniform in (0, 1) and F the distribution
-// function. Of U only the digits exist that tell. F(j) is no fraction of integers of any
-// use, but bounds of it are known as closely as one likes; as long as they do not tell,
-// U gets another digit and they as many bits more. With 64-bit digits the second one is
-// drawn once in 2^54 draws, and a wrong cell never.
+// cells is a table for drawing cell j = 0, 1, ... with probability proportional to
+// exp(-(j/2^s)^2/2), by inversion. The result is the smallest j with U < F(j), for U uniform in (0,
+// 1) and the distribution function F. U has only as many digits as the comparison needs. F(j) has
+// no finite representation, but it can be bounded to any precision. While the bounds do not decide
+// the comparison, U gets another digit and the bounds the same number of bits. With 64-bit digits a
+// second digit is needed once in 2^54 draws. A wrong cell is never drawn.
 type cells struct {
 	s, width uint
-	// first[j] is the lower bound of F(j) in units of 2^-width (boundsOf).
+	// first[j] is the lower bound of F(j) in units of 2^-width (see boundsOf).
 	first []uint64
-	// guide[g] is the first cell that a digit with the leading bits g can lead to.
+	// guide[g] is the first cell that a digit with leading bits g can lead to.
 	guide []uint16
-	drop  uint // how many bits follow those
+	drop  uint // number of bits of a digit after the leading bits of guide
 	// bounds is boundsOf for s.
 	bounds func(bits uint) []*big.Int
 }
 
-// guideBits is how many leading bits of a digit the guide looks at: so many that the
-// search from there nearly always ends where it starts.
+// guideBits is the number of leading bits by which guide is indexed. With this number the search
+// from the guide's cell almost always ends at that cell.
 const guideBits = 11
 
 func newCells(s, width uint) *cells {
@@ -61,14 +61,14 @@ func (f *flips) cell() uint64 {
 	for j < len(c.first) && c.first[j] <= u {
 		j++
 	}
-	// U is below F(j), which is at least first[j] > u, and is it above F(j-1)?
+	// U is below F(j), since F(j) >= first[j] > u. It remains to decide whether U is above F(j-1).
 	if j == len(c.first) || j > 0 && u-c.first[j-1] < slack {
 		return f.settle(u)
 	}
 	return uint64(j)
 }
 
-// settle draws digits of U, which begins with u, until they tell its cell.
+// settle draws digits of U, whose first digit is u, until they decide its cell.
 func (f *flips) settle(u uint64) uint64 {
 	digits, room := new(big.Int).SetUint64(u), new(big.Int)
 	for n := f.width; ; {
@@ -83,25 +83,28 @@ func (f *flips) settle(u uint64) uint64 {
 	}
 }
 
-// slack is by how many units F may at most exceed its lower bound; it is less.
+// slack exceeds the difference between F and its lower bound, in units of the bound.
 const slack = 2
 
 // boundsOf returns integers b[0] <= b[1] <= ... with
 //
 //	b[j] <= 2^n F(j) < b[j] + slack,
 //
-// up to the first b[j] >= 2^n - slack: what lies beyond is told by no n bits.
+// up to the first b[j] >= 2^n - slack, beyond which n bits cannot decide.
 //
-// F(j) = S(j)/S, where S(j) sums w(i) = exp(-i^2 a), a = 2^-(2s+1), over i <= j, and S
-// over all. From cell to cell w(j+1) = w(j) r(j) and r(j+1) = r(j) exp(-2a), where
-// r(0) = exp(-a) is 1 over a series of positive terms. All is done in integers, in units
-// of 2^-p, and rounded down; no factor exceeds 1. The series lacks less than 4 units for
-// each of at most p + 1 terms and 10 for the rest; so r(0) is off by at most 4p + 14,
-// exp(-2a) by e = 8p + 29, r(j) by (j+1)(e+1), w(j) by (j+1)^2 (e+1), and sums of J
-// terms by J^3 (e+1). S stops at J = 2^(s+1) (floor(sqrt p) + 1) terms: what it leaves
-// out, after w(J) <= exp(-2p), is below one unit. All this is less than 2^(3s+7) p^2.5.
-// S > 1, so that 2^n F(j) is off by less than 2^(3s+8) p^2.5 2^(n-p), which for
-// s <= fineness and p = n + 64 + 4 (length of n) is below 2^-21; 2^-20 is taken away.
+// F(j) = S(j)/S, where S(j) is the sum of w(i) = exp(-i^2 a) over i <= j, with a = 2^-(2s+1), and S
+// the sum over all i. The recursion is w(j+1) = w(j) r(j) and r(j+1) = r(j) exp(-2a), where r(0) =
+// exp(-a) is the reciprocal of a series of positive terms. All numbers are integers in units of
+// 2^-p, rounded down, and no factor exceeds 1.
+//
+// The errors in these units are as follows. The series is too small by less than 4 for each of at
+// most p + 1 terms and 10 for its remainder, so that r(0) is off by at most 4p + 14. exp(-2a) is
+// off by at most e = 8p + 29, r(j) by (j+1)(e+1), w(j) by (j+1)^2 (e+1), and a sum of J terms by
+// J^3 (e+1). S is cut off after J = 2^(s+1) (floor(sqrt p) + 1) terms; the remainder, after w(J) <=
+// exp(-2p), is below 1. The total is less than 2^(3s+7) p^2.5.
+//
+// Since S > 1, 2^n F(j) is off by less than 2^(3s+8) p^2.5 2^(n-p). For s <= fineness and p = n +
+// 64 + 4 (length of n) this is below 2^-21. The result subtracts 2^-20.
 func boundsOf(s, n uint) []*big.Int {
 	p := n + 64 + 4*uint(bits.Len(n))
 	one := new(big.Int).Lsh(big.NewInt(1), p)

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// A script deals the given digits and after them random ones.
+// A script deals the given digits and then random ones.
 type script struct {
 	digits []uint64
 	width  uint
@@ -30,8 +30,8 @@ func (s *script) Fill(dst []uint64) {
 	}
 }
 
-// coarse returns cells of width 2^-s for digits of few bits, with bounds that are worked
-// out once: with such digits one is seldom enough.
+// coarse returns cells of width 2^-s for digits of few bits. It caches their bounds, since with
+// such digits a draw often needs more than one digit.
 func coarse(s, width uint) *cells {
 	type key struct{ s, width uint }
 	c, ok := made.Load(key{s, width})
@@ -56,9 +56,9 @@ func newCoarse(s, width uint) *cells {
 	return c
 }
 
-// enumerate walks the tree of all scripts of up to depth digits. It returns
-// the exact probability of each outcome that a script decides and of all that
-// remain undecided: sums of multiples of 2^-(width*depth), exact in float64.
+// enumerate walks the tree of all scripts of up to depth digits. It returns the exact probability
+// of each outcome that a script decides, and of all scripts that decide none. The probabilities are
+// sums of multiples of 2^-(width*depth), exact in float64.
 func enumerate[T comparable](c *cells, depth int, draw func(*flips) T) (mass map[T]float64, undecided float64) {
 	mass = make(map[T]float64)
 	width := c.width
@@ -87,20 +87,20 @@ func enumerate[T comparable](c *cells, depth int, draw func(*flips) T) (mass map
 	return mass, undecided
 }
 
-// checkMass wants decided <= p <= decided + undecided and little undecided.
+// checkMass fails unless decided <= p <= decided + undecided and undecided is at most limit.
 func checkMass(t *testing.T, name string, decided, undecided, p, limit float64) {
 	t.Helper()
 	if undecided > limit {
 		t.Errorf("%s: %v undecided, want at most %v", name, undecided, limit)
 	}
-	const rounding = 1e-14 // of p
+	const rounding = 1e-14 // rounding error of p
 	if p < decided-rounding || p > decided+undecided+rounding {
 		t.Errorf("%s: probability in [%v, %v], want %v", name, decided, decided+undecided, p)
 	}
 }
 
-// simpson integrates g over [a, b] to about 1e-15 for the smooth, tame
-// integrands here.
+// simpson integrates g over [a, b], with an error of about 1e-15 for the smooth integrands of these
+// tests.
 func simpson(g func(float64) float64, a, b float64) float64 {
 	const steps = 1000
 	h := (b - a) / steps
@@ -111,7 +111,7 @@ func simpson(g func(float64) float64, a, b float64) float64 {
 	return sum * h / 3
 }
 
-// shape is a width with a depth that leaves little undecided.
+// shape is a digit width and a depth that leaves little probability undecided.
 type shape struct {
 	width uint
 	depth int
@@ -144,7 +144,7 @@ func TestPlaceExactly(t *testing.T) {
 
 func TestFewExactly(t *testing.T) {
 	for _, s := range []shape{{1, 8}, {2, 6}, {3, 5}, {5, 4}} {
-		// The second draw is after one that leaves few bits, and drops them.
+		// The second draw follows a draw that leaves few bits, which it discards.
 		for n := range uint(5) {
 			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) uint64 {
 				f.few(2)
@@ -168,7 +168,7 @@ func TestFewExactly(t *testing.T) {
 	}
 }
 
-// shares returns exp(-(j/2^s)^2/2) over the sum of all, for j = 0, 1, ...
+// shares returns exp(-(j/2^s)^2/2) divided by the sum of all, for j = 0, 1, ...
 func shares(s uint) (p []float64) {
 	sum := 0.0
 	for j := range 10 << s {
@@ -182,7 +182,7 @@ func shares(s uint) (p []float64) {
 	return p
 }
 
-// Cells by narrow digits, most of which need more than one.
+// TestCellsExactly draws cells with narrow digits, of which most draws need more than one.
 func TestCellsExactly(t *testing.T) {
 	for _, s := range []uint{0, 1, 2, fineness} {
 		p := shares(s)
@@ -195,8 +195,9 @@ func TestCellsExactly(t *testing.T) {
 	}
 }
 
-// Bounds against the distribution function to more than 200 bits, and to 50 of them
-// where cells are as fine as Normals'; and that they reach as far as digits tell.
+// TestBoundsOfCells compares the bounds with the distribution function to more than 200 bits, and
+// to 50 bits for cells as fine as those of Normals. It also tests that they reach as far as the
+// digits can decide.
 func TestBoundsOfCells(t *testing.T) {
 	for _, s := range []uint{0, 1, 3, fineness} {
 		share, sums, total := shares(s), []*big.Float{}, newBig(0)
@@ -231,10 +232,10 @@ func TestBoundsOfCells(t *testing.T) {
 	}
 }
 
-// settled is a fraction of which all digits exist, those after the first zero.
+// settled is a fraction whose later digits are all zero.
 func settled(head uint64) fraction { return fraction{head: head, tail: make([]uint64, 64)} }
 
-// Algorithm B averaged over x, which it draws digit by digit.
+// TestRunExactly tests algorithm B averaged over x, which it draws digit by digit.
 func TestRunExactly(t *testing.T) {
 	for _, sh := range []shape{{1, 18}, {2, 9}, {3, 6}} {
 		for s := range uint(2) {
@@ -251,12 +252,12 @@ func TestRunExactly(t *testing.T) {
 	}
 }
 
-// exponent is x(2j+x)/2^(2s+1).
+// exponent returns x(2j+x)/2^(2s+1).
 func exponent(s uint, j uint64, x float64) float64 {
 	return math.Ldexp(x*(2*float64(j)+x), -int(2*s+1))
 }
 
-// Algorithm B given x, for dyadic x = i/8, and step N4, all of its runs.
+// TestRunGivenFractionExactly tests algorithm B given x = i/8, and all runs of step N4.
 func TestRunGivenFractionExactly(t *testing.T) {
 	const width, depth = 3, 5
 	for _, c := range []struct {
@@ -280,8 +281,8 @@ func TestRunGivenFractionExactly(t *testing.T) {
 	}
 }
 
-// Long runs, which enumeration leaves undecided, by counting: at p = 0.83 a third step
-// counts for more than it could by chance, 5 standard deviations (6e-7).
+// TestLongRuns counts long runs, which enumeration leaves undecided. At p = 0.83 a missing third
+// step changes the count by more than 5 standard deviations, which has probability 6e-7 by chance.
 func TestLongRuns(t *testing.T) {
 	const n, j, m = 100_000, 9, 10
 	f := sampler(71, 0, 64, batch)
@@ -298,7 +299,7 @@ func TestLongRuns(t *testing.T) {
 	}
 }
 
-// One whole trial: the probability of accepting n with x in a given quarter.
+// TestTrialExactly tests the probability that a whole trial accepts n with x in a given quarter.
 func TestTrialExactly(t *testing.T) {
 	type outcome struct {
 		ok      bool
@@ -331,8 +332,8 @@ func TestTrialExactly(t *testing.T) {
 	}
 }
 
-// Rounding (n + x)/2^s, x = j/64 and a little, to multiples of 2^-k: nearest, and
-// both signs alike.
+// TestRoundExactly rounds (n + x)/2^s, for x slightly above j/64, to multiples of 2^-k. It must
+// round to nearest, with both signs equally likely.
 func TestRoundExactly(t *testing.T) {
 	for i, sh := range []shape{{1, 6}, {2, 3}, {3, 2}} {
 		s := uint(2 * i)
@@ -360,8 +361,9 @@ func TestRoundExactly(t *testing.T) {
 	}
 }
 
-// TestRoundKeepsTheFirstBit: magnitudes are kept modulo 2^64, as the sums are that they
-// are added to, and not modulo less: of (2^17 + 1/2)/2^6 in units of 2^-52, 2^63 + 2^45.
+// TestRoundKeepsTheFirstBit: magnitudes are reduced modulo 2^64, like the sums to which they are
+// added, and not modulo less. Here the magnitude is (2^17 + 1/2)/2^6 in units of 2^-52, which is
+// 2^63 + 2^45.
 func TestRoundKeepsTheFirstBit(t *testing.T) {
 	s, err := coin.NewSecret()
 	if err != nil {

@@ -2,26 +2,26 @@ package noise
 
 import "math/bits"
 
-// source supplies independent fair bits, 64 to a word.
+// source supplies independent uniform bits, 64 in a word.
 type source interface{ Fill(dst []uint64) }
 
-// batch is the most words asked of a source at a time.
+// batch is the largest number of words requested from a source at a time.
 const batch = 64
 
-// flips deals out the bits of a source, each at most once.
+// flips hands out the bits of a source, each at most once.
 type flips struct {
 	pool  uint64        // unused bits below a 1 that marks their end; never 0
 	words [batch]uint64 // words[next:] are unused
 	next  uint
-	ask   uint // words asked of src at a time, 1 to batch
-	width uint // bits of a digit, 1 to 64: the top bits of a word
+	ask   uint // words requested from src at a time, 1 to batch
+	width uint // bits in a digit, 1 to 64: the top bits of a word
 	src   source
 	cells *cells
 }
 
-// newFlips returns the flips of a source, with digits of the cells' width. Ask, width
-// and the width of cells do not change the law of anything drawn; batch and those of
-// fine are fast.
+// newFlips returns the flips of a source, with digits of the width of c. ask and the widths of digits
+// and cells affect speed only, not the distribution of any draw. batch for ask and fine for c are
+// fast.
 func newFlips(src source, c *cells, ask uint) *flips {
 	return &flips{pool: 1, next: batch, ask: ask, width: c.width, src: src, cells: c}
 }
@@ -37,14 +37,15 @@ func (f *flips) digit() uint64 {
 	return w >> ((64 - f.width) % 64)
 }
 
-// refill replaces an empty pool. The mark takes one bit of a full word.
+// refill refills an empty pool with one word. The end mark takes the place of one bit if the word
+// is full.
 func (f *flips) refill() {
 	n := min(f.width, 63)
 	f.pool = 1<<n | f.digit()>>(f.width-n)
 }
 
-// few returns n fair bits, n < 32. When fewer are left it drops them: how many are left
-// tells nothing of what they are.
+// few returns n uniform bits, n < 32. If fewer are left in the pool, it discards them: the number
+// of bits left carries no information about their values.
 func (f *flips) few(n uint) (v uint64) {
 	if f.pool>>(n%64) == 0 {
 		if min(f.width, 63) < n { // bit by bit
@@ -73,12 +74,11 @@ func (f *flips) upTo(m uint64, n uint) uint64 {
 	}
 }
 
-// place returns i = 0, 1, ... with probability 2^-(i+1): the number of zeros
-// before the first one.
+// place returns i = 0, 1, ... with probability 2^-(i+1): the number of zeros before the first one.
 func (f *flips) place() uint {
 	i := uint(bits.TrailingZeros64(f.pool))
 	f.pool = f.pool >> (i % 64) >> 1
-	if f.pool == 0 { // the one was the mark
+	if f.pool == 0 { // the one was the end mark
 		f.refill()
 		return i + f.place()
 	}
@@ -87,13 +87,13 @@ func (f *flips) place() uint {
 
 // oneIn returns true with probability 1/m, 0 < m <= 2^63.
 //
-// Bit i of p in [0, 1], counted from 0 behind the binary point, has weight
-// 2^-(i+1), which is the probability of place i. Hence the bit at a random
-// place is 1 with probability p, exactly.
+// For p in [0, 1], bit i after the binary point, counted from 0, has weight 2^-(i+1), which is the
+// probability that place returns i. The bit of p at a random place is therefore 1 with probability
+// exactly p.
 func (f *flips) oneIn(m uint64) bool { return reciprocalBit(m, f.place()) }
 
-// reciprocalBit returns bit i of 1/m by long division, 0 < m <= 2^63.
-// It takes 1/1 as 0.111... .
+// reciprocalBit returns bit i of 1/m by long division, 0 < m <= 2^63. It uses the
+// expansion 0.111... for 1/1.
 func reciprocalBit(m uint64, i uint) bool {
 	if m == 1 {
 		return true

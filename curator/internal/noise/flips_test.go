@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// The first bits of 1/m against big.Int.
+// TestReciprocals compares the first bits of 1/m with big.Int.
 func TestReciprocals(t *testing.T) {
 	for _, m := range []uint64{1, 2, 3, 7, 16, 30, 31, 32, 33, 1<<32 + 1, 1<<62 + 3, 1 << 63} {
 		for i := range uint(200) {
@@ -25,8 +25,8 @@ func TestReciprocals(t *testing.T) {
 	}
 }
 
-// A model keeps every bit apart: what flips does with shifts and a mark, bit
-// by bit. It draws words from the same source in the same order.
+// A model stores every bit separately and does bit by bit what flips does with shifts and an end
+// mark. It draws words from the same source in the same order.
 type model struct {
 	src   source
 	width int
@@ -55,7 +55,7 @@ func (m *model) fair() bool {
 func (m *model) refill() {
 	d := m.digit()
 	if len(d) == 64 {
-		d = d[:63] // a full digit loses its last bit to the mark
+		d = d[:63] // in a full digit the end mark replaces the last bit
 	}
 	m.pool = nil
 	for i := range d {
@@ -63,7 +63,7 @@ func (m *model) refill() {
 	}
 }
 
-// few drops what is left of a digit that could have held n bits.
+// few discards the rest of a digit that could have held n bits.
 func (m *model) few(n int) (v uint64) {
 	if least := min(m.width, 63); len(m.pool) < n && least >= n {
 		m.refill()
@@ -88,7 +88,7 @@ func (m *model) place() (i int) {
 	return i
 }
 
-// bit returns bit i of *x, drawing digits up to it.
+// bit returns bit i of *x and draws the digits up to it.
 func (m *model) bit(x *[]bool, i int) bool {
 	for len(*x) <= i {
 		*x = append(*x, m.digit()...)
@@ -96,8 +96,8 @@ func (m *model) bit(x *[]bool, i int) bool {
 	return (*x)[i]
 }
 
-// sparse deals words whose bits are zero with probability 7/8, so
-// that places go far beyond a digit.
+// sparse deals words whose bits are zero with probability 7/8, so that places are often beyond the
+// first digit.
 type sparse struct{ s *coin.Secret }
 
 func (p sparse) Fill(dst []uint64) {
@@ -142,7 +142,7 @@ func FuzzFlips(f *testing.F) {
 					t.Fatalf("step %d: below: %v, want %v", step, g, w)
 				}
 			case 3:
-				n := 1 + int(op/4) // to 64
+				n := 1 + int(op/4) // 1 to 64
 				var w uint64
 				for i := range n {
 					w <<= 1

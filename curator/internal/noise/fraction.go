@@ -1,11 +1,11 @@
 package noise
 
-// A fraction is a uniform number in (0, 1) of which only the leading digits
-// exist. Whoever looks at a bit that does not exist yet draws it, and it
-// stays; so it behaves in all respects as one with infinitely many digits.
+// A fraction is a uniform number in (0, 1) of which only the leading digits are stored. A digit is
+// drawn when it is first read, and then kept, so that a fraction behaves as a number with
+// infinitely many digits.
 type fraction struct {
 	head uint64   // first digit, in base 2^width
-	tail []uint64 // the digits after it; with 64-bit digits nearly always none
+	tail []uint64 // later digits; with 64-bit digits almost always none
 }
 
 // fraction returns a new fraction.
@@ -22,8 +22,8 @@ func (f *flips) digitOf(x *fraction, i uint) uint64 {
 	return x.tail[i-1]
 }
 
-// below returns true with probability x, given x: the bit of x at a random
-// place. It stands for the comparison of a new uniform with x.
+// below returns true with probability x, given x. It returns the bit of x at a random place, in
+// place of comparing a new uniform number with x.
 func (f *flips) below(x *fraction) bool {
 	i := f.place()
 	d := x.head

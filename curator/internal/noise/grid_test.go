@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// kolmogorov returns the largest distance between the empirical distribution
-// of x, which it sorts, and the standard normal's.
+// kolmogorov returns the largest distance between the empirical distribution of x, which it sorts,
+// and the standard normal distribution.
 func kolmogorov(x []float64) (d float64) {
 	slices.Sort(x)
 	n := float64(len(x))
@@ -20,9 +20,9 @@ func kolmogorov(x []float64) (d float64) {
 	return d
 }
 
-// One key gives one sequence of normals whatever the grid: the values at k are
-// those at MaxBits rounded to nearest again. Rounding twice differs from
-// rounding once only if the finer value is a tie.
+// TestGridsRoundTheSameNormals: a key gives the same sequence of normals on every grid: the values
+// at k are the values at MaxBits, rounded to nearest again. Rounding twice differs from rounding
+// once only if the finer value is a tie.
 func TestGridsRoundTheSameNormals(t *testing.T) {
 	finest := make([]int64, chunk+1000)
 	Normals(finest, MaxBits, coin.Simulated(seed(41)), 1)
@@ -71,8 +71,8 @@ func TestNormalsDoesNotAllocateForCoordinates(t *testing.T) {
 	}
 }
 
-// TestChunksHaveTheirOwnCoins: what is drawn does not depend on who draws it, and no
-// chunk repeats another or what its parent draws next.
+// TestChunksHaveTheirOwnCoins: the values do not depend on the number of workers, and no chunk
+// repeats another chunk or the parent's later words.
 func TestChunksHaveTheirOwnCoins(t *testing.T) {
 	draw := func(workers int) ([]int64, uint64) {
 		s := coin.Simulated(seed(52))
@@ -86,8 +86,8 @@ func TestChunksHaveTheirOwnCoins(t *testing.T) {
 			t.Errorf("%d workers draw other noise than one", workers)
 		}
 	}
-	// Of so many values at 32 bits two are equal with probability below 2^-3 by chance:
-	// one pair is, no run of three.
+	// By chance two of these values are equal with probability below 2^-3. One equal pair is
+	// allowed, three in a row are not.
 	place := map[int64]int{}
 	for i, m := range want {
 		if j, ok := place[m]; ok && i+2 < len(want) && want[j+1] == want[i+1] && want[j+2] == want[i+2] {

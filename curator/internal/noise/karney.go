@@ -1,28 +1,26 @@
 package noise
 
-// Exact normals: algorithm N of Karney, "Sampling exactly from the normal
-// distribution", ACM Transactions on Mathematical Software 42 (2016), on a lattice of
-// step 2^-s.
+// Exact normals: algorithm N of Karney, "Sampling exactly from the normal distribution", ACM
+// Transactions on Mathematical Software 42 (2016), on a lattice of step 2^-s.
 //
-// With j a non-negative integer and x in (0, 1), |N| = (j + x)/2^s has density
-// proportional to
+// With j a non-negative integer and x in (0, 1), |N| = (j + x)/2^s has density proportional to
 //
 //	exp(-(j+x)^2 a) = exp(-j^2 a) exp(-x(2j+x) a),  a = 2^-(2s+1).
 //
-// Karney has s = 0. His steps N1 and N2 make j, of probability proportional to the first
-// factor, and N4 accepts x with the second as probability.
+// Karney has s = 0. His steps N1 and N2 draw j with probability proportional to the first factor,
+// and N4 accepts x with the second factor as probability.
 //
-// Deviations: j is found by inversion (cells), which rejects nothing, and s = 6, with
-// which hardly anything is rejected afterwards. Karney's algorithm B measures decreasing
-// runs x > u1 > u2 > ... of uniforms (von Neumann 1951), drawing their digits as the
-// comparisons need them. The values are never used, only the length: i uniforms are all
-// below x and in order with probability x^i/i!, so a run of length i-1 goes on with
-// probability x/i, which is a coin x and a coin 1/i. Here these coins are thrown
-// instead; only x is ever a number, and no two uniforms are compared.
+// Deviations: j is drawn by inversion (cells), which rejects nothing. With s = 6 step N4 rejects
+// one trial in a hundred. Karney's algorithm B measures the length of decreasing runs x > u1 > u2 >
+// ... of uniforms (von Neumann 1951), and draws digits of the uniforms as comparisons need them.
+// Only the length of a run matters, not the values: i uniforms are all below x and in order with
+// probability x^i/i!, so that a run of length i-1 continues with probability x/i. Here this is
+// decided by two Bernoulli draws, with probabilities x and 1/i. Only x is stored as a number, and
+// no two uniforms are compared.
 
-// accept is step N4: true with probability exp(-x(2j+x) a), as m runs with
-// p = x(2j+x) a/m are. m is the least with (2j+x) a < m for all x; it is 1 below
-// |N| = 2^s.
+// accept is step N4: it returns true with probability exp(-x(2j+x) a). It makes m independent runs,
+// each of which succeeds with probability exp(-p), p = x(2j+x) a/m, and returns true if all succeed.
+// m is the smallest integer with (2j+x) a < m for all x; it is 1 for |N| below 2^s.
 func (f *flips) accept(j uint64, x *fraction) bool {
 	m := 1 + j>>(2*f.cells.s)
 	for range m {
@@ -33,9 +31,9 @@ func (f *flips) accept(j uint64, x *fraction) bool {
 	return true
 }
 
-// run is algorithm B. A run that goes from length i-1 to i with probability p/i, and
-// ends otherwise, reaches i with probability p^i/i!. It ends at an even length with
-// probability 1 - p + p^2/2! - ... = exp(-p).
+// run is algorithm B. A run continues from length i-1 to i with probability p/i, and so reaches i
+// with probability p^i/i!. Its final length is even with probability 1 - p + p^2/2! - ... =
+// exp(-p), in which case run returns true.
 func (f *flips) run(j, m uint64, x *fraction) bool {
 	i := uint64(1)
 	for f.slope(j, m, x) && f.below(x) && (i == 1 || f.oneIn(i)) {
@@ -44,15 +42,14 @@ func (f *flips) run(j, m uint64, x *fraction) bool {
 	return i%2 == 1
 }
 
-// slope returns true with probability (2j+x) a/m: a uniform integer below 1/a, in m
-// times as many, is below 2j, or is 2j and a coin x is true. It stands for Karney's
-// selector C(2n+2).
+// slope returns true with probability (2j+x) a/m: if a uniform integer below m/a is below 2j, or if
+// it is 2j and a Bernoulli draw with probability x is true. It replaces Karney's selector C(2n+2).
 func (f *flips) slope(j, m uint64, x *fraction) bool {
 	v := f.upTo(m, 2*f.cells.s+1)
 	return v <= 2*j && (v < 2*j || f.below(x))
 }
 
-// trial proposes |N| = (j + x)/2^s and tells whether it is accepted.
+// trial proposes |N| = (j + x)/2^s and reports whether it is accepted.
 func (f *flips) trial() (j uint64, x fraction, ok bool) {
 	j = f.cell()     // N1, N2
 	x = f.fraction() // N3
@@ -60,11 +57,11 @@ func (f *flips) trial() (j uint64, x fraction, ok bool) {
 	return j, x, ok
 }
 
-// round turns an accepted (j + x)/2^s into the nearest multiple of 2^-k, in units of it,
-// with a random sign, 0 <= k <= MaxBits. The leading bits of x are the very ones that
-// the trial looked at, and new ones only where it did not look.
+// round rounds an accepted (j + x)/2^s to the nearest multiple of 2^-k, in units of 2^-k, and gives
+// it a random sign, 0 <= k <= MaxBits. It uses the same bits of x that the trial has read, and
+// draws only bits that it has not.
 func (f *flips) round(j uint64, x *fraction, k uint) int64 {
-	var m uint64 // N5: half of the magnitude's double, rounded up
+	var m uint64 // N5: half of twice the magnitude, rounded up
 	if s := f.cells.s; k >= s {
 		m = j<<(k-s) + (f.leading(x, k+1-s)+1)>>1
 	} else {

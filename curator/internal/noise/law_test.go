@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// The exact law of round(2^k N), to more than 200 bits.
+// The exact distribution of round(2^k N), to more than 200 bits.
 
 const prec = 320
 
 func newBig(x float64) *big.Float { return new(big.Float).SetPrec(prec).SetFloat64(x) }
 
-// bigExp returns exp(-y), 0 <= y <= 200, as 1/sum y^j/j!.
+// bigExp returns exp(-y), 0 <= y <= 200, as the reciprocal of sum y^j/j!.
 func bigExp(y *big.Float) *big.Float {
 	sum, term := newBig(1), newBig(1)
 	for j := 1.0; j < 2000; j++ {
@@ -23,8 +23,8 @@ func bigExp(y *big.Float) *big.Float {
 	return sum.Quo(newBig(1), sum)
 }
 
-// bigArea returns the integral of exp(-s^2/2) from 0 to t >= 0 as
-// exp(-t^2/2) sum t^(2j+1)/(1*3*...*(2j+1)); all terms are positive.
+// bigArea returns the integral of exp(-s^2/2) from 0 to t >= 0, as exp(-t^2/2) sum
+// t^(2j+1)/(1*3*...*(2j+1)). All terms are positive.
 func bigArea(t *big.Float) *big.Float {
 	square := newBig(0).Mul(t, t)
 	term := newBig(0).Copy(t)
@@ -37,8 +37,8 @@ func bigArea(t *big.Float) *big.Float {
 	return sum.Mul(sum, bigExp(square.Quo(square, newBig(2))))
 }
 
-// halfArea is the integral to infinity, sqrt(pi/2): beyond 20 remains less
-// than exp(-200) < 2^-288.
+// halfArea is the integral to infinity, sqrt(pi/2). The part beyond 20 is less than exp(-200) <
+// 2^-288.
 var halfArea = sync.OnceValue(func() *big.Float { return bigArea(newBig(20)) })
 
 // bigCDF returns P(N < t).
@@ -61,8 +61,7 @@ func edges(k, reach int) []*big.Float {
 	return c
 }
 
-// masses returns P(round(2^k N) = m) for m = -reach, ..., reach, the two ends
-// with their tails.
+// masses returns P(round(2^k N) = m) for m = -reach, ..., reach. The two ends include the tails.
 func masses(k, reach int) []float64 {
 	c := append(edges(k, reach), newBig(1))
 	p := make([]float64, len(c))
@@ -74,8 +73,8 @@ func masses(k, reach int) []float64 {
 	return p
 }
 
-// truncated returns the law of 2^k N rounded toward zero, in the form of
-// masses: the mistake that the package documentation warns of.
+// truncated returns the distribution of 2^k N rounded toward zero, in the form of masses. It is the
+// mistake described in the package documentation.
 func truncated(k, reach int) []float64 {
 	p := make([]float64, 2*reach+1)
 	for m := 1; m <= reach; m++ {

@@ -11,26 +11,25 @@ import (
 // MaxBits is the largest k that Normals accepts.
 const MaxBits = 52
 
-// Normals sets the elements of dst to independent values of 2^k N rounded to
-// the nearest integer, N standard normal, with exact probabilities: in units
-// of the grid, noise of standard deviation 2^k. It panics unless
-// 0 <= k <= MaxBits and there is a worker.
+// Normals sets the elements of dst to independent values of 2^k N rounded to the nearest integer, N
+// standard normal, with exact probabilities: noise of standard deviation 2^k in units of the grid.
+// It panics unless 0 <= k <= MaxBits and workers >= 1.
 //
-// A magnitude of 2^63 or more, of probability less than exp(-2^20), is
-// reduced modulo 2^64. So is the int64 sum that it is added to, hence that
-// too is a function of the ideal result.
+// A magnitude of 2^63 or more, which has probability less than exp(-2^20), is reduced modulo 2^64.
+// So is the int64 sum to which it is added, so that the sum is still a function of the ideal
+// result.
 //
-// Up to chunk coordinates are drawn from s itself. Each chunk of more has coins of its
-// own, forked from s in order, so that the values do not depend on the number of workers,
-// the goroutines that draw them: at least one.
+// Up to chunk coordinates are drawn from s itself. Beyond that each chunk has its own coins, forked
+// from s in order, so that the values do not depend on workers, the number of goroutines that draw
+// them.
 //
-// Normals takes more words from s than it uses. It does not allocate for coordinates.
+// Normals takes more words from s than it uses. It does not allocate for each coordinate.
 func Normals(dst []int64, k int, s *coin.Secret, workers int) {
 	if k < 0 || k > MaxBits {
 		panic(fmt.Sprintf("noise: Normals: k = %d: must be in [0, %d]", k, MaxBits))
 	}
 	if workers < 1 {
-		panic(fmt.Sprintf("noise: Normals: workers = %d: must be >= 1", workers)) // or nobody draws
+		panic(fmt.Sprintf("noise: Normals: workers = %d: must be >= 1", workers)) // no goroutine would draw
 	}
 	if len(dst) <= chunk {
 		normals(dst, uint(k), s)
@@ -52,8 +51,8 @@ func Normals(dst []int64, k int, s *coin.Secret, workers int) {
 	wg.Wait()
 }
 
-// chunk is the number of coordinates that have coins of their own, about half a
-// millisecond's.
+// chunk is the number of coordinates with coins of their own. Drawing a chunk takes about half a
+// millisecond.
 const chunk = 1 << 14
 
 func normals(dst []int64, k uint, s *coin.Secret) {

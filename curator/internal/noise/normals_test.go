@@ -21,7 +21,7 @@ func samples(n int) int {
 	return n
 }
 
-// The exact masses themselves, against math.Erf.
+// TestMassesAgreeWithErf compares the exact masses with math.Erf.
 func TestMassesAgreeWithErf(t *testing.T) {
 	for k := range 4 {
 		const reach = 5
@@ -46,8 +46,8 @@ func TestMassesAgreeWithErf(t *testing.T) {
 	}
 }
 
-// The law of the rounded normal, all cells at once and the cells at 0 and +-1
-// one by one (binomial, normal quantile).
+// TestNormalsLaw compares the rounded normal with its exact distribution: all cells together, and
+// the cells 0 and +-1 one by one (binomial, normal quantile).
 func TestNormalsLaw(t *testing.T) {
 	for k := range 4 {
 		n := samples(1_000_000)
@@ -64,15 +64,15 @@ func TestNormalsLaw(t *testing.T) {
 				t.Errorf("k = %d: P(%d) = %v, want %v +- %v", k, m, got, want, tolerance)
 			}
 		}
-		// The same sample tells rounding to nearest from rounding to zero.
+		// The same sample distinguishes rounding to nearest from rounding to zero.
 		if x, d := chiSquare(counts, truncated(k, r)); x < 10*chiSquareLimit(d) {
 			t.Errorf("k = %d: chi-square %v against the truncated law: no power", k, x)
 		}
 	}
 }
 
-// Narrow digits draw the digits of x one after the other, in the accepting
-// coins as well as for the output, where wide ones hardly ever do.
+// TestLawAtEveryWidth: with narrow digits, both the acceptance step and the output draw many digits
+// of x, which wide digits rarely need.
 func TestLawAtEveryWidth(t *testing.T) {
 	const k, r = 2, 6 << 2
 	p := masses(k, r)
@@ -86,8 +86,8 @@ func TestLawAtEveryWidth(t *testing.T) {
 	}
 }
 
-// The algorithm as printed and inversion of the exact law, each against the
-// exact masses and against Normals.
+// TestSlowSamplersAgree compares the algorithm as printed, and inversion of the exact distribution,
+// with the exact masses and with Normals.
 func TestSlowSamplersAgree(t *testing.T) {
 	const k, r = 1, 6 << 1
 	p := masses(k, r)
@@ -118,7 +118,7 @@ func TestMomentsAndDistributionAtFineGrid(t *testing.T) {
 		x[i] = math.Ldexp(float64(m), -k)
 	}
 
-	// E N^j and the variance E N^(2j) - (E N^j)^2 of one term.
+	// mean E N^j and variance E N^(2j) - (E N^j)^2 of one term
 	root := math.Sqrt(float64(n))
 	for j, moment := range []struct{ mean, variance float64 }{
 		1: {0, 1}, 2: {1, 2}, 3: {0, 15}, 4: {3, 96},
@@ -160,15 +160,13 @@ func TestMomentsAndDistributionAtFineGrid(t *testing.T) {
 		}
 	}
 
-	// P(sqrt(n) D > e) <= 2 exp(-2 e^2) (Massart 1990); the grid of 2^-32
-	// adds less than 2^-33.
+	// P(sqrt(n) D > e) <= 2 exp(-2 e^2) (Massart 1990); the grid of 2^-32 adds less than 2^-33.
 	limit := math.Sqrt(math.Log(2e6)/2)/root + 0x1p-33
 	if d := kolmogorov(x); d > limit {
 		t.Errorf("Kolmogorov distance %v, limit %v", d, limit)
 	}
 
-	// Within one integer the density is so flat on the scale of the last
-	// byte that it is uniform to 2^-24.
+	// Within one integer the density is so flat that the last byte is uniform to 2^-24.
 	counts, flat := make([]int, 256), make([]float64, 256)
 	for i, m := range dst {
 		counts[m&255]++

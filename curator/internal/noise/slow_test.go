@@ -6,10 +6,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// Two slow samplers of the same law that share no code with the package.
+// Two slow samplers of the same distribution that share no code with the package.
 
-// inversion compares a uniform, refined 64 bits at a time, with the exact
-// cumulative probabilities.
+// inversion compares a uniform number, refined 64 bits at a time, with the exact cumulative
+// probabilities.
 type inversion struct {
 	cumulative []*big.Float // of -reach, ..., reach-1
 	reach      int
@@ -29,7 +29,7 @@ func (v inversion) draw(s *coin.Secret) int64 {
 	}
 }
 
-// above counts the cumulative probabilities up to u.
+// above returns the number of cumulative probabilities that are at most u.
 func (v inversion) above(u *big.Float) (n int) {
 	for n < len(v.cumulative) && v.cumulative[n].Cmp(u) <= 0 {
 		n++
@@ -37,9 +37,8 @@ func (v inversion) above(u *big.Float) (n int) {
 	return n
 }
 
-// literal is algorithm N as printed, with its sub-algorithms H, B and C:
-// decreasing runs of uniforms whose digits, in a small base, are drawn when a
-// comparison needs them.
+// literal is algorithm N as printed, with its sub-algorithms H, B and C. Runs of uniforms decrease,
+// and their digits, in a small base, are drawn when a comparison needs them.
 type literal struct {
 	s    *coin.Secret
 	base int
@@ -76,7 +75,7 @@ func (l literal) h() bool {
 	}
 }
 
-// c returns -1, 0, 1 with probabilities 1/m, 1/m, 1-2/m.
+// c returns -1, 0 and 1 with probabilities 1/m, 1/m and 1-2/m.
 func (l literal) c(m int) int { return min(l.s.IntN(m), 2) - 1 }
 
 func (l literal) b(k int, x *digitString) bool {
@@ -94,7 +93,7 @@ func (l literal) b(k int, x *digitString) bool {
 	}
 }
 
-// normal returns N as sign, integer and digits behind the point.
+// normal returns N as its sign, its integer part and the digits after the point.
 func (l literal) normal() (negative bool, k int, x *digitString) {
 start:
 	for k = 0; l.h(); k++ {

@@ -5,22 +5,22 @@ import (
 	"testing"
 )
 
-// Every statistical test here fails on a correct sampler with probability at
-// most 1e-6 over seeds; the seeds are fixed, so it fails always or never.
+// Every statistical test here fails on a correct sampler with probability at most 1e-6. The seeds
+// are fixed, so that a test always gives the same result.
 
-// z leaves 5.7e-7 on both sides of a standard normal together; the rest of
-// the 1e-6 is for the skewness of the means tested.
+// z is exceeded in absolute value by a standard normal with probability 5.7e-7. The rest of the
+// 1e-6 is for the skewness of the means tested.
 const z = 5
 
-// chiSquareLimit bounds the upper 1e-6 quantile of a chi-square law:
-// P(X >= d + 2 sqrt(d t) + 2 t) <= exp(-t) (Laurent and Massart 2000, lemma 1).
+// chiSquareLimit bounds the upper 1e-6 quantile of a chi-square distribution: P(X >= d + 2 sqrt(d
+// t) + 2 t) <= exp(-t) (Laurent and Massart 2000, lemma 1).
 func chiSquareLimit(degrees int) float64 {
 	d, t := float64(degrees), math.Log(1e6)
 	return d + 2*math.Sqrt(d*t) + 2*t
 }
 
-// chiSquare returns Pearson's statistic and its degrees of freedom, tail cells
-// pooled inwards until each expects 200 or more.
+// chiSquare returns Pearson's statistic and its degrees of freedom. Cells in the tails are pooled
+// until each expects at least 200.
 func chiSquare(counts []int, p []float64) (statistic float64, degrees int) {
 	total := 0
 	for _, c := range counts {
@@ -58,8 +58,7 @@ func checkLaw(t *testing.T, name string, counts []int, p []float64) {
 	}
 }
 
-// tally counts n draws in the cells -reach, ..., reach, the ends with their
-// tails.
+// tally counts n draws in the cells -reach, ..., reach. The two ends include the tails.
 func tally(n, reach int, draw func() int64) []int {
 	counts := make([]int, 2*reach+1)
 	for range n {
@@ -69,8 +68,8 @@ func tally(n, reach int, draw func() int64) []int {
 	return counts
 }
 
-// checkSame compares two samples by the two-sample chi-square statistic, on
-// the cells where both together hold 400 or more.
+// checkSame compares two samples by the two-sample chi-square statistic, on the cells with at least
+// 400 draws of both together.
 func checkSame(t *testing.T, name string, a, b []int) {
 	t.Helper()
 	var na, nb, x float64

@@ -1,16 +1,16 @@
 package row
 
-// Ahead is a Reader that reads a block while its caller works on another.
+// Ahead is a Reader that can read the next block while its caller works on the current one.
 type Ahead interface {
 	Reader
-	// BlockAhead is Block(i), and begins with block next, which is asked for next;
-	// with none, if there is no such block.
+	// BlockAhead returns Block(i) and begins to read block next, for the next call. It begins
+	// nothing if there is no such block.
 	BlockAhead(i, next int) (Block, error)
 }
 
-// aheadReader reads by two readers in turn: the caller has what the one returned while
-// the other reads. What was begun and is not asked for is dropped; nothing waits for it
-// when the reader is given up.
+// aheadReader alternates between two readers: the caller holds the block of one while the other
+// reads. A block that was begun and is not requested is dropped. Giving up the reader waits for
+// nothing.
 type aheadReader struct {
 	now, then *fileReader
 	begun     int // the block that then is reading; -1 for none
@@ -41,7 +41,7 @@ func (r *aheadReader) BlockAhead(i, next int) (Block, error) {
 	return b, err
 }
 
-// take returns block i: what was begun, if it is that one.
+// take returns block i. It uses the block that was begun if that is block i.
 func (r *aheadReader) take(i int) (Block, error) {
 	if r.begun < 0 {
 		return r.now.Block(i)
@@ -55,5 +55,5 @@ func (r *aheadReader) take(i int) (Block, error) {
 	return got.block, got.err
 }
 
-// Rows reads while a block may be on its way, to another buffer.
+// Rows reads into b. A block that is being read has another buffer.
 func (r *aheadReader) Rows(b *Block, members []int32) error { return r.now.Rows(b, members) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// filed returns rows of which the i-th has the target i, four to a block, so many bytes of
-// them in memory.
+// filed returns n rows, four in a block. Row i has target i. The given number of bytes of them is
+// in memory.
 func filed(t *testing.T, n int, bytes int64) *File {
 	t.Helper()
 	f, err := NewFile(3, 4, bytes, t.TempDir())
@@ -25,8 +25,8 @@ func filed(t *testing.T, n int, bytes int64) *File {
 	return f
 }
 
-// TestReadingAhead: whatever was begun, the block asked for is the one returned, and it
-// stays what it is while the next one is read.
+// TestReadingAhead: whichever block was begun, the requested block is returned, and it does not
+// change while the next one is read.
 func TestReadingAhead(t *testing.T) {
 	f := filed(t, 4*20+3, 1000)
 	if f.most == 0 || f.most == int64(f.n) {
@@ -38,14 +38,14 @@ func TestReadingAhead(t *testing.T) {
 	for range 500 {
 		i := next
 		if rng.IntN(4) == 0 {
-			i = rng.IntN(f.Blocks()) // not what was begun
+			i = rng.IntN(f.Blocks()) // not the block that was begun
 		}
 		next = rng.IntN(f.Blocks())
 		b, err := r.BlockAhead(i, []int{next, next, next, -1, f.Blocks()}[rng.IntN(5)])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := r.(*aheadReader); a.begun >= 0 { // and is over
+		if a := r.(*aheadReader); a.begun >= 0 { // the read that was begun is finished
 			a.read <- <-a.read
 		}
 		var m Block
@@ -53,7 +53,7 @@ func TestReadingAhead(t *testing.T) {
 			if err := r.Rows(&m, []int32{int32(next)}); err != nil || m.Targets[0] != float64(next) {
 				t.Fatalf("row %d: %v, %v", next, m.Targets, err)
 			}
-			continue // the block held until this call
+			continue // the last block was valid until this call
 		}
 		if len(b.Targets) != min(4, f.n-4*i) {
 			t.Fatalf("block %d has %d rows", i, len(b.Targets))
@@ -66,8 +66,8 @@ func TestReadingAhead(t *testing.T) {
 	}
 }
 
-// TestReadingAheadFails where the file does, and what was begun is checked as what is
-// read at once.
+// TestReadingAheadFails: an error of the file is returned, and a block that was begun is validated
+// like any other.
 func TestReadingAheadFails(t *testing.T) {
 	f := filed(t, 12, 0)
 	long := encoded(f.head.layout, 1, 1, 1, 1)
@@ -96,7 +96,7 @@ func TestReadingAheadFails(t *testing.T) {
 	}
 }
 
-// encoded is a row of the file.
+// encoded returns a row's encoding in the file.
 func encoded(l *Layout, y float64, x ...float32) []byte {
 	b := l.make(1)
 	b.Rows = append(b.Rows, make([]float32, l.Stride())...)
@@ -105,20 +105,20 @@ func encoded(l *Layout, y float64, x ...float32) []byte {
 	return l.encode(nil, b)
 }
 
-// TestMemoryCountsEveryRow: blocks in memory and what engines take beside each row, those
-// in the file included, are within what was given.
+// TestMemoryCountsEveryRow: the blocks in memory, and the memory of engines for every row, rows in
+// the file included, together stay within the limit.
 func TestMemoryCountsEveryRow(t *testing.T) {
 	for _, n := range []int{1, 40, 41, 100, 400, 1000} {
 		const bytes = 2000
 		f := filed(t, n, bytes)
 		l := f.head.layout
 		if f.file == nil {
-			if n*(l.room()+beside) > bytes {
-				t.Errorf("%d rows of %d bytes are in memory", n, l.room()+beside)
+			if n*(l.rowBytes()+beside) > bytes {
+				t.Errorf("%d rows of %d bytes are in memory", n, l.rowBytes()+beside)
 			}
 			continue
 		}
-		used := int64(len(f.head.blocks)*f.head.blockRows*l.room() + beside*n)
+		used := int64(len(f.head.blocks)*f.head.blockRows*l.rowBytes() + beside*n)
 		if used > bytes && len(f.head.blocks) > 0 {
 			t.Errorf("%d rows: %d bytes in memory: want at most %d", n, used, bytes)
 		}

@@ -9,16 +9,15 @@ import (
 	"testing"
 )
 
-// TestDamagedFile: whatever stands in the file, a row that is read from it is one
-// that a row map makes, or faulty; what is cut off is an error. Both ways of
-// reading are tried.
+// TestDamagedFile: whatever bytes the file contains, a row read from it is a row that a row map
+// makes, or faulty. A truncated file is an error. Both ways of reading are tested.
 func TestDamagedFile(t *testing.T) {
 	const n = 6
 	l, err := NewLayout(7, []Group{{1, 3}, {4, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Two numbers, the level and the groups' codes, of which the second's are 3 and 4.
+	// two numbers, the level and the groups' codes; the second group's codes are 3 and 4
 	bits := func(y float64, x0, x1, level float32, codes ...uint16) []byte {
 		b := binary.LittleEndian.AppendUint64(nil, math.Float64bits(y))
 		for _, v := range []float32{x0, x1, level} {
@@ -108,8 +107,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// TestNameIsGivenUp: a file whose name could not be removed at once is removed when
-// it is closed.
+// TestNameIsGivenUp: a file whose name could not be removed at once is removed when it is closed.
 func TestNameIsGivenUp(t *testing.T) {
 	f, err := NewFile(1, 1, 0, t.TempDir())
 	if err != nil {

@@ -8,44 +8,42 @@ import (
 	"sync"
 )
 
-// File is a list of rows of which the first blocks are in memory and the others in
-// a private file: readable and writable by this user alone, and without a name
-// from the moment it is made, where the system allows that. It goes when the last
-// who holds it open is gone, however that ends. The file has the first blocks, too: how
-// many of them memory has room for is known when the number of rows is.
+// File is a list of rows that is partly in memory and partly in a private file. The first blocks
+// are in memory. The file is readable and writable by this user only. Where the system allows it,
+// the file has no name from the start and disappears when the last process that has it open ends,
+// however it ends. The file contains the first blocks, too, since the number of blocks that fit in
+// memory is known only when the number of rows is.
 //
-// In the file a row is its target, its numbers and, where there are groups, its level
-// and codes, little-endian; padding is not stored. A row that comes back as what no row
-// map makes, a longer one, one that is not finite or one with a code that is none of
-// its group, is faulty: sums move by no more than is charged, whatever the disk gives
-// back.
+// In the file a row is its target, its numbers and, with groups, its level and codes, all
+// little-endian and without padding. A row that is read back counts as faulty if no row map could
+// have made it: if it is too long, not finite, or has a code outside its group. A damaged disk can
+// therefore not move a sum by more than is charged.
 type File struct {
-	head   *Table // the first blocks, whole ones
-	most   int64  // the number of rows of head, at most
-	memory int64  // the number of bytes that may be kept in memory
+	head   *Table // the first blocks, all of them full
+	most   int64  // largest number of rows in head
+	memory int64  // largest number of bytes in memory
 	dir    string
 	n      int
 
-	file *os.File // nil while none is needed, unless Create made it
-	name string   // to be removed on closing; "" if it is gone
-	// spilled says that some rows are in the file, or are to be.
+	file *os.File // nil until Create or the first spill
+	name string   // name to remove on closing; "" if the file has none
+	// spilled means that some rows are in the file or in last.
 	spilled bool
-	// last holds rows that are not in the file yet, at most a block of them, and bytes
-	// what is to be written of them.
+	// last holds rows that are not in the file yet, at most a block. bytes is the encoding of rows
+	// to write.
 	last   Block
 	bytes  []byte
 	closed sync.Once
 }
 
-// beside is the number of bytes of memory that engines take for each row, wherever it is:
-// its length in a metric.
+// beside is the number of bytes of memory that engines need for each row, wherever the row is
+// stored: its length in a metric.
 const beside = 4
 
-// NewFile returns an empty list of rows of dim features, all of them numbers, of which
-// at most so many bytes are kept in memory: whole blocks, less what engines take beside
-// every row. The file is made in
-// dir, "" for the system's folder for temporary files, when the first row does not fit.
-// dim and blockRows are as in NewTable.
+// NewFile returns an empty list of rows of dim features, all of them numbers. At most the given
+// number of bytes is kept in memory: whole blocks, and for every row the memory that engines need.
+// The file is made in dir ("" means the system's folder for temporary files) when the first row
+// does not fit. dim and blockRows are as in NewTable.
 func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
 	l, err := Dense(dim)
 	if err != nil {
@@ -54,23 +52,24 @@ func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
 	return NewFileOf(l, blockRows, bytes, dir)
 }
 
-// NewFileOf is NewFile for rows of a layout.
+// NewFileOf is NewFile for rows of any layout.
 func NewFileOf(l *Layout, blockRows int, bytes int64, dir string) (*File, error) {
 	head, err := NewTableOf(l, blockRows)
 	if err != nil {
 		return nil, err
 	}
-	block := int64(head.blockRows) * int64(l.room()+beside)
+	block := int64(head.blockRows) * int64(l.rowBytes()+beside)
 	return &File{head: head, most: bytes / block * int64(head.blockRows), memory: bytes, dir: dir}, nil
 }
 
-// Append stores a copy of one record as Table.Append does. Errors are the
-// system's, about the file.
+// Append stores a copy of one record, as Table.Append does. An error is the system's error about
+// the file.
 func (f *File) Append(x []float32, y float64, ok bool) error {
 	return f.AppendCoded(x, 0, nil, y, ok)
 }
 
-// AppendCoded stores a copy of one record as Table.AppendCoded does.
+// AppendCoded stores a copy of one record, as Table.AppendCoded does. An error is the system's
+// error about the file.
 func (f *File) AppendCoded(x []float32, level float32, in []uint32, y float64, ok bool) error {
 	f.n++
 	if int64(f.n) <= f.most {
@@ -89,10 +88,10 @@ func (f *File) AppendCoded(x []float32, level float32, in []uint32, y float64, o
 	return f.flush()
 }
 
-// Create makes the file while everything is in memory still. Whether it can be made then
-// tells nothing of how many rows there are.
+// Create makes the file while all rows still fit in memory. A failure to make it then reveals
+// nothing about the number of rows.
 func (f *File) Create() error {
-	file, err := os.CreateTemp(f.dir, "rows-*") // mode 0600, and no file that was there
+	file, err := os.CreateTemp(f.dir, "rows-*") // mode 0600; never an existing file
 	if err != nil {
 		return fmt.Errorf("row: private file: %w", err)
 	}
@@ -103,7 +102,7 @@ func (f *File) Create() error {
 	return nil
 }
 
-// spill writes the blocks that are in memory to the file, which the next rows go to.
+// spill writes the blocks in memory to the file. Later rows go to the file.
 func (f *File) spill() error {
 	if f.file == nil {
 		if err := f.Create(); err != nil {
@@ -132,8 +131,8 @@ func (f *File) write(b Block) error {
 	return nil
 }
 
-// Source returns the rows, to which none is appended any more: a Table if all of
-// them fit in memory.
+// Source returns the rows as a source: a Table if all of them fit in memory. No row may be appended
+// afterwards.
 func (f *File) Source() (Source, error) {
 	if !f.spilled {
 		return f.head, f.Close()
@@ -146,9 +145,10 @@ func (f *File) Source() (Source, error) {
 	return f, nil
 }
 
-// trim gives up blocks in memory for what engines take beside the rows in the file.
+// trim drops blocks from memory to leave room for the memory that engines need for rows in the
+// file.
 func (f *File) trim() {
-	block := int64(f.head.blockRows) * int64(f.head.layout.room())
+	block := int64(f.head.blockRows) * int64(f.head.layout.rowBytes())
 	kept := min(max(f.memory-beside*int64(f.n), 0)/block, int64(len(f.head.blocks)))
 	clear(f.head.blocks[kept:])
 	f.head.blocks = f.head.blocks[:kept]
@@ -158,13 +158,13 @@ func (f *File) trim() {
 // Len returns the number of rows.
 func (f *File) Len() int { return f.n }
 
-// Layout says how rows are kept.
+// Layout returns the layout of the rows.
 func (f *File) Layout() *Layout { return f.head.layout }
 
 // Blocks returns the number of blocks.
 func (f *File) Blocks() int { return (f.n + f.head.blockRows - 1) / f.head.blockRows }
 
-// Close closes the file, and removes it where that was not possible before.
+// Close closes the file and removes it if it still has a name.
 func (f *File) Close() (err error) {
 	f.closed.Do(func() {
 		if f.file == nil {
@@ -178,14 +178,14 @@ func (f *File) Close() (err error) {
 	return err
 }
 
-// Reader returns a reader with buffers of its own, which is an Ahead.
+// Reader returns a reader with its own buffers. It implements Ahead.
 func (f *File) Reader() Reader { return newAheadReader(f) }
 
 type fileReader struct {
 	file  *File
 	bytes []byte
 	block Block
-	in    []uint32 // one row's
+	in    []uint32 // codes of one row
 }
 
 // Block returns block i.
@@ -202,7 +202,7 @@ func (r *fileReader) Block(i int) (Block, error) {
 	return r.block, nil
 }
 
-// Rows copies the members' rows.
+// Rows adds copies of the members' rows to b.
 func (r *fileReader) Rows(b *Block, members []int32) error {
 	for _, m := range members {
 		if int64(m) < r.file.most {
@@ -214,8 +214,8 @@ func (r *fileReader) Rows(b *Block, members []int32) error {
 	return nil
 }
 
-// read reads n rows from the given one on and adds them to a block. They are checked
-// as what is appended.
+// read reads n rows, beginning with row first, and adds them to a block. It validates them as
+// Append does. It returns ErrUnread if the file cannot be read.
 func (r *fileReader) read(b *Block, first, n int) error {
 	l := r.file.head.layout
 	size := l.size()
@@ -230,7 +230,7 @@ func (r *fileReader) read(b *Block, first, n int) error {
 		r.in = make([]uint32, len(l.groups))
 	}
 	for i := l.extend(b, n); len(bytes) > 0; i++ {
-		x := b.Rows[i*l.Stride():][:l.dense] // where put leaves it
+		x := b.Rows[i*l.Stride():][:l.dense] // the place where put stores them
 		level, y := l.decode(x, r.in, bytes[:size])
 		l.put(b, i, x, level, r.in, y, true)
 		bytes = bytes[size:]
@@ -238,7 +238,7 @@ func (r *fileReader) read(b *Block, first, n int) error {
 	return nil
 }
 
-// encode adds the rows of a block to bytes, of size each.
+// encode appends the rows of a block to bytes, size bytes each.
 func (l *Layout) encode(bytes []byte, b Block) []byte {
 	little, groups := binary.LittleEndian, len(l.groups)
 	for i, y := range b.Targets {
@@ -261,8 +261,8 @@ func (l *Layout) encode(bytes []byte, b Block) []byte {
 	return bytes
 }
 
-// decode reads a row that encode wrote. A code before its group's first wraps around
-// and is as much beyond it as one after the last.
+// decode reads a row that encode wrote. A damaged code below its group's first wraps around to a
+// value outside the group.
 func (l *Layout) decode(x []float32, in []uint32, bytes []byte) (level float32, y float64) {
 	little := binary.LittleEndian
 	y = math.Float64frombits(little.Uint64(bytes))
@@ -286,7 +286,8 @@ func (l *Layout) decode(x []float32, in []uint32, bytes []byte) (level float32, 
 	return level, y
 }
 
-// decodeFloats sets x to the numbers in bytes, four of each's, two at a time.
+// decodeFloats sets x to the numbers in bytes, which has four bytes for each. It reads two numbers
+// at a time.
 func decodeFloats(x []float32, bytes []byte) {
 	for len(x) >= 4 && len(bytes) >= 16 {
 		a, b := binary.LittleEndian.Uint64(bytes), binary.LittleEndian.Uint64(bytes[8:])

@@ -15,7 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 )
 
-// file returns a maker of files that keep so many bytes in memory.
+// file returns a maker of files that keep the given number of bytes in memory.
 func file(bytes int64, dir string) rowtest.Make {
 	return func(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 		t.Helper()
@@ -36,16 +36,16 @@ func file(bytes int64, dir string) rowtest.Make {
 	}
 }
 
-// A file is a source however much of it is in memory: nothing, some blocks, all.
+// TestFile: a file is a source with nothing, some blocks, or everything in memory.
 func TestFile(t *testing.T) {
 	for _, bytes := range []int64{0, 300, 3000, math.MaxInt64} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) { rowtest.Run(t, file(bytes, t.TempDir())) })
 	}
 }
 
-// TestFileIsPrivate: while rows are in it the file has no name, and where the
-// system keeps names of open files, no rights but its user's; once closed, and once
-// given up before it was read, nothing is left.
+// TestFileIsPrivate: while rows are in the file it has no name, or on systems that keep names of
+// open files no access rights for other users. After closing, also without reading, nothing is
+// left.
 func TestFileIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	check := func(open bool) {
@@ -85,8 +85,8 @@ func TestFileIsPrivate(t *testing.T) {
 	}
 }
 
-// TestMemoryIsEnough: no file is made for rows that fit, by a folder in which none
-// could be; the first that does not fit says what the system says.
+// TestMemoryIsEnough: no file is made for rows that fit in memory, here with a folder that does not
+// exist. The first row that does not fit returns the system's error.
 func TestMemoryIsEnough(t *testing.T) {
 	const dim, block = 3, 4
 	bytes := int64(2 * block * (8 + 4*row.Lane + 4))

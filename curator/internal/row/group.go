@@ -7,38 +7,38 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Grouped is the rows of another source, put together into records of several: those of
-// a unit of privacy, as package carry lays them out. A record whose rows are all faulty,
-// or that has none, is faulty; of others only the sound rows are in it. What is stored is
-// each row once: records, which have room for as many rows as there may be, are put
-// together as they are read.
+// Grouped is a source whose records are groups of rows of another source. Each record holds the
+// rows of one privacy unit in the form of package carry. Only sound rows are in a record. A record
+// without sound rows is faulty. Each row is stored once; records, which have room for the largest
+// number of rows, are built when they are read.
 type Grouped struct {
-	of  Source
-	lie carry.Rows
-	// rows are the numbers of rows, record after record, from first[i] to first[i+1].
+	of Source
+	// format is the form in which rows are stored in a record.
+	format carry.Rows
+	// rows lists row numbers by record: record i has rows[first[i]:first[i+1]].
 	rows, first []int32
 	layout      *Layout
 	blocks      int
 }
 
-// recordsABlock is the number of records put together at a time.
+// recordsABlock is the number of records in a block.
 const recordsABlock = 64
 
-// NewGrouped returns a source of len(first)-1 records: record i is the rows of which the
-// numbers are rows[first[i]:first[i+1]], at most as many as there is room for, in that
-// order. It closes the source that it is made of.
+// NewGrouped returns a source of len(first)-1 records. Record i has the rows with numbers
+// rows[first[i]:first[i+1]], in that order. A record has room for the given most rows. Closing the
+// source of records also closes the source of rows.
 func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
-	lie := carry.Rows{Features: of.Layout().Dim(), Most: most}
-	if err := lie.Check(); err != nil {
+	format := carry.Rows{Features: of.Layout().Dim(), Most: most}
+	if err := format.Check(); err != nil {
 		return nil, err
 	}
-	layout, err := Dense(lie.Width())
+	layout, err := Dense(format.Width())
 	if err != nil {
 		return nil, err
 	}
 	records := len(first) - 1
 	return &Grouped{
-		of: of, lie: lie, rows: rows, first: first,
+		of: of, format: format, rows: rows, first: first,
 		layout: layout, blocks: (records + recordsABlock - 1) / recordsABlock,
 	}, nil
 }
@@ -46,27 +46,27 @@ func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
 // Len returns the number of records.
 func (g *Grouped) Len() int { return len(g.first) - 1 }
 
-// Layout says how records are put together: of numbers, in the order of the features,
-// whatever the rows are kept as.
+// Layout returns the layout of the records: numbers in the order of the features, whatever the
+// layout of the rows.
 func (g *Grouped) Layout() *Layout { return g.layout }
 
 // Blocks returns the number of blocks.
 func (g *Grouped) Blocks() int { return g.blocks }
 
-// Close closes what the rows are kept in.
+// Close closes the source of the rows.
 func (g *Grouped) Close() error { return g.of.Close() }
 
-// Reader returns a reader with buffers of its own.
+// Reader returns a reader with its own buffers.
 func (g *Grouped) Reader() Reader {
-	return &groupedReader{g: g, of: g.of.Reader(), full: make([]float32, g.lie.Most*g.of.Layout().Full())}
+	return &groupedReader{g: g, of: g.of.Reader(), full: make([]float32, g.format.Most*g.of.Layout().Full())}
 }
 
 type groupedReader struct {
 	g    *Grouped
 	of   Reader
-	rows Block // of one record, and with all their features
+	rows Block // rows of one record; full has them with all their features
 	full []float32
-	// The records of a block.
+	// block holds the records of a block.
 	block Block
 }
 
@@ -81,7 +81,7 @@ func (r *groupedReader) Block(i int) (Block, error) {
 	return r.block, nil
 }
 
-// Rows puts the members' records together.
+// Rows builds the members' records and adds them to b.
 func (r *groupedReader) Rows(b *Block, members []int32) error {
 	for _, m := range members {
 		if err := r.read(b, int(m)); err != nil {
@@ -91,7 +91,7 @@ func (r *groupedReader) Rows(b *Block, members []int32) error {
 	return nil
 }
 
-// read puts record i together and adds it to a block.
+// read builds record i and adds it to a block.
 func (r *groupedReader) read(b *Block, i int) error {
 	g, of := r.g, r.g.of.Layout()
 	rows := g.rows[g.first[i]:g.first[i+1]]
@@ -106,8 +106,8 @@ func (r *groupedReader) read(b *Block, i int) error {
 	clear(record)
 	n, target := 0, faulty
 	for j, y := range r.rows.Targets {
-		if math.Abs(y) <= carry.MostTarget { // not NaN, and no other than row maps make
-			g.lie.Put(record[:g.lie.Width()], n, r.full[j*of.Full():][:of.Full()], y)
+		if math.Abs(y) <= carry.MostTarget { // false for NaN and for targets that no row map makes
+			g.format.Put(record[:g.format.Width()], n, r.full[j*of.Full():][:of.Full()], y)
 			n++
 			target = float64(n)
 		}

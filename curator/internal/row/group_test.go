@@ -12,14 +12,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// peeled takes records of one row each apart again, so that the suite for sources can be
-// run over what puts them together.
+// peeled takes records of one row apart again, so that the suite for sources can test Grouped.
 type peeled struct {
 	row.Source
-	lie carry.Rows
+	format carry.Rows
 }
 
-func (p peeled) Layout() *row.Layout { return rowtest.Dense(p.lie.Features) }
+func (p peeled) Layout() *row.Layout { return rowtest.Dense(p.format.Features) }
 func (p peeled) Reader() row.Reader  { return &peeledReader{Reader: p.Source.Reader(), of: p} }
 
 type peeledReader struct {
@@ -29,14 +28,14 @@ type peeledReader struct {
 	block   row.Block
 }
 
-// peel adds the records' rows to a block.
+// peel adds the rows of records to a block.
 func (r *peeledReader) peel(b *row.Block, records row.Block) {
 	from, to := r.of.Source.Layout().Stride(), r.of.Layout().Stride()
 	for k, n := range records.Targets {
 		x, y := make([]float32, to), math.NaN()
 		if record := records.Rows[k*from : (k+1)*from]; n == 1 {
-			r.of.lie.Take(x, record, 0)
-			y = r.of.lie.Target(record, 0)
+			r.of.format.Take(x, record, 0)
+			y = r.of.format.Target(record, 0)
 		}
 		b.Append(row.Block{Rows: x, Targets: []float64{y}})
 	}
@@ -61,7 +60,7 @@ func (r *peeledReader) Rows(b *row.Block, members []int32) error {
 	return nil
 }
 
-// alone puts each record of a source into one of its own, of all features as numbers.
+// alone makes each row of a source a record of its own, with all features as numbers.
 func alone(source rowtest.Make) rowtest.Make {
 	return func(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 		t.Helper()
@@ -77,15 +76,15 @@ func alone(source rowtest.Make) rowtest.Make {
 	}
 }
 
-// Records that are put together are a source, whatever their rows are kept in.
+// TestGrouped: grouped records are a source, wherever their rows are stored.
 func TestGrouped(t *testing.T) {
 	for name, source := range map[string]rowtest.Make{"part of a file": file(300, t.TempDir()), "memory": file(math.MaxInt64, "")} {
 		t.Run(name, func(t *testing.T) { rowtest.RunWrittenOut(t, alone(source)) })
 	}
 }
 
-// TestGroupsHoldTheirRows: the sound rows of each group, in its order, and no other's; a
-// group without a sound row, or without any, is faulty; no record is longer than one may be.
+// TestGroupsHoldTheirRows: a record holds the sound rows of its group, in order, and no others. A
+// group without a sound row is a faulty record. No record is longer than allowed.
 func TestGroupsHoldTheirRows(t *testing.T) {
 	const n, dim, most = 200, 11, 4
 	l := rowtest.Layouts()["2 groups"]
@@ -107,7 +106,7 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	lie, reader, faulty := carry.Rows{Features: dim, Most: most}, g.Reader(), 0
+	format, reader, faulty := carry.Rows{Features: dim, Most: most}, g.Reader(), 0
 	var b row.Block
 	x := make([]float32, dim)
 	for i := range g.Len() {
@@ -129,19 +128,19 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 			if !r.Sound() || math.Abs(r.Y) > carry.MostTarget {
 				continue
 			}
-			lie.Take(x, record, at)
+			format.Take(x, record, at)
 			for j, v := range r.Full() {
 				if x[j] != v {
 					t.Fatalf("record %d: row %d is not row %d", i, at, m)
 				}
 			}
-			if got := lie.Target(record, at); got != r.Y {
+			if got := format.Target(record, at); got != r.Y {
 				t.Fatalf("record %d: target %v: must be %v", i, got, r.Y)
 			}
 			at++
 		}
 		for j := at; j < most; j++ {
-			if lie.Take(x, record, j); slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) || lie.Target(record, j) != 0 {
+			if format.Take(x, record, j); slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) || format.Target(record, j) != 0 {
 				t.Fatalf("record %d: what is behind its %d rows is another's", i, at)
 			}
 		}
@@ -157,7 +156,7 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 	}
 }
 
-// TestGroupsAreBounded: more rows than there is room for are no layout, and rows that
+// TestGroupsAreBounded: a largest number of rows that is out of range is refused, and rows that
 // cannot be read are an error, not a faulty record.
 func TestGroupsAreBounded(t *testing.T) {
 	for _, most := range []int{0, carry.MostRows + 1} {

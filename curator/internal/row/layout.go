@@ -5,40 +5,42 @@ import (
 	"slices"
 )
 
-// Group is a one-hot group: Width features from First on, of which one at most is not
-// zero in a row. The groups of a row have one value in common, the row's level.
+// Group is a one-hot group: Width features beginning with First, of which at most one is not zero
+// in a row. All groups of a row have the same nonzero value, the row's level.
 type Group struct{ First, Width int }
 
-// Layout says how rows are kept: features that are numbers as float32s, in their
-// order, and for each one-hot group the place of the feature that is not zero. It
-// follows from the schema alone.
+// Layout is the stored form of rows: features that are numbers as float32s, in their order, and for
+// each one-hot group the index of the feature that is not zero (its code). It follows from the
+// schema alone.
 //
-// What has a number for each feature and meets rows as they are kept (parameters,
-// sums) lies in that order, too: numbers first, padded to Stride, and after them the
-// features of the groups, Width in all. A group's code is the place among the latter.
+// A vector with a number for each feature (parameters, sums) that is combined with stored rows has
+// the same order: first the numbers, padded to Stride, then the features of the groups, Width in
+// all. A group's code is an index among the latter.
 type Layout struct {
 	dim, dense int
 	groups     []Group
-	starts     []int   // where a group begins among the features of all; one more, for their end
-	slots      []Slot  // in the order of features
-	places     []int32 // of features; nil where all are numbers
+	starts     []int   // index of each group's first feature among the features of all groups, and their total
+	slots      []Slot  // in the order of the features
+	places     []int32 // index of each feature among Width; nil if all features are numbers
 }
 
-// Slot is a number or a group, in the order of features: At is which of the numbers,
-// or of the groups. A number's feature is Feature, a group's that plus the code.
+// Slot is a number or a group, in the order of the features. At is its index among the numbers or
+// among the groups. Feature is a number's feature; for a group, Feature plus the code is the
+// feature that is not zero.
 type Slot struct {
 	Group       bool
 	At, Feature int
 }
 
-// mostNarrow is the number of features of groups whose codes fit 16 bits.
+// mostNarrow is the largest number of features of groups whose codes fit 16 bits.
 const mostNarrow = 1 << 16
 
-// Dense is the layout of rows that are kept as dim numbers.
+// Dense returns the layout of rows of dim numbers.
 func Dense(dim int) (*Layout, error) { return NewLayout(dim, nil) }
 
-// NewLayout returns the layout of rows of dim features with these groups, which are in
-// the order of their features.
+// NewLayout returns the layout of rows of dim features with the given groups, which must be in the
+// order of their features. It returns an error if dim is not between 1 and 2^24, if groups overlap,
+// or if no feature is a number.
 func NewLayout(dim int, groups []Group) (*Layout, error) {
 	if dim < 1 || dim > 1<<24 {
 		return nil, fmt.Errorf("row: dimension = %d: must be between 1 and 2^24", dim)
@@ -87,26 +89,26 @@ func (l *Layout) findPlaces() {
 // padded returns n rounded up to a multiple of Lane.
 func padded(n int) int { return (n + Lane - 1) / Lane * Lane }
 
-// Dim is the number of features, Numbers how many of them are kept as numbers, and
-// Groups that of the groups.
+// Dim is the number of features, Numbers the number of features stored as numbers, and Groups the
+// number of groups.
 func (l *Layout) Dim() int     { return l.dim }
 func (l *Layout) Numbers() int { return l.dense }
 func (l *Layout) Groups() int  { return len(l.groups) }
 
-// Group is the one of that number.
+// Group returns group i.
 func (l *Layout) Group(i int) Group { return l.groups[i] }
 
 // Stride is the number of float32s from one row of a block to the next: Numbers
 // rounded up to a multiple of Lane.
 func (l *Layout) Stride() int { return padded(l.dense) }
 
-// Width is how much room something with a number for each feature takes.
+// Width is the length of a vector with a number for each feature.
 func (l *Layout) Width() int { return l.Stride() + padded(l.starts[len(l.groups)]) }
 
-// Full is the stride of rows that are written out: Dim rounded up to a multiple of Lane.
+// Full is the stride of rows with all their features: Dim rounded up to a multiple of Lane.
 func (l *Layout) Full() int { return padded(l.dim) }
 
-// Place is where the number of feature j lies among Width.
+// Place returns the index of feature j in a vector of length Width.
 func (l *Layout) Place(j int) int {
 	if l.places == nil {
 		return j
@@ -114,10 +116,10 @@ func (l *Layout) Place(j int) int {
 	return int(l.places[j])
 }
 
-// Slots are the numbers and groups in the order of features.
+// Slots returns the numbers and groups in the order of the features.
 func (l *Layout) Slots() []Slot { return l.slots }
 
-// wide says that codes take 32 bits.
+// wide reports whether codes need 32 bits.
 func (l *Layout) wide() bool { return l.starts[len(l.groups)] > mostNarrow }
 
 // size is the number of bytes of a row without its padding.
@@ -135,10 +137,10 @@ func (l *Layout) codeSize() int {
 	return 2
 }
 
-// room is the number of bytes of a row in a block.
-func (l *Layout) room() int { return l.size() + 4*(l.Stride()-l.dense) }
+// rowBytes is the number of bytes of a row in a block, with its padding.
+func (l *Layout) rowBytes() int { return l.size() + 4*(l.Stride()-l.dense) }
 
-// make returns a block with room for n rows, of which none is there.
+// make returns an empty block with capacity for n rows.
 func (l *Layout) make(n int) Block {
 	b := Block{Rows: make([]float32, 0, n*l.Stride()), Targets: make([]float64, 0, n)}
 	if g := len(l.groups); g > 0 {
@@ -152,7 +154,7 @@ func (l *Layout) make(n int) Block {
 	return b
 }
 
-// Cut returns rows from to to of a block, shared.
+// Cut returns rows from to to of a block. They share the block's memory.
 func (l *Layout) Cut(b Block, from, to int) Block {
 	b.Rows, b.Targets = b.Rows[from*l.Stride():to*l.Stride()], b.Targets[from:to]
 	if g := len(l.groups); g > 0 {
@@ -166,7 +168,7 @@ func (l *Layout) Cut(b Block, from, to int) Block {
 	return b
 }
 
-// Append adds the rows of more to those of b.
+// Append appends the rows of more to b.
 func (b *Block) Append(more Block) {
 	b.Rows = append(b.Rows, more.Rows...)
 	b.Targets = append(b.Targets, more.Targets...)
@@ -175,19 +177,20 @@ func (b *Block) Append(more Block) {
 	b.Codes.Wide = append(b.Codes.Wide, more.Codes.Wide...)
 }
 
-// Clear takes all rows out of b.
+// Clear removes all rows from b.
 func (b *Block) Clear() {
 	b.Rows, b.Targets, b.Levels = b.Rows[:0], b.Targets[:0], b.Levels[:0]
 	b.Codes.Narrow, b.Codes.Wide = b.Codes.Narrow[:0], b.Codes.Wide[:0]
 }
 
-// add adds one record to a block: its numbers, its level and what it is in each group,
-// counted from the group's first feature. One that is not sound is stored as faulty.
+// add appends one record to a block. x has its numbers, level its level, and in its feature in each
+// group, counted from the group's first. If ok is false or the record is not valid (see admits), it
+// is stored as faulty.
 func (l *Layout) add(b *Block, x []float32, level float32, in []uint32, y float64, ok bool) {
 	l.put(b, l.extend(b, 1), x, level, in, y, ok)
 }
 
-// extend makes a block longer by n rows, which hold anything, and returns the first.
+// extend makes a block longer by n rows of arbitrary contents and returns the index of the first.
 func (l *Layout) extend(b *Block, n int) int {
 	at := len(b.Targets)
 	b.Rows, b.Targets = longer(b.Rows, n*l.Stride()), longer(b.Targets, n)
@@ -204,7 +207,7 @@ func (l *Layout) extend(b *Block, n int) int {
 
 func longer[T any](v []T, n int) []T { return slices.Grow(v, n)[:len(v)+n] }
 
-// put makes row i of a block the record that add is given. x may be where it is put.
+// put stores in row i of a block the record that add describes. x may be the row's own memory.
 func (l *Layout) put(b *Block, i int, x []float32, level float32, in []uint32, y float64, ok bool) {
 	if !ok || !l.admits(x, level, in, y) {
 		x, level, in, y = nil, 0, nil, faulty
@@ -224,8 +227,8 @@ func (l *Layout) put(b *Block, i int, x []float32, level float32, in []uint32, y
 	}
 }
 
-// codes sets dst to what a row is in each group, counted from the groups' first features,
-// which in nil stands for.
+// codes sets dst to a row's codes. in has the row's feature in each group, counted from the group's
+// first; nil means the first feature of each group.
 func codes[T uint16 | uint32](dst []T, starts []int, in []uint32) {
 	for g := range dst {
 		dst[g] = T(starts[g])
@@ -235,10 +238,10 @@ func codes[T uint16 | uint32](dst []T, starts []int, in []uint32) {
 	}
 }
 
-// admits reports whether a record may be kept as it is: of this layout, its target
-// finite, its squared norm at most MaxSquare and each code one of its group. The
-// square of a float32 is exact in float64 and cannot overflow; the sum's relative
-// error, below (dim+1) 2^-53, is far inside the slack between 2^-24 and 2^-22.
+// admits reports whether a record is valid: of this layout, with a finite target, a squared norm of
+// at most MaxSquare, and each code within its group. The square of a float32 is exact in float64
+// and cannot overflow. The relative error of the sum is below (dim+1) 2^-53, far below the
+// difference between 2^-24 and 2^-22.
 func (l *Layout) admits(x []float32, level float32, in []uint32, y float64) bool {
 	if y-y != 0 || len(x) != l.dense || len(in) != len(l.groups) {
 		return false
@@ -251,7 +254,7 @@ func (l *Layout) admits(x []float32, level float32, in []uint32, y float64) bool
 	return square(x)+float64(float64(len(in))*(float64(level)*float64(level))) <= MaxSquare
 }
 
-// square is the squared norm, added up in four sums so that none waits for another.
+// square returns the squared norm, computed as four independent sums for speed.
 func square(x []float32) float64 {
 	var s [4]float64
 	for ; len(x) >= 4; x = x[4:] {
@@ -266,7 +269,7 @@ func square(x []float32) float64 {
 	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
-// WriteOut sets dst to the rows of a block with all their features, Full float32s each.
+// WriteOut sets dst to the rows of a block with all their features, Full float32s for each row.
 func (l *Layout) WriteOut(dst []float32, b Block) {
 	clear(dst)
 	for i := range b.Targets {

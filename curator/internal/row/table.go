@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Table is an append-only list of rows in memory. It is not safe for concurrent
-// appends; reads may be concurrent once appending is over. It is a Source, and a
-// Reader of itself: blocks are not copied.
+// Table is an append-only list of rows in memory. Appends must not be concurrent; after the last
+// append, reads may be concurrent. It is a Source, and a Reader of itself that returns blocks
+// without copying.
 type Table struct {
 	layout    *Layout
 	blockRows int
@@ -15,13 +15,11 @@ type Table struct {
 	n         int
 }
 
-// blockBytes is the size aimed at for the features of a block: half of a small
-// second-level cache.
+// blockBytes is the target size of the features of a block: half of a small second-level cache.
 const blockBytes = 256 << 10
 
-// NewTable returns an empty table of rows with dim features, all of them numbers.
-// blockRows is the number of rows of a block, 0 for as many as fit the cache. The
-// choice changes speed only.
+// NewTable returns an empty table of rows with dim features, all of them numbers. blockRows is the
+// number of rows of a block; 0 means as many as fit the cache. It affects speed only.
 func NewTable(dim, blockRows int) (*Table, error) {
 	l, err := Dense(dim)
 	if err != nil {
@@ -30,27 +28,26 @@ func NewTable(dim, blockRows int) (*Table, error) {
 	return NewTableOf(l, blockRows)
 }
 
-// NewTableOf is NewTable for rows of a layout.
+// NewTableOf is NewTable for rows of any layout.
 func NewTableOf(l *Layout, blockRows int) (*Table, error) {
 	if blockRows < 0 || blockRows > math.MaxInt32 {
 		return nil, fmt.Errorf("row: block rows = %d: must be between 0 and 2^31-1", blockRows)
 	}
 	if blockRows == 0 {
-		blockRows = max(1, blockBytes/(l.room()-8))
+		blockRows = max(1, blockBytes/(l.rowBytes()-8))
 	}
 	return &Table{layout: l, blockRows: blockRows}, nil
 }
 
-// Append stores a copy of one record of a table without groups. x has a number for
-// each feature; ok is false for a record whose row could not be made, which is stored
-// as faulty. So is a row whose squared norm exceeds MaxSquare or is not finite, and a
-// row whose target is not finite. What is found is not reported: a fault of a record
-// is a secret.
+// Append stores a copy of one record of a layout without groups. x has a number for each feature. A
+// record is stored as faulty if ok is false (no row could be made), if its squared norm exceeds
+// MaxSquare or is not finite, or if its target is not finite. Faults are not reported, since a
+// fault of a record is secret.
 func (t *Table) Append(x []float32, y float64, ok bool) { t.AppendCoded(x, 0, nil, y, ok) }
 
-// AppendCoded is Append for records with groups: x are the numbers, level is the value
-// of the features that are one in their group, and in says which these are, counted
-// from each group's first. A record with a code that is none of its group is faulty.
+// AppendCoded is Append for records with groups. x has the numbers, level is the value of the
+// nonzero features of groups, and in has their indices, counted from each group's first feature. A
+// record with a code outside its group is faulty.
 func (t *Table) AppendCoded(x []float32, level float32, in []uint32, y float64, ok bool) {
 	if len(t.blocks) == 0 || len(t.blocks[len(t.blocks)-1].Targets) == t.blockRows {
 		t.blocks = append(t.blocks, t.layout.make(t.blockRows))
@@ -62,7 +59,7 @@ func (t *Table) AppendCoded(x []float32, level float32, in []uint32, y float64, 
 // Len returns the number of rows.
 func (t *Table) Len() int { return t.n }
 
-// Layout says how rows are kept.
+// Layout returns the layout of the rows.
 func (t *Table) Layout() *Layout { return t.layout }
 
 // Blocks returns the number of blocks.
@@ -74,10 +71,10 @@ func (t *Table) Reader() Reader { return t }
 // Close does nothing.
 func (t *Table) Close() error { return nil }
 
-// Block returns block i, shared.
+// Block returns block i without copying it.
 func (t *Table) Block(i int) (Block, error) { return t.blocks[i], nil }
 
-// Rows copies the members' rows.
+// Rows appends copies of the members' rows to b.
 func (t *Table) Rows(b *Block, members []int32) error {
 	for _, m := range members {
 		t.copyRow(b, int(m))

@@ -33,11 +33,11 @@ func TestSizesAreChecked(t *testing.T) {
 	}
 }
 
-// What the suites try engines with passes the suite itself.
+// TestGaps: the sources that test engines pass the suite for sources themselves.
 func TestGaps(t *testing.T) { rowtest.Run(t, rowtest.Gaps(table)) }
 
-// Layouts are refused whose groups overlap, are out of order, beyond the features or
-// of one feature, and that leave no number.
+// TestLayoutsAreChecked: NewLayout refuses groups that overlap, are out of order, exceed the
+// features or have one feature, and layouts without a number.
 func TestLayoutsAreChecked(t *testing.T) {
 	for _, groups := range [][]row.Group{
 		{{2, 1}}, {{2, 0}}, {{2, -3}}, {{-1, 2}}, {{9, 3}}, {{11, 2}}, {{2, math.MaxInt}}, {{2, 3}, {4, 2}}, {{5, 2}, {2, 2}}, {{0, 5}, {5, 6}},
@@ -48,8 +48,8 @@ func TestLayoutsAreChecked(t *testing.T) {
 	}
 }
 
-// Numbers for each feature lie apart from each other, those of features that are kept
-// as numbers first and in their order.
+// TestPlaces: each feature has its own place in a vector, and features stored as numbers come
+// first, in their order.
 func TestPlaces(t *testing.T) {
 	for name, l := range rowtest.Layouts() {
 		seen := map[int]bool{}

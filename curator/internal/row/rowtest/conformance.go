@@ -10,21 +10,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Make returns a source of the records. blockRows is the number of rows of a block
-// where a source has such a number, 0 for its own. The source is closed by the
-// suite.
+// Make returns a source of the records. blockRows is the number of rows of a block, if the source
+// has such a number; 0 means the source's own. The suite closes the source.
 type Make func(t testing.TB, l *row.Layout, blockRows int, records []Record) row.Source
 
-// Run demands of a source what row.Source and row.Reader say: every row once and in
-// order whatever the blocks, members in the order and as often as they are named,
-// faulty rows as such, and buffers that belong to one reader.
+// Run tests the contracts of row.Source and row.Reader: every row appears once and in order for
+// every block size, members appear in the requested order and number, faulty rows are marked
+// faulty, and readers have separate buffers.
 func Run(t *testing.T, source Make) {
 	t.Run("rows", func(t *testing.T) {
 		for _, l := range Layouts() {
 			for _, n := range Lengths {
 				for _, block := range BlockRows {
 					if l.Dim() > 1<<16 && (n != 7 || block != 3) {
-						continue // codes of another size are another way to write them down
+						continue // wide codes only change the encoding, so that one size is enough
 					}
 					records := Records(n, l, uint64(n), true)
 					s := source(t, l, block, records)
@@ -50,8 +49,8 @@ func Run(t *testing.T, source Make) {
 	})
 }
 
-// RunWrittenOut demands of a source that keeps rows with all their features what Run does
-// of its rows, whatever the layout of the records that it is made of.
+// RunWrittenOut is Run for sources that store rows with all their features, whatever the layout of
+// the records.
 func RunWrittenOut(t *testing.T, source Make) {
 	for _, l := range Layouts() {
 		if l.Dim() > 1<<16 {
@@ -74,7 +73,7 @@ func RunWrittenOut(t *testing.T, source Make) {
 	}
 }
 
-// compare returns what is wrong with a source of the records, or "".
+// compare describes the first difference between a source and the records; "" if there is none.
 func compare(s row.Source, l *row.Layout, records []Record) string {
 	if s.Len() != len(records) || s.Layout().Dim() != l.Dim() || s.Layout().Groups() != l.Groups() {
 		return "has other sizes"
@@ -103,7 +102,7 @@ func compare(s row.Source, l *row.Layout, records []Record) string {
 	return compareMembers(s, l, records)
 }
 
-// compareMembers reads rows in any order, and more than once.
+// compareMembers reads rows in random order, some more than once.
 func compareMembers(s row.Source, l *row.Layout, records []Record) string {
 	if len(records) == 0 {
 		return ""
@@ -120,7 +119,7 @@ func compareMembers(s row.Source, l *row.Layout, records []Record) string {
 		if n > 1 {
 			members[n-1] = members[0]
 		}
-		if n != 5 { // which are added to what is there
+		if n != 5 { // 5 rows are added to the block without clearing it
 			b.Clear()
 			named = named[:0]
 		}
@@ -137,8 +136,7 @@ func compareMembers(s row.Source, l *row.Layout, records []Record) string {
 	return ""
 }
 
-// are reports whether stored rows are those of the records: padding included, and
-// written out.
+// are reports whether stored rows equal the records, with padding, codes and all features.
 func are(l *row.Layout, records []Record, b row.Block) bool {
 	if len(b.Targets) != len(records) || len(b.Rows) != len(records)*l.Stride() {
 		return false
@@ -181,8 +179,7 @@ func codeOf(b row.Block, i int) int {
 	return int(b.Codes.Narrow[i])
 }
 
-// copies demands that what the records' owner does to them later changes nothing,
-// of rows as long as a stride too.
+// copies tests that later changes to the records by their owner do not affect the source.
 func copies(t *testing.T, source Make) {
 	const n = 21
 	for _, l := range []*row.Layout{Dense(5), Dense(row.Lane), Layouts()["2 groups"]} {
@@ -202,8 +199,8 @@ func copies(t *testing.T, source Make) {
 	}
 }
 
-// readers demands that what one reader returned stays while others read, from
-// other goroutines too.
+// readers tests that a reader's block does not change while other readers read, also from other
+// goroutines.
 func readers(t *testing.T, source Make) {
 	const n, block = 70, 16
 	l := Layouts()["2 groups"]

@@ -6,9 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Gaps returns a maker of sources that hold the same rows in other blocks: an
-// empty one before each, one at the end, and each overwritten by the next that its
-// reader reads.
+// Gaps returns a maker of sources that hold the same rows in other blocks: with an empty block
+// before each block and at the end, and with one buffer that each block of a reader overwrites.
 func Gaps(source Make) Make {
 	return func(t testing.TB, l *row.Layout, blockRows int, records []Record) row.Source {
 		t.Helper()

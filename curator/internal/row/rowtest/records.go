@@ -1,5 +1,5 @@
-// Package rowtest holds what every source of rows has to pass, and records to try
-// sources and engines with.
+// Package rowtest has the conformance suite for sources of rows, and records for tests of sources
+// and engines.
 package rowtest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Record is one record as a source of a layout is given it: its numbers, the level
-// that its features of groups have, and which these are.
+// Record is one record in the form that a source of a layout accepts: its numbers, its level, and
+// its feature in each group.
 type Record struct {
 	Of    *row.Layout
 	X     []float32
@@ -21,8 +21,8 @@ type Record struct {
 	OK    bool
 }
 
-// Sound reports whether the record is to be found again as it was given, or else
-// as a faulty one: a row of zeros with the target NaN.
+// Sound reports whether a source must store the record as given. Otherwise the source must store it
+// as faulty, a row of zeros with target NaN.
 func (r Record) Sound() bool {
 	if !r.OK || len(r.X) != r.Of.Numbers() || len(r.In) != r.Of.Groups() || !(math.Abs(r.Y) <= math.MaxFloat64) {
 		return false
@@ -35,7 +35,8 @@ func (r Record) Sound() bool {
 	return r.Square() <= row.MaxSquare
 }
 
-// Square is the row's squared norm: that of its numbers, in one sum, and that of its groups.
+// Square returns the squared norm of the row: the sum of its numbers' squares plus its groups'
+// squares.
 func (r Record) Square() (square float64) {
 	for _, v := range r.X {
 		square += float64(float64(v) * float64(v))
@@ -43,7 +44,7 @@ func (r Record) Square() (square float64) {
 	return square + float64(float64(len(r.In))*float64(float64(r.Level)*float64(r.Level)))
 }
 
-// Numbers are the features that a layout keeps as numbers.
+// Numbers returns the features that a layout stores as numbers.
 func Numbers(l *row.Layout) (features []int) {
 	next := 0
 	for i := range l.Groups() {
@@ -59,7 +60,7 @@ func Numbers(l *row.Layout) (features []int) {
 	return features
 }
 
-// Full are the features of a sound record.
+// Full returns the features of a sound record.
 func (r Record) Full() []float32 {
 	x := make([]float32, r.Of.Dim())
 	for i, j := range Numbers(r.Of) {
@@ -71,10 +72,10 @@ func (r Record) Full() []float32 {
 	return x
 }
 
-// Dense is the layout of rows of dim numbers.
+// Dense returns the layout of rows of dim numbers.
 func Dense(dim int) *row.Layout { return Coded(dim) }
 
-// Coded is the layout of rows with groups.
+// Coded returns the layout of rows with groups.
 func Coded(dim int, groups ...row.Group) *row.Layout {
 	l, err := row.NewLayout(dim, groups)
 	if err != nil {
@@ -83,9 +84,9 @@ func Coded(dim int, groups ...row.Group) *row.Layout {
 	return l
 }
 
-// Layouts are layouts of numbers, fewer than a lane, a lane and more, and of groups:
-// first, last and beside each other, fewer than are summed side by side and more, and
-// so wide that codes do not fit 16 bits.
+// Layouts returns layouts that cover the code's cases. With numbers only: fewer than a lane, one
+// lane, and more. With groups: at the start, at the end and adjacent, fewer and more than the code
+// sums side by side, and with codes that do not fit 16 bits.
 func Layouts() map[string]*row.Layout {
 	var many []row.Group
 	for i := range 9 {
@@ -104,8 +105,8 @@ func Layouts() map[string]*row.Layout {
 	}
 }
 
-// Records returns n records of norm 1/4 to 1, with targets -1 and 1; with faults,
-// every fifth one is faulty in one of the ways there are.
+// Records returns n records with norm between 1/4 and 1 and targets -1 and 1. With faults, every
+// fifth record is faulty, in a different way each time.
 func Records(n int, l *row.Layout, seed uint64, faults bool) []Record {
 	r := rand.New(rand.NewPCG(seed, uint64(l.Dim())))
 	records := make([]Record, n)
@@ -138,7 +139,7 @@ func Records(n int, l *row.Layout, seed uint64, faults bool) []Record {
 	return records
 }
 
-// spoil makes a record faulty, in the way of the number.
+// spoil makes a record faulty in the way of the given number.
 func spoil(r *Record, way int) {
 	ways := 8
 	if len(r.In) > 0 {
@@ -172,10 +173,10 @@ func spoil(r *Record, way int) {
 	}
 }
 
-// Lengths are numbers of rows around those at which blocks and tiles end.
+// Lengths are numbers of rows near the ends of blocks and tiles.
 var Lengths = []int{0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 127, 128, 129, 255, 257}
 
-// BlockRows are numbers of rows of a block, 0 for a source's own.
+// BlockRows are numbers of rows of a block; 0 means a source's own.
 var BlockRows = []int{0, 1, 3, 64, 100}
 
 func name(n int, l *row.Layout, blockRows int) string {
