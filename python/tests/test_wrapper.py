@@ -75,7 +75,7 @@ def test_all_that_is_given_is_configured(tmp_path):
         "train": QUICK,
     }
     for kind, own, target, loss in [
-        (StillpointClassifier, {"classes": ["no", 1], "loss": "tanh"}, {"column": "y", "classes": ["no", "1"]}, "tanh"),
+        (StillpointClassifier, {"classes": ["no", "off"], "loss": "tanh"}, {"column": "y", "classes": ["no", "off"]}, "tanh"),
         (StillpointClassifier, {"classes": ["no", "yes"]}, {"column": "y", "classes": ["no", "yes"]}, "logistic"),
         (StillpointClassifier, {"classes": [2, 0, 1]}, {"column": "y", "classes": ["2", "0", "1"]}, "softmax"),
         (
