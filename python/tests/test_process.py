@@ -82,6 +82,8 @@ def test_errors_are_heard_whoever_listens(command):
 
 def test_long_answers_are_whole(command):
     """What is printed is read to its end, also where much is said at the same time."""
+    command("for i in range(9): print('x' * 999, flush=True); time.sleep(0.05)")
+    assert len(_command.run([])) == 9_000
     command("for i in range(40): print('x' * 24_999, flush=True); tell(event='step', step=i, more='y' * 9_999)")
     seen = []
     assert len(_command.run([], on=seen.append)) == 1_000_000

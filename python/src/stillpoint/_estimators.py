@@ -138,6 +138,8 @@ class _Estimator(BaseEstimator):
 
     def _configuration(self, rows: int, columns: list[str], target: str) -> dict[str, Any]:
         """The configuration, as its file has it."""
+        if self.relation not in ("replace-one", "add-or-remove"):
+            raise ValueError(f"relation = {self.relation!r}: must be replace-one or add-or-remove")
         # Under replace-one a pipe that ends early is found out by the number of rows.
         records = rows if self.relation == "replace-one" else self.records
         if records is None:
