@@ -278,6 +278,18 @@ def test_settings_of_numpy(tmp_path):
         classifier(tmp_path, radius=object()).fit(np.column_stack([A, B]), SICK)
 
 
+@hypothesis.given(
+    st.floats(1e-9, 1e9), st.floats(1e-300, 0.5), st.booleans(), st.integers(1, 10**12), st.integers(1, 10**6)
+)
+def test_any_budget_is_passed_on(tmp_path_factory, epsilon, delta, replace, records, count):
+    """To the last digit, and with the records that the relation makes public."""
+    relation = "replace-one" if replace else "add-or-remove"
+    more = {"epsilon": epsilon, "delta": delta, "relation": relation, "records": records}
+    for make in (classifier, regressor):
+        given = make(tmp_path_factory.getbasetemp(), **more)._configuration(count, ["x0"], "y")["privacy"]
+        assert json.loads(json.dumps(given)) == {**more, "records": count if replace else records}
+
+
 def test_what_is_given_is_kept_as_it_is(tmp_path):
     """Estimators are cloned with what they were given, lists and mappings included."""
     both = {
