@@ -192,7 +192,8 @@ def test_budgets_are_what_was_given(tmp_path, monkeypatch):
     """To the last digit, of Python's types and of numpy's."""
     np = pytest.importorskip("numpy")
     config, seen = write(tmp_path, "logistic", 2), []
-    fit = stillpoint.fit(config, out=tmp_path / "fit", epsilon=np.float64(2.123456789), delta=np.float64(1.23456789e-6), progress=False)
+    budget = {"epsilon": np.float64(2.123456789), "delta": np.float64(1.23456789e-6)}
+    fit = stillpoint.fit(config, out=tmp_path / "fit", **budget, progress=False)
     assert (fit.report["epsilon"], fit.report["delta"]) == (2.123456789, 1.23456789e-6)
     monkeypatch.setattr(_fit, "run", lambda arguments, *_: seen.append(list(arguments)) or "[]")
     for delta in (1.23456789e-6, np.float64(1.23456789e-6), np.float32(0.25), 1):
@@ -206,7 +207,8 @@ def test_each_fit_is_warned_of_where_it_is_called(tmp_path):
     for name in ("one", "two"):
         with pytest.warns(stillpoint.FitWarning) as told:
             fit = stillpoint.fit(config, out=tmp_path / name, epsilon=50.0, delta=0.4, progress=False)
-        assert [(w.message.code, str(w.message)) for w in told] == [(w["code"], w["text"]) for w in fit.report["warnings"]]
+        reported = [(w["code"], w["text"]) for w in fit.report["warnings"]]
+        assert [(w.message.code, str(w.message)) for w in told] == reported
         assert len(told) >= 2 and {w.filename for w in told} == {__file__}
 
 
