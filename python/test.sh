@@ -31,7 +31,8 @@ if ! "$python" -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/de
 fi
 key=$("$python" -c 'import hashlib, sys
 print(hashlib.sha256(open("tests/requirements.txt", "rb").read() + sys.version.encode()).hexdigest()[:16])')
-packages="${XDG_CACHE_HOME:-$HOME/.cache}/stillpoint/python-$key"
+# By this name hypothesis knows that it is not the code under test, and does not read it.
+packages="${XDG_CACHE_HOME:-$HOME/.cache}/stillpoint/packages-$key/site-packages"
 if ! [ -d "$packages" ]; then
   mkdir -p "$(dirname "$packages")"
   "$python" -m venv "$work/pip" >"$work/said" 2>&1 || skipped "no virtual environment can be made here"

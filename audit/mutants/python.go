@@ -64,12 +64,12 @@ func (r *runner) runPython(m mutant) (verdict, error) {
 		return verdict{}, err
 	}
 	if hint := r.hints[m.name]; hint.outcome == caught && named(hint.test).matches(m.tests) {
-		v, err := r.confirmedPython(pytest(interpreter, tree, r.limit, hint.test), interpreter, tree)
+		v, err := r.confirmedPython(r.pytest(interpreter, tree, hint.test), interpreter, tree)
 		if err != nil || v.outcome == caught {
 			return v, err
 		}
 	}
-	x := pytest(interpreter, tree, r.limit, "-k", strings.ReplaceAll(m.tests, "|", " or "))
+	x := r.pytest(interpreter, tree, "-k", strings.ReplaceAll(m.tests, "|", " or "))
 	v, err := r.confirmedPython(x, interpreter, tree)
 	if err == nil && v.none {
 		err = fmt.Errorf("no test of %q matches %q", m.packages, m.tests)
@@ -91,7 +91,7 @@ func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict
 	case x.test == "":
 		return verdict{}, fmt.Errorf("no test is named by: %.2000s", x.out)
 	}
-	switch again := pytest(interpreter, tree, r.limit, x.test); {
+	switch again := r.pytest(interpreter, tree, x.test); {
 	case again.passed:
 		v.outcome = flaky
 		return v, nil
@@ -105,7 +105,7 @@ func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict
 		if err != nil {
 			return err
 		}
-		if x := pytest(interpreter, root, r.limit, x.test); !x.passed {
+		if x := r.pytest(interpreter, root, x.test); !x.passed {
 			return fmt.Errorf("fails without the mutant: %.2000s", x.out)
 		}
 		return nil
@@ -140,15 +140,17 @@ func parses(interpreter, file string) error {
 	return nil
 }
 
-// pytest runs tests of the Python package that is in a tree.
-func pytest(interpreter, tree string, limit time.Duration, selection ...string) execution {
-	ctx, stop := context.WithTimeout(context.Background(), limit)
+// pytest runs tests of the Python package that is in a tree. Python's and hypothesis's own
+// files go to the scratch folder, so that none of them is left beside a source.
+func (r *runner) pytest(interpreter, tree string, selection ...string) execution {
+	ctx, stop := context.WithTimeout(context.Background(), r.limit)
 	defer stop()
 	folder := filepath.Join(tree, pythonFolder)
 	c := polite(ctx, append([]string{interpreter, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider",
 		"-c", "../pyproject.toml", "--rootdir", "."}, selection...))
 	c.Dir = filepath.Join(folder, "tests")
-	c.Env = append(c.Environ(), "PYTHONDONTWRITEBYTECODE=1", "HYPOTHESIS_STORAGE_DIRECTORY="+tree+".hypothesis",
+	c.Env = append(c.Environ(), "PYTHONPYCACHEPREFIX="+filepath.Join(r.scratch, "bytecode"),
+		"HYPOTHESIS_STORAGE_DIRECTORY="+filepath.Join(r.scratch, "hypothesis"),
 		"PYTHONPATH="+filepath.Join(folder, "src"),
 		"PATH="+filepath.Dir(interpreter)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	c.WaitDelay = 5 * time.Second

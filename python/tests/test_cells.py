@@ -234,10 +234,14 @@ def test_columns_that_fail_as_a_whole(tmp_path):
     pandas = pytest.importorskip("pandas")
 
     class Broken(pandas.Series):
+        _constructor = property(lambda self: Broken)  # of its parts
+
         def __iter__(self):
             raise ValueError(SECRET)
 
     class Short(pandas.Series):
+        _constructor = property(lambda self: Short)
+
         def __iter__(self):
             return iter([1.0])
 

@@ -44,6 +44,11 @@ def text(value: Any) -> str:
     return _encodable(str.__str__(str(value)))
 
 
+def amount(value: Any) -> str:
+    """A value of numbers as the command reads it: its text, and that of 1 and 0 for True and False."""
+    return "01"[bool(value)] if issubclass(type(value), (bool, np.bool_)) else text(value)
+
+
 def cell(value: Any, longest: int, of: Callable[[Any], str] = text) -> str:
     """The text of a cell: that of its value, and empty if it has none of that length.
 

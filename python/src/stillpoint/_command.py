@@ -123,6 +123,8 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
         process.send_signal(signal.CTRL_BREAK_EVENT if os.name == "nt" else signal.SIGINT)
         _join(reader)
     finally:
+        if reader.ident is None or reader.is_alive():  # no thread could begin, or a second interrupt came
+            process.kill()
         process.wait()
         for thread in threads:
             if thread.ident is not None:  # an interrupt may come before it has begun
@@ -130,6 +132,8 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
         for pipe in (process.stdout, process.stderr):
             assert pipe is not None
             pipe.close()
+        if process.stdin is not None:  # still open if its thread could not begin
+            process.stdin.close()
     if failed.is_set():
         raise StillpointError("the table could not be written to the command to its end", code="system")
     if process.returncode != 0:

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from stillpoint import _table
-from stillpoint._cells import text
+from stillpoint._cells import amount, text
 from stillpoint._command import ConfigurationError, run
 from stillpoint._fit import Fit, _fit, spent
 from stillpoint._progress import Shown
@@ -122,7 +123,8 @@ class _Estimator(BaseEstimator):
         used = list(config["schema"]["columns"])
         out = _fresh(Path(self.folder))
         file = out / "configuration.yaml"
-        file.write_text(json.dumps(config, ensure_ascii=False, indent=2), encoding="utf-8")
+        words = json.dumps(config, ensure_ascii=False, indent=2, default=_plain)
+        file.write_text(words, encoding="utf-8")
         places = [columns.index(c) for c in used]
         feed = _table.writer(X, places, used, self.categories or {}, target, targets, self._of())
         self._keep(_fit(file, out=out, progress=self.progress, feed=feed))
@@ -136,6 +138,8 @@ class _Estimator(BaseEstimator):
 
     def _configuration(self, rows: int, columns: list[str], target: str) -> dict[str, Any]:
         """The configuration, as its file has it."""
+        if self.relation not in ("replace-one", "add-or-remove"):
+            raise ValueError(f"relation = {self.relation!r}: must be replace-one or add-or-remove")
         # Under replace-one a pipe that ends early is found out by the number of rows.
         records = rows if self.relation == "replace-one" else self.records
         if records is None:
@@ -184,6 +188,14 @@ class _Estimator(BaseEstimator):
             if name not in columns:
                 # Without the names of X: read from a file that has no header, they are a record.
                 raise ValueError(f"column {name!r}: must be in X")
+            if (name in bounds) + (name in categories) + (name in dates) > 1:
+                raise ValueError(f"column {name!r}: must be in one of bounds, categories and dates")
+        for name in self.log1p:
+            if name not in bounds:
+                raise ValueError(f"log1p: column {name!r}: must have bounds")
+        for name in self.indicators:
+            if name not in bounds and name not in dates:
+                raise ValueError(f"indicators: column {name!r}: must be in bounds or dates")
         schema: dict[str, Any] = {}
         for name in columns:
             if name in categories:
@@ -195,7 +207,7 @@ class _Estimator(BaseEstimator):
                 schema[name] = {"number": [float(low), float(high)]}
                 if name in self.log1p:
                     schema[name]["transform"] = "log1p"
-            if name in schema and name in self.indicators:
+            if name in self.indicators:
                 schema[name]["missing"] = "indicator"
         if not schema:
             raise ValueError("bounds, categories, dates: must describe at least one column of X by public facts")
@@ -237,6 +249,13 @@ class _Estimator(BaseEstimator):
         return {name: list(v) if name == "class" else np.array(v, dtype=np.float64) for name, v in zip(header, columns)}
 
 
+def _plain(value: Any) -> Any:
+    """A setting of numpy's as one of Python's: searches make them."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"a setting of type {type(value).__name__}: must be a number, a text, or a list or mapping of them")
+
+
 def _rows(X: Any) -> tuple[Any, list[str] | None]:
     """X as a table with the names of its columns, or as an array, without."""
     if hasattr(X, "tocsr"):
@@ -271,24 +290,28 @@ def _refuse_what_was_fitted(public: Sequence[str]) -> None:
     """Refuses to be fitted behind a step of a Pipeline that learned from the rows.
 
     What such a step learned (a mean, a largest value) would be in the model without
-    having been charged for. The Pipeline does not say that it calls, so it is looked
-    for among the callers.
+    having been charged for; so would what the transformer of a target learned. Neither
+    says that it calls, so they are looked for among the callers.
     """
     frame = sys._getframe(1)
     while frame is not None:
         caller = frame.f_locals.get("self")
+        steps: Sequence[tuple[str, Any]] = ()
         if isinstance(caller, Pipeline):
-            for name, step in caller.steps[:-1]:
-                learns = step is not None and step != "passthrough" and get_tags(step).requires_fit
-                if learns and name not in public:
-                    raise ConfigurationError(
-                        f"step {name!r} before it was fitted on the rows, which nobody charged for: give bounds and"
-                        f" log1p to this estimator instead, or declare it with public_steps=[{name!r}] if it was"
-                        " fitted on public data only",
-                        code="configuration",
-                        field="public_steps",
-                        rule="must name every step that learns",
-                    )
+            steps = caller.steps[:-1]
+        elif isinstance(caller, TransformedTargetRegressor):
+            steps = [("transformer", caller.transformer_)]
+        for name, step in steps:
+            learns = step is not None and step != "passthrough" and get_tags(step).requires_fit
+            if learns and name not in public:
+                raise ConfigurationError(
+                    f"step {name!r} before it was fitted on the rows, which nobody charged for: give bounds and"
+                    f" log1p to this estimator instead, or declare it with public_steps=[{name!r}] if it was"
+                    " fitted on public data only",
+                    code="configuration",
+                    field="public_steps",
+                    rule="must name every step that learns",
+                )
         frame = frame.f_back
 
 
@@ -316,7 +339,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             more, and "auto" chooses it or logistic.
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
         public_steps: names of steps before this one in a Pipeline that were fitted on
-            public data only, or learn nothing from rows.
+            public data only, or learn nothing from rows; ``transformer`` is that of a
+            TransformedTargetRegressor.
         progress: show it, or not, or only in a terminal or a notebook.
 
     Attributes:
@@ -365,6 +389,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         return "logistic" if len(self.classes) == 2 else "softmax"
 
     def _target(self) -> dict[str, Any]:
+        if len({issubclass(type(c), str) for c in self.classes}) > 1:
+            raise ValueError("classes: must be texts, all or none of them")  # an array would make texts of all
         return {"classes": [text(c) for c in self.classes]}
 
     def _of(self) -> Callable[[Any], str]:
@@ -449,7 +475,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         return {"number": [float(low), float(high)]}
 
     def _of(self) -> Callable[[Any], str]:
-        return text
+        return amount
 
     def _keep(self, fit: Fit) -> None:
         super()._keep(fit)

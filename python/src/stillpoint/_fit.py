@@ -76,9 +76,9 @@ def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progres
     if overwrite:
         arguments.append("--overwrite")
     if epsilon is not None:
-        arguments.append(f"--epsilon={epsilon!r}")
+        arguments.append(f"--epsilon={float(epsilon)!r}")
     if delta is not None:
-        arguments.append(f"--delta={delta!r}")
+        arguments.append(f"--delta={float(delta)!r}")
     shown = Progress(progress)
     try:
         report = json.loads(run(arguments, feed, shown))
@@ -101,5 +101,5 @@ def spent(*folders: str | os.PathLike, delta: float | None = None) -> list[dict[
     """
     arguments = ["ledger", *folders, "--json"]
     if delta is not None:
-        arguments.append(f"--delta={delta!r}")
+        arguments.append(f"--delta={float(delta)!r}")
     return json.loads(run(arguments))

@@ -20,7 +20,8 @@ class Progress:
         self._cell: Any = None
         self._open = False
         self._notebook = shown is not False and _in_notebook()
-        self._line = shown is True or (shown == "auto" and sys.stderr.isatty())
+        # A process without a console may have no stderr.
+        self._line = sys.stderr is not None and (shown is True or (shown == "auto" and sys.stderr.isatty()))
 
     def __call__(self, event: Event) -> None:
         if event["event"] == "plan":

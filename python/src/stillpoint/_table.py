@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from stillpoint._cells import cells, text
+from stillpoint._cells import amount, cells, text
 
 ROWS = 50_000  # written at a time
 
@@ -110,7 +110,7 @@ def writer(
 
     The columns stand at these places of the table and get these names. Of the columns
     that are listed, the text of each cell is that of the same value in a list of
-    categories. of makes the text of a target.
+    categories; in all others True is 1 and False is 0. of makes the text of a target.
     """
     write = {"polars": _polars, "pyarrow": _arrow}.get(_make(table), _lines)
     longest = max(RECORD // (len(columns) + 2), 64)
@@ -161,10 +161,12 @@ def _polars(part, exact, longest, targets) -> bytes:
             return (column.str.len_chars().max() or 0) <= longest
         return kind.is_integer() or kind == polars.Boolean or kind.is_float() and not listed
 
-    def texts(column):
-        return polars.Series(cells(column, longest), dtype=polars.String)
+    def written(column, listed):
+        if column.dtype == polars.Boolean and not listed:
+            return column.cast(polars.Int8)
+        return column if plain(column, listed) else polars.Series(_texts(column, listed, longest), dtype=polars.String)
 
-    made = [c if plain(c, listed) else texts(c) for c, listed in zip(part, exact)]
+    made = [written(*c) for c in zip(part, exact)]
     made.append(polars.Series(targets, dtype=polars.String))
     sink = io.BytesIO()
     polars.DataFrame([c.alias(str(i)) for i, c in enumerate(made)]).write_csv(sink, include_header=False)
@@ -188,10 +190,12 @@ def _arrow(part, exact, longest, targets) -> bytes:
             and not listed
         )
 
-    def texts(column):
-        return pyarrow.array(cells(column, longest), pyarrow.string())
+    def written(column, listed):
+        if types.is_boolean(column.type) and not listed:
+            return column.cast(pyarrow.int8())
+        return column if plain(column, listed) else pyarrow.array(_texts(column, listed, longest), pyarrow.string())
 
-    made = [c if plain(c, listed) else texts(c) for c, listed in zip(part, exact)]
+    made = [written(*c) for c in zip(part, exact)]
     made.append(pyarrow.array(targets, pyarrow.string()))
     table = pyarrow.Table.from_arrays(made, names=[str(i) for i in range(len(made))])
     sink = pyarrow.BufferOutputStream()
@@ -204,8 +208,12 @@ def _lines(part, exact, longest, targets) -> bytes:
     made = []
     for column, listed in zip(part, exact):
         plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf" and not listed
-        made.append(column.tolist() if plain else cells(column, longest))
+        made.append(column.tolist() if plain else _texts(column, listed, longest))
     return _csv(zip(*made, targets))
+
+
+def _texts(column: Any, listed: bool, longest: int) -> list[str]:
+    return cells(column, longest, text if listed else amount)
 
 
 def _csv(records: Iterable[Sequence[Any]]) -> bytes:
