@@ -29,7 +29,8 @@ func execute(binary, pkg, tests, skip string, limit time.Duration) execution {
 	// The binary ends itself at its own limit. The context ends a binary that does not.
 	ctx, stop := context.WithTimeout(context.Background(), limit+30*time.Second)
 	defer stop()
-	a := []string{binary, "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(), "-test.run", tests}
+	// -test.v names the tests that had begun, should the process end without naming one.
+	a := []string{binary, "-test.v", "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(), "-test.run", tests}
 	if skip != "" {
 		a = append(a, "-test.skip", skip)
 	}
@@ -50,6 +51,8 @@ var (
 	failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 	outOfTime  = regexp.MustCompile(`(?s)panic: test timed out.*?running tests:\s+(\w+)`)
 	inTest     = regexp.MustCompile(`(?m)\.((?:Test|Example|Fuzz)\w+)[(.]`)
+	crashed    = regexp.MustCompile(`(?m)^(?:panic|fatal error): `)
+	begun      = regexp.MustCompile(`(?m)^=== (?:RUN|CONT|NAME) +((?:Test|Example|Fuzz)\w+)`)
 )
 
 // catcher returns the first failing test in the output of a test binary, and whether it failed by
@@ -67,6 +70,10 @@ func catcher(out string) (test string, late bool) {
 	// A panic outside the test's goroutine, or a crash.
 	if m := inTest.FindStringSubmatch(out); m != nil {
 		return m[1], false
+	}
+	// A panic in a goroutine that no test appears in: the test that began last.
+	if m := begun.FindAllStringSubmatch(out, -1); len(m) > 0 && crashed.MatchString(out) {
+		return m[len(m)-1][1], false
 	}
 	return "", false
 }

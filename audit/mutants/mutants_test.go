@@ -21,6 +21,8 @@ func TestCatcher(t *testing.T) {
 		{"panic: test timed out after 1s\n\trunning tests:\n\t\tTestSlow (1s)\n\ngoroutine 1", "TestSlow", true},
 		{"panic: test timed out after 1s\n\ngoroutine 1 [running]\nx.TestOther(0x1)", "", true},
 		{"panic: boom\n\ngoroutine 7 [running]:\nm/p.f()\nm/p.TestB.func1()\n", "TestB", false},
+		{"=== RUN   TestA\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n=== RUN   TestB/c\npanic: boom\n\ngoroutine 7 [running]:\nm/p.f()\n", "TestB", false},
+		{"=== RUN   TestA\n--- PASS: TestA (0.00s)\nFAIL\n", "", false},
 		{"FAIL\n", "", false},
 	} {
 		if test, late := catcher(c.out); test != c.test || late != c.late {
