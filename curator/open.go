@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 
@@ -26,6 +27,10 @@ type Config struct {
 	CSV dataset.CSV
 	// Rows are those of a table that the caller holds; nil for a file's.
 	Rows *Rows
+	// Reader is a stream of text, plain or compressed by gzip or zstd, which is read once
+	// to its end; nil for files or Rows. What it fails with is not shown. Whoever reads
+	// from it sees to it that its end is the table's.
+	Reader io.Reader
 	// Schema describes its columns by public facts.
 	Schema *dataset.Schema
 	// Reduce, if not nil, maps rows to shorter ones by a public map made for the schema's
@@ -110,7 +115,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
-// Count returns the number of records of the configuration's files, the n that
+// Count returns the number of records of the configuration's files or Rows, the n that
 // replace-one makes public: of rows that its schema's public filter keeps, or of units
 // that have such a row. It reads nothing else of them. Tables that differ in one record
 // which passes the filter in both agree on it.

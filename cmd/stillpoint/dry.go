@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // drySummary says what a fit would charge and write, below its plan.
-func drySummary(ctx context.Context, c *train.Config, d *train.Dry) string {
+func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
@@ -28,7 +29,7 @@ func drySummary(ctx context.Context, c *train.Config, d *train.Dry) string {
 }
 
 // dryJSON is the plan and what would be charged and written.
-func dryJSON(ctx context.Context, c *train.Config, d *train.Dry) any {
+func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 	j := struct {
 		DryRun      bool   `json:"dry_run"`
 		Plan        any    `json:"planned"`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -88,8 +89,8 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	defer func() { stopping() }()
 	p := newProgress(c)
 	c.note("reading", "reading "+reads(config))
-	fitted, err := config.Fit(ctx, train.Options{
-		Out: f.Out, Overwrite: f.Overwrite, Strict: !f.Anyway, Software: software(), Stores: stores.Open,
+	fitted, err := runfolder.Fit(ctx, config, runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{
+		Strict: !f.Anyway, Software: software(), Stores: stores.Open,
 		Planned: func(planned train.Planned) {
 			p.planned(planned)
 			c.saving()
@@ -123,7 +124,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 // dry says what a fit would do.
 func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) error {
 	c.note("reading", "reading "+reads(config))
-	d, err := config.DryRun(ctx, train.Options{Out: f.Out, Overwrite: f.Overwrite, Strict: !f.Anyway, Software: software(), Stores: stores.Open})
+	d, err := runfolder.DryRun(ctx, config, runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{Strict: !f.Anyway, Software: software(), Stores: stores.Open})
 	if err != nil {
 		return err
 	}

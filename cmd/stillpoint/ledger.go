@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 type ledgerCommand struct {
@@ -23,7 +23,7 @@ fits in folders that are not named here are not seen.`
 }
 
 func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
-	totals, err := train.Totals(ctx, l.Folders, l.Delta)
+	totals, err := runfolder.Totals(ctx, l.Folders, l.Delta)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 type recoverCommand struct {
@@ -38,7 +38,7 @@ lines have no checksums, unless the fit had made its files.`
 }
 
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
-	saved, err := train.Recover(ctx, r.Dir, train.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
+	saved, err := runfolder.Recover(ctx, r.Dir, runfolder.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
 	if saved != nil {
 		err = errors.Join(describe(c.out, saved), err)
 	}
@@ -46,7 +46,7 @@ func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 }
 
 // describe says what was saved.
-func describe(w io.Writer, r *train.Recovered) (err error) {
+func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	line := func(name, format string, args ...any) {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%-13s%s\n", name, fmt.Sprintf(format, args...))
@@ -84,7 +84,7 @@ func describe(w io.Writer, r *train.Recovered) (err error) {
 }
 
 // settled says what a store was told of a run.
-func settled(s train.Settlement) string {
+func settled(s runfolder.Settlement) string {
 	run := fmt.Sprintf("%s: run %s", printable.Text(s.Dataset), printable.Text(s.Run))
 	switch {
 	case s.Kept != "":

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -160,7 +161,7 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &train.Fitted{Planned: train.Planned{Budget: b, Records: 12345, Dim: 7, Features: 7}}
+	f := &runfolder.Fitted{Fitted: &train.Fitted{Planned: train.Planned{Budget: b, Records: 12345, Dim: 7, Features: 7}}}
 	f.Result.Complete, f.Charged, f.Releases = true, b.Charge()/3, 41
 	f.Summary.Steps, f.Summary.Effective = 20, 100
 	f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 7, .0123, .0456

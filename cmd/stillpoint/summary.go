@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -128,7 +129,7 @@ func comparing(p train.Planned) float64 {
 }
 
 // summary says what a fit released and what it cost.
-func summary(ctx context.Context, c *train.Config, f *train.Fitted) string {
+func summary(ctx context.Context, c *train.Config, f *runfolder.Fitted) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
@@ -197,7 +198,7 @@ func besideConstant(c *train.Compared) string {
 }
 
 // compared says what a measured loss is to be compared with.
-func compared(f *train.Fitted) string {
+func compared(f *runfolder.Fitted) string {
 	m, k := f.Measured, f.Constant
 	const constant = "the model that gives every record the score 0"
 	text := fmt.Sprintf("mean loss %.4g of "+constant+", which is public; one that knows how frequent the classes are may have less", k.Least)
@@ -218,7 +219,7 @@ func compared(f *train.Fitted) string {
 	return text
 }
 
-func together(ctx context.Context, f *train.Fitted, n int) string {
+func together(ctx context.Context, f *runfolder.Fitted, n int) string {
 	fits := "1 earlier fit"
 	if n > 1 {
 		fits = fmt.Sprintf("%d earlier fits", n)

@@ -69,6 +69,20 @@ func Open(paths []string, as dataset.CSV) (*Reader, error) {
 	return r, nil
 }
 
+// OpenStream is Open for a text that is read from a stream once, to its end. An end that
+// comes early cannot be told from the table's.
+func OpenStream(src io.Reader, as dataset.CSV) (*Reader, error) {
+	if err := as.Check(); err != nil {
+		return nil, err
+	}
+	as.Header = slices.Clone(as.Header)
+	f := &file{watch: watch{path: Stream}, text: true, closer: io.NopCloser(src)}
+	if err := f.read(src, as); err != nil {
+		return nil, err
+	}
+	return &Reader{as: as, header: slices.Clone(f.names()), files: []watch{f.watch}, open: []*file{f}, next: 1}, nil
+}
+
 // admit takes a file for one of the table's.
 func (r *Reader) admit(f *file) error {
 	for _, other := range r.files {
