@@ -24,7 +24,7 @@ var layers = map[string]struct {
 	// barred lists standard packages kept out, those below them included.
 	barred []string
 }{
-	"":                                   {},
+	"":                                   {local: []string{"account", "budget", "certificate", "curator", "dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "train", "internal/printable", "internal/regular"}},
 	"account":                            {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
 	"loss":                               {local: []string{"internal/carry", "internal/elementary"}},
 	"problem":                            {local: []string{"loss"}},
@@ -65,14 +65,14 @@ var layers = map[string]struct {
 	"model":                              {local: []string{"internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
 	"train":                              {local: []string{"internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
-	"runfolder":                          {local: []string{"account", "budget", "optimize", "certificate", "train", "internal/durable", "internal/ledgerfile"}, others: []string{"github.com/gofrs/flock"}},
+	"runfolder":                          {local: []string{"account", "budget", "optimize", "certificate", "train", "internal/durable", "internal/ledgerfile", "internal/printable"}, others: []string{"github.com/gofrs/flock"}},
 	"export":                             {local: []string{"loss", "dataset", "model", "internal/printable"}, others: []string{"google.golang.org/protobuf"}},
-	"cmd/stillpoint":                     {local: []string{"internal/regular", "export", "silence", "budget", "budget/stores", "train", "runfolder", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable", "inspect"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+	"cmd/stillpoint":                     {local: []string{"", "internal/regular", "export", "silence", "budget", "budget/stores", "train", "runfolder", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable", "inspect"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular":                   {},
 	"inspect":                            {local: []string{"dataset", "internal/table"}, others: []string{"golang.org/x/text"}}, // only the command imports it (docs/adr/0031)
 	"silence":                            {others: []string{"golang.org/x/sys"}},
 	"results":                            {local: []string{"account", "budget", "curator", "budget/stores", "dataset", "internal/table", "loss", "train"}},
-	"examples/service":                   {local: []string{"account", "certificate", "curator", "dataset", "loss", "model", "optimize", "optimize/choose", "silence"}},
+	"examples/service":                   {local: []string{"", "dataset", "loss"}},
 	"audit/mutants":                      {},
 	"internal/durable/durabletest":       {local: []string{"internal/durable"}},
 	"internal/ledgerfile":                {local: []string{"account"}},
@@ -124,6 +124,8 @@ var testLocal = map[string][]string{
 	"curator/internal/engine": {"curator/internal/row/rowtest", "curator/internal/engine/enginetest", "problem"},
 	"curator/internal/kernel": {"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
 	"model":                   {},
+	"":                        {"budget/stores", "query"},
+	"examples/service":        {"account", "curator", "optimize", "optimize/choose", "silence"},
 	"export":                  {"loss"},
 	"runfolder":               {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator", "dataset", "loss", "model", "optimize", "query", "problem"},
 	"internal/durable":        {"internal/durable/durabletest"},

@@ -30,7 +30,7 @@ func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, erro
 // evaluate shows every row that is scored to keep, too.
 func (m *Model) evaluate(ctx context.Context, path, where string, keep func(record) error) (Metrics, error) {
 	t := newTally(m)
-	err := m.scan(ctx, path, where, true, func(r record) error {
+	err := m.scan(ctx, Source{Path: path}, where, true, func(r record) error {
 		t.add(r)
 		if !r.kept || !r.ok {
 			return nil

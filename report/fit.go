@@ -129,20 +129,13 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(text)
-		if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
+		if err := f.certified(text, path); err != nil {
 			// Read once, so that what was checked is what is shown; this one is
 			// for its words.
-			return nil, fmt.Errorf("report: %s: must be the certified model: %w", path, cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
-		}
-		if f.Model, err = model.Parse(text); err != nil {
+			if errors.Is(err, certificate.ErrModel) {
+				err = fmt.Errorf("report: %s: must be the certified model: %w", path, cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
+			}
 			return nil, err
-		}
-		if m, c := f.Model.Schema().Filter(), f.Certificate.Filter(); m != dataset.Filter(c) {
-			return nil, fmt.Errorf("report: %s: schema.where = %q: must be %q, the certificate's filter", path, m, c)
-		}
-		if m, c := f.Model.Schema().Unit(), f.Certificate.Unit(); m != (dataset.Unit{Column: c.Column, Rows: c.Rows}) {
-			return nil, fmt.Errorf("report: %s: schema.unit = %q of %d rows: must be %q of %d, the certificate's", path, m.Column, m.Rows, c.Column, c.Rows)
 		}
 	}
 	text, err = regular.Read(filepath.Join(dir, ledgerFile), regular.Document)
@@ -153,6 +146,37 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// NewFit is ReadFit of the texts of a certificate and, if the run wrote one, of its model,
+// for fits that are in no folder.
+func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
+	f := new(Fit)
+	if err := f.certify(ctx, certificate); err != nil {
+		return nil, err
+	}
+	if f.Certificate.ModelSHA256() == "" && model == nil {
+		return f, nil
+	}
+	return f, f.certified(model, modelFile)
+}
+
+// certified takes the model that the certificate speaks of.
+func (f *Fit) certified(text []byte, path string) (err error) {
+	sum := sha256.Sum256(text)
+	if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
+		return fmt.Errorf("report: %s: %w", path, certificate.ErrModel)
+	}
+	if f.Model, err = model.Parse(text); err != nil {
+		return err
+	}
+	if m, c := f.Model.Schema().Filter(), f.Certificate.Filter(); m != dataset.Filter(c) {
+		return fmt.Errorf("report: %s: schema.where = %q: must be %q, the certificate's filter", path, m, c)
+	}
+	if m, c := f.Model.Schema().Unit(), f.Certificate.Unit(); m != (dataset.Unit{Column: c.Column, Rows: c.Rows}) {
+		return fmt.Errorf("report: %s: schema.unit = %q of %d rows: must be %q of %d, the certificate's", path, m.Column, m.Rows, c.Column, c.Rows)
+	}
+	return nil
 }
 
 func (f *Fit) certify(ctx context.Context, text []byte) (err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
@@ -79,6 +80,36 @@ func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	}
 	epsilon, err := together(ctx, append([]Entry{f.Entry}, f.Earlier...), f.Budget.Delta())
 	return epsilon, err == nil
+}
+
+// Together says what this fit and the earlier ones cost; "" if there are none.
+func (f *Fitted) Together(ctx context.Context) string {
+	n := len(f.Earlier)
+	if n == 0 {
+		return ""
+	}
+	fits := "1 earlier fit"
+	if n > 1 {
+		fits = fmt.Sprintf("%d earlier fits", n)
+	}
+	epsilon, ok := f.Sum(ctx)
+	if !ok && slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Relation != f.Budget.Relation() }) {
+		return fmt.Sprintf("with %s of this table, some under another relation: add the guarantees", fits)
+	}
+	if !ok && slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Unit != f.Unit.Column }) {
+		return fmt.Sprintf("with %s of this table, some for another unit of privacy: their guarantees do not add up to one", fits)
+	}
+	if !ok {
+		return fmt.Sprintf("with %s of this table: no common epsilon could be computed: add the guarantees", fits)
+	}
+	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits, RoundUp(epsilon), f.Budget.Delta())
+}
+
+// RoundUp keeps four digits and never states less than x.
+func RoundUp(x float64) float64 {
+	var y float64
+	fmt.Sscanf(fmt.Sprintf("%.4g", x*1.0005), "%g", &y)
+	return y
 }
 
 // keeper keeps a fit in a folder.

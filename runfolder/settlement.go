@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -29,6 +30,20 @@ type Settlement struct {
 	Charged float64 `json:"charged"`
 	// Kept, if not empty, says why the run stays charged in full.
 	Kept string `json:"kept,omitempty"`
+}
+
+// String says it in a few words.
+func (s Settlement) String() string {
+	run := fmt.Sprintf("%s: run %s", printable.Text(s.Dataset), printable.Text(s.Run))
+	switch {
+	case s.Kept != "":
+		return fmt.Sprintf("%s stays charged in full: %s", run, printable.Text(s.Kept))
+	case s.Absent:
+		return run + " was never reserved: the store is as it was"
+	case s.Fit == 0:
+		return run + " was reserved and released nothing: the store has all of it back"
+	}
+	return fmt.Sprintf("%s is charged %.6g (units of mu^2), all that it can have released; the store has the rest back", run, s.Charged)
 }
 
 // mostCertificate is the most bytes of one.

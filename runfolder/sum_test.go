@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -84,5 +85,37 @@ func TestTotals(t *testing.T) {
 	for want, folders := range map[string][]string{"line 1: not an entry": {"."}, "must be the output folder of a fit": {t.TempDir()}, "no such file": {"absent"}} {
 		_, err := Totals(t.Context(), folders, 0)
 		wantError(t, err, want)
+	}
+}
+
+// RoundUp never states less than its argument, nor much more.
+func TestRoundUp(t *testing.T) {
+	for x := 1e-9; x < 1e9; x *= 1.0007 {
+		if y := RoundUp(x); y < x || y > x*1.0016 {
+			t.Fatalf("RoundUp(%v) = %v", x, y)
+		}
+	}
+}
+
+// TestHeldTablesAreSummed: fits of rows that a program holds know of each other: by the
+// rows' public name, or all of those without one together.
+func TestHeldTablesAreSummed(t *testing.T) {
+	c := config(t, 30)
+	c.Train.Algorithm, c.Train.Settings, c.Data = "gd", train.Settings{"steps": 1}, nil
+	for i, step := range []struct {
+		table   string
+		earlier int
+	}{{"", 0}, {"patients", 0}, {"", 1}, {"patients", 1}} {
+		c.Table = step.table
+		c.Rows = curator.RowsOf(make([]struct{}, 40+i),
+			curator.Number("age", func(struct{}) float64 { return 50 }), curator.Text("sex", func(struct{}) string { return "f" }),
+			curator.Text("note", func(struct{}) string { return "" }), curator.Text("sick", func(struct{}) string { return "1" }))
+		f, err := fit(t.Context(), c, options{Software: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.Earlier) != step.earlier {
+			t.Errorf("fit %d: %d earlier fits of %q are known, there were %d", i, len(f.Earlier), step.table, step.earlier)
+		}
 	}
 }

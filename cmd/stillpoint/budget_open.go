@@ -93,6 +93,6 @@ func (b *budgetSettle) Run(ctx context.Context, c *console) error {
 	if b.JSON {
 		return printJSON(c.out, s)
 	}
-	_, err = fmt.Fprintf(c.out, "%-13s%s\n", "settled", settled(s))
+	_, err = fmt.Fprintf(c.out, "%-13s%v\n", "settled", s)
 	return err
 }

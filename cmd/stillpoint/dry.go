@@ -21,8 +21,8 @@ func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
 		line("dataset", "%s: mu^2 of %.6g of its cap in the store", printable.Text(c.Budget.Dataset), d.Cost.Charge)
 	}
 	line("would write", "%s, %s", printable.Text(d.ModelPath), printable.Text(d.CertificatePath))
-	if n := len(d.Earlier); n > 0 {
-		line("together", "%s", together(ctx, d.Fitted, n))
+	if len(d.Earlier) > 0 {
+		line("together", "%s", d.Together(ctx))
 	}
 	line("dry run", "nothing was released, charged or written")
 	return b.String()
@@ -47,7 +47,7 @@ func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 		j.Dataset, j.Charge = c.Budget.Dataset, d.Cost.Charge
 	}
 	if epsilon, ok := d.Sum(ctx); ok && len(d.Earlier) > 0 {
-		j.Together = roundUp(epsilon)
+		j.Together = runfolder.RoundUp(epsilon)
 	}
 	return j
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/runfolder"
@@ -89,8 +90,9 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	defer func() { stopping() }()
 	p := newProgress(c)
 	c.note("reading", "reading "+reads(config))
-	fitted, err := runfolder.Fit(ctx, config, runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{
-		Strict: !f.Anyway, Software: software(), Stores: stores.Open,
+	fitted, err := stillpoint.Fit(ctx, stillpoint.Spec{
+		Config: config, Folder: &stillpoint.Folder{Path: f.Out, Overwrite: f.Overwrite},
+		Anyway: f.Anyway, Software: software(), Stores: stores.Open,
 		Planned: func(planned train.Planned) {
 			p.planned(planned)
 			c.saving()
@@ -102,18 +104,18 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	})
 	p.finish()
 	if fitted == nil {
-		return err
+		return around(err)
 	}
 	if f.JSON {
-		if printing := printJSON(c.out, result(context.WithoutCancel(ctx), config, fitted)); printing != nil {
+		if printing := printJSON(c.out, result(context.WithoutCancel(ctx), config, fitted.Kept)); printing != nil {
 			return printing
 		}
 	} else {
-		fmt.Fprint(c.out, summary(context.WithoutCancel(ctx), config, fitted))
+		fmt.Fprint(c.out, fitted.Summary())
 	}
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
-			fitted.Result.Steps, fitted.Summary.Steps, err)
+			fitted.Run.Result.Steps, fitted.Run.Summary.Steps, err)
 	}
 	if err != nil {
 		return &savedError{err}
@@ -121,12 +123,20 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
+// around names the way round a refusal.
+func around(err error) error {
+	if _, small := errors.AsType[*train.SmallError](err); small {
+		return fmt.Errorf("%w; --anyway fits all the same", err)
+	}
+	return err
+}
+
 // dry says what a fit would do.
 func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) error {
 	c.note("reading", "reading "+reads(config))
 	d, err := runfolder.DryRun(ctx, config, runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{Strict: !f.Anyway, Software: software(), Stores: stores.Open})
 	if err != nil {
-		return err
+		return around(err)
 	}
 	if f.JSON {
 		return printJSON(c.out, dryJSON(ctx, config, d))
@@ -160,7 +170,7 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	planned, err := config.Plan(ctx)
+	planned, err := stillpoint.Plan(ctx, stillpoint.Spec{Config: config})
 	if err != nil {
 		return err
 	}
