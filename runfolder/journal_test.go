@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -327,6 +328,6 @@ func FuzzJournal(f *testing.F) {
 		if told.weights != nil && (len(told.weights) != told.head.Schema.Dim() || !finite(told.weights)) {
 			t.Fatalf("weights %v", told.weights)
 		}
-		_, _, _ = told.head.Files(train.Released{Weights: told.weights, Events: told.events, Conduct: train.Conduct{Summary: told.head.Plan}})
+		_, _, _ = told.head.Files(train.Released{Weights: told.weights, Events: told.events, Run: runrecord.Run{Plan: told.head.Plan}})
 	})
 }

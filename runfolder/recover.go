@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -308,8 +309,8 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 		note += fmt.Sprintf(" Line %d of the journal was damaged or cut off after it was written: "+
 			"what was released from there on is not known.", t.damaged)
 	}
-	out := train.Released{Weights: t.weights, Events: t.events, Conduct: train.Conduct{
-		Summary: h.Plan, GradientNorms: t.norms, Measured: t.measured, Compared: t.compared, Recovered: &train.Rebuilt{Step: t.step, Note: note},
+	out := train.Released{Weights: t.weights, Events: t.events, Run: runrecord.Run{
+		Plan: h.Plan, GradientNorms: t.norms, Measured: t.measured, Compared: t.compared, Recovered: &runrecord.Rebuilt{Step: t.step, Note: note},
 	}}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -208,7 +209,7 @@ func (f *folder) charges(ctx context.Context, path string, want float64) (*certi
 // isRecovered reports whether a certificate was made from a journal, and not by the fit.
 func isRecovered(c *certificate.Certificate) bool {
 	var plan struct {
-		Recovered *train.Rebuilt `json:"recovered"`
+		Recovered *runrecord.Rebuilt `json:"recovered"`
 	}
 	return json.Unmarshal(c.Algorithm().Plan, &plan) != nil || plan.Recovered != nil
 }

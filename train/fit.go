@@ -11,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
 // Options say where a fit is kept and who watches it.
@@ -256,7 +257,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return undone(err)
 	}
 	h.Budget, fitted.Reserved = charged, charged
-	r := Released{Session: session, Conduct: Conduct{Summary: planned.Summary}}
+	r := Released{Session: session, Run: runrecord.Run{Plan: planned.Summary}}
 	log, err := k.Begin(h, r)
 	if err != nil {
 		return undone(fmt.Errorf("output: %w: nothing was charged", err))
@@ -289,10 +290,10 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	law := result.Law.Compact()
 	law.Scales = h.lifted(law.Scales)
 	if result.Late.Steps > 0 {
-		r.Conduct.Late, r.Conduct.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
+		r.Run.Late, r.Run.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
 	}
-	r.Conduct.Foreseen, r.Conduct.Curvature = result.Foreseen, result.Curvature
-	r.Conduct.GradientNorms, r.Conduct.Measured, r.Conduct.Compared, r.Conduct.Law = fitted.norms, fitted.Measured, fitted.Compared, &law
+	r.Run.Foreseen, r.Run.Curvature = result.Foreseen, result.Curvature
+	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Law = fitted.norms, fitted.Measured, fitted.Compared, &law
 	fitted.Warnings = h.warnings(r)
 	if err := fitted.publish(log, h, r); err != nil {
 		return nil, k.Charged(err)

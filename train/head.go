@@ -15,6 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
 // JournalVersion is that of the journals this program writes. It also reads version 1,
@@ -87,41 +88,7 @@ type Released struct {
 	Session  certificate.Session
 	Events   []account.Event
 	Schedule *account.Schedule
-	Conduct  Conduct
-}
-
-// Conduct is what a certificate keeps of a run beside its charges, for people and
-// reports: the plan, and released numbers.
-type Conduct struct {
-	optimize.Summary
-	// GradientNorms are the norms of the noisy gradient estimates, one a step.
-	GradientNorms []float64          `json:"gradient_norms,omitempty"`
-	Measured      *optimize.Measured `json:"measured,omitempty"`
-	// Compared is how the result compares with the best constant.
-	Compared *optimize.Compared `json:"compared,omitempty"`
-	// Law is how the releases became the result; nil of a recovered run, whose
-	// journal does not tell.
-	Law *optimize.Realised `json:"law,omitempty"`
-	// Reduce is the public map that shortened rows; empty for none.
-	Reduce string `json:"reduce,omitempty"`
-	// Seed is that of the public coins, in hexadecimal; empty where none were drawn.
-	Seed string `json:"public_seed,omitempty"`
-	// Late says whether more steps would have helped, and Arrived says it in words.
-	Late    *optimize.Late `json:"late,omitempty"`
-	Arrived string         `json:"arrived,omitempty"`
-	// Foreseen is the gradient norm to expect after what was released.
-	Foreseen float64 `json:"foreseen_gradient_norm,omitempty"`
-	// Curvature is what was released of that at the result.
-	Curvature *optimize.Curved `json:"curvature,omitempty"`
-
-	Recovered *Rebuilt `json:"recovered,omitempty"`
-}
-
-// Rebuilt is what a certificate says of having been made from a journal.
-type Rebuilt struct {
-	// Step is the one whose iterate the model is.
-	Step int    `json:"step"`
-	Note string `json:"note"`
+	Run      runrecord.Run
 }
 
 // Files makes the two files of a run. The model is nil if there is none.
@@ -137,8 +104,8 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 		}
 		digest = sha(text)
 	}
-	r.Conduct.Reduce, r.Conduct.Seed = h.Reduce, h.Seed
-	plan, err := json.Marshal(r.Conduct)
+	r.Run.Reduce, r.Run.Seed = h.Reduce, h.Seed
+	plan, err := json.Marshal(r.Run)
 	if err != nil {
 		return nil, nil, err
 	}

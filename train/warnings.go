@@ -52,7 +52,7 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 
 // warnings are those of a run, the worst first.
 func (h Head) warnings(r Released) []Warning {
-	return append(comparisonWarnings(r.Conduct.Compared), privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
+	return append(comparisonWarnings(r.Run.Compared), privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
 }
 
 // Warnings are about a plan, before anything was released.

@@ -1,13 +1,13 @@
-package optimize
+package runrecord
 
 import (
 	"math"
 	"strconv"
 )
 
-// Realised is a Law as a run followed it. Columns have one entry a step, or a
+// Law is how releases became a result, as a run followed its plan (optimize.Law). Columns have one entry a step, or a
 // single one for all steps. Norms are in the encoded space.
-type Realised struct {
+type Law struct {
 	// Back and Keep say that the estimate of step t was Keep times that of Back
 	// steps before plus a release. No Back means 1, no Keep means 0.
 	Back []int     `json:"back,omitempty"`
@@ -16,7 +16,7 @@ type Realised struct {
 	// of the estimate; StepSizes are the eta.
 	Noise     []float64 `json:"noise,omitempty"`
 	StepSizes []float64 `json:"step_sizes,omitempty"`
-	// Momentum is that of each step (see Law); none means 0.
+	// Momentum is that of each step (optimize.Law); none means 0.
 	Momentum []float64 `json:"momentum,omitempty"`
 	// Scales, if there are any, are one for each feature, the same for its weight at
 	// every margin: steps are taken in a metric, and the noise in that weight is so many
@@ -45,7 +45,7 @@ type Realised struct {
 }
 
 // Steps is how many steps the columns are of.
-func (l Realised) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
+func (l Law) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
 
 // Noises returns the standard deviation of the noise in one coordinate of the
 // estimate at each step, and of the result.
@@ -62,7 +62,7 @@ func (l Realised) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l
 // result is an affine combination of those before it, and its own noise. Among
 // c points, of deviation s each, the one chosen has a mean square of at most
 // 2 s^2 (log(2c) + 1), however it was chosen: that follows from their tails.
-func (l Realised) Noises() (estimate []float64, weight float64) {
+func (l Law) Noises() (estimate []float64, weight float64) {
 	T := l.Steps()
 	variance, reach, after := make([]float64, T), make([]float64, T), l.after(T)
 	for t := range T {
@@ -97,14 +97,21 @@ func (l Realised) Noises() (estimate []float64, weight float64) {
 	return variance, weight
 }
 
+// Settle sets WeightNoise to what the columns say.
+func (l *Law) Settle() {
+	if _, l.WeightNoise = l.Noises(); l.Unstated {
+		l.WeightNoise = 0
+	}
+}
+
 // Exact reports whether WeightNoise is the deviation on a flat loss rather than a
 // bound on it.
-func (l Realised) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
+func (l Law) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
 
 // after returns for each step what moving w_{t+1} moves the result of its round:
 // the weight of the iterates after it, and more with momentum, which repeats the
 // move and, a step later, takes it back.
-func (l Realised) after(T int) []float64 {
+func (l Law) after(T int) []float64 {
 	after, sum, back := make([]float64, T), 0.0, 0.0
 	end := len(l.Rounds) - 1
 	for t := T - 1; t >= 0; t-- {
@@ -132,10 +139,10 @@ const mostLaw = 20_000
 // Compact returns what a certificate keeps: five digits, which is more than
 // anybody needs, single entries for columns that do not change, and of very long
 // runs the result's noise alone.
-func (l Realised) Compact() Realised {
-	l.WeightNoise = short(l.WeightNoise)
+func (l Law) Compact() Law {
+	l.WeightNoise = Short(l.WeightNoise)
 	if l.Steps() > mostLaw {
-		return Realised{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales)}
+		return Law{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales)}
 	}
 	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)
 	l.Noise, l.StepSizes, l.Weights = shorts(l.Noise), single(shorts(l.StepSizes)), shorts(l.Weights)
@@ -143,8 +150,8 @@ func (l Realised) Compact() Realised {
 	return l
 }
 
-// short keeps five digits of a finite number.
-func short(x float64) float64 {
+// Short keeps five digits of a finite number.
+func Short(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
 	if err != nil || math.IsNaN(y) || math.IsInf(y, 0) {
 		return 0
@@ -155,7 +162,7 @@ func short(x float64) float64 {
 func shorts(v []float64) []float64 {
 	var out []float64
 	for _, x := range v {
-		out = append(out, short(x))
+		out = append(out, Short(x))
 	}
 	return out
 }
