@@ -1,7 +1,11 @@
-// Package stillpoint is the root of Stillpoint, which trains models on
-// sensitive records under differential privacy by finding stationary points of
-// the loss. It holds no code; see the packages below it and the command in
-// cmd/stillpoint.
+// Package stillpoint trains models on sensitive records under differential privacy, by
+// finding stationary points of the loss.
+//
+// Fit takes a table, public facts about its columns, a loss and a budget, and returns a
+// model and a certificate from which anybody can recheck the cost. Plan says beforehand
+// what would run; Verify rechecks what was saved; Predict applies a model. The command in
+// cmd/stillpoint goes through this package. The packages below it are for those who bring
+// losses, optimizers or stores of their own.
 //
 // # The guarantee
 //
@@ -49,8 +53,8 @@
 // rows apart.
 //
 // It may crash the program, and sees what the system keeps of that: the command
-// leaves no traceback and no core. A Go program that embeds package curator must
-// see to the same, by package silence, first in its main function; and must not
+// leaves no traceback and no core. A Go program must
+// see to the same, by Silence, first in its main function; and must not
 // log recovered panics or stacks, serve profiles, or offer other ways to look at
 // its goroutines.
 //

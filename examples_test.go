@@ -13,7 +13,6 @@ import (
 
 // withoutExample lists packages that nobody learns by running a few lines.
 var withoutExample = map[string]string{
-	"":         "documentation alone",
 	"silence":  "takes away the crash reports of the whole process",
 	"losstest": "for tests alone",
 

@@ -24,7 +24,7 @@ var layers = map[string]struct {
 	// barred lists standard packages kept out, those below them included.
 	barred []string
 }{
-	"":                                   {},
+	"":                                   {local: []string{"account", "budget", "certificate", "curator", "dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "train", "internal/printable", "internal/regular"}},
 	"account":                            {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
 	"loss":                               {local: []string{"internal/carry", "internal/elementary"}},
 	"problem":                            {local: []string{"loss"}},
@@ -38,7 +38,7 @@ var layers = map[string]struct {
 	"query":                              {local: []string{"account"}},
 	"dataset":                            {local: []string{"internal/carry", "internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
 	"losstest":                           {local: []string{"loss"}},
-	"optimize":                           {local: []string{"internal/vector", "account", "loss", "convex", "query"}},
+	"optimize":                           {local: []string{"runrecord", "internal/vector", "account", "loss", "convex", "query"}},
 	"optimizetest":                       {local: []string{"optimize", "loss", "query", "account", "optimize/forecast", "convex"}},
 	"curator":                            {local: kernelMay, barred: randomness},
 	"curator/simulate":                   {local: kernelMay, barred: randomness},
@@ -61,17 +61,19 @@ var layers = map[string]struct {
 	"stationarity":                       {local: []string{"internal/vector", "internal/order", "loss"}, others: []string{"gonum.org/v1/gonum"}},
 	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                              {local: []string{"account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
-	"report":                             {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "internal/ledgerfile"}},
+	"report":                             {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "runrecord", "internal/ledgerfile"}},
 	"model":                              {local: []string{"internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
-	"train":                              {local: []string{"internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/durable", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}, others: []string{"github.com/gofrs/flock"}},
+	"train":                              {local: []string{"runrecord", "internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
+	"runrecord":                          {},
+	"runfolder":                          {local: []string{"runrecord", "account", "budget", "optimize", "certificate", "train", "internal/durable", "internal/ledgerfile", "internal/printable"}, others: []string{"github.com/gofrs/flock"}},
 	"export":                             {local: []string{"loss", "dataset", "model", "internal/printable"}, others: []string{"google.golang.org/protobuf"}},
-	"cmd/stillpoint":                     {local: []string{"internal/regular", "export", "silence", "budget", "budget/stores", "train", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable", "inspect"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+	"cmd/stillpoint":                     {local: []string{"", "internal/regular", "export", "silence", "budget", "budget/stores", "train", "runfolder", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable", "inspect"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular":                   {},
 	"inspect":                            {local: []string{"dataset", "internal/table"}, others: []string{"golang.org/x/text"}}, // only the command imports it (docs/adr/0031)
 	"silence":                            {others: []string{"golang.org/x/sys"}},
 	"results":                            {local: []string{"account", "budget", "curator", "budget/stores", "dataset", "internal/table", "loss", "train"}},
-	"examples/service":                   {local: []string{"account", "certificate", "curator", "dataset", "loss", "model", "optimize", "optimize/choose", "silence"}},
+	"examples/service":                   {local: []string{"", "dataset", "loss"}},
 	"audit/mutants":                      {},
 	"internal/durable/durabletest":       {local: []string{"internal/durable"}},
 	"internal/ledgerfile":                {local: []string{"account"}},
@@ -113,6 +115,7 @@ var testLocal = map[string][]string{
 	"optimize/secondorder":    {"optimizetest", "loss", "problem"},
 	"optimize/choose":         {"optimizetest", "loss"},
 	"optimizetest":            {"optimize/firstorder"},
+	"runrecord":               {"optimizetest"},
 	"curator/simulate":        {"curator/internal/engine/enginetest", "problem", "optimize", "optimizetest", "optimize/firstorder"},
 	"curator":                 {"curator/internal/engine/enginetest", "optimize", "optimize/choose"},
 	"budget":                  {"budget/stores", "budget/budgettest", "certificate", "curator", "dataset", "loss", "query"},
@@ -123,8 +126,10 @@ var testLocal = map[string][]string{
 	"curator/internal/engine": {"curator/internal/row/rowtest", "curator/internal/engine/enginetest", "problem"},
 	"curator/internal/kernel": {"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
 	"model":                   {},
+	"":                        {"budget/stores", "query"},
+	"examples/service":        {"account", "curator", "optimize", "optimize/choose", "silence"},
 	"export":                  {"loss"},
-	"train":                   {"internal/durable/durabletest", "budget/stores", "budget/sqlite"},
+	"runfolder":               {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator", "dataset", "loss", "model", "optimize", "query", "problem"},
 	"internal/durable":        {"internal/durable/durabletest"},
 	"audit":                   {"audit/testdata/naive", "optimize/firstorder"},
 	"experiment":              {"optimize/firstorder"},
@@ -148,7 +153,7 @@ var pure = []string{
 // these alone: what others write runs there, on rows (losses) or beside them
 // (optimizers), and from a goroutine's own code all stacks can be read.
 var confined = map[string][]string{
-	"account": nil, "loss": nil, "problem": nil, "convex": nil, "query": nil,
+	"account": nil, "runrecord": nil, "loss": nil, "problem": nil, "convex": nil, "query": nil,
 	"internal/vector": nil, "internal/carry": nil, "internal/elementary": nil,
 	"optimize": {"math/rand/v2"},
 }

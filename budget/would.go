@@ -20,6 +20,13 @@ func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
+	return b.Covers(ctx, dataset, law)
+}
+
+// Covers says what a run of a law would be charged as the dataset stands now, or returns
+// the error that its reservation would. Nothing is charged. It serves those who know the
+// law of a session before they open one.
+func (b *Book) Covers(ctx context.Context, dataset string, law Law) (Cost, error) {
 	d, err := b.Dataset(ctx, dataset)
 	if err != nil {
 		return Cost{}, err

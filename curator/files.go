@@ -2,7 +2,9 @@ package curator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -10,6 +12,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
+
+// open opens the table's files or its reader.
+func (c Config) open() (*table.Reader, error) {
+	if c.Reader != nil {
+		return table.OpenStream(&guarded{c.Reader}, c.CSV)
+	}
+	return table.Open(c.paths(), c.CSV)
+}
+
+// guarded is a reader of the caller's, whose code may panic with what a record holds, or
+// fail in words that quote one: neither is shown.
+type guarded struct{ r io.Reader }
+
+// Read implements io.Reader.
+func (g *guarded) Read(p []byte) (n int, err error) {
+	if !untilPanic(func() { n, err = g.r.Read(p) }) {
+		return 0, errors.New("curator: reader: panicked")
+	}
+	if err != nil && err != io.EOF {
+		cause := err
+		err = &readerError{func() error { return cause }}
+	}
+	if n < 0 || n > len(p) {
+		return 0, errors.New("curator: reader: says that it read more than it was asked for")
+	}
+	return n, err
+}
+
+// readerError is an error of the caller's own, like rowsError.
+type readerError struct{ cause func() error }
+
+func (*readerError) Error() string { return "curator: reader: failed" }
+
+// Unwrap returns the caller's error.
+func (e *readerError) Unwrap() error { return e.cause() }
 
 // paths returns the files of the table; none if the caller gives Rows.
 func (c Config) paths() []string {
@@ -138,14 +175,14 @@ const pageShare = 16
 // eachPart reads a table in chunks. Several goroutines call work on the chunks, and one calls take
 // on the results, in the order of the rows.
 func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
-	r, err := table.Open(c.paths(), c.CSV)
+	r, err := c.open()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	m, err := c.Schema.Bind(r.Header())
 	if err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(c.paths(), ", "), err)
+		return fmt.Errorf("%s: %w", c.name(), err)
 	}
 	if err := r.For(m); err != nil {
 		return err
@@ -181,6 +218,20 @@ func (k *counted) read() int { return k.rows }
 func (c Config) count(ctx context.Context) (n int, err error) {
 	rows := c.Schema.Unit() == (dataset.Unit{})
 	of := map[string]bool{}
+	switch {
+	case c.Reader != nil:
+		return 0, errors.New("curator: reader: is read once: its records cannot be counted beforehand")
+	case c.Rows != nil:
+		err = c.Rows.each(ctx, c.Schema, func(m *dataset.Map, cells []string) error {
+			if rows {
+				n++
+			} else if unit, ok := m.Unit(cells); ok && !of[unit] {
+				of[strings.Clone(unit)] = true
+			}
+			return nil
+		})
+		return n + len(of), err
+	}
 	err = eachPart(ctx, c, func(m *dataset.Map, chunk table.Chunk, yield func(*counted) bool) error {
 		k := &counted{units: map[string]bool{}}
 		for {

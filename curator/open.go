@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 
@@ -26,6 +27,10 @@ type Config struct {
 	CSV dataset.CSV
 	// Rows is a table that the caller holds; nil for files.
 	Rows *Rows
+	// Reader is a stream of text, plain or compressed by gzip or zstd, which is read once
+	// to its end; nil for files or Rows. Its errors are not shown, since they could quote a
+	// record. The caller guarantees that the stream does not end before the table does.
+	Reader io.Reader
 	// Schema describes the table's columns by public facts.
 	Schema *dataset.Schema
 	// Reduce, if not nil, maps rows to shorter rows by a public map for the schema's features.
@@ -113,7 +118,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
-// Count returns the number of records in the configuration's files, which is public under
+// Count returns the number of records in the configuration's files or Rows, which is public under
 // replace-one: the number of rows that the schema's public filter keeps, or of units that have such
 // a row. It uses nothing else of the rows. The count is the same for tables that differ in one
 // record that passes the filter in both.

@@ -45,6 +45,7 @@ var reached = map[string]string{
 
 	"curator.Rows":               "as *curator.Rows",
 	"iter.Seq2[[]string, error]": "the caller's; asked while the session is opened, and its yield is deaf from then on",
+	"io.Reader":                  "the caller's; read to its end while the session is opened, and never after",
 	"curator.Column[T any]":      "a name and a function of the caller's, part of rows",
 	"curator.Column[T]":          "a name and a function of the caller's, part of rows",
 	"[]curator.Column[T]":        "the caller's, part of rows",

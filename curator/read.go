@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
 // read encodes the configuration's table into a source. It returns an error for more than most
@@ -96,8 +97,11 @@ func (c Config) record() string {
 
 // name returns the name of the table in errors.
 func (c Config) name() string {
-	if c.Rows != nil {
+	switch {
+	case c.Rows != nil:
 		return "rows"
+	case c.Reader != nil:
+		return table.Stream
 	}
 	return strings.Join(c.paths(), ", ")
 }
@@ -106,8 +110,10 @@ func (c Config) name() string {
 // order. Its argument is valid until f returns.
 func (c Config) each(ctx context.Context, l *row.Layout, g *grouping, f func(encoded) error) error {
 	switch paths := c.paths(); {
-	case c.Rows == nil && len(paths) == 0:
-		return errors.New("curator: path: must be given, or rows")
+	case c.Rows == nil && c.Reader == nil && len(paths) == 0:
+		return errors.New("curator: path: must be given, or rows or a reader")
+	case c.Reader != nil && (c.Rows != nil || len(paths) > 0):
+		return errors.New("curator: reader: must not be given beside a path or rows")
 	case c.Rows == nil:
 		return c.eachOfFiles(ctx, l, g, f)
 	case len(paths) > 0:

@@ -143,9 +143,9 @@ func TestEndlessRows(t *testing.T) {
 func TestOneSource(t *testing.T) {
 	rows := rowsOf([]string{"age", "job", "ill"}, [][]string{{"31", "nurse", "no"}})
 	for want, change := range map[string]func(*curator.Config){
-		"curator: rows: must not be given beside a path": func(c *curator.Config) { c.Path = "people.csv" },
-		"curator: path: must be given, or rows":          func(c *curator.Config) { c.Rows = nil },
-		"curator: memory = -1 bytes: must be >= 0":       func(c *curator.Config) { c.Memory = -1 },
+		"curator: rows: must not be given beside a path":    func(c *curator.Config) { c.Path = "people.csv" },
+		"curator: path: must be given, or rows or a reader": func(c *curator.Config) { c.Rows = nil },
+		"curator: memory = -1 bytes: must be >= 0":          func(c *curator.Config) { c.Memory = -1 },
 	} {
 		c := held(t, rows)
 		change(&c)

@@ -29,7 +29,7 @@ func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, erro
 // evaluate is Evaluate, and also calls keep for every row that is scored.
 func (m *Model) evaluate(ctx context.Context, path, where string, keep func(record) error) (Metrics, error) {
 	t := newTally(m)
-	err := m.scan(ctx, path, where, true, func(r record) error {
+	err := m.scan(ctx, Source{Path: path}, where, true, func(r record) error {
 		t.add(r)
 		if !r.kept || !r.ok {
 			return nil

@@ -39,6 +39,11 @@ type PredictOptions struct {
 // package internal/table defines rows.) Regression writes such a row as "", because an empty line
 // is not a row.
 func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts PredictOptions) error {
+	return m.PredictFrom(ctx, Source{Path: path}, out, opts)
+}
+
+// PredictFrom is Predict for rows from anywhere.
+func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opts PredictOptions) error {
 	l, err := m.predicting()
 	if err != nil {
 		return err
@@ -52,7 +57,7 @@ func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts Pr
 	if err := w.Write(columns); err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
-	err = m.scan(ctx, path, opts.Where, false, func(r record) error {
+	err = m.scan(ctx, from, opts.Where, false, func(r record) error {
 		if r.kept && r.ok {
 			return w.Write(predict(m.Margins(r.x)))
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -25,12 +24,12 @@ type record struct {
 const checkEvery = 1024
 
 // scan calls visit for the rows of a table in order.
-func (m *Model) scan(ctx context.Context, path, where string, labelled bool, visit func(record) error) (err error) {
+func (m *Model) scan(ctx context.Context, from Source, where string, labelled bool, visit func(record) error) (err error) {
 	schema, err := m.schema.Where(where)
 	if err != nil {
 		return err
 	}
-	rows, err := table.Open([]string{path}, m.csv)
+	rows, err := from.open(m.csv)
 	if err != nil {
 		return err
 	}

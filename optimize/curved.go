@@ -15,24 +15,6 @@ type Candidate struct {
 	Along [][]float64
 }
 
-// Curved is what ChooseCurved was told of a candidate: the least of the released
-// curvatures v'Hv of the objective along its directions, the regularizer's included, and
-// the standard deviation of the noise in each of them; +Inf where there were no
-// directions.
-type Curved struct {
-	Curvature  float64 `json:"least"`
-	Sigma      float64 `json:"sigma"`
-	Directions int     `json:"directions"`
-}
-
-// OrNil is nil where nothing was released.
-func (c Curved) OrNil() *Curved {
-	if c.Directions == 0 {
-		return nil
-	}
-	return &c
-}
-
 // doubted is how many standard deviations a curvature must be below zero to count
 // against a point.
 const doubted = 4

@@ -15,20 +15,6 @@ type Measure struct {
 	Charge float64
 }
 
-// Measured is a point's released quality, in the encoded space.
-type Measured struct {
-	// Loss is the mean loss of the data term with each record's loss clipped to
-	// [0, 2 F0], plus the regularizer; LossSigma is the noise in it.
-	Loss      float64 `json:"loss"`
-	LossSigma float64 `json:"loss_sigma"`
-	// LossClip is 2 F0, where each record's loss was clipped.
-	LossClip float64 `json:"loss_clip"`
-	// GradientNorm is the norm of the mean clipped gradient plus the
-	// regularizer's gradient, at least 0; GradientSigma is the noise in it.
-	GradientNorm  float64 `json:"gradient_norm"`
-	GradientSigma float64 `json:"gradient_sigma"`
-}
-
 // Ask asks both questions at w, over all records.
 func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Measured, error) {
 	if err := p.ValidateKinked(); err != nil {

@@ -379,7 +379,7 @@ func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Re
 		far = far || !(math.Abs(res.W[j]-v) <= most)
 	}
 	res.Law.Unstated = r.unstated || r.own && (!(res.Law.Move > 0) || far)
-	res.Law.settle()
+	res.Law.Settle()
 	return res
 }
 
@@ -412,12 +412,6 @@ func (r *Run) Bounded(move float64, direction func(g []float64) (direction []flo
 // Bound says that the run's steps are no linear function of its estimates, but
 // move a coordinate by at most this.
 func (r *Run) Bound(move float64) { r.law.Move = move }
-
-func (l *Realised) settle() {
-	if _, l.WeightNoise = l.Noises(); l.Unstated {
-		l.WeightNoise = 0
-	}
-}
 
 // Norm is the Euclidean norm, which does not overflow before its result does.
 func Norm(v []float64) float64 { return vector.Norm(v) }

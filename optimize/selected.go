@@ -242,7 +242,7 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 	result.W, result.Curvature = kept.points[k], curved
 	// An iterate has no more noise than the last one, of which all are made.
 	result.Law.Weights, result.Law.Chosen = nil, max(len(kept.points), result.Law.Chosen)
-	result.Law.settle()
+	result.Law.Settle()
 	result.Output = fmt.Sprintf("selected by %s among %d points: %s", s.by, len(kept.points), kept.names[k])
 	return result, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
 // Files of a fit's folder.
@@ -46,67 +47,7 @@ type Fit struct {
 	verified *certificate.Report
 	digest   string // of the certificate's file
 	schedule []account.SampledSteps
-	plan     plan
-}
-
-// plan is what a certificate's plan may say; what it does not say is zero.
-type plan struct {
-	Citation  string  `json:"citation"`
-	Steps     int     `json:"steps"`
-	StepSize  float64 `json:"step_size"`
-	Clip      float64 `json:"clip"`
-	Charges   string  `json:"charges"`
-	Output    string  `json:"output"`
-	Effective float64 `json:"effective_size"`
-	Floor     float64 `json:"floor"`
-	Passes    float64 `json:"passes"`
-	Predicted float64 `json:"predicted_gradient_norm"`
-	// GradientNorms and Measured were released by the run.
-	GradientNorms []float64 `json:"gradient_norms"`
-	Measured      *measured `json:"measured"`
-	// Late is what the last steps found, and Arrived what that says, in words.
-	Late    *late  `json:"late"`
-	Arrived string `json:"arrived"`
-	// Compared is how the model compares with the best constant.
-	Compared *compared `json:"compared"`
-	// Foreseen is the gradient norm to expect after what the run released.
-	Foreseen float64 `json:"foreseen_gradient_norm"`
-	// Curvature was released at the result.
-	Curvature *curved `json:"curvature"`
-	// Law is absent from certificates of earlier versions.
-	Law *law `json:"law"`
-}
-
-// late is the length of the mean of the last released gradients, and what noise alone
-// makes of it (optimize.Late).
-type late struct {
-	Steps    int     `json:"steps"`
-	Gradient float64 `json:"gradient_norm"`
-	Noise    float64 `json:"noise"`
-}
-
-// compared is a released comparison with the best constant (optimize.Compared).
-type compared struct {
-	Difference    float64 `json:"difference"`
-	Sigma         float64 `json:"sigma"`
-	Constant      float64 `json:"constant"`
-	ConstantSigma float64 `json:"constant_sigma"`
-}
-
-// curved is the least of the curvatures along some directions, and the noise in each
-// (optimize.Curved).
-type curved struct {
-	Least      float64 `json:"least"`
-	Sigma      float64 `json:"sigma"`
-	Directions int     `json:"directions"`
-}
-
-// measured is the quality of the result as it was released.
-type measured struct {
-	Loss          float64 `json:"loss"`
-	LossSigma     float64 `json:"loss_sigma"`
-	GradientNorm  float64 `json:"gradient_norm"`
-	GradientSigma float64 `json:"gradient_sigma"`
+	plan     runrecord.Run
 }
 
 // ReadFit reads a fit's folder. The certificate must verify, and the model must
@@ -129,20 +70,13 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(text)
-		if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
+		if err := f.certified(text, path); err != nil {
 			// Read once, so that what was checked is what is shown; this one is
 			// for its words.
-			return nil, fmt.Errorf("report: %s: must be the certified model: %w", path, cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
-		}
-		if f.Model, err = model.Parse(text); err != nil {
+			if errors.Is(err, certificate.ErrModel) {
+				err = fmt.Errorf("report: %s: must be the certified model: %w", path, cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
+			}
 			return nil, err
-		}
-		if m, c := f.Model.Schema().Filter(), f.Certificate.Filter(); m != dataset.Filter(c) {
-			return nil, fmt.Errorf("report: %s: schema.where = %q: must be %q, the certificate's filter", path, m, c)
-		}
-		if m, c := f.Model.Schema().Unit(), f.Certificate.Unit(); m != (dataset.Unit{Column: c.Column, Rows: c.Rows}) {
-			return nil, fmt.Errorf("report: %s: schema.unit = %q of %d rows: must be %q of %d, the certificate's", path, m.Column, m.Rows, c.Column, c.Rows)
 		}
 	}
 	text, err = regular.Read(filepath.Join(dir, ledgerFile), regular.Document)
@@ -153,6 +87,37 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// NewFit is ReadFit of the texts of a certificate and, if the run wrote one, of its model,
+// for fits that are in no folder.
+func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
+	f := new(Fit)
+	if err := f.certify(ctx, certificate); err != nil {
+		return nil, err
+	}
+	if f.Certificate.ModelSHA256() == "" && model == nil {
+		return f, nil
+	}
+	return f, f.certified(model, modelFile)
+}
+
+// certified takes the model that the certificate speaks of.
+func (f *Fit) certified(text []byte, path string) (err error) {
+	sum := sha256.Sum256(text)
+	if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
+		return fmt.Errorf("report: %s: %w", path, certificate.ErrModel)
+	}
+	if f.Model, err = model.Parse(text); err != nil {
+		return err
+	}
+	if m, c := f.Model.Schema().Filter(), f.Certificate.Filter(); m != dataset.Filter(c) {
+		return fmt.Errorf("report: %s: schema.where = %q: must be %q, the certificate's filter", path, m, c)
+	}
+	if m, c := f.Model.Schema().Unit(), f.Certificate.Unit(); m != (dataset.Unit{Column: c.Column, Rows: c.Rows}) {
+		return fmt.Errorf("report: %s: schema.unit = %q of %d rows: must be %q of %d, the certificate's", path, m.Column, m.Rows, c.Column, c.Rows)
+	}
+	return nil
 }
 
 func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
@@ -171,7 +136,7 @@ func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 	f.schedule = more.Schedule
 	// The plan is free in form: what does not fit is left out.
 	if err := json.NewDecoder(bytes.NewReader(f.Certificate.Algorithm().Plan)).Decode(&f.plan); err != nil {
-		f.plan = plan{}
+		f.plan = runrecord.Run{}
 	}
 	if f.GradientNorms == nil {
 		f.GradientNorms = f.plan.GradientNorms

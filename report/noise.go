@@ -4,25 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-)
 
-// law is how a run's releases became its result, as its certificate keeps it: the
-// fields of optimize.Realised, which says what they are. Columns have one entry a
-// step, or a single one for all.
-type law struct {
-	Back        []int     `json:"back"`
-	Keep        []float64 `json:"keep"`
-	Noise       []float64 `json:"noise"`
-	StepSizes   []float64 `json:"step_sizes"`
-	Momentum    []float64 `json:"momentum"`
-	Scales      []float64 `json:"scales"`
-	Weights     []float64 `json:"weights"`
-	Rounds      []int     `json:"rounds"`
-	Chosen      int       `json:"chosen_among"`
-	Move        float64   `json:"largest_move"`
-	Unstated    bool      `json:"unstated"`
-	WeightNoise float64   `json:"weight_noise"`
-}
+	"github.com/stillpoint-dp/stillpoint/runrecord"
+)
 
 // noise is what the certificate tells of the noise in a fit. Every number is a
 // standard deviation in one coordinate, in the encoded space.
@@ -58,7 +42,7 @@ func (n noise) in(j int) float64 {
 }
 
 // derive reads the noise of a run off its law.
-func derive(l *law) (noise, error) {
+func derive(l *runrecord.Law) (noise, error) {
 	if l == nil {
 		return noise{}, errors.New("the certificate does not state how releases became steps")
 	}

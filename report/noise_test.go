@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
 func near(a, b, relative float64) bool {
@@ -15,7 +16,7 @@ func near(a, b, relative float64) bool {
 // TestNoiseFollowsTheLaw: estimates by hand: a gradient, a difference, a mix, and
 // a correction of the estimate two steps back; columns of one entry are for all.
 func TestNoiseFollowsTheLaw(t *testing.T) {
-	n, err := derive(&law{Noise: []float64{3, 4, 1, 2}, Keep: []float64{0, 1, .5, 1}, Back: []int{1, 1, 1, 2}, WeightNoise: 7})
+	n, err := derive(&runrecord.Law{Noise: []float64{3, 4, 1, 2}, Keep: []float64{0, 1, .5, 1}, Back: []int{1, 1, 1, 2}, WeightNoise: 7})
 	if err != nil || n.weight != 7 || n.loose != "" {
 		t.Errorf("%+v, %v", n, err)
 	}
@@ -24,21 +25,21 @@ func TestNoiseFollowsTheLaw(t *testing.T) {
 			t.Errorf("step %d: %v: want %v", i+1, n.estimate[i], want)
 		}
 	}
-	n, err = derive(&law{Noise: []float64{3, 4, 12}, Keep: []float64{1}, WeightNoise: 1, Rounds: []int{1, 3}})
+	n, err = derive(&runrecord.Law{Noise: []float64{3, 4, 12}, Keep: []float64{1}, WeightNoise: 1, Rounds: []int{1, 3}})
 	if err != nil || !near(n.estimate[2], 13, 1e-12) || n.loose == "" {
 		t.Errorf("%+v, %v", n, err)
 	}
-	for name, l := range map[string]*law{
+	for name, l := range map[string]*runrecord.Law{
 		"nothing": nil, "no weight": {Noise: []float64{1}, WeightNoise: math.Inf(1)}, "forward": {Noise: []float64{1}, Back: []int{-1}, WeightNoise: 1},
 	} {
 		if n, err := derive(l); err == nil || n.weight != 0 {
 			t.Errorf("%s: %v without an error", name, n.weight)
 		}
 	}
-	if n, err := derive(&law{Noise: []float64{1}, WeightNoise: 2, Scales: []float64{3, 1}}); err != nil || n.in(0) != 6 || n.in(1) != 2 {
+	if n, err := derive(&runrecord.Law{Noise: []float64{1}, WeightNoise: 2, Scales: []float64{3, 1}}); err != nil || n.in(0) != 6 || n.in(1) != 2 {
 		t.Errorf("in a metric: %+v, %v", n, err)
 	}
-	for _, l := range []law{{WeightNoise: 1, Move: 2}, {WeightNoise: 1, Chosen: 4}} {
+	for _, l := range []runrecord.Law{{WeightNoise: 1, Move: 2}, {WeightNoise: 1, Chosen: 4}} {
 		if n, err := derive(&l); err != nil || n.loose == "" {
 			t.Errorf("%+v: %+v, %v: does not say that it is a bound", l, n, err)
 		}
@@ -94,7 +95,7 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 // TestUnstatedNoiseIsSaidToBe: a law that says it has no words for its run has no noise,
 // whatever its columns hold.
 func TestUnstatedNoiseIsSaidToBe(t *testing.T) {
-	l := &law{Noise: []float64{1}, StepSizes: []float64{1}, WeightNoise: 1, Unstated: true}
+	l := &runrecord.Law{Noise: []float64{1}, StepSizes: []float64{1}, WeightNoise: 1, Unstated: true}
 	if n, err := derive(l); err == nil || n.weight != 0 || !strings.Contains(err.Error(), "does not state") {
 		t.Errorf("%+v, %v", n, err)
 	}

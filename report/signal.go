@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
 // runNoise is the noise of a fit and, where it is not known, why.
@@ -51,10 +53,10 @@ func (f *Fit) signal(n runNoise) Section {
 	}
 	if c := f.plan.Compared; c != nil && drawable(math.Abs(c.Difference), true) && drawable(c.Sigma, true) {
 		note := fmt.Sprintf("the model's mean loss less the best constant's, released with noise of %s: ", Number(c.Sigma))
-		switch {
-		case c.Difference < -2*c.Sigma:
+		switch c.Verdict() {
+		case runrecord.Better:
 			note += "the model is better"
-		case c.Difference > 2*c.Sigma:
+		case runrecord.Worse:
 			note += "the model is WORSE"
 		default:
 			note += "the model is not better by more than noise"
@@ -66,14 +68,14 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Gradient norm measured", m.GradientNorm, fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
 		add("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
 	}
-	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Least), true) && drawable(c.Sigma, true) {
+	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Curvature), true) && drawable(c.Sigma, true) {
 		note := fmt.Sprintf("at the result, the least of %s, each released with noise of %s: ", count(c.Directions, "direction", "directions"), Number(c.Sigma))
-		if c.Least >= -4*c.Sigma {
+		if c.Curvature >= -4*c.Sigma {
 			note += "none is below zero by more than noise explains, though an eigenvalue may be along another"
 		} else {
 			note += "the result is no minimum"
 		}
-		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Least), Note: note})
+		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
 	}
 	add("Floor r", f.plan.Floor, "the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
 	add("Longest gradient of a row", f.plan.Clip, "longer ones are clipped to it: the mean gradient is no longer at any point")

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
@@ -43,6 +45,11 @@ type Config struct {
 	Train Train `yaml:"train"`
 	// Memory bounds what of the table is in memory; all of it if left out.
 	Memory Memory `yaml:"memory"`
+
+	// Rows and Reader are those of a table that the program holds, in place of Data: rows,
+	// or a stream of text that is read once to its end.
+	Rows   *curator.Rows `yaml:"-"`
+	Reader io.Reader     `yaml:"-"`
 
 	name, folder string
 }
@@ -165,6 +172,10 @@ func (c *Config) decode(text []byte) error {
 	}
 	return err
 }
+
+// Check finds what is missing of a configuration that no file was read for. Fit and Plan
+// check the values.
+func (c *Config) Check() error { return c.check() }
 
 // check finds what is missing; values are checked by what uses them.
 func (c *Config) check() error {

@@ -45,6 +45,9 @@ func isPattern(path string) bool {
 
 // checkData finds what is missing of the table's name.
 func (c *Config) checkData() error {
+	if c.held() {
+		return c.checkHeld()
+	}
 	several := len(c.Data) > 1
 	for _, name := range c.Data {
 		switch {
@@ -62,6 +65,22 @@ func (c *Config) checkData() error {
 		return errors.New("data: must name the table")
 	case several && c.Table == "":
 		return errors.New("table: must give the table a public name, by which its fits are summed, since data: is not one file")
+	case nameRule(c.Table) != "":
+		return fmt.Errorf("table = %q: must %s", c.Table, nameRule(c.Table))
+	}
+	if err := c.CSV.Check(); err != nil {
+		return fmt.Errorf("csv: %w", err)
+	}
+	return nil
+}
+
+// checkHeld is checkData for a table that the program holds.
+func (c *Config) checkHeld() error {
+	switch {
+	case len(c.Data) > 0:
+		return errors.New("data: must be left out where the program holds the table")
+	case c.Rows != nil && c.Reader != nil:
+		return errors.New("rows: must be left out where there is a reader")
 	case nameRule(c.Table) != "":
 		return fmt.Errorf("table = %q: must %s", c.Table, nameRule(c.Table))
 	}
@@ -101,6 +120,9 @@ func (c *Config) files(name string) ([]string, error) {
 // DataPath is what the table's files are called before people, resolved against the
 // configuration's folder, or "-".
 func (c *Config) DataPath() string {
+	if c.held() {
+		return c.TableName()
+	}
 	paths := make([]string, len(c.Data))
 	for i, name := range c.Data {
 		paths[i] = c.resolve(name)
@@ -111,18 +133,25 @@ func (c *Config) DataPath() string {
 // TableName is what the table is called before people: its public name or, without
 // one, what the configuration has for data.
 func (c *Config) TableName() string {
-	if c.Table != "" {
+	switch {
+	case c.Table != "":
 		return c.Table
+	case c.held():
+		return unnamed
 	}
 	return c.Data.String()
 }
 
-// identity is the name by which earlier fits of a table are found: the one the
+// Identity is the name by which earlier fits of a table are found: the one the
 // configuration gives it, or else the absolute path of its one file behind all links,
-// to which a copy is another table. No absolute path begins as a given name does.
-func (c *Config) identity() (string, error) {
-	if c.Table != "" {
+// to which a copy is another table. No absolute path begins as a given name does, nor as
+// that of rows without one.
+func (c *Config) Identity() (string, error) {
+	switch {
+	case c.Table != "":
 		return "table " + c.Table, nil
+	case c.held():
+		return unnamed, nil
 	}
 	path, err := filepath.Abs(c.DataPath())
 	if err != nil {
@@ -130,6 +159,13 @@ func (c *Config) identity() (string, error) {
 	}
 	return filepath.EvalSymlinks(path)
 }
+
+// unnamed is the identity of all tables that programs hold and give no name: their fits
+// count as fits of one table, which is more than any of them costs.
+const unnamed = "rows without a name"
+
+// held reports whether the program holds the table.
+func (c *Config) held() bool { return c.Rows != nil || c.Reader != nil }
 
 func (c *Config) resolve(path string) string {
 	if filepath.IsAbs(path) || path == table.Standard {

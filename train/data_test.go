@@ -50,3 +50,19 @@ func TestDataIsFound(t *testing.T) {
 		}
 	}
 }
+
+func TestTableNames(t *testing.T) {
+	long := string(make([]byte, mostName+1))
+	for change, want := range map[string]string{
+		`data: "-"`:                                 "table: must give the table a public name",
+		"data: people.csv\ntable: \"a \"":           `table = "a ": must not begin or end with white space`,
+		`data: people.csv` + "\n" + `table: "a\tb"`: `table = "a\tb": must hold visible characters only`,
+	} {
+		path := write(t, filepath.Join(t.TempDir(), "people.yaml"), change+peopleYAML[len("data: people.csv"):])
+		_, err := ReadConfig(path)
+		wantError(t, err, want)
+	}
+	if nameRule(long) == "" || nameRule("Krankenhaus Süd, 2024") != "" {
+		t.Error("rules of names")
+	}
+}

@@ -9,17 +9,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// Options say where a fit writes and who watches it.
+// Options say where a fit is kept and who watches it.
 type Options struct {
-	// Out is the output folder. Empty means NAME-fit in the current folder,
-	// with NAME the configuration's, or NAME-fit-2 and so on if that exists.
-	Out string
-	// Overwrite lets a fit replace the model of an earlier one in Out. The
-	// ledger keeps both charges.
-	Overwrite bool
+	// Keeper is where; nil for nowhere but in what Fit returns. A process that is killed
+	// then leaves nothing of its fit, and what a store of budgets has reserved for it stays
+	// charged in full.
+	Keeper Keeper
 	// Strict refuses a fit of an effective size below optimize.SmallSize, at which a model
 	// is noise, before anything is charged.
 	Strict bool
@@ -33,9 +33,6 @@ type Options struct {
 
 	// Stores opens the store of budgets that the configuration names; nil where none is.
 	Stores Stores
-
-	// disk is where the folder is; nil for the machine's.
-	disk place
 }
 
 // Step is what may be shown of a step.
@@ -64,23 +61,21 @@ type Fitted struct {
 	Trusted []string
 	// Reserved is where the fit was charged in a store of budgets; nil for none.
 	Reserved *certificate.Reservation
-	// Reclaimed is what stores were told of earlier fits in the folder that were killed.
-	Reclaimed []Settlement
-	// Folder holds the files.
-	Folder, ModelPath, CertificatePath string
-	// Earlier are the other reservations for the same table that the output
-	// folders know of: those made before this one, and some of those made at the
-	// same time.
-	Earlier []Entry
+	// Model is what was trained; nil if the run was interrupted before there was one.
+	Model *model.Model
+	// Certificate is the public record of the run.
+	Certificate *certificate.Certificate
+	// Ledger is what was charged, release by release. It has ended.
+	Ledger account.View
+	// Entry is the reservation as ledgers of folders have it.
+	Entry Entry
 
-	entry Entry
 	norms []float64
 }
 
 // prepared is a fit that could begin: settled, its table read, nothing charged.
 type prepared struct {
 	budget  account.Budget
-	out     *folder
 	store   *storedRun
 	session *curator.Session
 	loss    loss.Loss
@@ -93,6 +88,14 @@ func (p *prepared) close() {
 	p.session.Close()
 }
 
+// keeper is where a fit is kept.
+func (o Options) keeper() Keeper {
+	if o.Keeper == nil {
+		return unkept{}
+	}
+	return o.Keeper
+}
+
 // prepare does all of a fit that neither charges nor writes.
 func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error) {
 	budget, err := c.budget()
@@ -103,8 +106,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err != nil {
 		return nil, err
 	}
-	out, err := newFolder(o.disk, o.Out, c.name, o.Overwrite)
-	if err != nil {
+	if err := o.keeper().Look(); err != nil {
 		return nil, err
 	}
 	// Settled once for its errors before anything is read, for as many records as
@@ -138,9 +140,13 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 			store.close()
 		}
 	}()
+	if err := store.covers(ctx, budget, c.Schema.Unit().Column, c.samples(first.Plan)); err != nil {
+		return nil, err
+	}
 	session, err := curator.Open(ctx, curator.Config{
 		Reserve: store.reserve(),
-		Paths:   paths, CSV: c.CSV, Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
+		Paths:   paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV,
+		Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
 		Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
 	})
 	if err != nil {
@@ -180,7 +186,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 			return nil, err
 		}
 	}
-	return &prepared{budget, out, store, session, l, plan, planned}, nil
+	return &prepared{budget, store, session, l, plan, planned}, nil
 }
 
 // entry is the reservation as ledgers have it.
@@ -195,55 +201,55 @@ func (p *prepared) entry(data string) Entry {
 	return e
 }
 
-// Fit reads the table, reserves the budget, runs the plan and writes the model
-// and its certificate. The whole budget is on stable storage before the first
-// answer, and stays there whatever happens.
+// samples reports whether the run may draw Poisson samples, whose schedule depends on how
+// many records there are.
+func (c *Config) samples(first optimize.Plan) bool {
+	return first.Needs().Schedule != nil || c.Train.Settings["passes"] != nil
+}
+
+// Fit reads the table, reserves the budget, runs the plan and makes the model and its
+// certificate. The whole budget is reserved before the first answer, in the store that the
+// configuration names and with the keeper that there is, and stays so whatever happens.
+// Without a keeper no file is written.
 //
-// Room for both files is made on the disk before that, and what the run releases
-// goes to a journal in the folder while it lasts, from which Recover makes them
-// if the process is killed.
-//
-// When the context is cancelled on the way, or the journal cannot be written any
-// more, what has been reached is written and certified as incomplete, and Fit
-// returns it together with the error: the answers so far have been paid for.
+// When the context is cancelled on the way, or the keeper cannot take any more of what is
+// released, what has been reached is certified as incomplete, and Fit returns it together
+// with the error: the answers so far have been paid for.
 func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	p, err := c.prepare(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	out, store, session, planned := p.out, p.store, p.session, p.planned
+	k, store, session, planned := o.keeper(), p.store, p.session, p.planned
 	if o.Planned != nil {
 		o.Planned(planned)
 	}
-	data, err := c.identity()
+	data, err := c.Identity()
 	if err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
 	}
-	fitted := &Fitted{Planned: planned, entry: p.entry(data)}
+	fitted := &Fitted{Planned: planned, Entry: p.entry(data)}
 	schedule := session.Ledger().Schedule()
 	// Before anything is made for a fit that the store refuses.
 	if _, err := store.would(ctx, session.Ledger()); err != nil {
 		return nil, err
 	}
-	defer out.release()
-	if err := out.claim(data); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
-	}
-	if fitted.Reclaimed, err = out.reclaim(ctx, o.Stores); err != nil {
+	defer k.Release()
+	if err := k.Claim(ctx, data); err != nil {
 		return nil, err
 	}
-	// Until the folder's ledger has the fit, nothing was released, and the store has
-	// its reservation back.
-	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, out, session)) }
-	charged, err := store.begin(ctx, out, session.Ledger(), &fitted.entry)
+	// Until the keeper has the fit, nothing was released, and the store has its
+	// reservation back.
+	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, k, session)) }
+	charged, err := store.begin(ctx, k, session.Ledger(), &fitted.Entry)
 	if err != nil {
 		return undone(err)
 	}
-	h, err := c.head(o.Software, out.fit, planned, p.loss, schedule)
+	h, err := c.head(o.Software, k.Number(), planned, p.loss, schedule)
 	if err == nil {
 		err = h.tells(session.Ledger())
 	}
@@ -251,18 +257,17 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return undone(err)
 	}
 	h.Budget, fitted.Reserved = charged, charged
-	r := run{session: session, conduct: conduct{Summary: planned.Summary}}
-	files, journal, err := out.begin(h, r)
+	r := Released{Session: session, Run: runrecord.Run{Plan: planned.Summary}}
+	log, err := k.Begin(h, r)
 	if err != nil {
 		return undone(fmt.Errorf("output: %w: nothing was charged", err))
 	}
-	defer journal.close()
-	defer files.close()
-	fitted.Earlier, err = out.reserve(fitted.entry)
-	if err != nil {
+	defer log.Close()
+	fitted.Entry.Fit = h.Fit
+	if err := k.Reserve(fitted.Entry); err != nil {
 		return undone(err)
 	}
-	oracle := &recorder{session: session, journal: journal, pair: files}
+	oracle := &recorder{session: session, log: log}
 	result, runErr := p.plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
 	if runErr == nil && c.Train.Measure > 0 {
 		runErr = c.measure(ctx, oracle, fitted, result.W)
@@ -273,27 +278,28 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	// Nothing more is asked: what the files say of the ledger is final.
 	_ = session.Close()
 	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), session.Ledger().Len()
+	fitted.Ledger = session.Ledger()
 	stopped := ctx.Err() != nil || oracle.failed != nil
 	if runErr != nil && (!stopped || result.Steps == 0) {
 		// The charge stays; there is nothing to write a model from but what is in
-		// the journal.
-		files.discard()
-		return nil, out.charged(errors.Join(runErr, oracle.finish(), out.settle(fitted.Charged, false), store.settle(ctx, out, session)))
+		// the log.
+		log.Discard()
+		return nil, k.Charged(errors.Join(runErr, oracle.finish(), k.Settle(fitted.Charged, false), store.settle(ctx, k, session)))
 	}
-	r.complete, r.weights = result.Complete, result.W
+	r.Complete, r.Weights = result.Complete, result.W
 	law := result.Law.Compact()
 	law.Scales = h.lifted(law.Scales)
 	if result.Late.Steps > 0 {
-		r.conduct.Late, r.conduct.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
+		r.Run.Late, r.Run.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
 	}
-	r.conduct.Foreseen, r.conduct.Curvature = result.Foreseen, result.Curvature
-	r.conduct.GradientNorms, r.conduct.Measured, r.conduct.Compared, r.conduct.Law = fitted.norms, fitted.Measured, fitted.Compared, &law
+	r.Run.Foreseen, r.Run.Curvature = result.Foreseen, result.Curvature
+	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Law = fitted.norms, fitted.Measured, fitted.Compared, &law
 	fitted.Warnings = h.warnings(r)
-	if err := fitted.publish(out, files, journal, h, r); err != nil {
-		return nil, out.charged(err)
+	if err := fitted.publish(log, h, r); err != nil {
+		return nil, k.Charged(err)
 	}
-	if err := store.settle(ctx, out, session); err != nil {
-		return fitted, errors.Join(runErr, out.charged(err))
+	if err := store.settle(ctx, k, session); err != nil {
+		return fitted, errors.Join(runErr, k.Charged(err))
 	}
 	switch {
 	case runErr == nil:
@@ -304,52 +310,19 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w", result.Steps, planned.Summary.Steps, runErr)
 }
 
-// begin makes room for the files of a run and begins its journal. Nothing is
-// left of them if that fails.
-func (f *folder) begin(h head, r run) (*pair, *journal, error) {
-	files, err := f.newPair(h, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	j, err := f.newJournal(h)
-	if err != nil {
-		files.discard()
-		_ = f.removeIfThere(f.journalFile())
-		return nil, nil, err
-	}
-	return files, j, nil
-}
-
-// publish writes the files of a run, makes them seen, and settles its
-// reservation.
-func (f *Fitted) publish(out *folder, files *pair, j *journal, h head, r run) error {
-	text, cert, err := h.files(r)
-	if err != nil {
+// publish makes the files of a run and has them kept.
+func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
+	if f.Model, f.Certificate, err = h.Files(r); err != nil {
 		return err
 	}
-	certText, err := cert.Bytes()
-	if err != nil {
-		return err
+	f.Trusted = f.Certificate.Trusted()
+	var text []byte
+	if f.Model != nil {
+		if text, err = f.Model.Bytes(); err != nil {
+			return err
+		}
 	}
-	done, err := files.fill(text, certText)
-	if err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	done.Charged, done.Complete = cert.Charged(), r.complete
-	if err := j.ready(done); err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	if err := out.show(done); err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	f.Trusted, f.Folder, f.CertificatePath = cert.Trusted(), out.path, out.file(CertificateFile)
-	if text != nil {
-		f.ModelPath = out.file(ModelFile)
-	}
-	if err := out.settle(done.Charged, done.Complete); err != nil {
-		return err
-	}
-	return out.sweep()
+	return log.Publish(text, f.Certificate)
 }
 
 // measure releases the quality of the result from the share kept for it.
@@ -371,7 +344,7 @@ func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float6
 // the journal.
 func (f *Fitted) watch(r *recorder, next func(Step)) func(Step) {
 	return func(s Step) {
-		if norm, ok := keptNorm(s); ok {
+		if norm, ok := KeptNorm(s); ok {
 			f.norms = append(f.norms, norm)
 		}
 		r.step(s)
@@ -379,16 +352,4 @@ func (f *Fitted) watch(r *recorder, next func(Step)) func(Step) {
 			next(s)
 		}
 	}
-}
-
-// Sum returns an epsilon of this fit and the earlier ones together, at this
-// fit's delta. ok is false when they do not share a relation and a unit of privacy.
-func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
-	for _, e := range f.Earlier {
-		if e.Relation != f.Budget.Relation() || e.Unit != f.Unit.Column {
-			return 0, false
-		}
-	}
-	epsilon, err := together(ctx, append([]Entry{f.entry}, f.Earlier...), f.Budget.Delta())
-	return epsilon, err == nil
 }

@@ -42,17 +42,35 @@ func (o Outlook) String() string {
 	return text
 }
 
-// Small returns an error if the effective size is below optimize.SmallSize.
+// SmallError refuses a table that is too small for its budget.
+type SmallError struct {
+	// Size is the effective size, which is below optimize.SmallSize.
+	Size float64
+	// Records and Epsilon would each do: as many records at this budget, or this epsilon
+	// for these records, at the same delta. Epsilon is 0 where none does.
+	Records, Epsilon float64
+}
+
+// Error says what would do.
+func (e *SmallError) Error() string {
+	text := fmt.Sprintf("train: the effective size N = %.2g is below %d: the model would be noise: %.0f records would do at this budget",
+		e.Size, optimize.SmallSize, e.Records)
+	if e.Epsilon > 0 {
+		text += fmt.Sprintf(", or epsilon %.2g for these", e.Epsilon)
+	}
+	return text + ", or fewer columns; nothing was charged"
+}
+
+// Small returns a *SmallError if the effective size is below optimize.SmallSize.
 func (p Planned) Small() error {
 	size := p.Summary.Effective
 	if size >= optimize.SmallSize {
 		return nil
 	}
 	more := optimize.SmallSize / size
-	text := fmt.Sprintf("train: the effective size N = %.2g is below %d: the model would be noise: %.0f records would do at this budget",
-		size, optimize.SmallSize, math.Ceil(more*p.Records))
+	e := &SmallError{Size: size, Records: math.Ceil(more * p.Records)}
 	if epsilon, err := account.GaussianEpsilon(more*p.Budget.Mu(), p.Budget.Delta()); err == nil {
-		text += fmt.Sprintf(", or epsilon %.2g for these", epsilon)
+		e.Epsilon = epsilon
 	}
-	return fmt.Errorf("%s, or fewer columns; nothing was charged; --anyway fits all the same", text)
+	return e
 }

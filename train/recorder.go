@@ -12,13 +12,14 @@ import (
 )
 
 // recorder stands between a plan and its session, and writes what was charged to
-// the journal before it hands out the answer. If it cannot, it withholds the
+// the log before it hands out the answer. If it cannot, it withholds the
 // answer, and all others: the plan ends with what it has reached. Nothing of the
 // session but its answers is to be had from it.
 type recorder struct {
 	session *curator.Session
-	journal *journal
-	pair    *pair
+	log     Log
+	// noted is how many events the log has.
+	noted int
 
 	mu sync.Mutex
 	// failed is why nothing can be written any more.
@@ -35,13 +36,11 @@ func (r *recorder) note() error {
 	return r.take()
 }
 
-// take writes the events that are not in the journal yet.
+// take writes the events that are not in the log yet.
 func (r *recorder) take() error {
-	err := r.journal.note(r.session.Ledger().Since(r.journal.events))
-	if err == nil {
-		err = r.pair.grow(r.journal.events)
-	}
-	return r.fail(err)
+	events := r.session.Ledger().Since(r.noted)
+	r.noted += len(events)
+	return r.fail(r.log.Events(events))
 }
 
 func (r *recorder) fail(err error) error {
@@ -56,7 +55,7 @@ func (r *recorder) step(s Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed == nil {
-		_ = r.fail(r.journal.step(s))
+		_ = r.fail(r.log.Step(s))
 	}
 }
 
@@ -64,14 +63,14 @@ func (r *recorder) step(s Step) {
 func (r *recorder) measured(m optimize.Measured) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fail(r.journal.add(record{Measured: &m}))
+	return r.fail(r.log.Measured(m))
 }
 
 // compared writes how the result compares with a constant.
 func (r *recorder) compared(c optimize.Compared) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fail(r.journal.add(record{Compared: &c}))
+	return r.fail(r.log.Compared(c))
 }
 
 // finish puts all that was charged on stable storage.
@@ -84,7 +83,7 @@ func (r *recorder) finish() error {
 	if err := r.take(); err != nil {
 		return err
 	}
-	return r.fail(r.journal.sync())
+	return r.fail(r.log.Sync())
 }
 
 // answer returns an answer once it is noted.

@@ -88,7 +88,7 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 		if err != nil {
 			return Planned{}, err
 		}
-		if n, err = curator.Count(ctx, curator.Config{Paths: paths, CSV: c.CSV, Schema: c.Schema}); err != nil {
+		if n, err = curator.Count(ctx, curator.Config{Paths: paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV, Schema: c.Schema}); err != nil {
 			return Planned{}, err
 		}
 		if n == 0 {

@@ -17,8 +17,8 @@ import (
 // does. It is given by programs, so that those which have no store carry no database.
 type Stores func(ctx context.Context, address string) (*budget.Book, error)
 
-// open opens a store.
-func (s Stores) open(ctx context.Context, address string) (*budget.Book, error) {
+// Open opens a store. It is an error where there is no opener.
+func (s Stores) Open(ctx context.Context, address string) (*budget.Book, error) {
 	if s == nil {
 		return nil, fmt.Errorf("budget.store: %s: this program opens none: nothing was charged", address)
 	}
@@ -50,7 +50,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 		return nil, err
 	}
 	r := &storedRun{address: a.In(folder).String(), dataset: c.Budget.Dataset}
-	if r.book, err = open.open(ctx, r.address); err != nil {
+	if r.book, err = open.Open(ctx, r.address); err != nil {
 		return nil, err
 	}
 	r.run = r.book.Run(c.Budget.Dataset, c.label())
@@ -75,9 +75,9 @@ func (r *storedRun) reserve() func(context.Context, account.View) error {
 	return r.run.Reserve
 }
 
-// begin reserves a session's budget, once the folder's intent says so on stable storage.
+// begin reserves a session's budget, once the keeper's note says so on stable storage.
 // Nothing may be released before it returns nil.
-func (r *storedRun) begin(ctx context.Context, f *folder, v account.View, e *Entry) (*certificate.Reservation, error) {
+func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entry) (*certificate.Reservation, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -85,7 +85,7 @@ func (r *storedRun) begin(ctx context.Context, f *folder, v account.View, e *Ent
 	if err != nil {
 		return nil, err
 	}
-	if err := f.intend(intent{Store: r.address, Dataset: r.dataset, Run: id}); err != nil {
+	if err := k.Intend(r.address, r.dataset, id); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	r.id = id
@@ -99,7 +99,7 @@ func (r *storedRun) begin(ctx context.Context, f *folder, v account.View, e *Ent
 
 // withdraw gives back what begin may have reserved for a session that has released
 // nothing, and closes it.
-func (r *storedRun) withdraw(ctx context.Context, f *folder, s budget.Session) error {
+func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) error {
 	if r == nil || r.id == "" {
 		return nil
 	}
@@ -107,9 +107,24 @@ func (r *storedRun) withdraw(ctx context.Context, f *folder, s budget.Session) e
 		return err
 	}
 	if _, err := r.book.Withdraw(context.WithoutCancel(ctx), r.dataset, r.id); err != nil {
-		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it back: %w", f.path, err)
+		if k.Place() == "" {
+			return fmt.Errorf("budget.store: what may be reserved there stays charged: %w", err)
+		}
+		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it back: %w", k.Place(), err)
 	}
-	return f.forget(f.fit)
+	return k.Forget()
+}
+
+// covers refuses, before the table is read, a budget that the rest of the dataset's cap does
+// not cover. A run that may sample is asked about once its schedule is known.
+func (r *storedRun) covers(ctx context.Context, b account.Budget, unit string, samples bool) error {
+	if r == nil || samples {
+		return nil
+	}
+	_, err := r.book.Covers(ctx, r.dataset, budget.Law{
+		Relation: b.Relation(), Epsilon: b.Epsilon(), Delta: b.Delta(), Mu: b.Mu(), Unit: unit,
+	})
+	return err
 }
 
 // would says what begin would charge, or why it would not.
@@ -125,15 +140,18 @@ func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, er
 }
 
 // settle returns what the session did not use, which asks nothing any more, and has the
-// folder forget its intent.
-func (r *storedRun) settle(ctx context.Context, f *folder, s budget.Session) error {
+// keeper forget its note.
+func (r *storedRun) settle(ctx context.Context, k Keeper, s budget.Session) error {
 	if r == nil {
 		return nil
 	}
 	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
-		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover %s settles it: %w", f.path, err)
+		if k.Place() == "" {
+			return fmt.Errorf("budget.store: what the fit did not use stays charged: %w", err)
+		}
+		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover %s settles it: %w", k.Place(), err)
 	}
-	return f.forget(f.fit)
+	return k.Forget()
 }
 
 func (r *storedRun) close() {

@@ -51,8 +51,8 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 }
 
 // warnings are those of a run, the worst first.
-func (h head) warnings(r run) []Warning {
-	return append(comparisonWarnings(r.conduct.Compared), privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
+func (h Head) warnings(r Released) []Warning {
+	return append(comparisonWarnings(r.Run.Compared), privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
 }
 
 // Warnings are about a plan, before anything was released.

@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 type budgetCommand struct {
@@ -276,7 +277,7 @@ func spent(d *budget.Dataset) string {
 	line("spent", "%s %s", bar(d, 50), spentOf(d))
 	line("charged", "%.6g of %.6g (units of mu^2), of which %.6g by runs that have not ended; %.6g left", d.Spent, d.Charge, d.Open, d.Left)
 	if d.Epsilon > 0 {
-		line("so far", "epsilon %.4g at delta %v", roundUp(d.Epsilon), d.Cap.Delta)
+		line("so far", "epsilon %.4g at delta %v", runfolder.RoundUp(d.Epsilon), d.Cap.Delta)
 	}
 	if n := d.Cap.SampledRuns; n > 0 {
 		line("sampled", "%d of %d runs that may sample", d.Sampled, n)

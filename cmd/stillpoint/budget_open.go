@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 // openRun is a run that has not ended.
@@ -26,7 +26,7 @@ type openRun struct {
 func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun, err error) {
 	folders := map[string]string{}
 	for _, root := range b.In {
-		found, err := train.Runs(ctx, root)
+		found, err := runfolder.Runs(ctx, root)
 		if err != nil {
 			return nil, err
 		}
@@ -86,13 +86,13 @@ store that the folder names, and saves model and certificate.`
 func (b *budgetSettle) Run(ctx context.Context, c *console) error {
 	// The store may be called otherwise here than where the run was charged.
 	open := func(ctx context.Context, _ string) (*budget.Book, error) { return stores.Open(ctx, b.Store) }
-	s, err := train.Settle(ctx, b.From, b.ID, open)
+	s, err := runfolder.Settle(ctx, b.From, b.ID, open)
 	if err != nil {
 		return err
 	}
 	if b.JSON {
 		return printJSON(c.out, s)
 	}
-	_, err = fmt.Fprintf(c.out, "%-13s%s\n", "settled", settled(s))
+	_, err = fmt.Fprintf(c.out, "%-13s%v\n", "settled", s)
 	return err
 }

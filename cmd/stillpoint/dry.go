@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // drySummary says what a fit would charge and write, below its plan.
-func drySummary(ctx context.Context, c *train.Config, d *train.Dry) string {
+func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
@@ -20,15 +21,15 @@ func drySummary(ctx context.Context, c *train.Config, d *train.Dry) string {
 		line("dataset", "%s: mu^2 of %.6g of its cap in the store", printable.Text(c.Budget.Dataset), d.Cost.Charge)
 	}
 	line("would write", "%s, %s", printable.Text(d.ModelPath), printable.Text(d.CertificatePath))
-	if n := len(d.Earlier); n > 0 {
-		line("together", "%s", together(ctx, d.Fitted, n))
+	if len(d.Earlier) > 0 {
+		line("together", "%s", d.Together(ctx))
 	}
 	line("dry run", "nothing was released, charged or written")
 	return b.String()
 }
 
 // dryJSON is the plan and what would be charged and written.
-func dryJSON(ctx context.Context, c *train.Config, d *train.Dry) any {
+func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 	j := struct {
 		DryRun      bool   `json:"dry_run"`
 		Plan        any    `json:"planned"`
@@ -46,7 +47,7 @@ func dryJSON(ctx context.Context, c *train.Config, d *train.Dry) any {
 		j.Dataset, j.Charge = c.Budget.Dataset, d.Cost.Charge
 	}
 	if epsilon, ok := d.Sum(ctx); ok && len(d.Earlier) > 0 {
-		j.Together = roundUp(epsilon)
+		j.Together = runfolder.RoundUp(epsilon)
 	}
 	return j
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -89,8 +91,9 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	defer func() { stopping() }()
 	p := newProgress(c, f.Verbose)
 	c.note("reading", "reading "+reads(config))
-	fitted, err := config.Fit(ctx, train.Options{
-		Out: f.Out, Overwrite: f.Overwrite, Strict: !f.Anyway, Software: software(), Stores: stores.Open,
+	fitted, err := stillpoint.Fit(ctx, stillpoint.Spec{
+		Config: config, Folder: &stillpoint.Folder{Path: f.Out, Overwrite: f.Overwrite},
+		Anyway: f.Anyway, Software: software(), Stores: stores.Open,
 		Planned: func(planned train.Planned) {
 			p.planned(planned)
 			c.saving()
@@ -102,18 +105,22 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	})
 	p.finish()
 	if fitted == nil {
-		return err
+		return around(err)
 	}
 	if f.JSON {
-		if printing := printJSON(c.out, result(context.WithoutCancel(ctx), config, fitted)); printing != nil {
+		if printing := printJSON(c.out, result(context.WithoutCancel(ctx), config, fitted.Kept)); printing != nil {
 			return printing
 		}
 	} else {
-		fmt.Fprint(c.out, summary(context.WithoutCancel(ctx), config, fitted, f.Verbose))
+		text := fitted.Summary()
+		if f.Verbose {
+			text = fitted.Details()
+		}
+		fmt.Fprint(c.out, text)
 	}
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
-			fitted.Result.Steps, fitted.Summary.Steps, err)
+			fitted.Run.Result.Steps, fitted.Run.Summary.Steps, err)
 	}
 	if err != nil {
 		return &savedError{err}
@@ -121,12 +128,20 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
+// around names the way round a refusal.
+func around(err error) error {
+	if _, small := errors.AsType[*train.SmallError](err); small {
+		return fmt.Errorf("%w; --anyway fits all the same", err)
+	}
+	return err
+}
+
 // dry says what a fit would do.
 func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) error {
 	c.note("reading", "reading "+reads(config))
-	d, err := config.DryRun(ctx, train.Options{Out: f.Out, Overwrite: f.Overwrite, Strict: !f.Anyway, Software: software(), Stores: stores.Open})
+	d, err := runfolder.DryRun(ctx, config, runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{Strict: !f.Anyway, Software: software(), Stores: stores.Open})
 	if err != nil {
-		return err
+		return around(err)
 	}
 	if f.JSON {
 		return printJSON(c.out, dryJSON(ctx, config, d))
@@ -163,7 +178,7 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	planned, err := config.Plan(ctx)
+	planned, err := stillpoint.Plan(ctx, stillpoint.Spec{Config: config})
 	if err != nil {
 		return err
 	}

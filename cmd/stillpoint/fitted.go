@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -56,7 +57,7 @@ type fittedJSON struct {
 	Together *float64 `json:"together,omitempty"`
 }
 
-func result(ctx context.Context, c *train.Config, f *train.Fitted) fittedJSON {
+func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSON {
 	j := fittedJSON{
 		Folder: f.Folder, Model: f.ModelPath, Certificate: f.CertificatePath, Complete: f.Result.Complete,
 		Algorithm: f.Summary.Algorithm, Steps: f.Result.Steps, Of: f.Summary.Steps,

@@ -35,7 +35,7 @@ func TestTableThatChanges(t *testing.T) {
 				}
 			}
 		}()
-		o := stillpoint(t, dir, strings.Fields(command)...)
+		o := executable(t, dir, strings.Fields(command)...)
 		<-done
 		if o.code != 1 || !strings.HasSuffix(o.stderr, "stillpoint: table: people.csv: changed while it was read: leave it as it is and start again\n") {
 			t.Errorf("%s: %+v", command, o)

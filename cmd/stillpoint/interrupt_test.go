@@ -168,7 +168,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 
-	o := stillpoint(t, r.dir, "fit", "people.yaml", "--out", "out")
+	o := executable(t, r.dir, "fit", "people.yaml", "--out", "out")
 	if o.code != 1 || !strings.Contains(o.stderr, "output out: holds an earlier fit (ledger.jsonl)") {
 		t.Errorf("%+v", o)
 	}
@@ -278,7 +278,7 @@ func (r *running) checkRecovered(t *testing.T) {
 	if entries, err := os.ReadDir(r.out("")); err != nil || len(entries) != 4 {
 		t.Errorf("%v are left, %v: must be model, certificate, ledger and lock", entries, err)
 	}
-	if o := stillpoint(t, r.dir, "recover", "out"); o.code != 1 || !strings.Contains(o.stderr, "nothing to recover") {
+	if o := executable(t, r.dir, "recover", "out"); o.code != 1 || !strings.Contains(o.stderr, "nothing to recover") {
 		t.Errorf("recovered again: %+v", o)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 type ledgerCommand struct {
@@ -23,7 +23,7 @@ fits in folders that are not named here are not seen.`
 }
 
 func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
-	totals, err := train.Totals(ctx, l.Folders, l.Delta)
+	totals, err := runfolder.Totals(ctx, l.Folders, l.Delta)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 		if t.Fits > 1 {
 			fits = fmt.Sprintf("%d fits", t.Fits)
 		}
-		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", printable.Text(t.Table), fits, roundUp(t.Epsilon), t.Delta, t.Relation, unit)
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", printable.Text(t.Table), fits, runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // The test binary is also the command: testscript puts a copy of it named
-// stillpoint on the path. Beside it stand programs that differ from it in one
+// executable on the path. Beside it stand programs that differ from it in one
 // thing each.
 func TestMain(m *testing.M) {
 	if os.Getenv("STILLPOINT_ANYWAY") == "" {
@@ -128,15 +128,6 @@ func TestExitCodes(t *testing.T) {
 	for _, code := range []string{"0 done", "1 input at fault", "2 wrong usage", "3 over budget", "4 certificate or model refused", "5 system at fault", "130 interrupted", "134 a fault"} {
 		if !strings.Contains(strings.ReplaceAll(description, "\n", " "), code) {
 			t.Errorf("the help does not say %q", code)
-		}
-	}
-}
-
-// roundUp never states less than its argument, nor much more.
-func TestRoundUp(t *testing.T) {
-	for x := 1e-9; x < 1e9; x *= 1.0007 {
-		if y := roundUp(x); y < x || y > x*1.0016 {
-			t.Fatalf("roundUp(%v) = %v", x, y)
 		}
 	}
 }

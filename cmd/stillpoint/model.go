@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -30,9 +31,9 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	m = m.ReadAs(p.csv())
+	rows := stillpoint.File(p.Data).Written(p.csv())
 	predict := func(w io.Writer) error {
-		return m.Predict(ctx, p.Data, w, model.PredictOptions{Where: p.Where, Margins: p.Margin})
+		return stillpoint.Predict(ctx, m, rows, w, stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin})
 	}
 	if p.Out == "" {
 		// The names of classes hold no control or invisible characters (package

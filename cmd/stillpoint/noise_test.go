@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/report"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -35,7 +36,7 @@ func TestEveryAlgorithmsNoiseIsKnown(t *testing.T) {
 				c.Train.Settings["steps"] = 4 // schedules of many take long to compose
 			}
 			out := filepath.Join(t.TempDir(), "fit")
-			if _, err := c.Fit(t.Context(), train.Options{Out: out, Software: "test"}); err != nil {
+			if _, err := runfolder.Fit(t.Context(), c, runfolder.Out{Path: out}, train.Options{Software: "test"}); err != nil {
 				if len(more) == 0 {
 					t.Errorf("%s: %v", name, err)
 				}

@@ -17,8 +17,8 @@ type outcome struct {
 	stdout, stderr string
 }
 
-// stillpoint runs the command in a process of its own.
-func stillpoint(t *testing.T, dir string, args ...string) outcome {
+// executable runs the command in a process of its own.
+func executable(t *testing.T, dir string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	c := exec.Command("stillpoint", args...)
@@ -36,7 +36,7 @@ func stillpoint(t *testing.T, dir string, args ...string) outcome {
 // succeeds runs the command and demands exit code 0.
 func succeeds(t *testing.T, dir string, args ...string) outcome {
 	t.Helper()
-	o := stillpoint(t, dir, args...)
+	o := executable(t, dir, args...)
 	if o.code != 0 {
 		t.Fatalf("stillpoint %s: exit code %d: %s", strings.Join(args, " "), o.code, o.stderr)
 	}

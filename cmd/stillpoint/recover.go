@@ -7,8 +7,7 @@ import (
 	"io"
 
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 type recoverCommand struct {
@@ -38,7 +37,7 @@ lines have no checksums, unless the fit had made its files.`
 }
 
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
-	saved, err := train.Recover(ctx, r.Dir, train.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
+	saved, err := runfolder.Recover(ctx, r.Dir, runfolder.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
 	if saved != nil {
 		err = errors.Join(describe(c.out, saved), err)
 	}
@@ -46,7 +45,7 @@ func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 }
 
 // describe says what was saved.
-func describe(w io.Writer, r *train.Recovered) (err error) {
+func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	line := func(name, format string, args ...any) {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%-13s%s\n", name, fmt.Sprintf(format, args...))
@@ -54,7 +53,7 @@ func describe(w io.Writer, r *train.Recovered) (err error) {
 	}
 	defer func() {
 		for _, s := range r.Settlements {
-			line("settled", "%s", settled(s))
+			line("settled", "%v", s)
 		}
 	}()
 	if !r.Files {
@@ -81,18 +80,4 @@ func describe(w io.Writer, r *train.Recovered) (err error) {
 	}
 	line("recheck", "stillpoint verify %s", r.CertificatePath)
 	return err
-}
-
-// settled says what a store was told of a run.
-func settled(s train.Settlement) string {
-	run := fmt.Sprintf("%s: run %s", printable.Text(s.Dataset), printable.Text(s.Run))
-	switch {
-	case s.Kept != "":
-		return fmt.Sprintf("%s stays charged in full: %s", run, printable.Text(s.Kept))
-	case s.Absent:
-		return run + " was never reserved: the store is as it was"
-	case s.Fit == 0:
-		return run + " was reserved and released nothing: the store has all of it back"
-	}
-	return fmt.Sprintf("%s is charged %.6g (units of mu^2), all that it can have released; the store has the rest back", run, s.Charged)
 }

@@ -112,7 +112,7 @@ func TestNothingShowsCells(t *testing.T) {
 		{4, "verify people-fit/certificate.json --model people.csv"},
 		{4, "verify people.csv"},
 	} {
-		o := stillpoint(t, dir, strings.Fields(run.args)...)
+		o := executable(t, dir, strings.Fields(run.args)...)
 		if o.code != run.code {
 			t.Errorf("stillpoint %s: exit code %d: must be %d: %s", run.args, o.code, run.code, o.stderr)
 		}

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/certificate"
@@ -144,126 +142,6 @@ func comparing(p train.Planned) float64 {
 		return 0
 	}
 	return p.Compare.Charge / p.Budget.Charge()
-}
-
-// summary says what a fit released and what it cost. With verbose it adds the optimizer's
-// numbers: charges in units of mu^2 and gradient norms.
-func summary(ctx context.Context, c *train.Config, f *train.Fitted, verbose bool) string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
-	}
-	for _, w := range f.Warnings {
-		line("WARNING", "%s", w.Text)
-	}
-	if !f.Result.Complete {
-		line("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Summary.Steps)
-	}
-	line("model", "%s", printable.Text(f.ModelPath))
-	line("certificate", "%s", printable.Text(f.CertificatePath))
-	line("guarantee", "(%v, %v)-differentially private, %v, %s", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation(), f.Unit.Protected())
-	line("neighbour", "%s", f.Unit.Neighbour(f.Filter, f.Budget.Relation()))
-	for _, t := range f.Trusted {
-		line("TRUSTED", "%s", printable.Text(t))
-	}
-	switch {
-	case f.Charged > 0 && verbose:
-		line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
-	case f.Charged > 0:
-		line("charged", "%.4g%% of the budget, for %d releases (noisy answers)", 100*f.Charged/f.Budget.Charge(), f.Releases)
-	default:
-		line("charged", "%d releases on Poisson samples of a schedule within the budget", f.Releases)
-	}
-	for _, s := range f.Reclaimed {
-		line("settled", "an earlier fit in the folder: %s", settled(s))
-	}
-	if c := f.Compared; c != nil {
-		line("compare", "%s", besideConstant(c))
-	}
-	if late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective); late != "" {
-		line("arrived", "%s", late)
-	}
-	if e := f.Result.Foreseen; e > 0 && verbose {
-		line("expected", "gradient norm %.3g, after what was released of the rows and their gradients; %.3g before", e, f.Summary.Predicted)
-	}
-	if v := f.Result.Curvature; v != nil {
-		line("curvature", "at least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others", v.Curvature, v.Sigma, v.Directions)
-	}
-	if m := f.Measured; m != nil {
-		line("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
-	}
-	if f.Constant != nil && f.Compared == nil {
-		line("compare", "%s", compared(f))
-	}
-	if r := f.Reserved; r != nil {
-		line("dataset", "%s: charged in its store before the first release, row %d", printable.Text(r.Dataset), r.Row)
-	}
-	line("recheck", "stillpoint verify %s", printable.Text(f.CertificatePath))
-	if n := len(f.Earlier); n > 0 {
-		line("together", "%s", together(ctx, f, n))
-	} else {
-		line("note", "fitting %s again costs a second budget", printable.Text(c.TableName()))
-	}
-	return b.String()
-}
-
-// besideConstant says how the model compares with the best constant, as it was released.
-func besideConstant(c *train.Compared) string {
-	text := fmt.Sprintf("%v: its mean loss is %.3g below the constant's, with noise of %.2g", c.Verdict(), -c.Difference, c.Sigma)
-	if c.Difference > 0 {
-		text = fmt.Sprintf("%v: its mean loss is %.3g above the constant's, with noise of %.2g", c.Verdict(), c.Difference, c.Sigma)
-	}
-	if share, sigma, ok := c.Explained(); ok && c.Verdict().Code() == "better" {
-		text += fmt.Sprintf("; it saves %.0f%% (noise %.2g%%) of the constant's loss, %.3g", 100*share, 100*sigma, c.Constant)
-	}
-	return text
-}
-
-// compared says what a measured loss is to be compared with.
-func compared(f *train.Fitted) string {
-	m, k := f.Measured, f.Constant
-	const constant = "the model that gives every record the score 0"
-	text := fmt.Sprintf("mean loss %.4g of "+constant+", which is public; one that knows how frequent the classes are may have less", k.Least)
-	if k.Least < k.Most {
-		text = fmt.Sprintf("mean loss between %.4g and %.4g of "+constant+", by the targets there may be: which, nothing that was released says", k.Least, k.Most)
-	}
-	if k.Regularizer > 0 {
-		text += fmt.Sprintf(" (%.2g of the measured is the regularizer)", k.Regularizer)
-	}
-	switch own := m.Loss - k.Regularizer; {
-	case own-2*m.LossSigma > k.Most:
-		text += ": the model is WORSE"
-	case own+2*m.LossSigma < k.Least/10:
-		text += ": so little a loss is that of rows which contribute nothing, too; are the targets read? (stillpoint check)"
-	case own+2*m.LossSigma >= k.Least && k.Least == k.Most:
-		text += ": the model is not better by more than noise"
-	}
-	return text
-}
-
-func together(ctx context.Context, f *train.Fitted, n int) string {
-	fits := "1 earlier fit"
-	if n > 1 {
-		fits = fmt.Sprintf("%d earlier fits", n)
-	}
-	epsilon, ok := f.Sum(ctx)
-	if !ok && slices.ContainsFunc(f.Earlier, func(e train.Entry) bool { return e.Relation != f.Budget.Relation() }) {
-		return fmt.Sprintf("with %s of this table, some under another relation: add the guarantees", fits)
-	}
-	if !ok && slices.ContainsFunc(f.Earlier, func(e train.Entry) bool { return e.Unit != f.Unit.Column }) {
-		return fmt.Sprintf("with %s of this table, some for another unit of privacy: their guarantees do not add up to one", fits)
-	}
-	if !ok {
-		return fmt.Sprintf("with %s of this table: no common epsilon could be computed: add the guarantees", fits)
-	}
-	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits, roundUp(epsilon), f.Budget.Delta())
-}
-
-// roundUp keeps four digits and never states less than x.
-func roundUp(x float64) float64 {
-	var y float64
-	fmt.Sscanf(fmt.Sprintf("%.4g", x*1.0005), "%g", &y)
-	return y
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
@@ -39,18 +39,9 @@ func (v *verifyCommand) Run(ctx context.Context, c *console) error {
 	if len(v.Runs) > 0 {
 		return fmt.Errorf("%s: is no dataset's certificate: --run is for those", v.Certificate)
 	}
-	cert, err := certificate.Read(v.Certificate)
+	report, err := stillpoint.VerifyFiles(ctx, v.Certificate, v.Model)
 	if err != nil {
 		return err
-	}
-	report, err := cert.Verify(ctx)
-	if err != nil {
-		return err
-	}
-	if v.Model != "" {
-		if err := certificate.VerifyModel(cert, v.Model); err != nil {
-			return err
-		}
 	}
 	if v.JSON {
 		return printJSON(c.out, report)

@@ -62,9 +62,13 @@ func TestService(t *testing.T) {
 	}
 }
 
-// A folder that is not there is an error, told in one line.
+// A file in place of a folder is an error, told in one line.
 func TestServiceFails(t *testing.T) {
-	out, err := command(t, filepath.Join(t.TempDir(), "nowhere"))
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := command(t, file)
 	if err == nil || strings.Count(out, "\n") != 1 {
 		t.Errorf("%v: %q", err, out)
 	}

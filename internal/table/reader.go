@@ -69,6 +69,20 @@ func Open(paths []string, as dataset.CSV) (*Reader, error) {
 	return r, nil
 }
 
+// OpenStream is Open for a text that is read from a stream once, to its end. It cannot tell
+// a stream that ends early from a shorter table.
+func OpenStream(src io.Reader, as dataset.CSV) (*Reader, error) {
+	if err := as.Check(); err != nil {
+		return nil, err
+	}
+	as.Header = slices.Clone(as.Header)
+	f := &file{watch: watch{path: Stream}, text: true, closer: io.NopCloser(src)}
+	if err := f.read(src, as); err != nil {
+		return nil, err
+	}
+	return &Reader{as: as, header: slices.Clone(f.names()), files: []watch{f.watch}, open: []*file{f}, next: 1}, nil
+}
+
 // admit adds a file to the table. It returns an error if the file is given twice, or if standard
 // input is not the only file.
 func (r *Reader) admit(f *file) error {

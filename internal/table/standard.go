@@ -4,3 +4,6 @@ package table
 // be read only once. A truncated input cannot be detected, so the caller must state the number of
 // rows.
 const Standard = "-"
+
+// Stream is what errors call a table that is read from a stream.
+const Stream = "the reader's table"

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+)
+
+// The folders below testdata/golden were written by revision cd81e45 of the command: fits
+// of a table of 4,000 made-up rows with a filter, with a unit, under add-or-remove on
+// samples, with curvature and measures, by stability, with a store of budgets, and the
+// journal of one that was killed. What the command said of them stands beside them.
+const golden = "testdata/golden"
+
+// goldenFits have a certificate, a model and a ledger.
+var goldenFits = []string{"filtered", "units", "sampled", "second", "phased", "stored", "recovered"}
+
+// says runs the command and demands the text of a file on its standard output.
+func says(t *testing.T, file string, args ...string) {
+	t.Helper()
+	want, err := os.ReadFile(filepath.Join(golden, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, stderr bytes.Buffer
+	if code := run(t.Context(), args, &console{out: &out, err: &stderr, saving: func() {}}); code != 0 {
+		t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
+	} else if !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("%v: prints\n%s\nmust print %s:\n%s", args, out.String(), file, want)
+	}
+}
+
+// TestGoldenFolders: what an earlier revision wrote is verified, reported on and predicted
+// with as it was then.
+func TestGoldenFolders(t *testing.T) {
+	for _, fit := range goldenFits {
+		cert, model := filepath.Join(golden, fit, "certificate.json"), filepath.Join(golden, fit, "model.json")
+		says(t, fit+"/verify.txt", "verify", cert, "--model", model)
+		says(t, fit+"/verify.json", "verify", cert, "--json")
+		says(t, fit+"/predict.csv", "predict", model, filepath.Join(golden, "new.csv"))
+		var out bytes.Buffer
+		page := filepath.Join(t.TempDir(), "report.html")
+		if code := run(t.Context(), []string{"report", filepath.Join(golden, fit), "--out", page}, &console{out: &out, err: &out, saving: func() {}}); code != 0 {
+			t.Errorf("report %s: exit code %d: %s", fit, code, out.String())
+		}
+	}
+	says(t, "dataset.txt", "verify", filepath.Join(golden, "dataset.json"), "--run", filepath.Join(golden, "stored", "certificate.json"))
+	says(t, "ledger.json", "ledger", golden, "--json")
+}
+
+// TestGoldenJournal: the journal of a killed fit makes the files that it made.
+func TestGoldenJournal(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(golden, "killed"))); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"recover", dir}, &console{out: &out, err: &out, saving: func() {}}); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out.String())
+	}
+	for _, name := range []string{"model.json", "certificate.json"} {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(filepath.Join(golden, "recovered", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what it was:\n%s", name, got)
+		}
+	}
+}
+
+// TestGoldenCertificatesAreMadeAgain: from what a certificate says the same bytes are made.
+func TestGoldenCertificatesAreMadeAgain(t *testing.T) {
+	for _, fit := range goldenFits {
+		text, err := os.ReadFile(filepath.Join(golden, fit, "certificate.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := certificate.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := remade(t.Context(), c, text)
+		if err != nil {
+			t.Fatalf("%s: %v", fit, err)
+		}
+		if !bytes.Equal(again, text) {
+			t.Errorf("%s: made again it is\n%s", fit, again)
+		}
+	}
+}
+
+func remade(ctx context.Context, c *certificate.Certificate, text []byte) ([]byte, error) {
+	var more struct {
+		Claim struct {
+			Epsilon, Delta, Mu float64
+			Relation           account.Relation
+		}
+		Schedule []account.SampledSteps
+	}
+	if err := json.Unmarshal(text, &more); err != nil {
+		return nil, err
+	}
+	b, err := account.NewBudget(more.Claim.Epsilon, more.Claim.Delta, more.Claim.Relation)
+	if err != nil {
+		return nil, err
+	}
+	j := account.Journal{Budget: b, Events: c.Events(), Records: account.Records{
+		Count: c.Records(), Unit: account.Unit(c.Unit()), Filter: account.Filter(c.Filter()),
+	}}
+	if len(more.Schedule) > 0 {
+		if j.Schedule, err = account.NewSchedule(ctx, b, more.Claim.Mu, more.Schedule...); err != nil {
+			return nil, err
+		}
+	}
+	p := certificate.Params{Software: c.Software(), Algorithm: c.Algorithm(), Complete: c.Complete(), ModelSHA256: c.ModelSHA256()}
+	if r, ok := c.Budget(); ok {
+		p.Reservation = &r
+	}
+	again, err := certificate.FromJournal(j, p)
+	if err != nil {
+		return nil, err
+	}
+	return again.Bytes()
+}

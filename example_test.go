@@ -1,0 +1,162 @@
+package stillpoint_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Patient is a record as a program may hold it.
+type Patient struct {
+	Age      float64
+	Returned string
+}
+
+// What the examples speak of: made-up patients, of whom the old come back, and what
+// everybody may know of one.
+var (
+	ctx      = context.Background()
+	patients = invented(5000)
+	schema   = known()
+)
+
+func invented(n int) []Patient {
+	list := make([]Patient, n)
+	for i := range list {
+		if list[i] = (Patient{float64(18 + i%80), "no"}); list[i].Age > 60 && i%10 > 0 {
+			list[i].Returned = "yes"
+		}
+	}
+	return list
+}
+
+func known() *dataset.Schema {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 18, High: 100}},
+		Target:  dataset.Target{Column: "returned", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// example is the fit of the examples.
+func example() stillpoint.Spec {
+	return stillpoint.Spec{
+		Table: stillpoint.Rows(patients,
+			stillpoint.Number("age", func(p Patient) float64 { return p.Age }),
+			stillpoint.Text("returned", func(p Patient) string { return p.Returned })),
+		Schema: schema,
+		Loss:   loss.Logistic(),
+		Budget: stillpoint.Budget{Epsilon: 1, Delta: 1e-6, Relation: stillpoint.ReplaceOne},
+	}
+}
+
+// A fit of records that the program holds. README.md shows the same lines. That the verdict
+// is another has a probability below 1e-9: the noise is a thirtieth of what is compared.
+func ExampleFit() {
+	result, err := stillpoint.Fit(ctx, stillpoint.Spec{
+		Table: stillpoint.Rows(patients, // or CSV("people.csv"), Parquet, Reader
+			stillpoint.Number("age", func(p Patient) float64 { return p.Age }),
+			stillpoint.Text("returned", func(p Patient) string { return p.Returned })),
+		Schema: schema, // public bounds, categories and target (package dataset)
+		Loss:   loss.Logistic(),
+		Budget: stillpoint.Budget{Epsilon: 1, Delta: 1e-6, Relation: stillpoint.ReplaceOne},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Ledger.Budget())        // what it cost
+	fmt.Println(result.Run.Compared.Verdict()) // what it is worth: better than the best constant?
+	for _, w := range result.Warnings() {      // what a user of the model has to know
+		fmt.Println(w.Code, w.Text)
+	}
+	// result.Save("model") writes model, certificate and ledger; result.Summary() says it all
+	// Output:
+	// (epsilon 1, delta 1e-06) under replace-one, mu 0.236704
+	// better than the best constant
+}
+
+// What would run, by public numbers: the table is only counted.
+func ExamplePlan() {
+	planned, err := stillpoint.Plan(ctx, example())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(planned.Summary.Algorithm, "over", planned.Records, "records")
+	fmt.Println(planned.Outlook())
+	// Output:
+	// preconditioned over 5000 records
+	// about 0.36% of what the model could gain on a constant is lost to noise; half of that with 10000 records, or epsilon 2.1
+}
+
+// What is saved can be rechecked by anybody, without the records.
+func ExampleVerify() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	result, err := stillpoint.Fit(ctx, example())
+	if err != nil {
+		log.Fatal(err)
+	}
+	dir = filepath.Join(dir, "model")
+	if err := result.Save(dir); err != nil {
+		log.Fatal(err)
+	}
+	report, err := stillpoint.Verify(ctx, dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Epsilon, report.Delta, report.Relation, report.Records, report.Neighbour)
+	// Output:
+	// 1 1e-06 replace-one 5000 a table with one row replaced by any other
+}
+
+// Predictions for rows of a stream, and for rows that the program holds. The target need
+// not be there.
+func ExamplePredictions() {
+	result, err := stillpoint.Fit(ctx, example())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for p, err := range stillpoint.Predictions(ctx, result.Model, stillpoint.Reader(strings.NewReader("age\n20\n95\n"))) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(p.OK, p.Class)
+	}
+	// Output:
+	// true no
+	// true yes
+}
+
+// The page for readers, and predictions as a file has them.
+func ExampleResult_Report() {
+	result, err := stillpoint.Fit(ctx, example())
+	if err != nil {
+		log.Fatal(err)
+	}
+	var page, table strings.Builder
+	if err := result.Report(&page); err != nil {
+		log.Fatal(err)
+	}
+	if err := stillpoint.Predict(ctx, result.Model, example().Table, &table, stillpoint.PredictOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(strings.Contains(page.String(), "<title>A private model of returned</title>"))
+	header, _, _ := strings.Cut(table.String(), "\n")
+	fmt.Println(header, strings.Count(table.String(), "\n"))
+	// Output:
+	// true
+	// probability,class 5001
+}

@@ -1,0 +1,88 @@
+package stillpoint
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"path/filepath"
+
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
+)
+
+// Model is a trained model.
+type Model = model.Model
+
+// Prediction is what a model predicts of one row.
+type Prediction = model.Prediction
+
+// PredictOptions changes what is predicted. The zero value predicts every row.
+type PredictOptions = model.PredictOptions
+
+// ReadModel reads a model's file.
+func ReadModel(path string) (*Model, error) { return model.Read(path) }
+
+// Predict writes predictions for the rows of a table as CSV: a header row, then one row for
+// each of the table's, in its order (model.Model.Predict has the columns). The table needs
+// the schema's feature columns; the target may be absent. Predictions of numbers are clamped
+// to the target's public bounds.
+//
+// It costs no privacy of the records that the model was trained on; predictions are as
+// sensitive as the rows they are for.
+func Predict(ctx context.Context, m *Model, t Table, w io.Writer, o PredictOptions) error {
+	s, err := given(m, t)
+	if err != nil {
+		return err
+	}
+	return m.ReadAs(t.csv).PredictFrom(ctx, s, w, o)
+}
+
+// Predictions is Predict for programs: the predictions, one for each row, in the table's
+// order. An error ends them.
+func Predictions(ctx context.Context, m *Model, t Table) iter.Seq2[Prediction, error] {
+	s, err := given(m, t)
+	if err != nil {
+		return func(yield func(Prediction, error) bool) { yield(Prediction{}, err) }
+	}
+	return m.ReadAs(t.csv).Predictions(ctx, s)
+}
+
+func given(m *Model, t Table) (model.Source, error) {
+	if m == nil {
+		return model.Source{}, errors.New("stillpoint: model: must be given: a fit that was interrupted may have none")
+	}
+	return t.source()
+}
+
+// Verify rechecks the guarantee of a fit, without the data, from the files in its folder:
+// the certificate, and that the model beside it, if it names one, is the certified one.
+// What it establishes is in the report; errors are those of package certificate.
+func Verify(ctx context.Context, dir string) (*certificate.Report, error) {
+	cert := filepath.Join(dir, runfolder.CertificateFile)
+	c, err := certificate.Read(cert)
+	if err != nil {
+		return nil, err
+	}
+	if c.ModelSHA256() == "" {
+		return c.Verify(ctx)
+	}
+	return VerifyFiles(ctx, cert, filepath.Join(dir, runfolder.ModelFile))
+}
+
+// VerifyFiles is Verify of a certificate's file and, unless it is empty, of a model's.
+func VerifyFiles(ctx context.Context, certificatePath, modelPath string) (*certificate.Report, error) {
+	c, err := certificate.Read(certificatePath)
+	if err != nil {
+		return nil, err
+	}
+	report, err := c.Verify(ctx)
+	if err != nil || modelPath == "" {
+		return report, err
+	}
+	if err := certificate.VerifyModel(c, modelPath); err != nil {
+		return nil, err
+	}
+	return report, nil
+}

@@ -1,0 +1,334 @@
+package runfolder
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// A fault may come at any time: the tests below bring it about at every moment
+// that a fit can be made to see, and hold what is left to the same promises.
+
+// scene is a table, its configuration and an output folder.
+type scene struct {
+	dir, out string
+}
+
+// newScene makes a scene of 300 records for an algorithm, of three steps and
+// without subsampling, which takes long to account for, where it lets them be
+// set.
+func newScene(t *testing.T, algorithm string) scene {
+	t.Helper()
+	dir := t.TempDir()
+	s := scene{dir, filepath.Join(dir, "out")}
+	write(t, filepath.Join(dir, "people.csv"), people(300))
+	yaml := peopleYAML
+	if algorithm == "smoothed" { // serves losses whose slope jumps
+		yaml = strings.Replace(yaml, "logistic", "hinge", 1)
+	}
+	for _, steps := range []string{", steps: 3, sampling: 1", ", steps: 3", ownSettings[algorithm]} {
+		write(t, s.config(), yaml+"train: {algorithm: "+algorithm+steps+"}\n")
+		c, err := train.ReadConfig(s.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = c.Plan(context.Background()); err == nil {
+			return s
+		}
+		if steps == ownSettings[algorithm] {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// ownSettings keep runs short whose number of steps is no setting. Before a landing it
+// follows the answers: there it is one.
+var ownSettings = map[string]string{"adaptive-gd": ", norm_charge: 0.06, landing_steps: 2", "kl-spider": ", rounds: 40", "second-order": ", items: 6"}
+
+func (s scene) config() string { return filepath.Join(s.dir, "people.yaml") }
+
+func (s scene) file(name string) string { return filepath.Join(s.out, name) }
+
+// begin returns the configuration and the options of a fit in the scene.
+// released is called after every step.
+func (s scene) begin(released func()) (*train.Config, options, error) {
+	c, err := train.ReadConfig(s.config())
+	return c, options{Software: "test", Out: s.out, Overwrite: true, Step: func(train.Step) { released() }}, err
+}
+
+// fit runs the scene's fit undisturbed.
+func (s scene) fit(t *testing.T) *Fitted {
+	t.Helper()
+	c, o, err := s.begin(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fit(context.Background(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// state is what is in a folder.
+type state struct {
+	ledger             []byte
+	model, certificate []byte
+}
+
+func (s scene) state(t *testing.T) state {
+	t.Helper()
+	file := func(name string) []byte {
+		text, err := os.ReadFile(s.file(name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return text
+	}
+	return state{file(LedgerFile), file(ModelFile), file(CertificateFile)}
+}
+
+// keeps demands what holds after any fault of a fit that began in a state and
+// gave a number of answers:
+//
+//   - if it gave any, its whole budget is reserved;
+//   - what the ledger said before, it says;
+//   - model and certificate are there whole, and a model only with the
+//     certificate that speaks of it; the certificate verifies;
+//   - what the fit released can be recovered, all of it;
+//   - the next fit sees all reservations, is not hindered, and leaves no other
+//     file.
+func (s scene) keeps(t *testing.T, before state, answers int) {
+	t.Helper()
+	after := s.state(t)
+	if !bytes.HasPrefix(after.ledger, before.ledger) {
+		t.Errorf("the ledger has lost\n%s", before.ledger)
+	}
+	earlier, whole := reservations(t, before.ledger), reservations(t, after.ledger)
+	switch n := len(whole) - len(earlier); {
+	case n < 0 || n > 1:
+		t.Errorf("%d reservations by one fit", n)
+	case n == 0 && answers > 0:
+		t.Errorf("%d answers without a reservation", answers)
+	case n == 0 && (!bytes.Equal(before.model, after.model) || !bytes.Equal(before.certificate, after.certificate)):
+		t.Error("a file was written without a reservation")
+	case n == 1:
+		mu, err := account.GaussianMu(1, 1e-6)
+		if e := whole[len(whole)-1]; err != nil || e.Mu != mu || e.Epsilon != 1 || e.Delta != 1e-6 || e.Relation != account.ReplaceOne {
+			t.Errorf("reserved %+v: must be the whole budget, mu = %v", e, mu)
+		}
+	}
+	wholeFiles(t, after)
+	if len(whole) > len(earlier) {
+		s.recovers(t, answers)
+	}
+	if later := s.fit(t); len(later.Earlier) != len(whole) {
+		t.Errorf("the next fit sees %d earlier reservations: must see %d", len(later.Earlier), len(whole))
+	} else {
+		verified(t, later)
+	}
+	s.nothingElse(t)
+}
+
+// recovers demands that the last fit, which gave a number of answers, is
+// recovered unless it has ended with its files.
+func (s scene) recovers(t *testing.T, answers int) {
+	t.Helper()
+	journals, err := filepath.Glob(s.file("journal-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Recover(context.Background(), s.out, RecoverOptions{Overwrite: true})
+	if len(journals) == 0 {
+		wantError(t, err, "nothing to recover")
+		return
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	after := s.state(t)
+	wholeFiles(t, after)
+	if after.certificate == nil || r.Releases < answers || (after.model == nil) != (r.ModelPath == "") || after.model == nil && answers > 0 {
+		t.Errorf("recovered %+v of %d answers", r, answers)
+	}
+	if entries, err := ledgerfile.Parse(after.ledger); err != nil || entries[len(entries)-1].Entry == ledgerfile.Reserved || !bytes.HasSuffix(after.ledger, newline) {
+		t.Errorf("recovered, and not settled: %v", err)
+	}
+	s.nothingElse(t)
+}
+
+// reservations are the whole entries of a ledger's text that reserve a budget
+// for the scene's table.
+func reservations(t *testing.T, text []byte) []Entry {
+	t.Helper()
+	entries, err := readLedger(write(t, filepath.Join(t.TempDir(), LedgerFile), string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Entry != "reserved" || filepath.Base(e.Data) != "people.csv" })
+}
+
+// wholeFiles demands of what is to be seen that it is whole and belongs together.
+func wholeFiles(t *testing.T, s state) {
+	t.Helper()
+	if s.certificate == nil {
+		if s.model != nil {
+			t.Error("a model without a certificate")
+		}
+		return
+	}
+	c, err := certificate.Parse(s.certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Verify(t.Context()); err != nil {
+		t.Errorf("certificate: %v", err)
+	}
+	if s.model == nil {
+		return
+	}
+	if _, err := model.Parse(s.model); err != nil {
+		t.Errorf("model: %v", err)
+	}
+	if c.ModelSHA256() != sha(s.model) {
+		t.Error("the model is not the certificate's")
+	}
+}
+
+func (s scene) nothingElse(t *testing.T) {
+	t.Helper()
+	entries, err := os.ReadDir(s.out)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !slices.Contains([]string{ModelFile, CertificateFile, LedgerFile, lockFile}, e.Name()) {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+}
+
+// looks is a context that counts how often it is asked for its error, which a
+// fit does before it reads, before it reserves, and before and after every
+// charge; at the look numbered at, it strikes.
+type looks struct {
+	context.Context
+	n, at  int
+	strike func() error
+}
+
+func (l *looks) Err() error {
+	l.n++
+	if l.n == l.at {
+		if err := l.strike(); err != nil {
+			return err
+		}
+	}
+	return l.Context.Err()
+}
+
+// moments are the looks at which faults are brought about: all, or some of many,
+// the first and the last among them.
+func (s scene) moments(t *testing.T, most int) []int {
+	t.Helper()
+	l := &looks{Context: context.Background()}
+	c, o, err := s.begin(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Out += "-counted"
+	if _, err := fit(l, c, o); err != nil {
+		t.Fatal(err)
+	}
+	var at []int
+	for i := range min(most, l.n) {
+		at = append(at, 1+i*(l.n-1)/max(1, min(most, l.n)-1))
+	}
+	return at
+}
+
+var errStruck = errors.New("struck")
+
+// faults are what strikes within a process.
+var faults = map[string]func(cancel context.CancelFunc) error{
+	"cancelled": func(cancel context.CancelFunc) error { cancel(); return nil },
+	"failing":   func(context.CancelFunc) error { return errStruck },
+	"panicking": func(context.CancelFunc) error { panic(errStruck) },
+}
+
+// TestFaultsWithinAProcess: a fit of every algorithm is cancelled, fails and
+// panics at every look, over nothing and over an earlier fit.
+func TestFaultsWithinAProcess(t *testing.T) {
+	most := 12
+	if testing.Short() {
+		most = 3
+	}
+	for _, algorithm := range train.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, algorithm)
+			for _, at := range s.moments(t, most) {
+				for name, strike := range faults {
+					if before := s.state(t); at%2 == 0 {
+						os.RemoveAll(s.out)
+					} else if before.model == nil {
+						s.fit(t)
+					}
+					before := s.state(t)
+					answers := s.struck(t, at, strike)
+					s.keeps(t, before, answers)
+					if t.Failed() {
+						t.Fatalf("%s at look %d", name, at)
+					}
+				}
+			}
+		})
+	}
+}
+
+// struck runs a fit with a fault and returns how many answers it gave.
+func (s scene) struck(t *testing.T, at int, strike func(context.CancelFunc) error) (answers int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c, o, err := s.begin(func() { answers++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if v := recover(); v != nil && v != errStruck {
+			t.Errorf("panic: %v", v)
+		}
+	}()
+	f, err := fit(&looks{Context: ctx, at: at, strike: func() error { return strike(cancel) }}, c, o)
+	switch {
+	case errors.Is(err, errStruck), errors.Is(err, context.Canceled) && f == nil:
+		if answers > 0 && !strings.Contains(err.Error(), "the whole budget stays charged") {
+			t.Errorf("error %v: must say that the budget is gone", err)
+		}
+		entries, damaged := ledgerfile.Parse(s.state(t).ledger)
+		if charged := (*ChargedError)(nil); damaged != nil || errors.As(err, &charged) && entries[len(entries)-1].Entry == ledgerfile.Settled {
+			t.Errorf("a fit that failed is settled as complete: %v", damaged)
+		}
+	case errors.Is(err, context.Canceled):
+		if verified(t, f).Complete && f.Result.Complete != true {
+			t.Error("certified as complete, and is not")
+		}
+	case err != nil:
+		t.Errorf("error %v: must be the fault's", err)
+	}
+	return answers
+}

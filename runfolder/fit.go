@@ -1,0 +1,301 @@
+package runfolder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// Out is a folder that a fit writes to.
+type Out struct {
+	// Path is the folder. Empty means NAME-fit in the current folder, with NAME the
+	// configuration's, or NAME-fit-2 and so on if that exists.
+	Path string
+	// Overwrite lets a fit replace the model of an earlier one in Path. The
+	// ledger keeps both charges.
+	Overwrite bool
+
+	// disk is where the folder is; nil for the machine's.
+	disk place
+}
+
+// ChargedError is an error after the budget was reserved, which stays so.
+type ChargedError = train.ChargedError
+
+// folder is where a configuration's fit goes. Nothing is created yet.
+func (o Out) folder(c *train.Config, stores train.Stores) *folder {
+	f := newFolder(o.disk, o.Path, c.Name(), o.Overwrite)
+	f.stores = stores
+	return f
+}
+
+// Fitted is a fit that is kept in a folder.
+type Fitted struct {
+	*train.Fitted
+	// Reclaimed is what stores were told of earlier fits in the folder that were killed.
+	Reclaimed []Settlement
+	// Folder holds the files; ModelPath is empty if there is no model.
+	Folder, ModelPath, CertificatePath string
+	// Earlier are the other reservations for the same table that the output
+	// folders know of: those made before this one, and some of those made at the
+	// same time.
+	Earlier []Entry
+}
+
+// Fit is train.Config.Fit in a folder: it reads the table, reserves the budget, runs the
+// plan and writes the model and its certificate. The whole budget is on stable storage
+// before the first answer, and stays there whatever happens.
+//
+// When the context is cancelled on the way, or the journal cannot be written any more,
+// what has been reached is written and certified as incomplete, and Fit returns it
+// together with the error: the answers so far have been paid for. The keeper of the
+// options is the folder.
+func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted, error) {
+	out := to.folder(c, o.Stores)
+	o.Keeper = &keeper{out}
+	f, err := c.Fit(ctx, o)
+	if f == nil {
+		return nil, err
+	}
+	fitted := &Fitted{Fitted: f, Reclaimed: out.reclaimed, Earlier: out.others, Folder: out.path, CertificatePath: out.file(CertificateFile)}
+	if f.Model != nil {
+		fitted.ModelPath = out.file(ModelFile)
+	}
+	return fitted, err
+}
+
+// Sum returns an epsilon of this fit and the earlier ones together, at this
+// fit's delta. ok is false when they do not share a relation and a unit of privacy.
+func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
+	for _, e := range f.Earlier {
+		if e.Relation != f.Budget.Relation() || e.Unit != f.Unit.Column {
+			return 0, false
+		}
+	}
+	epsilon, err := together(ctx, append([]Entry{f.Entry}, f.Earlier...), f.Budget.Delta())
+	return epsilon, err == nil
+}
+
+// Together says what this fit and the earlier ones cost; "" if there are none.
+func (f *Fitted) Together(ctx context.Context) string {
+	n := len(f.Earlier)
+	if n == 0 {
+		return ""
+	}
+	fits := "1 earlier fit"
+	if n > 1 {
+		fits = fmt.Sprintf("%d earlier fits", n)
+	}
+	epsilon, ok := f.Sum(ctx)
+	if !ok && slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Relation != f.Budget.Relation() }) {
+		return fmt.Sprintf("with %s of this table, some under another relation: add the guarantees", fits)
+	}
+	if !ok && slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Unit != f.Unit.Column }) {
+		return fmt.Sprintf("with %s of this table, some for another unit of privacy: their guarantees do not add up to one", fits)
+	}
+	if !ok {
+		return fmt.Sprintf("with %s of this table: no common epsilon could be computed: add the guarantees", fits)
+	}
+	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits, RoundUp(epsilon), f.Budget.Delta())
+}
+
+// RoundUp keeps four digits and never states less than x.
+func RoundUp(x float64) float64 {
+	var y float64
+	fmt.Sscanf(fmt.Sprintf("%.4g", x*1.0005), "%g", &y)
+	return y
+}
+
+// keeper keeps a fit in a folder.
+type keeper struct{ f *folder }
+
+// Look implements train.Keeper.
+func (k *keeper) Look() error { return k.f.look() }
+
+// Claim implements train.Keeper. It settles what earlier fits of the folder left open.
+func (k *keeper) Claim(ctx context.Context, table string) (err error) {
+	if err := k.f.claim(table); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	k.f.reclaimed, err = k.f.reclaim(ctx, k.f.stores)
+	return err
+}
+
+// Release implements train.Keeper.
+func (k *keeper) Release() { k.f.release() }
+
+// Number implements train.Keeper.
+func (k *keeper) Number() int { return k.f.fit }
+
+// Place implements train.Keeper.
+func (k *keeper) Place() string { return k.f.path }
+
+// Intend implements train.Keeper.
+func (k *keeper) Intend(store, dataset, run string) error {
+	return k.f.intend(intent{Store: store, Dataset: dataset, Run: run})
+}
+
+// Forget implements train.Keeper.
+func (k *keeper) Forget() error { return k.f.forget(k.f.fit) }
+
+// Begin implements train.Keeper.
+func (k *keeper) Begin(h train.Head, r train.Released) (train.Log, error) {
+	files, j, err := k.f.begin(h, r)
+	if err != nil {
+		return nil, err
+	}
+	return &log{k.f, files, j}, nil
+}
+
+// Reserve implements train.Keeper.
+func (k *keeper) Reserve(e Entry) (err error) {
+	k.f.others, err = k.f.reserve(e)
+	return err
+}
+
+// Settle implements train.Keeper.
+func (k *keeper) Settle(charged float64, complete bool) error { return k.f.settle(charged, complete) }
+
+// Charged implements train.Keeper.
+func (k *keeper) Charged(err error) error { return k.f.charged(err) }
+
+// begin makes room for the files of a run and begins its journal. Nothing is
+// left of them if that fails.
+func (f *folder) begin(h train.Head, r train.Released) (*pair, *journal, error) {
+	files, err := f.newPair(h, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := f.newJournal(h)
+	if err != nil {
+		files.discard()
+		_ = f.removeIfThere(f.journalFile())
+		return nil, nil, err
+	}
+	return files, j, nil
+}
+
+// log is the journal of a run, and its files that are not seen yet.
+type log struct {
+	f       *folder
+	files   *pair
+	journal *journal
+}
+
+// Events implements train.Log. There is room in the certificate for what is noted.
+func (l *log) Events(events []account.Event) error {
+	if err := l.journal.note(events); err != nil {
+		return err
+	}
+	return l.files.grow(l.journal.events)
+}
+
+// Step implements train.Log.
+func (l *log) Step(s train.Step) error { return l.journal.step(s) }
+
+// Measured implements train.Log.
+func (l *log) Measured(m optimize.Measured) error { return l.journal.add(record{Measured: &m}) }
+
+// Compared implements train.Log.
+func (l *log) Compared(c optimize.Compared) error { return l.journal.add(record{Compared: &c}) }
+
+// Sync implements train.Log.
+func (l *log) Sync() error { return l.journal.sync() }
+
+// Publish implements train.Log: it writes the files, makes them seen, and settles the
+// reservation.
+func (l *log) Publish(model []byte, cert *certificate.Certificate) error {
+	text, err := cert.Bytes()
+	if err != nil {
+		return err
+	}
+	done, err := l.files.fill(model, text)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	done.Charged, done.Complete = cert.Charged(), cert.Complete()
+	if err := l.journal.ready(done); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	if err := l.f.show(done); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	if err := l.f.settle(done.Charged, done.Complete); err != nil {
+		return err
+	}
+	return l.f.sweep()
+}
+
+// Discard implements train.Log.
+func (l *log) Discard() { l.files.discard() }
+
+// Close implements train.Log.
+func (l *log) Close() {
+	l.journal.close()
+	l.files.close()
+}
+
+// Save writes the files of a fit that was kept nowhere to a new folder, or to one that
+// holds no fit: model, certificate, and a ledger that has its charge. What it wrote is as
+// if the fit had been kept there. It charges nothing.
+func Save(dir string, f *train.Fitted) error { return save(machine{}, dir, f) }
+
+func save(disk place, dir string, f *train.Fitted) error {
+	if dir == "" {
+		return errors.New(`folder = "": must be named`)
+	}
+	out := newFolder(disk, dir, "", false)
+	if err := out.look(); err != nil {
+		return err
+	}
+	defer out.release()
+	if err := out.claim(f.Entry.Data); err != nil {
+		return err
+	}
+	var model []byte
+	if f.Model != nil {
+		var err error
+		if model, err = f.Model.Bytes(); err != nil {
+			return err
+		}
+	}
+	cert, err := f.Certificate.Bytes()
+	if err != nil {
+		return err
+	}
+	p := &pair{f: out}
+	done, err := p.whole(model, cert)
+	if err != nil {
+		p.discard()
+		return err
+	}
+	defer p.close()
+	if _, err := out.reserve(f.Entry); err != nil {
+		p.discard()
+		return err
+	}
+	if err := out.show(done); err != nil {
+		return err
+	}
+	if err := out.settle(f.Certificate.Charged(), f.Certificate.Complete()); err != nil {
+		return err
+	}
+	return out.sweep()
+}
+
+// whole makes a pair of files and puts them on stable storage, unseen.
+func (p *pair) whole(model, certificate []byte) (r ready, err error) {
+	if p.model, err = p.f.newPartial(ModelFile); err != nil {
+		return ready{}, err
+	}
+	if p.certificate, err = p.f.newPartial(CertificateFile); err != nil {
+		return ready{}, err
+	}
+	return p.fill(model, certificate)
+}

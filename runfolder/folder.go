@@ -1,0 +1,192 @@
+package runfolder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// Files of an output folder.
+const (
+	ModelFile       = "model.json"
+	CertificateFile = train.CertificateFile
+	// LedgerFile is append-only: one JSON line for each reservation and each
+	// settlement. Overwriting a model never removes a line.
+	LedgerFile = "ledger.jsonl"
+	// lockFile keeps two fits from writing to one folder at a time.
+	lockFile = ".lock"
+)
+
+// folder is where a fit writes.
+type folder struct {
+	disk place
+	path string
+	// base, if not empty, is the name that a numbered folder is made from.
+	base      string
+	overwrite bool
+	unlock    func()
+	fit       int
+	entry     Entry
+
+	// Of a fit that is kept there: what opens stores of budgets, what they were told of
+	// earlier fits, and the other reservations for its table.
+	stores    train.Stores
+	reclaimed []Settlement
+	others    []Entry
+}
+
+// newFolder settles where to write. Nothing is created yet.
+func newFolder(disk place, out, name string, overwrite bool) *folder {
+	if disk == nil {
+		disk = machine{}
+	}
+	if out == "" {
+		return &folder{disk: disk, base: name + "-fit"}
+	}
+	return &folder{disk: disk, path: out, overwrite: overwrite}
+}
+
+// look refuses a file, and to write over an earlier fit unless told to.
+func (f *folder) look() error {
+	if f.base != "" {
+		return nil
+	}
+	if info, err := f.disk.Stat(f.path); err == nil && !info.IsDir() {
+		return fmt.Errorf("output %s: is a file: must be a folder", f.path)
+	}
+	return f.free()
+}
+
+// free refuses a folder that holds an earlier fit, unless that is to be written
+// over.
+func (f *folder) free() error {
+	if f.overwrite {
+		return nil
+	}
+	for _, file := range []string{ModelFile, CertificateFile, LedgerFile} {
+		if _, err := f.disk.Lstat(f.file(file)); err == nil {
+			return fmt.Errorf("output %s: holds an earlier fit (%s): choose another --out, or --overwrite to replace its model; its charge stays in %s", f.path, file, LedgerFile)
+		}
+	}
+	return nil
+}
+
+func (f *folder) file(name string) string { return filepath.Join(f.path, name) }
+
+func (f *folder) ledger() string { return f.file(LedgerFile) }
+
+// maxNumbered bounds the search for a free numbered folder.
+const maxNumbered = 10000
+
+// create makes the folder and waits for its name to be on stable storage.
+func (f *folder) create() error {
+	if f.base == "" {
+		return durable.MakeFolder(f.disk, f.path)
+	}
+	for i := 1; i <= maxNumbered; i++ {
+		f.path = f.numbered(i)
+		err := f.disk.Mkdir(f.path)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return f.disk.SyncFolder(filepath.Dir(f.path))
+	}
+	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
+}
+
+// would settles the folder that create would make, and asks whether files that are there
+// may be replaced.
+func (f *folder) would() error {
+	if f.base != "" {
+		for i := 1; ; i++ {
+			if i > maxNumbered {
+				return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
+			}
+			f.path = f.numbered(i)
+			if _, err := f.disk.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+		}
+	}
+	return f.replaceable()
+}
+
+// replaceable refuses files that no other can take the place of.
+func (f *folder) replaceable() error {
+	for _, name := range []string{ModelFile, CertificateFile} {
+		if err := f.disk.MayReplace(f.file(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *folder) numbered(i int) string {
+	if i == 1 {
+		return f.base
+	}
+	return fmt.Sprintf("%s-%d", f.base, i)
+}
+
+// claim makes the folder, keeps other fits out of it until release, and numbers
+// this one. A ledger that cannot be read is an error before anything is created;
+// what was true of the folder before it was locked is checked again, since
+// another fit may have come and gone.
+func (f *folder) claim(data string) error {
+	if _, err := f.earlier(data); err != nil {
+		return err
+	}
+	if err := f.create(); err != nil {
+		return err
+	}
+	if err := f.hold(); err != nil {
+		return err
+	}
+	if err := f.free(); err != nil {
+		return err
+	}
+	if err := f.replaceable(); err != nil {
+		return err
+	}
+	own, err := f.read(f.path)
+	if err != nil {
+		return err
+	}
+	f.fit = 1
+	for _, o := range own {
+		f.fit = max(f.fit, o.Fit+1)
+	}
+	return nil
+}
+
+// hold keeps others out of the folder until release.
+func (f *folder) hold() error {
+	unlock, held, err := f.disk.Lock(f.file(lockFile))
+	if err != nil {
+		return err
+	}
+	if held {
+		return fmt.Errorf("%s: another fit is writing there: wait for it or choose another --out", f.path)
+	}
+	f.unlock = unlock
+	return nil
+}
+
+// release ends the claim.
+func (f *folder) release() {
+	if f.unlock != nil {
+		f.unlock()
+		f.unlock = nil
+	}
+}
+
+func (f *folder) charged(err error) error {
+	return &ChargedError{Ledger: f.ledger(), Folder: f.path, Err: err}
+}

@@ -1,0 +1,93 @@
+package runfolder
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// form is how the lines of a journal are written. A numbered line begins with its number,
+// from 1, and a checksum over the number and the record:
+//
+//	{"line":7,"sum":"0123456789abcdef","event":{...}}
+//
+// The sum of every line but the first is also over that of the first, so that no line of
+// another journal passes for one of this. Journals of version 1 have the record alone.
+type form struct {
+	numbered bool
+	// salt is the sum of the first line; empty before that is known.
+	salt string
+}
+
+const (
+	lineOpen  = `{"line":`
+	sumOpen   = `,"sum":"`
+	sumClose  = `",`
+	sumDigits = 16
+)
+
+// lineSum is the checksum of a line.
+func (f *form) lineSum(number int, rest []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "stillpoint journal\n%s\n%d\n", f.salt, number)
+	h.Write(rest)
+	return hex.EncodeToString(h.Sum(nil))[:sumDigits]
+}
+
+// write returns a record as the line of a number, with its newline.
+func (f *form) write(number int, r record) ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil || !f.numbered {
+		return append(text, '\n'), err
+	}
+	rest := text[1:] // after its brace
+	sum := f.lineSum(number, rest)
+	if number == 1 {
+		f.salt = sum
+	}
+	return fmt.Appendf(nil, "%s%d%s%s%s%s\n", lineOpen, number, sumOpen, sum, sumClose, rest), nil
+}
+
+var errLine = errors.New("its number or checksum is not that of its text")
+
+// read returns the record of a line without its newline, and its number; 0 where lines
+// have none.
+func (f *form) read(line []byte) (number int, r record, err error) {
+	if !f.numbered {
+		r, err = parseRecord(line)
+		return 0, r, err
+	}
+	rest, ok := bytes.CutPrefix(line, []byte(lineOpen))
+	digits, rest, also := bytes.Cut(rest, []byte(sumOpen))
+	number, err = strconv.Atoi(string(digits))
+	if !ok || !also || err != nil || strconv.Itoa(number) != string(digits) || len(rest) < sumDigits+len(sumClose) {
+		return 0, r, errLine
+	}
+	sum, rest := string(rest[:sumDigits]), rest[sumDigits:]
+	rest, ok = bytes.CutPrefix(rest, []byte(sumClose))
+	if !ok || sum != f.lineSum(number, rest) {
+		return 0, r, errLine
+	}
+	if number == 1 {
+		f.salt = sum
+	}
+	r, err = parseRecord(append([]byte{'{'}, rest...))
+	return number, r, err
+}
+
+func parseRecord(line []byte) (r record, err error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return r, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return r, errors.New("must be one JSON value")
+	}
+	return r, nil
+}

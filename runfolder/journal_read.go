@@ -1,0 +1,324 @@
+package runfolder
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// mostLine is the most bytes of a journal's line: a head with a wide schema, or an
+// iterate as wide.
+const mostLine = 64 << 20
+
+// told is what a journal tells of a run.
+type told struct {
+	head *train.Head
+	// parameters is how many weights the head's model has.
+	parameters int
+	events     []account.Event
+	norms      []float64
+	step       int // whose iterate weights is
+	weights    []float64
+	measured   *optimize.Measured
+	compared   *optimize.Compared
+	ready      *ready
+
+	form form
+	// lines is how many lines were read, and size how many bytes; unended says that the
+	// last of them lacks its newline.
+	// What a kill left of one more, rest bytes, tells nothing.
+	lines   int
+	size    int64
+	rest    int64
+	unended bool
+	// damaged is the number of the first line that a kill cannot have left as it is; 0 if
+	// there is none. Lines that follow may have been lost with it, so that the journal
+	// does not tell all that was charged.
+	damaged int
+}
+
+// proves reports whether the journal tells of every event whose answer was handed out:
+// whether a store may be settled by it. Journals of version 1 have neither checksums nor
+// an end that a cut could be told by, so that nothing shows that they are whole.
+func (t *told) proves() bool { return t.form.numbered && t.damaged == 0 }
+
+// tells reads the journal of a fit. The error is fs.ErrNotExist if there is none.
+func (f *folder) tells() (*told, error) {
+	file, err := f.disk.Open(f.journalFile())
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	t, err := readJournal(file, mostLine)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.journalFile(), err)
+	}
+	return t, nil
+}
+
+// readJournal reads lines up to the first that is none or does not follow from
+// those before it: a crash may leave anything where lines were not yet on stable
+// storage, but what was is a beginning of the journal. The first line was before
+// the budget was reserved: a journal without its head is an error.
+//
+// A kill leaves whole lines, the beginning of one more at most, and then the zeros of
+// the room that was reserved. Whatever else follows the lines is damage: a line that
+// ends and is none, other bytes behind zeros, or the end of the file without any zeros,
+// which is where a file was cut off. Only after a fit has said that its files are ready
+// does it matter no more.
+func readJournal(r io.Reader, most int) (*told, error) {
+	t := new(told)
+	lines := bufio.NewReaderSize(r, 1<<16)
+	for {
+		line, end, err := readLine(lines, most)
+		if err != nil && t.head != nil {
+			return nil, err
+		}
+		if err == nil && (end == newlined || end == padded && t.form.numbered) {
+			err = t.read(line)
+		} else if err == nil {
+			err = errLine
+		}
+		switch {
+		case t.head == nil:
+			return nil, fmt.Errorf("line 1: not the head of a journal: %w", err)
+		case err == nil && end == newlined:
+			t.size++ // its newline
+		case err == nil:
+			t.unended = true
+			return t, nil
+		default:
+			return t, t.judge(line, end, lines, most)
+		}
+	}
+}
+
+// read takes in a line without its newline, the next.
+func (t *told) read(line []byte) error {
+	if t.head == nil {
+		t.form.numbered = bytes.HasPrefix(line, []byte(lineOpen))
+	}
+	number, r, err := t.form.read(line)
+	if err == nil && t.form.numbered && number != t.lines+1 {
+		err = errOrder
+	}
+	if err == nil {
+		err = t.take(r)
+	}
+	if err != nil {
+		return err
+	}
+	t.lines++
+	t.size += int64(len(line))
+	return nil
+}
+
+// judge says whether a kill can have left what follows the lines read, of which the
+// first is given, and looks behind damage for the line that says that the files are
+// ready.
+func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (err error) {
+	if !t.form.numbered || t.torn(line, end) {
+		t.rest = int64(len(line))
+		return nil
+	}
+	t.damaged = t.lines + 1
+	for err == nil && end != padded && end != missing {
+		if line, end, err = readLine(rest, most); err != nil {
+			break
+		}
+		if _, r, bad := t.form.read(line); bad == nil && r.Ready != nil {
+			t.ready = r.Ready
+		}
+	}
+	return err
+}
+
+// torn reports whether a line is what a kill may leave of the next, or the file ends
+// behind the last.
+func (t *told) torn(line []byte, end lineEnd) bool {
+	if end == missing && len(line) == 0 {
+		return t.ready != nil
+	}
+	if end != padded {
+		return false
+	}
+	if n := len(line); n > 0 {
+		if _, _, err := t.form.read(line[:n-1]); err == nil {
+			return false // whole, but for its newline, which is another byte
+		}
+	}
+	begin := fmt.Sprintf("%s%d%s", lineOpen, t.lines+1, sumOpen)
+	n := min(len(begin), len(line))
+	return string(line[:n]) == begin[:n]
+}
+
+// lineEnd is how a line ends.
+type lineEnd int
+
+const (
+	newlined lineEnd = iota
+	padded           // in zeros, to the end of the file
+	holed            // in zeros, which other bytes follow, or not within the most bytes
+	missing          // with the file
+)
+
+// readLine reads up to a newline, a zero or the end.
+func readLine(r *bufio.Reader, most int) (line []byte, end lineEnd, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if err != nil && err != io.EOF && !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, 0, err
+		}
+		if zero := bytes.IndexByte(part, 0); zero >= 0 {
+			line, part = append(line, part[:zero]...), part[zero:]
+			if end = holed; err != nil && onlyZeros(part) {
+				end, err = readZeros(r)
+				return line, end, err
+			}
+			return line, end, nil
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line[:len(line)-1], newlined, nil
+		case err == io.EOF:
+			return line, missing, nil
+		case len(line) > most:
+			return nil, holed, nil
+		}
+	}
+}
+
+// readZeros reads zeros to the end of the file, or less if others follow.
+func readZeros(r *bufio.Reader) (lineEnd, error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		switch {
+		case !onlyZeros(part):
+			return holed, nil
+		case err == io.EOF:
+			return padded, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return 0, err
+		}
+	}
+}
+
+func onlyZeros(text []byte) bool { return len(bytes.Trim(text, "\x00")) == 0 }
+
+var errOrder = errors.New("does not follow")
+
+// take takes in a record that follows those before it.
+func (t *told) take(r record) error {
+	members := 0
+	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil, r.Ready != nil} {
+		if given {
+			members++
+		}
+	}
+	if members != 1 || (r.Head != nil) != (t.head == nil) {
+		return errOrder
+	}
+	switch {
+	case r.Head != nil:
+		if err := check(r.Head); err != nil {
+			return err
+		}
+		n, err := r.Head.Parameters()
+		if err != nil {
+			return err
+		}
+		if numbered := r.Head.Journal > 1; numbered != t.form.numbered {
+			return fmt.Errorf("journal = %d: its lines must have numbers and checksums from version 2 on, and not before", r.Head.Journal)
+		}
+		t.head, t.parameters = r.Head, n
+	case r.Event != nil:
+		if r.Event.Index != len(t.events) {
+			return errOrder
+		}
+		t.events = append(t.events, *r.Event)
+	case r.Step != nil:
+		if w := r.Step.W; w != nil {
+			if len(w) != t.parameters || !finite(w) || r.Step.Number <= t.step {
+				return errOrder
+			}
+			t.step, t.weights = r.Step.Number, w
+		}
+		if r.Step.Norm != nil && len(t.norms) < train.MostNorms {
+			t.norms = append(t.norms, *r.Step.Norm)
+		}
+	case r.Measured != nil:
+		t.measured = r.Measured
+	case r.Compared != nil:
+		t.compared = r.Compared
+	case r.Ready != nil:
+		t.ready = r.Ready
+	}
+	return nil
+}
+
+// check checks of a head what making files of it does not.
+func check(h *train.Head) error {
+	switch {
+	case h.Journal != 1 && h.Journal != train.JournalVersion:
+		return fmt.Errorf("journal = %d: must be 1 or %d, the versions this program reads", h.Journal, train.JournalVersion)
+	case h.Fit < 1:
+		return fmt.Errorf("fit = %d: must be >= 1", h.Fit)
+	case h.Schema == nil || h.Schema.Dim() == 0:
+		return errors.New("schema: must be given")
+	}
+	return nil
+}
+
+// resume opens a journal to go on after what it tells. What follows is overwritten by
+// the next line.
+func (f *folder) resume(t *told) (*journal, error) {
+	file, err := f.disk.Update(f.journalFile())
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{file: file, form: t.form, lines: t.lines, size: t.size, now: time.Now}
+	if err := j.goOn(t); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *journal) goOn(t *told) error {
+	if !t.form.numbered || t.damaged > 0 {
+		return j.file.Truncate(t.size)
+	}
+	info, err := j.file.Stat()
+	if err != nil {
+		return err
+	}
+	j.room = info.Size()
+	if t.unended {
+		if _, err := j.file.WriteAt(newline, j.size); err != nil {
+			return err
+		}
+		j.size++
+	}
+	j.torn = t.rest
+	return nil
+}
+
+func finite(w []float64) bool {
+	var sum float64
+	for _, x := range w {
+		sum += math.Abs(x)
+	}
+	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
+}
+
+func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,170 @@
+package runfolder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"encoding/json"
+
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
+)
+
+// Entry is a line of a ledger file.
+type Entry = ledgerfile.Entry
+
+// mostLedger is the most bytes of a ledger that are read, those of some 100,000
+// fits.
+const mostLedger = 64 << 20
+
+// reserve records the whole budget in the folder's ledger, on stable storage,
+// before anything is released. It returns the other reservations for the same
+// table that the output folders know of. They are read after this one is
+// written: of fits that reserve at the same time, each sees those that were
+// written before its own, and so one of them sees all.
+func (f *folder) reserve(e Entry) (others []Entry, err error) {
+	e.Entry, e.Fit = ledgerfile.Reserved, f.fit
+	f.entry = e
+	if err := f.append(e); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	if others, err = f.earlier(e.Data); err != nil {
+		return nil, f.charged(fmt.Errorf("output: %w", err))
+	}
+	return others, nil
+}
+
+// settle records how the fit ended. The reservation stays.
+func (f *folder) settle(charged float64, complete bool) error {
+	e := f.entry
+	e.Entry, e.Charged = ledgerfile.Settled, charged
+	if !complete {
+		e.Entry = ledgerfile.Interrupted
+	}
+	if err := f.append(e); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// append writes a line and waits for it to be on stable storage.
+func (f *folder) append(e Entry) error {
+	e.Time = time.Now().UTC().Truncate(time.Second)
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	start, err := f.mendTail()
+	if err != nil {
+		return err
+	}
+	return durable.Append(f.disk, f.ledger(), slices.Concat(start, line))
+}
+
+var newline = []byte{'\n'}
+
+// mendTail sees to what follows the last newline. A whole entry, whose newline
+// an editor has dropped, is kept: start is the newline it lacks. Anything else
+// is an entry whose writing was cut short, and so one that nothing was released
+// under: it is removed.
+func (f *folder) mendTail() (start []byte, err error) {
+	text, err := f.text(f.path)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	end, unended := ledgerfile.Torn(text)
+	if unended {
+		return newline, nil
+	}
+	if end == len(text) {
+		return nil, nil
+	}
+	file, err := f.disk.Append(f.ledger())
+	if err != nil {
+		return nil, err
+	}
+	err = file.Truncate(int64(end))
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	return nil, err
+}
+
+// earlier returns the reservations for the same table in this folder or, for a
+// numbered one, in those that exist, whatever numbers are missing; all but this
+// fit's own.
+func (f *folder) earlier(data string) ([]Entry, error) {
+	paths := []string{f.path}
+	if f.base != "" {
+		var err error
+		if paths, err = f.siblings(); err != nil {
+			return nil, err
+		}
+	}
+	var prior []Entry
+	for _, p := range paths {
+		entries, err := f.read(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			own := p == f.path && f.fit == e.Fit
+			if e.Entry == ledgerfile.Reserved && e.Data == data && !own {
+				prior = append(prior, e)
+			}
+		}
+	}
+	return prior, nil
+}
+
+// siblings returns the folders named base or base-NUMBER.
+func (f *folder) siblings() ([]string, error) {
+	entries, err := f.disk.ReadDir(filepath.Dir(f.base))
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), f.base)
+		if number, numbered := strings.CutPrefix(rest, "-"); numbered {
+			_, err := strconv.ParseUint(number, 10, 64)
+			ok = ok && err == nil
+		} else {
+			ok = ok && rest == ""
+		}
+		if info, err := f.disk.Stat(e.Name()); ok && err == nil && info.IsDir() {
+			paths = append(paths, e.Name())
+		}
+	}
+	return paths, nil
+}
+
+// read reads the ledger of a folder; one that does not exist is empty.
+func (f *folder) read(path string) ([]Entry, error) {
+	text, err := f.text(path)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := ledgerfile.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("ledger %s: %w", filepath.Join(path, LedgerFile), err)
+	}
+	return entries, nil
+}
+
+func (f *folder) text(path string) ([]byte, error) {
+	text, err := durable.ReadAll(f.disk, filepath.Join(path, LedgerFile), mostLedger)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger %w", err)
+	}
+	return text, nil
+}

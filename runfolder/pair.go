@@ -1,0 +1,232 @@
+package runfolder
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// Model and certificate are seen together: a model never without the certificate
+// that speaks of it. Both are on stable storage under other names, and the
+// journal says so, before either is seen; then an earlier model is taken away,
+// the certificate is put in its place, and the model follows. Wherever that
+// stops, the journal knows how to go on.
+
+// pair is a model and a certificate that are not seen yet.
+type pair struct {
+	f                  *folder
+	model, certificate durable.File
+	// size is what the certificate takes before its first event, events for how
+	// many of them there is room.
+	size   int64
+	events int
+}
+
+// partial is the name of a file of this fit before it is seen.
+func (f *folder) partial(name string) string { return f.file(fmt.Sprintf(".%s-%d", name, f.fit)) }
+
+// newPair reserves on the disk what the files of a run can take.
+func (f *folder) newPair(h train.Head, r train.Released) (*pair, error) {
+	p := &pair{f: f}
+	if err := p.make(h, r); err != nil {
+		p.discard()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *pair) make(h train.Head, r train.Released) (err error) {
+	model, certificate, err := h.Room(r)
+	if err != nil {
+		return err
+	}
+	if p.model, err = p.f.newPartial(ModelFile); err != nil {
+		return err
+	}
+	if p.certificate, err = p.f.newPartial(CertificateFile); err != nil {
+		return err
+	}
+	if err := p.model.Reserve(model); err != nil {
+		return err
+	}
+	p.size = certificate
+	return p.reserve(h.Plan.Steps + spareEvents)
+}
+
+// spareEvents is room for the releases of a plan beside its steps.
+const spareEvents = 64
+
+func (f *folder) newPartial(name string) (durable.File, error) {
+	if err := f.removeIfThere(f.partial(name)); err != nil {
+		return nil, err
+	}
+	return f.disk.Create(f.partial(name), durable.Public)
+}
+
+func (f *folder) removeIfThere(path string) error {
+	if err := f.disk.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// reserve makes room for so many events.
+func (p *pair) reserve(events int) error {
+	if err := p.certificate.Reserve(p.size + train.PerEvent*int64(events)); err != nil {
+		return err
+	}
+	p.events = events
+	return nil
+}
+
+// grow sees to it that there is room for so many events, and for some more.
+func (p *pair) grow(events int) error {
+	if events+spareEvents/2 <= p.events {
+		return nil
+	}
+	return p.reserve(events + events/4 + spareEvents)
+}
+
+// fill puts the files of a run on stable storage. Afterwards they need only be
+// seen.
+func (p *pair) fill(model, certificate []byte) (r ready, err error) {
+	r.Certificate = sha(certificate)
+	if err := durable.Fill(p.certificate, certificate); err != nil {
+		return r, err
+	}
+	if model != nil {
+		r.Model = sha(model)
+		if err := durable.Fill(p.model, model); err != nil {
+			return r, err
+		}
+	}
+	return r, p.f.disk.SyncFolder(p.f.path)
+}
+
+// close lets go of the files; discard also removes them.
+func (p *pair) close() {
+	for _, file := range []durable.File{p.model, p.certificate} {
+		if file != nil {
+			_ = file.Close()
+		}
+	}
+}
+
+func (p *pair) discard() {
+	p.close()
+	for _, name := range []string{ModelFile, CertificateFile} {
+		_ = p.f.removeIfThere(p.f.partial(name))
+	}
+}
+
+// show makes filled files seen, from wherever an earlier attempt was stopped.
+func (f *folder) show(r ready) error {
+	seen, err := f.digest(f.file(ModelFile))
+	if err != nil {
+		return err
+	}
+	certified, err := f.digest(f.file(CertificateFile))
+	if err != nil {
+		return err
+	}
+	if seen != "" && (seen != r.Model || certified != r.Certificate) {
+		// Another run's, or this one's before its certificate was.
+		if err := f.disk.Remove(f.file(ModelFile)); err != nil {
+			return err
+		}
+		if err := f.disk.SyncFolder(f.path); err != nil {
+			return err
+		}
+		seen = ""
+	}
+	if certified != r.Certificate {
+		if err := f.see(CertificateFile); err != nil {
+			return err
+		}
+	}
+	if seen == r.Model {
+		return nil
+	}
+	return f.see(ModelFile)
+}
+
+// see gives a file its name, on stable storage.
+func (f *folder) see(name string) error {
+	if err := f.disk.MayReplace(f.file(name)); err != nil {
+		return err
+	}
+	if err := f.disk.Rename(f.partial(name), f.file(name)); err != nil {
+		return err
+	}
+	return f.disk.SyncFolder(f.path)
+}
+
+// digest returns the SHA-256 of a regular file; "" if there is none.
+func (f *folder) digest(path string) (string, error) {
+	file, err := f.disk.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// sweep removes the journals and the files never seen of this fit and of those
+// before it, which nothing can be recovered from any more. What earlier fits left stays
+// while their intents do: it is all that may ever prove what they used.
+func (f *folder) sweep() error {
+	entries, err := f.disk.ReadDir(f.path)
+	if err != nil {
+		return err
+	}
+	open := map[int]bool{}
+	for _, e := range entries {
+		if fit, ok := isIntent(e.Name()); ok && fit != f.fit {
+			open[fit] = true
+		}
+	}
+	for _, e := range entries {
+		if fit, ok := leftover(e.Name()); ok && fit <= f.fit && !open[fit] {
+			if err := f.removeIfThere(f.file(e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leftover reports whether a name is that of a fit's journal or of a file that
+// was not seen yet, and of which fit.
+func leftover(name string) (fit int, ok bool) {
+	number, ok := strings.CutPrefix(name, "journal-")
+	if ok {
+		number, ok = strings.CutSuffix(number, ".jsonl")
+	}
+	for _, file := range []string{ModelFile, CertificateFile, intentFile} {
+		if rest, is := strings.CutPrefix(name, "."+file+"-"); is {
+			number, ok = rest, true
+		}
+	}
+	fit, err := strconv.Atoi(number)
+	return fit, ok && err == nil && fit > 0 && strconv.Itoa(fit) == number
+}
+
+func sha(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,41 @@
+package runfolder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/gofrs/flock"
+
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
+)
+
+// place is where output folders are.
+type place interface {
+	durable.Disk
+	// Lock keeps others from a file until unlock; held says that another has it.
+	Lock(path string) (unlock func(), held bool, err error)
+}
+
+// machine is the machine's own file system.
+type machine struct{ durable.System }
+
+// Lock locks a file that all who may write in its folder share. The lock goes
+// with the process, so a killed fit leaves none behind.
+func (m machine) Lock(path string) (unlock func(), held bool, err error) {
+	f, err := m.Append(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = m.Create(path, durable.Shared); errors.Is(err, fs.ErrExist) { // another was faster
+			f, err = m.Append(path)
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, false, err
+	}
+	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
+	free, err := lock.TryLock()
+	return func() { _ = lock.Unlock() }, !free, err
+}

@@ -1,0 +1,146 @@
+package runfolder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
+)
+
+// Total is what the fits of one table cost together, under one relation and for one unit
+// of privacy: those under others have a guarantee of their own.
+type Total struct {
+	// Table is its public name, behind the word table, or its path.
+	Table    string           `json:"table"`
+	Relation account.Relation `json:"relation"`
+	// Unit is the column of which all rows with one value were one record; empty where
+	// each row was one.
+	Unit string `json:"unit,omitempty"`
+	// Fits counts reservations, those of fits that were killed among them.
+	Fits int `json:"fits"`
+	// Epsilon at Delta is an upper bound for all of them.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+}
+
+// Totals sums the ledgers of output folders by table. A folder that holds no ledger
+// stands for the folders in it. Without a delta each total is at the largest of its
+// fits'.
+func Totals(ctx context.Context, folders []string, delta float64) ([]Total, error) {
+	if delta != 0 && !(delta > 0 && delta < 1) {
+		return nil, fmt.Errorf("delta = %v: must be > 0 and < 1", delta)
+	}
+	entries, err := reservedIn(folders)
+	if err != nil {
+		return nil, err
+	}
+	type key struct {
+		table, unit string
+		relation    account.Relation
+	}
+	fits := map[key][]Entry{}
+	for _, e := range entries {
+		k := key{e.Data, e.Unit, e.Relation}
+		fits[k] = append(fits[k], e)
+	}
+	var totals []Total
+	for k, list := range fits {
+		t := Total{Table: k.table, Unit: k.unit, Relation: k.relation, Fits: len(list), Delta: delta}
+		for _, e := range list {
+			if delta == 0 {
+				t.Delta = max(t.Delta, e.Delta)
+			}
+		}
+		if t.Epsilon, err = together(ctx, list, t.Delta); err != nil {
+			return nil, fmt.Errorf("table %s: %w", k.table, err)
+		}
+		totals = append(totals, t)
+	}
+	slices.SortFunc(totals, func(a, b Total) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Relation.String(), b.Relation.String()), cmp.Compare(a.Unit, b.Unit))
+	})
+	return totals, nil
+}
+
+// reservedIn reads the reservations of all ledgers in folders, each once.
+func reservedIn(folders []string) (all []Entry, err error) {
+	disk := machine{}
+	f := &folder{disk: disk}
+	seen := map[string]bool{}
+	add := func(path string) (bool, error) {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return false, err
+		}
+		if real, err = filepath.Abs(real); err != nil || seen[real] {
+			return seen[real], err
+		}
+		if _, err := disk.Stat(filepath.Join(path, LedgerFile)); errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		entries, err := f.read(path)
+		if err != nil {
+			return false, err
+		}
+		seen[real] = true
+		for _, e := range entries {
+			if e.Entry == ledgerfile.Reserved {
+				all = append(all, e)
+			}
+		}
+		return true, nil
+	}
+	for _, path := range folders {
+		found, err := add(path)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			continue
+		}
+		inside, err := disk.ReadDir(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range inside {
+			below := filepath.Join(path, e.Name())
+			if info, err := disk.Stat(below); err != nil || !info.IsDir() {
+				continue
+			}
+			one, err := add(below)
+			if err != nil {
+				return nil, err
+			}
+			found = found || one
+		}
+		if !found {
+			return nil, fmt.Errorf("%s: must be the output folder of a fit, or hold some: there is no %s", path, LedgerFile)
+		}
+	}
+	return all, nil
+}
+
+// together is an epsilon of reservations under one relation at a delta: Gaussian
+// budgets and schedules are composed by their privacy-loss distributions.
+func together(ctx context.Context, entries []Entry, delta float64) (epsilon float64, err error) {
+	var all []account.Composed
+	for _, e := range entries {
+		parts, err := e.Composed()
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, parts...)
+	}
+	c, err := account.Compose(ctx, all, 1e-3)
+	if err != nil {
+		return 0, err
+	}
+	b, err := c.Epsilon(ctx, delta)
+	return b.Upper, err
+}

@@ -1,0 +1,117 @@
+package stillpoint
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// Summary says what the fit released and what it cost, a fact a line.
+func (r *Result) Summary() string { return r.summary(false) }
+
+// Details is Summary with the optimizer's numbers: charges in units of mu^2, and the gradient
+// norm that was expected.
+func (r *Result) Details() string { return r.summary(true) }
+
+func (r *Result) summary(details bool) string {
+	f := r.Run
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	for _, w := range f.Warnings {
+		line("WARNING", "%s", w.Text)
+	}
+	if !f.Result.Complete {
+		line("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Summary.Steps)
+	}
+	if r.Kept != nil {
+		line("model", "%s", printable.Text(r.Kept.ModelPath))
+		line("certificate", "%s", printable.Text(r.Kept.CertificatePath))
+	}
+	line("guarantee", "(%v, %v)-differentially private, %v, %s", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation(), f.Unit.Protected())
+	line("neighbour", "%s", f.Unit.Neighbour(f.Filter, f.Budget.Relation()))
+	for _, t := range f.Trusted {
+		line("TRUSTED", "%s", printable.Text(t))
+	}
+	switch {
+	case f.Charged > 0 && details:
+		line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
+	case f.Charged > 0:
+		line("charged", "%.4g%% of the budget, for %d releases (noisy answers)", 100*f.Charged/f.Budget.Charge(), f.Releases)
+	default:
+		line("charged", "%d releases on Poisson samples of a schedule within the budget", f.Releases)
+	}
+	if r.Kept != nil {
+		for _, s := range r.Kept.Reclaimed {
+			line("settled", "an earlier fit in the folder: %v", s)
+		}
+	}
+	if c := f.Compared; c != nil {
+		line("compare", "%s", besideConstant(c))
+	}
+	if late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective); late != "" {
+		line("arrived", "%s", late)
+	}
+	if e := f.Result.Foreseen; e > 0 && details {
+		line("expected", "gradient norm %.3g, after what was released of the rows and their gradients; %.3g before", e, f.Summary.Predicted)
+	}
+	if v := f.Result.Curvature; v != nil {
+		line("curvature", "at least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others", v.Curvature, v.Sigma, v.Directions)
+	}
+	if m := f.Measured; m != nil {
+		line("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
+	}
+	if f.Constant != nil && f.Compared == nil {
+		line("compare", "%s", compared(f))
+	}
+	if at := f.Reserved; at != nil {
+		line("dataset", "%s: charged in its store before the first release, row %d", printable.Text(at.Dataset), at.Row)
+	}
+	if r.Kept != nil {
+		line("recheck", "stillpoint verify %s", printable.Text(r.Kept.CertificatePath))
+	}
+	if r.Kept != nil && len(r.Kept.Earlier) > 0 {
+		line("together", "%s", r.Kept.Together(context.Background()))
+	} else {
+		line("note", "fitting %s again costs a second budget", printable.Text(r.table))
+	}
+	return b.String()
+}
+
+// besideConstant says how the model compares with the best constant, as it was released.
+func besideConstant(c *train.Compared) string {
+	text := fmt.Sprintf("%v: its mean loss is %.3g below the constant's, with noise of %.2g", c.Verdict(), -c.Difference, c.Sigma)
+	if c.Difference > 0 {
+		text = fmt.Sprintf("%v: its mean loss is %.3g above the constant's, with noise of %.2g", c.Verdict(), c.Difference, c.Sigma)
+	}
+	if share, sigma, ok := c.Explained(); ok && c.Verdict().Code() == "better" {
+		text += fmt.Sprintf("; it saves %.0f%% (noise %.2g%%) of the constant's loss, %.3g", 100*share, 100*sigma, c.Constant)
+	}
+	return text
+}
+
+// compared says what a measured loss is to be compared with.
+func compared(f *train.Fitted) string {
+	m, k := f.Measured, f.Constant
+	const constant = "the model that gives every record the score 0"
+	text := fmt.Sprintf("mean loss %.4g of "+constant+", which is public; one that knows how frequent the classes are may have less", k.Least)
+	if k.Least < k.Most {
+		text = fmt.Sprintf("mean loss between %.4g and %.4g of "+constant+", by the targets there may be: which, nothing that was released says", k.Least, k.Most)
+	}
+	if k.Regularizer > 0 {
+		text += fmt.Sprintf(" (%.2g of the measured is the regularizer)", k.Regularizer)
+	}
+	switch own := m.Loss - k.Regularizer; {
+	case own-2*m.LossSigma > k.Most:
+		text += ": the model is WORSE"
+	case own+2*m.LossSigma < k.Least/10:
+		text += ": so little a loss is that of rows which contribute nothing, too; are the targets read? (stillpoint check)"
+	case own+2*m.LossSigma >= k.Least && k.Least == k.Most:
+		text += ": the model is not better by more than noise"
+	}
+	return text
+}
