@@ -202,6 +202,14 @@ func (h head) model(r run) (*model.Model, error) {
 	})
 }
 
+// features is how many a row has, as it is trained on.
+func (h head) features() int {
+	if reduce, err := h.reduction(); err == nil && reduce != nil {
+		return reduce.Size()
+	}
+	return h.Schema.Dim()
+}
+
 // parameters is how many weights a run has: those of the model, or of shortened rows.
 func (h head) parameters() (int, error) {
 	l, err := loss.Parse(h.Loss)
@@ -271,7 +279,7 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 		return 0, 0, err
 	}
 	return int64(len(text) + aNumber*parameters*lift + warned),
-		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + aMargin*parameters/max(h.Schema.Dim(), 1) + rest), nil
+		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + aMargin*parameters/max(h.Schema.Dim(), 1)+rest) + optimize.MomentBytes(h.features()), nil
 }
 
 // perEvent is the most bytes of an event in a certificate.
