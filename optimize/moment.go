@@ -27,7 +27,7 @@ type Moment struct {
 
 // MostMoment is the largest number of features whose second moment certificates keep: its
 // square is the number of entries, and their digits.
-const MostMoment = 400
+const MostMoment = 300
 
 // MomentBytes bounds what a certificate takes to keep a second moment of so many features.
 func MomentBytes(features int) int64 {

@@ -73,6 +73,8 @@ type plan struct {
 	Foreseen float64 `json:"foreseen_gradient_norm"`
 	// Curvature was released at the result.
 	Curvature *curved `json:"curvature"`
+	// Reduce is the public map that shortened rows; empty for none.
+	Reduce string `json:"reduce"`
 	// Law is absent from certificates of earlier versions.
 	Law *law `json:"law"`
 }
