@@ -302,6 +302,25 @@ func TestModelInNumbers(t *testing.T) {
 	}
 }
 
+// TestBoundsAreOfConvexLosses: without a metric noise is at most what a flat loss has, if the
+// loss is convex; of another nothing is stated and nothing counted. Where steps are longer
+// than is stable at the loss's largest curvature, the bound says what it rests on.
+func TestBoundsAreOfConvexLosses(t *testing.T) {
+	f := people(t, "p", 50)
+	c, err := read(t, f).Coefficients()
+	if err != nil || c.Noise != NoiseBounded || c.Counted != 4 || c.Terms[0].Deviation == nil || strings.Contains(c.Meaning, "past the minimum") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	f.algorithm.Plan = []byte(strings.Replace(string(f.algorithm.Plan), `"step_sizes":[4]`, `"step_sizes":[9]`, 1))
+	if c, err = read(t, f).Coefficients(); err != nil || !strings.Contains(c.Meaning, "goes past the minimum") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	f.loss = "sigmoid"
+	if c, err = read(t, f).Coefficients(); err != nil || c.Noise != NoiseNotStated || c.Counted != 0 || c.Terms[0].Deviation != nil || !strings.Contains(c.Meaning, "not convex") {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 // TestScheduledCurveIsReadFromAbove: between the points at which a schedule's
 // curve is known, what is shown is no less than the curve there.
 func TestScheduledCurveIsReadFromAbove(t *testing.T) {
