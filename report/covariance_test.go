@@ -254,6 +254,8 @@ func TestStructureOfRows(t *testing.T) {
 			noisy.SetSym(i, j, w.second.At(i, j)+.3*w.sigma*r.NormFloat64())
 		}
 	}
+	noisy.SetSym(4, 4, w.sigma) // what noise may say of a level that no row has
+	noisy.SetSym(4, 5, w.sigma)
 	x.impose(noisy, w.sigma)
 	for j := range d {
 		if v := noisy.At(4, j); math.Abs(v) > 1e-12 {
