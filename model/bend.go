@@ -15,14 +15,19 @@ const bendPoints = 1000
 // given mean and covariance. Nothing is asked of records: what is assumed of targets is
 // what the model says of them. Classes are as frequent as its probabilities (over the
 // classes' weights), counts are at their rates, and the distances of numbers from their
-// predictions are Gaussian, as large as give slopes of root mean square slope.
+// predictions are Gaussian, as large as give slopes of root mean square slope; of a loss
+// whose slope jumps, as large as give it the mean value, with the predictions at its least.
 //
-// ok is false where that says too little: of networks, of losses that are not convex or
-// whose slopes jump, and of targets that carry a weight or an exposure, which nobody
-// knows the mean of.
-func (m *Model) Bend(mean []float64, covariance [][]float64, slope float64) (bend [][]float64, ok bool) {
+// ok is false where that says too little: of networks, of losses that are not convex or,
+// with classes, whose slopes jump, and of targets that carry a weight or an exposure, which
+// nobody knows the mean of.
+func (m *Model) Bend(mean []float64, covariance [][]float64, slope, value float64) (bend [][]float64, ok bool) {
 	l, k := m.loss, loss.Count(m.loss)
-	_, jumps := l.(loss.Kinked)
+	kinked, jumps := l.(loss.Kinked)
+	if jumps && l.Target() == loss.Real && len(mean) == 1 && l.Constants().Curvature.Lo >= 0 && value > 0 {
+		bend := bendOfKinks(kinked, value)
+		return [][]float64{{bend}}, bend > 0
+	}
 	if k == 0 || k != len(mean) || jumps || l.Constants().Curvature.Lo < 0 || loss.RowWeighted(l) || loss.LeastExposure(l) > 0 {
 		return nil, false
 	}
@@ -174,6 +179,48 @@ func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
 	}
 	return low, true
 }
+
+// bendOfKinks is the second derivative of the mean of a loss with kinks over Gaussian
+// residuals, of which the mean loss at the best shift is value: how dense they are at the
+// kinks.
+func bendOfKinks(l loss.Kinked, value float64) float64 {
+	mean := func(of func(dst, z, y []float64), shift, deviation float64) float64 {
+		dst, sum := []float64{0}, 0.
+		for _, y := range residuals(shift, deviation) {
+			// residuals are y = shift - r: the margin is shift on both sides of 0.
+			of(dst, []float64{shift}, []float64{y.y - shift})
+			sum += dst[0] / residualPoints
+		}
+		return sum
+	}
+	best := func(deviation float64) (shift float64) {
+		low, high := -4*deviation, 4*deviation
+		for range 50 {
+			if shift = (low + high) / 2; mean(l.Slopes, shift, deviation) < 0 {
+				low = shift
+			} else {
+				high = shift
+			}
+		}
+		return shift
+	}
+	low, high := 0., 4.
+	for range 40 {
+		if middle := (low + high) / 2; mean(l.Values, best(middle), middle) < value {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	shift, h := best(low), low*kinkWidth
+	if !(h > 0) {
+		return 0
+	}
+	return (mean(l.Slopes, shift+h, low) - mean(l.Slopes, shift-h, low)) / (2 * h)
+}
+
+// kinkWidth is over which share of a deviation residuals' density is taken.
+const kinkWidth = .2
 
 // cholesky is the lower root of a covariance, of which what is below zero counts as zero.
 func cholesky(a [][]float64) [][]float64 {

@@ -66,22 +66,28 @@ func TestBendByHand(t *testing.T) {
 		loss           string
 		mean, variance float64
 		slope, want    float64
+		value          float64
 	}{
-		{"logistic", 0, 0, 0, .25},
-		{"logistic", -1, 2, 0, gauss(-1, 2, logistic)},
-		{"weighted(logistic,1,3)", -1, 2, 0, mean},
-		{"squared(2)", 0, 1, .3, 1},
+		{"logistic", 0, 0, 0, .25, 0},
+		{"logistic", -1, 2, 0, gauss(-1, 2, logistic), 0},
+		{"weighted(logistic,1,3)", -1, 2, 0, mean, 0},
+		{"squared(2)", 0, 1, .3, 1, 0},
 		// Residuals of deviation s beyond delta: slopes of mean square s^2 (P - 2 k phi(k))
 		// + delta^2 (1-P) with k = delta/s, P = P(|r| < delta); here s = .2, delta = .2.
-		{"huber(0.2)", 0, 1, math.Sqrt(.04*(.682689-2*.241971) + .04*(1-.682689)), .682689},
-		{"poisson(5)", -1, .1, 0, math.Exp(-1 + .05)},
+		{"huber(0.2)", 0, 1, math.Sqrt(.04*(.682689-2*.241971) + .04*(1-.682689)), .682689, 0},
+		{"poisson(5)", -1, .1, 0, math.Exp(-1 + .05), 0},
+		// Residuals of deviation s: the mean of |r| is s sqrt(2/pi), of the pinball loss s
+		// times the normal density at its quantile, and the density there over s is what
+		// a jump of slopes by 2, or 1, is bent by.
+		{"absolute", 0, 1, 0, 2 * .398942 / .3, .3 * .797885},
+		{"pinball(0.8)", 0, 1, 0, .279962 / .2, .2 * .279962},
 	} {
-		bend, ok := bent(t, c.loss).Bend([]float64{c.mean}, [][]float64{{c.variance}}, c.slope)
-		if !ok || len(bend) != 1 || math.Abs(bend[0][0]-c.want) > .02*c.want {
+		bend, ok := bent(t, c.loss).Bend([]float64{c.mean}, [][]float64{{c.variance}}, c.slope, c.value)
+		if !ok || len(bend) != 1 || math.Abs(bend[0][0]-c.want) > .035*c.want {
 			t.Errorf("%s: %v, %v: want %v", c.loss, bend, ok, c.want)
 		}
 	}
-	bend, ok := bent(t, "softmax(3)").Bend([]float64{1, 0, 0}, [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, 0)
+	bend, ok := bent(t, "softmax(3)").Bend([]float64{1, 0, 0}, [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, 0, 0)
 	p := []float64{math.E / (math.E + 2), 1 / (math.E + 2), 1 / (math.E + 2)}
 	for i := range p {
 		for j := range p {
@@ -100,11 +106,11 @@ func TestBendByHand(t *testing.T) {
 // and of networks nothing is said, nor of numbers whose slopes nobody saw.
 func TestBendIsNotKnown(t *testing.T) {
 	for _, name := range []string{"sigmoid", "hinge", "absolute", "weighted(logistic,row)", "network(2,tanh,logistic)", "huber(0.2)", "welsch(1)"} {
-		if bend, ok := bent(t, name).Bend([]float64{0}, [][]float64{{1}}, 0); ok {
+		if bend, ok := bent(t, name).Bend([]float64{0}, [][]float64{{1}}, 0, 0); ok {
 			t.Errorf("%s: %v", name, bend)
 		}
 	}
-	if _, ok := bent(t, "softmax(3)").Bend([]float64{0}, [][]float64{{1}}, 0); ok {
+	if _, ok := bent(t, "softmax(3)").Bend([]float64{0}, [][]float64{{1}}, 0, 0); ok {
 		t.Error("three margins of which one is given")
 	}
 }

@@ -94,8 +94,8 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 // its public law: the draws stand for a sum over pairs of pairs of features.
 //
 // shared is the value of the last feature where all rows share it, and 0 where they share
-// none; impose, if not nil, makes a matrix one that rows of the schema may have.
-func (l *law) covariance(m *model.Model, weights []float64, shared float64, impose func(rows *mat.SymDense, sigma float64)) (*covariance, error) {
+// none; value is the model's mean loss, 0 where it is not known; impose, if not nil, makes a matrix one that rows of the schema may have.
+func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, impose func(rows *mat.SymDense, sigma float64)) (*covariance, error) {
 	g, err := l.Moment.symmetric()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (l *law) covariance(m *model.Model, weights []float64, shared float64, impo
 	if reg != m.Regularizer().Smoothness() {
 		return nil, errors.New("the regularizer's curvature is not the same everywhere")
 	}
-	bend, ok := bendAt(m, g, weights, shared, l.Moment)
+	bend, ok := bendAt(m, g, weights, shared, value, l.Moment)
 	if !ok {
 		return nil, errors.New("how curved this loss is for these rows is not known from what was released")
 	}
@@ -238,7 +238,7 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 	at.MulVec(half.T(), mat.NewVecDense(d, weights))
 	paths := make([]path, d)
 	for i, a := range e.Values(nil) {
-		p := path{curvature: min(max(a, 0), 1/entry(l.StepSizes, len(l.Noise)-1))}
+		p := path{curvature: max(a, 0)}
 		w.noise[i], p.share = l.respond(p.curvature)
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
@@ -332,7 +332,7 @@ func (l *law) adjoint(a float64) []float64 {
 	}
 	for t := T - 1; t >= 0; t-- {
 		moves[t] = next
-		at := (1 - entry(l.StepSizes, t)*a) * next
+		at := (1 - l.stepped(t, a)) * next
 		if l.Weights != nil {
 			at += l.Weights[t]
 		}
@@ -341,6 +341,11 @@ func (l *law) adjoint(a float64) []float64 {
 	}
 	return moves
 }
+
+// stepped is which share of the way to the minimum step t goes along an eigenvector of
+// curvature a. Steps do not go past it: where a loss is smoothed over less from step to
+// step, its first steps are longer than its last curvature bears, and so was that less.
+func (l *law) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, t)*a, 1) }
 
 // entry is that of a column for step t; one entry is for all, and none is 0.
 func entry(column []float64, t int) float64 {
@@ -359,7 +364,7 @@ func (l *law) respond(a float64) (noise, share float64) {
 	for t, move := range l.adjoint(a) {
 		eta := entry(l.StepSizes, t)
 		noise += math.Pow(eta*move*l.Noise[t], 2)
-		share += eta * move * a
+		share += move * l.stepped(t, a)
 	}
 	return math.Sqrt(noise), share
 }
@@ -417,7 +422,7 @@ func seen(values []float64, sigma float64) []float64 {
 }
 
 // bendAt is the mean second derivative of the loss at the model's margins.
-func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared float64, released *moment) (*mat.SymDense, bool) {
+func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense, bool) {
 	d := g.SymmetricDim()
 	if v := g.At(d-1, d-1); shared > 0 && v > 4*released.Sigma { // rows may be longer than 1, and cut
 		shared = math.Sqrt(v)
@@ -438,7 +443,7 @@ func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared float64, 
 			spread[n][j] = mat.Dot(products[n], mat.NewVecDense(d, weights[j*d:(j+1)*d])) - mean[n]*mean[j]
 		}
 	}
-	bend, ok := m.Bend(mean, spread, released.Slope)
+	bend, ok := m.Bend(mean, spread, released.Slope, value)
 	if !ok {
 		return nil, false
 	}

@@ -327,7 +327,7 @@ func (f *Fit) covarianceOf(list []coefficient, lift lifted) (*mat.SymDense, erro
 	if x, ok := structureOf(s); ok && lift.size == 0 {
 		impose = x.impose
 	}
-	c, err := l.covariance(f.Model, weights, shared, impose)
+	c, err := l.covariance(f.Model, weights, shared, f.meanLoss(), impose)
 	if err != nil {
 		return nil, err
 	}
@@ -339,6 +339,18 @@ func (f *Fit) covarianceOf(list []coefficient, lift lifted) (*mat.SymDense, erro
 		}
 	}
 	return c.of(rows), nil
+}
+
+// meanLoss is the model's as it was released, 0 where it was not or is mostly noise.
+func (f *Fit) meanLoss() float64 {
+	c := f.plan.Compared
+	if c == nil {
+		return 0
+	}
+	if v := c.Constant + c.Difference; v > 4*math.Hypot(c.Sigma, c.ConstantSigma) {
+		return v
+	}
+	return 0
 }
 
 // rates reports whether a model predicts rates, of which weights add to the logarithm.

@@ -206,7 +206,7 @@ func TestChargesOfCohortsAreDrawn(t *testing.T) {
 // weights, the schema's bounds and the noise of the releases alone.
 func TestModelInNumbers(t *testing.T) {
 	f := people(t, "p", 50)
-	f.weights = func(j int) float64 { return []float64{-.9, .02, .8, -.001, .25, .3}[j] }
+	f.weights = func(j int) float64 { return []float64{-.9, .02, .8, -.001, .45, .3}[j] }
 	const records, features, step = 10000, 6, 4
 	each := f.events[0].Sigma / records
 	law := fmt.Sprintf(`"law":{"noise":[%v],"step_sizes":[%v],"weight_noise":%v}`, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%v,", each), 50), ","), step, step*math.Sqrt(50)*each)
@@ -241,7 +241,7 @@ func TestModelInNumbers(t *testing.T) {
 
 	// A weight walks 50 independent steps. A row is divided by 2, the root of two
 	// numbers, a category and the intercept.
-	w, sd, scale := []float64{-.9, .02, .8, -.001, .25, .3}, step*math.Sqrt(50)*each, 2.0
+	w, sd, scale := []float64{-.9, .02, .8, -.001, .45, .3}, step*math.Sqrt(50)*each, 2.0
 	width := math.Log1p(1e6)
 	type line struct{ effect, sd, span, spanSD float64 }
 	want := map[string]line{}

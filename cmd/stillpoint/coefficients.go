@@ -35,7 +35,8 @@ sampling: that a table holds only some of the people there are comes on top, so 
 twice it makes no confidence interval. Where it comes from:
 
   estimated    from the law of the run and the second moment of the rows that it released
-               (algorithm preconditioned); the JSON has the covariance of all terms
+               (algorithm preconditioned; of absolute and pinball losses the comparison with
+               a constant as well); the JSON has the covariance of all terms
   at most      without a released second moment, of a convex loss: an upper bound
   not stated   of other losses and older certificates; the column has a dash
 
