@@ -27,6 +27,10 @@ type moment struct {
 // mostCovariance is the largest number of weights of which a covariance is worked out.
 const mostCovariance = 1500
 
+// Entries of a second moment are below 1 but for noise; these keep what forgeries state
+// within what eigenvectors can be worked out of.
+const leastMoment, mostMoment = 1e-12, 1e6
+
 // covariance is that of privacy noise in the weights of a run, of k margins of d features,
 // as the sum of what the steps' noise makes of it and of what the metric's does.
 type covariance struct {
@@ -52,7 +56,7 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 		return nil, errors.New("the certificate does not hold the second moment of so many features")
 	case d > mostCovariance || len(m.Rows) != d:
 		return nil, fmt.Errorf("the second moment has %d rows for %d features", len(m.Rows), d)
-	case !(m.Step > 0 && m.Step < 1e100 && m.Sigma > 0 && m.Sigma < 1e100 && m.Ridge > 0 && m.Ridge < 1e100):
+	case !(m.Step > 0 && m.Sigma > leastMoment && m.Sigma < mostMoment && m.Ridge > leastMoment && m.Ridge < mostMoment):
 		return nil, errors.New("the second moment's noise is out of all proportion")
 	}
 	g := mat.NewSymDense(d, nil)
@@ -66,7 +70,11 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 			if err != nil {
 				return nil, fmt.Errorf("row %d of the second moment: entry %d is no whole number", j+1, k+1)
 			}
-			g.SetSym(j, j+k, float64(v)*m.Step)
+			if x := float64(v) * m.Step; math.Abs(x) < mostMoment {
+				g.SetSym(j, j+k, x)
+			} else {
+				return nil, errors.New("the second moment is out of all proportion")
+			}
 		}
 	}
 	return g, nil
