@@ -61,7 +61,7 @@ var layers = map[string]struct {
 	"stationarity":                       {local: []string{"internal/vector", "internal/order", "loss"}, others: []string{"gonum.org/v1/gonum"}},
 	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                              {local: []string{"account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
-	"report":                             {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "runrecord", "internal/ledgerfile"}},
+	"report":                             {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "runrecord", "internal/ledgerfile"}, others: []string{"gonum.org/v1/gonum"}},
 	"model":                              {local: []string{"internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
 	"train":                              {local: []string{"runrecord", "internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
@@ -72,7 +72,7 @@ var layers = map[string]struct {
 	"internal/regular":                   {},
 	"inspect":                            {local: []string{"dataset", "internal/table"}, others: []string{"golang.org/x/text"}}, // only the command imports it (docs/adr/0031)
 	"silence":                            {others: []string{"golang.org/x/sys"}},
-	"results":                            {local: []string{"account", "budget", "curator", "budget/stores", "dataset", "internal/table", "loss", "train"}},
+	"results":                            {local: []string{"account", "budget", "curator", "budget/stores", "dataset", "internal/table", "loss", "report", "runfolder", "train"}},
 	"examples/service":                   {local: []string{"", "dataset", "loss"}},
 	"audit/mutants":                      {},
 	"internal/durable/durabletest":       {local: []string{"internal/durable"}},

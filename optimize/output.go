@@ -230,9 +230,13 @@ func (c *collector) result(current []float64) Result {
 	return r
 }
 
-// weightsOf returns the weights of w_0, ..., w_t in the result; nil for w_t
-// alone. An iterate drawn beforehand has no more noise than the last.
+// weightsOf returns the weights of w_0, ..., w_t in the result; nil for w_t alone.
 func (c *collector) weightsOf() []float64 {
+	if c.rule == Random && c.kept != nil {
+		w := make([]float64, c.seen+1)
+		w[c.pick] = 1
+		return w
+	}
 	if !(c.weight > 0) {
 		return nil
 	}

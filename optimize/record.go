@@ -18,6 +18,8 @@ type (
 	Late = runrecord.Late
 	// Arrival is what late gradients say of a run.
 	Arrival = runrecord.Arrival
+	// Moment is the rows' second moment as a run released it.
+	Moment = runrecord.Moment
 	// Curved is what ChooseCurved was told of a candidate.
 	Curved = runrecord.Curved
 )
@@ -40,3 +42,10 @@ const (
 	Arrived    = runrecord.Arrived
 	NotArrived = runrecord.NotArrived
 )
+
+// NewMoment returns a released symmetric matrix of dim rows as certificates keep it. sigma is
+// the standard deviation of the noise in an entry of its diagonal, ridge what was added to its
+// eigenvalues.
+func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
+	return runrecord.NewMoment(matrix, dim, sigma, ridge)
+}

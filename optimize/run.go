@@ -387,6 +387,10 @@ func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Re
 // steps go along the metric times an estimate.
 func (r *Run) In(m query.Metric) { r.metric, r.law.Scales = m, scales(m) }
 
+// Saw records that the rows' second moment was released, and that steps are taken in its
+// metric (see In).
+func (r *Run) Saw(m *Moment) { r.law.Moment = m }
+
 // scales returns the length of each row of a metric: by how much more the noise is in
 // each feature's weights than it would be without.
 func scales(m query.Metric) []float64 {

@@ -10,155 +10,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// coefficient is one in the user's units.
-type coefficient struct {
-	name string
-	per  string
-	// class is whose it is, where there are several; the effect is then on its
-	// log-odds against the mean of all classes.
-	class string
-	// effect is that of one unit, span that between a number's bounds; sd are the
-	// standard deviations of their noise, 0 where unknown.
-	effect, effectSD float64
-	span, spanSD     float64
-	intercept        bool
-}
-
-// within reports whether noise alone explains the coefficient: less than two
-// standard deviations.
-func (c coefficient) within() bool { return c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
-
-// label names the coefficient among all.
-func (c coefficient) label() string {
-	if c.class == "" {
-		return c.name
-	}
-	return c.name + " for “" + c.class + "”"
-}
-
-// explained are the model's coefficients; ok is false if weights are no sum's.
-//
-// Probabilities of classes stay what they are when the same is added to the weights of
-// every class, so weights less their mean over the classes are explained, and their
-// noise, which is sqrt(1 - 1/K) times that of a weight.
-func (f *Fit) explained(n noise) (list []coefficient, ok bool) {
-	s, w := f.Model.Schema(), f.Model.Weights()
-	classes, d := s.Target().Classes, s.Dim()
-	if !f.Model.Linear() {
-		return nil, false
-	}
-	if len(w) == d {
-		return explain(s, w, n, rates(f.Model)), true
-	}
-	if len(w) != d*len(classes) {
-		return nil, false
-	}
-	k := float64(len(classes))
-	less := n
-	less.weight *= math.Sqrt(1 - 1/k)
-	byClass := make([][]coefficient, len(classes))
-	for i, class := range classes {
-		own := make([]float64, d)
-		for j := range own {
-			mean := 0.0
-			for c := range classes {
-				mean += w[c*d+j] / k
-			}
-			own[j] = w[i*d+j] - mean
-		}
-		byClass[i] = explain(s, own, less, false)
-		for j := range byClass[i] {
-			byClass[i][j].class = class
-		}
-	}
-	for j := range d {
-		for i := range classes {
-			list = append(list, byClass[i][j])
-		}
-	}
-	return list, true
-}
-
-// explain restates the weights and the noise in them in the user's units. Both
-// are linear but for a constant, so the scale of each feature is that of a weight
-// of one. The noise of the intercept is put together as if that of the weights were
-// independent, as it is without a metric.
-func explain(s *dataset.Schema, weights []float64, n noise, rates bool) []coefficient {
-	one := make([]float64, len(weights))
-	for j := range one {
-		one[j] = 1
-	}
-	values, scales := s.Explain(weights), s.Explain(one)
-	if rates {
-		values, scales = s.ExplainRate(weights), s.ExplainRate(one)
-	}
-	columns := make(map[string]dataset.Column)
-	for _, c := range s.Columns() {
-		columns[c.Name] = c
-	}
-	list := make([]coefficient, len(values))
-	variance := 0.0 // of the intercept
-	for j, v := range values {
-		sd := n.in(j)
-		k := coefficient{name: v.Feature, per: "this value", effect: v.Value, effectSD: math.Abs(scales[j].Value) * sd}
-		c := columns[v.Column]
-		low, high := bounds(c)
-		switch {
-		case v.Column == "":
-			unit := 1 / s.Scale()
-			if t := s.Target(); t.Kind == dataset.Number && !rates {
-				unit *= t.High/2 - t.Low/2
-			}
-			k.name, k.per, k.intercept = "intercept", "", true
-			k.effectSD = math.Sqrt(variance + math.Pow(unit*sd, 2))
-		case v.Per != "":
-			// A number is encoded around its midpoint, whose part goes to the
-			// intercept.
-			variance += math.Pow(k.effectSD*(low+high)/2, 2)
-		}
-		k.span, k.spanSD = k.effect, k.effectSD
-		if v.Per != "" {
-			k.per, k.span, k.spanSD = "one unit more", k.effect*(high-low), k.effectSD*(high-low)
-			if c.Transform == dataset.Log1p {
-				k.per, k.effect, k.effectSD = "each doubling of 1 + x", k.effect*math.Ln2, k.effectSD*math.Ln2
-			}
-			if c.Kind == dataset.Date {
-				k.per, k.effect, k.effectSD = "one year more, from "+dataset.ShowDay(c.Low), k.effect*year, k.effectSD*year
-			}
-		}
-		list[j] = k
-	}
-	return list
-}
-
-// rates reports whether a model predicts rates, of which weights add to the logarithm.
-func rates(m *model.Model) bool {
-	o, err := m.Output()
-	return err == nil && o == model.Rate
-}
-
-// ratesOf says of what.
-func ratesOf(t dataset.Target) string {
-	if t.Exposure.Column == "" {
-		return "the expected " + t.Column
-	}
-	return "the expected " + t.Column + " per unit of " + t.Exposure.Column
-}
-
-// year is its mean number of days in the Gregorian calendar.
-const year = 365.2425
-
-// bounds are a number's, transformed, or a date's, in days from the first.
-func bounds(c dataset.Column) (low, high float64) {
-	if c.Kind == dataset.Date {
-		return 0, c.High - c.Low
-	}
-	if c.Transform == dataset.Log1p {
-		return math.Log1p(c.Low), math.Log1p(c.High)
-	}
-	return c.Low, c.High
-}
-
 // score says in what unit coefficients are.
 func (f *Fit) score() (unit string, odds bool) {
 	target := f.Model.Schema().Target()
@@ -180,7 +31,7 @@ func (f *Fit) score() (unit string, odds bool) {
 // coefficients says what the model says, and how sure the noise lets one be.
 func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
-	list, ok := f.explained(n.noise)
+	e, ok := f.explained(n)
 	if !ok {
 		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is said by its loss, %s.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
 		return s
@@ -190,39 +41,84 @@ func (f *Fit) coefficients(n runNoise) Section {
 	if len(f.Model.Schema().Target().Classes) > 2 {
 		what = "The prediction is the class with the largest sum"
 	}
+	hashed := ""
+	if len(e.hashed) > 0 {
+		hashed = " Buckets of hashed columns (" + listed(e.hashed, 160) + ") stand for nobody knows which values: they are part of the sum and have no coefficient that could be read."
+	}
 	s.Parts = append(s.Parts,
-		Text(what+": one term for each number or date, one for the value of each category, and the intercept, in "+unit+". Coefficients describe the model and its table, not causes. Of the values of one category only differences mean something."),
-		f.certainty(n, list))
-	if b := f.bars(list, n, unit); b.check() == nil { // not so if weights near the end of the float64 range
+		Text(what+": the intercept, one term for each number or date, and for each category the difference between its level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates at their first day and categories at their reference. Coefficients describe the model and its table, not causes."+hashed),
+		f.certainty(e, n))
+	if b := f.bars(e, unit); b.check() == nil { // not so if weights near the end of the float64 range
 		s.Parts = append(s.Parts, b)
 	}
-	s.Parts = append(s.Parts, f.table(list, n, odds))
+	s.Parts = append(s.Parts, f.table(e, odds))
 	return s
 }
 
-// certainty says how much of the coefficients is noise.
-func (f *Fit) certainty(n runNoise, list []coefficient) Part {
-	if n.why != nil {
-		return Note("How much of each coefficient is noise is not stated here: " + n.why.Error() + ". Small coefficients may be noise alone.")
-	}
-	beyond := 0
-	for _, c := range list {
+// beyond counts the coefficients that noise alone does not explain, but for the intercept,
+// among how many.
+func (e explanation) beyond() (beyond, all int) {
+	for _, c := range e.list {
+		if c.intercept {
+			continue
+		}
+		all++
 		if !c.within() {
 			beyond++
 		}
 	}
-	how := "It is the noise of the certificate’s releases carried through the steps, to first order: exact for features that hardly any row has, less for the others, whose data pull the weights back."
-	if n.loose != "" {
-		how = "It is a bound on the noise of the certificate’s releases carried through the steps, to first order: " + n.loose + "."
-	} else if !n.convex {
-		how = "It is the noise of the certificate’s releases carried through the steps, to first order and as if the loss were flat: exact for features that hardly any row has. This loss is not convex, so that for others it may be less or more."
+	return beyond, all
+}
+
+// certainty says how much of the coefficients is noise.
+func (f *Fit) certainty(e explanation, n runNoise) Part {
+	if e.how == unstated {
+		return Note("How much of each coefficient is noise is not stated here: " + e.why + ". Small coefficients may be noise alone.")
 	}
-	extra := ""
+	text := ""
+	if beyond, all := e.beyond(); all > 0 {
+		text = fmt.Sprintf("%d of %d coefficients, the intercept left out, differ from 0 by more than two standard deviations of the privacy noise; if all were 0, noise alone would show about %s. ",
+			beyond, all, Number(math.Round(10*.0455*float64(all))/10))
+	}
+	return Note(text + f.meaning(e, n))
+}
+
+// meaning says what the deviations are.
+func (f *Fit) meaning(e explanation, n runNoise) string {
+	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the steps, and from the second moment of the rows, which was released: data pull weights back along directions that rows see. In simulated fits four of five were between .7 and 1.4 of the spread; of levels and columns that say nearly the same the noise may be twice as large."
+	if e.how == bounded {
+		how = "Deviations are upper bounds: the noise of the certificate’s releases carried through the steps, to first order and as if no row pulled the weights back."
+		if e.why != "" {
+			how += " They are loose: " + e.why + "."
+		}
+		if f.overshoots(n) {
+			how += " They hold as long as no step goes past the minimum by more than it came from, which the steps’ sizes alone do not ensure."
+		}
+	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
-		extra = " The randomness of which rows were sampled comes on top."
+		how += " The randomness of which rows were sampled comes on top."
 	}
-	return Note(fmt.Sprintf("%d of %d coefficients differ from 0 by more than two standard deviations of the noise; if all were 0, noise alone would show about %s. %s%s It is no confidence interval: that a table holds only some of the people there are comes on top.",
-		beyond, len(list), Number(math.Round(10*.0455*float64(len(list)))/10), how, extra))
+	return how + " They are of privacy noise alone: that a table holds only some of the people there are comes on top, so that they make no confidence interval."
+}
+
+// overshoots reports whether steps are longer than twice what the loss's largest curvature
+// asks for, or once with momentum: then noise grows along a direction that is so curved.
+func (f *Fit) overshoots(n runNoise) bool {
+	l := f.plan.Law
+	if l == nil {
+		return false
+	}
+	most := 2.
+	if len(l.Momentum) > 0 {
+		most = 1
+	}
+	curvature := f.Model.Loss().Constants().Curvature.Hi + f.Model.Regularizer().Smoothness()
+	for _, eta := range l.StepSizes {
+		if eta*curvature > most*(1+1e-4) && !math.IsInf(curvature, 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // ranked sorts the coefficients, but for the intercept, by their size.
@@ -234,16 +130,19 @@ func ranked(list []coefficient) []coefficient {
 
 const mostCoefficients = 20
 
-func (f *Fit) bars(list []coefficient, n runNoise, unit string) Bars {
+func (f *Fit) bars(e explanation, unit string) Bars {
 	b := Bars{
 		Title:   "The largest coefficients",
-		Caption: "For a number or date, the difference between its upper and its lower bound; for a value of a category or for a missing cell, its own term.",
+		Caption: "For a number or date, the difference between its upper and its lower bound; for a level of a category, the difference from the level of reference.",
 		X:       Axis{Label: "effect (" + unit + ")"},
 	}
-	if n.why == nil {
+	switch e.how {
+	case bounded:
 		b.Caption += " Lines with ends are two standard deviations of the noise either way, at most; hollow bars are within it."
+	case estimated:
+		b.Caption += " Lines with ends are two standard deviations of the noise either way; hollow bars are within it."
 	}
-	list = ranked(list)
+	list := ranked(e.list)
 	if len(list) > mostCoefficients {
 		b.Title = fmt.Sprintf("The %d largest of %s coefficients", mostCoefficients, Number(float64(len(list))))
 		list = list[:mostCoefficients]
@@ -259,7 +158,8 @@ func (f *Fit) bars(list []coefficient, n runNoise, unit string) Bars {
 }
 
 // table lists the coefficients, or the largest of many, in the schema's order.
-func (f *Fit) table(list []coefficient, n runNoise, odds bool) Table {
+func (f *Fit) table(e explanation, odds bool) Table {
+	list := e.list
 	t := Table{
 		Title:   "Coefficients",
 		Columns: []Column{{"Feature", false}, {"Per", false}, {"Effect", true}},
@@ -269,9 +169,13 @@ func (f *Fit) table(list []coefficient, n runNoise, odds bool) Table {
 	if classes {
 		t.Columns = slices.Insert(t.Columns, 1, Column{"Class", false})
 	}
-	if n.why == nil {
+	if e.how != unstated {
 		t.Columns = append(t.Columns, Column{"Noise (sd)", true}, Column{"|Effect| / noise", true})
-		t.Caption += " Noise is one standard deviation, at most; coefficients within two of them are printed faint."
+		most := ""
+		if e.how == bounded {
+			most = ", at most"
+		}
+		t.Caption += " Noise is one standard deviation" + most + "; coefficients within two of them are printed faint."
 	}
 	if odds {
 		t.Columns = append(t.Columns, Column{"Odds ×", true})
@@ -289,7 +193,7 @@ func (f *Fit) table(list []coefficient, n runNoise, odds bool) Table {
 		if classes {
 			row.Cells = slices.Insert(row.Cells, 1, c.class)
 		}
-		if n.why == nil {
+		if e.how != unstated {
 			row.Cells = append(row.Cells, digits(c.effectSD, 2), digits(math.Abs(c.effect)/c.effectSD, 2))
 		}
 		if odds {

@@ -269,5 +269,5 @@ func TestLargeFit(t *testing.T) {
 	if len(text) > 1<<20 || len(text) < 50_000 {
 		t.Errorf("%d bytes", len(text))
 	}
-	has(t, inert(t, text)[0].text, "The largest of 2046 are shown", " more")
+	has(t, inert(t, text)[0].text, "The largest of 2005 are shown", " more")
 }

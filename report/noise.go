@@ -13,32 +13,22 @@ import (
 //
 // The estimate of step t is e_t = keep e_{t-back} + a release of noise s_t. Steps
 // w_{t+1} = w_t - eta (estimate) carry the noise to the weights. Where the loss is
-// flat the standard deviation of a weight is exactly the run's own figure, if exact;
-// under a convex loss whose steps do not overshoot it is at most that. Projections
-// and convex regularizers shrink as well. Clipping and the finite table are not
-// noise in this sense.
+// flat and there is no metric the weights' noise is independent, and of the run's own
+// deviation; under a convex loss whose steps do not overshoot, matrices of norm 1 at most
+// come between, so that no combination of weights of length 1 has more. Projections and
+// convex regularizers shrink as well. Clipping and the finite table are not noise in this
+// sense.
 type noise struct {
 	// estimate is that of the gradient estimate at each step; none for runs of
 	// very many steps.
 	estimate []float64
-	// weight is the bound for each weight of the result; scales, if there are any,
-	// say how much larger it is in each: steps were taken in a metric.
+	// weight is the bound for each weight of the result, where there is no metric.
 	weight float64
-	scales []float64
+	// absolute says that the bound is of each weight alone, however they go together.
+	absolute bool
 	// loose says why weight is a bound that even a flat loss need not reach;
 	// empty if it is none.
 	loose string
-}
-
-// in is the bound for weight j.
-func (n noise) in(j int) float64 {
-	switch {
-	case len(n.scales) == 0:
-		return n.weight
-	case j < len(n.scales):
-		return n.weight * n.scales[j]
-	}
-	return 0
 }
 
 // derive reads the noise of a run off its law.
@@ -69,12 +59,7 @@ func derive(l *runrecord.Law) (noise, error) {
 			variance[t] += keep * keep * variance[t-back]
 		}
 	}
-	for _, s := range l.Scales {
-		if !(s >= 0 && s < 1e100) {
-			return noise{}, errors.New("a weight's scale is out of all proportion")
-		}
-	}
-	n := noise{weight: l.WeightNoise, scales: l.Scales}
+	n := noise{weight: l.WeightNoise, absolute: l.Move > 0}
 	for _, v := range variance {
 		n.estimate = append(n.estimate, math.Sqrt(v))
 	}

@@ -2,10 +2,13 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
@@ -36,18 +39,19 @@ func TestNoiseFollowsTheLaw(t *testing.T) {
 			t.Errorf("%s: %v without an error", name, n.weight)
 		}
 	}
-	if n, err := derive(&runrecord.Law{Noise: []float64{1}, WeightNoise: 2, Scales: []float64{3, 1}}); err != nil || n.in(0) != 6 || n.in(1) != 2 {
-		t.Errorf("in a metric: %+v, %v", n, err)
-	}
 	for _, l := range []runrecord.Law{{WeightNoise: 1, Move: 2}, {WeightNoise: 1, Chosen: 4}} {
 		if n, err := derive(&l); err != nil || n.loose == "" {
 			t.Errorf("%+v: %+v, %v: does not say that it is a bound", l, n, err)
+		} else if n.absolute != (l.Move > 0) {
+			t.Errorf("%+v: of each weight alone: %v", l, n.absolute)
 		}
 	}
 }
 
-// TestNoiseInTheUsersUnits: the deviation of each effect is that of the linear
-// map from weights to effects, taken apart weight by weight.
+// TestNoiseInTheUsersUnits: the deviation of each effect and of each span is that of the
+// map from weights to effects, taken apart weight by weight: by the root of the sum of
+// squares, or by the sum where weights may go together. A span is what lies between a
+// number's bounds.
 func TestNoiseInTheUsersUnits(t *testing.T) {
 	columns := []dataset.Column{
 		{Name: "a", Kind: dataset.Number, Low: -5, High: 90},
@@ -56,38 +60,75 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 		{Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}},
 		{Name: "d", Kind: dataset.Date, Low: 18262, High: 20089, Indicator: true},
 	}
-	for _, target := range []dataset.Target{
-		{Column: "t", Kind: dataset.Category, Classes: []string{"0", "1"}},
-		{Column: "t", Kind: dataset.Number, Low: -100, High: 700},
+	for _, of := range []struct {
+		target dataset.Target
+		loss   string
+	}{
+		{dataset.Target{Column: "t", Kind: dataset.Category, Classes: []string{"0", "1"}}, "logistic"},
+		{dataset.Target{Column: "t", Kind: dataset.Number, Low: -100, High: 700}, "huber(0.1)"},
 	} {
-		s, err := dataset.New(dataset.Definition{Columns: columns, Target: target})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := noise{weight: .7, scales: []float64{1, .5, 2, 3, 1, 2, .3, .1}}
+		f := folder{schema: dataset.Definition{Columns: columns, Target: of.target}, loss: of.loss, software: "test", budget: budget(t, account.ReplaceOne)}
 		w := []float64{1, -2, .5, .25, -3, 2, .7, 4}
-		got := explain(s, w, n, false)
-		variance, spanVariance := make([]float64, len(w)), make([]float64, len(w))
-		for j := range w {
-			moved := append([]float64(nil), w...)
-			moved[j]++
-			for k, c := range explain(s, moved, n, false) {
-				variance[k] += math.Pow((c.effect-got[k].effect)*n.in(j), 2)
-				spanVariance[k] += math.Pow((c.span-got[k].span)*n.in(j), 2)
+		explained := func(w []float64, absolute bool) explanation {
+			f.weights = func(j int) float64 { return w[j] }
+			m, err := model.Parse(f.model(t))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		for k, c := range got {
-			if !near(c.effectSD, math.Sqrt(variance[k]), 1e-9) || !near(c.spanSD, math.Sqrt(spanVariance[k]), 1e-9) {
-				t.Errorf("%v: %s: deviations %v, %v: want %v, %v", target.Kind, c.name, c.effectSD, c.spanSD, math.Sqrt(variance[k]), math.Sqrt(spanVariance[k]))
+			e, ok := (&Fit{Model: m}).explained(runNoise{noise: noise{weight: .7, absolute: absolute}, convex: true})
+			if !ok || e.how != bounded {
+				t.Fatalf("%+v, %v", e, ok)
 			}
+			return e
 		}
-		plain := s.Explain(w)
-		if !near(got[0].effect, plain[0].Value, 1e-12) || !near(got[0].span, 95*plain[0].Value, 1e-12) ||
-			!near(got[1].effect, plain[1].Value*math.Ln2, 1e-12) || !near(got[1].span, plain[1].Value*math.Log(100001./4), 1e-12) ||
-			got[2].effect != plain[2].Value || got[7].effect != plain[7].Value || !got[7].intercept ||
-			got[5].per != "one year more, from 2020-01-01" || !near(got[5].effect, plain[5].Value*365.2425, 1e-12) || !near(got[5].span, 1827*plain[5].Value, 1e-12) ||
-			got[6].per != "this value" || got[6].effect != plain[6].Value {
-			t.Errorf("%v: effects %+v of %+v", target.Kind, got, plain)
+		for _, absolute := range []bool{false, true} {
+			got := explained(w, absolute).list
+			sums, spans := make([]float64, len(got)), make([]float64, len(got))
+			for j := range w {
+				moved := slices.Clone(w)
+				moved[j]++
+				for k, c := range explained(moved, absolute).list {
+					if absolute {
+						sums[k] += .7 * math.Abs(c.effect-got[k].effect)
+						spans[k] += .7 * math.Abs(c.span-got[k].span)
+						continue
+					}
+					sums[k] = math.Hypot(sums[k], .7*(c.effect-got[k].effect))
+					spans[k] = math.Hypot(spans[k], .7*(c.span-got[k].span))
+				}
+			}
+			for k, c := range got {
+				if !near(c.effectSD, sums[k], 1e-9) || !near(c.spanSD, spans[k], 1e-9) {
+					t.Errorf("%v: %s: deviations %v, %v: want %v, %v", of.loss, c.name, c.effectSD, c.spanSD, sums[k], spans[k])
+				}
+			}
+			f.weights = func(j int) float64 { return w[j] }
+			m, err := model.Parse(f.model(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain := m.Schema().Explain(w)
+			// a, log1p(b), c=x, c=y, c=other, d, d=missing, intercept; c=x is the reference.
+			want := []struct {
+				name, per    string
+				effect, span float64
+			}{
+				{"a", "one unit more", plain[0].Value, 95 * plain[0].Value},
+				{"b", "each doubling of 1 + x", plain[1].Value * math.Ln2, plain[1].Value * math.Log(100001./4)},
+				{"c=y", "against c=x", plain[3].Value - plain[2].Value, plain[3].Value - plain[2].Value},
+				{"c=other", "against c=x", plain[4].Value - plain[2].Value, plain[4].Value - plain[2].Value},
+				{"d", "one year more, from 2020-01-01", plain[5].Value * 365.2425, plain[5].Value * 1827},
+				{"d=missing", "against at the midpoint of its bounds", plain[6].Value, plain[6].Value},
+				{"intercept", "", plain[7].Value + plain[2].Value, plain[7].Value + plain[2].Value},
+			}
+			if len(got) != len(want) {
+				t.Fatalf("%d coefficients: want %d", len(got), len(want))
+			}
+			for k, c := range got {
+				if x := want[k]; c.name != x.name || c.per != x.per || !near(c.effect, x.effect, 1e-9) || !near(c.span, x.span, 1e-9) || c.intercept != (c.name == "intercept") {
+					t.Errorf("%+v: want %+v", c, x)
+				}
+			}
 		}
 	}
 }

@@ -22,6 +22,8 @@ type Law struct {
 	// every margin: steps are taken in a metric, and the noise in that weight is so many
 	// times what it would be without one.
 	Scales []float64 `json:"scales,omitempty"`
+	// Moment, if not nil, is the second moment that the metric was made of.
+	Moment *Moment `json:"second_moment,omitempty"`
 	// Weights are those of y_0, ..., y_{T-1}, w_T in the result, y_t being w_t
 	// where there is no momentum; none means w_T alone.
 	// Where there are Rounds, each has weights of its own that sum to 1.
@@ -142,7 +144,7 @@ const mostLaw = 20_000
 func (l Law) Compact() Law {
 	l.WeightNoise = Short(l.WeightNoise)
 	if l.Steps() > mostLaw {
-		return Law{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales)}
+		return Law{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales), Moment: l.Moment}
 	}
 	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)
 	l.Noise, l.StepSizes, l.Weights = shorts(l.Noise), single(shorts(l.StepSizes)), shorts(l.Weights)

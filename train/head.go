@@ -179,6 +179,14 @@ func (h Head) model(r Released) (*model.Model, error) {
 	})
 }
 
+// features returns the number of features of a row as it is trained on: after Reduce, if it is set.
+func (h Head) features() int {
+	if reduce, err := h.reduction(); err == nil && reduce != nil {
+		return reduce.Size()
+	}
+	return h.Schema.Dim()
+}
+
 // Parameters is how many weights a run has: those of the model, or of shortened rows.
 func (h Head) Parameters() (int, error) {
 	l, err := loss.Parse(h.Loss)
@@ -250,7 +258,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		return 0, 0, err
 	}
 	return int64(len(text) + aNumber*parameters*lift + warned),
-		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, MostNorms) + aStep*len(h.Schedule) + aMargin*parameters/max(h.Schema.Dim(), 1) + rest), nil
+		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(), 1)+rest) + runrecord.MomentBytes(h.features()), nil
 }
 
 // empty makes the files of a run that has released nothing, with weights that are 0.

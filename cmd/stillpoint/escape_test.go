@@ -221,6 +221,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 			// What a stranger's certificate and model say.
 			certificate, fitted := filepath.Join("people-fit", "certificate.json"), filepath.Join("people-fit", "model.json")
 			must(0, "report", "people-fit", "--out", file+".html")
+			must(0, "coefficients", "people-fit")
+			must(0, "coefficients", "people-fit", "--json")
 			for i, change := range [][2]string{
 				{`"software": "`, `"software": ` + quoted(name)[:len(quoted(name))-1]},
 				{`"name": "`, `"name": ` + quoted(name)[:len(quoted(name))-1]},
@@ -243,6 +245,7 @@ func TestControlCharactersStayIn(t *testing.T) {
 				run("verify", filepath.Join(dir, "certificate.json"))
 				run("verify", filepath.Join(dir, "certificate.json"), "--json")
 				run("report", dir)
+				run("coefficients", dir)
 			}
 			for i, change := range [][2]string{
 				{`"software": "`, `"software": ` + quoted(name)[:len(quoted(name))-1]},
@@ -269,6 +272,7 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(1, "predict", "people-fit/model.json", file)
 			must(1, "verify", file)
 			must(1, "report", file)
+			must(1, "coefficients", file)
 			if ran < 100 {
 				t.Errorf("only %d commands were run", ran)
 			}

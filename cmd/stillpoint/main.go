@@ -57,23 +57,24 @@ JSON come with exit codes from 128 on alone.`
 type commands struct {
 	Progress string `help:"Progress and errors on standard error: text, or json, an object a line." enum:"text,json" default:"text" placeholder:"text|json"`
 
-	Fit        fitCommand        `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
-	Recover    recoverCommand    `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
-	Plan       planCommand       `cmd:"" help:"Show what fit would run, what it takes and the gradient norm to expect, without asking anything about records."`
-	Predict    predictCommand    `cmd:"" help:"Score the rows of a table with a model."`
-	Export     exportCommand     `cmd:"" help:"Write a model as an ONNX graph or a database query."`
-	Evaluate   evaluateCommand   `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
-	Report     reportCommand     `cmd:"" help:"Describe a fit in a page of HTML, from what it released."`
-	Ledger     ledgerCommand     `cmd:"" help:"Say what the fits in output folders cost together."`
-	Budget     budgetCommand     `cmd:"" help:"Keep caps on what is ever released of a dataset, in a store that outlasts runs."`
-	Verify     verifyCommand     `cmd:"" help:"Recompute a certificate's guarantee without the data."`
-	Audit      auditCommand      `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
-	Account    accountCommand    `cmd:"" help:"Say what a sequence of releases costs, without data."`
-	Experiment experimentCommand `cmd:"" help:"Compare algorithms on generated problems."`
-	Algorithms algorithmsCommand `cmd:"" help:"List the algorithms and what can be set of each."`
-	Check      checkCommand      `cmd:"" help:"Say how a configuration reads the cells of a table. NOT private: computed directly from the rows."`
-	Schema     schemaCommand     `cmd:"" help:"Draft a configuration from a table's header alone."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Fit          fitCommand          `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
+	Recover      recoverCommand      `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
+	Plan         planCommand         `cmd:"" help:"Show what fit would run, what it takes and the gradient norm to expect, without asking anything about records."`
+	Predict      predictCommand      `cmd:"" help:"Score the rows of a table with a model."`
+	Export       exportCommand       `cmd:"" help:"Write a model as an ONNX graph or a database query."`
+	Evaluate     evaluateCommand     `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
+	Report       reportCommand       `cmd:"" help:"Describe a fit in a page of HTML, from what it released."`
+	Coefficients coefficientsCommand `cmd:"" help:"Say what a linear model says column by column, and how much of it is privacy noise."`
+	Ledger       ledgerCommand       `cmd:"" help:"Say what the fits in output folders cost together."`
+	Budget       budgetCommand       `cmd:"" help:"Keep caps on what is ever released of a dataset, in a store that outlasts runs."`
+	Verify       verifyCommand       `cmd:"" help:"Recompute a certificate's guarantee without the data."`
+	Audit        auditCommand        `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
+	Account      accountCommand      `cmd:"" help:"Say what a sequence of releases costs, without data."`
+	Experiment   experimentCommand   `cmd:"" help:"Compare algorithms on generated problems."`
+	Algorithms   algorithmsCommand   `cmd:"" help:"List the algorithms and what can be set of each."`
+	Check        checkCommand        `cmd:"" help:"Say how a configuration reads the cells of a table. NOT private: computed directly from the rows."`
+	Schema       schemaCommand       `cmd:"" help:"Draft a configuration from a table's header alone."`
+	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
 // console is where commands print. What holds words from files goes through

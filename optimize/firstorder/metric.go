@@ -12,6 +12,7 @@ import (
 // spectrum is a released second moment, taken apart: Gt = V diag(values) V'. Negative
 // values, which are noise alone, count as 0.
 type spectrum struct {
+	matrix  []float64
 	values  []float64
 	vectors mat.Dense
 }
@@ -25,7 +26,7 @@ func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
 	if !e.Factorize(mat.NewSymDense(dim, matrix), true) {
 		return nil, errors.New("the released second moment has no eigenvalues: LAPACK's iteration did not converge")
 	}
-	s := &spectrum{values: e.Values(nil)}
+	s := &spectrum{matrix: matrix, values: e.Values(nil)}
 	e.VectorsTo(&s.vectors)
 	return s, nil
 }

@@ -267,16 +267,19 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	p := g.Problem()
 	l0 := p.Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
-	released, edge, err := g.release(run)
+	released, sigma, err := g.release(run)
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
+	edge := edgeOf(p, sigma)
 	ridge := ridgeOf(p, edge)
 	metric, err := released.metric(ridge)
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
 	run.In(metric)
+	moment := optimize.NewMoment(released.matrix, p.Shape.Features, sigma, ridge)
+	run.Saw(moment)
 	// A release without an eigenvalue above zero, of noise alone, must not lead to
 	// clips of 0, which no question takes.
 	effective := max(released.effective(ridge), leastCount)
@@ -303,6 +306,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			}
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
 			clip = g.clip(l0, effective, ridge, sum/weight)
+			moment.Slope = math.Sqrt(max(sum/weight, 0) / effective)
 		}
 		late.add(t, run.Regularized(answer.Mean), answer.Sigma)
 		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.gradient})
@@ -372,8 +376,8 @@ func metricOf(p optimize.Problem, ridge float64) func(eigenvalue float64) float6
 	return func(eigenvalue float64) float64 { return 1 / (eigenvalue/most + ridge) }
 }
 
-// release asks for the second moment, and returns its spectrum and the edge of its
-// noise's.
+// release asks for the second moment, and returns its spectrum and the deviation of the
+// noise in an entry of its diagonal.
 func (g *preconditionedPlan) release(run *optimize.Run) (*spectrum, float64, error) {
 	p := g.Problem()
 	answer, err := run.Ask(g.moment, query.SecondMomentOf(run.All(), p.Shape.Features))
@@ -385,5 +389,5 @@ func (g *preconditionedPlan) release(run *optimize.Run) (*spectrum, float64, err
 		return nil, 0, err
 	}
 	released, err := newSpectrum(matrix, dim)
-	return released, edgeOf(p, answer.Sigma), err
+	return released, answer.Sigma, err
 }

@@ -183,6 +183,28 @@ def test_coefficients_are_the_models(tmp_path):
     assert again.predict(np.column_stack([A, B])).tolist() == model.predict(np.column_stack([A, B])).tolist()
 
 
+def test_coefficients_are_in_the_columns_units(tmp_path):
+    """Terms add up to the margin of a row; levels are against the first one listed."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": A, "kind": ["x", "y", "z"] * (ROWS // 3)})
+    y = np.where(A > 0, "yes", "no")
+    model = classifier(tmp_path, bounds={"a": (-2, 2)}, categories={"kind": ["y", "x"]}).fit(frame, y)
+    told = model.coefficients_
+    terms = {t["term"]: t for t in told["terms"]}
+    assert list(terms) == ["a", "kind=x", "kind=other", "intercept"]
+    assert told["references"] == {"kind": "y"} and terms["kind=x"]["reference"] == "kind=y"
+    assert told["noise"] == "bounded" and "covariance" not in told and all(t["noise_sd"] > 0 for t in told["terms"])
+    row = pandas.DataFrame({"a": [0.5, 0.5, 0.5], "kind": ["y", "x", "z"]})
+    base = terms["intercept"]["value"] + 0.5 * terms["a"]["value"]
+    expected = [base, base + terms["kind=x"]["value"], base + terms["kind=other"]["value"]]
+    assert np.allclose(model.decision_function(row), expected, atol=1e-5)
+    assert len(pandas.DataFrame(told["terms"])) == 4
+    metric = classifier(tmp_path, train={"algorithm": "preconditioned"}).fit(np.column_stack([A, B]), y)
+    deviations = [t["noise_sd"] for t in metric.coefficients_["terms"]]
+    assert metric.coefficients_["noise"] == "estimated"
+    assert np.allclose(np.sqrt(np.diag(metric.coefficients_["covariance"])), deviations)
+
+
 def test_each_step_before_is_looked_at(tmp_path):
     """The third step is refused as the first is, and in a Pipeline within another."""
     X, y = np.column_stack([A, B]), np.where(A > 0, "yes", "no")

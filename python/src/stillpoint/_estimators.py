@@ -217,6 +217,7 @@ class _Estimator(BaseEstimator):
         self.folder_ = fit.folder
         self.report_ = fit.report
         self.certificate_ = fit.certificate
+        self.coefficients_ = fit.coefficients()
         self._model = (fit.folder / "model.json").read_bytes()
         weights = np.asarray(fit.model["weights"], dtype=np.float64).reshape(-1, len(fit.model["features"]))
         self.feature_names_out_ = np.asarray(fit.model["features"][:-1], dtype=object)
@@ -348,6 +349,10 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         coef_, intercept_: weights of the encoded features, which
             ``feature_names_out_`` names: numbers in [-1, 1] and one of a category's
             values, all divided by the square root of the number of columns and 1.
+        coefficients_: the same in the columns' own units, levels of a category against the
+            first one listed, with the deviation of privacy noise in each: what
+            :meth:`stillpoint.Fit.coefficients` returns. ``pandas.DataFrame(
+            model.coefficients_["terms"])`` is a table of them.
         certificate_: what ``stillpoint verify`` rechecks.
         report_: what the fit released and cost.
         spent_: what all fits of the table in ``folder`` cost together.

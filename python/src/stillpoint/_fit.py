@@ -43,6 +43,16 @@ class Fit:
         files = [self.folder / "certificate.json", "--model", self.folder / "model.json"]
         return json.loads(run(["verify", *files, "--json"]))
 
+    def coefficients(self) -> dict[str, Any]:
+        """What a linear model says, in the table's units, and how much of it is privacy noise.
+
+        Returns what ``stillpoint coefficients --json`` prints: ``terms``, each with its
+        ``value`` and the standard deviation ``noise_sd`` (``None`` where it is not stated),
+        ``noise`` (``estimated``, ``bounded`` or ``not stated``), what that means, and, where
+        it is estimated, the ``covariance`` of the noise in the terms. A network has none.
+        """
+        return json.loads(run(["coefficients", self.folder, "--json"]))
+
 
 def fit(
     config: str | os.PathLike,

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/report"
+)
+
+type coefficientsCommand struct {
+	Dir  string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
+	JSON bool   `help:"Print JSON, with the covariance of the noise." name:"json"`
+}
+
+// Help is printed below the flags.
+func (coefficientsCommand) Help() string {
+	return `Says what a linear model says, column by column in the table's units, and how much of
+it is privacy noise. The terms of a row add up to the prediction (of two classes the
+log-odds, of more those of each class against the mean of all, of counts the logarithm):
+
+  a number     what one unit more changes; of a logarithm each doubling of 1 + x, of a
+               date a year
+  a category   the difference between a level and the reference, the first level declared.
+               A single level says nothing by itself: the same may be added to all
+  crossed      the differences are those at the other column's reference; a pair's term is
+               what comes on top
+  intercept    for numbers of 0, dates at their first day, categories at their reference
+  hashed       not interpretable: a bucket stands for nobody knows which values
+
+The noise column is one standard deviation of privacy noise alone. It says nothing of
+sampling: that a table holds only some of the people there are comes on top, so that
+twice it makes no confidence interval. Where it comes from:
+
+  estimated    from the law of the run and the second moment of the rows that it released
+               (algorithm preconditioned; of absolute and pinball losses the comparison with
+               a constant as well); the JSON has the covariance of all terms
+  at most      without a released second moment, of a convex loss: an upper bound
+  not stated   of other losses and older certificates; the column has a dash
+
+Everything follows from the certificate and the model in DIR: the table is not opened,
+and the answer costs no privacy. A certificate that does not verify, or a model it does
+not speak of, is refused (exit code 4). A network has no coefficients (exit code 1).`
+}
+
+func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
+	fit, err := report.ReadFit(ctx, k.Dir)
+	if err != nil {
+		return err
+	}
+	list, err := fit.Coefficients()
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	if k.JSON {
+		return printJSON(c.out, list)
+	}
+	_, err = fmt.Fprint(c.out, coefficientTable(list))
+	return err
+}
+
+// coefficientTable is for people.
+func coefficientTable(list *report.Coefficients) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	noise := "noise sd"
+	if list.Noise == report.NoiseBounded {
+		noise = "noise sd at most"
+	}
+	classes := len(list.Terms) > 0 && list.Terms[0].Class != ""
+	class := func(name string) string {
+		if !classes {
+			return ""
+		}
+		return printable.Text(name) + "\t"
+	}
+	fmt.Fprintf(w, "term\t%sreference or unit\tcoefficient\t%s\n", class("class"), noise)
+	for _, t := range list.Terms {
+		sd := "-"
+		if t.Deviation != nil {
+			sd = fmt.Sprintf("%.2g", *t.Deviation)
+		}
+		against := t.Per
+		if t.Reference != "" {
+			against = t.Reference
+		}
+		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", printable.Text(t.Term), class(t.Class), printable.Text(against), t.Value, sd)
+	}
+	for _, column := range list.NotInterpretable {
+		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", printable.Text(column), class("-"), "hashed", "-", "not interpretable")
+	}
+	_ = w.Flush() // of a strings.Builder
+	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", printable.Text(list.Unit))
+	if list.Counted > 0 {
+		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n", list.Beyond, list.Counted)
+	}
+	b.WriteString(wrapped(printable.Text(list.Meaning), 100))
+	return b.String()
+}
+
+// wrapped breaks a text into lines of at most so many bytes, where its words allow.
+func wrapped(text string, width int) string {
+	var b strings.Builder
+	at := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case at == 0:
+		case at+1+len(word) > width:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += len(word)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}

@@ -1,0 +1,244 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// bendPoints is over how many margins a mean is taken.
+const bendPoints = 1000
+
+// Bend returns the mean over records of the loss's second derivative in the margins, a
+// matrix of as many rows as there are margins, if these are spread as a Gaussian of the
+// given mean and covariance. Nothing is asked of records: what is assumed of targets is
+// what the model says of them. Classes are as frequent as its probabilities (over the
+// classes' weights), counts are at their rates, and the distances of numbers from their
+// predictions are Gaussian, as large as give slopes of root mean square slope; of a loss
+// whose slope jumps, as large as give it the mean value, with the predictions at its least.
+//
+// ok is false where that says too little: of networks, of losses that are not convex or,
+// with classes, whose slopes jump, and of targets that carry a weight or an exposure, which
+// nobody knows the mean of.
+func (m *Model) Bend(mean []float64, covariance [][]float64, slope, value float64) (bend [][]float64, ok bool) {
+	l, k := m.loss, loss.Count(m.loss)
+	kinked, jumps := l.(loss.Kinked)
+	if jumps && l.Target() == loss.Real && len(mean) == 1 && l.Constants().Curvature.Lo >= 0 && value > 0 {
+		bend := bendOfKinks(kinked, value)
+		return [][]float64{{bend}}, bend > 0
+	}
+	if k == 0 || k != len(mean) || jumps || l.Constants().Curvature.Lo < 0 || loss.RowWeighted(l) || loss.LeastExposure(l) > 0 {
+		return nil, false
+	}
+	bend = make([][]float64, k)
+	for i := range bend {
+		bend[i] = make([]float64, k)
+	}
+	of := loss.Unweighted(l)
+	weights := classWeights(l)
+	residual := 0.
+	if of.Target() == loss.Real && !loss.Counts(of) {
+		if residual, ok = residualOf(l, slope); !ok {
+			return nil, false
+		}
+	}
+	root := cholesky(covariance)
+	coins := rand.New(rand.NewPCG(1, 2)) // of no consequence: the points of a sum in place of an integral
+	sum := 0.
+	for n := range bendPoints {
+		z := make([]float64, k)
+		around := math.Sqrt2 * math.Erfinv((2*float64(n)+1)/bendPoints-1) // a normal's quantiles, in turn
+		for i := range z {
+			if k > 1 {
+				around = coins.NormFloat64()
+			}
+			for j := i; j < k; j++ {
+				z[j] += root[j][i] * around
+			}
+		}
+		for i := range z {
+			z[i] += mean[i]
+		}
+		for _, y := range targets(of, weights, z, residual) {
+			sum += y.weight
+			addBend(bend, l, z, y)
+		}
+	}
+	for _, row := range bend {
+		for j := range row {
+			if row[j] /= sum; math.IsNaN(row[j]) || math.IsInf(row[j], 0) {
+				return nil, false
+			}
+		}
+	}
+	return bend, true
+}
+
+// classWeights are those of a loss, nil for none.
+func classWeights(l loss.Loss) []float64 {
+	if w, ok := l.(loss.Weighted); ok {
+		return w.Weights().Classes
+	}
+	return nil
+}
+
+// target is what a record's may be, and how often it is.
+type target struct{ y, weight float64 }
+
+// targets are what those of records may be that have some margins. The deviation of
+// numbers from their predictions is residual.
+func targets(of loss.Loss, weights []float64, z []float64, residual float64) []target {
+	likely := func(class int, p float64) float64 {
+		if weights != nil {
+			p /= weights[class]
+		}
+		return p
+	}
+	switch {
+	case loss.Counts(of):
+		return []target{{2*min(1, of.(loss.Linked).Rate(z[0])) - 1, 1}}
+	case of.Target() == loss.Binary:
+		p := 1 / (1 + math.Exp(-z[0]))
+		return []target{{-1, likely(0, 1-p)}, {1, likely(1, p)}}
+	case of.Target() == loss.Classes:
+		most := math.Inf(-1)
+		for _, v := range z {
+			most = max(most, v)
+		}
+		sum := 0.
+		for _, v := range z {
+			sum += math.Exp(v - most)
+		}
+		var list []target
+		for k, v := range z {
+			list = append(list, target{float64(k), likely(k, math.Exp(v-most)/sum)})
+		}
+		return list
+	}
+	return residuals(z[0], residual)
+}
+
+// residuals are numbers at Gaussian distances from a margin.
+func residuals(z, deviation float64) []target {
+	list := make([]target, residualPoints)
+	for i := range list {
+		q := math.Sqrt2 * math.Erfinv((2*float64(i)+1)/residualPoints-1)
+		list[i] = target{z - deviation*q, 1}
+	}
+	return list
+}
+
+const residualPoints = 200
+
+// addBend adds the second derivative at a record's margins, times how often it is.
+func addBend(bend [][]float64, l loss.Loss, z []float64, y target) {
+	switch l := l.(type) {
+	case loss.RankOne:
+		dst := []float64{0}
+		l.Curvatures(dst, z, []float64{y.y})
+		bend[0][0] += y.weight * dst[0]
+	case loss.Margins:
+		dst, u := make([]float64, len(z)), make([]float64, len(z))
+		for j := range u {
+			clear(u)
+			u[j] = 1
+			l.CurvaturesAlong(dst, z, u, []float64{y.y})
+			for i, v := range dst {
+				bend[i][j] += y.weight * v
+			}
+		}
+	}
+}
+
+// residualOf is the deviation of Gaussian residuals that gives slopes of a root mean
+// square; ok is false where none does.
+func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
+	one, is := l.(loss.RankOne)
+	if !is || !(slope > 0) {
+		return 0, false
+	}
+	at := func(deviation float64) float64 {
+		dst, square := []float64{0}, 0.
+		for _, y := range residuals(0, deviation) {
+			one.Slopes(dst, []float64{0}, []float64{y.y})
+			square += dst[0] * dst[0] / residualPoints
+		}
+		return math.Sqrt(square)
+	}
+	low, high := 0., 2. // margins and targets are between -1 and 1, mostly
+	if at(high) < slope {
+		return high, true
+	}
+	for range 60 {
+		if middle := (low + high) / 2; at(middle) < slope {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, true
+}
+
+// bendOfKinks is the second derivative of the mean of a loss with kinks over Gaussian
+// residuals, of which the mean loss at the best shift is value: how dense they are at the
+// kinks.
+func bendOfKinks(l loss.Kinked, value float64) float64 {
+	mean := func(of func(dst, z, y []float64), shift, deviation float64) float64 {
+		dst, sum := []float64{0}, 0.
+		for _, y := range residuals(shift, deviation) {
+			// residuals are y = shift - r: the margin is shift on both sides of 0.
+			of(dst, []float64{shift}, []float64{y.y - shift})
+			sum += dst[0] / residualPoints
+		}
+		return sum
+	}
+	best := func(deviation float64) (shift float64) {
+		low, high := -4*deviation, 4*deviation
+		for range 50 {
+			if shift = (low + high) / 2; mean(l.Slopes, shift, deviation) < 0 {
+				low = shift
+			} else {
+				high = shift
+			}
+		}
+		return shift
+	}
+	low, high := 0., 4.
+	for range 40 {
+		if middle := (low + high) / 2; mean(l.Values, best(middle), middle) < value {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	shift, h := best(low), low*kinkWidth
+	if !(h > 0) {
+		return 0
+	}
+	return (mean(l.Slopes, shift+h, low) - mean(l.Slopes, shift-h, low)) / (2 * h)
+}
+
+// kinkWidth is over which share of a deviation residuals' density is taken.
+const kinkWidth = .2
+
+// cholesky is the lower root of a covariance, of which what is below zero counts as zero.
+func cholesky(a [][]float64) [][]float64 {
+	root := make([][]float64, len(a))
+	for i := range a {
+		root[i] = make([]float64, len(a))
+		for j := 0; j <= i; j++ {
+			v := a[i][j]
+			for k := range j {
+				v -= root[i][k] * root[j][k]
+			}
+			switch {
+			case i == j:
+				root[i][i] = math.Sqrt(max(v, 0))
+			case root[j][j] > 0:
+				root[i][j] = v / root[j][j]
+			}
+		}
+	}
+	return root
+}

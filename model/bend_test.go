@@ -1,0 +1,116 @@
+package model
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// bent is a model of which the loss alone matters.
+func bent(t *testing.T, name string) *Model {
+	t.Helper()
+	l, err := loss.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := dataset.Target{Column: "t", Kind: dataset.Number, Low: -1, High: 1}
+	switch n := loss.ClassCount(l); {
+	case n > 2:
+		target = dataset.Target{Column: "t", Kind: dataset.Category, Classes: []string{"a", "b", "c"}[:n]}
+	case l.Target() == loss.Binary:
+		target = dataset.Target{Column: "t", Kind: dataset.Category, Classes: []string{"a", "b"}}
+	case loss.Counts(l):
+		target = dataset.Target{Column: "t", Kind: dataset.Number, Low: 0, High: 1}
+	}
+	if loss.RowWeighted(l) {
+		target.Weight = "w"
+	}
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 1}}, Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := make([]float64, loss.Parameters(l, s.Dim()))
+	m, err := New(Params{
+		Software: "test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: weights,
+		Privacy: Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a row", Certificate: "c.json"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestBendByHand: means of second derivatives that are known in closed form, or by an
+// integral done here.
+func TestBendByHand(t *testing.T) {
+	gauss := func(mean, variance float64, f func(z float64) float64) (sum float64) {
+		const n = 20001
+		for i := range n {
+			u := 16*float64(i)/(n-1) - 8
+			sum += 16. / (n - 1) * math.Exp(-u*u/2) / math.Sqrt(2*math.Pi) * f(mean+math.Sqrt(variance)*u)
+		}
+		return sum
+	}
+	sigmoid := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+	logistic := func(z float64) float64 { return sigmoid(z) * (1 - sigmoid(z)) }
+	// A class of weight 3 is by its weighted odds so much rarer among records.
+	weighted := func(z float64) float64 {
+		p, q := sigmoid(z)/3, 1-sigmoid(z)
+		return (3*p + q) / (p + q) * logistic(z)
+	}
+	share := func(z float64) float64 { p, q := sigmoid(z)/3, 1-sigmoid(z); return p + q }
+	mean := gauss(-1, 2, func(z float64) float64 { return weighted(z) * share(z) }) / gauss(-1, 2, share)
+	for _, c := range []struct {
+		loss           string
+		mean, variance float64
+		slope, want    float64
+		value          float64
+	}{
+		{"logistic", 0, 0, 0, .25, 0},
+		{"logistic", -1, 2, 0, gauss(-1, 2, logistic), 0},
+		{"weighted(logistic,1,3)", -1, 2, 0, mean, 0},
+		{"squared(2)", 0, 1, .3, 1, 0},
+		// Residuals of deviation s beyond delta: slopes of mean square s^2 (P - 2 k phi(k))
+		// + delta^2 (1-P) with k = delta/s, P = P(|r| < delta); here s = .2, delta = .2.
+		{"huber(0.2)", 0, 1, math.Sqrt(.04*(.682689-2*.241971) + .04*(1-.682689)), .682689, 0},
+		{"poisson(5)", -1, .1, 0, math.Exp(-1 + .05), 0},
+		// Residuals of deviation s: the mean of |r| is s sqrt(2/pi), of the pinball loss s
+		// times the normal density at its quantile, and the density there over s is what
+		// a jump of slopes by 2, or 1, is bent by.
+		{"absolute", 0, 1, 0, 2 * .398942 / .3, .3 * .797885},
+		{"pinball(0.8)", 0, 1, 0, .279962 / .2, .2 * .279962},
+	} {
+		bend, ok := bent(t, c.loss).Bend([]float64{c.mean}, [][]float64{{c.variance}}, c.slope, c.value)
+		if !ok || len(bend) != 1 || math.Abs(bend[0][0]-c.want) > .035*c.want {
+			t.Errorf("%s: %v, %v: want %v", c.loss, bend, ok, c.want)
+		}
+	}
+	bend, ok := bent(t, "softmax(3)").Bend([]float64{1, 0, 0}, [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, 0, 0)
+	p := []float64{math.E / (math.E + 2), 1 / (math.E + 2), 1 / (math.E + 2)}
+	for i := range p {
+		for j := range p {
+			want := -p[i] * p[j]
+			if i == j {
+				want += p[i]
+			}
+			if !ok || math.Abs(bend[i][j]-want) > 1e-9 {
+				t.Errorf("softmax: %d, %d: %v: want %v", i, j, bend[i][j], want)
+			}
+		}
+	}
+}
+
+// TestBendIsNotKnown: of losses that are not convex, whose slopes jump, with weights by row
+// and of networks nothing is said, nor of numbers whose slopes nobody saw.
+func TestBendIsNotKnown(t *testing.T) {
+	for _, name := range []string{"sigmoid", "hinge", "absolute", "weighted(logistic,row)", "network(2,tanh,logistic)", "huber(0.2)", "welsch(1)"} {
+		if bend, ok := bent(t, name).Bend([]float64{0}, [][]float64{{1}}, 0, 0); ok {
+			t.Errorf("%s: %v", name, bend)
+		}
+	}
+	if _, ok := bent(t, "softmax(3)").Bend([]float64{0}, [][]float64{{1}}, 0, 0); ok {
+		t.Error("three margins of which one is given")
+	}
+}

@@ -1,0 +1,492 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/runrecord"
+)
+
+type (
+	// law is a run's law, of which a covariance can be worked out.
+	law runrecord.Law
+	// moment is a released second moment of rows, which can be read.
+	moment runrecord.Moment
+)
+
+// mostCovariance is the largest number of weights of which a covariance is worked out.
+const mostCovariance = 1500
+
+// Entries of a second moment are below 1 but for noise; these keep what forgeries state
+// within what eigenvectors can be worked out of.
+const leastMoment, mostMoment = 1e-12, 1e6
+
+// covariance is that of privacy noise in the weights of a run, of k margins of d features,
+// as the sum of what the steps' noise makes of it and of what the metric's does.
+type covariance struct {
+	// mix is the margins' matrix: weights are mix times those of margins that the loss
+	// does not couple, the directions. ways are these, a direction each.
+	mix  *mat.Dense
+	ways []way
+}
+
+// way is how one direction's weights came about. Weights are back times coordinates, each
+// of which follows a recursion of its own.
+type way struct {
+	back      *mat.Dense
+	noise     []float64  // deviation of each coordinate: the steps' noise
+	displaced *mat.Dense // a row for each draw of the metric's noise: what it moves coordinates by
+}
+
+// symmetric reads the second moment.
+func (m *moment) symmetric() (*mat.SymDense, error) {
+	d := m.Features
+	switch {
+	case d < 1 || len(m.Rows) == 0:
+		return nil, errors.New("the certificate does not hold the second moment of so many features")
+	case d > mostCovariance || len(m.Rows) != d:
+		return nil, fmt.Errorf("the second moment has %d rows for %d features", len(m.Rows), d)
+	case !(m.Step > 0 && m.Sigma > leastMoment && m.Sigma < mostMoment && m.Ridge > leastMoment && m.Ridge < mostMoment):
+		return nil, errors.New("the second moment's noise is out of all proportion")
+	}
+	g := mat.NewSymDense(d, nil)
+	for j, row := range m.Rows {
+		entries := strings.Fields(row)
+		if len(entries) != d-j {
+			return nil, fmt.Errorf("row %d of the second moment has %d entries: must have %d", j+1, len(entries), d-j)
+		}
+		for k, text := range entries {
+			v, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("row %d of the second moment: entry %d is no whole number", j+1, k+1)
+			}
+			if x := float64(v) * m.Step; math.Abs(x) < mostMoment {
+				g.SetSym(j, j+k, x)
+			} else {
+				return nil, errors.New("the second moment is out of all proportion")
+			}
+		}
+	}
+	return g, nil
+}
+
+// covariance works out what noise the releases of a run in a metric left in its weights,
+// from what is known publicly: the law, the second moment and the model.
+//
+// To first order in the noise, an iterate's error u, measured in the metric, follows
+//
+//	u <- u - eta (A u + n),   A = P (b S + s I) P
+//
+// with momentum and averages as the law has them: b is an eigenvalue of the mean second
+// derivative of the loss in the margins (model.Bend), S the rows' second moment and s the
+// regularizer's curvature. Along each eigenvector of A that is a recursion in a number. S
+// is what the released G tells of it: less than its eigenvalues, which noise spreads
+// (seen), and as rows of the schema have it (structure).
+//
+// The noise of G itself moves the metric, which matters along directions that rows do not
+// see: there the weights are what the metric makes of the others. With M = G_+ + ridge I
+// and w = f(M^-1 A) w*, where f(a) is how far steps go along an eigenvalue a, and E the
+// noise in G, the change of f(K) has, among K's eigenvectors, the entries f[a_i, a_j]
+// (change of K)_ij, and M^-1, among G's, the entries h[g_i, g_j] E_ij for
+// h(x) = 1/(max(x, 0) + ridge) (Daletskii and Krein 1965). E is drawn so many times from
+// its public law: the draws stand for a sum over pairs of pairs of features.
+//
+// shared is the value of the last feature where all rows share it, and 0 where they share
+// none; value is the model's mean loss, 0 where it is not known; impose, if not nil, makes a matrix one that rows of the schema may have.
+func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, impose func(rows *mat.SymDense, sigma float64)) (*covariance, error) {
+	moment := (*moment)(l.Moment)
+	g, err := moment.symmetric()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.linear(); err != nil {
+		return nil, err
+	}
+	d := g.SymmetricDim()
+	k := len(weights) / d
+	if k*d != len(weights) || k*d > mostCovariance {
+		return nil, fmt.Errorf("of %d weights no covariance is worked out: at most of %d", len(weights), mostCovariance)
+	}
+	reg := m.Regularizer().Convexity()
+	if reg != m.Regularizer().Smoothness() {
+		return nil, errors.New("the regularizer's curvature is not the same everywhere")
+	}
+	bend, ok := bendAt(m, g, weights, shared, value, moment)
+	if !ok {
+		return nil, errors.New("how curved this loss is for these rows is not known from what was released")
+	}
+	var e, b mat.EigenSym
+	if !e.Factorize(g, true) || !b.Factorize(bend, true) {
+		return nil, errNoEigenvalues
+	}
+	metric := newReleased(e, moment)
+	rows := metric.rows()
+	if impose != nil {
+		impose(rows, moment.Sigma)
+	}
+	c := &covariance{mix: new(mat.Dense)}
+	b.VectorsTo(c.mix)
+	var along mat.Dense // the directions' weights
+	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
+	draws := metric.draws()
+	for n, bend := range b.Values(nil) {
+		w, err := l.way(metric, rows, max(bend, 0), reg, along.RawRowView(n), draws)
+		if err != nil {
+			return nil, err
+		}
+		c.ways = append(c.ways, w)
+	}
+	return c, nil
+}
+
+var errNoEigenvalues = errors.New("the second moment has no eigenvalues")
+
+// released is a second moment G = vectors diag(values) vectors', with the metric's root.
+type released struct {
+	*moment
+	values  []float64
+	vectors *mat.Dense
+}
+
+func newReleased(e mat.EigenSym, m *moment) *released {
+	r := &released{moment: m, values: e.Values(nil), vectors: new(mat.Dense)}
+	e.VectorsTo(r.vectors)
+	return r
+}
+
+// power is (G_+ + ridge I)^p.
+func (r *released) power(p float64) *mat.Dense {
+	return r.with(func(i int) float64 { return math.Pow(max(r.values[i], 0)+r.Ridge, p) })
+}
+
+// with is the matrix of G's eigenvectors that has other eigenvalues.
+func (r *released) with(value func(i int) float64) *mat.Dense {
+	var scaled, out mat.Dense
+	scaled.Apply(func(_, i int, v float64) float64 { return v * value(i) }, r.vectors)
+	out.Mul(&scaled, r.vectors.T())
+	return &out
+}
+
+// rows is what G tells of the rows' second moment.
+func (r *released) rows() *mat.SymDense {
+	values := seen(r.values, r.Sigma)
+	return symmetrised(r.with(func(i int) float64 { return values[i] }))
+}
+
+// symmetrised takes off what roundings left.
+func symmetrised(a *mat.Dense) *mat.SymDense {
+	d, _ := a.Dims()
+	out := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			out.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
+		}
+	}
+	return out
+}
+
+// draws are changes of (G_+ + ridge I)^-1 by noise of G's law.
+func (r *released) draws() []*mat.Dense {
+	d := len(r.values)
+	coins := rand.New(rand.NewPCG(3, 4)) // of no consequence: the points of a sum
+	list := make([]*mat.Dense, min(max(workDraws/(d*d*d), leastDraws), mostDraws))
+	for n := range list {
+		change := mat.NewDense(d, d, nil)
+		for i := range d {
+			for j := i; j < d; j++ {
+				noise := r.Sigma * coins.NormFloat64()
+				if j > i {
+					noise /= math.Sqrt2
+				}
+				v := noise * inverted(r.values[i], r.values[j], r.Ridge)
+				change.Set(i, j, v)
+				change.Set(j, i, v)
+			}
+		}
+		list[n] = change
+	}
+	return list
+}
+
+// How many draws there are: as many as take a part of a second, within bounds that keep the
+// error of a deviation below a tenth and below a thirtieth.
+const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
+
+// way follows the steps in a direction of the margins, of given curvature, to its weights.
+func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way, error) {
+	d := len(weights)
+	inverse, root := r.power(-.5), r.power(.5)
+	var curved, half, inside mat.Dense
+	curved.Scale(bend, rows)
+	for j := range d {
+		curved.Set(j, j, curved.At(j, j)+reg)
+	}
+	half.Mul(inverse, &curved)
+	inside.Mul(&half, inverse)
+	var e mat.EigenSym
+	if !e.Factorize(symmetrised(&inside), true) {
+		return way{}, errNoEigenvalues
+	}
+	var vectors, turn mat.Dense
+	e.VectorsTo(&vectors)
+	w := way{back: new(mat.Dense), noise: make([]float64, d), displaced: mat.NewDense(len(draws), d, nil)}
+	w.back.Mul(inverse, &vectors)
+	half.Mul(root, &vectors)
+	turn.Mul(r.vectors.T(), &half) // from coordinates to G's eigenvectors, out of the metric
+	var at mat.VecDense
+	at.MulVec(half.T(), mat.NewVecDense(d, weights))
+	paths := make([]path, d)
+	for i, a := range e.Values(nil) {
+		p := path{curvature: max(a, 0)}
+		w.noise[i], p.share = l.respond(p.curvature)
+		p.slope = l.slope(p.curvature)
+		paths[i] = p
+	}
+	// What is pulled along directions that rows hardly see, and what noise moves there
+	// from those that they see well, cannot be told apart at first.
+	most := 0.
+	for _, p := range paths {
+		most = max(most, p.curvature)
+	}
+	for _, least := range []float64{.3 * most, 0} {
+		for i := range paths {
+			p := &paths[i]
+			noise := w.noise[i] * w.noise[i]
+			for n := range draws {
+				noise += math.Pow(w.displaced.At(n, i), 2) / float64(len(draws))
+			}
+			p.pull = 0
+			if v := at.AtVec(i); p.share > 0 && p.curvature >= least && v*v > 4*noise {
+				p.pull = p.curvature * v / p.share * math.Sqrt(1-noise/(v*v))
+			}
+		}
+		w.displace(paths, &turn, draws)
+	}
+	return w, nil
+}
+
+// displace works out what the metric's noise moves each coordinate by, draw by draw. turn
+// has the coordinates' directions, out of the metric, in G's eigenvectors.
+func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
+	for n, change := range draws {
+		var left, moved mat.Dense
+		left.Mul(change, turn)
+		moved.Mul(turn.T(), &left)
+		for i := range paths {
+			sum := 0.
+			for j, q := range paths {
+				if q.pull != 0 {
+					sum += divided(paths[i], q) * moved.At(i, j) * q.pull
+				}
+			}
+			w.displaced.Set(n, i, sum)
+		}
+	}
+}
+
+// linear returns an error where a run's result is no linear function of its releases, each
+// of which went into one step.
+func (l *law) linear() error {
+	switch {
+	case len(l.Back) > 0 || len(l.Keep) > 0 || l.Move > 0 || len(l.Rounds) > 1:
+		return errors.New("how its steps in a metric were mixed is not followed")
+	case l.Chosen > 1:
+		return errors.New("the result was chosen by looking at noisy numbers")
+	case len(l.Noise) == 0 || len(l.Noise) > mostFollowed:
+		return errors.New("the certificate does not hold the noise of each step")
+	}
+	T := len(l.Noise)
+	for _, column := range [][]float64{l.StepSizes, l.Momentum} {
+		if len(column) > 1 && len(column) != T {
+			return errors.New("the certificate's columns are of different lengths")
+		}
+	}
+	if len(l.StepSizes) == 0 || l.Weights != nil && len(l.Weights) != T+1 {
+		return errors.New("the certificate's columns are of different lengths")
+	}
+	return nil
+}
+
+// mostFollowed is how many steps are followed, for each weight.
+const mostFollowed = 20_000
+
+// path is how one coordinate came about.
+type path struct {
+	curvature float64 // along it, in the metric
+	share     float64 // of the way to the minimum that the result went: f
+	slope     float64 // of f
+	pull      float64 // curvature times the way to the minimum
+}
+
+// adjoint returns for each step how far the result moves with w_{t+1} along an eigenvector
+// of curvature a in the metric, divided by how far that moves.
+func (l *law) adjoint(a float64) []float64 {
+	T := len(l.Noise)
+	moves := make([]float64, T)
+	// y_t = w_t + beta_t (w_t - w_{t-1}) and w_{t+1} = (1 - eta a) y_t: next is what the
+	// result moves by with w_{t+1}, later what it moves by with y_{t+1}, times its momentum.
+	next, later := 1., 0.
+	if l.Weights != nil {
+		next = l.Weights[T]
+	}
+	for t := T - 1; t >= 0; t-- {
+		moves[t] = next
+		at := (1 - l.stepped(t, a)) * next
+		if l.Weights != nil {
+			at += l.Weights[t]
+		}
+		beta := entry(l.Momentum, t)
+		next, later = (1+beta)*at-later, beta*at
+	}
+	return moves
+}
+
+// stepped is which share of the way to the minimum step t goes along an eigenvector of
+// curvature a. Steps do not go past it: where a loss is smoothed over less from step to
+// step, its first steps are longer than its last curvature bears, and so was that less.
+func (l *law) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, t)*a, 1) }
+
+// entry is that of a column for step t; one entry is for all, and none is 0.
+func entry(column []float64, t int) float64 {
+	switch len(column) {
+	case 0:
+		return 0
+	case 1:
+		return column[0]
+	}
+	return column[t]
+}
+
+// respond returns the noise in the result along an eigenvector of curvature a in the
+// metric, and f: which share of the way to the minimum the result went.
+func (l *law) respond(a float64) (noise, share float64) {
+	for t, move := range l.adjoint(a) {
+		eta := entry(l.StepSizes, t)
+		noise += math.Pow(eta*move*l.Noise[t], 2)
+		share += move * l.stepped(t, a)
+	}
+	return math.Sqrt(noise), share
+}
+
+// slope is that of f, by a difference: f is a polynomial, of moderate coefficients where
+// steps are stable.
+func (l *law) slope(a float64) float64 {
+	const h = 1e-5
+	_, above := l.respond(a + h)
+	_, below := l.respond(max(a-h, 0))
+	return (above - below) / (a + h - max(a-h, 0))
+}
+
+// divided is the divided difference of f.
+func divided(p, q path) float64 {
+	a, b := p.curvature, q.curvature
+	if math.Abs(a-b) <= 1e-6*(1+max(a, b)) {
+		return (p.slope + q.slope) / 2
+	}
+	return (p.share - q.share) / (a - b)
+}
+
+// inverted is the divided difference of 1/(max(x, 0) + ridge).
+func inverted(x, y, ridge float64) float64 {
+	at := func(x float64) float64 { return 1 / (max(x, 0) + ridge) }
+	if math.Abs(x-y) <= 1e-9*(ridge+max(math.Abs(x), math.Abs(y))) {
+		if x < 0 {
+			return 0
+		}
+		return -at(x) * at(y)
+	}
+	return (at(x) - at(y)) / (x - y)
+}
+
+// seen returns what the rows vary by along the eigenvectors of a released second moment:
+// less than the eigenvalues, which noise spreads. It is the estimator of least square
+// error among those that keep the eigenvectors (Bun, Allez, Bouchaud and Potters 2016, for
+// additive noise), g - sigma^2 sum_j 1/(g - g_j) with sigma^2 the variance of an entry of
+// the diagonal; the sum is smoothed over about the distance at which eigenvalues of noise
+// stand.
+func seen(values []float64, sigma float64) []float64 {
+	square, width := sigma*sigma, sigma*math.Sqrt2
+	edge := width * math.Sqrt(float64(len(values)))
+	out := make([]float64, len(values))
+	for i, g := range values {
+		sum := 0.
+		for j, v := range values {
+			if j != i {
+				sum += (g - v) / ((g-v)*(g-v) + width*width)
+			}
+		}
+		out[i] = min(max(g-square*sum, 0), max(g, 0)+edge)
+	}
+	return out
+}
+
+// bendAt is the mean second derivative of the loss at the model's margins.
+func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense, bool) {
+	d := g.SymmetricDim()
+	if v := g.At(d-1, d-1); shared > 0 && v > 4*released.Sigma { // rows may be longer than 1, and cut
+		shared = math.Sqrt(v)
+	}
+	k := len(weights) / d
+	mean, spread := make([]float64, k), make([][]float64, k)
+	products := make([]*mat.VecDense, k)
+	for n := range k {
+		products[n] = mat.NewVecDense(d, nil)
+		products[n].MulVec(g, mat.NewVecDense(d, weights[n*d:(n+1)*d]))
+		if shared > 0 {
+			mean[n] = products[n].AtVec(d-1) / shared
+		}
+	}
+	for n := range k {
+		spread[n] = make([]float64, k)
+		for j := range k {
+			spread[n][j] = mat.Dot(products[n], mat.NewVecDense(d, weights[j*d:(j+1)*d])) - mean[n]*mean[j]
+		}
+	}
+	bend, ok := m.Bend(mean, spread, released.Slope, value)
+	if !ok {
+		return nil, false
+	}
+	out := mat.NewSymDense(k, nil)
+	for i := range bend {
+		for j := i; j < k; j++ {
+			out.SetSym(i, j, (bend[i][j]+bend[j][i])/2)
+		}
+	}
+	return out, true
+}
+
+// of returns the covariance of linear functions of the weights, each a row of factors.
+func (c *covariance) of(rows [][]float64) *mat.SymDense {
+	k := len(c.ways)
+	d := len(c.ways[0].noise)
+	draws, _ := c.ways[0].displaced.Dims()
+	steps := mat.NewDense(len(rows), k*d, nil) // what a deviation of each coordinate is in a row
+	moved := mat.NewDense(len(rows), draws, nil)
+	for i, row := range rows {
+		var along mat.Dense
+		along.Mul(c.mix.T(), mat.NewDense(k, d, row))
+		for n, w := range c.ways {
+			var at, by mat.VecDense
+			at.MulVec(w.back.T(), mat.NewVecDense(d, along.RawRowView(n)))
+			by.MulVec(w.displaced, &at)
+			for j, v := range w.noise {
+				steps.Set(i, n*d+j, v*at.AtVec(j))
+			}
+			for j := range draws {
+				moved.Set(i, j, moved.At(i, j)+by.AtVec(j)/math.Sqrt(float64(draws)))
+			}
+		}
+	}
+	var out, more mat.Dense
+	out.Mul(steps, steps.T())
+	more.Mul(moved, moved.T())
+	out.Add(&out, &more)
+	return symmetrised(&out)
+}

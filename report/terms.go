@@ -1,0 +1,108 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Coefficients are what a linear model says, in the table's units, and how much of it is
+// privacy noise.
+type Coefficients struct {
+	// Target is the column that is predicted, Unit what a coefficient's value is in.
+	Target string `json:"target"`
+	Unit   string `json:"unit"`
+	// Terms are what the prediction is the sum of, columns in order and the intercept last;
+	// of several classes each term for each class.
+	Terms []Coefficient `json:"terms"`
+	// Noise says how deviations are known: "estimated", "bounded" or "not stated".
+	Noise string `json:"noise"`
+	// Meaning says what they are, or why there are none.
+	Meaning string `json:"meaning"`
+	// Beyond is how many of Counted coefficients, all but intercepts, differ from 0 by more
+	// than two deviations; both are 0 where none are stated.
+	Beyond  int `json:"beyond_two_deviations"`
+	Counted int `json:"of"`
+	// Covariance is that of the noise in the terms' values, in their order; nil unless
+	// Noise is "estimated".
+	Covariance [][]float64 `json:"covariance,omitempty"`
+	// References are the levels that levels of categories are compared with.
+	References map[string]string `json:"references"`
+	// NotInterpretable are hashed columns, which are part of the sum and have no terms.
+	NotInterpretable []string `json:"not_interpretable,omitempty"`
+}
+
+// Coefficient is one term.
+type Coefficient struct {
+	Class string `json:"class,omitempty"`
+	// Column is the column; "(interactions)" for crossed categories, "" for the intercept.
+	Column string `json:"column"`
+	Term   string `json:"term"`
+	// Reference is what a difference is against; "" for a slope and the intercept.
+	Reference string `json:"reference,omitempty"`
+	// Per is what the value is for.
+	Per   string  `json:"per,omitempty"`
+	Value float64 `json:"value"`
+	// Deviation is the standard deviation of privacy noise in the value, or a bound on it
+	// where Noise is "bounded"; nil where it is not stated.
+	Deviation *float64 `json:"noise_sd"`
+}
+
+// Kinds of Coefficients.Noise.
+const (
+	NoiseEstimated = "estimated"
+	NoiseBounded   = "bounded"
+	NoiseNotStated = "not stated"
+)
+
+// Coefficients returns what the fit's model says. Nothing is asked of records. It is an
+// error if the fit wrote no model, or the model is no sum of terms.
+func (f *Fit) Coefficients() (*Coefficients, error) {
+	if f.Model == nil {
+		return nil, errors.New("coefficients: the run wrote no model")
+	}
+	n := f.noise()
+	e, ok := f.explained(n)
+	if !ok {
+		return nil, fmt.Errorf("coefficients: the model's loss is %s, a network: its %d weights are no terms of a sum over columns, and have no reading by column", f.Model.Loss().Name(), f.Model.Dim())
+	}
+	unit, _ := f.score()
+	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{}, NotInterpretable: e.hashed}
+	for _, k := range e.list {
+		term := Coefficient{Class: k.class, Column: k.column, Term: k.name, Reference: k.against, Per: k.per, Value: k.effect}
+		if e.how != unstated {
+			sd := k.effectSD
+			term.Deviation = &sd
+		}
+		c.Terms = append(c.Terms, term)
+	}
+	for _, column := range f.Model.Schema().Columns() {
+		if len(column.Categories) > 0 {
+			c.References[column.Name] = column.Categories[0]
+		}
+	}
+	switch e.how {
+	case unstated:
+		c.Noise, c.Meaning = NoiseNotStated, "How much is noise is not stated: "+e.why+"."
+		return c, nil
+	case bounded:
+		c.Noise = NoiseBounded
+	case estimated:
+		c.Noise = NoiseEstimated
+		for i := range e.list {
+			row := make([]float64, len(e.list))
+			for j := range row {
+				row[j] = e.covariance.At(i, j)
+			}
+			c.Covariance = append(c.Covariance, row)
+		}
+	}
+	c.Meaning = f.meaning(e, n)
+	c.Beyond, c.Counted = e.beyond()
+	for _, t := range c.Terms {
+		if math.IsInf(*t.Deviation, 0) || math.IsNaN(*t.Deviation) {
+			return nil, errors.New("coefficients: the noise is out of all proportion")
+		}
+	}
+	return c, nil
+}
