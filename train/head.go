@@ -279,7 +279,7 @@ func (h head) room(r run) (modelSize, certificateSize int64, err error) {
 		return 0, 0, err
 	}
 	return int64(len(text) + aNumber*parameters*lift + warned),
-		int64(len(certText) + 6*aNorm*min(h.Plan.Steps, mostNorms) + aStep*len(h.Schedule) + aMargin*parameters/max(h.Schema.Dim(), 1)+rest) + optimize.MomentBytes(h.features()), nil
+		int64(len(certText)+6*aNorm*min(h.Plan.Steps, mostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(), 1)+rest) + optimize.MomentBytes(h.features()), nil
 }
 
 // perEvent is the most bytes of an event in a certificate.
