@@ -85,7 +85,7 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 
 // meaning says what the deviations are.
 func (f *Fit) meaning(e explanation, n runNoise) string {
-	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the steps, and from the second moment of the rows, which was released: data pull weights back along directions that rows see. In simulated fits four of five were between .7 and 1.4 of the spread; of levels and columns that say nearly the same the noise may be twice as large."
+	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the steps, and from the second moment of the rows, which was released: data pull weights back along directions that rows see. In simulated fits most were between .7 and 1.4 of the spread; of levels and columns that say nearly the same the noise may be two and a half times as large."
 	if e.how == bounded {
 		how = "Deviations are upper bounds: the noise of the certificate’s releases carried through the steps, to first order and as if no row pulled the weights back."
 		if e.why != "" {

@@ -276,3 +276,57 @@ func TestStructureOfRows(t *testing.T) {
 		t.Error("of rows that may be cut nothing is known")
 	}
 }
+
+// TestCovarianceOfClasses: at weights of zero the curvature of three classes is a third in
+// every direction of their margins but the one in which all move alike. With steps three
+// times as long and a third of the noise each class's terms, less the mean of all, have two
+// thirds of the variance that one margin of curvature 1 has, two classes' a third of it with
+// the other sign, and what all classes have together none.
+func TestCovarianceOfClasses(t *testing.T) {
+	w := newBowl(t, 0)
+	_, l := w.fit(rand.New(rand.NewPCG(4, 4)))
+	zero := make([]float64, 3*w.schema.Dim())
+	one := w.fitted(t, zero, l)
+	single, ok := one.explained(one.noise())
+	if !ok || single.how != estimated {
+		t.Fatal(single.why)
+	}
+	longer := *l
+	longer.StepSizes, longer.Noise = []float64{3}, nil
+	for _, s := range l.Noise {
+		longer.Noise = append(longer.Noise, s/3)
+	}
+	f := folder{
+		schema: dataset.Definition{Columns: w.schema.Columns(), Target: dataset.Target{Column: "t", Kind: dataset.Category, Classes: []string{"r", "g", "b"}}},
+		loss:   "softmax(3)", software: "test", budget: budget(t, account.ReplaceOne),
+	}
+	text := strings.Replace(string(f.model(t)), `"version":1`, `"version":2`, 1)
+	at := strings.Index(text, `"weights":[`)
+	end := at + strings.Index(text[at:], "]")
+	text = text[:at] + `"weights":[` + strings.TrimSuffix(strings.Repeat("0,", len(zero)), ",") + text[end:]
+	m, err := model.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := &Fit{Model: m, plan: runrecord.Run{Law: (*runrecord.Law)(&longer)}}
+	e, ok := classes.explained(classes.noise())
+	if !ok || e.how != estimated || len(e.list) != 3*len(single.list) {
+		t.Fatalf("%d coefficients, %s", len(e.list), e.why)
+	}
+	for i := range single.list {
+		for j := range single.list {
+			v := single.covariance.At(i, j)
+			for a := range 3 {
+				for b := range 3 {
+					want := -v / 3
+					if a == b {
+						want = 2 * v / 3
+					}
+					if got := e.covariance.At(3*i+a, 3*j+b); math.Abs(got-want) > 2e-3*math.Sqrt(single.covariance.At(i, i)*single.covariance.At(j, j)) {
+						t.Errorf("%s %s, %s %s: %v: want %v", e.list[3*i+a].name, e.list[3*i+a].class, e.list[3*j+b].name, e.list[3*j+b].class, got, want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ package results_test
 
 import (
 	"encoding/csv"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -61,18 +62,9 @@ func generated(t *testing.T, path, kind string, rows int) {
 		_ = w.Write([]string{fmt.Sprintf("%.2f", age), fmt.Sprintf("%.2f", bmi), fmt.Sprintf("%.0f", income), sex, region, drawn(r, kind, z)})
 	}
 	w.Flush()
-	if err := cmpErr(w.Error(), f.Close()); err != nil {
+	if err := errors.Join(w.Error(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func cmpErr(list ...error) error {
-	for _, err := range list {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // drawn is a target at a score.
