@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -31,9 +32,8 @@ type Options struct {
 type Result struct {
 	Report
 	Summary optimize.Summary `json:"plan"`
-	Epsilon float64          `json:"epsilon"`
-	Delta   float64          `json:"delta"`
-	Mu      float64          `json:"mu"`
+	// Guarantee is the budget's, and its unit that of the configuration.
+	Guarantee account.Guarantee `json:"-"`
 	// Configured is the number of records that the configuration states; zero if
 	// it states none.
 	Configured int `json:"configured_records,omitempty"`
@@ -49,6 +49,19 @@ type Result struct {
 	// Attack is what the attack on the worst pair of records found; nil if there
 	// was none.
 	Attack *Attacked `json:"attack,omitempty"`
+}
+
+// MarshalJSON writes the guarantee's numbers behind the plan.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type rest Result
+	return json.Marshal(struct {
+		Report
+		Summary optimize.Summary `json:"plan"`
+		Epsilon float64          `json:"epsilon"`
+		Delta   float64          `json:"delta"`
+		Mu      float64          `json:"mu"`
+		rest
+	}{r.Report, r.Summary, r.Guarantee.Epsilon, r.Guarantee.Delta, r.Guarantee.Mu, rest(r)})
 }
 
 // ErrViolated reports that an audit found what must not be.
@@ -116,7 +129,7 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	}
 	r := Result{
 		Report: report, Summary: planned.Summary, Configured: c.Privacy.Records, Loss: s.Loss.Name(),
-		Epsilon: s.Budget.Epsilon(), Delta: s.Budget.Delta(), Mu: s.Budget.Mu(),
+		Guarantee: s.Budget.Guarantee(c.Schema.Unit().Column),
 	}
 	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
 		r.Unit = planned.Unit.Record()

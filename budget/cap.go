@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
@@ -13,21 +14,28 @@ import (
 // Cap is what everything ever released of a dataset may cost together, under one
 // relation. The zero Cap permits nothing.
 type Cap struct {
-	Epsilon  float64          `json:"epsilon"`
-	Delta    float64          `json:"delta"`
-	Relation account.Relation `json:"relation"`
+	// Guarantee is that of everything together. Its mu is that of Epsilon and the delta that
+	// is not set aside, which [NewCap] computes; its unit is fixed when the dataset is
+	// registered: guarantees for records of another kind do not add up to one for these.
+	account.Guarantee
 	// SampledRuns is how many runs may sample, in the whole life of the dataset. If
 	// it is not 0, a tenth of delta is set aside for them, in equal parts: what
 	// amplification by sampling leaves over when it is counted in mu^2. It is fixed
 	// when the dataset is registered, since no filter is known that divides one delta
 	// by looking at what was released.
 	SampledRuns int `json:"sampled_runs"`
-	// Unit is the column of which all rows with one value are one record, such as the
-	// number of a person; empty where each row is one. It is fixed when the dataset is
-	// registered: guarantees for records of another kind do not add up to one for these.
-	Unit string `json:"unit,omitempty"`
-	// Mu is that of Epsilon and the delta that is not set aside. [NewCap] computes it.
-	Mu float64 `json:"mu"`
+}
+
+// MarshalJSON writes a cap as rows of chains have it, which are hashed as they are written.
+func (c Cap) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Epsilon     float64          `json:"epsilon"`
+		Delta       float64          `json:"delta"`
+		Relation    account.Relation `json:"relation"`
+		SampledRuns int              `json:"sampled_runs"`
+		Unit        string           `json:"unit,omitempty"`
+		Mu          float64          `json:"mu"`
+	}{c.Epsilon, c.Delta, c.Relation, c.SampledRuns, c.Unit, c.Mu})
 }
 
 // mostSampledRuns keeps each run's part of delta within what accounting can resolve.
@@ -38,7 +46,7 @@ const setAside = .1
 
 // NewCap returns the cap of an epsilon and a delta, neither of which has a default.
 func NewCap(epsilon, delta float64, r account.Relation, sampledRuns int) (Cap, error) {
-	c := Cap{Epsilon: epsilon, Delta: delta, Relation: r, SampledRuns: sampledRuns}
+	c := Cap{Guarantee: account.Guarantee{Relation: r, Epsilon: epsilon, Delta: delta}, SampledRuns: sampledRuns}
 	if sampledRuns < 0 || sampledRuns > mostSampledRuns {
 		return Cap{}, fmt.Errorf("budget: sampled runs = %d: must be between 0 and %d", sampledRuns, mostSampledRuns)
 	}
@@ -101,13 +109,7 @@ func (c Cap) check() error {
 func (c Cap) charge() *big.Float { return square(c.Mu) }
 
 // String states the cap in the field's terms.
-func (c Cap) String() string {
-	unit := ""
-	if c.Unit != "" {
-		unit = ", for all rows of one " + c.Unit
-	}
-	return fmt.Sprintf("(epsilon %v, delta %v) under %v%s", c.Epsilon, c.Delta, c.Relation, unit)
-}
+func (c Cap) String() string { return c.Text() }
 
 // Sums of charges are exact, or rounded up where they are not: each is a product of
 // two float64 at most, and so many bits hold charges that lie 10^100 apart.

@@ -68,7 +68,7 @@ func certify(j account.Journal, p Params) (*Certificate, error) {
 		Format:   Format,
 		Version:  Version,
 		Software: p.Software,
-		Claim: Claim{
+		Claim: claim{
 			Epsilon:  j.Budget.Epsilon(),
 			Delta:    j.Budget.Delta(),
 			Mu:       j.Budget.Mu(),

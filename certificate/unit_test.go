@@ -3,6 +3,7 @@ package certificate
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -87,5 +88,26 @@ func TestNeighboursOfUnits(t *testing.T) {
 		if got := c.u.Neighbour(c.f, c.r); got != c.want {
 			t.Errorf("%v, %v, %v: %q: must be %q", c.u, c.f, c.r, got, c.want)
 		}
+	}
+}
+
+// TestClaimHasItsUnit: the guarantee that a certificate claims, and the one that was verified,
+// are for records of the unit.
+func TestClaimHasItsUnit(t *testing.T) {
+	text, err := os.ReadFile("testdata/units.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := c.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Unit: "person", Mu: 0.2367043806634357}
+	if c.Claim() != want || report.Guarantee != want {
+		t.Errorf("claimed %+v, verified %+v", c.Claim(), report.Guarantee)
 	}
 }

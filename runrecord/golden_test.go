@@ -22,7 +22,9 @@ func TestRecordsAreWrittenAsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var kept struct{ Algorithm struct{ Plan json.RawMessage } }
+		var kept struct {
+			Algorithm struct{ Plan json.RawMessage }
+		}
 		if err := json.Unmarshal(text, &kept); err != nil {
 			t.Fatal(err)
 		}

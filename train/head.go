@@ -173,7 +173,7 @@ func (h Head) model(r Released) (*model.Model, error) {
 		Software: h.Software, Complete: r.Complete, Warnings: h.warnings(r), Loss: loss.RowLoss(l), Regularizer: regularizer,
 		Schema: h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
 		Privacy: model.Privacy{
-			Epsilon: h.Epsilon, Delta: h.Delta, Relation: h.Relation.String(),
+			Guarantee: account.Guarantee{Relation: h.Relation, Epsilon: h.Epsilon, Delta: h.Delta},
 			Neighbour: h.Unit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile,
 		},
 	})

@@ -21,15 +21,9 @@ type Entry struct {
 	// Data is the table's absolute path.
 	Data string `json:"data,omitempty"`
 
-	Algorithm string           `json:"algorithm,omitempty"`
-	Relation  account.Relation `json:"relation"`
-	Epsilon   float64          `json:"epsilon"`
-	Delta     float64          `json:"delta"`
-	// Unit is the column of which all rows with one value were one record; empty where
-	// each row was one.
-	Unit string `json:"unit,omitempty"`
-	// Mu is the whole budget, reserved before the first release.
-	Mu float64 `json:"mu"`
+	Algorithm string `json:"algorithm,omitempty"`
+	// Guarantee is the fit's. Its mu is the whole budget, reserved before the first release.
+	account.Guarantee
 	// Schedule, where a fit samples, is what its budget went into instead of mu.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	// Store, Dataset and Run are where else the budget is reserved; absent where a
@@ -155,9 +149,8 @@ func (e *Entry) checkSchedule() error {
 
 // ends checks that an entry is the end of the fit that a reservation began.
 func (e *Entry) ends(r Entry) error {
-	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Relation == r.Relation &&
-		e.Epsilon == r.Epsilon && e.Delta == r.Delta && e.Mu == r.Mu && slices.Equal(e.Schedule, r.Schedule) &&
-		e.Unit == r.Unit && e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run
+	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Guarantee == r.Guarantee && slices.Equal(e.Schedule, r.Schedule) &&
+		e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run
 	if !same {
 		return fmt.Errorf("entry = %q: must state the table, algorithm and budget that fit %d reserved", e.Entry, e.Fit)
 	}
