@@ -25,7 +25,7 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"":                                   {local: []string{"account", "budget", "certificate", "curator", "dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "train", "internal/printable", "internal/regular"}},
-	"account":                            {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
+	"account":                            {local: []string{"internal/printable"}, others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
 	"loss":                               {local: []string{"internal/carry", "internal/elementary"}},
 	"problem":                            {local: []string{"loss"}},
 	"convex":                             {},

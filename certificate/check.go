@@ -45,10 +45,10 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	if err := checkReservation(d.Budget); err != nil {
 		return 0, err
 	}
-	if err := d.Filter.check(); err != nil {
+	if err := checkFilter(d.Filter); err != nil {
 		return 0, err
 	}
-	if err := d.Unit.check(); err != nil {
+	if err := checkUnit(d.Unit); err != nil {
 		return 0, err
 	}
 	if err := d.checkTexts(); err != nil {
@@ -129,7 +129,7 @@ func (d *document) checkTexts() error {
 	switch {
 	case d.Software == "":
 		return unsound("software", `""`, "must name the program and its version")
-	case d.PrivacyUnit != d.Unit.privacyUnit():
+	case d.PrivacyUnit != privacyUnit(d.Unit):
 		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", PrivacyUnit, UnitOfRows)
 	case d.Algorithm.Name == "":
 		return unsound("algorithm.name", `""`, "must not be empty")

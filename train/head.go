@@ -127,7 +127,7 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 
 // records are those that the fit's session was opened with (tells).
 func (h Head) records() account.Records {
-	return account.Records{Count: h.Records, Unit: account.Unit(h.Unit()), Filter: account.Filter(h.filter())}
+	return account.Records{Count: h.Records, Unit: h.Unit(), Filter: h.filter()}
 }
 
 // tells demands that the head says of its records what the session's ledger says, so that
