@@ -25,7 +25,7 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"":                                   {local: []string{"account", "budget", "certificate", "curator", "dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "train", "internal/printable", "internal/regular"}},
-	"account":                            {others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
+	"account":                            {local: []string{"internal/printable"}, others: []string{"gonum.org/v1/gonum"}, barred: []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "net"}},
 	"loss":                               {local: []string{"internal/carry", "internal/elementary"}},
 	"problem":                            {local: []string{"loss"}},
 	"convex":                             {},
@@ -62,7 +62,7 @@ var layers = map[string]struct {
 	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
 	"audit":                              {local: []string{"account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
 	"report":                             {local: []string{"internal/regular", "account", "model", "certificate", "dataset", "runrecord", "internal/ledgerfile"}, others: []string{"gonum.org/v1/gonum"}},
-	"model":                              {local: []string{"internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
+	"model":                              {local: []string{"account", "internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
 	"certificate":                        {local: []string{"internal/regular", "account", "internal/durable", "internal/printable"}},
 	"train":                              {local: []string{"runrecord", "internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
 	"runrecord":                          {},
@@ -128,7 +128,7 @@ var testLocal = map[string][]string{
 	"model":                   {},
 	"":                        {"budget/stores", "query"},
 	"examples/service":        {"account", "curator", "optimize", "optimize/choose", "silence"},
-	"export":                  {"loss"},
+	"export":                  {"account", "loss"},
 	"runfolder":               {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator", "dataset", "loss", "model", "optimize", "query", "problem"},
 	"internal/durable":        {"internal/durable/durabletest"},
 	"audit":                   {"audit/testdata/naive", "optimize/firstorder"},

@@ -21,9 +21,9 @@ type Records struct {
 // Unit says whose rows make up one record: all those with one value in a column, of
 // which at most so many are used. The zero Unit is a row.
 type Unit struct {
-	Column string
-	Rows   int
-	Count  Counting
+	Column string   `json:"column"`
+	Rows   int      `json:"rows"`
+	Count  Counting `json:"count"`
 }
 
 // Counting is how rows of a unit count together.
@@ -35,11 +35,12 @@ const (
 	Sum  Counting = "sum"
 )
 
-// Filter says which rows of a table are records: those whose cell in a column is the
-// value. The zero Filter is none: every row is one.
+// Filter says which rows of a table are records: those whose cell in a column, declared public
+// beforehand, is the value; a malformed row, whose cell cannot be told, counts as one of them
+// (package dataset). The zero Filter is none: every row is one.
 type Filter struct {
-	Column string
-	Value  string
+	Column string `json:"column"`
+	Value  string `json:"value"`
 }
 
 // MaxRecords keeps the number of records exact for readers that hold it in a float64.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -31,9 +32,8 @@ type Options struct {
 type Result struct {
 	Report
 	Summary optimize.Summary `json:"plan"`
-	Epsilon float64          `json:"epsilon"`
-	Delta   float64          `json:"delta"`
-	Mu      float64          `json:"mu"`
+	// Guarantee is the budget's. Its unit is the configuration's.
+	Guarantee account.Guarantee `json:"-"`
 	// Configured is the number of records in the configuration; zero if it gives none.
 	Configured int `json:"configured_records,omitempty"`
 	// Chosen is the number of records for which auto chose the algorithm; zero if the configuration
@@ -47,6 +47,19 @@ type Result struct {
 	Searched []Finding `json:"searched"`
 	// Attack is the result of the attack on the worst pair of records; nil if there was none.
 	Attack *Attacked `json:"attack,omitempty"`
+}
+
+// MarshalJSON writes the guarantee's numbers behind the plan.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type rest Result
+	return json.Marshal(struct {
+		Report
+		Summary optimize.Summary `json:"plan"`
+		Epsilon float64          `json:"epsilon"`
+		Delta   float64          `json:"delta"`
+		Mu      float64          `json:"mu"`
+		rest
+	}{r.Report, r.Summary, r.Guarantee.Epsilon, r.Guarantee.Delta, r.Guarantee.Mu, rest(r)})
 }
 
 // ErrViolated reports that an audit found a violation.
@@ -115,7 +128,7 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	}
 	r := Result{
 		Report: report, Summary: planned.Summary, Configured: c.Privacy.Records, Loss: s.Loss.Name(),
-		Epsilon: s.Budget.Epsilon(), Delta: s.Budget.Delta(), Mu: s.Budget.Mu(),
+		Guarantee: s.Budget.Guarantee(c.Schema.Unit().Column),
 	}
 	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
 		r.Unit = planned.Unit.Record()

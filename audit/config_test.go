@@ -133,8 +133,8 @@ func TestAttackStaysBelowTheClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Attack == nil || !(r.Attack.Mu > .25*r.Mu) || !(r.Attack.Mu <= r.Mu) {
-		t.Errorf("attack %+v: must find mu between a quarter of %v and all of it", r.Attack, r.Mu)
+	if r.Attack == nil || !(r.Attack.Mu > .25*r.Guarantee.Mu) || !(r.Attack.Mu <= r.Guarantee.Mu) {
+		t.Errorf("attack %+v: must find mu between a quarter of %v and all of it", r.Attack, r.Guarantee.Mu)
 	}
 }
 

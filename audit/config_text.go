@@ -25,7 +25,7 @@ func (r Result) String() string {
 		}
 		line(name, "%v", v)
 	}
-	line("run", "%s with loss %s, %d steps, %d answers; epsilon %v, delta %v (mu %.5g)", r.Summary.Algorithm, r.Loss, r.Summary.Steps, r.Answers, r.Epsilon, r.Delta, r.Mu)
+	line("run", "%s with loss %s, %d steps, %d answers; epsilon %v, delta %v (mu %.5g)", r.Summary.Algorithm, r.Loss, r.Summary.Steps, r.Answers, r.Guarantee.Epsilon, r.Guarantee.Delta, r.Guarantee.Mu)
 	if r.Chosen > 0 {
 		line("", "the algorithm is what auto chooses for %d records", r.Chosen)
 	}

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
@@ -13,22 +14,28 @@ import (
 // Cap is an upper limit on the privacy loss of everything ever released of a dataset, under one
 // relation. The zero Cap permits nothing.
 type Cap struct {
-	Epsilon  float64          `json:"epsilon"`
-	Delta    float64          `json:"delta"`
-	Relation account.Relation `json:"relation"`
+	// Guarantee covers all releases together. Its mu is the mu of Gaussian DP for Epsilon and the
+	// part of Delta that is not set aside; [NewCap] computes it. Its unit is fixed when the dataset
+	// is registered, since guarantees for different kinds of record do not add up.
+	account.Guarantee
 	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life.
 	// If it is not 0, a tenth of Delta is set aside for these runs in equal parts. Each part covers
 	// the small delta that remains when a run with sampling is counted in mu^2 (see [Law]). The
 	// number is fixed when the dataset is registered, since no privacy filter is known that divides
 	// a delta adaptively.
 	SampledRuns int `json:"sampled_runs"`
-	// Unit is the name of a column, such as the number of a person: all rows with one value form
-	// one record. It is empty if each row is a record. It is fixed when the dataset is registered,
-	// since guarantees for different kinds of record do not add up.
-	Unit string `json:"unit,omitempty"`
-	// Mu is the mu of Gaussian DP for Epsilon and the part of Delta that is not set aside. [NewCap]
-	// computes it.
-	Mu float64 `json:"mu"`
+}
+
+// MarshalJSON writes a cap as rows of chains have it, which are hashed as they are written.
+func (c Cap) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Epsilon     float64          `json:"epsilon"`
+		Delta       float64          `json:"delta"`
+		Relation    account.Relation `json:"relation"`
+		SampledRuns int              `json:"sampled_runs"`
+		Unit        string           `json:"unit,omitempty"`
+		Mu          float64          `json:"mu"`
+	}{c.Epsilon, c.Delta, c.Relation, c.SampledRuns, c.Unit, c.Mu})
 }
 
 // mostSampledRuns keeps each run's part of delta large enough for the accountant to resolve.
@@ -40,7 +47,7 @@ const setAside = .1
 // NewCap returns the cap for an epsilon and a delta. Neither has a default. It returns an error if
 // a value is out of range.
 func NewCap(epsilon, delta float64, r account.Relation, sampledRuns int) (Cap, error) {
-	c := Cap{Epsilon: epsilon, Delta: delta, Relation: r, SampledRuns: sampledRuns}
+	c := Cap{Guarantee: account.Guarantee{Relation: r, Epsilon: epsilon, Delta: delta}, SampledRuns: sampledRuns}
 	if sampledRuns < 0 || sampledRuns > mostSampledRuns {
 		return Cap{}, fmt.Errorf("budget: sampled runs = %d: must be between 0 and %d", sampledRuns, mostSampledRuns)
 	}
@@ -103,13 +110,7 @@ func (c Cap) check() error {
 func (c Cap) charge() *big.Float { return square(c.Mu) }
 
 // String states the cap in the terms of differential privacy.
-func (c Cap) String() string {
-	unit := ""
-	if c.Unit != "" {
-		unit = ", for all rows of one " + c.Unit
-	}
-	return fmt.Sprintf("(epsilon %v, delta %v) under %v%s", c.Epsilon, c.Delta, c.Relation, unit)
-}
+func (c Cap) String() string { return c.Text() }
 
 // Sums of charges have this precision and round upwards. A charge is a product of at most two
 // float64, so that sums of charges that differ by a factor of up to 10^100 are exact.

@@ -21,7 +21,7 @@ func newCap(t *testing.T, r account.Relation, sampled int) Cap {
 }
 
 func gaussian(mu float64, r account.Relation) Law {
-	return Law{Relation: r, Epsilon: 1, Delta: 1e-6, Mu: mu}
+	return Law{Guarantee: account.Guarantee{Relation: r, Epsilon: 1, Delta: 1e-6, Mu: mu}}
 }
 
 var sampledSteps = []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .1, Count: 2}}
@@ -148,7 +148,7 @@ func (c *chain) reserve(run string, l Law) error {
 // mu^2 is left, and such runs free nothing.
 func TestSampledRunsAreCounted(t *testing.T) {
 	c := grown(t, newCap(t, account.ReplaceOne, 2))
-	l := Law{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Schedule: sampledSteps}
+	l := Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: sampledSteps}
 	for _, run := range []string{"a", "b"} {
 		if err := c.reserve(run, l); err != nil {
 			t.Fatal(err)
@@ -255,7 +255,7 @@ func TestCertificateIsRechecked(t *testing.T) {
 	}
 	limit := newCap(t, account.ReplaceOne, 4)
 	add(Entry{Kind: Created, Salt: "s", Cap: &limit})
-	sampled := Law{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Schedule: sampledSteps}
+	sampled := Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: sampledSteps}
 	cost, err := sampled.cost(ctx, limit)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestEveryForgedRunIsRefused(t *testing.T) {
 	limit := newCap(t, account.ReplaceOne, 4)
 	law := func(noise float64) Law {
 		steps := []account.SampledSteps{{NoiseMultiplier: noise, Sampling: .1, Count: 2}}
-		return Law{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Schedule: steps}
+		return Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: steps}
 	}
 	same, other := law(4), law(5)
 	costs := map[float64]Cost{}

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,17 +15,23 @@ import (
 // Law is the limit on a run's releases. It is fixed before the first release and determines the
 // run's cost.
 type Law struct {
-	Relation account.Relation `json:"relation"`
-	// Epsilon is the epsilon of the run's own guarantee, for display.
-	Epsilon float64 `json:"epsilon"`
-	// Delta is the delta of the run's own guarantee, for display.
-	Delta float64 `json:"delta"`
-	// Mu bounds the run's Gaussian releases and selections together; 0 for none.
-	Mu float64 `json:"mu"`
+	// Guarantee is the guarantee of the run alone. Its mu bounds the run's Gaussian releases and
+	// selections together; 0 for none.
+	account.Guarantee
 	// Schedule lists the releases on Poisson samples, which come in addition; nil for none.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
-	// Unit is the column that defines a record, as in Cap.
-	Unit string `json:"unit,omitempty"`
+}
+
+// MarshalJSON writes a law as rows of chains have it, which are hashed as they are written.
+func (l Law) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Relation account.Relation       `json:"relation"`
+		Epsilon  float64                `json:"epsilon"`
+		Delta    float64                `json:"delta"`
+		Mu       float64                `json:"mu"`
+		Schedule []account.SampledSteps `json:"schedule,omitempty"`
+		Unit     string                 `json:"unit,omitempty"`
+	}{l.Relation, l.Epsilon, l.Delta, l.Mu, l.Schedule, l.Unit})
 }
 
 // LawOf returns the law of a session with this ledger: of its budget, or of its schedule if it
@@ -37,7 +44,7 @@ func LawOf(v account.View) (Law, error) {
 			"this one does not say which records it charges")
 	}
 	b := v.Budget()
-	l := Law{Relation: b.Relation(), Epsilon: b.Epsilon(), Delta: b.Delta(), Mu: b.Mu(), Unit: records.Unit.Column}
+	l := Law{Guarantee: b.Guarantee(records.Unit.Column)}
 	if s := v.Schedule(); s != nil {
 		l.Mu, l.Schedule = s.Mu(), s.Steps()
 	}
@@ -45,7 +52,7 @@ func LawOf(v account.View) (Law, error) {
 }
 
 func (l Law) equal(m Law) bool {
-	return l.Relation == m.Relation && l.Epsilon == m.Epsilon && l.Delta == m.Delta && l.Mu == m.Mu && slices.Equal(l.Schedule, m.Schedule) && l.Unit == m.Unit
+	return l.Guarantee == m.Guarantee && slices.Equal(l.Schedule, m.Schedule)
 }
 
 func (l Law) samples() bool { return len(l.Schedule) > 0 }

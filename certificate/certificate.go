@@ -40,9 +40,12 @@ const (
 )
 
 // Claim is what the certificate says of the run: it is (Epsilon, Delta)-DP under
-// the relation. With BasisGaussianFilter it is Mu-GDP; with BasisSchedule, Mu is
-// the share of Gaussian releases beside the schedule, often 0.
-type Claim struct {
+// the relation, for records of the unit. With BasisGaussianFilter it is Mu-GDP; with
+// BasisSchedule, Mu is the share of Gaussian releases beside the schedule, often 0.
+type Claim = account.Guarantee
+
+// claim is a claim as files write it. The unit is a member of the document.
+type claim struct {
 	Epsilon  float64          `json:"epsilon"`
 	Delta    float64          `json:"delta"`
 	Mu       float64          `json:"mu"`
@@ -67,7 +70,7 @@ type document struct {
 	Format   string `json:"format"`
 	Version  int    `json:"version"`
 	Software string `json:"software"`
-	Claim    Claim  `json:"claim"`
+	Claim    claim  `json:"claim"`
 	Basis    string `json:"basis"`
 	Records  int64  `json:"records"`
 	// Budget is given exactly if the run was charged to one that outlasts it.
@@ -98,7 +101,16 @@ type Certificate struct {
 }
 
 // Claim returns what is claimed.
-func (c *Certificate) Claim() Claim { return c.doc.Claim }
+func (c *Certificate) Claim() Claim { return c.doc.guarantee() }
+
+// guarantee is the claim with the unit it is for.
+func (d *document) guarantee() Claim {
+	g := Claim{Relation: d.Claim.Relation, Epsilon: d.Claim.Epsilon, Delta: d.Claim.Delta, Mu: d.Claim.Mu}
+	if d.Unit != nil {
+		g.Unit = d.Unit.Column
+	}
+	return g
+}
 
 // Basis returns what the claim rests on.
 func (c *Certificate) Basis() string { return c.doc.Basis }

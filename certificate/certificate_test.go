@@ -44,8 +44,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Report{
-		Epsilon: 2, Delta: 1e-6, Recomputed: report.Recomputed, Relation: account.ReplaceOne,
-		Basis: BasisGaussianFilter, Mu: p.Budget.Mu(),
+		Guarantee: claim, Recomputed: report.Recomputed, Basis: BasisGaussianFilter,
 		// 1/16 + 1/64 on everyone, 2/64 on cohort 1.
 		Charged: 7.0 / 64, Records: 32561, Neighbour: "a table with one row replaced by any other", Events: 5, Cohorts: 2, Complete: true, Trusted: p.Trusted,
 	}

@@ -45,10 +45,10 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	if err := checkReservation(d.Budget); err != nil {
 		return 0, err
 	}
-	if err := d.Filter.check(); err != nil {
+	if err := checkFilter(d.Filter); err != nil {
 		return 0, err
 	}
-	if err := d.Unit.check(); err != nil {
+	if err := checkUnit(d.Unit); err != nil {
 		return 0, err
 	}
 	if err := d.checkTexts(); err != nil {
@@ -63,7 +63,7 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 // check recomputes epsilon. It allows no tolerance: a budget's mu is the
 // greatest for which the recomputed epsilon is at most the budget's, and both
 // are computed by the same steps on every machine.
-func (c Claim) check() (epsilon float64, err error) {
+func (c claim) check() (epsilon float64, err error) {
 	switch {
 	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
 		return 0, unsound("claim.epsilon", c.Epsilon, "must be finite and > 0")
@@ -86,7 +86,7 @@ func (c Claim) check() (epsilon float64, err error) {
 
 // checkGreatest demands the mu of a budget of this epsilon and delta: a smaller one
 // may cover what was charged in the end, but the filter did not hold a run to it.
-func (c Claim) checkGreatest() error {
+func (c claim) checkGreatest() error {
 	mu, err := account.GaussianMu(c.Epsilon, c.Delta)
 	if err != nil {
 		return fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
@@ -129,7 +129,7 @@ func (d *document) checkTexts() error {
 	switch {
 	case d.Software == "":
 		return unsound("software", `""`, "must name the program and its version")
-	case d.PrivacyUnit != d.Unit.privacyUnit():
+	case d.PrivacyUnit != privacyUnit(d.Unit):
 		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", PrivacyUnit, UnitOfRows)
 	case d.Algorithm.Name == "":
 		return unsound("algorithm.name", `""`, "must not be empty")

@@ -6,49 +6,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// Filter says which rows of the table were its records: those whose cell in a
-// column, declared public beforehand, was the value; a malformed row, whose cell
-// cannot be told, counts as one of them (see package dataset). The zero Filter
-// is none: every row was a record.
-type Filter struct {
-	Column string `json:"column"`
-	Value  string `json:"value"`
-}
+// Filter says which rows of the table were its records. The zero Filter is none: every row
+// was a record.
+type Filter = account.Filter
 
-// String returns column = value on one line, or "" for the zero Filter.
-func (f Filter) String() string {
-	if f == (Filter{}) {
-		return ""
-	}
-	return printable.Text(f.Column) + " = " + printable.Text(f.Value)
-}
-
-// Neighbour says what a neighbouring table is.
-func (f Filter) Neighbour(r account.Relation) string {
-	switch {
-	case r == account.AddOrRemove && f == (Filter{}):
-		return "a table with one row more or less"
-	case r == account.AddOrRemove:
-		return "a table with one row with " + f.String() + " more or less"
-	case f == (Filter{}):
-		return "a table with one row replaced by any other"
-	}
-	return "a table with one row replaced by any other, both with " + f.String()
-}
-
-// Note says what Neighbour leaves out; "" without a filter.
-func (f Filter) Note() string {
-	if f == (Filter{}) {
-		return ""
-	}
-	return "public for every row; other rows were not used; a malformed row, whose " + printable.Text(f.Column) + " cannot be read, counts as having it"
-}
-
-// check demands a name and a value as package dataset takes them.
-func (f *Filter) check() error {
+// checkFilter demands a name and a value as package dataset takes them.
+func checkFilter(f *Filter) error {
 	if f == nil {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (s stated) journal() account.Journal {
 	return account.Journal{
 		Budget: s.Budget, Schedule: s.Schedule, Events: s.Events,
 		Records: account.Records{
-			Count: s.Records, Filter: account.Filter(s.Filter), Unit: account.Unit(s.Unit), Simulated: s.Coins == Simulated,
+			Count: s.Records, Filter: s.Filter, Unit: s.Unit, Simulated: s.Coins == Simulated,
 		},
 	}
 }

@@ -34,7 +34,7 @@ func (c *Certificate) Ledger(ctx context.Context) (account.View, error) {
 // records are those that the certificate states.
 func (c *Certificate) records() account.Records {
 	return account.Records{
-		Count: c.doc.Records, Unit: account.Unit(c.Unit()), Filter: account.Filter(c.Filter()),
+		Count: c.doc.Records, Unit: c.Unit(), Filter: c.Filter(),
 		Simulated: c.doc.Coins == Simulated,
 	}
 }

@@ -68,7 +68,7 @@ func certify(j account.Journal, p Params) (*Certificate, error) {
 		Format:   Format,
 		Version:  Version,
 		Software: p.Software,
-		Claim: Claim{
+		Claim: claim{
 			Epsilon:  j.Budget.Epsilon(),
 			Delta:    j.Budget.Delta(),
 			Mu:       j.Budget.Mu(),
@@ -88,13 +88,13 @@ func certify(j account.Journal, p Params) (*Certificate, error) {
 		d.Coins = Simulated
 	}
 	d.Trusted = append(d.Trusted, d.untold()...)
-	if f := Filter(j.Records.Filter); f != (Filter{}) {
+	if f := j.Records.Filter; f != (Filter{}) {
 		d.Filter = &f
 	}
-	if u := Unit(j.Records.Unit); u != (Unit{}) {
+	if u := j.Records.Unit; u != (Unit{}) {
 		d.Unit = &u
 	}
-	d.PrivacyUnit = d.Unit.privacyUnit()
+	d.PrivacyUnit = privacyUnit(d.Unit)
 	if j.Schedule != nil {
 		d.Basis, d.Claim.Mu, d.Schedule = BasisSchedule, j.Schedule.Mu(), j.Schedule.Steps()
 	}

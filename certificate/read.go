@@ -135,7 +135,7 @@ func readHead(o object, d *document) {
 	}
 }
 
-func readClaim(o object, c *Claim) {
+func readClaim(o object, c *claim) {
 	o.only(claimMembers)
 	o.decode("epsilon", &c.Epsilon)
 	o.decode("delta", &c.Delta)

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,16 +13,12 @@ import (
 
 // Report is what verification established.
 type Report struct {
-	// Epsilon and Delta are the claim's: what the run was held to.
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
+	// Guarantee is the claim: what the run was held to. Its mu is the filter's.
+	account.Guarantee
 	// Recomputed is the epsilon at Delta that follows from Mu, or from the
 	// schedule; at most Epsilon.
-	Recomputed float64          `json:"epsilon_recomputed"`
-	Relation   account.Relation `json:"relation"`
-	Basis      string           `json:"basis"`
-	// Mu is the filter's, in Gaussian differential privacy.
-	Mu float64 `json:"mu"`
+	Recomputed float64 `json:"epsilon_recomputed"`
+	Basis      string  `json:"basis"`
 	// Charged is the largest total charged to any record; at most Mu^2. It is
 	// informational: the guarantee is Mu.
 	Charged float64 `json:"charged"`
@@ -45,6 +42,20 @@ type Report struct {
 	// Trusted lists assumptions on which the guarantee rests and that the program
 	// does not enforce.
 	Trusted []string `json:"trusted,omitempty"`
+}
+
+// MarshalJSON writes the members in the order that they always had.
+func (r Report) MarshalJSON() ([]byte, error) {
+	type rest Report
+	return json.Marshal(struct {
+		Epsilon    float64          `json:"epsilon"`
+		Delta      float64          `json:"delta"`
+		Recomputed float64          `json:"epsilon_recomputed"`
+		Relation   account.Relation `json:"relation"`
+		Basis      string           `json:"basis"`
+		Mu         float64          `json:"mu"`
+		rest
+	}{r.Epsilon, r.Delta, r.Recomputed, r.Relation, r.Basis, r.Mu, rest(r)})
 }
 
 // String states the report in plain language, over several lines.

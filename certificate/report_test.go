@@ -12,7 +12,7 @@ import (
 )
 
 func TestReportJSON(t *testing.T) {
-	r := &Report{Epsilon: 1, Delta: 1e-6, Recomputed: .5, Relation: account.AddOrRemove, Basis: BasisGaussianFilter, Mu: 0.25, Charged: 0.0625, Records: 7, Neighbour: "a table with one row more or less", Events: 3, Complete: true}
+	r := &Report{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.AddOrRemove, Mu: 0.25}, Recomputed: .5, Basis: BasisGaussianFilter, Charged: 0.0625, Records: 7, Neighbour: "a table with one row more or less", Events: 3, Complete: true}
 	const want = `{"epsilon":1,"delta":0.000001,"epsilon_recomputed":0.5,"relation":"add-or-remove","basis":"gaussian-dp-filter","mu":0.25,"charged":0.0625,"records":7,"neighbour":"a table with one row more or less","events":3,"complete":true}`
 	if got, err := json.Marshal(r); err != nil || string(got) != want {
 		t.Errorf("got %s, %v", got, err)
@@ -24,7 +24,7 @@ func TestReportJSON(t *testing.T) {
 }
 
 func TestReportText(t *testing.T) {
-	r := &Report{Epsilon: 1, Delta: 1e-6, Relation: account.AddOrRemove, Records: 7, Trusted: []string{"smoothness"}}
+	r := &Report{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.AddOrRemove}, Records: 7, Trusted: []string{"smoothness"}}
 	for _, want := range []string{"7 declared", "NO: the run was interrupted", "TRUSTED    \"smoothness\"", "not a signature"} {
 		if !strings.Contains(r.String(), want) {
 			t.Errorf("no %q in\n%s", want, r)

@@ -1,23 +1,15 @@
 package certificate
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// Unit says whose rows made up one record: all those with one value in a column, of
-// which at most so many were used. Under Mean each unit counted alike, and under Sum
-// each row. The zero Unit is a row: each was a record.
-type Unit struct {
-	Column string   `json:"column"`
-	Rows   int      `json:"rows"`
-	Count  Counting `json:"count"`
-}
+// Unit says whose rows made up one record. The zero Unit is a row: each was a record.
+type Unit = account.Unit
 
 // Counting is how rows of a unit counted together.
 type Counting = account.Counting
@@ -28,57 +20,8 @@ const (
 	Sum  = account.Sum
 )
 
-// String is the column's name on one line, or "" for the zero Unit.
-func (u Unit) String() string { return printable.Text(u.Column) }
-
-// Record says what one record was.
-func (u Unit) Record() string {
-	if u == (Unit{}) {
-		return "one row"
-	}
-	return "all rows of one " + u.String()
-}
-
-// Protected says what of a person is protected.
-func (u Unit) Protected() string {
-	if u == (Unit{}) {
-		return "one row a person"
-	}
-	return u.Record() + " together"
-}
-
-// Neighbour says what a neighbouring table is.
-func (u Unit) Neighbour(f Filter, r account.Relation) string {
-	if u == (Unit{}) {
-		return f.Neighbour(r)
-	}
-	with := ""
-	if f != (Filter{}) {
-		with = " with " + f.String()
-	}
-	if r == account.AddOrRemove {
-		return fmt.Sprintf("a table with %s%s, however many, more or less", u.Record(), with)
-	}
-	if with != "" {
-		with = ", all with " + f.String()
-	}
-	return fmt.Sprintf("a table with %s, however many, replaced by any rows of one other, however many%s", u.Record(), with)
-}
-
-// Note says what Neighbour leaves out; "" where each row was a record.
-func (u Unit) Note() string {
-	if u == (Unit{}) {
-		return ""
-	}
-	counted := "each unit counted alike"
-	if u.Count == Sum {
-		counted = "each row counted alike"
-	}
-	return fmt.Sprintf("at most %d rows of each were used, and %s; rows whose %s cannot be read were not used", u.Rows, counted, u)
-}
-
-// check demands what package dataset takes.
-func (u *Unit) check() error {
+// checkUnit demands what package dataset takes.
+func checkUnit(u *Unit) error {
 	switch {
 	case u == nil:
 		return nil
@@ -93,7 +36,7 @@ func (u *Unit) check() error {
 }
 
 // privacyUnit is what a certificate calls it.
-func (u *Unit) privacyUnit() string {
+func privacyUnit(u *Unit) string {
 	if u == nil {
 		return PrivacyUnit
 	}

@@ -3,6 +3,7 @@ package certificate
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestUnitsAreStated(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := stated{Params: Params{Software: "test", Algorithm: Algorithm{Name: "gd"}}, Budget: budget, Records: 10}
-	for _, u := range []Unit{{}, {"person", 8, Mean}, {"a, b", 1, Sum}} {
+	for _, u := range []Unit{{}, {Column: "person", Rows: 8, Count: Mean}, {Column: "a, b", Rows: 1, Count: Sum}} {
 		p.Unit = u
 		c, err := p.certificate()
 		if err != nil {
@@ -45,13 +46,13 @@ func TestUnitsAreStated(t *testing.T) {
 			t.Errorf("%v came back as %v, %v; neighbour %q", u, back.Unit(), err, report.Neighbour)
 		}
 	}
-	for _, u := range []Unit{{"", 8, Mean}, {" person", 8, Mean}, {"person", 0, Mean}, {"person", 8, ""}, {"person", 8, "max"}, {"\xff", 8, Sum}} {
+	for _, u := range []Unit{{Column: "", Rows: 8, Count: Mean}, {Column: " person", Rows: 8, Count: Mean}, {Column: "person", Rows: 0, Count: Mean}, {Column: "person", Rows: 8, Count: ""}, {Column: "person", Rows: 8, Count: "max"}, {Column: "\xff", Rows: 8, Count: Sum}} {
 		p.Unit = u
 		if _, err := p.certificate(); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "unit.") {
 			t.Errorf("%v: %v", u, err)
 		}
 	}
-	p.Unit = Unit{"person", 8, Mean}
+	p.Unit = Unit{Column: "person", Rows: 8, Count: Mean}
 	c, err := p.certificate()
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func TestUnitsAreStated(t *testing.T) {
 
 // TestNeighboursOfUnits: in words, under both relations, with a filter and without.
 func TestNeighboursOfUnits(t *testing.T) {
-	u, f := Unit{"person", 8, Mean}, Filter{"split", "train"}
+	u, f := Unit{Column: "person", Rows: 8, Count: Mean}, Filter{Column: "split", Value: "train"}
 	for _, c := range []struct {
 		u    Unit
 		f    Filter
@@ -87,5 +88,26 @@ func TestNeighboursOfUnits(t *testing.T) {
 		if got := c.u.Neighbour(c.f, c.r); got != c.want {
 			t.Errorf("%v, %v, %v: %q: must be %q", c.u, c.f, c.r, got, c.want)
 		}
+	}
+}
+
+// TestClaimHasItsUnit: the guarantee that a certificate claims, and the one that was verified,
+// are for records of the unit.
+func TestClaimHasItsUnit(t *testing.T) {
+	text, err := os.ReadFile("testdata/units.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := c.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Unit: "person", Mu: 0.2367043806634357}
+	if c.Claim() != want || report.Guarantee != want {
+		t.Errorf("claimed %+v, verified %+v", c.Claim(), report.Guarantee)
 	}
 }

@@ -40,12 +40,9 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 		return nil, unsound("coins", strconv.Quote(string(d.Coins)), "must be %q: noise from other coins protects nobody", Secret)
 	}
 	return &Report{
-		Epsilon:    d.Claim.Epsilon,
-		Delta:      d.Claim.Delta,
+		Guarantee:  d.guarantee(),
 		Recomputed: epsilon,
-		Relation:   d.Claim.Relation,
 		Basis:      d.Basis,
-		Mu:         d.Claim.Mu,
 		Charged:    d.Charged,
 		Records:    d.Records,
 		Neighbour:  c.Unit().Neighbour(c.Filter(), d.Claim.Relation),

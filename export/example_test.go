@@ -3,6 +3,7 @@ package export_test
 import (
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/export"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -23,7 +24,7 @@ func ExampleSQL() {
 	}
 	m, err := model.New(model.Params{
 		Software: "example", Complete: true, Loss: squared, Regularizer: loss.None(), Schema: schema, Weights: []float64{.5, .25},
-		Privacy: model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table with one row replaced", Certificate: "certificate.json"},
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table with one row replaced", Certificate: "certificate.json"},
 	})
 	if err != nil {
 		panic(err)

@@ -15,6 +15,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -102,7 +103,7 @@ func modelOf(t *testing.T, l loss.Loss, s *dataset.Schema, coin *rand.Rand) *mod
 	}
 	m, err := model.New(model.Params{
 		Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: w,
-		Privacy: model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table", Certificate: "c.json"},
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table", Certificate: "c.json"},
 		Clamped: model.MayClamp(s.Target()) && coin.IntN(2) == 0,
 	})
 	if err != nil {
@@ -423,7 +424,7 @@ func TestSQLOfNumbers(t *testing.T) {
 			}
 			m, err := model.New(model.Params{
 				Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: []float64{4, .5, 0, 0}, Clamped: clamped,
-				Privacy: model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table", Certificate: "c.json"},
+				Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table", Certificate: "c.json"},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -479,7 +480,7 @@ func TestSQL(t *testing.T) {
 	}
 	m, err := model.New(model.Params{
 		Software: "stillpoint test", Complete: true, Loss: huber, Regularizer: loss.None(), Schema: s, Weights: []float64{1, 2, 3, 4, 5, 6},
-		Privacy: model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table", Certificate: "c.json"},
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table", Certificate: "c.json"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -186,7 +186,7 @@ func (f *form) told() [][2]string {
 		{"loss", f.model.Loss().Name()},
 		{"epsilon", strconv.FormatFloat(p.Epsilon, 'g', -1, 64)},
 		{"delta", strconv.FormatFloat(p.Delta, 'g', -1, 64)},
-		{"relation", p.Relation},
+		{"relation", p.Relation.String()},
 		{"neighbour", p.Neighbour},
 		{"complete", strconv.FormatBool(f.model.Complete())},
 	}

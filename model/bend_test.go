@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -34,7 +35,7 @@ func bent(t *testing.T, name string) *Model {
 	weights := make([]float64, loss.Parameters(l, s.Dim()))
 	m, err := New(Params{
 		Software: "test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: weights,
-		Privacy: Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a row", Certificate: "c.json"},
+		Privacy: Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a row", Certificate: "c.json"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -29,7 +30,7 @@ func Example() {
 	m, err := model.New(model.Params{
 		Software:    "stillpoint v1.0.0",
 		Complete:    true,
-		Privacy:     model.Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table with one row replaced by any other", Certificate: "certificate.json"},
+		Privacy:     model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table with one row replaced by any other", Certificate: "certificate.json"},
 		Loss:        loss.Tanh(),
 		Regularizer: loss.None(),
 		Schema:      schema,

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-var privacy = Privacy{Epsilon: 1, Delta: 1e-6, Relation: "replace-one", Neighbour: "a table with one row replaced by any other, both with split = train", Certificate: "certificate.json"}
+var privacy = Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table with one row replaced by any other, both with split = train", Certificate: "certificate.json"}
 
 // schema has three numbers within [-1, 1], so the divisor of a row is 2 and its features are a/2,
 // b/2, c/2, 1/2, without rounding for dyadic cells.

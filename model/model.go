@@ -1,6 +1,8 @@
 package model
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -8,19 +10,50 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // Privacy states the guarantee of the model's certificate, copied for the reader.
 type Privacy struct {
-	Epsilon  float64 `json:"epsilon"`
-	Delta    float64 `json:"delta"`
-	Relation string  `json:"relation"` // replace-one or add-or-remove
+	// Guarantee is the claim. Its mu and its unit are in the certificate and not in this file.
+	account.Guarantee
 	// Neighbour defines a neighbouring table, the row filter included.
 	Neighbour string `json:"neighbour"`
 	// Certificate is the name of the certificate's file, without directories.
 	Certificate string `json:"certificate"`
+}
+
+// MarshalJSON writes what the file has.
+func (p Privacy) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Epsilon     float64          `json:"epsilon"`
+		Delta       float64          `json:"delta"`
+		Relation    account.Relation `json:"relation"`
+		Neighbour   string           `json:"neighbour"`
+		Certificate string           `json:"certificate"`
+	}{p.Epsilon, p.Delta, p.Relation, p.Neighbour, p.Certificate})
+}
+
+// UnmarshalJSON reads what the file has.
+func (p *Privacy) UnmarshalJSON(text []byte) error {
+	var in struct {
+		Epsilon, Delta                   float64
+		Relation, Neighbour, Certificate string
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		return err
+	}
+	relation, err := account.ParseRelation(in.Relation)
+	if err != nil {
+		return fmt.Errorf("privacy.relation = %q: must be replace-one or add-or-remove", in.Relation)
+	}
+	p.Guarantee = account.Guarantee{Relation: relation, Epsilon: in.Epsilon, Delta: in.Delta}
+	p.Neighbour, p.Certificate = in.Neighbour, in.Certificate
+	return nil
 }
 
 // Params holds the parts of a model.
@@ -128,8 +161,8 @@ func (p Privacy) check() error {
 		return fmt.Errorf("model: privacy.epsilon = %v: must be finite and > 0", p.Epsilon)
 	case !(p.Delta > 0 && p.Delta < 1):
 		return fmt.Errorf("model: privacy.delta = %v: must be > 0 and < 1", p.Delta)
-	case p.Relation != "replace-one" && p.Relation != "add-or-remove":
-		return fmt.Errorf("model: privacy.relation = %q: must be replace-one or add-or-remove", p.Relation)
+	case !p.Relation.Valid():
+		return fmt.Errorf("model: privacy.relation = %v: must be replace-one or add-or-remove", p.Relation)
 	case p.Neighbour == "":
 		return errors.New(`model: privacy.neighbour = "": must say what a neighbouring table is`)
 	case p.Certificate == "" || p.Certificate != path.Base(p.Certificate) || strings.ContainsAny(p.Certificate, `/\`) || strings.Trim(p.Certificate, ".") == "":

@@ -17,12 +17,8 @@ type Reservation struct {
 	Fit       int
 	Data      string // the table, a path
 	Algorithm string
-	Relation  account.Relation
-	Unit      string // the column of which all rows with one value were one record
-	Epsilon   float64
-	Delta     float64
-	Mu        float64
-	Schedule  []account.SampledSteps
+	account.Guarantee
+	Schedule []account.SampledSteps
 	// Outcome is "settled", "interrupted", or "" for a run that was killed. The
 	// whole reservation counts in any case.
 	Outcome string
@@ -44,8 +40,8 @@ func ParseLedger(text []byte) ([]Reservation, error) {
 			continue
 		}
 		list = append(list, Reservation{
-			Time: e.Time, Fit: e.Fit, Data: e.Data, Algorithm: e.Algorithm, Relation: e.Relation, Unit: e.Unit,
-			Epsilon: e.Epsilon, Delta: e.Delta, Mu: e.Mu, Schedule: e.Schedule,
+			Time: e.Time, Fit: e.Fit, Data: e.Data, Algorithm: e.Algorithm, Guarantee: e.Guarantee,
+			Schedule: e.Schedule,
 		})
 	}
 	return list, nil
@@ -88,7 +84,7 @@ func together(ctx context.Context, list []Reservation, delta float64) (epsilon f
 	var all []account.Composed
 	for _, r := range list {
 		parts, err := r.composed()
-		if err != nil || r.Relation != list[0].Relation || r.Unit != list[0].Unit {
+		if err != nil || !r.Adds(list[0].Guarantee) {
 			return 0, false
 		}
 		all = append(all, parts...)

@@ -11,7 +11,7 @@ import (
 // says the same of everything that both state.
 func TestJournalOfAnotherFitIsRefused(t *testing.T) {
 	steps := []account.SampledSteps{{NoiseMultiplier: 2, Sampling: .1, Count: 5}}
-	entry := Entry{Fit: 3, Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Schedule: steps}
+	entry := Entry{Fit: 3, Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: steps}
 	same := train.Head{Fit: 3, Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Schedule: steps}
 	if err := (&told{head: &same}).belongs(entry); err != nil {
 		t.Errorf("its own: %v", err)

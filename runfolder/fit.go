@@ -74,7 +74,7 @@ func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted
 // fit's delta. ok is false when they do not share a relation and a unit of privacy.
 func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	for _, e := range f.Earlier {
-		if e.Relation != f.Budget.Relation() || e.Unit != f.Unit.Column {
+		if !e.Adds(f.Entry.Guarantee) {
 			return 0, false
 		}
 	}

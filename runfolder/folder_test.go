@@ -10,7 +10,7 @@ import (
 )
 
 func reservation(data string) Entry {
-	return Entry{Data: data, Algorithm: "gd", Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: 0.2367043806634357}
+	return Entry{Data: data, Algorithm: "gd", Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: 0.2367043806634357}}
 }
 
 func reserve(t *testing.T, out, base string) (*folder, []Entry) {

@@ -3,6 +3,7 @@ package runfolder
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,16 +18,24 @@ import (
 // of privacy: those under others have a guarantee of their own.
 type Total struct {
 	// Table is its public name, behind the word table, or its path.
-	Table    string           `json:"table"`
-	Relation account.Relation `json:"relation"`
-	// Unit is the column of which all rows with one value were one record; empty where
-	// each row was one.
-	Unit string `json:"unit,omitempty"`
+	Table string
+	// Guarantee is an upper bound for all of them: Epsilon at Delta. Its mu is 0: they are
+	// summed by their privacy-loss distributions.
+	account.Guarantee
 	// Fits counts reservations, those of fits that were killed among them.
-	Fits int `json:"fits"`
-	// Epsilon at Delta is an upper bound for all of them.
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
+	Fits int
+}
+
+// MarshalJSON writes the members in the order that they always had.
+func (t Total) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Table    string           `json:"table"`
+		Relation account.Relation `json:"relation"`
+		Unit     string           `json:"unit,omitempty"`
+		Fits     int              `json:"fits"`
+		Epsilon  float64          `json:"epsilon"`
+		Delta    float64          `json:"delta"`
+	}{t.Table, t.Relation, t.Unit, t.Fits, t.Epsilon, t.Delta})
 }
 
 // Totals sums the ledgers of output folders by table. A folder that holds no ledger
@@ -51,7 +60,7 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 	}
 	var totals []Total
 	for k, list := range fits {
-		t := Total{Table: k.table, Unit: k.unit, Relation: k.relation, Fits: len(list), Delta: delta}
+		t := Total{Table: k.table, Guarantee: account.Guarantee{Relation: k.relation, Delta: delta, Unit: k.unit}, Fits: len(list)}
 		for _, e := range list {
 			if delta == 0 {
 				t.Delta = max(t.Delta, e.Delta)

@@ -192,8 +192,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 // entry is the reservation as ledgers have it.
 func (p *prepared) entry(data string) Entry {
 	e := Entry{
-		Data: data, Algorithm: p.planned.Summary.Algorithm, Relation: p.budget.Relation(),
-		Epsilon: p.budget.Epsilon(), Delta: p.budget.Delta(), Mu: p.budget.Mu(), Unit: p.planned.Unit.Column,
+		Data: data, Algorithm: p.planned.Summary.Algorithm, Guarantee: p.budget.Guarantee(p.planned.Unit.Column),
 	}
 	if schedule := p.session.Ledger().Schedule(); schedule != nil {
 		e.Schedule = schedule.Steps()

@@ -127,7 +127,7 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 
 // records are those that the fit's session was opened with (tells).
 func (h Head) records() account.Records {
-	return account.Records{Count: h.Records, Unit: account.Unit(h.Unit()), Filter: account.Filter(h.filter())}
+	return account.Records{Count: h.Records, Unit: h.Unit(), Filter: h.filter()}
 }
 
 // tells demands that the head says of its records what the session's ledger says, so that
@@ -173,7 +173,7 @@ func (h Head) model(r Released) (*model.Model, error) {
 		Software: h.Software, Complete: r.Complete, Warnings: h.warnings(r), Loss: loss.RowLoss(l), Regularizer: regularizer,
 		Schema: h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
 		Privacy: model.Privacy{
-			Epsilon: h.Epsilon, Delta: h.Delta, Relation: h.Relation.String(),
+			Guarantee: account.Guarantee{Relation: h.Relation, Epsilon: h.Epsilon, Delta: h.Delta},
 			Neighbour: h.Unit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile,
 		},
 	})

@@ -121,9 +121,7 @@ func (r *storedRun) covers(ctx context.Context, b account.Budget, unit string, s
 	if r == nil || samples {
 		return nil
 	}
-	_, err := r.book.Covers(ctx, r.dataset, budget.Law{
-		Relation: b.Relation(), Epsilon: b.Epsilon(), Delta: b.Delta(), Mu: b.Mu(), Unit: unit,
-	})
+	_, err := r.book.Covers(ctx, r.dataset, budget.Law{Guarantee: b.Guarantee(unit)})
 	return err
 }
 

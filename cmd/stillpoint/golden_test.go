@@ -116,7 +116,7 @@ func remade(ctx context.Context, c *certificate.Certificate, text []byte) ([]byt
 		return nil, err
 	}
 	j := account.Journal{Budget: b, Events: c.Events(), Records: account.Records{
-		Count: c.Records(), Unit: account.Unit(c.Unit()), Filter: account.Filter(c.Filter()),
+		Count: c.Records(), Unit: c.Unit(), Filter: c.Filter(),
 	}}
 	if len(more.Schedule) > 0 {
 		if j.Schedule, err = account.NewSchedule(ctx, b, more.Claim.Mu, more.Schedule...); err != nil {

@@ -20,15 +20,10 @@ type Entry struct {
 	// Data is the table's absolute path.
 	Data string `json:"data,omitempty"`
 
-	Algorithm string           `json:"algorithm,omitempty"`
-	Relation  account.Relation `json:"relation"`
-	Epsilon   float64          `json:"epsilon"`
-	Delta     float64          `json:"delta"`
-	// Unit is the column of the privacy unit, whose rows with one value were one record; empty if
-	// each row was a record.
-	Unit string `json:"unit,omitempty"`
-	// Mu is the whole budget, reserved before the first release.
-	Mu float64 `json:"mu"`
+	Algorithm string `json:"algorithm,omitempty"`
+	// Guarantee is the guarantee of the fit. Its mu is the whole budget, reserved before the first
+	// release.
+	account.Guarantee
 	// Schedule lists the sampled releases on which a fit that samples records spends its budget. An
 	// accountant composes Schedule instead of Mu.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
@@ -155,9 +150,8 @@ func (e *Entry) checkSchedule() error {
 
 // ends returns an error unless entry e ends the fit that began with the reservation r.
 func (e *Entry) ends(r Entry) error {
-	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Relation == r.Relation &&
-		e.Epsilon == r.Epsilon && e.Delta == r.Delta && e.Mu == r.Mu && slices.Equal(e.Schedule, r.Schedule) &&
-		e.Unit == r.Unit && e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run
+	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Guarantee == r.Guarantee && slices.Equal(e.Schedule, r.Schedule) &&
+		e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run
 	if !same {
 		return fmt.Errorf("entry = %q: must state the table, algorithm and budget that fit %d reserved", e.Entry, e.Fit)
 	}
