@@ -40,6 +40,7 @@ type narrowing struct {
 
 // Figures of the rule for narrowing.
 const (
+	leastNarrow     = 50  // N
 	widestDeviation = 1   // of a prediction over the widest ball
 	usualDeviation  = .2  // over the ball whose curvature forecasts take the loss to have
 	looks           = 7   // radii at which mean squares are asked for
@@ -52,12 +53,13 @@ const (
 	mostMomentum    = .9
 )
 
-// narrows reports whether radii fall: of real targets, over balls. Losses of binary
+// narrows reports whether radii fall: of real targets, over balls, from an N of leastNarrow
+// on, below which it was worse on three tables of four (results/outcome.md). Losses of binary
 // targets were worse with it (the hinge on Adult: .379 for .359), since what matters
 // there lies at a distance from the kink.
 func narrows(p optimize.Problem) bool {
 	return p.Kinked != nil && p.Kinked.Target() == loss.Real && p.Smoothing.On() && p.Smoothing.By == query.Ball &&
-		widest(p) > p.Smoothing.Radius
+		p.Effective() >= leastNarrow && widest(p) > p.Smoothing.Radius
 }
 
 // widest is the radius over which a prediction for a row of norm 1 has deviation 1.
