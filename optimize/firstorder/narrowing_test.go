@@ -63,7 +63,7 @@ func TestNarrowingAsksAsItsPageSays(t *testing.T) {
 	const T, radius = 41, .02
 	for _, regularized := range []bool{false, true} {
 		p, l := skewed(t, 200, radius, regularized)
-		for relation, o := range optimizetest.Relations(t, p, 4) {
+		for relation, o := range optimizetest.Relations(t, p, 100) {
 			public := o.Problem(p.Public)
 			plan, err := firstorder.Preconditioned{Steps: T, MomentShare: .2, ClipShare: .1}.Plan(ctx, public)
 			if err != nil {
