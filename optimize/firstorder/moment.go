@@ -14,7 +14,7 @@ import (
 //
 //	m   = mean x_i + noise                                          .15 of the share
 //	rho = mean min(||x_i - m||^2, 1) + noise                        .02
-//	R   = min(1.15 max(1, (N/200)^(1/4)) sqrt(max(rho, .01)), 1)
+//	R   = min(1.15 max(1, (N/200)^(1/4)) sqrt(max(rho + 2 sigma, .01)), 1), sigma being rho's noise
 //	C   = mean z_i z_i' + noise,   z_i = x_i - m shortened to R     the rest
 //	Gt  = C_+ + 3 m m'
 //
@@ -40,7 +40,8 @@ import (
 //
 // Where rows are shortened, A exceeds mean z z' by what they lose: by a factor of
 // ((1+||m||)/R)^2 at the very most. That P G P stays below 4/3 there is measured only
-// (results/outcome.md); it is for that measurement's sake that R grows with N.
+// (results/outcome.md); it is for that measurement's sake that R grows with N, and is not
+// shortened by the noise in rho.
 type centring struct {
 	mean, spread float64 // charges
 	reach        float64 // R over the root mean squared distance
@@ -52,6 +53,7 @@ const (
 	meanShare, spreadShare    = .15, .02 // of the second moment's charge
 	reachLeast, reachFrom     = 1.15, 200
 	leastSpread               = .01
+	spreadNoise               = 2       // deviations of the noise in rho that are added to it
 	meanWeight                = 3       // of m m' in Gt
 	usualSpread               = .35     // rho, as forecasts take it
 	mostPairWork              = 1 << 34 // n d^2
@@ -100,7 +102,7 @@ func (c *centring) passes() float64 {
 func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
 	edge := edgeOf(p, math.Sqrt(p.Neighbours())/p.Records/math.Sqrt(g.moment))
 	if g.centre != nil {
-		r := g.centre.radius(usualSpread)
+		r := g.centre.radius(usualSpread, p.Neighbours()/2/p.Records/math.Sqrt(g.centre.spread))
 		edge *= r * r
 	}
 	return edge
@@ -120,9 +122,9 @@ func (g *preconditionedPlan) least(edge float64, effective func(lambda float64) 
 	}))
 }
 
-// radius is R for a released mean squared distance.
-func (c *centring) radius(spread float64) float64 {
-	return min(c.reach*math.Sqrt(max(spread, leastSpread)), 1)
+// radius is R for a released mean squared distance of noise sigma.
+func (c *centring) radius(spread, sigma float64) float64 {
+	return min(c.reach*math.Sqrt(max(spread+spreadNoise*sigma, leastSpread)), 1)
 }
 
 // released is a second moment as a run knows it.
@@ -155,7 +157,7 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 	if err != nil {
 		return released{}, err
 	}
-	answer, err := run.Ask(g.moment, query.CentredMomentOf(run.All(), m, g.centre.radius(spread.Mean[0])))
+	answer, err := run.Ask(g.moment, query.CentredMomentOf(run.All(), m, g.centre.radius(spread.Mean[0], spread.Sigma)))
 	if err != nil {
 		return released{}, err
 	}

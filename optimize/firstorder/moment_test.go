@@ -74,7 +74,7 @@ func TestCentringAsksAsItsPageSays(t *testing.T) {
 					}
 				}
 				m := add(make([]float64, 3), 1/max(1, length(o.Asked[0].Answer.Mean)), o.Asked[0].Answer.Mean)
-				rho := o.Asked[1].Answer.Mean[0]
+				rho := o.Asked[1].Answer.Mean[0] + 2*o.Asked[1].Answer.Sigma
 				R := min(1.15*max(1, math.Pow(public.Effective()/200, .25))*math.Sqrt(max(rho, .01)), 1)
 				if ball := terms[1].Ball(); !near(terms[1].Point(), m) || ball != (query.ClipBall{Radius: .5, Centre: .5}) {
 					t.Fatalf("%s: distances from %v, cut to %+v: want %v", name, terms[1].Point(), ball, m)
