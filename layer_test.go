@@ -133,6 +133,7 @@ var testLocal = map[string][]string{
 	"internal/durable":        {"internal/durable/durabletest"},
 	"audit":                   {"audit/testdata/naive", "optimize/firstorder"},
 	"experiment":              {"optimize/firstorder"},
+	"results":                 {"curator/simulate"},
 }
 
 var testOthers = []string{

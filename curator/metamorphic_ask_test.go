@@ -61,6 +61,9 @@ func pair(j, k, d int) int {
 // sums maps an exact sum.
 func (f frame) sums(sum []int64, facts query.Facts, runs, d int) []int64 {
 	out := slices.Clone(sum)
+	if facts.Losses == query.NoLoss { // features alone: neither margins nor targets count
+		f, runs = frame{place: f.place}, 1
+	}
 	switch {
 	case len(f.place) == 0 || facts.Number:
 	case facts.Pairs:
@@ -168,8 +171,16 @@ func (w *world) questions(t rapid.TB, l loss.Loss, d int, f frame) (list []asked
 		return list
 	}
 	m := f.metric(t, d, w.seed)
+	among := make([]float64, d)
+	for j := range among {
+		among[j] = r.NormFloat64() / 4
+	}
+	among = frame{place: f.place}.put(among, 1)
 	return append(list,
 		asked{"second moment", of(query.SecondMomentOf(on, d)), false},
+		asked{"mean row", of(query.RowMeanOf(on, d)), false},
+		asked{"squared distance", of(query.SquaredDistanceFrom(on, among, 2)), false},
+		asked{"centred moment", of(query.CentredMomentOf(on, among, .4)), false},
 		asked{"curvature", of(query.CurvatureAt(on, x, hi)), false},
 		asked{"in a metric", of(query.GradientInMetric(on, x, steep, 2*steep, m)), false},
 		asked{"in a metric, smoothed", of(query.GradientInMetric(on, prev, steep/2, 2*steep, m).Smoothed(ball)), false},

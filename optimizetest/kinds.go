@@ -31,6 +31,10 @@ var kinds = [...]definition{
 	query.ProductChange:  {hessianChange, hessianTimesChange},
 	query.CurvatureAlong: {curvatureAlong, curvatureAlongOf},
 	query.ValueChange:    {valueChange, valueChanges},
+
+	query.RowMean:         {rowMean, nil},
+	query.SquaredDistance: {squaredDistance, nil},
+	query.CentredMoment:   {centredMoment, nil},
 }
 
 // slope is phi' x.
@@ -114,6 +118,37 @@ func values(l loss.General, t query.Term, x []float32, y float64) []float64 {
 // moment is x x'.
 func moment(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	return products(x), 1, 0, 1
+}
+
+// rowMean is x.
+func rowMean(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
+	return vector(x), 1, 0, 1
+}
+
+// squaredDistance is ||x - m||^2, at most twice the radius.
+func squaredDistance(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
+	n := length(from(x, t.Point()))
+	return []float64{1}, n * n, 0, t.Ball().Centre + t.Ball().Radius
+}
+
+// centredMoment is z z' for z = x - m, as far as its length allows.
+func centredMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
+	z := from(x, t.Point())
+	n := length(z)
+	for j := range z {
+		v = append(v, z[j]*z[j])
+		for _, e := range z[j+1:] {
+			v = append(v, math.Sqrt2*z[j]*e)
+		}
+	}
+	return v, 1, 0, t.Ball().Radius / max(n*n, math.SmallestNonzeroFloat64)
+}
+
+// from is x - m.
+func from(x []float32, m []float64) []float64 {
+	z := vector(x)
+	addTo(z, -1, m)
+	return z
 }
 
 // curvature is the second derivative of phi, times x x'.

@@ -105,6 +105,24 @@ func TestAnswersByHand(t *testing.T) {
 			[]float64{1. / 3, 0, .25 / 3}, 0},
 		"general second moment": {square, func(c query.Cohort) []query.Term { return []query.Term{query.SecondMomentOf(c, 2)} },
 			[]float64{1. / 3, 0, .25 / 3}, 0},
+		// The rows are (1, 0) and (0, 1/2); the third record is faulty.
+		"mean row": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.RowMeanOf(c, 2)} },
+			[]float64{1. / 3, .5 / 3}, 0},
+		"squared distance": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.SquaredDistanceFrom(c, []float64{0, .5}, 1)}
+		}, []float64{1. / 3}, 1},
+		// (1, -1/2) has squared norm 5/4 and is shortened to half of that, (0, 0) is what it is.
+		"centred second moment": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.CentredMomentOf(c, []float64{0, .5}, math.Sqrt(.625))}
+		}, []float64{.5 / 3, -.25 * math.Sqrt2 / 3, .125 / 3}, 1},
+		"general mean row": {square, func(c query.Cohort) []query.Term { return []query.Term{query.RowMeanOf(c, 2)} },
+			[]float64{1. / 3, .5 / 3}, 0},
+		"general squared distance": {square, func(c query.Cohort) []query.Term {
+			return []query.Term{query.SquaredDistanceFrom(c, []float64{0, .5}, 1)}
+		}, []float64{1. / 3}, 1},
+		"general centred second moment": {square, func(c query.Cohort) []query.Term {
+			return []query.Term{query.CentredMomentOf(c, []float64{0, .5}, math.Sqrt(.625))}
+		}, []float64{.5 / 3, -.25 * math.Sqrt2 / 3, .125 / 3}, 1},
 		"curvature": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.CurvatureAt(c, o, .125)} },
 			[]float64{.125 / 3, 0, .125 * .25 / 3}, 2},
 		// The metric doubles the first coordinate, and there the slope is clipped.

@@ -97,6 +97,39 @@ var momentForms = []Form{
 	one("second moment", func(c Cohort, _, _ []float64, b Bounds) Term { return SecondMomentOf(c, b.Features) }),
 }
 
+var rowMeanForms = []Form{
+	one("mean row", func(c Cohort, _, _ []float64, b Bounds) Term { return RowMeanOf(c, b.Features) }),
+}
+
+// The points among the rows are the first features of prev, as long as they are or a
+// hundredth of that: rows lie on one side of the former.
+var distanceForms = []Form{
+	one("squared distance", func(c Cohort, _, prev []float64, b Bounds) Term {
+		return SquaredDistanceFrom(c, scaled(prev[:b.Features], .01), 1)
+	}),
+	one("squared distance, low limit", func(c Cohort, _, prev []float64, b Bounds) Term {
+		return SquaredDistanceFrom(c, prev[:b.Features], .1)
+	}),
+}
+
+var centredForms = []Form{
+	one("centred second moment", func(c Cohort, _, prev []float64, b Bounds) Term {
+		return CentredMomentOf(c, scaled(prev[:b.Features], .01), 1)
+	}),
+	one("centred second moment, short radius", func(c Cohort, _, prev []float64, b Bounds) Term {
+		return CentredMomentOf(c, prev[:b.Features], .3)
+	}),
+}
+
+// scaled is v times a number.
+func scaled(v []float64, by float64) []float64 {
+	u := clone(v)
+	for j := range u {
+		u[j] *= by
+	}
+	return u
+}
+
 var curvatureForms = []Form{
 	one("curvature", func(c Cohort, w, _ []float64, b Bounds) Term { return CurvatureAt(c, w, b.Hi) }),
 	one("curvature, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return CurvatureAt(c, w, b.Hi/50) }),

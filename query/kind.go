@@ -39,6 +39,13 @@ const (
 	CurvatureAlong
 	// ValueChange is the record's loss at W less its loss at Prev, a scalar.
 	ValueChange
+	// RowMean is x, the record's features, whatever the loss.
+	RowMean
+	// SquaredDistance is ||x - W||^2, W being a public point among the rows, whatever the
+	// loss: a scalar.
+	SquaredDistance
+	// CentredMoment is z z', z being x - W shortened to a public length, whatever the loss.
+	CentredMoment
 )
 
 // Facts is an entry of the table of kinds: what is publicly true of a kind. The
@@ -56,8 +63,9 @@ type Facts struct {
 	// otherwise a vector with one coordinate for each of the point's.
 	Number bool
 	// Pairs says that the vector is a multiple, not negative, of the products of
-	// the record's features, one coordinate for each pair of them (svec). The
-	// angle between any two such vectors is at most a right one.
+	// the record's features, or of what is made of them feature by feature, one
+	// coordinate for each pair of them (svec). The angle between any two such vectors
+	// is at most a right one.
 	Pairs bool
 	// Losses says of which losses it is asked.
 	Losses Losses
@@ -160,6 +168,10 @@ var table = [...]struct {
 	CurvatureAlong: {Facts{Name: "curvature along a direction", Number: true, Centre: Anywhere, Losses: Twice}, alongForms},
 
 	ValueChange: {Facts{Name: "difference of values", Number: true}, valueChangeForms},
+
+	RowMean:         {Facts{Name: "mean row", Losses: NoLoss}, rowMeanForms},
+	SquaredDistance: {Facts{Name: "squared distance", Number: true, Centre: Anywhere, Losses: NoLoss}, distanceForms},
+	CentredMoment:   {Facts{Name: "centred second moment", Pairs: true, Losses: NoLoss}, centredForms},
 }
 
 // Kinds returns all kinds.

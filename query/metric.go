@@ -192,6 +192,35 @@ func SecondMomentOf(c Cohort, dim int) Term {
 	return Term{kind: SecondMoment, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
 
+// RowMeanOf is the per-record x, of dim features, whatever the loss: the answer is the
+// mean row. Rows are at most 1 long, so that each coordinate has noise of standard
+// deviation Sigma = 2/(n sqrt(charge)) under replace-one, half of that under
+// add-or-remove.
+func RowMeanOf(c Cohort, dim int) Term {
+	return Term{kind: RowMean, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
+}
+
+// SquaredDistanceFrom is the per-record ||x - m||^2, cut at limit: a scalar from 0 to
+// limit, whatever the loss. m is public, for instance a released mean row. Its noise has
+// standard deviation Sigma = limit/(n sqrt(charge)) under replace-one, half of that under
+// add-or-remove.
+func SquaredDistanceFrom(c Cohort, m []float64, limit float64) Term {
+	return Term{kind: SquaredDistance, cohort: c, weight: 1, w: clone(m), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}}
+}
+
+// CentredMomentOf is the per-record z z', whatever the loss, z being x - m and shortened
+// to length radius where it is longer. m is public, for instance a released mean row.
+// The answer has the form of SecondMomentOf's and its noise times radius^2, so that rows
+// that lie near each other are told apart at less noise. radius must be between 2^-20 and
+// 2^20. Work is d^2/2 operations a row, whatever is zero in it.
+func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
+	t := Term{kind: CentredMoment, cohort: c, weight: 1, w: clone(m), ball: ClipBall{Radius: float64(radius * radius)}}
+	if !(radius >= 0x1p-20 && radius <= 0x1p20) {
+		t.err = fmt.Errorf("query: %v: radius = %v: must be between 2^-20 and 2^20", t.kind, radius)
+	}
+	return t
+}
+
 // CurvatureAt is the per-record c x x' at w, c being phi's second derivative clipped to
 // [0, bound]: the Hessian, of losses phi(<w,x>, y) only. The answer has the form and
 // the noise of SecondMomentOf's, the latter times bound.

@@ -230,7 +230,7 @@ func TestSymmetric(t *testing.T) {
 func TestMoves(t *testing.T) {
 	for _, k := range Kinds() {
 		want := 2.
-		if k == SecondMoment || k == Curvature {
+		if k == SecondMoment || k == Curvature || k == CentredMoment {
 			want = math.Sqrt2
 		}
 		if got := k.Facts().Moves(account.ReplaceOne); got != want {
@@ -256,6 +256,9 @@ func TestBallsOfMetrics(t *testing.T) {
 		{SquaredSlopeAt(some, at(1, 2), 3, plain), ClipBall{Radius: 1.5, Centre: 1.5}, 0},
 		{SecondMomentOf(some, 2), ClipBall{Radius: 1}, 0},
 		{CurvatureAt(some, at(1, 2), 3), ClipBall{Radius: 3}, 0},
+		{RowMeanOf(some, 2), ClipBall{Radius: 1}, 0},
+		{SquaredDistanceFrom(some, at(1, 2), 3), ClipBall{Radius: 1.5, Centre: 1.5}, 0},
+		{CentredMomentOf(some, at(1, 2), 3), ClipBall{Radius: 9}, 0},
 	} {
 		if c.term.Ball() != c.ball || c.term.Slope() != c.slope || c.term.Weight() != 1 || c.term.Cohort() != some {
 			t.Errorf("%v: clipped to %+v and slopes to %v, want %+v and %v", c.term.Kind(), c.term.Ball(), c.term.Slope(), c.ball, c.slope)

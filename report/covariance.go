@@ -102,9 +102,23 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 // none; value is the model's mean loss, 0 where it is not known; impose, if not nil, makes a matrix one that rows of the schema may have.
 func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, impose func(rows *mat.SymDense, sigma float64)) (*covariance, error) {
 	moment := (*moment)(l.Moment)
-	g, err := moment.symmetric()
+	about, err := moment.symmetric()
 	if err != nil {
 		return nil, err
+	}
+	g, shape := about, about // the rows' second moment, and the metric's
+	if n := len(moment.Mean); n > 0 {
+		if n != about.SymmetricDim() || !(moment.MeanWeight >= 1 && moment.MeanWeight < mostMoment) {
+			return nil, fmt.Errorf("the mean row has %d features and the weight %v", n, moment.MeanWeight)
+		}
+		for j, v := range moment.Mean {
+			if !(math.Abs(v) <= 1) {
+				return nil, fmt.Errorf("feature %d of the mean row is %v: no row is longer than 1", j+1, v)
+			}
+		}
+		if g, shape, err = moment.about(about); err != nil {
+			return nil, err
+		}
 	}
 	if err := l.linear(); err != nil {
 		return nil, err
@@ -123,11 +137,19 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 		return nil, errors.New("how curved this loss is for these rows is not known from what was released")
 	}
 	var e, b mat.EigenSym
-	if !e.Factorize(g, true) || !b.Factorize(bend, true) {
+	if !e.Factorize(shape, true) || !b.Factorize(bend, true) {
 		return nil, errNoEigenvalues
 	}
 	metric := newReleased(e, moment)
 	rows := metric.rows()
+	if len(moment.Mean) > 0 {
+		if !e.Factorize(about, true) {
+			return nil, errNoEigenvalues
+		}
+		mean := mat.NewVecDense(d, moment.Mean)
+		rows = newReleased(e, moment).rows()
+		rows.SymRankOne(rows, 1, mean)
+	}
 	if impose != nil {
 		impose(rows, moment.Sigma)
 	}
@@ -144,6 +166,21 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 		c.ways = append(c.ways, w)
 	}
 	return c, nil
+}
+
+// about returns G = C + m m' and the matrix of the metric, C_+ + MeanWeight m m', C being the
+// second moment about the mean row m.
+func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
+	var e mat.EigenSym
+	if !e.Factorize(c, true) {
+		return nil, nil, errNoEigenvalues
+	}
+	r := newReleased(e, m)
+	mean := mat.NewVecDense(len(m.Mean), m.Mean)
+	g, shape = mat.NewSymDense(len(m.Mean), nil), symmetrised(r.with(func(i int) float64 { return max(r.values[i], 0) }))
+	g.SymRankOne(c, 1, mean)
+	shape.SymRankOne(shape, m.MeanWeight, mean)
+	return g, shape, nil
 }
 
 var errNoEigenvalues = errors.New("the second moment has no eigenvalues")

@@ -20,6 +20,10 @@ type Moment struct {
 	// Sigma/sqrt 2 in the others.
 	Sigma float64 `json:"sigma"`
 	Ridge float64 `json:"ridge"`
+	// Mean, where there is one, is the released mean row m, and Rows are of the second moment C
+	// about it. Then G = C + m m', and the metric is (C_+ + MeanWeight m m' + Ridge I)^(-1/2).
+	Mean       []float64 `json:"mean,omitempty"`
+	MeanWeight float64   `json:"mean_weight,omitempty"`
 	// Slope is the root mean square of the records' slopes, of several margins their
 	// length, as the run last saw it; 0 where it was not seen.
 	Slope float64 `json:"slope,omitempty"`
@@ -31,7 +35,7 @@ const MostMoment = 300
 
 // MomentBytes bounds what a certificate takes to keep a second moment of so many features.
 func MomentBytes(features int) int64 {
-	const whole, line, entry = 512, 48, 22 // a digit for each factor of 10 in 2^63, a sign, a space
+	const whole, line, entry = 512, 96, 22 // a digit for each factor of 10 in 2^63, a sign, a space
 	if features > MostMoment {
 		return whole
 	}

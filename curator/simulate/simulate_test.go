@@ -105,6 +105,11 @@ func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []
 		"norm":          func(on query.Cohort) []query.Term { return []query.Term{query.NormAt(on, w, l0, nil)} },
 		"norm, shifted": func(on query.Cohort) []query.Term { return []query.Term{query.NormAt(on, w, l0/3, shift)} },
 		"second moment": func(on query.Cohort) []query.Term { return []query.Term{query.SecondMomentOf(on, d)} },
+		"mean row":      func(on query.Cohort) []query.Term { return []query.Term{query.RowMeanOf(on, d)} },
+		"squared distance": func(on query.Cohort) []query.Term {
+			return []query.Term{query.SquaredDistanceFrom(on, prev[:d], .3)}
+		},
+		"centred moment": func(on query.Cohort) []query.Term { return []query.Term{query.CentredMomentOf(on, prev[:d], .3)} },
 	}
 	if _, ok := l.(loss.RankOne); !ok {
 		return all

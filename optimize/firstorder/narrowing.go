@@ -40,6 +40,7 @@ type narrowing struct {
 
 // Figures of the rule for narrowing.
 const (
+	leastNarrow     = 50  // N
 	widestDeviation = 1   // of a prediction over the widest ball
 	usualDeviation  = .2  // over the ball whose curvature forecasts take the loss to have
 	looks           = 7   // radii at which mean squares are asked for
@@ -52,12 +53,13 @@ const (
 	mostMomentum    = .9
 )
 
-// narrows reports whether radii fall: of real targets, over balls. Losses of binary
-// targets were worse with it (the hinge on Adult: .379 for .359), since what matters
-// there lies at a distance from the kink.
+// narrows reports whether radii fall: of real targets, over balls, from an N of leastNarrow
+// on, below which it was worse on two tables of three (results/outcome.md). Losses of binary
+// targets were worse with it (the hinge on Adult: .379 for .359), since what matters there
+// lies at a distance from the kink.
 func narrows(p optimize.Problem) bool {
 	return p.Kinked != nil && p.Kinked.Target() == loss.Real && p.Smoothing.On() && p.Smoothing.By == query.Ball &&
-		widest(p) > p.Smoothing.Radius
+		p.Effective() >= leastNarrow && widest(p) > p.Smoothing.Radius
 }
 
 // widest is the radius over which a prediction for a row of norm 1 has deviation 1.
@@ -171,9 +173,12 @@ func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Proble
 	return wide, law, nil
 }
 
-// expected is the forecast of a law, of a usual radius where radii fall.
-func (g *preconditionedPlan) expected(ridge float64) (optimize.Forecast, error) {
+// expected is the forecast of the plan, of a usual radius where radii fall.
+func (g *preconditionedPlan) expected() (optimize.Forecast, error) {
 	p, law := g.Problem(), g.Law()
+	edge := g.least(g.expectedEdge(p), func(ridge float64) float64 { return g.effective(p, ridge) }, forecast.AssumedExcess)
+	ridge := ridgeOf(p, edge)
+	g.foresee(&law, p, ridge, g.effective(p, ridge))
 	if g.narrow != nil {
 		var err error
 		if p, law, err = usual(p, law, ridge); err != nil {

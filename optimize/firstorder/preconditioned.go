@@ -35,6 +35,13 @@ import (
 // assumed. A public regularizer of smoothness s adds s/b to lambda, and the bound
 // holds with it.
 //
+// Where N is from 50 to 1000 Gt is put together from the mean row and the second moment
+// about it, whose noise is less, and then P G P <= (4/3) I where no row is shortened, which
+// is stable still; below
+// 1000 lambda is no less than what a direction can gain (see centring and worth). Losses
+// whose Lipschitz constant is a clip, smoothed losses and losses of several margins do
+// without.
+//
 // The clip is found on the way. Every Every-th step also releases
 // v = mean_i min(||P grad f(y_t; x_i)||^2, B^2), and C follows kappa times the root of
 // its moving average: a little above the root mean square, most records keep their
@@ -100,6 +107,7 @@ type preconditionedPlan struct {
 	moment, gradient, square float64 // charges
 	every                    int
 	kappa                    float64
+	centre                   *centring  // nil where the second moment is about 0
 	narrow                   *narrowing // nil where radii do not fall
 }
 
@@ -119,6 +127,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale}
 	asked := math.Ceil(T / float64(plan.every))
 	plan.moment = p.Charge() * c.MomentShare
+	plan.centre = newCentring(p, &plan.moment)
 	plan.gradient = p.Charge() * (1 - c.MomentShare) * (1 - c.ClipShare) / T
 	plan.square = p.Charge() * (1 - c.MomentShare) * c.ClipShare / asked
 	if plan.narrow, err = newNarrowing(p, c.StepScale, T, &plan.gradient); err != nil {
@@ -128,16 +137,9 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	for t := range law.Importance {
 		law.Importance[t] = plan.gradient
 	}
-	b, l0 := p.DataSmoothness(), p.Constants.Lipschitz
-	edge := edgeOf(p, math.Sqrt(p.Neighbours())/p.Records/math.Sqrt(plan.moment))
-	ridge := ridgeOf(p, edge)
-	law.Metric = metricOf(p, ridge)
-	clip := plan.clip(l0, plan.effective(p, ridge), ridge, usualRoot*l0*l0*plan.effective(p, ridge))
-	noise := p.Neighbours() * clip / p.Records
-	law.Answer = func(int, float64, float64) (float64, optimize.Variance) {
-		return 1, optimize.Variance{Noise: noise * noise / plan.gradient}
-	}
-	words, first := "", c.StepScale/b
+	edge := plan.expectedEdge(p)
+	plan.foresee(&law, p, ridgeOf(p, edge), plan.effective(p, ridgeOf(p, edge)))
+	words, first := "", c.StepScale/p.DataSmoothness()
 	if plan.narrow != nil {
 		if _, law.StepSizes, err = plan.narrow.fall(p, c.Steps, widest(p), edge); err != nil {
 			return nil, err
@@ -155,14 +157,14 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 			StepSize:  first,
 			Charges: fmt.Sprintf("%.3g of the budget to the second moment of the rows, %.3g to the clip's adaptation%s, the rest to the steps alike",
 				c.MomentShare, (1-c.MomentShare)*c.ClipShare, words),
-			Passes: 1 + T + asked, PairPasses: 2, // the second moment, and measuring rows in the metric
+			Passes: 1 + T + asked + plan.centre.passes(), PairPasses: 2, // the second moment, and measuring rows in the metric
 		},
 		Law: law, Output: c.Output.Or(optimize.TailAverage),
 	})
 	if err != nil {
 		return nil, err
 	}
-	expected, err := plan.expected(ridge)
+	expected, err := plan.expected()
 	if err != nil {
 		return nil, err
 	}
@@ -256,6 +258,17 @@ func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 
 	return sum
 }
 
+// foresee sets the metric of a law, and the noise of its answers, to those of a ridge with so
+// many effective directions, where slopes are as usual.
+func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridge, effective float64) {
+	l0 := p.Constants.Lipschitz
+	noise := p.Neighbours() * g.clip(l0, effective, ridge, usualRoot*l0*l0*effective) / p.Records
+	law.Metric = metricOf(p, ridge)
+	law.Answer = func(int, float64, float64) (float64, optimize.Variance) {
+		return 1, optimize.Variance{Noise: noise * noise / g.gradient}
+	}
+}
+
 // clip is C after a mean square: no gradient is longer in the metric than
 // L0/sqrt(lambda).
 func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 {
@@ -267,18 +280,20 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	p := g.Problem()
 	l0 := p.Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
-	released, sigma, err := g.release(run)
+	released, err := g.release(run)
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	edge := edgeOf(p, sigma)
+	edge := g.least(released.edge, released.effective, func(p optimize.Problem, law optimize.Law) float64 {
+		return forecast.ReleasedExcess(p, released.seen, released.edge, law)
+	})
 	ridge := ridgeOf(p, edge)
 	metric, err := released.metric(ridge)
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
 	run.In(metric)
-	moment := optimize.NewMoment(released.matrix, p.Shape.Features, sigma, ridge)
+	moment := released.record(ridge)
 	run.Saw(moment)
 	// A release without an eigenvalue above zero, of noise alone, must not lead to
 	// clips of 0, which no question takes.
@@ -321,8 +336,8 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			return result, err
 		}
 	}
-	noise := forecast.Released(p, released.values, edge, law)
-	result.Foreseen = math.Sqrt(noise*noise + late.seen(released, ridge))
+	noise := forecast.Released(p, released.seen, released.edge, law)
+	result.Foreseen = math.Sqrt(noise*noise + late.seen(released.spectrum, ridge))
 	return result, nil
 }
 
@@ -374,20 +389,4 @@ func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) opti
 func metricOf(p optimize.Problem, ridge float64) func(eigenvalue float64) float64 {
 	most := p.DataSmoothness() / float64(p.Shape.Margins)
 	return func(eigenvalue float64) float64 { return 1 / (eigenvalue/most + ridge) }
-}
-
-// release asks for the second moment, and returns its spectrum and the deviation of the
-// noise in an entry of its diagonal.
-func (g *preconditionedPlan) release(run *optimize.Run) (*spectrum, float64, error) {
-	p := g.Problem()
-	answer, err := run.Ask(g.moment, query.SecondMomentOf(run.All(), p.Shape.Features))
-	if err != nil {
-		return nil, 0, err
-	}
-	matrix, dim, err := query.Symmetric(answer.Mean)
-	if err != nil {
-		return nil, 0, err
-	}
-	released, err := newSpectrum(matrix, dim)
-	return released, answer.Sigma, err
 }

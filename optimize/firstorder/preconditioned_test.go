@@ -141,6 +141,12 @@ func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 			_, moment := next(query.SecondMoment, .2*budget)
 			b, l0 := public.DataSmoothness(), public.Constants.Lipschitz
 			ridge := moment.Sigma * math.Sqrt(2*float64(public.Dim()))
+			if N := public.Effective(); N >= 50 && N < 1000 && !public.Constants.Clipped {
+				t.Fatalf("%s: N = %v: the second moment is centred", name, N)
+			} else if N < 50 && !public.Constants.Clipped {
+				gt, seen := released(t, moment.Mean)
+				ridge = max(ridge, fixedPoint(plan, public, T, kappa, gt, seen, ridge))
+			}
 			if public.Regularizer != nil {
 				ridge += public.Regularizer.Smoothness() / b
 			}
@@ -153,19 +159,19 @@ func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 			for k := range T {
 				y := add(w, float64(k)/float64(k+3), add(w, -1, last))
 				term, answer := next(query.MetricGradient, .8*.9*budget/T)
-				if !near(term.Point(), y) || !close(term.Ball().Radius, clip, 1e-5) || term.Slope() != l0 {
+				if !near(term.Point(), y) || !close(term.Ball().Radius, clip, 1e-4) || term.Slope() != l0 {
 					t.Fatalf("%s: question %d: at %v, clipped to %v: want %v, %v", name, k, term.Point(), term.Ball().Radius, y, clip)
 				}
 				for j := range metric {
 					for i, x := range add(make([]float64, len(w)), 1, column(term.Metric(), j)) {
-						if math.Abs(x-metric[j][i]) > term.Metric().Step() {
+						if math.Abs(x-metric[j][i]) > term.Metric().Step()+1e-4*metric[j][j] {
 							t.Fatalf("%s: metric %v at %d, %d: want %v", name, x, j, i, metric[j][i])
 						}
 					}
 				}
 				if k%every == 0 {
 					term, answer := next(query.SquaredSlope, .8*.1*budget/9)
-					if ball := term.Ball(); !near(term.Point(), y) || !close(ball.Radius+ball.Centre, l0*l0*min(2*effective, 1/ridge), 1e-6) {
+					if ball := term.Ball(); !near(term.Point(), y) || !close(ball.Radius+ball.Centre, l0*l0*min(2*effective, 1/ridge), 1e-4) {
 						t.Fatalf("%s: mean square %d at %v, up to %v: want %v", name, k, term.Point(), ball.Radius+ball.Centre, l0*l0*min(2*effective, 1/ridge))
 					}
 					sum, weight = .7*sum+answer.Mean[0], .7*weight+1
@@ -299,7 +305,7 @@ func TestPreconditionedRefusals(t *testing.T) {
 func TestPreconditionedRule(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Shape = optimize.Vector(100)
-	for N, want := range map[float64]int{1: 8, 20: 11, 50: 17, 1e5: 17} {
+	for N, want := range map[float64]int{1: 8, 20: 11, 60: 17, 1e5: 17} {
 		for relation, scale := range map[account.Relation]float64{account.ReplaceOne: 1, account.AddOrRemove: .5} {
 			q := with(p, size{Records: N * 10 / .5 * scale, Mu: .5})
 			q.Relation = relation
@@ -307,7 +313,11 @@ func TestPreconditionedRule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s := plan.Summary(); s.Steps != want || s.Passes != 1+float64(want)+math.Ceil(float64(want)/math.Ceil(float64(want)/12)) {
+			more := 0. // the mean row and the distances from it
+			if N == 60 {
+				more = 2
+			}
+			if s := plan.Summary(); s.Steps != want || s.Passes != 1+float64(want)+more+math.Ceil(float64(want)/math.Ceil(float64(want)/12)) {
 				t.Errorf("%v, N = %v: %d steps, %v passes: want %d", relation, N, s.Steps, s.Passes, want)
 			}
 		}

@@ -82,6 +82,24 @@ func Assumed(p optimize.Problem) []Direction {
 // The Hessian is assumed to be half of the largest Hessian with such rows, or 1/K of it for K > 2
 // margins, which share it.
 func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
+	return over(releasedDirections(p, values, edge), p, l).Gradient
+}
+
+// ReleasedExcess is the excess risk that noise leaves there.
+func ReleasedExcess(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
+	return over(releasedDirections(p, values, edge), p, l).Excess
+}
+
+// AssumedExcess is the excess risk that noise leaves along the assumed directions.
+func AssumedExcess(p optimize.Problem, l optimize.Law) float64 {
+	list := Assumed(p)
+	for i := range list {
+		list[i].Gradient = 0
+	}
+	return over(list, p, l).Excess
+}
+
+func releasedDirections(p optimize.Problem, values []float64, edge float64) []Direction {
 	var hidden, left float64
 	for _, v := range values {
 		if v < edge {
@@ -101,7 +119,7 @@ func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law
 		}
 		list[i] = Direction{Eigenvalue: curvature*v + regularizer, Share: 1 / float64(len(values))}
 	}
-	return over(list, p, l).Gradient
+	return list
 }
 
 // leastSeen is the smallest second moment, relative to the edge, of a direction below the edge. It

@@ -33,6 +33,10 @@ var computations = [...]computation{
 	query.CurvatureAlong: {addCurvaturesAlong, (*generalPass).curvatureAlong},
 
 	query.ValueChange: {addValueChanges, (*generalPass).valueChange},
+
+	query.RowMean:         {rankOne: addOnes},
+	query.SquaredDistance: {rankOne: addSquaredDistances},
+	query.CentredMoment:   {rankOne: addOnes},
 }
 
 // addSlopes is the gradient of phi(<w,x>, y): the slope times the row.

@@ -34,6 +34,7 @@ type pass struct {
 	// filled lists features for their products; nil where a record contributes the
 	// features themselves.
 	filled  *filled
+	centred []float32 // rows of a tile less a point, where they are asked about
 	general *generalPass
 	stacked *stackedPass // in its place where it can be
 	rankOne margins      // nil where no loss is asked
@@ -71,6 +72,8 @@ type pointedTerm struct {
 	smoothed          loss.Smoothing
 	drawn             drawn
 	along             []float64
+	// among is the point as it is, of kinds that are about features whatever the loss.
+	among []float64
 	// reuse says that the margin at point is that of the term before.
 	reuse bool
 }
@@ -86,6 +89,9 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		}
 		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // smoothable has tried it
 		pt.drawn = drawnFor(term)
+		if term.Kind().Facts().Losses == query.NoLoss {
+			pt.among = term.Point()
+		}
 		pt.reuse = i > 0 && same(pt.point, p.terms[i-1].point)
 		p.terms = append(p.terms, pt)
 		if pt.number {
@@ -180,6 +186,8 @@ func (p *pass) tile(b row.Block) {
 	coef := p.coef[:each*len(y)]
 	p.toSteps(faulty, coef)
 	switch {
+	case p.terms[0].Kind() == query.CentredMoment:
+		p.addCentredPairs(coef, b)
 	case p.filled != nil:
 		p.addPairs(coef, b)
 	case p.number:

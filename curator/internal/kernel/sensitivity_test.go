@@ -36,6 +36,7 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"second moment": question(t, charge, query.SecondMomentOf(c, len(w)/loss.Parameters(l, 1))),
 	}
 	m := metricOf(t, prev[:len(w)/loss.Parameters(l, 1)])
+	among := scaledTo(.3, prev[:m.Dim()])
 	for name, term := range map[string]query.Term{
 		"curvature":             query.CurvatureAt(c, w[:m.Dim()], hi/50),
 		"heavy curvature":       query.CurvatureAt(c, w[:m.Dim()], hi).Weighted(3),
@@ -44,6 +45,14 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"in a metric, heavy":    query.GradientInMetric(c, w, l0/5, l0, m).Weighted(4),
 		"squared slope":         query.SquaredSlopeAt(c, w, l0*l0/4, m),
 		"squared slope, double": query.SquaredSlopeAt(c, w, l0*l0/50, m).Weighted(2),
+
+		"mean row":                query.RowMeanOf(c, m.Dim()),
+		"mean row, heavy":         query.RowMeanOf(c, m.Dim()).Weighted(3),
+		"squared distance":        query.SquaredDistanceFrom(c, among, 1),
+		"squared distance, heavy": query.SquaredDistanceFrom(c, scaledTo(.05, among), .3).Weighted(2),
+		"centred moment":          query.CentredMomentOf(c, among, 1.2),
+		"centred moment, short":   query.CentredMomentOf(c, among, .2),
+		"centred moment, heavy":   query.CentredMomentOf(c, among, .05).Weighted(3),
 
 		"product":                     query.ProductAt(c, w, prev, lo, hi),
 		"product, heavy":              query.ProductAt(c, w, far.Step(), lo/9, hi/5).Weighted(3),

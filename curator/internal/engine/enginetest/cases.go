@@ -202,6 +202,10 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 	first := query.Smoothing{Radius: .3, By: query.Gradients, Directions: 3, Seed: 5}
 	zero := query.Smoothing{Radius: .2, By: query.Values, Directions: 4, Seed: 6}
 	m, other := metric(t, places, 7), metric(t, places, 8)
+	near := make([]float64, features) // a point among the rows
+	for j := range near {
+		near[j] = w[j] / 10 / math.Sqrt(float64(features))
+	}
 	all := map[string]query.Question{}
 	for name, terms := range map[string][]query.Term{
 		"gradient":               {query.GradientAt(on, w, size)},
@@ -228,6 +232,12 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"difference of values":          {query.ValueChangeAt(on, w, prev, k.InitialGap).Weighted(.7)},
 		"difference of values, clipped": {query.ValueChangeAt(on, prev, w, k.InitialGap/30)},
 		"second moment":                 {query.SecondMomentOf(on, features).Weighted(.7)},
+		"mean row":                      {query.RowMeanOf(on, features).Weighted(.7)},
+		"squared distance":              {query.SquaredDistanceFrom(on, w[:features], 9)},
+		"squared distance, cut":         {query.SquaredDistanceFrom(on, near, .5).Weighted(3)},
+		"centred moment":                {query.CentredMomentOf(on, near, 2).Weighted(.7)},
+		"centred moment, shortened":     {query.CentredMomentOf(on, near, .6)},
+		"centred moment, from afar":     {query.CentredMomentOf(on, w[:features], .3)},
 		"curvature":                     {query.CurvatureAt(on, w, hi)},
 		"curvature, clipped":            {query.CurvatureAt(on, w, hi/9).Weighted(2)},
 		"in a metric":                   {query.GradientInMetric(on, w, size, 2*size, m)},

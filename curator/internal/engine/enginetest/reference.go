@@ -56,7 +56,7 @@ func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.R
 		r := sample{record, record.Full()}
 		switch {
 		case q.Facts().Losses == query.NoLoss:
-			v, ok = products(float64(q.Terms()[0].Weight()*scale), r.X), true
+			v, ok = ofFeatures(q.Terms()[0], scale, r), true
 		case q.Sampled():
 			v, ok = vector(asWritten(l), q, scale, r)
 		default:
@@ -88,6 +88,45 @@ func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.R
 		c[j] = nearest(v[j])
 	}
 	return c
+}
+
+// ofFeatures is the contribution, in grid steps before rounding, to what is asked about
+// features whatever the loss.
+func ofFeatures(t query.Term, scale float64, r sample) []float64 {
+	c, ball := float64(t.Weight()*scale), t.Ball()
+	switch t.Kind() {
+	case query.RowMean:
+		v := make([]float64, len(r.X))
+		for j, x := range r.X {
+			v[j] = float64(c * float64(x))
+		}
+		return v
+	case query.SquaredDistance:
+		s := min(fromPoint(r.X, t.Point()), ball.Centre+ball.Radius) - ball.Centre
+		return []float64{float64(float64(t.Weight()*clamp(s, -ball.Radius, ball.Radius)) * scale)}
+	case query.CentredMoment:
+		m, radius, f := t.Point(), math.Sqrt(ball.Radius), 1.
+		most := float64(radius * (1 - 0x1p-23))
+		if n := math.Sqrt(fromPoint(r.X, m)); n > most {
+			f = most / n
+		}
+		z := make([]float32, len(m))
+		for j := range z {
+			z[j] = float32((float64(r.X[j]) - m[j]) * f)
+		}
+		return products(c, z)
+	}
+	return products(c, r.X)
+}
+
+// fromPoint is ||x - m||^2, of four interleaved sums in the order of features.
+func fromPoint(x []float32, m []float64) float64 {
+	var s [4]float64
+	for j := range x {
+		z := float64(x[j]) - m[j]
+		s[j%4] += float64(z * z)
+	}
+	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
 // multiple is the contribution, in grid steps before rounding, of a rank-one loss:

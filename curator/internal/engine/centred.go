@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+)
+
+// What is asked about rows less a public point m takes rows with all their features, in
+// their order: x - m has no zeros to pass over.
+
+// apart returns ||x - m||^2, in an order of additions that is everybody's.
+func apart(x []float32, m []float64) float64 {
+	var s [4]float64
+	for j, v := range m {
+		z := float64(x[j]) - v
+		s[j%4] += float64(z * z)
+	}
+	return (s[0] + s[2]) + (s[1] + s[3])
+}
+
+// addSquaredDistances is ||x - m||^2, less its public centre.
+func addSquaredDistances(p *pass, t *pointedTerm, b row.Block) {
+	x, stride := p.writer.out(b), p.layout.Full()
+	most := t.ball.Centre + t.ball.Radius
+	for i := range b.Targets {
+		v := min(apart(x[i*stride:], t.among), most) - t.ball.Centre
+		p.coef[i] += float64(t.weight * min(max(v, -t.ball.Radius), t.ball.Radius))
+	}
+}
+
+// shortest is by how much less than the radius a centred row is made at most, so that
+// rounding it to float32 leaves it within.
+const shortest = 1 - 0x1p-23
+
+// centre sets z to x - m, shortened to the radius where it is longer. Whatever x and m
+// are, z is finite: where the square of the length is not, z is zero.
+func centre(z []float32, x []float32, m []float64, radius float64) {
+	f, most := 1., float64(radius*shortest)
+	if n := math.Sqrt(apart(x, m)); n > most {
+		f = most / n
+	}
+	for j, v := range m {
+		z[j] = float32(float64((float64(x[j]) - v) * f))
+	}
+}
+
+// addCentredPairs adds round(c[i] svec(z z')) for the centred rows z of a tile.
+func (p *pass) addCentredPairs(c []float64, b row.Block) {
+	t := &p.terms[0]
+	d := len(t.among)
+	if p.centred == nil {
+		p.centred = make([]float32, tileRows*d)
+	}
+	x, stride := p.writer.out(b), p.layout.Full()
+	radius := math.Sqrt(t.ball.Radius)
+	for i, v := range c {
+		Round(float64(float64(v*math.Sqrt2) * t.ball.Radius)) // no product with features is larger
+		centre(p.centred[i*d:(i+1)*d], x[i*stride:], t.among, radius)
+	}
+	addAllPairs(p.acc, c, p.centred, d, d)
+}
