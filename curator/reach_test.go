@@ -53,6 +53,7 @@ var reached = map[string]string{
 	"[]T":                        "the caller's, part of rows",
 
 	"account.Budget":         "a value without pointers",
+	"account.Guarantee":      "a value without pointers",
 	"account.Event":          "a value without pointers",
 	"account.Records":        "a value without pointers, of public facts",
 	"account.Unit":           "a value without pointers",

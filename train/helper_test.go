@@ -1,15 +1,12 @@
 package train
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
 const peopleYAML = `data: people.csv
@@ -49,15 +46,6 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // config reads peopleYAML, changed by pairs of old and new text, beside a table
 // of n rows. The current folder becomes an empty one.
 func config(t *testing.T, n int, changes ...string) *Config {
@@ -89,13 +77,4 @@ func wantError(t *testing.T, err error, want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v: must contain %q", err, want)
 	}
-}
-
-// readLedger reads a ledger file; one that does not exist is empty.
-func readLedger(path string) ([]Entry, error) {
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	return ledgerfile.Parse(text)
 }

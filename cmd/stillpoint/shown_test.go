@@ -140,9 +140,3 @@ func decode(t *testing.T, text string, v any) {
 		t.Fatalf("%v: %s", err, text)
 	}
 }
-
-// set returns what a pointer points to from now on.
-func set[T any](p **T) *T {
-	*p = new(T)
-	return *p
-}
