@@ -125,8 +125,8 @@ type gaussianMixture struct {
 
 // NewGaussianMixture returns the Gaussian mechanism whose sensitivity is random and secret, under
 // add-or-remove: it is offsets[i] >= 0 with probability weights[i], and the noise has standard
-// deviation multiplier. It is the law of a record that may
-// join several of the sums that make up one release. The weights must sum to 1.
+// deviation multiplier. It is the law of a record that may join several of the sums that make up
+// one release. The weights must sum to 1.
 func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err

@@ -3,8 +3,8 @@ package account
 import "fmt"
 
 // Records describes the records that a ledger charges, by public facts. The session that holds the
-// records sets them when it opens the records, so that a later
-// reader of the ledger need not trust a separate statement about them. The zero Records is for a ledger without records.
+// records sets them when it opens the records, so that a later reader of the ledger need not trust
+// a separate statement about them. The zero Records is for a ledger without records.
 type Records struct {
 	// Count is the number of records: the public number under replace-one, the declared number
 	// under add-or-remove.

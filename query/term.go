@@ -10,11 +10,10 @@ import (
 // bound.
 const least, most = 0x1p-200, 0x1p200
 
-// ClipBall is the ball to which a record's contribution is clipped. It has the given radius around Centre
-// times the displacement W - Prev (for a Product, times its vector), or around the number Centre for
-// values. Centre is 0 for
-// most kinds (see Facts.Centre). The ball of a vector contains zero, which is the contribution of a
-// faulty record.
+// ClipBall is the ball to which a record's contribution is clipped. It has the given radius around
+// Centre times the displacement W - Prev (for a Product, times its vector), or around the number
+// Centre for values. Centre is 0 for most kinds (see Facts.Centre). The ball of a vector contains
+// zero, which is the contribution of a faulty record.
 type ClipBall struct {
 	Radius float64
 	Centre float64
