@@ -56,7 +56,7 @@ const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
 //	bounded-range        epsilon: another name of a selection
 //	repeat-and-select    repetitions: "poisson", "geometric", "logarithmic" or
 //	                     "negative-binomial"; mean; shape, for the last alone; events,
-//	                     one run, a list like that of the file
+//	                     one run, in the format of the events of the file
 //
 // For instance, one line a kind:
 //

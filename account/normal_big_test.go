@@ -100,7 +100,7 @@ const (
 	bigFirstH = 1.0 / 16
 )
 
-// bigNodes holds the nodes of step 1/16, and then those that each halving adds.
+// bigNodes holds the nodes of step 1/16, and then the nodes that each halving adds.
 var bigNodes = sync.OnceValue(func() (levels [bigLevels][]bigNode) {
 	h := bigFirstH
 	for level := range levels {

@@ -16,7 +16,7 @@ func directionsOf(t *testing.T, by Smoother, seed uint64, w ...float64) Directio
 }
 
 // TestDirectionsAreUniform: in even and odd dimensions, for the ball and the sphere, mean,
-// covariance and fourth moment are those of the uniform law, and lengths are within the set. Each
+// covariance and fourth moment agree with the uniform law, and lengths are within the set. Each
 // estimate is a mean of n numbers in an interval of length 2, of one point each. It is off by
 // 6/sqrt n with probability at most 2 exp(-18) = 3e-8 (Hoeffding 1963), so that a run fails by
 // chance with probability at most 7e-7 for the 20 estimates of each set.

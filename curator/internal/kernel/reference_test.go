@@ -149,7 +149,7 @@ func times(m query.Metric, x []float32) []float64 {
 	return m.Times(v)
 }
 
-// slope is phi' at w, or that of the smoothed loss if the term is about it.
+// slope returns phi' at w, of the smoothed loss if the term smooths it.
 func slope(l loss.RankOne, t query.Term, w []float64, x []float32, y float64) float64 {
 	s := []float64{0}
 	if by := t.Smoothing(); by.On() {
@@ -322,11 +322,10 @@ func slowly(l loss.Loss, q query.Question, records []record) []float64 {
 	return mean
 }
 
-// TestKindsAgainstReferences: the answer to every kind of question, in every form
-// of it and beside the others, is that of its slow reference up to the rounding
-// to the grid: for rank-one losses and those that write their own gradient, tame
-// ones and ones that only a clip holds, under both relations, faulty records
-// among the others.
+// TestKindsAgainstReferences: the answer to every kind of query, in every form of it and beside the
+// other kinds, equals the slow reference up to the rounding to the grid. The losses are rank-one and
+// general ones, within their declared constants and beyond them. Both relations are tested, with
+// faulty records among the others.
 func TestKindsAgainstReferences(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 7))
 	const n, d = 40, 4
