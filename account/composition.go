@@ -47,7 +47,8 @@ const countLimit = 1 << 30
 // a bracket.
 //
 // Gaussian parts are combined exactly: the squares of their mu add. It is an error if mechanisms
-// are bound to different relations.
+// are bound to different relations. A count must be in [0, 2^30], also the sum of the counts of
+// equal mechanisms. Beside other mechanisms the mu^2 of the Gaussian parts must be at most 1e6.
 //
 // Compose, Delta, Epsilon and TradeOff return the context's error once the context has ended.
 func Compose(ctx context.Context, events []Composed, width float64) (*Composition, error) {

@@ -23,7 +23,7 @@ const (
 // NewDiscreteGaussian returns the mechanism that adds discrete Gaussian noise of parameter sigma to
 // one integer. The integer changes by at most sensitivity between neighbouring tables. sigma is the
 // parameter of the law, in (0, 2^15]; the standard deviation is smaller than sigma if sigma is
-// below 1. sensitivity must be in [1, 2^20].
+// below 1. sensitivity must be in [1, 2^20]. sigma/sensitivity must be in [0.02, 1e7].
 //
 // The dominating pair is N_Z(sensitivity, sigma^2) against N_Z(0, sigma^2). It dominates every
 // shift by k with 0 <= k <= sensitivity: the likelihood ratio of a shift is monotone, so that H(u)

@@ -22,7 +22,8 @@ type fixedSample struct {
 // of the records, drawn without replacement, under replace-one. The number of records is public.
 // The noise's standard deviation is multiplier times the largest norm C of one record's
 // contribution, as for [NewSampledGaussian]. Exchanging one sampled record for another moves the
-// sum by at most 2C.
+// sum by at most 2C. multiplier must be in [0.02, 1e7], records in [1, 2^40] and batch in [1,
+// records].
 //
 // Source: Balle, Barthe & Gaboardi 2018 (theorem 11: without replacement, substitution); Zhu, Dong
 // & Wang 2022 for the dominating pair.

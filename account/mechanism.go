@@ -66,7 +66,8 @@ type sampledGaussian struct {
 //
 // Add-or-remove: the pair is (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2), in both orders.
 // Replace-one: (1-q) N(0, s^2) + q N(1, s^2) against (1-q) N(0, s^2) + q N(-1, s^2) (Zhu, Dong &
-// Wang 2022; Lebeda, Regehr, Kamath & Steinke 2024).
+// Wang 2022; Lebeda, Regehr, Kamath & Steinke 2024). multiplier must be in [0.02, 1e7] and sampling
+// in [1e-200, 1].
 func NewSampledGaussian(multiplier, sampling float64, r Relation) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -126,7 +127,8 @@ type gaussianMixture struct {
 // NewGaussianMixture returns the Gaussian mechanism whose sensitivity is random and secret, under
 // add-or-remove: it is offsets[i] >= 0 with probability weights[i], and the noise has standard
 // deviation multiplier. It is the law of a record that may join several of the sums that make up
-// one release. The weights must sum to 1.
+// one release. The weights must sum to 1. Each weight must be at least 1e-200, multiplier in [0.02,
+// 1e7], and each offset 0 or in [1e-100, 1e4] times multiplier, at least one of them > 0.
 func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -190,7 +192,7 @@ type boundedMechanism struct {
 }
 
 // NewLaplace returns the Laplace mechanism whose noise has the given scale, in units of the l1
-// sensitivity. It is (1/scale)-DP.
+// sensitivity. It is (1/scale)-DP. scale must be in [0.02, 1e7].
 func NewLaplace(scale float64) (Mechanism, error) {
 	if err := positive("scale", scale); err != nil {
 		return nil, err

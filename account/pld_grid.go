@@ -97,10 +97,11 @@ type cell struct {
 	slab
 	// short is e^b Q - P of the whole cell, where b is the loss at its end.
 	short float64
-	// left is the excess of the left half above the cell's start. right is the shortfall of the
-	// right half below its end.
+	// left is the excess of the left half with respect to the loss at the cell's start. right is
+	// the shortfall of the right half with respect to the loss at the cell's end.
 	left, right float64
-	leftEmpty   bool
+	// leftEmpty reports that the left half has no mass.
+	leftEmpty bool
 	// atStart and atEnd report that the tangent is taken at the start or at the end of the cell.
 	atStart, atEnd bool
 }

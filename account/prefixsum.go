@@ -10,9 +10,11 @@ import (
 // after each item (Kairouz et al. 2021): how often a record contributes, and which matrix
 // correlates the noise of the answers. All answers together are one Gaussian mechanism: a matrix
 // times the items, plus N(0, sigma^2 I). The prefixes are computed from its output, so that
-// completing a tree or averaging its nodes costs no privacy.
+// completing a tree or averaging its nodes costs no privacy. Participations must fit into Items at
+// the distance Separation; otherwise [NewTree] and [NewToeplitz] return an error.
 type PrefixSums struct {
 	// Items is the number of items. If trees are restarted it is the number of items of one tree.
+	// It must be in [1, 2^20].
 	Items int
 	// Participations is the largest number of items to which one record contributes. Any two of
 	// these items are at least Separation apart.
@@ -44,7 +46,8 @@ func (s PrefixSums) validate() error {
 // 2011). Every complete block of 2^j items that starts at a multiple of 2^j is a node, and every
 // node is released with noise. The noise has standard deviation multiplier times the largest norm C
 // of one record's contribution to an item. A restarted tree is a second mechanism: a record in k
-// trees pays for k trees, and a record in one tree pays for the largest tree.
+// trees pays for k trees, and a record in one tree pays for the largest tree. multiplier must be in
+// [0.02, 1e7].
 //
 // Let p be the items to which a record contributes. A node that covers c items of p holds c
 // contributions of the record. The squared norm of the record, in units of C^2, is at most the sum
@@ -82,6 +85,7 @@ func (s PrefixSums) treeSquare() float64 {
 // items are multiplied by the lower triangular Toeplitz matrix with binom(2k, k)/4^k on diagonal k,
 // of which the first Bands diagonals are kept (Kalinin & Lampert 2024). The noise added has
 // standard deviation multiplier times the largest norm C of one record's contribution to an item.
+// multiplier must be in [0.02, 1e7].
 //
 // The entries e_k are positive and decrease. The inner product of columns i < j, the sum over t of
 // e_(t-i) e_(t-j), therefore decreases with j - i and, for a given j - i, with j. Participations at

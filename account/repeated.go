@@ -7,7 +7,7 @@ import (
 )
 
 // Repetitions is the law of K, the number of times a mechanism is run when only the best output is
-// released.
+// released. Mean must be at most 1e9 and Shape at most 1e3.
 type Repetitions struct {
 	// Mean is the mean of K, at least 1.
 	Mean float64
@@ -85,7 +85,8 @@ type renyiPoint struct{ order, divergence float64 }
 // and releases only the best output, as when hyperparameters are chosen (Liu & Talwar 2019;
 // Papernot & Steinke 2022). "Best" must depend on the outputs alone and on no other data. K is
 // secret and drawn anew. Each run may draw its own hyperparameters, from a law that does not depend
-// on the data.
+// on the data. It is an error if there are no events, if an event is itself a repetition, or if
+// [ComposeRenyi] refuses the events.
 //
 // Sources: Papernot & Steinke 2022, theorem 2 (truncated negative binomial), theorem 6 (Poisson)
 // and corollary 3 (pure). Let R be the Renyi divergence of one run. For every order b >= 1, with
