@@ -6,22 +6,22 @@ import (
 	"math"
 )
 
-// ApproximateMu returns a mu for which the releases of a schedule's steps are
-// delta-approximately mu-GDP: whatever a test does, their hockey-stick divergence at
-// every epsilon >= 0, in both directions, is at most
+// ApproximateMu returns a mu for which the releases of steps are together delta-approximately
+// mu-GDP. This means that, for every epsilon >= 0 and in both directions, their hockey-stick
+// divergence is at most
 //
-//	delta + (1 - delta) GaussianDelta(mu, epsilon),
+//	delta + (1 - delta) GaussianDelta(mu, epsilon).
 //
-// that of a mechanism which with probability delta tells all and otherwise is mu-GDP.
-// By Blackwell's theorem (Dong, Roth & Su 2022, theorem 2.10) the releases are a
-// post-processing of that one, so they go under the filter of Gaussian differential
-// privacy: mu^2 adds, delta adds, and both may be chosen by looking at what was
-// released before. That is more than their privacy-loss distributions composed can
-// do: those hold for laws fixed beforehand.
+// This bound is the divergence of a mechanism that publishes everything with probability delta and
+// is mu-GDP otherwise. By Blackwell's theorem (Dong, Roth & Su 2022, theorem 2.10) the releases are
+// a post-processing of that mechanism. The filter of Gaussian differential privacy therefore
+// applies to them: mu^2 adds, delta adds, and both may be chosen after earlier releases were seen.
+// The composed privacy-loss distributions alone allow no such choice: they hold for laws that are
+// fixed beforehand.
 //
-// The divergence is taken from the privacy-loss distribution of all steps together,
-// at its certified upper end. mu is the least within 1e-6 that this shows. delta must
-// be within [1e-30, 0.1].
+// The divergence is the certified upper end for all steps together. mu is above the least value
+// that this upper end proves by about 1e-6 of itself. delta must be within [1e-30, 0.1]. It is an
+// error if no mu up to 1024 is proven.
 func ApproximateMu(ctx context.Context, steps []SampledSteps, r Relation, delta float64) (mu float64, err error) {
 	p, err := profileOf(ctx, steps, r, delta)
 	if err != nil {
@@ -40,11 +40,12 @@ func ApproximateMu(ctx context.Context, steps []SampledSteps, r Relation, delta 
 			low = mid
 		}
 	}
-	// Another machine may round apart what it checks this against.
+	// CheckApproximateMu may repeat the proof on a machine that rounds differently.
 	return high * (1 + approximateWidth), nil
 }
 
-// CheckApproximateMu demands that mu be one that [ApproximateMu] could return.
+// CheckApproximateMu returns an error unless it can prove, as [ApproximateMu] does, that the
+// releases of steps are delta-approximately mu-GDP.
 func CheckApproximateMu(ctx context.Context, steps []SampledSteps, r Relation, delta, mu float64) error {
 	p, err := profileOf(ctx, steps, r, delta)
 	if err != nil {
@@ -57,19 +58,21 @@ func CheckApproximateMu(ctx context.Context, steps []SampledSteps, r Relation, d
 }
 
 const (
-	// approximateMost is far beyond what protects anybody.
+	// approximateMost is the largest mu that is tried. A mu this large protects nobody.
 	approximateMost  = 1 << 10
 	approximateWidth = 1e-6
-	// approximateCells is the number of cells between the epsilons at which a
-	// divergence is computed, each divided in approximateParts.
+	// approximateCells is the number of cells between the epsilons at which a divergence is
+	// computed. Each cell is compared in approximateParts parts.
 	approximateCells, approximateParts = 64, 16
 )
 
-// tabled is an upper bound of a hockey-stick divergence: at most delta[j] at
-// epsilon[j], convex in e^epsilon between, and negligible beyond the last.
+// tabled is an upper bound on a hockey-stick divergence. The divergence is at most delta[j] at
+// epsilon[j], and convex in e^epsilon between two entries. Beyond the last entry it is at most the
+// delta given to profileOf.
 type tabled struct{ epsilon, delta []float64 }
 
-// profileOf tabulates the divergence of steps up to the epsilon at which it is delta.
+// profileOf tabulates the divergence of steps, up to the epsilon at which the divergence is delta.
+// It is an error if that epsilon exceeds tradeoffMost.
 func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta float64) (tabled, error) {
 	if !(delta >= 1e-30 && delta <= .1) {
 		return tabled{}, fmt.Errorf("account: delta = %v: must be within [1e-30, 0.1]", delta)
@@ -107,20 +110,21 @@ func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta floa
 		}
 		p.epsilon, p.delta = append(p.epsilon, epsilon), append(p.delta, d.Upper)
 	}
-	// Beyond last.Upper the divergence is at most delta, whatever mu is.
+	// Beyond last.Upper the divergence is at most delta, and so within the bound for every mu.
 	p.epsilon, p.delta = append(p.epsilon, last.Upper), append(p.delta, min(delta, p.delta[len(p.delta)-1]))
 	return p, nil
 }
 
-// below reports whether a divergence is nowhere above that of delta-approximate
-// mu-GDP. Both decrease: on a part of a cell the first is at most its chord at the
-// beginning, and the second at least its value at the end.
+// below reports whether the tabled divergence is nowhere above the divergence of delta-approximate
+// mu-GDP. Both decrease in epsilon. On each part of a cell, the tabled divergence is at most its
+// chord at the beginning of the part, and the other divergence is at least its value at the end of
+// the part. These two bounds are compared.
 func (p tabled) below(mu, delta float64) bool {
 	for j := range len(p.epsilon) - 1 {
 		width := p.epsilon[j+1] - p.epsilon[j]
 		for i := range approximateParts {
 			begin, end := width*float64(i)/approximateParts, width*float64(i+1)/approximateParts
-			weight := 0.0 // of the cell's end, in e^epsilon
+			weight := 0.0 // the weight of the cell's end, linear in e^epsilon
 			if i > 0 {
 				weight = math.Expm1(begin) / math.Expm1(width)
 			}

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestApproximateMu compares ApproximateMu with its definition at many epsilons that
-// it did not look at, by composing anew, and with the limit of many small steps
-// (Dong, Roth & Su 2022, corollary 5.4: q sqrt(T (e^(1/z^2) - 1)) under add-or-remove,
-// in their symmetrised form), which it must not be far above.
+// TestApproximateMu compares ApproximateMu with its definition at many epsilons that it did not
+// use, by a new composition. It also compares it with the limit of many small steps (Dong, Roth &
+// Su 2022, corollary 5.4: q sqrt(T (e^(1/z^2) - 1)) under add-or-remove, in their symmetrised
+// form), which it must not exceed by much.
 func TestApproximateMu(t *testing.T) {
 	ctx := context.Background()
 	const delta = 1e-8

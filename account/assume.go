@@ -2,9 +2,9 @@ package account
 
 import "slices"
 
-// Assumptions lists, in words, what the composition of events takes for granted
-// about how they were made. It is empty for Gaussian releases alone, which may be
-// chosen one after another as long as a filter watches their sum.
+// Assumptions lists, in words, the assumptions about the events under which their composition
+// holds. The list is empty if all events are Gaussian: Gaussian releases may be chosen one after
+// another as long as a filter limits their sum.
 func Assumptions(events []Composed) []string {
 	var out []string
 	say := func(s string) {

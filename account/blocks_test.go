@@ -4,9 +4,9 @@ import (
 	"testing"
 )
 
-// TestEveryBlockOfASchedule: release i has the multiplier and the probability of its own
-// block, of five blocks as of two, and an event with more of either is refused. Fails for
-// a third block that is held against the second.
+// TestEveryBlockOfASchedule: release i has the multiplier and the probability of its own block, for
+// five blocks. An event with more of either is refused. It fails if a third block is compared with
+// the second.
 func TestEveryBlockOfASchedule(t *testing.T) {
 	steps := []SampledSteps{{10, .5, 2}, {20, .4, 1}, {30, .3, 3}, {15, .2, 2}, {40, .1, 4}}
 	var list []SampledSteps
@@ -31,8 +31,8 @@ func TestEveryBlockOfASchedule(t *testing.T) {
 	}
 }
 
-// TestApproximateIsCheckedWhereCellsBegin: a divergence that is above delta-approximate
-// mu-GDP at the beginning of a cell alone, the first or another, is not below it.
+// TestApproximateIsCheckedWhereCellsBegin: below returns false for a divergence that exceeds
+// delta-approximate mu-GDP at the beginning of one cell only, the first or another.
 func TestApproximateIsCheckedWhereCellsBegin(t *testing.T) {
 	const mu, delta, width = .5, 1e-3, 1e-4
 	for cell := range 3 {

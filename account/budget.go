@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// Budget is what a run may charge at most: a value of mu in Gaussian
-// differential privacy, with the (epsilon, delta) it was derived from and the
-// relation it speaks of. It is immutable; the zero Budget permits nothing.
+// Budget is the largest mu, in Gaussian differential privacy, that a run may spend. It also holds
+// the (epsilon, delta) from which mu was derived, and the neighbouring relation under which the
+// guarantee holds. A Budget is immutable. The zero Budget permits nothing.
 type Budget struct {
 	epsilon, delta, mu float64
 	relation           Relation
 }
 
-// NewBudget returns the largest Gaussian budget that is (epsilon, delta)-DP
-// under the relation: mu from GaussianMu, rounded down. epsilon must be
-// finite and > 0, delta in (0, 1).
+// NewBudget returns the largest Gaussian budget that is (epsilon, delta)-DP under the relation: its
+// mu is [GaussianMu], rounded down. epsilon must be finite and > 0, delta in (0, 1). It is an error
+// if mu is 0.
 func NewBudget(epsilon, delta float64, r Relation) (Budget, error) {
 	if !r.Valid() {
 		return Budget{}, fmt.Errorf("account: relation = %v: must be replace-one or add-or-remove", r)
@@ -36,22 +36,22 @@ func NewBudget(epsilon, delta float64, r Relation) (Budget, error) {
 	return Budget{epsilon: epsilon, delta: delta, mu: mu, relation: r}, nil
 }
 
-// Epsilon returns the epsilon the budget was made from.
+// Epsilon returns the epsilon from which the budget was made.
 func (b Budget) Epsilon() float64 { return b.epsilon }
 
-// Delta returns the delta the budget was made from.
+// Delta returns the delta from which the budget was made.
 func (b Budget) Delta() float64 { return b.delta }
 
 // Mu returns the budget in Gaussian differential privacy.
 func (b Budget) Mu() float64 { return b.mu }
 
-// Charge returns mu^2 rounded down: what all charges to one record may sum to.
+// Charge returns mu^2 rounded down, the limit on the sum of all charges to one record.
 func (b Budget) Charge() float64 { return mulDown(b.mu, b.mu) }
 
-// Relation returns the relation the budget speaks of.
+// Relation returns the neighbouring relation under which the budget's guarantee holds.
 func (b Budget) Relation() Relation { return b.relation }
 
-// String states the budget in the field's terms.
+// String states epsilon, delta, the relation and mu.
 func (b Budget) String() string {
 	return fmt.Sprintf("(epsilon %v, delta %v) under %v, mu %.6g", b.epsilon, b.delta, b.relation, b.mu)
 }

@@ -7,21 +7,23 @@ import (
 	"math"
 )
 
-// Calibration rests on the upper end of Delta alone: what is returned was
-// itself found private, whatever the search took for granted.
+// Every calibration decides by the upper end of Delta alone, so that the returned value is itself
+// proven private. If the events do not grow more private in the direction that a search assumes,
+// the value is still private, but perhaps not the best.
 
 const (
-	// calibrationWidth is the width to which delta is bracketed; a noise
-	// multiplier changes by a tenth of that or less.
+	// calibrationWidth is the relative width to which delta is bracketed. The noise multiplier
+	// found changes by at most a tenth of this width.
 	calibrationWidth = 2e-3
-	// calibrationStep is the relative distance at which a search ends.
+	// calibrationStep is the relative width of the interval at which a search ends.
 	calibrationStep = 2e-6
 	// MultiplierLeast and MultiplierMost bound the search for a noise
 	// multiplier.
 	MultiplierLeast, MultiplierMost = 0.05, 1e6
 )
 
-// private reports whether the events are (epsilon, delta)-DP for certain.
+// private reports whether the events are proven (epsilon, delta)-DP. It returns errEffort if no
+// work is left.
 func private(e *effort, events []Composed, epsilon, delta float64) (ok bool, err error) {
 	c, err := Compose(e.ctx, events, calibrationWidth)
 	if err != nil {
@@ -37,7 +39,7 @@ func private(e *effort, events []Composed, epsilon, delta float64) (ok bool, err
 	return ok, err
 }
 
-// within asks private of the events that an argument gives.
+// within returns a function that applies [private] to events(x).
 func within[T any](e *effort, epsilon, delta float64, events func(T) ([]Composed, error)) func(T) (bool, error) {
 	return func(x T) (bool, error) {
 		if err := e.ctx.Err(); err != nil {
@@ -58,12 +60,12 @@ func checkTarget(epsilon, delta float64) error {
 	return gaussianProbability("delta", delta)
 }
 
-// CalibrateMultiplier returns the smallest noise multiplier in
-// [MultiplierLeast, MultiplierMost], to about 1e-4 relative and above the
-// truth, for which events(multiplier) are (epsilon, delta)-DP; farther above it
-// where so close a search would take more than seconds. events may
-// scale any number of unlike mechanisms jointly; it must not become less
-// private as the multiplier grows.
+// CalibrateMultiplier returns the smallest noise multiplier in [MultiplierLeast, MultiplierMost]
+// for which events(multiplier) are (epsilon, delta)-DP. The result is never below the true minimum,
+// and above it by about 1e-4 of itself; by more if so close a search would exceed the work allowed,
+// a few seconds. It is an error if no multiplier up to MultiplierMost is enough. events may scale
+// any number of different mechanisms jointly. It must not become less private as the multiplier
+// grows.
 func CalibrateMultiplier(ctx context.Context, epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
 	return calibrateMultiplier(newEffort(ctx, effortSearch), epsilon, delta, events)
 }
@@ -103,8 +105,9 @@ func calibrateMultiplier(e *effort, epsilon, delta float64, events func(multipli
 	return bisect(lo, hi, ok)
 }
 
-// bisect narrows [no, yes] (in either order) geometrically, as far as the work
-// allowed goes, and returns the last yes.
+// bisect narrows the interval between no and yes at geometric means. no may be above or below yes.
+// It ends when the relative width is calibrationStep or the work allowed is used up, and returns
+// the last value for which ok holds.
 func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	for math.Abs(yes/no-1) > calibrationStep {
 		mid := math.Sqrt(no * yes)
@@ -124,7 +127,8 @@ func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	return yes, nil
 }
 
-// halve halves [no, yes] so many times and returns the last yes.
+// halve bisects the interval [no, yes] the given number of times and returns the last value for
+// which ok holds.
 func halve(no, yes float64, times int, ok func(float64) bool) float64 {
 	for range times {
 		if mid := (no + yes) / 2; ok(mid) {
@@ -136,8 +140,8 @@ func halve(no, yes float64, times int, ok func(float64) bool) float64 {
 	return yes
 }
 
-// SampledMultiplier is CalibrateMultiplier for steps uses of one Gaussian
-// mechanism on Poisson samples.
+// SampledMultiplier is [CalibrateMultiplier] for a Gaussian mechanism that is used on steps Poisson
+// samples.
 func SampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {
 	if steps < 1 {
 		return 0, fmt.Errorf("account: steps = %d: must be >= 1", steps)
@@ -148,9 +152,9 @@ func SampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, st
 	})
 }
 
-// CalibrateCount returns the largest n in [0, 2^30] for which events(n) are
-// (epsilon, delta)-DP, taking it that they become less private as n grows. 0
-// means that not even events(1) are.
+// CalibrateCount returns the largest n in [0, 2^30] for which events(n) are (epsilon, delta)-DP. It
+// assumes that events(n) become less private as n grows. The result 0 means that events(1) are not
+// (epsilon, delta)-DP.
 func CalibrateCount(ctx context.Context, epsilon, delta float64, events func(n int) ([]Composed, error)) (int, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
@@ -185,13 +189,13 @@ func CalibrateCount(ctx context.Context, epsilon, delta float64, events func(n i
 	return yes, nil
 }
 
-// samplingLeast is the smallest sampling probability considered.
+// samplingLeast is the sampling probability below which CalibrateSampling gives up.
 const samplingLeast = 1e-9
 
-// CalibrateSampling returns the largest sampling probability in (0, 1] for
-// which events(sampling) are (epsilon, delta)-DP, to about 1e-4 relative and
-// below the truth; farther below it where so close a search would take more than
-// seconds.
+// CalibrateSampling returns the largest sampling probability in (0, 1] for which events(sampling)
+// are (epsilon, delta)-DP. The result is never above the true maximum, and below it by about 1e-4
+// of itself; by more if so close a search would exceed the work allowed, a few seconds. It is an
+// error if no probability down to samplingLeast is small enough.
 func CalibrateSampling(ctx context.Context, epsilon, delta float64, events func(sampling float64) ([]Composed, error)) (float64, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err

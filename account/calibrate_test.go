@@ -7,7 +7,8 @@ import (
 
 func TestCalibrateGoldens(t *testing.T) {
 	t.Parallel()
-	// dp_accounting's accountant test; rounded to the private side here.
+	// The value is from dp_accounting's accountant test; the result here is rounded to the private
+	// side.
 	z, err := SampledMultiplier(t.Context(), 1, 1e-5, .01, 1, AddOrRemove)
 	if err != nil {
 		t.Fatal(err)
@@ -15,7 +16,7 @@ func TestCalibrateGoldens(t *testing.T) {
 	if want := 0.67379294682; z < want*(1-1e-9) || z > want*(1+2e-4) {
 		t.Errorf("multiplier %v, want %v", z, want)
 	}
-	// 100 steps at q = .02 and 1900 at .005, one multiplier; to five digits.
+	// 100 steps at q = .02 and 1900 at q = .005 with one multiplier, to five digits.
 	targets := []struct{ epsilon, want float64 }{{1, 1.507924}, {.5, 2.562007}, {3, .868438}}
 	if testing.Short() {
 		targets = targets[:1]
@@ -38,7 +39,7 @@ func TestCalibrateGoldens(t *testing.T) {
 	}
 }
 
-// Gaussians alone have an exact answer.
+// TestCalibrateGaussian compares a calibration of Gaussian mechanisms with the exact multiplier.
 func TestCalibrateGaussian(t *testing.T) {
 	for _, steps := range []int{1, 25} {
 		for _, r := range []Relation{AddOrRemove, ReplaceOne} {
@@ -91,11 +92,11 @@ func TestCalibrateCountAndSampling(t *testing.T) {
 
 func TestCalibrateExtremes(t *testing.T) {
 	t.Parallel()
-	// Loose: the smallest multiplier considered is enough.
+	// At a weak target the smallest multiplier is enough.
 	if z, err := SampledMultiplier(t.Context(), 1e6, .5, .001, 1, AddOrRemove); err != nil || z != MultiplierLeast {
 		t.Errorf("multiplier %v, %v", z, err)
 	}
-	// Out of reach: an error, no multiplier.
+	// An unreachable target is an error.
 	pure, _ := NewPure(1)
 	if z, err := CalibrateMultiplier(t.Context(), .5, 1e-9, func(float64) ([]Composed, error) { return []Composed{{pure, 1}}, nil }); err == nil {
 		t.Errorf("multiplier %v", z)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An event of any kind is charged a finite number that covers its law, or is
-// refused by itself, by a ledger and by a recount.
+// TestChargesAreFiniteAndCover: an event of any kind has a finite charge that covers its law, or is
+// refused by Check, by a ledger and by Total.
 func TestChargesAreFiniteAndCover(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	s, err := NewSchedule(t.Context(), b, .01, SampledSteps{20, .1, 2})

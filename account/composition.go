@@ -6,17 +6,17 @@ import (
 	"math"
 )
 
-// Composed is a mechanism used a number of times.
+// Composed is a mechanism that is used Count times.
 type Composed struct {
 	Mechanism Mechanism
 	Count     int
 }
 
-// Bracket holds a number with certainty: Lower <= truth <= Upper. Upper is the
-// one to claim.
+// Bracket encloses a number: Lower <= number <= Upper is proven. Upper is the value to report for
+// an epsilon or a delta.
 type Bracket struct{ Lower, Upper float64 }
 
-// Width returns (Upper - Lower)/Upper, 0 for a Bracket of 0.
+// Width returns (Upper - Lower)/Upper. It is 0 for a Bracket whose Upper is 0.
 func (b Bracket) Width() float64 {
 	if b.Upper == 0 {
 		return 0
@@ -24,34 +24,33 @@ func (b Bracket) Width() float64 {
 	return (b.Upper - b.Lower) / b.Upper
 }
 
-// Composition is the privacy of several mechanisms used on the same records,
-// each chosen before the first release. The mechanisms may interleave, and
-// the outputs of one may choose the question of another, but not its law.
-// A Composition is immutable and safe for concurrent use.
+// Composition is the privacy of several mechanisms used on the same records, where each mechanism
+// is chosen before the first release. The mechanisms may interleave. An output of one may choose
+// the query of another, but not its law. A Composition is immutable and safe for concurrent use.
 type Composition struct {
 	parts []Composed
-	// mu2 is the sum of the squared mu of all Gaussian parts, rounded up, and
-	// mu2Down the same rounded down; parts holds the others.
+	// mu2 is the sum of the squared mu of all Gaussian parts, rounded up. mu2Down is the same sum
+	// rounded down. parts holds the other mechanisms.
 	mu2, mu2Down float64
 	goal         float64
 	relation     Relation
 }
 
-// composedCharge is the largest mu^2 of Gaussian parts that is discretised.
+// composedCharge is the largest mu^2 of Gaussian parts that may be composed with other parts.
 const composedCharge = 1e6
 
 // countLimit keeps counts exact in float64 and losses within range.
 const countLimit = 1 << 30
 
-// Compose returns the composition of events. width is the relative width
-// (e.g. 1e-3) to which Epsilon and Delta are to be bracketed, in [1e-6, 0.1];
-// it decides the time taken, not the validity.
+// Compose returns the composition of events. width is the relative width, in [1e-6, 0.1], to which
+// Epsilon and Delta are to be bracketed, e.g. 1e-3. It decides the time taken, not the validity of
+// a bracket.
 //
-// Gaussian parts are combined exactly: their mu add in squares. Mechanisms
-// bound to different relations are refused.
+// Gaussian parts are combined exactly: the squares of their mu add. It is an error if mechanisms
+// are bound to different relations. A count must be in [0, 2^30], also the sum of the counts of
+// equal mechanisms. Beside other mechanisms the mu^2 of the Gaussian parts must be at most 1e6.
 //
-// The context of Compose, Delta, Epsilon and TradeOff ends their work; what
-// they return then is its error.
+// Compose, Delta, Epsilon and TradeOff return the context's error once the context has ended.
 func Compose(ctx context.Context, events []Composed, width float64) (*Composition, error) {
 	for i, e := range events {
 		if m, ok := e.Mechanism.(interface{ unpaired() error }); ok {
@@ -63,15 +62,15 @@ func Compose(ctx context.Context, events []Composed, width float64) (*Compositio
 	return gather(ctx, events, width)
 }
 
-// gather checks events and sorts them by mechanism.
+// gather checks the events, sums the Gaussian ones and joins equal mechanisms among the others.
 func gather(ctx context.Context, events []Composed, width float64) (*Composition, error) {
 	if !(width >= 1e-6 && width <= .1) {
 		return nil, fmt.Errorf("account: width = %v: must be within [1e-6, 0.1]", width)
 	}
 	c := &Composition{goal: width}
 	index := make(map[string]int)
-	// charge is the sum of mu^2, each rounded up by at most 2^-50; lower that of
-	// what each is at least.
+	// charge is the sum of the squared mu, each rounded up by at most 2^-50 of itself. lower is the
+	// sum of lower bounds on the squared mu.
 	var charge dd
 	var lower float64
 	for i, e := range events {
@@ -138,8 +137,8 @@ func asGaussian(m Mechanism) (gaussianMechanism, bool) {
 	return gaussianMechanism{}, false
 }
 
-// directions returns one or two directions. The first bounds the other in
-// most cases.
+// directions returns one or two directions: one if they are equal for every mechanism. The first of
+// two has the larger delta in most cases.
 func (c *Composition) directions() []direction {
 	one := true
 	for _, p := range c.parts {
@@ -163,11 +162,10 @@ func (c *Composition) directions() []direction {
 	return out
 }
 
-// Epsilon brackets the least epsilon >= 0 with which the composition is
-// (epsilon, delta)-DP. delta must be in (0, 1), and at least 1e-280 unless losses
-// are bounded or all parts Gaussian. Where float64 cannot narrow
-// the bracket to the width asked for it is wider; it fails only if no finite
-// epsilon is found.
+// Epsilon brackets the least epsilon >= 0 with which the composition is (epsilon, delta)-DP. delta
+// must be in (0, 1). It must be at least 1e-280 unless all losses are bounded or all parts are
+// Gaussian. The bracket is wider than the width of [Compose] where the work allowed does not
+// suffice for that width. It is an error if no finite epsilon is found.
 func (c *Composition) Epsilon(ctx context.Context, delta float64) (Bracket, error) {
 	if err := gaussianProbability("delta", delta); err != nil {
 		return Bracket{}, err
@@ -191,10 +189,9 @@ func (c *Composition) epsilon(e *effort, delta float64) (Bracket, error) {
 	return out, nil
 }
 
-// Delta brackets the least delta with which the composition is
-// (epsilon, delta)-DP, for finite epsilon >= 0. Where the work allowed does not
-// narrow the bracket to the width asked for it is wider, at worst [0, 1]; so it
-// may be below 1e-280.
+// Delta brackets the least delta with which the composition is (epsilon, delta)-DP, for finite
+// epsilon >= 0. The bracket is wider than the width of [Compose], at worst [0, 1], where the work
+// allowed does not suffice for that width, and where delta is below 1e-280.
 func (c *Composition) Delta(ctx context.Context, epsilon float64) (Bracket, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
 		return Bracket{}, err
@@ -218,12 +215,13 @@ func (c *Composition) delta(e *effort, epsilon float64) (Bracket, error) {
 	return out, nil
 }
 
-// allowed is the effort of one question.
+// allowed is the effort of one bracket.
 func (c *Composition) allowed(ctx context.Context) *effort {
 	return newEffort(ctx, among(effortMost, len(c.parts)))
 }
 
-// each asks every direction. The first of two takes at most half of the effort.
+// each applies ask to every direction. The first of two directions takes at most half of the
+// effort.
 func (c *Composition) each(e *effort, ask func(*effort, direction) error) error {
 	all := c.directions()
 	for k, d := range all {
@@ -234,8 +232,8 @@ func (c *Composition) each(e *effort, ask func(*effort, direction) error) error 
 	return nil
 }
 
-// within reports whether the composition is certainly (epsilon, delta)-DP, with
-// no more work than that takes.
+// within reports whether the composition is proven (epsilon, delta)-DP. It stops as soon as the
+// answer is decided.
 func (c *Composition) within(e *effort, epsilon, delta float64) (bool, error) {
 	if len(c.parts) == 0 {
 		return c.gaussianDelta(epsilon).Upper <= delta, nil
@@ -249,7 +247,7 @@ func (c *Composition) within(e *effort, epsilon, delta float64) (bool, error) {
 	return true, nil
 }
 
-// muDown is at most the mu of the Gaussian parts, and not below 0.
+// muDown is a lower bound >= 0 on the mu of the Gaussian parts.
 func (c *Composition) muDown() float64 { return max(0, down(math.Sqrt(c.mu2Down))) }
 
 func (c *Composition) gaussianDelta(epsilon float64) Bracket {

@@ -8,8 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// A training run of 2250 steps on samples of 4% of the records. Upper is the
-// epsilon to claim.
+// A training run of 2250 steps on samples of 4% of the records. Upper is the epsilon to report.
 func ExampleCompose() {
 	step, err := account.NewSampledGaussian(1.5, 0.04, account.AddOrRemove)
 	if err != nil {
@@ -27,7 +26,7 @@ func ExampleCompose() {
 	// Output: epsilon between 6.77 and 6.77
 }
 
-// One multiplier for two unlike phases of a run.
+// One multiplier for two different phases of a run.
 func ExampleCalibrateMultiplier() {
 	z, err := account.CalibrateMultiplier(context.Background(), 1, 1e-6, func(z float64) ([]account.Composed, error) {
 		large, err := account.NewSampledGaussian(z, 0.02, account.AddOrRemove)

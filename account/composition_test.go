@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Values of others. Those of dp_accounting's tests were computed on grids and
-// are upper bounds to the stated digits; those marked as intervals were
-// recomputed by their sources' authors' methods with error bounds.
+// TestCompositionGoldens compares brackets with published values. The values of dp_accounting's
+// tests were computed on grids and are upper bounds to the stated digits. The values marked as
+// intervals were recomputed by their authors' methods with error bounds.
 func TestCompositionGoldens(t *testing.T) {
 	sampledAdd := func(z, q float64, n int) []Composed {
 		return []Composed{{sampled(t, z, q, AddOrRemove), n}}
@@ -19,7 +19,7 @@ func TestCompositionGoldens(t *testing.T) {
 		events  []Composed
 		delta   bool // the value is delta at the given epsilon
 		at      float64
-		lo, hi  float64 // the truth is known to be in this interval
+		lo, hi  float64 // the true value is in this interval
 		origin  string
 		isSlack float64
 	}{
@@ -29,9 +29,8 @@ func TestCompositionGoldens(t *testing.T) {
 		{"q=.01 T=120", sampledAdd(.7, .01, 120), false, 1e-5, 2.46101, 2.46147, "TensorFlow Privacy, recomputed", 0},
 		{"q=.04 T=2250", sampledAdd(1.5, .04, 2250), false, 1e-5, 6.758, 6.7795, "Opacus, recomputed", 0},
 		{"q=.05 T=1000", sampledAdd(3, .05, 1000), false, 1e-6, 2.5127, 2.5222, "Opacus, recomputed", 0},
-		// Stated elsewhere as replace-one, but with neighbours (1-q) N(0, s^2)
-		// + q N(1, s^2) and N(0, s^2), which is add-or-remove; replace-one
-		// proper gives twice as much.
+		// The source calls these replace-one, but its neighbours are (1-q) N(0, s^2) + q N(1, s^2)
+		// and N(0, s^2), which is add-or-remove; replace-one gives twice as much.
 		{"q=.01 T=1e4", sampledAdd(2, .01, 10000), false, 1e-6, 2.446734047, 2.446734047, "PLD-Accountant", 1e-6},
 		{"q=.01 T=1e4", sampledAdd(2, .01, 10000), false, 1e-5, 2.162704603, 2.162704603, "PLD-Accountant", 1e-6},
 		{"gaussian", []Composed{{gaussianMechanism{1, 1}, 1}}, true, 1, .126936735, .126936745, "dp_accounting", 0},
@@ -56,8 +55,8 @@ func TestCompositionGoldens(t *testing.T) {
 	}
 }
 
-// ADD and REMOVE are not to be confused; only dp_accounting's tests tell them
-// apart by value.
+// TestDirectionGoldens: the two directions of add-or-remove have different values. Only
+// dp_accounting's tests state them.
 func TestDirectionGoldens(t *testing.T) {
 	d := compose(t, 1e-4, Composed{sampled(t, 1, .8, AddOrRemove), 1}).directions()
 	for k, want := range []float64{.0816951786585355, .0231362104090899} {
@@ -69,8 +68,8 @@ func TestDirectionGoldens(t *testing.T) {
 	}
 }
 
-// Gaussians through the grid, which the public path never does, against the
-// exact formula: any count, and far into the tail.
+// TestGridAgainstExactGaussian composes Gaussians on the grid, which the public functions never do,
+// and compares them with the exact formula, for any count and far into the tail.
 func TestGridAgainstExactGaussian(t *testing.T) {
 	r := rand.New(rand.NewPCG(44, 1))
 	for range trials(16) {
@@ -117,7 +116,7 @@ func TestBoundedAgainstClosedForms(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkBracket(t, name, b, want, 1e-8)
-			// Next to the largest loss the width asked for is out of reach.
+			// Near the largest loss the requested width cannot be reached.
 			if b.Width() > 1e-3 && want > 1e-5 {
 				t.Errorf("%s: epsilon0 %v, n %d, epsilon %v: width %v", name, e0, n, epsilon, b.Width())
 			}
@@ -134,7 +133,7 @@ func TestBoundedAgainstClosedForms(t *testing.T) {
 	}
 }
 
-// Gaussian parts add in squares, whatever else is composed.
+// TestGaussianPartsAreExact: the squared mu of Gaussian parts add, also beside other parts.
 func TestGaussianPartsAreExact(t *testing.T) {
 	g1, _ := NewGaussian(3)
 	g2, _ := NewGaussian(4)
@@ -159,7 +158,7 @@ func TestGaussianPartsAreExact(t *testing.T) {
 	if x.Lower > y.Upper || y.Lower > x.Upper {
 		t.Errorf("%v and %v do not meet", x, y)
 	}
-	// A record that is always sampled: the factor 2 of replace-one.
+	// A record that is always sampled has the factor 2 under replace-one.
 	one, err := compose(t, 1e-3, Composed{sampled(t, 4, 1, ReplaceOne), 9}).Epsilon(t.Context(), 1e-6)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +171,7 @@ func TestGaussianPartsAreExact(t *testing.T) {
 	checkBracket(t, "q to 1, replace-one", all, one.Upper, 1e-6)
 }
 
-// A mixture of one offset is a sampled Gaussian.
+// TestMixtureIsSampledGaussian: a mixture with one nonzero offset is a sampled Gaussian.
 func TestMixtureIsSampledGaussian(t *testing.T) {
 	m, err := NewGaussianMixture(3, []float64{.9, .1}, []float64{0, 2})
 	a, err2 := compose(t, 1e-3, Composed{mustMechanism(t, m, err), 50}).Epsilon(t.Context(), 1e-5)
@@ -185,8 +184,9 @@ func TestMixtureIsSampledGaussian(t *testing.T) {
 	}
 }
 
-// Every bracket is a bracket, and none contradicts that less noise, more
-// samples, more steps and a smaller delta are worse.
+// TestCompositionOrder: every bracket has its ends in order. No bracket contradicts that less
+// noise, a higher sampling probability and more steps raise epsilon and delta, and that a smaller
+// delta raises epsilon.
 func TestCompositionOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(44, 3))
 	for range trials(24) {
@@ -279,7 +279,7 @@ func BenchmarkEpsilonTenThousand(b *testing.B) {
 	}
 }
 
-// BenchmarkUnlikeKinds composes 1e5 releases of so many kinds.
+// BenchmarkUnlikeKinds composes 1e5 releases of the given number of different kinds.
 func BenchmarkUnlikeKinds(b *testing.B) {
 	for _, kinds := range []int{1, 100, 1000} {
 		b.Run(strconv.Itoa(kinds), func(b *testing.B) {

@@ -6,17 +6,18 @@ import (
 	"math"
 )
 
-// direction is one direction of the composition.
+// direction is the composition of dominating pairs in one of their two directions (see
+// [Mechanism]). It is laws[i] used counts[i] times, for every i.
 type direction struct {
 	laws    []law
 	counts  []float64
 	profile profile
 }
 
-// sketchTail is what the first planning copies leave out.
+// sketchTail is the mass that the first planning copies leave out at either end.
 const sketchTail = 1e-290
 
-// draw makes the planning copies of the laws.
+// draw makes the planning copies of the laws, without a mass of tail at either end.
 func (d *direction) draw(e *effort, tail float64) error {
 	d.profile = make(profile, len(d.laws))
 	for i, l := range d.laws {
@@ -29,9 +30,9 @@ func (d *direction) draw(e *effort, tail float64) error {
 	return nil
 }
 
-// apart bounds the total variation distance between the two compositions by the
-// sum of those of its laws, known where samples are rare: it answers where their
-// losses are beyond float64.
+// apart bounds the total variation distance between the two composed distributions. The bound is
+// the sum of the distances of the laws, or 1 if a law has no known distance. It is useful for small
+// sampling probabilities, also where the losses leave the range of float64.
 func (d direction) apart() float64 {
 	var sum float64
 	for i, l := range d.laws {
@@ -44,7 +45,7 @@ func (d direction) apart() float64 {
 	return sum * (1 + 0x1p-50*float64(len(d.laws)+8))
 }
 
-// search counts the work of finding a saddle or a layout, and does it.
+// search runs find, which looks for a saddle or a layout, and charges its work to e.
 func search[T any](e *effort, p profile, find func() T) (T, error) {
 	if err := e.spend(profileLooks * p.labour()); err != nil {
 		var none T
@@ -53,9 +54,10 @@ func search[T any](e *effort, p profile, find func() T) (T, error) {
 	return find(), nil
 }
 
-// lay returns the layout for the relative width goal, or for the narrowest for
-// which half of the effort left is enough, if that is below most; as a last resort
-// the coarsest, which may take all of it.
+// lay returns the layout for the relative width goal. If this layout takes more than half of the
+// effort left, goal is raised by factors of 4, while it stays below most and not above coarsest. A
+// layout at coarsest may take all of the effort left if most is infinite. It returns errEffort if
+// no layout is cheap enough.
 func (d direction) lay(e *effort, s saddle, goal, most, tail float64) (l layout, reached float64, err error) {
 	for {
 		l, err := search(e, d.profile, func() layout { return d.profile.lay(s, goal, tail, d.laws) })
@@ -76,10 +78,10 @@ func (d direction) lay(e *effort, s saddle, goal, most, tail float64) (l layout,
 // coarsest is the relative width in delta beyond which no layout is tried.
 const coarsest = 1
 
-// transformLabour is the work of one point of a composition for each law.
+// transformLabour is the work of one point of a Fourier transform, for each law.
 const transformLabour = 16
 
-// labour estimates the work of composing on a layout.
+// labour estimates the work of composing the laws on a layout.
 func (d direction) labour(l layout) float64 {
 	work := transformLabour * float64(l.n) * float64(len(d.laws)+1)
 	for i, w := range d.laws {
@@ -115,7 +117,7 @@ func (d direction) curve(e *effort, l layout) (curve, error) {
 	return newCurve(up, low, l.epsilon, infinite*1.0001, shift*1.0001), nil
 }
 
-// largest bounds the composed loss from above.
+// largest is an upper bound on the composed loss.
 func (d direction) largest() float64 {
 	var sum float64
 	for i, l := range d.laws {
@@ -126,18 +128,18 @@ func (d direction) largest() float64 {
 
 const (
 	attempts = 5
-	// coarse is the relative width in delta of a rough look.
+	// coarse is the relative width in delta of a first rough bracket.
 	coarse = .2
-	// finest is the relative width in delta below which none is asked for.
+	// finest is the smallest relative width in delta that is requested.
 	finest = 1e-6
-	// deltaLeast is the delta below which none is looked for: masses would be
+	// deltaLeast is the smallest delta for which a bracket is computed. Below it masses would be
 	// subnormal.
 	deltaLeast = 1e-280
 )
 
-// epsilon brackets one direction's epsilon to the relative width goal, until it
-// is known not to exceed other, the upper end of the other direction, or as
-// well as its effort allows.
+// epsilon brackets the epsilon of one direction. It ends when the bracket has the relative width
+// goal, when its upper end is at most other, the upper end of the other direction, or when the
+// effort is used up.
 func (d *direction) epsilon(e *effort, delta, goal, other float64) (Bracket, error) {
 	if d.apart() <= delta {
 		return Bracket{}, nil
@@ -172,11 +174,11 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 		return err
 	}
 	full := min(.3, goal*s.epsilon*(s.theta+1)*.8)
-	if s.epsilon == 0 { // 0 may do, which a rough look can tell
+	if s.epsilon == 0 { // epsilon = 0 may be enough, which a rough bracket shows
 		full = coarse / 4
 	}
 	relative := full
-	if other > 0 { // perhaps a rough look is enough
+	if other > 0 { // a rough bracket may be enough
 		relative = max(full, coarse)
 	}
 	last := math.Inf(1)
@@ -206,7 +208,8 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 	return nil
 }
 
-// attempt composes on a grid for a saddle point, and says how fine that grid is.
+// attempt composes on a grid for a saddle point and returns the relative width that the grid
+// reaches.
 func (d *direction) attempt(e *effort, s saddle, goal, most, tail float64) (v curve, reached float64, err error) {
 	l, reached, err := d.lay(e, s, goal, most, tail)
 	if err != nil {
@@ -216,7 +219,7 @@ func (d *direction) attempt(e *effort, s saddle, goal, most, tail float64) (v cu
 	return v, reached, err
 }
 
-// counted is a profile that knows only how many laws there are.
+// counted is a profile that holds only the counts of the laws.
 func (d *direction) counted() profile {
 	p := make(profile, len(d.counts))
 	for i, n := range d.counts {
@@ -225,9 +228,9 @@ func (d *direction) counted() profile {
 	return p
 }
 
-// delta brackets one direction's delta to the relative width goal, until
-// enough says so, or as well as its effort allows; rough has it begin with a
-// quick look.
+// delta brackets the delta of one direction. It ends when the bracket has the relative width goal,
+// when enough accepts the bracket, or when the effort is used up. If rough is set, it begins with a
+// bracket of the width coarse.
 func (d *direction) delta(e *effort, epsilon, goal float64, rough bool, enough func(Bracket) bool) (Bracket, error) {
 	if epsilon >= d.largest() {
 		return Bracket{}, nil

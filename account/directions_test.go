@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestOneDirectionMeansEqualLaws: Compose looks at one direction only of a
-// mechanism that says its two laws are equal. So they must be; a mechanism that
-// says it of unlike laws would have the other direction left out.
+// TestOneDirectionMeansEqualLaws: Compose uses only one direction of a mechanism that says its two
+// laws are equal. If the laws of such a mechanism differed, the other direction would be left out.
 func TestOneDirectionMeansEqualLaws(t *testing.T) {
 	mixture, err := NewGaussianMixture(3, []float64{.9, .1}, []float64{0, 2})
 	gaussian, err2 := NewGaussian(2)
@@ -33,9 +32,8 @@ func TestOneDirectionMeansEqualLaws(t *testing.T) {
 	}
 }
 
-// TestMixtureDirections: with the offsets 0 and 1 a mixture is the sampled
-// Gaussian, whose two directions dp_accounting's tests tell apart by value
-// (TestDirectionGoldens).
+// TestMixtureDirections: with the offsets 0 and 1 a mixture is the sampled Gaussian, whose two
+// directions have different values in dp_accounting's tests (TestDirectionGoldens).
 func TestMixtureDirections(t *testing.T) {
 	m, err := NewGaussianMixture(1, []float64{.2, .8}, []float64{0, 1})
 	d := compose(t, 1e-4, Composed{mustMechanism(t, m, err), 1}).directions()

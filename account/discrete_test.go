@@ -15,8 +15,7 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-// refDiscrete returns the probabilities of -reach..reach, as sums in big.Float
-// of exponentials in float64.
+// refDiscrete returns the probabilities of -reach..reach, normalised by a sum in big.Float.
 func refDiscrete(sigma float64, reach int) []float64 {
 	total := new(big.Float).SetPrec(200)
 	p := make([]float64, 2*reach+1)
@@ -31,7 +30,7 @@ func refDiscrete(sigma float64, reach int) []float64 {
 	return p
 }
 
-// refShift is delta of a shift by k, from the definition.
+// refShift returns the delta of a shift by k, from the definition.
 func refShift(p []float64, k int, epsilon float64) float64 {
 	at := func(i int) float64 {
 		if i < 0 || i >= len(p) {
@@ -71,7 +70,7 @@ func TestDiscreteGaussianOneUse(t *testing.T) {
 		if b.Width() > 1e-3 {
 			t.Errorf("sigma %v, sensitivity %d: width %v", sigma, k, b.Width())
 		}
-		for j := 1; j < k; j++ { // smaller shifts cost less
+		for j := 1; j < k; j++ { // smaller shifts have a smaller delta
 			if d := refShift(p, j, epsilon); d > b.Upper*(1+1e-12) {
 				t.Errorf("sigma %v: a shift by %d costs %v, by %d at most %v", sigma, j, d, k, b.Upper)
 			}
@@ -79,7 +78,7 @@ func TestDiscreteGaussianOneUse(t *testing.T) {
 	}
 }
 
-// Two uses: the sum over pairs of outputs.
+// TestDiscreteGaussianTwoUses compares two uses with the sum over pairs of outputs.
 func TestDiscreteGaussianTwoUses(t *testing.T) {
 	for _, c := range []struct {
 		s1, s2, epsilon float64
@@ -119,8 +118,8 @@ func TestDiscreteGaussianTwoUses(t *testing.T) {
 	}
 }
 
-// Many coordinates of large sigma approach the Gaussian; groups shift k times as
-// far; Renyi and zCDP are upper bounds.
+// TestDiscreteGaussianLarge: many coordinates of large sigma are close to the Gaussian, groups
+// shift k times as far, and the Renyi and zCDP bounds are upper bounds.
 func TestDiscreteGaussianLarge(t *testing.T) {
 	b := epsilonOf(t, discrete(t, 200, 10), 100, 1e-5)
 	if want := mustGaussian(t, GaussianEpsilon, .5, 1e-5); math.Abs(b.Upper/want-1) > 2e-3 {
@@ -162,7 +161,7 @@ func TestDiscreteGaussianLimits(t *testing.T) {
 		_, err := NewDiscreteGaussian(c.sigma, c.k)
 		wantError(t, err, c.want)
 	}
-	// The normaliser's two series agree where they meet, and with a plain sum.
+	// The two series of the normaliser agree with a plain sum, also where one replaces the other.
 	for _, sigma := range []float64{.02, .3, .999999, 1, 1.5, 30} {
 		sum := 1.0
 		for y := 1.0; y < 40*sigma+3; y++ {

@@ -9,14 +9,12 @@ import (
 	"testing"
 )
 
-// mostSchedule bounds the work of calibrating a schedule of one kind of steps:
-// some four seconds.
+// mostSchedule bounds the work of calibrating a schedule of one kind of steps: about four seconds.
 const mostSchedule = 1 << 29
 
-// TestCalibratedSchedulesOfAnyPlan: schedules of one step and many, of rare samples
-// and whole tables, at budgets from one end to the other are found or refused with
-// bounded work, and what is found is admitted again, as by whoever verifies it. In
-// short mode a part of the grid is tried.
+// TestCalibratedSchedulesOfAnyPlan: schedules of one step and of many, with small sampling
+// probabilities and with 1, at small and large budgets, are found or refused with bounded work. A
+// schedule that is found is accepted again, as a verifier does. Short mode uses a part of the grid.
 func TestCalibratedSchedulesOfAnyPlan(t *testing.T) {
 	t.Parallel()
 	found, i, every := 0, 0, 5
@@ -30,7 +28,7 @@ func TestCalibratedSchedulesOfAnyPlan(t *testing.T) {
 		for _, delta := range []float64{1e-12, .1} {
 			for _, relation := range []Relation{ReplaceOne, AddOrRemove} {
 				for _, step := range []SampledSteps{{1, .1, 1}, {1, .1, 100}, {1, 1e-3, 1000}} {
-					// 5 and 17 are prime to the lengths of the lists.
+					// 5 and 17 are coprime to the lengths of the lists.
 					if i++; i%every != 1%every {
 						continue
 					}
@@ -61,8 +59,8 @@ func TestCalibratedSchedulesOfAnyPlan(t *testing.T) {
 	}
 }
 
-// TestWorkGrowsWithTheKinds: what a question may take is bounded by a number that
-// depends on how many unlike mechanisms there are and on nothing else.
+// TestWorkGrowsWithTheKinds: the work allowed depends on the number of different mechanisms alone,
+// and has a limit.
 func TestWorkGrowsWithTheKinds(t *testing.T) {
 	if one, many := among(effortMost, 1), among(effortMost, math.MaxInt); !(one < effortMost*1.1 && many == effortLimit) {
 		t.Errorf("%v for one mechanism, %v for any number", one, many)
@@ -73,8 +71,8 @@ func TestWorkGrowsWithTheKinds(t *testing.T) {
 	}
 }
 
-// TestEffortIsLentOnce: what is lent and used is gone, what is not used is not, and
-// nobody is lent more than there is.
+// TestEffortIsLentOnce: work that is lent and used is subtracted, work that is lent and not used is
+// not, and no more is lent than is left.
 func TestEffortIsLentOnce(t *testing.T) {
 	e := newEffort(t.Context(), 100)
 	for k, c := range []struct{ lend, use, left float64 }{{60, 10, 90}, {60, 60, 30}, {60, 29, 1}, {1, 0, 1}} {
@@ -87,8 +85,8 @@ func TestEffortIsLentOnce(t *testing.T) {
 	}
 }
 
-// TestManyKindsAreBracketed: the work is spread so that both directions of many
-// unlike events are bracketed, if less closely.
+// TestManyKindsAreBracketed: the work is divided so that both directions of many different events
+// are bracketed, less closely.
 func TestManyKindsAreBracketed(t *testing.T) {
 	t.Parallel()
 	const kinds = 30
@@ -107,8 +105,8 @@ func TestManyKindsAreBracketed(t *testing.T) {
 	}
 }
 
-// TestDirectionsShareTheWork: whatever the first direction spends, as much as it was lent
-// is left for the second.
+// TestDirectionsShareTheWork: the second direction is lent as much work as the first, whatever the
+// first used.
 func TestDirectionsShareTheWork(t *testing.T) {
 	c := compose(t, 1e-3, Composed{sampled(t, 1, .1, AddOrRemove), 10})
 	var lent []float64
@@ -121,8 +119,8 @@ func TestDirectionsShareTheWork(t *testing.T) {
 	}
 }
 
-// TestCountsOfEqualEventsStayInRange: equal events count together, and no more of
-// them than one event may count.
+// TestCountsOfEqualEventsStayInRange: equal events are counted together, up to the limit on the
+// count of one event.
 func TestCountsOfEqualEventsStayInRange(t *testing.T) {
 	laplace, err := NewLaplace(5)
 	if err != nil {
@@ -152,9 +150,9 @@ func TestCountsOfEqualEventsStayInRange(t *testing.T) {
 	}
 }
 
-// TestScheduleOfWholeTablesIsGaussian: where every record is in every sample the
-// epsilon of a schedule is known exactly, and all that a schedule adds up is in it:
-// unlike steps, their counts, and the share of Gaussian releases.
+// TestScheduleOfWholeTablesIsGaussian: if every record is in every sample, the epsilon of a
+// schedule is known exactly. It includes different steps, their counts, and the share of Gaussian
+// releases.
 func TestScheduleOfWholeTablesIsGaussian(t *testing.T) {
 	for _, relation := range []Relation{ReplaceOne, AddOrRemove} {
 		b, err := NewBudget(20, 1e-6, relation)

@@ -8,79 +8,78 @@ import (
 // Everyone is the cohort identifier that stands for all records.
 const Everyone uint64 = 0
 
-// MaxCohort is the largest identifier of a cohort. Cohorts are numbered from 1 and
-// are disjoint, and no session holds more records than that.
+// MaxCohort is the largest identifier of a cohort, and the largest number of records of a session.
+// Cohorts are disjoint and numbered from 1.
 const MaxCohort = math.MaxInt32
 
-// EventKind names the law of a release. Kinds are added as the accountant learns
-// them; a kind it does not know is refused, never skipped.
+// EventKind names the probability law of a release. The accountant refuses an event of an unknown
+// kind.
 type EventKind string
 
 const (
-	// Gaussian is a vector plus N(0, Sigma^2 I).
+	// Gaussian is the law of a vector plus N(0, Sigma^2 I).
 	Gaussian EventKind = "gaussian"
-	// SampledGaussian is a sum over a Poisson sample plus N(0, Sigma^2 I): each
-	// record joins with probability Sampling by its own secret coin. It is
-	// charged nothing in units of mu^2; a schedule counts it.
+	// SampledGaussian is the law of a sum over a Poisson sample plus N(0, Sigma^2 I). Each record
+	// joins the sample with probability Sampling, by its own secret random bits. Its Charge is 0: a
+	// [Schedule] accounts for it.
 	SampledGaussian EventKind = "sampled-gaussian"
 )
 
-// Basis is why the stated sensitivity of an event holds. Bases are added as they
-// are proven; one that is not known is refused.
+// Basis is the reason why the stated sensitivity of an event holds. The accountant refuses an
+// unknown basis.
 type Basis string
 
 const (
-	// Clipped, the zero value: the curator clips what each record contributes,
-	// so that the sensitivity holds for any loss.
+	// Clipped is the zero value: the curator clips the contribution of each record, so that the
+	// sensitivity holds for any loss.
 	Clipped Basis = ""
-	// Stability: the release is made by steps that do not take two points
-	// apart, because the loss is convex and as smooth as it declares. Both are
-	// trusted. It is for replace-one.
+	// Stability: the release is made by gradient steps that do not move two points further apart,
+	// because the loss is convex and as smooth as it declares. Both properties are trusted. It
+	// requires replace-one.
 	Stability Basis = "stability"
 )
 
-// Event is one release as privacy sees it: the law of its noise, not its
-// value. It is necessary and sufficient for accounting. Events are values;
-// once in a ledger they cannot be changed.
+// Event describes one release by the law of its noise. It does not hold the released value. The law
+// is necessary and sufficient for accounting. Events are values; an event in a ledger cannot be
+// changed.
 type Event struct {
-	// Index counts the events of a ledger from 0; set by the ledger.
+	// Index is the number of the event in its ledger, counted from 0. The ledger sets it.
 	Index int `json:"index"`
 	// Kind is the law of the noise.
 	Kind EventKind `json:"kind"`
-	// Question names what was asked, e.g. "gradient"; for people only.
+	// Question names the query, e.g. "gradient". It is for readers only.
 	Question string `json:"question"`
-	// Cohort is the identifier of the records that took part. Cohorts other
-	// than Everyone are disjoint from each other.
+	// Cohort is the identifier of the records that took part. Cohorts other than [Everyone] are
+	// disjoint from each other.
 	Cohort uint64 `json:"cohort"`
-	// Relation is the one under which Sensitivity, or Epsilon, holds; set by the
-	// ledger where it is not given.
+	// Relation is the neighbouring relation under which Sensitivity, or Epsilon, holds. The ledger
+	// sets it where it is absent.
 	Relation Relation `json:"relation,omitempty"`
-	// Sensitivity bounds in Euclidean norm how far the un-noised vector moves
-	// between neighbouring tables; for a sampled sum, how long the contribution
-	// of one record is. Unit: that of the sum.
+	// Sensitivity is an upper bound on the Euclidean distance between the vectors without noise of
+	// two neighbouring tables. For a sampled sum it is an upper bound on the norm of one record's
+	// contribution. Its unit is the unit of the sum. It is 0 for a selection.
 	Sensitivity float64 `json:"sensitivity"`
 	// Sigma is the standard deviation of the noise in each coordinate, in the
 	// unit of Sensitivity.
 	Sigma float64 `json:"sigma"`
-	// Charge is (Sensitivity/Sigma)^2, or that of SelectionMu, rounded up.
+	// Charge is (Sensitivity/Sigma)^2, rounded up. For a selection it is the square of
+	// [SelectionMu], rounded up.
 	Charge float64 `json:"charge"`
-	// Sampling is the probability with which a record joins a sample; 0 for
-	// other kinds.
+	// Sampling is the probability with which a record joins a sample. It is 0 for other kinds.
 	Sampling float64 `json:"sampling,omitempty"`
-	// Epsilon is the range of a selection; 0 for other kinds.
+	// Epsilon is the range of a [Selection]. It is 0 for other kinds.
 	Epsilon float64 `json:"epsilon,omitempty"`
-	// Basis is why Sensitivity holds; absent where clipping enforces it.
+	// Basis is the reason why Sensitivity holds. It is absent where clipping enforces Sensitivity.
 	Basis Basis `json:"basis,omitempty"`
-	// Loss is the name of the loss that a basis of Stability trusts; absent
-	// otherwise.
+	// Loss is the name of the loss that a basis of [Stability] trusts. It is absent otherwise.
 	Loss string `json:"loss,omitempty"`
-	// Simulated is true when the noise did not come from secret coins. Such an
-	// event protects nobody.
+	// Simulated is true if the noise did not come from secret random bits. Such an event protects
+	// nobody.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
-// GaussianEvent returns the event of a Gaussian release; its charge is
-// computed here. sensitivity and sigma must be finite and > 0.
+// GaussianEvent returns the event of a Gaussian release, with its charge. sensitivity and sigma
+// must be finite and > 0.
 func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (Event, error) {
 	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma}
 	charge, err := e.recharge()
@@ -91,9 +90,9 @@ func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (
 	return e, nil
 }
 
-// StabilityEvent returns the event of a Gaussian release whose sensitivity rests
-// on the convexity and the declared smoothness of the loss that is named. cohort
-// must not be Everyone.
+// StabilityEvent returns the event of a Gaussian release whose sensitivity rests on the convexity
+// and the declared smoothness of the named loss. loss must not be empty and cohort must not be
+// [Everyone].
 func StabilityEvent(question, loss string, cohort uint64, sensitivity, sigma float64) (Event, error) {
 	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma, Basis: Stability, Loss: loss}
 	charge, err := e.recharge()
@@ -104,8 +103,8 @@ func StabilityEvent(question, loss string, cohort uint64, sensitivity, sigma flo
 	return e, nil
 }
 
-// SampledEvent returns the event of a Gaussian release over a Poisson sample.
-// contribution bounds the norm of one record's contribution to the sum.
+// SampledEvent returns the event of a Gaussian release over a Poisson sample. contribution is an
+// upper bound on the norm of one record's contribution to the sum.
 func SampledEvent(question string, sampling, contribution, sigma float64) (Event, error) {
 	e := Event{Kind: SampledGaussian, Question: question, Sensitivity: contribution, Sigma: sigma, Sampling: sampling}
 	if _, err := e.recharge(); err != nil {
@@ -114,7 +113,7 @@ func SampledEvent(question string, sampling, contribution, sigma float64) (Event
 	return e, nil
 }
 
-// recharge computes the charge from the law alone.
+// recharge checks the fields of the law and computes the charge from them.
 func (e Event) recharge() (float64, error) {
 	if e.Kind != Selection && e.Epsilon != 0 {
 		return 0, fmt.Errorf("account: epsilon = %v: must be absent for kind %q", e.Epsilon, e.Kind)
@@ -159,8 +158,8 @@ func (e Event) recharge() (float64, error) {
 	return charge, nil
 }
 
-// checkBasis demands of a basis that it is known, and of Stability that it is for
-// a Gaussian release on a drawn cohort and names the loss it trusts.
+// checkBasis returns an error for an unknown basis. The basis [Stability] must belong to a Gaussian
+// release on a drawn cohort and must name the loss it trusts.
 func (e Event) checkBasis() error {
 	switch {
 	case e.Basis == Clipped && e.Loss != "":
@@ -179,8 +178,8 @@ func (e Event) checkBasis() error {
 	return nil
 }
 
-// Check reports whether the event's charge covers its law: it returns an
-// error when the stated charge is below what the law requires.
+// Check returns an error if the stated charge is below the charge that the law requires, if it is
+// infinite, or if the law is invalid.
 func (e Event) Check() error {
 	charge, err := e.recharge()
 	if err != nil {

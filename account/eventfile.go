@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// Kinds of an event file besides Gaussian, SampledGaussian and Selection. A
-// ledger does not admit them: they are fixed before the first release and
-// composed as a whole.
+// Kinds of an event file besides [Gaussian], [SampledGaussian] and [Selection]. A ledger refuses
+// them: their parameters are fixed before the first release, and they are composed as a whole.
 const (
 	GaussianMixture    EventKind = "gaussian-mixture"
 	FixedSizeGaussian  EventKind = "fixed-size-gaussian"
@@ -28,8 +27,8 @@ type EventFile struct {
 	Events   []Composed
 }
 
-// maxFileEvents bounds the events of a file, and maxRepeatedEvents those among
-// them that are repeated: their divergences are tabulated as they are read.
+// maxFileEvents bounds the events of a file. maxRepeatedEvents bounds the events among them that
+// are inside a repeat-and-select, whose divergences are tabulated while the file is read.
 const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
 
 // DecodeEventFile reads an event file:
@@ -57,7 +56,7 @@ const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
 //	bounded-range        epsilon: another name of a selection
 //	repeat-and-select    repetitions: "poisson", "geometric", "logarithmic" or
 //	                     "negative-binomial"; mean; shape, for the last alone; events,
-//	                     one run, a list like that of the file
+//	                     one run, in the format of the events of the file
 //
 // For instance, one line a kind:
 //
@@ -105,14 +104,15 @@ func DecodeEventFile(data []byte) (EventFile, error) {
 	return p, err
 }
 
-// planDecoder counts the events of a file, those of repetitions included.
+// planDecoder counts the events of a file, including the events inside a repeat-and-select.
 type planDecoder struct {
 	relation       Relation
 	seen, repeats  int
 	insideRepeated bool
 }
 
-// list decodes events, those of an outer one after its name.
+// list decodes a list of events. prefix is the name of the enclosing event for error messages,
+// empty for the outermost list.
 func (d *planDecoder) list(raw []json.RawMessage, prefix string) ([]Composed, error) {
 	if d.seen += len(raw); d.seen > maxFileEvents {
 		return nil, fmt.Errorf("account: file: %d events: must be at most %d", d.seen, maxFileEvents)
@@ -150,7 +150,7 @@ func (d *planDecoder) event(data []byte, where string) (Composed, error) {
 	return out, f.err
 }
 
-// mechanism reads the fields of a kind. The first error stays in f.
+// mechanism reads the fields of a kind. It leaves the first error in f.
 func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 	switch kind {
 	case Gaussian:

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestBudgetMayBeMetExactly: the filter admits what brings a record's total to
-// the budget, to the last bit, and then nothing more, however little, for that
-// record; for everyone and for a cohort.
+// TestBudgetMayBeMetExactly: the filter admits an event that brings a record's total exactly to the
+// budget, to the last bit. It then refuses every further event for that record, however small. This
+// holds for everyone and for a cohort.
 func TestBudgetMayBeMetExactly(t *testing.T) {
 	b, err := NewBudget(1, 1e-6, ReplaceOne)
 	if err != nil {
@@ -18,7 +18,7 @@ func TestBudgetMayBeMetExactly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Charge = charge // a charge may exceed that of its law
+		e.Charge = charge // a charge may exceed the charge of its law
 		return e
 	}
 	// Halves are exact, and so is their sum: totals are rounded up otherwise.

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// agreeWork allows a bracket of useful width, not the narrowest.
+// agreeWork is enough for a useful bracket, not for the narrowest.
 const agreeWork = 1 << 24
 
-// At extreme parameters epsilon and delta still agree with each other: the delta
-// of an upper epsilon is not certainly above what was asked, nor that of a lower
-// one certainly below it. An upper end that lost its mass fails.
+// TestExtremesAgree: at extreme parameters epsilon and delta agree with each other. The bracket of
+// delta at an upper epsilon does not lie above the given delta, and at a lower epsilon not below
+// it. It fails if an upper end loses mass.
 func TestExtremesAgree(t *testing.T) {
 	t.Parallel()
 	fixed := func(z float64, n, batch, k int) Mechanism {
@@ -45,7 +45,7 @@ func TestExtremesAgree(t *testing.T) {
 			}
 		}
 	}
-	// A lattice whose masses are no float64 is refused, not emptied.
+	// A lattice whose masses are beyond float64 is an error.
 	l := fixed(2, 1000, 900, 1).laws()[0]
 	if g, err := discretise(newEffort(t.Context(), effortMost), l, 2000, 1e-9, 1e-9); err == nil {
 		t.Errorf("a width of 2000: masses %v", g.upper.mass)

@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyFloat is log-uniform over the whole range of float64, subnormals and the
-// ends of it included.
+// anyFloat is log-uniform over the whole range of float64, including subnormals and both ends.
 func anyFloat(r *rand.Rand) float64 {
 	switch r.IntN(12) {
 	case 0:
@@ -59,7 +58,7 @@ func anyMultiplier(r *rand.Rand) float64 {
 	return logUniform(r, .05, 100)
 }
 
-// anyMechanism may be refused.
+// anyMechanism returns a random mechanism, or the error of its constructor.
 func anyMechanism(r *rand.Rand) (Mechanism, error) {
 	relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
 	var m Mechanism
@@ -85,8 +84,8 @@ func anyMechanism(r *rand.Rand) (Mechanism, error) {
 	return m, err
 }
 
-// anyMixture has weights that sum to 1 and offsets near each other, far apart,
-// equal, and without one at 0.
+// anyMixture returns weights that sum to 1 and offsets that are close, far apart, equal, or all
+// above 0.
 func anyMixture(r *rand.Rand) (weights, offsets []float64) {
 	n := 1 + r.IntN(5)
 	var sum float64
@@ -110,16 +109,15 @@ func anyMixture(r *rand.Rand) (weights, offsets []float64) {
 	return weights, offsets
 }
 
-// little keeps what is asked at random short. Every effort must give a valid
-// bracket.
+// little limits the work of a random query. Every effort must give a valid bracket.
 const little = 1 << 21
 
 func isBracket(b Bracket, most float64) bool {
 	return b.Lower >= 0 && b.Lower <= b.Upper && b.Upper <= most
 }
 
-// askAnything puts random, mostly extreme questions to everything that answers
-// one. It wants brackets of numbers or errors, and no more work than allowed.
+// askAnything calls every function of the accountant with random, mostly extreme arguments. The
+// results must be valid brackets or errors, within the work allowed.
 func askAnything(t interface {
 	Helper()
 	Context() context.Context
@@ -205,8 +203,8 @@ func askAnything(t interface {
 	}
 }
 
-// TestEveryInputIsAnswered covers the whole range of float64, counts up to 2^30,
-// groups and mixtures.
+// TestEveryInputIsAnswered covers the whole range of float64, counts up to 2^30, groups and
+// mixtures.
 func TestEveryInputIsAnswered(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -221,8 +219,8 @@ func FuzzEveryInputIsAnswered(f *testing.F) {
 	})
 }
 
-// TestOneUseOfAnyMixture compares with differences of normal tails: mixtures
-// without an offset of 0, with offsets far from each other, equal, and in groups.
+// TestOneUseOfAnyMixture compares with differences of normal tails, for mixtures without an offset
+// of 0, with distant and equal offsets, and in groups.
 func TestOneUseOfAnyMixture(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(51, 1))
@@ -255,7 +253,7 @@ func TestOneUseOfAnyMixture(t *testing.T) {
 			}
 			law := l.(mixtureLaw)
 			if law.steepest() > 200 {
-				continue // the reference looks at |x| < 1000
+				continue // the reference covers |x| < 1000
 			}
 			epsilon := logUniform(r, 1e-6, 30)
 			want := refHockey(law, epsilon)
@@ -276,7 +274,7 @@ func TestOneUseOfAnyMixture(t *testing.T) {
 	}
 }
 
-// interrupted is a context that ends when it is asked for the n-th time.
+// interrupted is a context that ends at the n-th check.
 type interrupted struct {
 	context.Context
 	left *int
@@ -289,8 +287,7 @@ func (c interrupted) Err() error {
 	return nil
 }
 
-// TestInterrupt: whatever is computed ends within one look at an ended context,
-// wherever it was.
+// TestInterrupt: every computation ends at the next check of an ended context, wherever it is.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	step := sampled(t, .3, .9, AddOrRemove)
@@ -335,8 +332,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestChargesThatUnderflow: of Gaussian parts whose mu^2 is below the floats, brackets
-// have their ends in order, and the lower ones are 0.
+// TestChargesThatUnderflow: for Gaussian parts whose mu^2 underflows, brackets have their ends in
+// order, and the lower ends are 0.
 func TestChargesThatUnderflow(t *testing.T) {
 	m, err := NewGaussian(0x1p1020)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCalibrationsOfAnything: whatever is asked for, a calibration ends within
-// the work allowed, with an error or with what is found private on its own.
+// TestCalibrationsOfAnything: every calibration ends within the work allowed, with an error or with
+// a value that is proven private by itself.
 func TestCalibrationsOfAnything(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(61, 1))
@@ -50,9 +50,8 @@ func TestCalibrationsOfAnything(t *testing.T) {
 	}
 }
 
-// TestCalibrationKeepsItsLastAnswer: where the work ends before the search does,
-// what was found private already is returned, and no error of any other kind is
-// taken for that.
+// TestCalibrationKeepsItsLastAnswer: if the work ends before the search, the last value found
+// private is returned. An error of another kind is returned as an error.
 func TestCalibrationKeepsItsLastAnswer(t *testing.T) {
 	other := errors.New("other")
 	for _, c := range []struct {
@@ -75,8 +74,8 @@ func TestCalibrationKeepsItsLastAnswer(t *testing.T) {
 	}
 }
 
-// TestScheduleCountsWithinRange: neither a run nor the sum of several leaves the
-// range of a count, whatever they would wrap to.
+// TestScheduleCountsWithinRange: a count, or a sum of counts, beyond the range is refused, whatever
+// it would overflow to.
 func TestScheduleCountsWithinRange(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	for _, counts := range [][]int{
@@ -98,8 +97,8 @@ func TestScheduleCountsWithinRange(t *testing.T) {
 	}
 }
 
-// TestTinyDelta: a delta that no mass of float64 can tell is refused at once
-// where losses have no bound, and answered by their bound where they have one.
+// TestTinyDelta: a delta too small for masses in float64 is refused at once if losses are
+// unbounded, and bounded by the largest loss otherwise.
 func TestTinyDelta(t *testing.T) {
 	for _, delta := range []float64{math.SmallestNonzeroFloat64, 1e-310, 1e-300, 9e-281} {
 		for _, relation := range []Relation{ReplaceOne, AddOrRemove} {
@@ -118,8 +117,8 @@ func TestTinyDelta(t *testing.T) {
 	}
 }
 
-// TestRarestSamples: uses of samples so rare that float64 does not tell their
-// losses are as far apart as a sample is likely, at most.
+// TestRarestSamples: for sampling probabilities so small that float64 cannot resolve the losses,
+// delta is at most the number of uses times the probability.
 func TestRarestSamples(t *testing.T) {
 	t.Parallel()
 	for _, q := range []float64{1e-100, 1e-116, 1e-117, 1e-200} {
@@ -134,7 +133,7 @@ func TestRarestSamples(t *testing.T) {
 			}
 		}
 	}
-	// The bound is one of the whole composition, not of one use.
+	// The bound is for the whole composition, not for one use.
 	c := compose(t, 1e-3, Composed{sampled(t, 1, .01, AddOrRemove), 100})
 	if b, err := c.Epsilon(t.Context(), 1e-3); err != nil || !(b.Upper > 0) {
 		t.Errorf("100 uses of samples of .01 at delta 1e-3: %v, %v", b, err)

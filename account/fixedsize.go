@@ -6,66 +6,66 @@ import (
 	"sort"
 )
 
-// fixedSample is a Gaussian mechanism on a sample of fixed size, or what it is
-// to a group: part[i] has the weight with which so many of the group are in a
-// sample that has any of them.
+// fixedSample is a Gaussian mechanism on a sample of fixed size, as seen by a group of records.
+// Given that the sample contains a member of the group, parts[i] holds the probability of one
+// number of members and the distance that this many members can move the sum.
 type fixedSample struct {
 	multiplier     float64
 	records, batch int
 	group          int
-	// sampling is the probability that the sample has any of the group.
+	// sampling is the probability that the sample contains a member of the group.
 	sampling float64
-	parts    []bump // mean: distance over sigma
+	parts    []bump // mean is the distance over sigma
 }
 
-// NewFixedSizeGaussian returns the Gaussian mechanism on a uniformly random,
-// secret sample of batch of the records, drawn without replacement, under
-// replace-one: the number of records is public. The noise's standard deviation
-// is multiplier times the largest norm C of one record's contribution, as for
-// [NewSampledGaussian]; one exchanged for another moves the sum by 2C.
+// NewFixedSizeGaussian returns the Gaussian mechanism on a uniformly random, secret sample of batch
+// of the records, drawn without replacement, under replace-one. The number of records is public.
+// The noise's standard deviation is multiplier times the largest norm C of one record's
+// contribution, as for [NewSampledGaussian]. Exchanging one sampled record for another moves the
+// sum by at most 2C. multiplier must be in [0.02, 1e7], records in [1, 2^40] and batch in [1,
+// records].
 //
-// Source: Balle, Barthe & Gaboardi 2018 (theorem 11: without replacement,
-// substitution); Zhu, Dong & Wang 2022 for the pair.
+// Source: Balle, Barthe & Gaboardi 2018 (theorem 11: without replacement, substitution); Zhu, Dong
+// & Wang 2022 for the dominating pair.
 //
-// With q = batch/records, G(v) the hockey stick of N(2C, sigma^2) against
-// N(0, sigma^2), and v = 1 + (u-1)/q, the curve that is composed is
+// With q = batch/records, G(v) the hockey stick of N(2C, sigma^2) against N(0, sigma^2), and v = 1
+// + (u-1)/q, the curve that is composed is
 //
 //	H(u) = q G(v) for u >= 1,   H(u) = 1 - u + u H(1/u) for u < 1.
 //
-// Proof that it dominates, k = 1. Let M0 be the output of a sample without the
-// record, M1 and M1' of one with it, before and after the exchange. A sample
-// without it is one with it in which another record takes its place, and the
-// rest of the sample has the same law. Given the rest and that other record,
-// M0, M1 and M1' are Gaussian with means at most 2C apart; as the hockey stick
-// is jointly convex, it is enough to bound that of P = (1-q) M0 + q M1 against
-// Q = (1-q) M0 + q M1' given both. For u >= 1 advanced joint convexity gives
+// Proof that H dominates, for a group of one record. Let M0 be the output on a sample without the
+// record. Let M1 and M1' be the outputs on a sample with the record, before and after its exchange.
+// Replace the record in a sample with it by a random other record: the result has the law of a
+// sample without it, and the rest of the sample has the same law in both. Given the rest and the
+// other record, M0, M1 and M1' are Gaussian with means at most 2C apart. The hockey stick is
+// jointly convex, so it is enough to bound, given both, the hockey stick of P = (1-q) M0 + q M1
+// against Q = (1-q) M0 + q M1'. For u >= 1 advanced joint convexity gives
 //
 //	H(u) = q H_v(M1 | (1-b) M0 + b M1') <= q ((1-b) H_v(M1|M0) + b H_v(M1|M1')),
 //
-// b = u/v, and both are at most G(v). For u < 1, H(u; P, Q) = 1 - u +
-// u H(1/u; Q, P), and the same bound holds for (Q, P). H is convex, as the
-// slopes at 1 differ by (1-q)(1 - 2 Phi(-C/sigma)) >= 0, so a pair of
-// distributions has this curve, and it composes (Zhu, Dong & Wang 2022,
-// theorem 10).
+// with b = u/v, and both terms are at most G(v). For u < 1, H(u; P, Q) = 1 - u + u H(1/u; Q, P),
+// and the same bound holds for (Q, P). H is convex, since the slopes at 1 differ by (1-q)(1 - 2
+// Phi(-C/sigma)) >= 0. So a pair of distributions has this curve, and it composes (Zhu, Dong & Wang
+// 2022, theorem 10).
 //
-// The bound is attained at each u >= 1 by other records at -C and one at -C
-// that becomes C, and at each u < 1 by its reverse; no one table attains both,
-// so that compositions may be better than their lower end.
+// The bound is attained at each u >= 1 by a table whose other records contribute -C and whose
+// record changes from -C to C, and at each u < 1 by the reverse change. No one table attains both,
+// so that a composition may cost less than its lower end.
 func NewFixedSizeGaussian(multiplier float64, records, batch int) (Mechanism, error) {
 	return newFixedSample(multiplier, records, batch, 1)
 }
 
-// newFixedSample is NewFixedSizeGaussian for groups of k. The sample holds J
-// members of the group, J hypergeometric. Let an ordered sample of the other
-// records be given, and an order of the group: M_j, with j members, exchanges
-// the first j of that sample for the first j members, M_0 is the sample itself.
-// All distances are at most 2 j C, and with q = P(J > 0) the same steps bound
+// newFixedSample is NewFixedSizeGaussian for groups of k records. The sample holds J members of the
+// group, where J is hypergeometric. Fix an ordered sample of the other records and an order of the
+// group. Let M_j be the output if the first j records of that sample are exchanged for the first j
+// members, and M_0 the output of the sample itself. All distances between means are at most 2 j C.
+// With q = P(J > 0), the steps of the proof above bound
 //
-//	H(u) <= sum over j >= 1 of P(J = j) G_j(1 + (u-1)/q),   G_j for distance 2 j C,
+//	H(u) <= sum over j >= 1 of P(J = j) G_j(1 + (u-1)/q),   G_j the hockey stick for distance 2 j C,
 //
-// which is the mean of curves as above, of one q. It needs as many other records
-// as the sample has; where there are fewer, J is told instead: the Gaussian
-// mechanism of the largest J.
+// which is a mean of curves as above with the same q. The proof needs at least as many other
+// records as the sample has. If there are fewer, the bound is the Gaussian mechanism of the largest
+// J, as if J were released.
 func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error
 	for j := 1; j <= most; j++ {
 		m.sampling += hypergeometric(records, batch, k, j)
 	}
-	var lost float64 // too little for float64: to the largest distance
+	var lost float64 // weights too small for float64, added to the largest distance
 	for j := 1; j < most; j++ {
 		w := hypergeometric(records, batch, k, j) / m.sampling
 		if w < weightLeast {
@@ -106,9 +106,9 @@ func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error
 // fixedMost keeps numbers of records exact in float64 and their products finite.
 const fixedMost = 1 << 40
 
-// hypergeometric returns the probability that j of k given records are in a
-// sample of batch, for k <= groupMost, to a relative error of 2^-45: a product of
-// at most 2k factors.
+// hypergeometric returns the probability that a sample of batch records contains j of k given
+// records, for k <= groupMost. Its relative error is at most 2^-45, since it is a product of at
+// most 2k factors.
 func hypergeometric(records, batch, k, j int) float64 {
 	p := 1.0
 	for i := range k {
@@ -153,10 +153,10 @@ func (m fixedSample) grouped(k int) (Mechanism, error) {
 	return newFixedSample(m.multiplier, m.records, m.batch, k*m.group)
 }
 
-// folded is the law whose curve is that of up for u >= 1 and of down, its mirror
-// image, for u < 1: the losses of up above 0, those of down below, and what is
-// left at 0. The loss of up is 0 at mean/2, that of down at -mean/2, and what is
-// left has the mass (1-sampling)(Phi(mean/2) - Phi(-mean/2)).
+// folded is the law whose curve is the curve of up for u >= 1, and the curve of down, the mirror
+// image of up, for u < 1. It has the losses of up above 0, the losses of down below 0, and the
+// remaining mass at 0. The loss of up is 0 at mean/2 and the loss of down is 0 at -mean/2, so that
+// the mass at 0 is (1-sampling)(Phi(mean/2) - Phi(-mean/2)).
 type folded struct {
 	weight, mean, sampling float64
 	up, down               mixtureLaw
@@ -164,7 +164,7 @@ type folded struct {
 
 func (f folded) middle() float64 { return (1 - f.sampling) * math.Erf(f.mean/(2*math.Sqrt2)) }
 
-// foldedLaw is a mean of folded laws; their weights sum to 1.
+// foldedLaw is a mixture of folded laws. Their weights sum to 1.
 type foldedLaw []folded
 
 func (l foldedLaw) span(below, above float64) (lo, hi float64) {
@@ -178,7 +178,7 @@ func (l foldedLaw) span(below, above float64) (lo, hi float64) {
 
 func (foldedLaw) largest() float64 { return math.Inf(1) }
 
-// anchor has 0, where the curve has its kink, on the lattice.
+// anchor is 0, so that the kink of the curve is on the lattice.
 func (foldedLaw) anchor(float64) float64 { return 0 }
 func (foldedLaw) period() float64        { return 0 }
 
@@ -220,8 +220,8 @@ func (l foldedLaw) labour(slabs, below, above float64) float64 {
 	return work
 }
 
-// sketch has the midpoints of x on either side of 0, scaled to the masses there:
-// errors of a mass count once for every use.
+// sketch takes midpoints of x on either side of 0. The masses on each side are scaled to their
+// exact sum, because an error of the sum counts once for every use of the law.
 func (l foldedLaw) sketch(e *effort, tail float64) ([]sketchAtom, error) {
 	const n = 500
 	if err := e.spend(8 * n * float64(len(l))); err != nil {

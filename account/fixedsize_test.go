@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The slow second implementation of samples: every sample is enumerated and the
-// hockey stick is summed over a fine grid of outputs, from the definition.
+// The tests below use a slow second implementation of samples: it enumerates every sample and sums
+// the hockey stick over a fine grid of outputs, from the definition.
 
 // point is an output or a record, of one or two coordinates.
 type point [2]float64
@@ -20,7 +20,7 @@ type outcome struct {
 	mean        point
 }
 
-// fixedOutcomes lists the sums of all samples of batch of the records.
+// fixedOutcomes returns the sums of all samples of batch records.
 func fixedOutcomes(records []point, batch int) []outcome {
 	var out []outcome
 	for set := range 1 << len(records) {
@@ -43,7 +43,7 @@ func fixedOutcomes(records []point, batch int) []outcome {
 	return out
 }
 
-// coinOutcomes lists the sums of all Poisson samples.
+// coinOutcomes returns the sums of all Poisson samples.
 func coinOutcomes(records []point, q float64) []outcome {
 	var out []outcome
 	for set := range 1 << len(records) {
@@ -71,7 +71,7 @@ func lineDensity(outcomes []outcome, z, x float64) float64 {
 	return sum / (z * math.Sqrt(2*math.Pi))
 }
 
-// lineHockey is the hockey stick at u of two lists on a line.
+// lineHockey returns the hockey stick at u of two lists of outcomes on a line.
 func lineHockey(p, q []outcome, z, u float64) float64 {
 	const n = 6000
 	lo, hi := -9*z-10, 9*z+10
@@ -84,8 +84,8 @@ func lineHockey(p, q []outcome, z, u float64) float64 {
 	return sum * step
 }
 
-// planeHockey is the same in two dimensions; each mean's exponentials are
-// products of one a coordinate.
+// planeHockey is lineHockey in two dimensions. The exponentials of each mean are products of one
+// for each coordinate.
 func planeHockey(p, q []outcome, z, u float64) float64 {
 	const n = 160
 	lo, hi := -6*z-4, 6*z+4
@@ -145,7 +145,8 @@ func exchanged(r *rand.Rand, n, k int, plane bool) (before, after []point) {
 	return before, after
 }
 
-// checkAbove wants the upper end of delta above what was found, in either order.
+// checkAbove fails the test unless the upper end of delta is above the hockey stick, in either
+// order.
 func checkAbove(t *testing.T, m Mechanism, epsilon float64, hockey func(p, q []outcome, z, u float64) float64, p, q []outcome, z, tolerance float64) {
 	t.Helper()
 	b, err := compose(t, 1e-3, Composed{m, 1}).Delta(t.Context(), epsilon)
@@ -158,8 +159,8 @@ func checkAbove(t *testing.T, m Mechanism, epsilon float64, hockey func(p, q []o
 	}
 }
 
-// No tables of a few records, on a line or in a plane, cost more than the curve
-// says: for one record and for groups, below and above u = 1 (both orders).
+// TestFixedSizeAboveEveryTable: no table of a few records, on a line or in a plane, has a larger
+// delta than the curve, for one record and for groups, for u below and above 1 (both orders).
 func TestFixedSizeAboveEveryTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 1))
 	for i := range trials(60) {
@@ -182,8 +183,8 @@ func TestFixedSizeAboveEveryTable(t *testing.T) {
 	}
 }
 
-// The table that attains the bound: all others and the old record at -1, the new
-// one at 1.
+// TestFixedSizeIsAttained: the bound is attained if all other records and the old record are at -1
+// and the new one is at 1.
 func TestFixedSizeIsAttained(t *testing.T) {
 	for _, c := range []struct {
 		n, batch   int
@@ -209,8 +210,8 @@ func TestFixedSizeIsAttained(t *testing.T) {
 	}
 }
 
-// refFolded is the curve of a fixed sample for k = 1 by its definition, from the
-// closed form of the Gaussian's.
+// refFolded is the curve of a fixed-size sample for k = 1 by its definition, from the closed form
+// of the Gaussian's curve.
 func refFolded(mu, q, u float64) float64 {
 	if u < 1 {
 		return 1 - u + u*refFolded(mu, q, 1/u)
@@ -219,8 +220,8 @@ func refFolded(mu, q, u float64) float64 {
 	return q * (refNormal(mu/2-epsilon/mu) - math.Exp(epsilon)*refNormal(-mu/2-epsilon/mu))
 }
 
-// refFoldedTwo composes two of them: the expectation of the second's curve over
-// the first's loss, whose P(L > l) = H - u H' at u = e^l, as a Stieltjes sum.
+// refFoldedTwo composes two such curves: the expectation of the second curve over the first loss,
+// whose P(L > l) = H - u H' at u = e^l, as a Stieltjes sum.
 func refFoldedTwo(mu1, q1, mu2, q2, epsilon float64) float64 {
 	above := func(l float64) float64 { // P(L > l) from a secant of H
 		u, h := math.Exp(l), 1e-5
@@ -238,7 +239,8 @@ func refFoldedTwo(mu1, q1, mu2, q2, epsilon float64) float64 {
 	return sum
 }
 
-// Two unlike uses: both sides of u = 1 and the atom between them take part.
+// TestTwoFixedSamples: in two different uses both sides of u = 1 and the atom between them take
+// part.
 func TestTwoFixedSamples(t *testing.T) {
 	for _, c := range [][5]float64{{2, .4, 1, .2, .3}, {1, .05, 1.5, .5, .1}, {3, .01, 2, .02, .05}, {2, .9, 2, .5, 1}} {
 		z1, q1, z2, q2, epsilon := c[0], c[1], c[2], c[3], c[4]
@@ -257,7 +259,7 @@ func TestTwoFixedSamples(t *testing.T) {
 	}
 }
 
-// Masses and barycentres: P and Q of a folded law sum to 1, for groups too.
+// TestFoldedLawIsComplete: P and Q of a folded law sum to 1, also for groups.
 func TestFoldedLawIsComplete(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 2))
 	for range trials(40) {
@@ -268,7 +270,7 @@ func TestFoldedLawIsComplete(t *testing.T) {
 		m = mustMechanism(t, m, err)
 		f, folded := m.(fixedSample)
 		if !folded {
-			continue // told J
+			continue // J is released
 		}
 		l := f.laws()[0]
 		g, err := discretise(newEffort(t.Context(), effortMost), l, .02, 1e-30, 1e-30)
@@ -286,7 +288,8 @@ func TestFoldedLawIsComplete(t *testing.T) {
 	}
 }
 
-// Exchanged records on Poisson samples: above every table, and attained.
+// TestReplacedGroupOnCoins: for exchanged records on Poisson samples the bound is above every
+// table, and attained.
 func TestReplacedGroupOnCoins(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 3))
 	for i := range trials(30) {
@@ -318,17 +321,19 @@ func TestReplacedGroupOnCoins(t *testing.T) {
 }
 
 func TestFixedSizeLimits(t *testing.T) {
-	// Everyone: the Gaussian of twice the sensitivity, for groups k times that.
+	// A sample of all records is the Gaussian of twice the sensitivity, and for groups k times
+	// that.
 	m, err := NewFixedSizeGaussian(4, 50, 50)
 	if m = mustMechanism(t, m, err); m != (boundGaussian{gaussianMechanism{4, 2}, ReplaceOne}) {
 		t.Errorf("%v", m)
 	}
-	// Too few others: told how many of the group there are, at most a batch.
+	// With too few other records the number of group members in the sample, at most batch, is
+	// released.
 	m, err = newFixedSample(4, 10, 3, 8)
 	if m = mustMechanism(t, m, err); m != (boundGaussian{gaussianMechanism{4, 6}, ReplaceOne}) {
 		t.Errorf("%v", m)
 	}
-	// Groups of groups are groups.
+	// A group of groups is a group.
 	one, err := NewFixedSizeGaussian(2, 1000, 30)
 	one = mustMechanism(t, one, err)
 	six, _ := Group(one, 6)
@@ -363,9 +368,8 @@ func TestFixedSizeLimits(t *testing.T) {
 	wantError(t, err, "group = 4: must be at most the number of records, 3")
 }
 
-// TestGroupInAFixedSample: j of k given records are in a sample of m of n with
-// probability choose(k, j) choose(n-k, m-j)/choose(n, m), and then an exchange of them
-// moves the sum by 2jC.
+// TestGroupInAFixedSample: j of k given records are in a sample of m of n with probability
+// choose(k, j) choose(n-k, m-j)/choose(n, m). Their exchange then moves the sum by 2jC.
 func TestGroupInAFixedSample(t *testing.T) {
 	choose := func(n, k int) *big.Int { return new(big.Int).Binomial(int64(n), int64(k)) }
 	for _, c := range []struct{ n, m, k int }{{50, 10, 3}, {20, 8, 2}, {1000, 30, 5}} {

@@ -5,20 +5,18 @@ import (
 	"math"
 )
 
-// GaussianDelta returns the least delta with which every mu-GDP mechanism is
-// (epsilon, delta)-DP, increased by at most 2^-79 of itself (2^-73 for epsilon
-// below 2^-22 mu) and rounded up:
+// GaussianDelta returns the least delta with which every mu-GDP mechanism is (epsilon, delta)-DP:
 //
 //	delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)
 //
-// (Balle & Wang 2018, theorem 8; Dong, Roth & Su 2022, corollary 1). The
-// Gaussian mechanism of sensitivity mu and noise 1 attains it.
+// (Balle & Wang 2018, theorem 8; Dong, Roth & Su 2022, corollary 1). The Gaussian mechanism of
+// sensitivity mu and noise 1 attains it. The result is increased by at most 2^-79 of itself (2^-73
+// for epsilon below 2^-22 mu) and rounded up.
 //
-// Any finite mu >= 0 and epsilon >= 0 are allowed, 0 gives delta 0. The result
-// is in [0, 1], nonincreasing in epsilon, nondecreasing in mu and positive for
-// mu > 0: below the float64 range it is the least positive float64. A call
-// takes about two microseconds. It uses correctly rounded operations only, so
-// every machine returns the same bits.
+// mu and epsilon must be finite and >= 0; mu = 0 gives delta 0. The result is in [0, 1],
+// nonincreasing in epsilon, nondecreasing in mu and positive for mu > 0: below the float64 range it
+// is the least positive float64. A call takes about two microseconds. It uses correctly rounded
+// operations only, so that every machine returns the same bits.
 func GaussianDelta(mu, epsilon float64) (float64, error) {
 	if err := gaussianNonNegative("mu", mu); err != nil {
 		return 0, err
@@ -29,11 +27,10 @@ func GaussianDelta(mu, epsilon float64) (float64, error) {
 	return gaussianDelta(mu, epsilon), nil
 }
 
-// GaussianEpsilon returns the least epsilon with which every mu-GDP mechanism is
-// (epsilon, delta)-DP, rounded up: the least float64 with
-// GaussianDelta(mu, epsilon) <= delta, 0 if epsilon = 0 is one. It needs finite
-// mu >= 0 and 0 < delta < 1, and fails if epsilon overflows. It takes about a
-// tenth of a millisecond.
+// GaussianEpsilon returns the least epsilon with which every mu-GDP mechanism is (epsilon,
+// delta)-DP, rounded up. It is the least float64 with GaussianDelta(mu, epsilon) <= delta, and 0 if
+// epsilon = 0 satisfies this. mu must be finite and >= 0, delta in (0, 1). It is an error if
+// epsilon overflows. A call takes about a tenth of a millisecond.
 func GaussianEpsilon(mu, delta float64) (float64, error) {
 	if err := gaussianNonNegative("mu", mu); err != nil {
 		return 0, err
@@ -53,10 +50,9 @@ func GaussianEpsilon(mu, delta float64) (float64, error) {
 	return epsilon, nil
 }
 
-// GaussianMu returns the greatest mu for which every mu-GDP mechanism is
-// (epsilon, delta)-DP, rounded down: the greatest float64 with
-// GaussianDelta(mu, epsilon) <= delta. It needs finite epsilon > 0 and
-// 0 < delta < 1.
+// GaussianMu returns the greatest mu for which every mu-GDP mechanism is (epsilon, delta)-DP,
+// rounded down. It is the greatest float64 with GaussianDelta(mu, epsilon) <= delta. epsilon must
+// be finite and > 0, delta in (0, 1).
 func GaussianMu(epsilon, delta float64) (float64, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil || epsilon == 0 {
 		return 0, fmt.Errorf("account: epsilon = %v: must be finite and > 0", epsilon)
@@ -69,34 +65,33 @@ func GaussianMu(epsilon, delta float64) (float64, error) {
 	}), nil
 }
 
-// gaussianRestBound is the relative error allowed to 1 - delta where a < 0; the
-// bound derived at gaussianDelta is 2^-94.
+// gaussianRestBound is the relative error allowed to 1 - delta where a < 0. The error bound derived
+// at gaussianDelta is 2^-94.
 const gaussianRestBound = 0x1p-88
 
-// Beyond gaussianFar, delta < phi(40) M(40) < 2^-1074; below gaussianNear,
-// 1 - delta < 2 Phi(-9) < 2^-61.
+// For a > gaussianFar, delta < phi(40) M(40) < 2^-1074. For a < gaussianNear, 1 - delta < 2 Phi(-9)
+// < 2^-61.
 const (
 	gaussianFar  = 40
 	gaussianNear = -9
 )
 
-// gaussianDelta is [GaussianDelta] for finite mu, epsilon >= 0. With
-// m = epsilon/mu, a = m - mu/2, b = m + mu/2 and the Mills ratio M,
-// e^epsilon phi(b) = phi(a) turns delta into
+// gaussianDelta is [GaussianDelta] for finite mu, epsilon >= 0. With m = epsilon/mu, a = m - mu/2,
+// b = m + mu/2 and the Mills ratio M, the identity e^epsilon phi(b) = phi(a) turns delta into
 //
 //	phi(a) (M(a) - M(b))         a >= 0
 //	1 - phi(a) (M(-a) + M(b))    a < 0
 //
-// which neither overflow nor lose the tail. Relative errors: phi(a) 2^-90, as
-// a^2/2 <= 800 is known to 2^-100; M 2^-95; the first difference loses 12
-// bits, being at least K(a + 1/64)/64 with K of gaussianMillsStep, when
-// mu > 1/64. Together less than 2^-81. Where a < 0, a^2/2 <= 41 and 1 - delta
-// has an error of 2^-94; delta is then at least 2^-8.
+// These formulas neither overflow nor lose the tail. Relative errors: phi(a) has 2^-90, since a^2/2
+// <= 800 has an absolute error of 2^-100; M has 2^-95. For mu > 1/64 the difference M(a) - M(b)
+// loses 12 bits, since it is at least K(a + 1/64)/64 with the K of gaussianMillsStep. Together the
+// error is less than 2^-81. Where a < 0, a^2/2 <= 41 and 1 - delta has an error of 2^-94; delta is
+// then at least 2^-8.
 //
-// Monotone: the next argument changes delta by at least 2^-79 relative, or
-// 1 - delta by 2^-77 where a < 0 and mu > 2, which is more than twice the
-// error there, because epsilon below 2^-22 mu is first rounded down to a
-// multiple of about 2^-75 mu. (That only raises delta.)
+// The result is monotone. Moving an argument to the next float64 changes delta by at least 2^-79 of
+// itself, or 1 - delta by 2^-77 of itself where a < 0 and mu > 2. This is more than twice the error
+// there, because an epsilon below 2^-22 mu is first rounded down to a multiple of about 2^-75 mu.
+// This rounding can only raise delta.
 func gaussianDelta(mu, epsilon float64) float64 {
 	if mu == 0 {
 		return 0
@@ -128,15 +123,14 @@ func gaussianDelta(mu, epsilon float64) float64 {
 	return min(1, normalCeil(phi.mul(mills(a).sub(mills(b))), k))
 }
 
-// gaussianPoint returns a = epsilon/mu - mu/2 for mu = f 2^e. For mu >= 2^-7
-// it is (2 epsilon - mu^2)/(2 mu), where the numerator is the sum of three
-// float64: a cancellation between epsilon and mu^2/2 is exact, and the
-// relative error at most 2^-101. For smaller mu an absolute error of 2^-102
-// epsilon/mu does no harm.
+// gaussianPoint returns a = epsilon/mu - mu/2 for mu = f 2^e. For mu >= 2^-7 it computes (2 epsilon
+// - mu^2)/(2 mu), where the numerator is the sum of three float64. A cancellation between epsilon
+// and mu^2/2 is then exact, and the relative error is at most 2^-101. For smaller mu an absolute
+// error of 2^-102 epsilon/mu is small enough.
 func gaussianPoint(f float64, e int, epsilon float64) dd {
 	if e < -6 {
 		m := gaussianQuotient(f, e, epsilon)
-		if m.hi > gaussianFar+1 { // perhaps infinite
+		if m.hi > gaussianFar+1 { // may be infinite
 			return m
 		}
 		return m.sub(dd{math.Ldexp(f, e-1), 0})
@@ -151,7 +145,7 @@ func gaussianPoint(f float64, e int, epsilon float64) dd {
 // gaussianQuotient returns epsilon/mu for mu = f 2^e.
 func gaussianQuotient(f float64, e int, epsilon float64) dd {
 	scaled := math.Ldexp(epsilon, -e)
-	if scaled > 0x1p1000 { // far, and division might overflow
+	if scaled > 0x1p1000 { // large, and the division might overflow
 		return dd{scaled, 0}
 	}
 	return dd{scaled, 0}.div(dd{f, 0})
@@ -160,16 +154,16 @@ func gaussianQuotient(f float64, e int, epsilon float64) dd {
 // gaussianSmall is the mu up to which gaussianMillsStep holds.
 const gaussianSmall = 1.0 / 64
 
-// gaussianMillsStep returns (M(m - mu/2) - M(m + mu/2))/mu for 0 <= m <= 41
-// and mu <= gaussianSmall. With I_n = (-1)^n M^(n)(m) = integral_0^inf t^n
-// exp(-m t - t^2/2) dt > 0, Taylor's series about m has positive terms only,
+// gaussianMillsStep returns (M(m - mu/2) - M(m + mu/2))/mu for 0 <= m <= 41 and mu <=
+// gaussianSmall. Let I_n = (-1)^n M^(n)(m) = integral_0^inf t^n exp(-m t - t^2/2) dt > 0. Taylor's
+// series about m has positive terms only:
 //
 //	sum_{j = 0, 1, ...} (mu/2)^2j I_{2j+1}/(2j+1)!
 //
-// and I_0 = M(m), K = I_1 = 1 - m I_0, I_{n+1} = n I_{n-1} - m I_n. The terms
-// from 2j+1 = 13 on are below 2^-100 of the first. The recurrence multiplies
-// the error of I_0 by m at each step, the series by mu/2 and less: the
-// relative error is at most that of I_1, 2^-95 m M/K < 2^-84.
+// where I_0 = M(m), K = I_1 = 1 - m I_0 and I_{n+1} = n I_{n-1} - m I_n. The terms from 2j+1 = 13
+// on are below 2^-100 of the first term. Each step of the recurrence multiplies the error of I_0 by
+// m; the series multiplies it by at most mu/2. The relative error is therefore at most the error of
+// I_1, 2^-95 m M/K < 2^-84.
 func gaussianMillsStep(mu float64, m dd) dd {
 	const last = 11
 	previous := mills(m)

@@ -18,8 +18,7 @@ func ExampleGaussianMu() {
 	// Output: mu 0.236704, noise multiplier 4.2247
 }
 
-// A hundred releases with noise 40 times the sensitivity: charges add, so mu^2
-// is 100/40^2.
+// A hundred releases with noise of 40 times the sensitivity. Charges add, so that mu^2 is 100/40^2.
 func ExampleGaussianEpsilon() {
 	epsilon, err := account.GaussianEpsilon(10.0/40, 1e-6)
 	if err != nil {
@@ -29,8 +28,7 @@ func ExampleGaussianEpsilon() {
 	// Output: epsilon 1.0607
 }
 
-// Known to be Gaussian, a mechanism gets a better epsilon than its zCDP
-// parameter gives.
+// A mechanism known to be Gaussian has a smaller epsilon than its zCDP parameter gives.
 func ExampleZCDPEpsilon() {
 	const mu, delta = 0.25, 1e-6
 	rho, err := account.RhoOfMu(mu)

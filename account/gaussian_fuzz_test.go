@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// FuzzGaussian takes arbitrary bits: errors are allowed where documented, a
-// panic, a NaN, a sign, a step against the order or a round trip that ends on
-// the public side is not.
+// FuzzGaussian tests arbitrary bits. Errors are allowed where documented. It fails on a panic, a
+// NaN, a negative result, a violation of monotonicity, or a round trip that ends on the public
+// side.
 func FuzzGaussian(f *testing.F) {
 	for _, c := range [][3]float64{
 		{1, 1, 1e-6}, {gaussianSmall, .3, 1e-9}, {1e-4, 100, 1e-300}, {50, 1e-4, .5},

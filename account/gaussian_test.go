@@ -19,9 +19,9 @@ func mustGaussian(t testing.TB, f func(x, y float64) (float64, error), x, y floa
 
 var long = flag.Bool("long", false, "repeat random trials four times as often as by default")
 
-// trials returns how often a test repeats a random trial: n times with -long, n/4 times by
-// default, n/16 times with -short, and never less than once. Seeds are fixed: shorter modes
-// run the first of the same trials.
+// trials returns the number of times that a test repeats a random trial: n with -long, n/4 by
+// default, n/16 with -short, and at least 1. Seeds are fixed, so that shorter modes run the first
+// of the same trials.
 func trials(n int) int {
 	switch {
 	case *long:
@@ -41,9 +41,9 @@ func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 
 func bigCompare(x *big.Float, y float64) int { return x.Cmp(bigFloat(y)) }
 
-// The goldens are those of two other implementations: dp_accounting's tests of
-// privacy loss distributions (mu = 1) and of its noise calibration (sigma =
-// 4.530877117), to the digits printed there.
+// TestGaussianGoldens compares with two other implementations, to the printed digits:
+// dp_accounting's tests of privacy-loss distributions (mu = 1) and of its noise calibration (sigma
+// = 4.530877117).
 func TestGaussianGoldens(t *testing.T) {
 	for _, c := range []struct {
 		f                 func(x, y float64) (float64, error)
@@ -61,9 +61,9 @@ func TestGaussianGoldens(t *testing.T) {
 	}
 }
 
-// checkDelta holds the result against the reference: the least float64 that is
-// at least delta. The code adds 2^-80 of delta before rounding, so a false
-// failure needs delta within 2^-80 below a float64: probability 2^-27 a case.
+// checkDelta compares the result with the reference: it must be the least float64 that is at least
+// delta. The code adds 2^-80 of delta before rounding, so that a false failure needs a delta within
+// 2^-80 below a float64: probability 2^-27 a case.
 func checkDelta(t *testing.T, mu, epsilon float64) {
 	t.Helper()
 	got, want := mustGaussian(t, GaussianDelta, mu, epsilon), bigDelta(t, mu, epsilon)
@@ -79,8 +79,8 @@ func TestGaussianDeltaReference(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
 	for range trials(200) {
-		// epsilon from a uniform a = epsilon/mu - mu/2, so that delta covers
-		// [2^-1074, 1] evenly in its exponent's root.
+		// epsilon is computed from a uniform a = epsilon/mu - mu/2, so that delta covers [2^-1074,
+		// 1] evenly in the root of its exponent.
 		mu := logUniform(r, 1e-4, 50)
 		epsilon := mu * (mu/2 - 9.5 + 48*r.Float64())
 		if epsilon < 1e-4 || epsilon > 100 {
@@ -111,8 +111,7 @@ func TestGaussianDeltaEdges(t *testing.T) {
 	for _, c := range edges {
 		checkDelta(t, c.mu, c.epsilon)
 	}
-	// Epsilon is rounded down to a grid of about 2^-75 mu here, which adds at
-	// most 2^-73 of delta.
+	// Here epsilon is rounded down to a grid of about 2^-75 mu, which adds at most 2^-73 of delta.
 	for _, epsilon := range []float64{1e-7, 1e-10, 1e-30, 5e-324} {
 		got, want := mustGaussian(t, GaussianDelta, 1, epsilon), bigDelta(t, 1, epsilon)
 		if bigCompare(want, got) > 0 || bigRelative(bigFloat(got), want) > 0x1p-52 {
@@ -130,8 +129,8 @@ func TestGaussianDeltaEdges(t *testing.T) {
 	}
 }
 
-// Where epsilon and mu^2/2 cancel at large mu, delta is Phi(-a) - phi(a) M(b)
-// with b about mu: 0.5 - 1/(sqrt(2 pi) mu) at a = 0.
+// TestGaussianDeltaLargeMu: if epsilon and mu^2/2 cancel at large mu, delta is Phi(-a) - phi(a)
+// M(b) with b about mu: 0.5 - 1/(sqrt(2 pi) mu) at a = 0.
 func TestGaussianDeltaLargeMu(t *testing.T) {
 	for _, k := range []int{20, 100, 300, 500} {
 		mu, epsilon := math.Ldexp(1, k), math.Ldexp(1, 2*k-1)
@@ -144,7 +143,8 @@ func TestGaussianDeltaLargeMu(t *testing.T) {
 	}
 }
 
-// The two-term formula in float64, good to 1e-13 of its larger term.
+// TestGaussianDeltaTextbook compares with the two-term formula in float64, which is precise to
+// 1e-13 of its larger term.
 func TestGaussianDeltaTextbook(t *testing.T) {
 	tail := func(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 	r := rand.New(rand.NewPCG(13, 14))
@@ -195,9 +195,9 @@ func TestGaussianDeltaMonotone(t *testing.T) {
 	}
 }
 
-// Near a step of the rounded delta at tiny epsilon, neighbouring epsilon differ
-// by less than the rounding errors of delta: without the grid on epsilon, some
-// of these walks go up.
+// TestGaussianDeltaMonotoneAtSteps: at tiny epsilon the deltas of neighbouring epsilons differ by
+// less than the rounding errors of delta. Without the grid on epsilon some of these sequences
+// increase.
 func TestGaussianDeltaMonotoneAtSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	for range trials(160) {
@@ -216,8 +216,8 @@ func TestGaussianDeltaMonotoneAtSteps(t *testing.T) {
 	}
 }
 
-// checkEpsilon holds the result against the reference: the least float64, or,
-// where GaussianDelta rounds epsilon to a grid, less than 2^-73 mu above it.
+// checkEpsilon compares the result with the reference: it must be the least float64, or less than
+// 2^-73 mu above it where GaussianDelta rounds epsilon to a grid.
 func checkEpsilon(t *testing.T, mu, delta float64) {
 	t.Helper()
 	epsilon := mustGaussian(t, GaussianEpsilon, mu, delta)
@@ -240,7 +240,7 @@ func TestGaussianEpsilonReference(t *testing.T) {
 		checkEpsilon(t, logUniform(r, 1e-4, 50), logUniform(r, 1e-300, .5))
 		checkEpsilon(t, logUniform(r, 1e-4, 50), logUniform(r, 1e-12, .5))
 	}
-	// Small epsilon, where delta is nearly that of 0.
+	// Small epsilon, where delta is close to its value at 0.
 	for range trials(30) {
 		epsilon := logUniform(r, 1e-4, 1e-2)
 		mu := logUniform(r, max(1e-4, epsilon/5), 1.3)
@@ -265,7 +265,7 @@ func TestGaussianEpsilonReference(t *testing.T) {
 	checkEpsilon(t, 1e-100, 1e-101)
 }
 
-// checkMu holds the result against the reference: the greatest float64.
+// checkMu compares the result with the reference: it must be the greatest float64.
 func checkMu(t *testing.T, epsilon, delta float64) {
 	t.Helper()
 	mu := mustGaussian(t, GaussianMu, epsilon, delta)

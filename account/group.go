@@ -5,22 +5,21 @@ import (
 	"math/bits"
 )
 
-// Group returns what a mechanism is to a group of k records that are changed
-// together, such as the rows of one person: a mechanism for neighbours that
-// differ in one record, seen by neighbours that differ in k.
+// Group returns the mechanism m as seen by a group of k records that change together, such as the
+// rows of one person. m holds for neighbouring tables that differ in one record; the result holds
+// for tables that differ in k records. k must be in [1, 64].
 //
-//   - Gaussian, prefix sums, discrete Gaussian, Laplace: k times the
-//     sensitivity. All are tight.
-//   - Gaussian on a Poisson sample: the members that join a sample are binomial,
-//     and each adds or exchanges up to a contribution; tight under both
-//     relations (see newReplacedMixture).
-//   - Gaussian on a sample of fixed size: the same with hypergeometric numbers;
-//     the bound of newFixedSample, tight for k = 1.
+//   - Gaussian, prefix sums, discrete Gaussian, Laplace: k times the sensitivity. These bounds are
+//     tight.
+//   - Gaussian on a Poisson sample: the number of members in a sample is binomial, and each member
+//     adds or exchanges one contribution. The bound is tight under both relations (see
+//     newReplacedMixture).
+//   - Gaussian on a sample of fixed size: the same with a hypergeometric number. The bound is
+//     derived at newFixedSample and tight for k = 1.
 //   - Pure and bounded-range: k times epsilon.
-//   - Repeat-and-select: the repetition of what one run is to the group.
+//   - Repeat-and-select: the same repetition of the group's bound for one run.
 //
-// Gaussian mixtures are refused: the joint law of the members' offsets is not
-// known.
+// It is an error for Gaussian mixtures, because the joint law of the members' offsets is not known.
 func Group(m Mechanism, k int) (Mechanism, error) {
 	if k < 1 || k > groupMost {
 		return nil, fmt.Errorf("account: group = %d: must be between 1 and %d", k, groupMost)
@@ -64,12 +63,12 @@ func Group(m Mechanism, k int) (Mechanism, error) {
 	return nil, fmt.Errorf("account: %v: no bound for groups of %d records is implemented", m, k)
 }
 
-// groupMost bounds the size of a group.
+// groupMost is the largest size of a group.
 const groupMost = 64
 
-// binomial returns the probability that j of k <= groupMost join, to a relative
-// error of 2^-45: products of exact integers and of powers that each round at
-// most k times.
+// binomial returns the probability that j of k <= groupMost records join a sample. Its relative
+// error is at most 2^-45: it is a product of exact integers and of powers that each round at most k
+// times.
 func binomial(k, j int, q float64) float64 {
 	choose := uint64(1) // at most (64 choose 32) < 2^61
 	for i := range j {
@@ -77,7 +76,8 @@ func binomial(k, j int, q float64) float64 {
 		choose, _ = bits.Div64(hi, lo, uint64(i+1))
 	}
 	p := float64(choose)
-	// Taken in turn, so that no factor underflows before the product does.
+	// The factors q and 1-q alternate, so that no partial product underflows before the result
+	// does.
 	for a, b := j, k-j; a > 0 || b > 0; {
 		if a > 0 && (p > 1 || b == 0) {
 			p, a = p*q, a-1
@@ -90,14 +90,15 @@ func binomial(k, j int, q float64) float64 {
 	return p
 }
 
-// newBinomialMixture is what k records that join or leave are to a sampled sum.
+// newBinomialMixture returns the mechanism of a sampled sum as seen by k records that join or leave
+// the table.
 func newBinomialMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	w, o := towardsLargest(weights, offsets)
 	return NewGaussianMixture(multiplier, w, o)
 }
 
-// towardsLargest moves the mass that float64 cannot resolve to the largest
-// offset: to the private side.
+// towardsLargest drops the weights that are too small for float64 and adds their mass to the
+// largest offset, which only makes the mechanism less private.
 func towardsLargest(weights, offsets []float64) (w, o []float64) {
 	var lost float64
 	last := len(weights) - 1
@@ -111,8 +112,8 @@ func towardsLargest(weights, offsets []float64) (w, o []float64) {
 	return append(w, max(weights[last]+lost, weightLeast)), append(o, offsets[last])
 }
 
-// replacedMixture is what k exchanged records are to a sum over a Poisson
-// sample: offsets[i] of them join with probability weights[i], before and after.
+// replacedMixture is a sum over a Poisson sample as seen by k records that are exchanged. With
+// probability weights[i], offsets[i] of them are in the sample, before and after the exchange.
 type replacedMixture struct {
 	multiplier       float64
 	weights, offsets []float64
@@ -122,15 +123,15 @@ type replacedMixture struct {
 //
 //	sum of weights[j] N(offsets[j], z^2)   against   sum of weights[j] N(-offsets[j], z^2)
 //
-// which dominates and is attained by records that lie on one line.
+// This pair dominates, and records that lie on one line attain it.
 //
-// Proof. Given the rest of the sample, the members S that join move the sum by
-// d_S before and by d'_S after the exchange, both at most |S| contributions long.
-// Let a test accept with probability Phi(-t) under N(0, z^2). By Neyman and
-// Pearson it accepts with probability at most Phi(|S|/z - t) under N(d_S, z^2)
-// and at least Phi(-|S|/z - t) under N(d'_S, z^2). So for any u >= 0 the
-// difference of its acceptances, the second u times, is at most that of the test
-// x > t z between the pair's sides, which is at most the pair's hockey stick.
+// Proof. Given the rest of the sample, let S be the members that join. They move the sum by d_S
+// before and by d'_S after the exchange, and both are at most |S| contributions long. Let a test
+// accept with probability Phi(-t) under N(0, z^2). By Neyman and Pearson it accepts with
+// probability at most Phi(|S|/z - t) under N(d_S, z^2) and at least Phi(-|S|/z - t) under N(d'_S,
+// z^2). For any u >= 0, its acceptance probability before the exchange minus u times the
+// probability after it is therefore at most the same difference for the test x > t z and the pair's
+// two distributions. This difference is at most the pair's hockey stick.
 func newReplacedMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err

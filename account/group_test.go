@@ -18,7 +18,7 @@ func epsilonOf(t *testing.T, m Mechanism, count int, delta float64) Bracket {
 	return b
 }
 
-// TestGroupOfGaussian: k records are k times the sensitivity.
+// TestGroupOfGaussian: a group of k records has k times the sensitivity.
 func TestGroupOfGaussian(t *testing.T) {
 	m, err := NewGaussian(10)
 	if err != nil {
@@ -37,9 +37,9 @@ func TestGroupOfGaussian(t *testing.T) {
 	}
 }
 
-// TestGroupOfSampledGaussian compares with the divergence computed from its
-// definition by a fine sum: P = sum of binomial weights N(j, z^2), Q = N(0, z^2).
-// Counting k as one, or sampling the group as a whole, fails.
+// TestGroupOfSampledGaussian compares with the divergence from the definition, by a fine sum: P is
+// the sum of binomial weights times N(j, z^2), Q is N(0, z^2). It fails if k is counted as one or
+// the group is sampled as a whole.
 func TestGroupOfSampledGaussian(t *testing.T) {
 	const z, q, k, epsilon = 2., .3, 3, .4
 	m, err := NewSampledGaussian(z, q, AddOrRemove)
@@ -110,8 +110,8 @@ func TestGroupRules(t *testing.T) {
 	}
 }
 
-// TestGroupOfLaplace: k records shift by k scales, which is less than any
-// mechanism of k epsilon costs. Closed form: 1 - e^((epsilon - k epsilon0)/2).
+// TestGroupOfLaplace: k records shift by k scales, which has a smaller delta than the least private
+// mechanism of k epsilon. Closed form: 1 - e^((epsilon - k epsilon0)/2).
 func TestGroupOfLaplace(t *testing.T) {
 	m, err := NewLaplace(4)
 	g, err := Group(mustMechanism(t, m, err), 6)
@@ -123,7 +123,7 @@ func TestGroupOfLaplace(t *testing.T) {
 		}
 		checkBracket(t, g.String(), b, refLaplace(1.5, epsilon), 1e-9)
 	}
-	// Still bounded in range, and still pure.
+	// The result is still bounded in range, or pure.
 	r, err := NewBoundedRange(.2)
 	if g, err := Group(mustMechanism(t, r, err), 3); err != nil || g.String() != "bounded range(epsilon 0.6000000000000001)" {
 		t.Errorf("%v, %v", g, err)

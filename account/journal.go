@@ -2,24 +2,25 @@ package account
 
 import "fmt"
 
-// Journal is all that a ledger holds, as a program writes it down while the ledger is in
-// use and reads it back when the ledger is gone.
+// Journal is the complete content of a ledger. A program can store it while the ledger is in use
+// and read it back later.
 type Journal struct {
 	Budget  Budget
 	Records Records
-	// Schedule is the one that the ledger followed; nil for none.
+	// Schedule is the schedule that the ledger followed, nil if there was none.
 	Schedule *Schedule
-	// Events are in the order in which they were charged. Each states its relation.
+	// Events are the ledger's events, in the order in which they were charged. Each states its
+	// relation.
 	Events []Event
 }
 
-// Replay has a new ledger admit a journal's events again, one after the other, and
-// returns a view of it. The ledger has ended. An event is an error if the budget's filter
-// or the schedule does not admit it, if its number is not its place, or if it does not
-// state the budget's relation.
+// Replay has a new ledger admit a journal's events again, one after the other, and returns a view
+// of that ledger. The ledger has ended. It is an error if the budget's filter or the schedule
+// refuses an event, if an event's index is not its position, or if an event does not state the
+// budget's relation.
 //
-// A journal can be written by hand: Replay shows that its events fit together and within
-// the budget, not that they are what happened.
+// A journal can be written by hand. Replay proves that its events are consistent and within the
+// budget. It does not prove that these events took place.
 func Replay(j Journal) (View, error) {
 	l, err := OpenLedger(j.Budget, j.Records)
 	if err != nil {

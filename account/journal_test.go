@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// recorded is the ledger of a session that followed a schedule, or none, and was asked
-// questions of every kind.
+// recorded returns the ledger of a session that followed a schedule, or none, and answered queries
+// of every kind.
 func recorded(t *testing.T, r Relation, records Records, schedule *Schedule) *Ledger {
 	t.Helper()
 	b, err := NewBudget(1, 1e-6, r)
@@ -57,8 +57,8 @@ func sampledSchedule(t *testing.T, r Relation) *Schedule {
 	return s
 }
 
-// TestReplayIsTheLedger: a journal brings back the ledger that it is of, which admits
-// nothing any more.
+// TestReplayIsTheLedger: a journal restores the ledger from which it was made, and the restored
+// ledger admits nothing more.
 func TestReplayIsTheLedger(t *testing.T) {
 	unit := Records{Count: 7, Unit: Unit{"person", 3, Sum}, Filter: Filter{"split", "train"}}
 	for _, r := range []Relation{ReplaceOne, AddOrRemove} {
@@ -87,8 +87,8 @@ func TestReplayIsTheLedger(t *testing.T) {
 	}
 }
 
-// TestReplayRefuses: a journal with an event that states no relation, out of its place,
-// or that the ledger would not have admitted.
+// TestReplayRefuses: a journal is refused if an event states no relation, is out of its place, or
+// would be refused by the ledger.
 func TestReplayRefuses(t *testing.T) {
 	least, err := NewBudget(.01, 1e-6, ReplaceOne)
 	if err != nil {
@@ -126,8 +126,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestRecordsThatThereAre: a ledger is opened with records that there can be, or is of
-// none.
+// TestRecordsThatThereAre: a ledger is opened with valid records, or refuses invalid ones.
 func TestRecordsThatThereAre(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	for _, c := range []struct {

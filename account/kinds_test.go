@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// refKind is delta of one use by the definition of a kind, computed from the
-// numbers of an event file and not from its laws.
+// refKind returns the delta of one use from the definition of a kind. It uses the numbers of an
+// event file and not its laws.
 func refKind(kind EventKind, number map[string]float64, r Relation, group int, epsilon float64) float64 {
 	k := float64(group)
 	gaussian := func(mu float64) float64 {
@@ -26,7 +26,7 @@ func refKind(kind EventKind, number map[string]float64, r Relation, group int, e
 		if r == ReplaceOne {
 			return refHockey(refSampled(z, q, r)[0], epsilon)
 		}
-		// Each of the group's members joins by its own coin.
+		// Each member of the group joins independently.
 		with, mirror := []bump{{1, 0}}, []bump{{1, 0}}
 		for range group {
 			var more, mirrored []bump
@@ -62,8 +62,7 @@ func withWeight(bumps []bump) (out []bump) {
 	return out
 }
 
-// fieldsOf lists what an event file says of a kind that TestEveryKindByItsDefinition
-// draws.
+// fieldsOf lists the fields in an event file of the kinds that TestEveryKindByItsDefinition draws.
 var fieldsOf = map[EventKind][]string{
 	Gaussian:           {"noise_multiplier"},
 	SampledGaussian:    {"noise_multiplier", "sampling"},
@@ -73,10 +72,9 @@ var fieldsOf = map[EventKind][]string{
 	BoundedRange:       {"epsilon"},
 }
 
-// TestEveryKindByItsDefinition takes an event file through both questions, under
-// both relations and for groups: a relation or a direction taken for the other, a
-// group counted wrongly, an end of a bracket taken for the other, or mass dropped
-// or rounded to the wrong side is outside.
+// TestEveryKindByItsDefinition computes delta and epsilon for an event file, under both relations
+// and for groups. It fails if relations, directions or the ends of a bracket are exchanged, if a
+// group is counted wrongly, or if mass is dropped or rounded to the wrong side.
 func TestEveryKindByItsDefinition(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(53, 1))
@@ -102,8 +100,8 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		group := 1
-		// Groups of what is sampled under replace-one have no bound; those of the
-		// Laplace mechanism are bounded by pure DP, not by their own law.
+		// The reference covers neither groups of sampled Gaussians under replace-one nor groups of
+		// the Laplace mechanism. See TestReplacedGroupOnCoins and TestGroupOfLaplace.
 		if r.IntN(2) == 0 && (kind != SampledGaussian || relation != ReplaceOne || number["sampling"] == 1) && kind != Laplace {
 			group = 2 + r.IntN(3)
 		}
@@ -136,8 +134,8 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 	}
 }
 
-// TestFollowWantsItsOwnBudget: a schedule for a budget that differs in epsilon,
-// delta or relation alone is another's.
+// TestFollowWantsItsOwnBudget: a ledger refuses a schedule whose budget differs in epsilon, delta
+// or relation alone.
 func TestFollowWantsItsOwnBudget(t *testing.T) {
 	const epsilon, delta = 1., 1e-6
 	b, err := NewBudget(epsilon, delta, AddOrRemove)

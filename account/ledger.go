@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// BudgetError reports a charge that would pass the budget. Nothing was
-// computed and nothing was charged.
+// BudgetError reports that a charge would exceed the budget. Nothing was computed and nothing was
+// charged.
 type BudgetError struct {
-	// Want is the charge asked for; Have is what is left for the records
-	// concerned. Both in units of mu^2.
+	// Want is the requested charge. Have is the charge left for the records concerned. Both are in
+	// units of mu^2. For a sampled event beyond the end of its schedule they are 1 and 0.
 	Want, Have float64
 }
 
@@ -18,42 +18,42 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("account: over budget: charge %.6g asked, %.6g left (units of mu^2)", e.Want, e.Have)
 }
 
-// Ledger is an append-only list of events guarded by a filter: the exact
-// Gaussian-DP privacy filter, which admits an event only while the charges to
-// every record sum to at most mu^2. The decision uses public quantities only,
-// so being refused reveals nothing about records.
+// Ledger is an append-only list of events guarded by the exact privacy filter of Gaussian DP: it
+// admits an event only if the charges to every record sum to at most mu^2. The decision depends on
+// public quantities only, so that a refusal reveals nothing about records.
 //
-// Disjoint cohorts compose in parallel: a record is charged the events on
-// Everyone plus those on its own cohort, and the filter guards the largest
-// such total. This holds under replace-one also for cohorts drawn adaptively,
-// since a drawn cohort consists of records no other cohort has.
+// Disjoint cohorts compose in parallel: a record is charged the events on [Everyone] and the events
+// on its own cohort. The filter limits the largest such total. Under replace-one this also holds
+// for cohorts that are drawn adaptively, because a drawn cohort consists of records that no other
+// cohort has.
 //
-// A Ledger is safe for concurrent use. The zero Ledger admits nothing. Whoever
-// holds a pointer to one can assign another over it, so what guards records is
-// shown to others as a [View] only.
+// A Ledger is safe for concurrent use. The zero Ledger admits nothing. Code that holds a pointer to
+// a Ledger can assign another Ledger over it. A session therefore shows its ledger only as a
+// [View].
 type Ledger struct {
 	mu     sync.Mutex
 	budget Budget
-	// records are the zero Records where the ledger was not opened with any.
+	// records is the zero Records if the ledger was opened without records.
 	records Records
-	// schedule counts the sampled events, limit guards the others.
+	// schedule is the schedule of the sampled events, nil if there is none.
 	schedule *fixed
-	sampled  int
-	limit    float64
-	events   []Event
-	filter   filter
-	ended    bool
+	// sampled is the number of sampled events so far.
+	sampled int
+	// limit bounds the charges of the other events, in units of mu^2.
+	limit  float64
+	events []Event
+	filter filter
+	ended  bool
 }
 
-// NewLedger returns an empty ledger for a budget, of no records: it counts, and neither a
-// store of budgets nor a certificate takes it.
+// NewLedger returns an empty ledger for a budget, without records. It adds up charges, but a store
+// of budgets and a certificate refuse it.
 func NewLedger(b Budget) *Ledger {
 	return &Ledger{budget: b, limit: b.Charge()}
 }
 
-// OpenLedger returns an empty ledger of records. It is for what holds the records, a
-// session, and for [Replay]: whoever else calls it makes a statement about records that
-// nothing holds to be true.
+// OpenLedger returns an empty ledger of records. It is for a session, which holds the records, and
+// for [Replay]. Any other caller makes a statement about records that nothing checks.
 func OpenLedger(b Budget, r Records) (*Ledger, error) {
 	if !b.relation.Valid() {
 		return nil, fmt.Errorf("account: budget: relation = %v: must be replace-one or add-or-remove", b.relation)
@@ -66,10 +66,10 @@ func OpenLedger(b Budget, r Records) (*Ledger, error) {
 	return l, nil
 }
 
-// Follow has an empty ledger admit the sampled events of a schedule, each once
-// and in order, and Gaussian events only within the schedule's own share for
-// them. The schedule must have been made for the ledger's budget. The ledger keeps
-// what the schedule is now: what is assigned to *s later changes nothing.
+// Follow binds an empty ledger to a schedule. The ledger then admits the sampled events of the
+// schedule, each once and in order, and Gaussian events only within the schedule's share for them.
+// The schedule must have been made for the ledger's budget. A later assignment to *s does not
+// change the ledger.
 func (l *Ledger) Follow(schedule *Schedule) error {
 	s := schedule.content()
 	l.mu.Lock()
@@ -86,9 +86,9 @@ func (l *Ledger) Follow(schedule *Schedule) error {
 	return nil
 }
 
-// Reserve asks the filter and, if it admits the event, appends it. It is
-// called before anything is computed from records; there is no way to take an
-// event back, whatever happens to the release it was reserved for.
+// Reserve appends the event if the filter or the schedule admits it, and returns an error
+// otherwise. It is called before anything is computed from records. An event cannot be taken back,
+// whatever happens to its release.
 func (l *Ledger) Reserve(e Event) error {
 	if err := e.Check(); err != nil {
 		return err
@@ -125,22 +125,22 @@ func (l *Ledger) Reserve(e Event) error {
 	return nil
 }
 
-// End has the ledger admit nothing any more: its readings are final.
+// End makes the ledger refuse every further event: its readings are final.
 func (l *Ledger) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
 }
 
-// Ended reports whether the ledger admits nothing any more.
+// Ended reports whether [Ledger.End] was called.
 func (l *Ledger) Ended() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ended
 }
 
-// Records returns which records the ledger charges. ok is false if it was not opened with
-// any.
+// Records returns the records that the ledger charges. ok is false if the ledger was opened without
+// records.
 func (l *Ledger) Records() (r Records, ok bool) { return l.records, l.records != (Records{}) }
 
 // Budget returns the budget the ledger was made with.
@@ -153,16 +153,15 @@ func (l *Ledger) Events() []Event {
 	return append([]Event(nil), l.events...)
 }
 
-// Charged returns the largest total charged to any record so far, rounded up:
-// an odometer reading. The guarantee of a run is its budget.
+// Charged returns the largest total charged to any record so far, rounded up, in units of mu^2. It
+// is a running total; the guarantee of a run is its budget.
 func (l *Ledger) Charged() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.filter.largest()
 }
 
-// Schedule returns the schedule of sampled events; nil if there is none. It is a
-// copy, through which the ledger's own cannot be reached.
+// Schedule returns a copy of the schedule of sampled events, nil if there is none.
 func (l *Ledger) Schedule() *Schedule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,15 +171,15 @@ func (l *Ledger) Schedule() *Schedule {
 	return &Schedule{fixed: l.schedule}
 }
 
-// Left returns what may still be charged to a record of the cohort, rounded
-// down; for Everyone, what may still be charged to every record.
+// Left returns the charge that a record of the cohort may still be given, rounded down, in units of
+// mu^2. For [Everyone] it is the charge that every record may still be given.
 func (l *Ledger) Left(cohort uint64) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.filter.left(cohort, l.limit)
 }
 
-// filter keeps the totals, rounded up at each addition.
+// filter holds the totals, rounded up at each addition.
 type filter struct {
 	everyone float64
 	cohorts  map[uint64]float64
@@ -188,8 +187,7 @@ type filter struct {
 	most float64
 }
 
-// total returns the largest total of a record the cohort's next event would
-// touch.
+// total returns the largest total of any record that an event on the cohort would charge.
 func (f *filter) total(cohort uint64) float64 {
 	if cohort == Everyone {
 		return f.largest()
@@ -225,10 +223,10 @@ func (f *filter) admit(e Event, limit float64) error {
 	return nil
 }
 
-// Total recomputes from events alone the largest total charged to any record,
-// rounded up and in units of mu^2 (sampled events count nothing in it; see
-// Composed), and checks each event's charge against its law. It is what a
-// verifier runs: it needs neither the table nor the ledger that wrote them.
+// Total recomputes, from events alone, the largest total charged to any record, rounded up and in
+// units of mu^2. It is an error if an event's charge does not cover its law or if an index is not
+// its position. Sampled events add nothing to the total; a [Schedule] accounts for them. Total is
+// for a verifier: it needs neither the table nor the ledger that wrote the events.
 func Total(events []Event) (float64, error) {
 	var f filter
 	for i, e := range events {
@@ -253,5 +251,5 @@ func Total(events []Event) (float64, error) {
 	return f.largest(), nil
 }
 
-// maxCharge is a limit no sum of charges of a sane run reaches.
+// maxCharge is a limit that no sum of realistic charges reaches.
 const maxCharge = 1e300

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEventsHaveTheLedgersRelation: every kind of event states the relation of the
-// budget that it was charged to, and one of another relation is refused.
+// TestEventsHaveTheLedgersRelation: every kind of event states the relation of the budget to which
+// it was charged. An event of another relation is refused.
 func TestEventsHaveTheLedgersRelation(t *testing.T) {
 	for _, r := range []Relation{ReplaceOne, AddOrRemove} {
 		b, err := NewBudget(1, 1e-6, r)
@@ -38,7 +38,7 @@ func TestEventsHaveTheLedgersRelation(t *testing.T) {
 			}
 			for _, given := range []Relation{0, r} {
 				if e.Relation = given; i == 3 && given == r {
-					break // a schedule's sample is spent
+					break // the schedule's sample is used
 				}
 				if err := l.Reserve(e); err != nil {
 					t.Fatalf("%v, event %d: %v", r, i, err)

@@ -53,9 +53,9 @@ func exact(events []Event) *big.Rat {
 	return everyone.Add(everyone, most)
 }
 
-// TestFilterIsExact compares the filter with rational arithmetic on random
-// sequences: it never admits a total above mu^2, refuses only what would pass
-// it (up to rounding), and its reading is the true total rounded up.
+// TestFilterIsExact compares the filter with rational arithmetic on random sequences. It never
+// admits a total above mu^2, refuses only events that would exceed it (up to rounding), and its
+// total is the true total rounded up.
 func TestFilterIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, err := NewBudget(rapid.Float64Range(.01, 10).Draw(t, "epsilon"), 1e-6, ReplaceOne)
@@ -85,8 +85,7 @@ func TestFilterIsExact(t *testing.T) {
 			case err != nil && !errors.As(err, &over):
 				t.Fatal(err)
 			case err != nil:
-				// Refused: with the event the total would pass mu^2, or come
-				// within rounding of it.
+				// Refused: with the event the total would exceed mu^2, or be within rounding of it.
 				near, _ := new(big.Rat).Quo(after, limit).Float64()
 				if near < 1-1e-12 {
 					t.Fatalf("refused an event that fits: total/budget = %v", near)

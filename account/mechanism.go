@@ -5,32 +5,30 @@ import (
 	"math"
 )
 
-// Mechanism is the worst case of one release, as privacy sees it: an immutable
-// value made by the constructors of this package. Its guarantee is that of a
-// dominating pair of distributions (Zhu, Dong & Wang 2022), so it holds for
-// every pair of neighbouring tables and composes adaptively.
+// Mechanism is the worst case of one release: an immutable value made by the constructors of this
+// package. Its guarantee is the guarantee of a dominating pair of distributions (Zhu, Dong & Wang
+// 2022), so that it holds for every pair of neighbouring tables and composes adaptively.
 type Mechanism interface {
 	fmt.Stringer
-	// laws returns the privacy-loss laws of the two directions. Under
-	// add-or-remove the first is the removal of a record, P being the output
-	// with it; the second its addition. They are equal where the pair is
-	// symmetric.
+	// laws returns the privacy-loss laws of the two directions. Under add-or-remove the first is
+	// the removal of a record, where P is the output with the record, and the second is its
+	// addition. They are equal if the pair is symmetric.
 	laws() [2]law
 	// oneDirection reports whether the two laws are equal.
 	oneDirection() bool
-	// relation returns the relation the mechanism is bound to; the zero
-	// Relation where its parameters are stated for whatever relation is used.
+	// relation returns the relation to which the mechanism is bound. It is the zero Relation if the
+	// parameters are stated for the relation in use.
 	relation() Relation
-	// renyi returns the Renyi divergence of the given order > 1, the larger
-	// of the two directions, rounded up, or an error if no bound is known.
+	// renyi returns the Renyi divergence of the given order > 1, the larger of the two directions,
+	// rounded up. It is an error if no bound is known.
 	renyi(order float64) (float64, error)
 }
 
 type gaussianMechanism struct{ multiplier, sensitivity float64 }
 
-// NewGaussian returns the Gaussian mechanism with the given noise multiplier:
-// the noise's standard deviation divided by the sensitivity, which must be
-// that of the relation in use.
+// NewGaussian returns the Gaussian mechanism with the given noise multiplier: the noise's standard
+// deviation divided by the sensitivity under the relation in use. noise multiplier must be finite
+// and > 0.
 func NewGaussian(multiplier float64) (Mechanism, error) {
 	if !(multiplier > 0) || math.IsInf(multiplier, 0) {
 		return nil, fmt.Errorf("account: noise multiplier = %v: must be finite and > 0", multiplier)
@@ -38,7 +36,7 @@ func NewGaussian(multiplier float64) (Mechanism, error) {
 	return gaussianMechanism{multiplier, 1}, nil
 }
 
-// mu returns the parameter in Gaussian DP.
+// mu returns the mechanism's parameter in Gaussian DP.
 func (m gaussianMechanism) mu() float64 { return m.sensitivity / m.multiplier }
 
 func (m gaussianMechanism) String() string {
@@ -60,17 +58,16 @@ type sampledGaussian struct {
 	under                Relation
 }
 
-// NewSampledGaussian returns the Gaussian mechanism on a Poisson sample: each
-// record takes part by its own secret coin, with probability sampling in
-// (0, 1]. The noise's standard deviation is multiplier times the largest norm
-// C of one record's contribution, under either relation: replacing a record
-// that is always sampled moves the sum by 2C and so is the Gaussian mechanism
-// of half the multiplier.
+// NewSampledGaussian returns the Gaussian mechanism on a Poisson sample: each record takes part
+// with probability sampling in (0, 1], by its own secret random bits. The noise's standard
+// deviation is multiplier times the largest norm C of one record's contribution, under either
+// relation. Replacing a record that is always sampled moves the sum by 2C, so that sampling = 1
+// under replace-one is the Gaussian mechanism of half the multiplier.
 //
-// Add-or-remove: the pair is (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2),
-// in both orders. Replace-one: (1-q) N(0, s^2) + q N(1, s^2) against
-// (1-q) N(0, s^2) + q N(-1, s^2) (Zhu, Dong & Wang 2022; Lebeda, Regehr,
-// Kamath & Steinke 2024).
+// Add-or-remove: the pair is (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2), in both orders.
+// Replace-one: (1-q) N(0, s^2) + q N(1, s^2) against (1-q) N(0, s^2) + q N(-1, s^2) (Zhu, Dong &
+// Wang 2022; Lebeda, Regehr, Kamath & Steinke 2024). multiplier must be in [0.02, 1e7] and sampling
+// in [1e-200, 1].
 func NewSampledGaussian(multiplier, sampling float64, r Relation) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -94,7 +91,7 @@ func NewSampledGaussian(multiplier, sampling float64, r Relation) (Mechanism, er
 	return sampledGaussian{multiplier, sampling, r}, nil
 }
 
-// boundGaussian is a Gaussian mechanism with a stated relation.
+// boundGaussian is a Gaussian mechanism that is bound to a relation.
 type boundGaussian struct {
 	gaussianMechanism
 	under Relation
@@ -127,10 +124,11 @@ type gaussianMixture struct {
 	weights, offsets []float64
 }
 
-// NewGaussianMixture returns the Gaussian mechanism whose sensitivity is
-// random and secret: offsets[i] >= 0 with probability weights[i], with noise
-// of standard deviation multiplier, under add-or-remove. It is the law of a
-// record that is in several of the sums that make up one release.
+// NewGaussianMixture returns the Gaussian mechanism whose sensitivity is random and secret, under
+// add-or-remove: it is offsets[i] >= 0 with probability weights[i], and the noise has standard
+// deviation multiplier. It is the law of a record that may join several of the sums that make up
+// one release. The weights must sum to 1. Each weight must be at least 1e-200, multiplier in [0.02,
+// 1e7], and each offset 0 or in [1e-100, 1e4] times multiplier, at least one of them > 0.
 func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -193,8 +191,8 @@ type boundedMechanism struct {
 	rangeOnly bool
 }
 
-// NewLaplace returns the Laplace mechanism of the given scale, in units of
-// the l1 sensitivity; it is 1/scale-DP.
+// NewLaplace returns the Laplace mechanism whose noise has the given scale, in units of the l1
+// sensitivity. It is (1/scale)-DP. scale must be in [0.02, 1e7].
 func NewLaplace(scale float64) (Mechanism, error) {
 	if err := positive("scale", scale); err != nil {
 		return nil, err
@@ -203,8 +201,8 @@ func NewLaplace(scale float64) (Mechanism, error) {
 	return m.checked(err)
 }
 
-// NewRandomizedResponse returns the mechanism that tells one bit and lies
-// with probability p in (0, 1/2).
+// NewRandomizedResponse returns the mechanism that releases one bit, inverted with probability p in
+// (0, 1/2).
 func NewRandomizedResponse(p float64) (Mechanism, error) {
 	if !(p > 0 && p < .5) {
 		return nil, fmt.Errorf("account: p = %v: must be > 0 and < 1/2", p)
@@ -213,24 +211,25 @@ func NewRandomizedResponse(p float64) (Mechanism, error) {
 	return m.checked(err)
 }
 
-// NewPure returns the worst epsilon-DP mechanism: randomized response.
+// NewPure returns the least private epsilon-DP mechanism, which is randomized response. epsilon
+// must be in [1e-7, 600].
 func NewPure(epsilon float64) (Mechanism, error) {
 	m, err := newBounded("pure", epsilon, responseLaw, responseRenyi)
 	return m.checked(err)
 }
 
-// NewBoundedRange returns the worst epsilon-bounded-range mechanism, e.g. the
-// exponential mechanism with weights exp(epsilon score/(2 sensitivity)); with
-// scores that move one way only, exp(epsilon score/sensitivity) (Dong,
-// Durfee & Rogers 2020).
+// NewBoundedRange returns the least private epsilon-bounded-range mechanism. An example is the
+// exponential mechanism with weights exp(epsilon score/(2 sensitivity)), or exp(epsilon
+// score/sensitivity) if the scores change in one direction only (Dong, Durfee & Rogers 2020).
+// epsilon must be in [1e-7, 600].
 func NewBoundedRange(epsilon float64) (Mechanism, error) {
 	m, err := newBounded("bounded range", epsilon, boundedRangeLaw, boundedRangeRenyi)
 	m.rangeOnly = true
 	return m.checked(err)
 }
 
-// Below boundedLeast float64 cannot tell the losses apart; boundedMost keeps
-// e^epsilon a float64.
+// Below boundedLeast, float64 cannot resolve the losses. boundedMost keeps e^epsilon within
+// float64.
 const boundedLeast, boundedMost = 1e-7, 600
 
 func newBounded(name string, epsilon float64, l func(float64) exponentialLaw, r func(float64, float64) float64) (boundedMechanism, error) {
@@ -258,14 +257,16 @@ func (m boundedMechanism) renyi(order float64) (float64, error) {
 	return m.order(order, m.epsilon), nil
 }
 
-// Smaller weights are not well held by a float64 once they are multiplied.
+// weightLeast is the least weight of a component. Products of smaller weights are not precise in
+// float64.
 const weightLeast = 1e-200
 
-// Offsets outside these limits, over the noise, are told apart for certain or
-// not at all.
+// offsetLeast and offsetMost bound an offset divided by the noise. A smaller offset is
+// undetectable; a larger one is detected with certainty.
 const offsetLeast, offsetMost = 1e-100, 1e4
 
-// Noise outside these limits protects nobody, or hides everything.
+// multiplierFloor and multiplierCeiling bound the noise. Less noise protects nobody; more noise
+// leaves no information.
 const multiplierFloor, multiplierCeiling = 0.02, 1e7
 
 func positive(name string, x float64) error {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestClosedFormsBehave runs the closed forms on 1e5 random inputs (1e4 in short
-// mode, and a twentieth of either for those that search): never negative, never
-// NaN, deltas at most 1, and monotone in every argument.
+// TestClosedFormsBehave evaluates the closed forms on 1e5 random inputs (fewer without -long, and a
+// twentieth for functions that search). Results are never negative or NaN, deltas are at most 1,
+// and all are monotone in every argument.
 func TestClosedFormsBehave(t *testing.T) {
 	t.Parallel()
 	n := trials(100_000)

@@ -2,8 +2,8 @@ package account
 
 import "math"
 
-// millsTerms and a step of 1/2 make both errors of the sum in mills, the tail
-// left out and the discretisation, smaller than the arithmetic's.
+// millsTerms is the number of nodes of the sum in mills, whose step is 1/2. The terms left out and
+// the discretisation error are then both smaller than the rounding error.
 const millsTerms = 24
 
 // millsNodes holds u_k^2 and millsWeights 2h phi(u_k) for u_k = (2k+1)/4,
@@ -28,21 +28,18 @@ func init() {
 //
 // with absolute error at most 2^-95 M(x) + 2^-110.
 //
-// With U standard normal, M(x) = E[x/(x^2+U^2)], and the trapezoidal rule with
-// step h and nodes (k+1/2)h converges exponentially (Hunter & Regan 1972).
-// The Fourier transform of phi(u) x/(x^2+u^2) at w is
-// exp(-w^2/2) (M(x-w) + M(x+w))/2, so by Poisson's summation formula
+// With U standard normal, M(x) = E[x/(x^2+U^2)], and the trapezoidal rule with step h and nodes
+// (k+1/2)h converges exponentially (Hunter & Regan 1972). The Fourier transform of phi(u)
+// x/(x^2+u^2) at w is exp(-w^2/2) (M(x-w) + M(x+w))/2, so by Poisson's summation formula
 //
 //	sum = M(x) + sum_{j>=1} (-1)^j exp(-w_j^2/2) (M(x-w_j) + M(x+w_j)),   w_j = 2 pi j/h.
 //
-// Where x < w_j, M(x-w_j) = sqrt(2 pi) exp((x-w_j)^2/2) - M(w_j-x); the
-// exponentials add up to
+// Where x < w_j, M(x-w_j) = sqrt(2 pi) exp((x-w_j)^2/2) - M(w_j-x). The exponentials add up to
 //
 //	C(x) = sqrt(2 pi) exp(x^2/2)/(1 + exp(2 pi x/h)),
 //
-// so M(x) = sum + C(x) for x < w_1 and M(x) = sum above, with an error of at
-// most 2.6 exp(-2 pi^2/h^2) < 2^-112 for h = 1/2. The nodes left out weigh
-// less than 2^-108 of the whole.
+// so that M(x) = sum + C(x) for x < w_1 and M(x) = sum for x >= w_1, with an error of at most 2.6
+// exp(-2 pi^2/h^2) < 2^-112 for h = 1/2. The nodes left out add less than 2^-108 of the sum.
 func mills(x dd) dd {
 	if x.hi > 0x1p60 { // x^2 M(x) = x + O(1/x); x^2 might overflow
 		return dd{1, 0}.div(x)
@@ -61,12 +58,12 @@ func mills(x dd) dd {
 	return sum.add(ddSqrt2Pi.div(g.scale(i).mul(dd{1, 0}.add(w.scale(j)))))
 }
 
-// normalBound is the relative error allowed to every dd result before it is
-// rounded to a float64. The bounds derived in this package are at most 2^-81.
+// normalBound is the relative error allowed to every dd result before it is rounded to a float64.
+// The error bounds derived in this package are at most 2^-81.
 const normalBound = 0x1p-80
 
-// normalCeil returns a float64 no smaller than any number within normalBound
-// of v 2^k. It needs v > 0.
+// normalCeil returns a float64 that is at least every number within the relative distance
+// normalBound of v 2^k. v must be > 0.
 func normalCeil(v dd, k int) float64 {
 	return normalRoundUp(v.add(dd{v.hi * normalBound, 0}), k)
 }
@@ -84,10 +81,10 @@ func normalRoundUp(v dd, k int) float64 {
 	return y
 }
 
-// normalLeast returns the least x in (0, MaxFloat64] for which ok holds, and
-// false if there is none, for ok that is false and then true. It bisects on
-// the bits of x, which are ordered as the numbers are: 63 calls at most. For
-// any ok whatever, the result satisfies it.
+// normalLeast returns the least x in (0, MaxFloat64] for which ok(x) is true. ok must be monotone:
+// false below some x and true from that x on. The second result is false if ok(MaxFloat64) is
+// false. normalLeast bisects on the bits of x, which are ordered as the numbers are, and calls ok
+// at most 64 times. ok is true at the returned x even if ok is not monotone.
 func normalLeast(ok func(float64) bool) (float64, bool) {
 	lo, hi := uint64(0), math.Float64bits(math.MaxFloat64)
 	if !ok(math.MaxFloat64) {
@@ -103,8 +100,8 @@ func normalLeast(ok func(float64) bool) (float64, bool) {
 	return math.Float64frombits(hi), true
 }
 
-// normalGreatest returns the greatest x in [0, MaxFloat64] for which ok holds,
-// for ok that is true and then false; ok(0) is taken for granted.
+// normalGreatest returns the greatest x in [0, MaxFloat64] for which ok(x) is true. ok must be
+// monotone: true up to some x and false above it. ok(0) must be true; it is not called.
 func normalGreatest(ok func(float64) bool) float64 {
 	lo, hi := uint64(0), math.Float64bits(math.Inf(1))
 	for hi-lo > 1 {

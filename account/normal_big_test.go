@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The references: arbitrary precision, nothing in common with the code under
-// test. 192 bits carry, after every cancellation below, more than 2^-100.
+// The references below use arbitrary precision and share nothing with the code under test. 192 bits
+// keep more than 2^-100 after every cancellation below.
 const bigPrec = 192
 
 const (
@@ -37,8 +37,8 @@ func bigScale(x *big.Float, k int) *big.Float { return bigNew().SetMantExp(x, k)
 
 func bigOf(x dd) *big.Float { return bigAdd(bigFloat(x.hi), bigFloat(x.lo)) }
 
-// bigText writes x as a hexadecimal fraction and a power of two: a decimal
-// would take minutes at the exponents that occur here.
+// bigText writes x as a hexadecimal fraction and a power of two. A decimal would take minutes at
+// the exponents here.
 func bigText(x *big.Float) string { return x.Text('p', 20) }
 
 // bigRelative returns |got/want - 1|.
@@ -100,7 +100,7 @@ const (
 	bigFirstH = 1.0 / 16
 )
 
-// bigNodes holds the nodes of step 1/16, and then those that each halving adds.
+// bigNodes holds the nodes of step 1/16, and then the nodes that each halving adds.
 var bigNodes = sync.OnceValue(func() (levels [bigLevels][]bigNode) {
 	h := bigFirstH
 	for level := range levels {
@@ -119,9 +119,9 @@ var bigNodes = sync.OnceValue(func() (levels [bigLevels][]bigNode) {
 	return levels
 })
 
-// bigIntegral integrates exp(exponent) * factor over w in (0, inf), halving the
-// step until two sums agree to 2^-90. rough is the exponent in float64: nodes
-// 2^-130 below the largest are left out.
+// bigIntegral integrates exp(exponent) * factor over w in (0, inf), halving the step until two sums
+// agree to 2^-90. rough is the exponent in float64: nodes that are 2^-130 below the largest are
+// left out.
 func bigIntegral(t testing.TB, rough func(n bigNode) float64, exponent, factor func(n bigNode) *big.Float) *big.Float {
 	t.Helper()
 	most := math.Inf(-1)

@@ -2,18 +2,17 @@ package account
 
 import "math"
 
-// dd is the unevaluated sum hi + lo of two float64 with |lo| <= ulp(hi)/2:
-// about 106 bits. Every operation below has relative error at most 2^-102 away
-// from overflow and underflow (Joldes, Muller & Popescu 2017: at most 15 units
-// of 2^-106, for the division).
+// dd (double-double) is the unevaluated sum hi + lo of two float64 with |lo| <= ulp(hi)/2, which
+// gives about 106 bits. Every operation below has relative error at most 2^-102 unless it overflows
+// or underflows (Joldes, Muller & Popescu 2017: at most 15 units of 2^-106, for the division).
 //
-// A compiler may fuse a product into a sum, which would spoil these sequences
-// and differ between machines: products that feed a sum are converted to
+// A compiler may fuse a product into a sum. This would invalidate the error bounds and give
+// different results on different machines. A product that feeds a sum is therefore converted to
 // float64 first, or written as math.FMA where the fusion is wanted.
 type dd struct{ hi, lo float64 }
 
-// Constants are split at compile time: hi is the nearest float64 and lo the
-// rest of the 60 digits in package math.
+// The constants are split at compile time: hi is the nearest float64, and lo is the rest of the 60
+// digits in package math.
 var (
 	ddLn2     = dd{0x1.62e42fefa39efp-1, math.Ln2 - 0x1.62e42fefa39efp-1}
 	dd4Pi     = dd{0x1.921fb54442d18p+3, 4*math.Pi - 0x1.921fb54442d18p+3}
@@ -82,8 +81,8 @@ var ddInverseFactorial = func() (c [ddTerms + 1]dd) {
 	return c
 }()
 
-// ddExpm1Small returns e^r - 1 for |r| <= 0.35 with relative error at most
-// 2^-98: a Taylor polynomial at s = r/64, then e^2s - 1 = 2p + p^2 six times.
+// ddExpm1Small returns e^r - 1 for |r| <= 0.35 with relative error at most 2^-98. It evaluates a
+// Taylor polynomial p at s = r/64 and then applies e^2s - 1 = 2p + p^2 six times.
 func ddExpm1Small(r dd) dd {
 	const halvings = 6
 	s := r.scale(-halvings)
@@ -106,9 +105,9 @@ func ddExp(y dd) (v dd, k int) {
 	return dd{1, 0}.add(p), int(n)
 }
 
-// ddLog1p returns ln(1+s) for finite s > -1/2, with relative error at most
-// 2^-96: one step of third order from the float64 value y,
-// ln(1+s) = y + z - z^2/2 + ..., where z = (1+s) e^-y - 1.
+// ddLog1p returns ln(1+s) for finite s > -1/2, with relative error at most 2^-96. It makes one step
+// of third order from the float64 approximation y: ln(1+s) = y + z - z^2/2 + ..., where z = (1+s)
+// e^-y - 1.
 func ddLog1p(s dd) dd {
 	if s.hi > 0.25 || s.hi < -0.25 {
 		x := dd{1, 0}.add(s)

@@ -112,7 +112,7 @@ func TestDDLog1p(t *testing.T) {
 		if s.hi <= -.5 {
 			s = s.neg()
 		}
-		// The reference itself loses 60 of 192 bits at s = 2^-60.
+		// The reference itself loses 60 of its 192 bits at s = 2^-60.
 		if e := bigRelative(bigOf(ddLog1p(s)), bigLog(bigAdd(bigFloat(1), bigOf(s)))); e > 0x1p-96 {
 			t.Fatalf("log1p(%v): relative error 2^%.1f", s, math.Log2(e))
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// planFields reads the fields of an object and remembers which it read, and the
+// planFields reads the fields of a JSON object. It records the names that it reads and keeps the
 // first error.
 type planFields struct {
 	object map[string]json.RawMessage
@@ -48,8 +48,8 @@ func (f *planFields) demand(kind EventKind, is, must Relation) {
 	}
 }
 
-// build makes the mechanism once every field has been read and no other is
-// there.
+// build makes the mechanism if there was no error and the object has no field besides the fields
+// read.
 func (f *planFields) build(make func() (Mechanism, error)) Mechanism {
 	if f.err == nil {
 		f.err = exactly(f.object, f.where, f.names...)
@@ -64,8 +64,8 @@ func (f *planFields) build(make func() (Mechanism, error)) Mechanism {
 	return m
 }
 
-// decodeObject reads one object with exact, unrepeated names and nothing
-// after it; package json alone would accept any case, and repeats.
+// decodeObject reads one JSON object. It is an error if a name is repeated or if text follows the
+// object. Names keep their case, which package json would ignore.
 func decodeObject(data []byte, where string) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	open, err := dec.Token()

@@ -2,13 +2,12 @@ package account
 
 import "math"
 
-// exponentialLaw is a law of at most two atoms at -edge and +edge and a
-// density between them: P has the density (c/2) e^(l/2) at loss l, which makes
-// Q's density (c/2) e^(-l/2). Its mirror image is itself if the atoms' masses
-// are in the ratio 1 : e^edge.
+// exponentialLaw is a law with at most two atoms, at -edge and +edge, and a density between them. P
+// has the density (c/2) e^(l/2) at loss l, and Q therefore (c/2) e^(-l/2). The law equals its
+// mirror image if the masses of the atoms at -edge and +edge are in the ratio 1 : e^edge.
 type exponentialLaw struct {
 	edge float64
-	// top and bottom are P's masses at +edge and -edge.
+	// top and bottom are the masses of P at +edge and -edge.
 	top, bottom float64
 	c           float64
 }
@@ -27,7 +26,8 @@ func (l exponentialLaw) anchor(float64) float64 {
 
 func (l exponentialLaw) period() float64 { return 2 * l.anchor(0) }
 
-// slabs: with s = e^(a/2), w = b-a the density's part is
+// slabs integrates the density and places the atoms. With s = e^(a/2) and w = b-a, the density
+// contributes
 //
 //	P = c s (e^(w/2) - 1),  P - e^a Q = c s (e^(w/2) - 2 + e^(-w/2)) = 4 c s sinh^2(w/4).
 func (l exponentialLaw) slabs(e *effort, dst []slab, on lattice, _, _ float64) error {
@@ -57,7 +57,7 @@ func (l exponentialLaw) slabs(e *effort, dst []slab, on lattice, _, _ float64) e
 	return nil
 }
 
-// exponentialSnap times edge is how far an atom is moved to be on the lattice.
+// exponentialSnap times edge is the largest distance by which an atom is moved onto the lattice.
 const exponentialSnap = 0x1p-44
 
 func (exponentialLaw) labour(slabs, _, _ float64) float64 { return 5 * slabs }
@@ -102,14 +102,14 @@ func (l exponentialLaw) sketch(e *effort, _ float64) ([]sketchAtom, error) {
 	return out, nil
 }
 
-// responseLaw is randomized response: atoms at +-epsilon, the dominating pair
-// of all epsilon-DP mechanisms.
+// responseLaw is the law of randomized response, with atoms at +-epsilon. This pair dominates all
+// epsilon-DP mechanisms.
 func responseLaw(epsilon float64) exponentialLaw {
 	bottom := 1 / (1 + math.Exp(epsilon))
 	return exponentialLaw{edge: epsilon, top: 1 / (1 + math.Exp(-epsilon)), bottom: bottom}
 }
 
-// laplaceLaw is the Laplace mechanism: noise of scale 1/epsilon, sensitivity 1.
+// laplaceLaw is the law of the Laplace mechanism with noise of scale 1/epsilon and sensitivity 1.
 func laplaceLaw(epsilon float64) exponentialLaw {
 	return exponentialLaw{
 		edge: epsilon, top: .5, bottom: math.Exp(-epsilon) / 2,
@@ -117,14 +117,14 @@ func laplaceLaw(epsilon float64) exponentialLaw {
 	}
 }
 
-// boundedRangeLaw dominates all epsilon-bounded-range mechanisms (Dong,
-// Durfee & Rogers 2020). Such a mechanism is dominated by pairs of two atoms
-// at losses t and t-epsilon; the largest of their hockey sticks is
+// boundedRangeLaw dominates all epsilon-bounded-range mechanisms (Dong, Durfee & Rogers 2020). Such
+// a mechanism is dominated by pairs of two atoms at losses t and t-epsilon. The largest of their
+// hockey sticks is
 //
 //	H(u) = (e^(epsilon/2) - sqrt u)^2/(e^epsilon - 1),   e^-epsilon <= u <= e^epsilon,
 //
-// attained at t = (epsilon + ln u)/2, and P(L > l) = H - u H' has the density
-// of an exponentialLaw.
+// attained at t = (epsilon + ln u)/2. P(L > l) = H - u H' then has the density of an
+// exponentialLaw.
 func boundedRangeLaw(epsilon float64) exponentialLaw {
 	// e^(epsilon/2)/(e^epsilon - 1)
 	return exponentialLaw{edge: epsilon, c: -math.Exp(-epsilon/2) / math.Expm1(-epsilon)}

@@ -2,28 +2,29 @@ package account
 
 import "math"
 
-// curve brackets delta(epsilon) of one direction of a composition on a range
-// of epsilon. Between grid points both ends are linear in e^epsilon.
+// curve brackets delta(epsilon) for one direction of a composition, on a range of epsilon. Both
+// ends of the bracket are linear in e^epsilon between grid points.
 type curve struct {
 	lattice
-	// upper and lower are delta at on(j), divided by e^logScale;
-	// entries before from are not known.
+	// upper and lower are the ends of the bracket at the loss on(j), divided by e^logScale.
 	upper, lower []float64
-	from         int
-	logScale     float64
-	// constant is to be added to the upper end, in full.
+	// from is the first known entry of upper and lower.
+	from     int
+	logScale float64
+	// constant is a part of the upper end that does not depend on epsilon. It is not divided by
+	// e^logScale.
 	constant float64
-	// shift is how far the losses may be off the grid.
+	// shift bounds the distance of the losses from the grid.
 	shift float64
-	// known and knownBelow say that the ends are numbers. A sum that left the
-	// range of float64 says nothing.
+	// known and knownBelow report that the upper and the lower end are finite. An end whose
+	// computation left the range of float64 is not used.
 	known, knownBelow bool
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// lowerLeast is the delta below which no lower end is claimed: there the masses
-// that float64 cannot hold might count.
+// lowerLeast is the least delta that the lower end claims. Below it, masses too small for float64
+// could matter.
 const lowerLeast = 1e-284
 
 func newCurve(upper, lower convolution, at, infinite, shift float64) curve {
@@ -51,16 +52,15 @@ func newCurve(upper, lower convolution, at, infinite, shift float64) curve {
 	return c
 }
 
-// hockeyRange bounds the exponents that hockey takes out of the tilt.
+// hockeyRange bounds the exponents by which hockey removes the tilt.
 const hockeyRange = 600
 
-// hockey returns H at the grid points times factor e^(theta at - logScale).
-// With w the untilted masses, C_j = sum over i > j of w_i e^(s_j - s_i) and
-// D_j = H(e^s_j):
+// hockey returns H at the grid points, times factor e^(theta at - logScale). Let w be the masses
+// without tilt, C_j = sum over i > j of w_i e^(s_j - s_i) and D_j = H(e^s_j). Then
 //
 //	C_j = e^-h (w_(j+1) + C_(j+1)),   D_j = D_(j+1) + (1 - e^-h) (w_(j+1) + C_(j+1)),
 //
-// sums of positive terms only.
+// which are sums of positive terms only.
 func hockey(c convolution, at, factor float64) (d []float64, from int) {
 	n := len(c.mass)
 	d = make([]float64, n)
@@ -78,7 +78,8 @@ func hockey(c convolution, at, factor float64) (d []float64, from int) {
 	return d, 0
 }
 
-// locate returns the cell of epsilon and the weight of its end in e^epsilon.
+// locate returns the cell that contains epsilon, and the weight of the cell's end in the
+// interpolation in e^epsilon. j is -1 for an epsilon below the known range.
 func (c *curve) locate(epsilon float64) (j int, weight float64) {
 	x := math.Floor((epsilon-c.offset)/c.width) - float64(c.first)
 	if !(x >= float64(c.from)) {
@@ -107,7 +108,7 @@ func (c *curve) upperDelta(epsilon float64) float64 {
 		return 1
 	}
 	v := value(c.upper, j, weight)*math.Exp(c.logScale) + c.constant
-	if math.IsNaN(v) { // 0 times an overflow: nothing is known
+	if math.IsNaN(v) { // 0 times an overflow is not a bound
 		return 1
 	}
 	return min(1, max(v*(1+curveRounding), math.SmallestNonzeroFloat64))
@@ -116,7 +117,7 @@ func (c *curve) upperDelta(epsilon float64) float64 {
 func (c *curve) lowerDelta(epsilon float64) float64 {
 	j, weight := c.locate(epsilon + c.shift + 0x1p-50*math.Abs(epsilon))
 	if j < 0 {
-		// H decreases: its value at a larger epsilon will do.
+		// H decreases, so that its value at a larger epsilon is a lower bound.
 		j, weight = c.from, 0
 	}
 	v := value(c.lower, j, weight) * math.Exp(c.logScale) * (1 - curveRounding)
@@ -126,8 +127,9 @@ func (c *curve) lowerDelta(epsilon float64) float64 {
 	return min(1, v)
 }
 
-// cross returns where d falls to level, linearly in e^epsilon, and on which
-// side of the known range it does not.
+// cross returns the epsilon at which d falls to level, interpolated in e^epsilon. side is -1 if d
+// is at most level at the lower end of the known range, 1 if d is at least level at the upper end,
+// and 0 otherwise.
 func (c *curve) cross(d []float64, level float64) (epsilon float64, side int) {
 	n := len(d)
 	if !(d[n-1] < level) {
@@ -148,8 +150,8 @@ func (c *curve) cross(d []float64, level float64) (epsilon float64, side int) {
 	return c.on(lo) + math.Log1p(fraction*math.Expm1(c.width)), 0
 }
 
-// upperEpsilon returns an epsilon with upperDelta at most delta; +Inf where
-// the curve knows none.
+// upperEpsilon returns an epsilon at which upperDelta is at most delta, or +Inf if the curve has
+// none.
 func (c *curve) upperEpsilon(delta float64) float64 {
 	level := (delta*(1-curveRounding) - c.constant) * math.Exp(-c.logScale)
 	if !c.known || !(level > 0) {
@@ -162,8 +164,7 @@ func (c *curve) upperEpsilon(delta float64) float64 {
 	return max(0, epsilon+c.shift+0x1p-44*math.Abs(epsilon)+0x1p-44*c.width)
 }
 
-// lowerEpsilon returns an epsilon below which lowerDelta exceeds delta; 0
-// where the curve knows none.
+// lowerEpsilon returns an epsilon below which lowerDelta exceeds delta, or 0 if the curve has none.
 func (c *curve) lowerEpsilon(delta float64) float64 {
 	level := delta * (1 + curveRounding) * math.Exp(-c.logScale)
 	epsilon, side := c.cross(c.lower, level)

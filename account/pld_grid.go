@@ -5,40 +5,40 @@ import (
 	"math"
 )
 
-// gridLaw is a measure P on a lattice of losses; Q has e^-loss times its mass.
-// H(u) = sum of mass (1 - u e^-loss)+ is increasing in each mass.
+// gridLaw is a law on a lattice. mass[i] is the measure P of the loss on(i); the measure Q of that
+// loss is e^-loss mass[i]. H(u) = sum of mass (1 - u e^-loss)+ increases with each mass.
 type gridLaw struct {
 	lattice
 	mass []float64
 }
 
-// discretised brackets a law between two on the grid.
+// discretised holds a lower and an upper bound on a law, in the order of domination. Both are on a
+// grid.
 type discretised struct {
-	// upper dominates the law once its losses are raised by shift and a mass
-	// of infinite is added at an infinite loss; lower is dominated by it once
-	// its losses are lowered by shift.
+	// upper dominates the law once its losses are raised by shift and the mass infinite is added at
+	// an infinite loss. lower is dominated by the law once its losses are lowered by shift.
 	upper, lower gridLaw
-	infinite     float64
-	shift        float64
+	// infinite is the mass that upper has at an infinite loss.
+	infinite float64
+	// shift bounds the distance of a loss from its grid point.
+	shift float64
 }
 
-// discretise moves a law to a lattice of the given width. Both ends keep P's and
-// Q's mass, so that H changes to second order in width only.
+// discretise bounds a law by two laws on a lattice of the given width. Both bounds keep the masses
+// of P and Q, so that H changes to second order in width only.
 //
-// Upper: the mass of a cell between two grid points is split between them,
-// keeping P and Q of the cell. H then is the polygon through the law's H at
-// the grid points (connect the dots, Doroshenko et al. 2022).
+// Upper bound: the mass of each cell between two grid points is split between these points so that
+// the cell keeps its masses of P and Q. H is then the polygon through the law's H at the grid
+// points (connect the dots, Doroshenko et al. 2022).
 //
-// Lower: take a tangent of H in every cell, at the cell's middle, and at each
-// grid point the lower of the two tangents that meet there; the polygon
-// through these points is nowhere above H, and neither is its largest convex
-// minorant. At the ends of the range, where a tangent would pass below the
-// trivial (P - u Q)+, it is taken at the outer end of the cell instead, which
-// keeps the minorant above that and so its masses non-negative.
+// Lower bound: take a tangent of H at the middle of every cell, and at each grid point the lower of
+// the two tangents that meet there. The polygon through these points is nowhere above H, and
+// neither is its largest convex minorant. At the ends of the range a tangent would pass below the
+// trivial bound (P - u Q)+. There the tangent is taken at the outer end of the cell instead. This
+// keeps the minorant above the trivial bound and so its masses non-negative.
 //
-// Between them the two add a variance of at most width^2/4 to the loss. Every
-// rounding error is bounded and added to the upper masses, taken off the
-// lower.
+// Together the two bounds add a variance of at most width^2/4 to the loss. Every rounding error is
+// bounded; the bound is added to the upper masses and subtracted from the lower masses.
 func discretise(e *effort, l law, width, below, above float64) (discretised, error) {
 	lo, hi := l.span(below, above)
 	on := lattice{width: width}
@@ -82,26 +82,27 @@ func discretise(e *effort, l law, width, below, above float64) (discretised, err
 }
 
 const (
-	// exactIndex bounds the indices of a lattice's points.
+	// exactIndex bounds the indices of a lattice's points, so that they are exact in float64.
 	exactIndex = 1 << 52
-	// cellLabour is the work of a cell beside that of its slabs.
+	// cellLabour is the work of a cell in addition to the work of its slabs.
 	cellLabour = 10
 )
 
-// gridRounding bounds the relative errors of a mass: of exp(-x^2/2) for x up to
-// 37, of the quadrature and of the parameters, taken to 2^-50.
+// gridRounding bounds the relative error of a mass: the errors of exp(-x^2/2) for x up to 37, of
+// the quadrature, and of the parameters, which are known to 2^-50.
 const gridRounding = 0x1p-42
 
-// cell is a cell of the grid with the two parts of the tangent's distance.
+// cell is a cell of the grid with the two parts of the distance between H and its tangent.
 type cell struct {
 	slab
-	// short is e^b Q - P of the whole cell.
+	// short is e^b Q - P of the whole cell, where b is the loss at its end.
 	short float64
-	// left is excess of the left half above the cell's start, right the
-	// shortfall of the right half below its end.
+	// left is the excess of the left half with respect to the loss at the cell's start. right is
+	// the shortfall of the right half with respect to the loss at the cell's end.
 	left, right float64
-	leftEmpty   bool
-	// atStart and atEnd say that the tangent is there.
+	// leftEmpty reports that the left half has no mass.
+	leftEmpty bool
+	// atStart and atEnd report that the tangent is taken at the start or at the end of the cell.
 	atStart, atEnd bool
 }
 
@@ -116,13 +117,13 @@ func mergeHalves(halves []slab, width float64) []cell {
 		c.shift = max(l.shift, r.shift)
 		c.left, c.right, c.leftEmpty = l.excess, r.shortfall(width/2), l.mass == 0
 		c.short = c.right + grow*l.mass + (1+grow)*l.shortfall(width/2)
-		// A shortfall loses digits where the mass is at the slab's end.
+		// A shortfall loses digits if the mass is at the slab's end.
 		c.err = l.err + r.err + 0x1p-48*(l.excess+r.excess)
 	}
 	return cells
 }
 
-// contract returns the lower masses.
+// contract returns the masses of the lower bound.
 func contract(cells []cell, width float64) []float64 {
 	n := len(cells)
 	toHigh, toLow := -1/math.Expm1(-width), 1/math.Expm1(width)
@@ -139,8 +140,8 @@ func contract(cells []cell, width float64) []float64 {
 			err[j] += 4 * e
 		}
 	}
-	// Where the tangent is at an end, what the cell puts there cancels
-	// exactly.
+	// Where the tangent is taken at an end of the cell, the cell's contribution to one grid point
+	// cancels exactly.
 	for i, c := range cells {
 		e := c.err * toHigh
 		switch {
@@ -156,7 +157,7 @@ func contract(cells []cell, width float64) []float64 {
 			doubt(i-1, i+2, e)
 		}
 	}
-	// dip is how far the polygon lies below H at grid point i.
+	// dip is the distance of the polygon below H at grid point i.
 	for i := range n + 1 {
 		var dip, before, after float64
 		if i > 0 {
@@ -176,8 +177,8 @@ func contract(cells []cell, width float64) []float64 {
 		add(i-1, (before-dip)*toLow)
 		add(i+1, (after-dip)*toHigh)
 	}
-	// The last cell with mass has its tangent at its end, 0, so that nothing
-	// is put beyond its start.
+	// The last cell with mass has its tangent at its end, where H is 0. It therefore adds no mass
+	// beyond its start.
 	top := n
 	for top > 0 && mass[top] == 0 {
 		top--
@@ -186,12 +187,12 @@ func contract(cells []cell, width float64) []float64 {
 	return mass
 }
 
-// chooseTangents moves the tangent of a cell to its outer end where the one
-// at the middle would pass below (P - u Q)+. Where it is at the start of the
-// cell it meets H there and lies short below it at the end.
+// chooseTangents moves the tangent of a cell to the outer end of the cell if the tangent at the
+// middle would pass below (P - u Q)+. A tangent at the start of the cell meets H there and lies by
+// short below H at the end of the cell.
 func chooseTangents(cells []cell, width float64) {
 	grow := math.Expm1(width)
-	// above is H(u_(i+1)) restricted to the range; beyond is the P mass there.
+	// above is H(u_(i+1)) restricted to the range. beyond is the mass of P above the cell.
 	var above, beyond float64
 	for i := len(cells) - 1; i >= 0; i-- {
 		c := &cells[i]
@@ -203,15 +204,15 @@ func chooseTangents(cells []cell, width float64) {
 		above = c.excess + beyond - beyondQ
 		beyond += c.mass
 	}
-	// below is the integral of u_i - u dQ over lower losses, weight u_i times
-	// their Q mass.
+	// below is the integral of u_i - u with respect to Q over lower losses. weight is u_i times the
+	// mass of Q there.
 	var below, weight float64
 	for i := range cells {
 		c := &cells[i]
 		switch {
 		case c.left > below && c.atEnd:
-			// Nothing above and too little below to balance the cell about
-			// its start: P gives up the surplus.
+			// There is no mass above, and too little below to balance the cell about its start: the
+			// surplus is removed from P.
 			surplus := c.left - below
 			c.mass -= surplus
 			c.short += surplus
@@ -224,10 +225,9 @@ func chooseTangents(cells []cell, width float64) {
 	}
 }
 
-// minorant makes signed masses non-negative: a negative mass is moved to its
-// neighbours, keeping P and Q, which takes the polygon to its largest convex
-// minorant. err bounds the error of each mass; what is returned is below the
-// exact value.
+// minorant makes signed masses non-negative. It moves a negative mass to the neighbouring masses so
+// that the masses of P and Q stay the same, which turns the polygon into its largest convex
+// minorant. err bounds the error of each mass; the result is below the exact minorant.
 func minorant(mass, err []float64, width float64) {
 	n := len(mass)
 	kept := make([]int, 0, n)
@@ -238,7 +238,7 @@ func minorant(mass, err []float64, width float64) {
 			}
 			continue
 		}
-		debt := err[i] - mass[i] // > 0, to be moved
+		debt := err[i] - mass[i] // > 0
 		mass[i] = 0
 		at := i
 		for debt > 0 {
@@ -269,13 +269,13 @@ func minorant(mass, err []float64, width float64) {
 	}
 }
 
-// forgive covers a debt at the top of the range by dropping the highest
-// masses until, below what remains, they outweigh it: both sides are linear
-// in u there, so it is enough to compare at 0 and at the next kept loss.
+// forgive covers a negative mass, debt, at the top of the range. It drops the highest masses until
+// the dropped masses outweigh the debt at every u below the remaining masses. Both sides are linear
+// in u there, so that a comparison at u = 0 and at the next remaining loss is enough.
 func forgive(mass []float64, kept *[]int, at int, debt, width float64) {
-	// total is the mass dropped so far and hockey its H at the loss of last,
-	// H = sum of mass (1 - e^-(loss - last)): a step down by g takes H to
-	// e^-g H + (1 - e^-g) total.
+	// total is the mass dropped so far. hockey is the H of the dropped mass at the loss of last, H
+	// = sum of mass (1 - e^-(loss - last)). A step down by g changes H to e^-g H + (1 - e^-g)
+	// total.
 	var total, hockey float64
 	last := at
 	for k := len(*kept) - 1; k >= 0; k-- {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// hockeyOf is H(u) of a grid law, shifted by delta, beside a mass of infinite.
+// hockeyOf returns H(u) of a grid law whose losses are shifted, plus a mass of infinite.
 func hockeyOf(g gridLaw, epsilon, shift, infinite float64) float64 {
 	sum := infinite
 	for i, m := range g.mass {
@@ -21,7 +21,7 @@ type lawCase struct {
 	name  string
 	law   law
 	truth func(epsilon float64) float64
-	// ends are the interesting losses.
+	// lo and hi are the smallest and the largest loss to test.
 	lo, hi float64
 }
 
@@ -70,9 +70,9 @@ func randomLaw(r *rand.Rand) lawCase {
 	}
 }
 
-// Domination, which is what all else rests on: for every epsilon, also between
-// grid points, the upper law's H is no smaller and the lower law's no larger,
-// and the gap is of second order in the width.
+// TestDiscretiseDominates: for every epsilon, also between grid points, the H of the upper law is
+// no smaller and the H of the lower law is no larger, and the gap is of second order in the width.
+// All bounds depend on this.
 func TestDiscretiseDominates(t *testing.T) {
 	r := rand.New(rand.NewPCG(42, 1))
 	for range trials(240) {
@@ -96,7 +96,7 @@ func TestDiscretiseDominates(t *testing.T) {
 				epsilon = g.upper.on(r.IntN(len(g.upper.mass)))
 			}
 			want := c.truth(epsilon)
-			const erfc = 1e-14 // of the reference
+			const erfc = 1e-14 // error of the reference
 			if up := hockeyOf(g.upper, epsilon, g.shift, g.infinite); up < want-erfc {
 				t.Errorf("%s, width %v: upper H(%v) = %v, below %v by %v", c.name, width, epsilon, up, want, want-up)
 			}
@@ -107,8 +107,8 @@ func TestDiscretiseDominates(t *testing.T) {
 	}
 }
 
-// The variance that both ends add together is at most width^2/4, so that the
-// areas under H in u between them, half the variance of e^L under Q, are close.
+// TestDiscretiseIsTight: both bounds together add a variance of at most width^2/4. The area between
+// their H in u, half the variance of e^L under Q, is therefore small.
 func TestDiscretiseIsTight(t *testing.T) {
 	l := refSampled(1, .2, AddOrRemove)[0]
 	for _, width := range []float64{.03, .01, .003} {
@@ -129,8 +129,8 @@ func TestDiscretiseIsTight(t *testing.T) {
 	}
 }
 
-// What the truncation leaves out must be on the upper side and not on the
-// lower one.
+// TestTruncationIsCounted: the truncated mass is added to the upper bound and missing from the
+// lower bound.
 func TestTruncationIsCounted(t *testing.T) {
 	l := gaussianLaw(1).(mixtureLaw)
 	g, err := discretise(newEffort(t.Context(), effortMost), l, .01, .01, .02)
@@ -155,8 +155,8 @@ func TestTruncationIsCounted(t *testing.T) {
 	}
 }
 
-// Rounding: at widths where the second-order gap is gone the ends still
-// bracket, by the error terms alone.
+// TestDiscretiseAtTinyWidths: at widths where the second-order gap vanishes, the error terms alone
+// keep the bracket valid.
 func TestDiscretiseAtTinyWidths(t *testing.T) {
 	t.Parallel()
 	l := gaussianLaw(.3).(mixtureLaw)
@@ -173,7 +173,7 @@ func TestDiscretiseAtTinyWidths(t *testing.T) {
 	}
 }
 
-// The minorant is below the polygon of the signed masses, or 0.
+// TestMinorant: the minorant is below the polygon of the signed masses, or 0.
 func TestMinorant(t *testing.T) {
 	r := rand.New(rand.NewPCG(42, 2))
 	for range 200 {
@@ -200,9 +200,8 @@ func TestMinorant(t *testing.T) {
 	}
 }
 
-// A law much narrower than the lattice: the upper end adds at most a variance
-// of a quarter of width times span, the lower keeps all but a trifle of the
-// mass.
+// TestNarrowLaw: for a law much narrower than the lattice, the upper bound adds at most a variance
+// of a quarter of width times span, and the lower bound keeps almost all of the mass.
 func TestNarrowLaw(t *testing.T) {
 	r := rand.New(rand.NewPCG(42, 3))
 	for range 40 {
@@ -233,7 +232,8 @@ func TestNarrowLaw(t *testing.T) {
 	}
 }
 
-// What each use of a law may leave out counts once for every use.
+// TestTruncationOfEveryUse: the mass that each use of a law may leave out is counted once for every
+// use.
 func TestTruncationOfEveryUse(t *testing.T) {
 	const mu, n, epsilon = 2., 400., 12.
 	d := direction{laws: []law{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}

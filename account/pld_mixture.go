@@ -5,12 +5,12 @@ import "math"
 // bump is one component, weight * N(mean, 1), of a mixture.
 type bump struct{ weight, mean float64 }
 
-// mixtureLaw is the law of P = sum of p against Q = sum of q. The weights of
-// each sum to 1 and no mean of q exceeds a mean of p, so that the loss
-// increases with x.
+// mixtureLaw is the law of P against Q, where P and Q are the mixtures of the components p and q.
+// The weights of each sum to 1. No mean of q exceeds a mean of p, so that the loss increases with
+// x.
 type mixtureLaw struct{ p, q []bump }
 
-// newMixtureLaw drops components of no weight and joins those of one mean.
+// newMixtureLaw drops components of weight 0 and joins components with the same mean.
 func newMixtureLaw(p, q []bump) mixtureLaw {
 	return mixtureLaw{p: compact(p), q: compact(q)}
 }
@@ -32,8 +32,8 @@ func compact(bumps []bump) []bump {
 	return out
 }
 
-// reach bounds x: P has at most the given masses below lo and above hi, an
-// equal share for each component, by Phi(-z) <= exp(-z^2/2)/2.
+// reach returns a range of x. P has at most the mass below under lo and the mass above over hi.
+// Each component has an equal share of these masses, by Phi(-z) <= exp(-z^2/2)/2.
 func (l mixtureLaw) reach(below, above float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, b := range l.p {
@@ -51,8 +51,8 @@ func (l mixtureLaw) span(below, above float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// largest is the limit of the loss at x = +Inf: the components with the
-// largest mean decide.
+// largest returns the limit of the loss at x = +Inf. The components with the largest means
+// determine it.
 func (l mixtureLaw) largest() float64 {
 	p, q := l.p[0], l.q[0]
 	for _, b := range l.p {
@@ -71,8 +71,8 @@ func (l mixtureLaw) largest() float64 {
 	return (math.Log(p.weight) - math.Log(q.weight)) * (1 + 0x1p-48)
 }
 
-// apart bounds the total variation distance of P and Q: both hold N(0, 1) but for
-// the mass of their other components.
+// apart returns an upper bound on the total variation distance of P and Q. Both contain N(0, 1), up
+// to the mass of their other components.
 func (l mixtureLaw) apart() float64 {
 	var p, q float64
 	for _, b := range l.p {
@@ -88,13 +88,13 @@ func (l mixtureLaw) apart() float64 {
 	return min(1, max(p, q)*(1+0x1p-48))
 }
 
-// mixtureSafe bounds the exponents below which ratios to N(0, 1) are used, and
-// mixtureLeast is the least ratio for which they are: below it 1+r cancels, and
-// the densities are summed as they are.
+// mixtureSafe bounds the exponents, and mixtureLeast the ratio 1+r from below, for which densities
+// are computed as ratios to N(0, 1). Below mixtureLeast the sum 1+r cancels. Outside these limits
+// the densities are summed directly.
 const mixtureSafe, mixtureLeast = 300, .5
 
-// ratio returns r with density = phi(x) (1 + r), the sum of the sizes of its
-// terms, and the largest exponent.
+// ratio returns the r with density = phi(x) (1 + r), the sum of the absolute values of the terms of
+// r, and the largest absolute exponent.
 func ratio(bumps []bump, x float64) (r, size, exponent float64) {
 	for _, b := range bumps {
 		if b.mean != 0 {
@@ -108,7 +108,7 @@ func ratio(bumps []bump, x float64) (r, size, exponent float64) {
 	return r, size, exponent
 }
 
-// logRatio returns the log of density/phi and its derivative in x.
+// logRatio returns the logarithm of density/phi and its derivative in x.
 func logRatio(bumps []bump, x float64) (value, slope float64) {
 	if len(bumps) == 1 {
 		m := bumps[0].mean
@@ -148,9 +148,9 @@ func (l mixtureLaw) loss(x float64) (value, slope float64) {
 	return p - q, dp - dq
 }
 
-// invert finds x in [lo, hi] with L(x) = loss up to slack, or to the last bit
-// of x, by Newton's method kept in a bracket and started at x. It also returns
-// L and its derivative there, and the steps taken.
+// invert finds an x in [lo, hi] with |L(x) - loss| <= slack, or the nearest x that float64
+// resolves. It uses Newton's method within a bracket, from the given x. It also returns L and its
+// derivative there, and the number of steps.
 func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope float64, steps int) {
 	for steps = 1; steps < 200; steps++ {
 		if !(x > lo && x < hi) {
@@ -171,13 +171,13 @@ func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope flo
 	return x, value, slope, steps
 }
 
-// lossDoubt times the largest |loss| bounds what rounding, of the weights too,
-// moves a loss by.
+// lossDoubt times the largest |loss| bounds the effect of rounding, including the rounding of the
+// weights, on a loss.
 const lossDoubt = 0x1p-43
 
-// anchor: where little of the mass is beyond a cell of x = 0, as with rare
-// samples, the rest must be able to stay together. Its barycentre in e^loss is
-// P/Q of x below c, L(c) half a cell above L(0).
+// anchor keeps the bulk of the mass on one lattice point. For small sampling probabilities most of
+// the mass is within a cell of x = 0. Its barycentre in e^loss is P/Q of the x below c, where L(c)
+// is half a cell above L(0).
 func (l mixtureLaw) anchor(width float64) float64 {
 	middle, _ := l.loss(0)
 	lo, hi := l.reach(1e-30, 1e-30)
@@ -192,7 +192,8 @@ func (l mixtureLaw) anchor(width float64) float64 {
 	for _, b := range l.q {
 		q += b.weight * math.Erfc((b.mean-c)/math.Sqrt2)
 	}
-	// Slightly low, as the lower law may be lowered to it but not raised.
+	// The anchor is slightly low, because the masses of the lower bound may be lowered to it but
+	// not raised.
 	if at := math.Log(p / q); math.Abs(at-middle) < width {
 		middle = at
 	}
@@ -201,10 +202,10 @@ func (l mixtureLaw) anchor(width float64) float64 {
 
 func (mixtureLaw) period() float64 { return 0 }
 
-// size is the number of components.
+// size returns the number of components.
 func (l mixtureLaw) size() float64 { return float64(len(l.p) + len(l.q)) }
 
-// steepest is the largest |mean|.
+// steepest returns the largest |mean|.
 func (l mixtureLaw) steepest() float64 {
 	var m float64
 	for _, b := range l.p {
@@ -216,7 +217,7 @@ func (l mixtureLaw) steepest() float64 {
 	return m
 }
 
-// labour counts the nodes of the quadrature and the steps to the slabs' ends.
+// labour estimates the nodes of the quadrature and the Newton steps to the ends of the slabs.
 func (l mixtureLaw) labour(slabs, below, above float64) float64 {
 	lo, hi := l.reach(below, above)
 	pieces := slabs + 4*(hi-lo)*(max(math.Abs(lo), math.Abs(hi))+l.steepest()+3)
@@ -228,9 +229,9 @@ func (l mixtureLaw) slabs(e *effort, dst []slab, on lattice, below, above float6
 	return l.stretch(e, dst, on, lo, hi)
 }
 
-// stretch is slabs for x in [lo, hi] alone. Where lo or hi is not the end of
-// the law's reach its loss must be 0 to the last bit, and 0 an end of dst, so
-// that no mass is lost to the rounding of an inverse.
+// stretch is slabs for x in [lo, hi] only. If lo or hi is not an end of the law's reach, its loss
+// must be 0 to the last bit and an end of dst must be 0, so that the rounding of an inverse loses
+// no mass.
 func (l mixtureLaw) stretch(e *effort, dst []slab, on lattice, lo, hi float64) error {
 	from, _ := l.loss(lo)
 	to, _ := l.loss(hi)
@@ -270,24 +271,23 @@ func (l mixtureLaw) stretch(e *effort, dst []slab, on lattice, lo, hi float64) e
 	return nil
 }
 
-// Gauss-Legendre, 6 points on [-1, 1].
+// legendreNodes and legendreWeights are the Gauss-Legendre rule with 6 points on [-1, 1].
 var (
 	legendreNodes   = [...]float64{-.9324695142031520278, -.6612093864662645136, -.2386191860831969086, .2386191860831969086, .6612093864662645136, .9324695142031520278}
 	legendreWeights = [...]float64{.1713244923791703450, .3607615730481386076, .4679139345726910473, .4679139345726910473, .3607615730481386076, .1713244923791703450}
 )
 
-// integrate returns the slab of losses from a on that is x in [from, to], by
+// integrate returns the slab of the x in [from, to], whose losses begin at a. It uses
 // Gauss-Legendre quadrature on pieces of length w with
 //
 //	(|x| + m + 2) w <= 1/4,   m the largest |mean|.
 //
-// The integrands are entire. With t = x - x0 from the piece's end x0, on the
-// ellipse rho = 32, where |t| <= 8.5 w, they are at most
-// exp(8.5 (|x0| + m) w + 36 w^2) < 15 times, and the excess another 17 times,
-// their size on the piece; the error is at most 64/15 rho^-12 of that
-// (Trefethen 2008, theorem 4.5), below 2^-48 of the integral.
+// The integrands are entire. Let t = x - x0 for the end x0 of a piece. On the ellipse rho = 32,
+// where |t| <= 8.5 w, the integrands are at most exp(8.5 (|x0| + m) w + 36 w^2) < 15 times their
+// size on the piece, and the excess at most another 17 times. The error is at most 64/15 rho^-12 of
+// this (Trefethen 2008, theorem 4.5), below 2^-48 of the integral.
 //
-// The arithmetic errs by at most 2^-50 (8 + exponent) of the largest term.
+// The rounding error is at most 2^-50 (8 + exponent) of the largest term.
 func (l mixtureLaw) integrate(e *effort, from, to, a, m float64) (slab, error) {
 	ea := math.Expm1(a)
 	labour := l.size() * float64(len(legendreNodes))
@@ -317,8 +317,8 @@ func (l mixtureLaw) integrate(e *effort, from, to, a, m float64) (slab, error) {
 	return out, nil
 }
 
-// density returns sqrt(2 pi) times P's density, that minus e^a times Q's, and
-// a bound on the latter's error; ea is e^a - 1.
+// density returns sqrt(2 pi) times the density of P, sqrt(2 pi) times the density of P minus e^a
+// times the density of Q, and a bound on the error of the latter. ea is e^a - 1.
 func (l mixtureLaw) density(x, a, ea float64) (mass, excess, err float64) {
 	p, sp, yp := ratio(l.p, x)
 	q, sq, yq := ratio(l.q, x)
@@ -330,7 +330,7 @@ func (l mixtureLaw) density(x, a, ea float64) (mass, excess, err float64) {
 		err = phi * max(sp, math.Abs(ea), (1+ea)*sq)
 		return mass, excess, err * 0x1p-50 * (8 + exponent)
 	}
-	// Each term errs by what its exponent does.
+	// The relative error of each term is the absolute error of its exponent.
 	mass, excess, err = 0, 0, 0
 	for _, b := range l.p {
 		y := (x - b.mean) * (x - b.mean) / 2
@@ -350,7 +350,7 @@ func (l mixtureLaw) density(x, a, ea float64) (mass, excess, err float64) {
 	return mass, mass - other, err * 0x1p-50
 }
 
-// sketch is the trapezoidal rule.
+// sketch uses the midpoint rule.
 func (l mixtureLaw) sketch(e *effort, tail float64) ([]sketchAtom, error) {
 	lo, hi := l.reach(tail, tail)
 	n := int(min(2000, max(16, 16*(hi-lo))))

@@ -2,9 +2,9 @@ package account
 
 import "math"
 
-// profile is the rough cumulant generating function of a composed loss,
-// K(theta) = ln E_P e^(theta L). It chooses tilt, grid and window; every
-// choice gives a valid bracket, a good one a narrow bracket.
+// profile is an approximation of the cumulant generating function of a composed loss, K(theta) = ln
+// E_P e^(theta L). It is used to choose the tilt, the grid and the window. Every choice gives a
+// valid bracket; a good choice gives a narrow one.
 type profile []sketched
 
 type sketched struct {
@@ -39,9 +39,9 @@ func (p profile) cumulant(theta float64) (k, mean, variance float64) {
 	return k, mean, variance
 }
 
-// saddle is a tilt with the epsilon and ln delta for which it is right:
-// delta is about exp(K - theta epsilon)/(theta (theta+1) sqrt(2 pi V)), the
-// tilted mean being epsilon + 1/theta + 1/(theta+1).
+// saddle is a tilt theta with the epsilon and ln delta to which it belongs. delta is about exp(K -
+// theta epsilon)/(theta (theta+1) sqrt(2 pi V)), and the tilted mean is epsilon + 1/theta +
+// 1/(theta+1).
 type saddle struct {
 	theta, epsilon, logDelta, mean, deviation float64
 }
@@ -55,7 +55,7 @@ func (p profile) at(theta float64) saddle {
 	return s
 }
 
-// The search for a tilt covers what float64 can say of epsilon and delta.
+// The search for a tilt covers every epsilon and delta that float64 can represent.
 const (
 	saddleLow, saddleHigh = -14, 24 // ln theta
 	saddleSteps           = 26
@@ -65,8 +65,8 @@ func (p profile) find(enough func(saddle) bool) saddle {
 	return p.at(math.Exp(halve(saddleLow, saddleHigh, saddleSteps, func(x float64) bool { return enough(p.at(math.Exp(x))) })))
 }
 
-// forEpsilon returns the saddle of an epsilon, or of a smaller one at which
-// delta is already next to nothing.
+// forEpsilon returns the saddle of epsilon, or of a smaller epsilon at which ln delta is already
+// below -670.
 func (p profile) forEpsilon(epsilon float64) saddle {
 	s := p.find(func(s saddle) bool { return s.epsilon >= epsilon || s.logDelta < -670 })
 	s.epsilon = min(s.epsilon, epsilon)
@@ -82,26 +82,26 @@ func (p profile) forDelta(delta float64) saddle {
 	return s
 }
 
-// layout is a lattice width and a window of n points from bottom on.
+// layout is a lattice width and a window of n points that begins at the loss bottom.
 type layout struct {
 	saddle
 	width, bottom float64
 	n             int
-	high, low     float64 // exponents of the Chernoff bounds
-	// above is the mass that every law may leave out at high losses, below
-	// what each may raise to its lowest loss.
+	high, low     float64 // the exponents of the Chernoff bounds
+	// above is the mass that every law may leave out at high losses.
 	above float64
+	// below[i] is the mass at low losses that law i may raise to the least of its other losses.
 	below []float64
 }
 
 const (
 	maxPoints   = 1 << 21
 	maxCells    = 1 << 20
-	windowLeave = 28  // -ln of what the window may leave out, relative
-	widest      = 300 // e^width is a float64
+	windowLeave = 28  // -ln of the relative mass that the window may leave out
+	widest      = 300 // keeps e^width within float64
 )
 
-// labour is the work of one look at the cumulants.
+// labour is the work of one evaluation of the cumulants.
 func (p profile) labour() float64 {
 	var work float64
 	for _, s := range p {
@@ -110,7 +110,7 @@ func (p profile) labour() float64 {
 	return work
 }
 
-// profileLooks bounds the looks of a search for a saddle or a layout.
+// profileLooks bounds the evaluations in a search for a saddle or a layout.
 const profileLooks = 2 * (saddleSteps + 1)
 
 func (p profile) count() float64 {
@@ -121,14 +121,14 @@ func (p profile) count() float64 {
 	return count
 }
 
-// tail is the mass a law may leave out at either end, for a composition whose
-// delta is wanted to the relative width goal.
+// tail returns the mass that a law may leave out at either end if delta is to be bracketed to the
+// relative width goal.
 func (p profile) tail(s saddle, goal float64) float64 {
 	return min(1e-3, max(1e-290, math.Exp(s.logDelta)*goal*1e-3)) / p.count()
 }
 
-// lift returns the mass at low losses that each law may have raised to the
-// least of its other losses: what counts there is mass times e^(theta loss).
+// lift returns, for each law, the mass at low losses that may be raised to the least of its other
+// losses. Raising a mass changes the result by about mass times e^(theta loss).
 func (p profile) lift(theta, goal, tail float64) []float64 {
 	limit := goal * 1e-3 / p.count()
 	out := make([]float64, len(p))
@@ -146,10 +146,10 @@ func (p profile) lift(theta, goal, tail float64) []float64 {
 	return out
 }
 
-// lay chooses a lattice on which the composed law's H is bracketed to about
-// the relative width goal in delta. A variance v added to the loss raises
-// delta by the factor exp(theta (theta+1) v/2); a composition adds width^2/4.
-// The window leaves out e^-windowLeave of the tilted mass by Chernoff bounds.
+// lay chooses a lattice on which the H of the composed law is bracketed to about the relative width
+// goal in delta. A variance v added to the loss multiplies delta by exp(theta (theta+1) v/2); each
+// use of a law adds width^2/4. By Chernoff bounds the window leaves out e^-windowLeave of the
+// tilted mass.
 func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
 	l := layout{saddle: s, above: tail, below: p.lift(s.theta, goal, tail)}
 	k, _, _ := p.cumulant(s.theta)
@@ -192,8 +192,8 @@ func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
 	return l
 }
 
-// align returns a width in [width/2, width] that divides the periods of the
-// laws, or nearly: what is left over counts once for every use of the law.
+// align returns a width of about [width/2, width] of which the periods of the laws are multiples,
+// as nearly as possible. The remainder of a period is weighted by the number of uses of the law.
 func (p profile) align(width float64, laws []law) float64 {
 	var longest float64
 	for _, w := range laws {

@@ -7,23 +7,22 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// fftBound times log2 N bounds the error of an entry of a Fourier transform
-// of N = 2^k points, relative to the sum of the moduli of its inputs. Each
-// output is a sum over inputs of input times one factor per stage; a stage
-// contributes a rounded complex product, at most two rounded sums and a
-// twiddle factor that is off by 20 units of 2^-53 because its angle, up to
-// 2 pi, is: less than 32 units per factor of 2 in N.
+// fftBound times log2 N bounds the error of each entry of a Fourier transform of N = 2^k points,
+// relative to the sum of the absolute values of its inputs. Each output is a sum over inputs, each
+// multiplied by one factor per stage. A stage contributes a rounded complex product, at most two
+// rounded sums and a twiddle factor. The twiddle factor has an error of 20 units of 2^-53, because
+// its angle, up to 2 pi, has this error. The total is less than 32 units per stage.
 const fftBound = 0x1p-48
 
-// weighted is a grid law with the number of times it occurs.
+// weighted is a grid law and the number of times it is used.
 type weighted struct {
 	law   gridLaw
 	count float64
 }
 
-// convolution is the sum of independent losses under a tilted measure: entry
-// j of mass is e^(theta s - logScale) P(s) at the loss s = on(j), up to the
-// absolute error slack and the relative error spread.
+// convolution is the law of the sum of independent losses, tilted. mass[j] is e^(theta s -
+// logScale) P(s) at the loss s = on(j), up to the absolute error slack and the relative error
+// e^spread - 1.
 type convolution struct {
 	lattice
 	mass     []float64
@@ -31,16 +30,15 @@ type convolution struct {
 	logScale float64
 	slack    float64
 	spread   float64
-	// beyond bounds the tilted mass above the window, outside all that
-	// left it on either side and was folded into it.
+	// beyond bounds the tilted mass above the window. outside bounds the tilted mass on both sides
+	// of the window, which the transform wraps into it.
 	beyond, outside float64
 }
 
-// convolve composes laws by a Fourier transform of n points. The measure of
-// each is first tilted by e^(theta loss) and scaled to sum to 1, so that what
-// is asked for, however far in the tail, is the bulk of what is transformed
-// and every error is relative to it. high and low are the exponents of the
-// Chernoff bounds on what leaves the window.
+// convolve composes laws by a Fourier transform of n points. The measure of each law is first
+// tilted by e^(theta loss) and scaled to sum to 1. The losses that matter, however far in the tail,
+// then hold the bulk of the transformed mass, and every error is relative to it. l.high and l.low
+// are the exponents of the Chernoff bounds on the mass outside the window.
 func convolve(e *effort, laws []weighted, l layout) (convolution, error) {
 	out := convolution{lattice: lattice{width: l.width}, theta: l.theta}
 	for _, w := range laws {
@@ -85,15 +83,15 @@ func convolve(e *effort, laws []weighted, l layout) (convolution, error) {
 	return out, nil
 }
 
-// chernoff returns e^(a+b), increased for rounding, or 1.
+// chernoff returns min(1, e^(a+b)), increased for rounding.
 func chernoff(a, b float64) float64 {
 	return 1.001 * math.Exp(min(0, a+b+0x1p-45*(math.Abs(a)+math.Abs(b))))
 }
 
 func wrap(i, n int) int { return i & (n - 1) } // n is a power of two
 
-// tilted is a law times e^(theta loss - logScale), of sum 1; err bounds the
-// relative error of each mass.
+// tilted is a law multiplied by e^(theta loss - logScale), with sum 1. err bounds the relative
+// error of each mass.
 type tilted struct {
 	mass          []float64
 	logScale, err float64
@@ -128,9 +126,9 @@ func tilt(g gridLaw, theta float64) tilted {
 	return t
 }
 
-// logMoment returns ln sum of mass e^(kappa loss).
+// logMoment returns ln of the sum of mass e^(kappa loss).
 func (t tilted) logMoment(kappa float64, on lattice) float64 {
-	// The largest exponent is at an end; it may overflow only there.
+	// The largest exponent is at an end of the lattice. Scaling by it prevents overflow.
 	ends := max(kappa*on.on(0), kappa*on.on(len(t.mass)-1))
 	scale := max(0, ends-600)
 	var sum float64
@@ -145,17 +143,17 @@ func (t tilted) logMoment(kappa float64, on lattice) float64 {
 	return scale + math.Log(sum)
 }
 
-// spectrum accumulates a product of powers of transforms with its error.
+// spectrum accumulates a product of powers of transforms, with a bound on its error.
 type spectrum struct {
 	n        int
 	fft      *fourier.FFT
 	sequence []float64
 	one      []complex128
 	product  []complex128
-	// logBound is ln of the product of |transform| + error, each to its
-	// power: a bound on both the true and the computed product.
+	// logBound is ln of the product of (|transform| + error), each to its power. It bounds the
+	// absolute values of both the exact and the computed product.
 	logBound []float64
-	// relative is ln of the ratio of that bound to the computed modulus.
+	// relative is ln of the ratio of this bound to the absolute value of the computed product.
 	relative []float64
 }
 
@@ -171,13 +169,13 @@ func newSpectrum(n int) *spectrum {
 	return s
 }
 
-// spectrumNegligible is ln of the modulus below which an entry is replaced
-// by 0, its bound going to the error.
+// spectrumNegligible is ln of the absolute value below which an entry is replaced by 0. Its bound
+// is added to the error.
 const spectrumNegligible = -70
 
-// multiply transforms sequence, of sum 1, and multiplies by its power. Over
-// the whole product |prod x^ - prod x| <= prod (|x^|+e) - prod |x^|. A power
-// by squaring is a product of count-1 rounded products.
+// multiply transforms sequence, whose sum is 1, and multiplies the product by its power count. With
+// computed factors x^ and errors e, |prod x^ - prod x| <= prod (|x^|+e) - prod |x^| over the whole
+// product. A power by squaring is counted as count-1 rounded products.
 func (s *spectrum) multiply(count float64) {
 	s.fft.Coefficients(s.one, s.sequence)
 	e := fftBound * math.Log2(float64(s.n)) * (1 + 0x1p-30)
@@ -206,7 +204,7 @@ func power(x complex128, n int) complex128 {
 	return out
 }
 
-// invert returns the convolution and a bound on the error of every entry.
+// invert returns the convolution and a bound on the error of each entry.
 func (s *spectrum) invert() (mass []float64, slack float64) {
 	var size float64
 	for k, x := range s.product {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// The claimed bound on a transform's error, against a direct sum with exact
+// TestTransformErrorBound compares the bound on a transform's error with a direct sum with exact
 // angles.
 func TestTransformErrorBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(43, 1))
@@ -55,8 +55,7 @@ func randomGrid(r *rand.Rand, width float64) gridLaw {
 	return g
 }
 
-// direct is the convolution of laws by the definition: masses by lattice
-// index.
+// direct returns the convolution of laws by the definition: masses by lattice index.
 func direct(laws []weighted) map[int]float64 {
 	out := map[int]float64{0: 1}
 	for _, w := range laws {
@@ -73,8 +72,8 @@ func direct(laws []weighted) map[int]float64 {
 	return out
 }
 
-// A convolution's entries are within their stated errors also where the window
-// is too small for the sum, and the Chernoff bounds cover what is outside.
+// TestConvolveAgainstDefinition: a convolution's entries are within their stated errors, also if
+// the window is too small for the sum, and the Chernoff bounds cover the mass outside.
 func TestConvolveAgainstDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(43, 2))
 	for range 60 {
@@ -124,7 +123,7 @@ func TestConvolveAgainstDefinition(t *testing.T) {
 	}
 }
 
-// A curve's ends on either side of H of the convolution by definition,
+// TestCurveAgainstDefinition: a curve's ends bracket the H of the convolution by definition,
 // wherever the window is.
 func TestCurveAgainstDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(43, 3))
@@ -170,8 +169,8 @@ func TestCurveAgainstDefinition(t *testing.T) {
 	}
 }
 
-// A power multiplies the errors of a transform: a single loss, whose powers are
-// known exactly.
+// TestPowersOfErrors: a power multiplies the errors of a transform. It uses a single loss, whose
+// powers are known exactly.
 func TestPowersOfErrors(t *testing.T) {
 	for _, n := range []int{16, 64, 256} {
 		for _, count := range []float64{1, 1000, 99999, 1 << 24} {

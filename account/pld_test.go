@@ -29,7 +29,8 @@ func compose(t testing.TB, width float64, events ...Composed) *Composition {
 	return c
 }
 
-// checkBracket wants truth, known to a relative error of tolerance, inside.
+// checkBracket fails the test unless truth, known to a relative error of tolerance, is inside the
+// bracket.
 func checkBracket(t *testing.T, name string, b Bracket, truth, tolerance float64) {
 	t.Helper()
 	if !(b.Lower >= 0 && b.Lower <= b.Upper) || math.IsInf(b.Upper, 0) {
@@ -40,7 +41,7 @@ func checkBracket(t *testing.T, name string, b Bracket, truth, tolerance float64
 	}
 }
 
-// One use, both directions apart, against the closed form.
+// TestOneUse compares one use, in each direction, with the closed form.
 func TestOneUse(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(41, 1))
@@ -52,7 +53,7 @@ func TestOneUse(t *testing.T) {
 		epsilon := logUniform(r, 1e-3, 5)
 		for k, d := range c.directions() {
 			want := refHockey(laws[k], epsilon)
-			if want < 1e-9 { // erfc's own cancellation
+			if want < 1e-9 { // the reference's own cancellation
 				continue
 			}
 			b, err := d.delta(newEffort(t.Context(), effortMost), epsilon, 1e-3, false, func(Bracket) bool { return false })
@@ -92,7 +93,7 @@ func TestTwoUses(t *testing.T) {
 	}
 }
 
-// Many uses of unlike mechanisms against the inversion of the moment
+// TestManyUses compares many uses of different mechanisms with the inversion of the moment
 // generating function.
 func TestManyUses(t *testing.T) {
 	t.Parallel()
@@ -104,7 +105,7 @@ func TestManyUses(t *testing.T) {
 		var counts []float64
 		for range 1 + r.IntN(2) {
 			s, q, n := logUniform(r, .7, 6), logUniform(r, 3e-3, .5), logUniformInt(r, 8, 5000)
-			n = max(8, min(n, int(20*s*s/(q*q)))) // epsilon stays moderate
+			n = max(8, min(n, int(20*s*s/(q*q)))) // keeps epsilon moderate
 			events = append(events, Composed{sampled(t, s, q, relation), n})
 			l := refSampled(s, q, relation)
 			laws[0], laws[1] = append(laws[0], l[0]), append(laws[1], l[1])
@@ -125,7 +126,7 @@ func TestManyUses(t *testing.T) {
 			}
 			want := refMany(laws[k], counts, s.epsilon, s.theta, 14*(1/s.deviation+.3*s.theta), 800)
 			coarse := refMany(laws[k], counts, s.epsilon, s.theta, 10*(1/s.deviation+.3*s.theta), 800)
-			if math.Abs(coarse/want-1) > 1e-5 { // not converged: no reference
+			if math.Abs(coarse/want-1) > 1e-5 { // the reference has not converged
 				continue
 			}
 			checkBracket(t, c.parts[0].Mechanism.String(), b, want, 2e-5)

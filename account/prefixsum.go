@@ -6,24 +6,26 @@ import (
 	"math/bits"
 )
 
-// PrefixSums says how the noises of a prefix sum's answers depend on each other
-// and how often a record is in it. After each item the sum of all items so far
-// is released (DP-FTRL: Kairouz et al. 2021); all answers together are one
-// Gaussian mechanism: a matrix times the items, plus N(0, sigma^2 I). Prefixes
-// are computed from that, so completing a tree or averaging its nodes costs
-// nothing more.
+// PrefixSums describes a prefix-sum release, by which DP-FTRL releases the sum of all items so far
+// after each item (Kairouz et al. 2021): how often a record contributes, and which matrix
+// correlates the noise of the answers. All answers together are one Gaussian mechanism: a matrix
+// times the items, plus N(0, sigma^2 I). The prefixes are computed from its output, so that
+// completing a tree or averaging its nodes costs no privacy. Participations must fit into Items at
+// the distance Separation; otherwise [NewTree] and [NewToeplitz] return an error.
 type PrefixSums struct {
-	// Items is the number of items, in one tree where trees are restarted.
+	// Items is the number of items. If trees are restarted it is the number of items of one tree.
+	// It must be in [1, 2^20].
 	Items int
-	// Participations is the largest number of items that one record is in;
-	// any two of them are at least Separation apart.
+	// Participations is the largest number of items to which one record contributes. Any two of
+	// these items are at least Separation apart.
 	Participations, Separation int
-	// Bands is, for the square-root Toeplitz matrix, the number of diagonals
-	// that are kept; Items for all. For a tree it must be 0.
+	// Bands is the number of diagonals of the square-root Toeplitz matrix that are kept; Items
+	// keeps all of them. For a tree it must be 0.
 	Bands int
 }
 
-// prefixMost keeps the columns of a matrix in memory and counts exact.
+// prefixMost is the largest number of items. It bounds the memory for a matrix column and keeps
+// counts exact.
 const prefixMost = 1 << 20
 
 func (s PrefixSums) validate() error {
@@ -40,20 +42,19 @@ func (s PrefixSums) validate() error {
 	return nil
 }
 
-// NewTree returns the binary tree mechanism (Dwork, Naor, Pitassi & Rothblum
-// 2010; Chan, Shi & Song 2011): every complete block of 2^j items that starts at
-// a multiple of 2^j is a node, and every node is released with noise of standard
-// deviation multiplier times the largest norm C of one record's contribution to
-// an item. A tree that is begun anew is a second mechanism: a record that is in
-// k trees pays for k, and one that is in one tree for the longest.
+// NewTree returns the binary tree mechanism (Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song
+// 2011). Every complete block of 2^j items that starts at a multiple of 2^j is a node, and every
+// node is released with noise. The noise has standard deviation multiplier times the largest norm C
+// of one record's contribution to an item. A restarted tree is a second mechanism: a record in k
+// trees pays for k trees, and a record in one tree pays for the largest tree. multiplier must be in
+// [0.02, 1e7].
 //
-// A record that is in the items p is a vector with c contributions at a node
-// that covers c of p; the squared norm is the sum of c^2, over C^2, where the
-// contributions agree, which no other case exceeds. A node of 2^j items covers
-// at most min(Participations, ceil(2^j/Separation)) of p, so that a level's sum
-// is at most that of nodes filled one after the other. This is exact for one
-// participation, and for separations by powers of two where the number of items is
-// one too; an upper bound otherwise.
+// Let p be the items to which a record contributes. A node that covers c items of p holds c
+// contributions of the record. The squared norm of the record, in units of C^2, is at most the sum
+// of c^2 over nodes, attained by equal contributions. A node of 2^j items covers at most
+// min(Participations, ceil(2^j/Separation)) items of p, so that the sum over a level is at most the
+// sum for nodes that are filled one after the other. This bound is exact for one participation, and
+// if both Separation and Items are powers of two.
 func NewTree(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	if s.Bands != 0 {
 		return nil, fmt.Errorf("account: bands = %d: must be 0 for a tree", s.Bands)
@@ -64,7 +65,7 @@ func NewTree(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	return newPrefix(multiplier, s.treeSquare(), r, fmt.Sprintf("tree of %d items", s.Items), s)
 }
 
-// treeSquare returns the squared norm, a whole number below 2^62.
+// treeSquare returns the squared norm of a record, a whole number below 2^62.
 func (s PrefixSums) treeSquare() float64 {
 	var sum int
 	for level := range bits.Len(uint(s.Items)) {
@@ -80,17 +81,17 @@ func (s PrefixSums) treeSquare() float64 {
 	return float64(sum)
 }
 
-// NewToeplitz returns the square-root mechanism (Fichtenberger, Henzinger &
-// Upadhyay 2023): the items are multiplied by the lower triangular Toeplitz
-// matrix with binom(2k, k)/4^k on diagonal k, of which the first Bands are kept
-// (Kalinin & Lampert 2024), and noise of standard deviation multiplier times
-// the largest norm C of one record's contribution to an item is added.
+// NewToeplitz returns the square-root mechanism (Fichtenberger, Henzinger & Upadhyay 2023). The
+// items are multiplied by the lower triangular Toeplitz matrix with binom(2k, k)/4^k on diagonal k,
+// of which the first Bands diagonals are kept (Kalinin & Lampert 2024). The noise added has
+// standard deviation multiplier times the largest norm C of one record's contribution to an item.
+// multiplier must be in [0.02, 1e7].
 //
-// The entries e_k are positive and decrease, so the inner product of columns i
-// < j, the sum over t of e_(t-i) e_(t-j), decreases with j - i and, for a given
-// j - i, with j. Participations at 0, Separation, 2 Separation, ... are nearest
-// to each other and to the start: they have the largest norm. Entries are those
-// of exact arithmetic; a curator that rounds them charges its own.
+// The entries e_k are positive and decrease. The inner product of columns i < j, the sum over t of
+// e_(t-i) e_(t-j), therefore decreases with j - i and, for a given j - i, with j. Participations at
+// 0, Separation, 2 Separation, ... are nearest to each other and to the start, so that they have
+// the largest norm. The entries are exact; a curator that rounds them must charge for its rounded
+// entries.
 func NewToeplitz(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	if s.Bands < 1 || s.Bands > s.Items {
 		return nil, fmt.Errorf("account: bands = %d: must be within [1, items], and there are %d", s.Bands, s.Items)
@@ -102,9 +103,8 @@ func NewToeplitz(multiplier float64, s PrefixSums, r Relation) (Mechanism, error
 	return newPrefix(multiplier, s.toeplitzSquare(), r, name, s)
 }
 
-// toeplitzSquare returns the squared norm of the sum v of the columns 0,
-// Separation, ..., rounded up: v_t = e_t + v_(t-Separation), less the e that has
-// taken part often enough.
+// toeplitzSquare returns the squared norm of the sum v of the columns 0, Separation, ..., rounded
+// up. v_t is e_t + v_(t-Separation), minus the entry e of the column beyond the last participation.
 func (s PrefixSums) toeplitzSquare() float64 {
 	e, v := make([]dd, s.Items), make([]dd, s.Items)
 	x := dd{1, 0}
@@ -126,7 +126,7 @@ func (s PrefixSums) toeplitzSquare() float64 {
 	return sum.hi * (1 + 0x1p-50)
 }
 
-// newPrefix returns the Gaussian mechanism of a squared norm.
+// newPrefix returns the Gaussian mechanism whose squared sensitivity is square under add-or-remove.
 func newPrefix(multiplier, square float64, r Relation, name string, s PrefixSums) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -147,8 +147,8 @@ func newPrefix(multiplier, square float64, r Relation, name string, s PrefixSums
 	return prefixGaussian{boundGaussian{gaussianMechanism{multiplier, sensitivity}, r}, name, multiplier}, nil
 }
 
-// prefixGaussian is the Gaussian mechanism of a prefix sum; stated is the noise
-// multiplier of an item.
+// prefixGaussian is the Gaussian mechanism of a prefix sum. stated is the noise multiplier of an
+// item.
 type prefixGaussian struct {
 	boundGaussian
 	name   string

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestTreeSquareAgainstEverySet: over small trees, no set of items that a record may
-// be in has a larger squared norm than is charged, and one has that where there is
-// one participation, or separations and the number of items are powers of two.
+// TestTreeSquareAgainstEverySet: over small trees no set of items of one record has a larger
+// squared norm than treeSquare. One set attains it for one participation, and if the separation and
+// the number of items are powers of two.
 func TestTreeSquareAgainstEverySet(t *testing.T) {
 	for items := 1; items <= 11; items++ {
 		for separation := 1; separation <= items; separation++ {
@@ -27,7 +27,7 @@ func TestTreeSquareAgainstEverySet(t *testing.T) {
 					t.Errorf("%+v: squared norm %v, the largest of any set is %d", s, got, most)
 				}
 			}
-			// One more does not fit.
+			// One more participation does not fit.
 			s := PrefixSums{Items: items, Participations: 2 + (items-1)/separation, Separation: separation}
 			if s.validate() == nil {
 				t.Errorf("%+v: taken", s)
@@ -36,7 +36,7 @@ func TestTreeSquareAgainstEverySet(t *testing.T) {
 	}
 }
 
-// apart reports whether any two items of a set are so far apart.
+// apart reports whether any two items of a set are at least separation apart.
 func apart(set uint, separation int) bool {
 	last := -separation
 	for ; set > 0; set &= set - 1 {
@@ -49,7 +49,7 @@ func apart(set uint, separation int) bool {
 	return true
 }
 
-// squareOf adds up the squares of how many items of a set each complete node covers.
+// squareOf adds the squares of the numbers of items of a set in each complete node.
 func squareOf(set uint, items int) (sum int) {
 	for block := 1; block <= items; block *= 2 {
 		for at := 0; at+block <= items; at += block {
@@ -60,8 +60,8 @@ func squareOf(set uint, items int) (sum int) {
 	return sum
 }
 
-// TestMassMovesToTheLargest: what weights float64 cannot tell is moved to the
-// largest offset: none is lost but for rounding, and none moves down.
+// TestMassMovesToTheLargest: weights that are too small for float64 move to the largest offset. No
+// mass is lost, except by rounding, and none moves to a smaller offset.
 func TestMassMovesToTheLargest(t *testing.T) {
 	const tiny, most = weightLeast / 4, .9 * weightLeast
 	for _, weights := range [][]float64{{.5, .5}, {.5, tiny, .5}, {tiny, 1, tiny}, {1, tiny, tiny, tiny}, {tiny, tiny, tiny, tiny, tiny, 1}, {1, tiny}, {1, most, most, most, most, tiny}, {.5, .5, most, most, tiny}} {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// patterns calls visit with every set of exactly k of n items that are at least
-// apart from each other.
+// patterns calls visit with every set of exactly k of n items that are at least apart from each
+// other.
 func patterns(n, k, apart int, visit func([]int)) {
 	var chosen []int
 	var choose func(from int)
@@ -56,8 +56,8 @@ func treeRows(n int) (rows [][]float64) {
 	return rows
 }
 
-// toeplitzRows squares to the matrix of ones below the diagonal if all bands are
-// kept, which the test checks.
+// toeplitzRows returns a matrix whose square is the matrix of ones on and below the diagonal if all
+// bands are kept. The test checks this.
 func toeplitzRows(n, bands int) (rows [][]float64) {
 	e := []float64{1}
 	for k := 1; k < n; k++ {
@@ -108,8 +108,8 @@ func TestPrefixSumsAgainstEveryPattern(t *testing.T) {
 	}
 }
 
-// A single participation: a tree of n items has as many levels as n has bits
-// (dp_accounting's ceil(log2(n+1))); the mechanism is the Gaussian of that norm.
+// TestPrefixSumsAreGaussian: for a single participation a tree of n items has as many levels as n
+// has bits (dp_accounting's ceil(log2(n+1))), and the mechanism is the Gaussian of that norm.
 func TestPrefixSumsAreGaussian(t *testing.T) {
 	one := PrefixSums{Participations: 1, Separation: 1}
 	for n, levels := range map[int]float64{1: 1, 2: 2, 3: 2, 4: 3, 1023: 10, 1024: 11, 1 << 20: 21} {
@@ -133,9 +133,9 @@ func TestPrefixSumsAreGaussian(t *testing.T) {
 			}
 		}
 	}
-	// The largest sums take bounded memory and keep their digits: a Toeplitz
-	// column of n entries has the squared norm of the partial sums of binom(2k,
-	// k)^2/16^k = (ln n + 2.7726+.5772+...)/pi; here against a plain sum.
+	// The largest sums take bounded memory and keep their precision. A Toeplitz column of n entries
+	// has the squared norm of the partial sums of binom(2k, k)^2/16^k = (ln n +
+	// 2.7726+.5772+...)/pi; here it is compared with a plain sum.
 	s := PrefixSums{Items: prefixMost, Participations: 1, Separation: 1, Bands: prefixMost}
 	var want float64
 	for k, e := 0, 1.0; k < s.Items; k++ {

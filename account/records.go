@@ -2,52 +2,54 @@ package account
 
 import "fmt"
 
-// Records says which records a ledger charges, in facts that are public. They are fixed
-// where the records are opened, by the session that holds them, so that nobody who reads
-// the ledger later has to take another's word for them. The zero Records are none.
+// Records describes the records that a ledger charges, by public facts. The session that holds the
+// records sets them when it opens the records, so that a later reader of the ledger need not trust
+// a separate statement about them. The zero Records is for a ledger without records.
 type Records struct {
-	// Count is the number of records: the public one under replace-one, the declared one
+	// Count is the number of records: the public number under replace-one, the declared number
 	// under add-or-remove.
 	Count int64
-	// Unit says whose rows make up one record; the zero Unit if each row is one.
+	// Unit describes the rows that make up one record. It is the zero Unit if each row is a record.
 	Unit Unit
-	// Filter says which rows are records; the zero Filter for all of them.
+	// Filter describes the rows that are records. It is the zero Filter if all rows are.
 	Filter Filter
-	// Simulated says that the noise does not come from secret coins. Such records are
-	// generated or public, and are protected from nobody.
+	// Simulated is true if the noise does not come from secret random bits. Such records are
+	// generated or public and are not protected.
 	Simulated bool
 }
 
-// Unit says whose rows make up one record: all those with one value in a column, of
-// which at most so many are used. The zero Unit is a row.
+// Unit describes the rows that make up one record: all rows with the same value in Column, of which
+// at most Rows are used. Count is their weight. With the zero Unit each row is a record.
 type Unit struct {
 	Column string   `json:"column"`
 	Rows   int      `json:"rows"`
 	Count  Counting `json:"count"`
 }
 
-// Counting is how rows of a unit count together.
+// Counting is the weight of the rows of a unit.
 type Counting string
 
-// Mean weighs each of m rows by 1/m, Sum by one over the most there may be.
+// Mean gives each of the m rows of a unit the weight 1/m. Sum gives each the weight 1/Rows of
+// [Unit].
 const (
 	Mean Counting = "mean"
 	Sum  Counting = "sum"
 )
 
-// Filter says which rows of a table are records: those whose cell in a column, declared public
-// beforehand, is the value; a malformed row, whose cell cannot be told, counts as one of them
-// (package dataset). The zero Filter is none: every row is one.
+// Filter describes the rows of a table that are records: the rows whose cell in Column, which is
+// declared public beforehand, is Value. A malformed row, whose cell cannot be read, counts as one
+// of them (package dataset). With the zero Filter every row is a record.
 type Filter struct {
 	Column string `json:"column"`
 	Value  string `json:"value"`
 }
 
-// MaxRecords keeps the number of records exact for readers that hold it in a float64.
+// MaxRecords is the largest number of records. It keeps the number exact for readers that hold it
+// in a float64.
 const MaxRecords = 1 << 53
 
-// check demands records that there can be. Names of columns and values are checked where
-// they are written and read.
+// check returns an error for records that cannot exist. Column names and values are checked where
+// they are read and written.
 func (r Records) check() error {
 	u := r.Unit
 	switch {
@@ -65,9 +67,9 @@ func (r Records) check() error {
 	return nil
 }
 
-// Reservation is a row of a dataset's chain in a store of budgets, in which a run was
-// charged before its first release (package budget). A store that does not have Head in
-// that row any more was set back.
+// Reservation identifies the row of a dataset's hash chain, in a store of budgets (package budget),
+// in which a run was charged before its first release. If the hash of that row in the store is no
+// longer Head, the store was set back to an earlier copy.
 type Reservation struct {
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`

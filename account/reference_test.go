@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// The slow second implementation: nothing below uses grids of losses, Fourier
-// transforms or the laws' own code.
+// The tests below use a slow second implementation without grids of losses, Fourier transforms or
+// the laws' own code.
 
 func refNormal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
@@ -56,7 +56,7 @@ func refHockey(l mixtureLaw, epsilon float64) float64 {
 	return refTail(l.p, hi) - math.Exp(epsilon)*refTail(l.q, hi)
 }
 
-// refTwo is H of a and b together: the expectation of b's H over a's loss.
+// refTwo is the H of a and b together: the expectation of b's H over a's loss.
 func refTwo(a, b mixtureLaw, epsilon float64) float64 {
 	const lo, hi, n = -14.0, 40.0, 5400
 	step := (hi - lo) / n
@@ -142,7 +142,7 @@ func refResponses(n int, epsilon0, epsilon float64) float64 {
 	return sum
 }
 
-// refLaplace and refBoundedRange are delta of one use.
+// refLaplace and refBoundedRange return the delta of one use.
 func refLaplace(epsilon0, epsilon float64) float64 {
 	return max(0, -math.Expm1((epsilon-epsilon0)/2))
 }

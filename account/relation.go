@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// Relation says which tables count as neighbours. The zero Relation is
-// invalid: a relation is always stated.
+// Relation is a neighbouring relation: it decides which tables are neighbours. The zero Relation is
+// invalid, so that a relation must be stated.
 type Relation uint8
 
 const (
-	// ReplaceOne: one row is exchanged for any other. The number of rows is
-	// public.
+	// ReplaceOne: neighbouring tables differ by one row that is exchanged for any other. The number
+	// of rows is public.
 	ReplaceOne Relation = iota + 1
-	// AddOrRemove: one row is added or removed. The number of rows is secret;
-	// sums are divided by declared counts.
+	// AddOrRemove: neighbouring tables differ by one row that is added or removed. The number of
+	// rows is secret; sums are divided by declared counts.
 	AddOrRemove
 )
 
@@ -23,7 +23,7 @@ var relationNames = map[Relation]string{
 	AddOrRemove: "add-or-remove",
 }
 
-// ParseRelation reads "replace-one" or "add-or-remove".
+// ParseRelation reads "replace-one" or "add-or-remove". Any other text is an error.
 func ParseRelation(s string) (Relation, error) {
 	for r, name := range relationNames {
 		if name == s {

@@ -6,18 +6,16 @@ import (
 	"math"
 )
 
-// renyiSlack times a divergence bounds its rounding error.
+// renyiSlack times a divergence is a bound on its rounding error.
 const renyiSlack = 1e-11
 
-// Renyi is the composition of mechanisms in Renyi differential privacy
-// (Mironov 2017): bounds that add, in closed form, above what Composition
-// finds. It is immutable.
+// Renyi is the composition of mechanisms in Renyi differential privacy (Mironov 2017). Its bounds
+// add in closed form and are looser than the brackets of [Composition]. A Renyi is immutable.
 type Renyi struct{ parts []Composed }
 
-// ComposeRenyi returns the composition of events in Renyi DP. Mechanisms for
-// which no valid bound is known are refused: the sampled Gaussian under
-// replace-one, whose divergence is not that of add-or-remove, and mixtures.
-// Unlike relations are refused.
+// ComposeRenyi returns the composition of events in Renyi DP. It is an error if no valid bound is
+// known for a mechanism: for the sampled Gaussian under replace-one, whose divergence differs from
+// add-or-remove, and for mixtures. It is an error if mechanisms are bound to different relations.
 func ComposeRenyi(ctx context.Context, events []Composed) (*Renyi, error) {
 	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return nil, err
@@ -34,8 +32,8 @@ func ComposeRenyi(ctx context.Context, events []Composed) (*Renyi, error) {
 	return &a, nil
 }
 
-// At returns the Renyi divergence of the given finite order > 1, rounded up;
-// +Inf only if it passes the float64 range.
+// At returns the Renyi divergence of the given order, rounded up. order must be finite and > 1. The
+// result is +Inf only if it exceeds the float64 range.
 func (a *Renyi) At(ctx context.Context, order float64) (float64, error) {
 	if !(order > 1) || math.IsInf(order, 0) {
 		return 0, fmt.Errorf("account: order = %v: must be finite and > 1", order)
@@ -58,10 +56,12 @@ func (a *Renyi) at(e *effort, order float64) (float64, error) {
 	return sum, nil
 }
 
-// Epsilon returns an epsilon with which the composition is (epsilon, delta)-DP:
-// the least over orders a of (Canonne, Kamath & Steinke 2020, proposition 12)
+// Epsilon returns an epsilon with which the composition is (epsilon, delta)-DP: the least over
+// orders a of (Canonne, Kamath & Steinke 2020, proposition 12)
 //
 //	R(a) + ln((a-1)/a) - (ln delta + ln a)/(a-1).
+//
+// delta must be in (0, 1). It is an error if no finite epsilon is found.
 func (a *Renyi) Epsilon(ctx context.Context, delta float64) (float64, error) {
 	if err := gaussianProbability("delta", delta); err != nil {
 		return 0, err
@@ -81,8 +81,8 @@ func (a *Renyi) Epsilon(ctx context.Context, delta float64) (float64, error) {
 	return max(0, least+renyiSlack*(1+math.Abs(least))), nil
 }
 
-// Delta returns a delta with which the composition is (epsilon, delta)-DP: the
-// least over orders a of exp((a-1)(R(a) - epsilon))/(a-1) (1-1/a)^a.
+// Delta returns a delta with which the composition is (epsilon, delta)-DP: the least over orders a
+// of exp((a-1)(R(a) - epsilon))/(a-1) (1-1/a)^a, at most 1. epsilon must be finite and >= 0.
 func (a *Renyi) Delta(ctx context.Context, epsilon float64) (float64, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
 		return 0, err
@@ -102,8 +102,8 @@ func (a *Renyi) Delta(ctx context.Context, epsilon float64) (float64, error) {
 	return min(1, max(math.SmallestNonzeroFloat64, math.Exp(least+renyiSlack*(1+math.Abs(least))))), nil
 }
 
-// minimise searches orders 1 + e^t: a grid, then a golden section around its
-// best point. Every order gives a valid bound.
+// minimise searches orders 1 + e^t on a grid of t and then by golden section around the best grid
+// point. Every order gives a valid bound.
 func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float64) (float64, error) {
 	e := newEffort(ctx, effortSearch)
 	least := math.Inf(1)
@@ -162,10 +162,10 @@ func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float
 	return least, failed
 }
 
-// ZCDP returns rho such that the events together are rho-zCDP: mu^2/2 for a
-// Gaussian, epsilon^2/2 for pure DP, epsilon^2/8 for bounded range (Bun &
-// Steinke 2016; Cesar & Rogers 2021), rounded up. Sampled Gaussians have no
-// finite rho of use and are refused.
+// ZCDP returns a rho such that the events together are rho-zCDP, rounded up. It adds mu^2/2 for a
+// Gaussian, epsilon^2/2 for pure DP and epsilon^2/8 for bounded range (Bun & Steinke 2016; Cesar &
+// Rogers 2021). It is an error for mechanisms without a useful finite rho, such as sampled
+// Gaussians.
 func ZCDP(ctx context.Context, events []Composed) (float64, error) {
 	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return 0, err
@@ -215,9 +215,8 @@ func responseRenyi(order, epsilon float64) float64 {
 	return min(epsilon, v/(order-1)*(1+renyiSlack))
 }
 
-// laplaceRenyi is ln((a e^((a-1)e) + (a-1) e^(-a e))/(2a-1))/(a-1) (Mironov
-// 2017, proposition 6). The sum minus 1 is a power series in e of which the
-// linear term cancels.
+// laplaceRenyi is ln((a e^((a-1)e) + (a-1) e^(-a e))/(2a-1))/(a-1) (Mironov 2017, proposition 6).
+// The argument of the logarithm minus 1 is a power series in e whose linear term cancels.
 func laplaceRenyi(order, epsilon float64) float64 {
 	a, e := order, epsilon
 	var v float64
@@ -239,10 +238,9 @@ func laplaceRenyi(order, epsilon float64) float64 {
 	return min(epsilon, v/(order-1)*(1+renyiSlack))
 }
 
-// boundedRangeRenyi is the largest divergence of the pairs of two atoms at
-// losses t and t - e: with y = e^t and A = (e^e - e^(-(a-1)e))/(e^e - 1) it is
-// ln(y^(a-1) A/a)/(a-1) at y = ((a-1)/a) (e^(a e) - 1)/(e^((a-1)e) - 1). It is
-// at most a e^2/8.
+// boundedRangeRenyi is the largest divergence of the pairs of two atoms at losses t and t - e. With
+// y = e^t and A = (e^e - e^(-(a-1)e))/(e^e - 1), the divergence ln(y^(a-1) A/a)/(a-1) is largest at
+// y = ((a-1)/a) (e^(a e) - 1)/(e^((a-1)e) - 1). It is at most a e^2/8.
 func boundedRangeRenyi(order, epsilon float64) float64 {
 	a, e := order, epsilon
 	bound := mulUp(mulUp(e, e), a/8)

@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// renyi: with w(x) = q (e^(mu x - mu^2/2) - 1), mu = 1/multiplier, the
-// divergence is ln(A)/(a-1), A = E (1 + w(X))^a for X standard normal (Mironov,
-// Talwar & Zhang 2019, who show that the other direction's is smaller). A - 1
-// is computed without cancellation and in the log domain.
+// renyi returns ln(A)/(a-1). A = E (1 + w(X))^a for X standard normal, w(x) = q (e^(mu x - mu^2/2)
+// - 1) and mu = 1/multiplier (Mironov, Talwar & Zhang 2019, who prove that the other direction has
+// a smaller divergence). A - 1 is computed in the log domain, without cancellation.
 func (m sampledGaussian) renyi(order float64) (float64, error) {
 	if m.under == ReplaceOne {
 		return 0, fmt.Errorf("%v: no Renyi bound under replace-one; use Compose", m)
@@ -39,10 +38,10 @@ func (m sampledGaussian) renyi(order float64) (float64, error) {
 	return log / (order - 1) * (1 + renyiSlack), nil
 }
 
-// Fractional orders up to fractionalOrders are integrated, if momentPoints are
-// enough, the others interpolated between integers: ln A is convex in the order
-// and 0 at 1. Beyond integerOrders the divergence is bounded by that of a record
-// that is always sampled, which it cannot exceed.
+// Fractional orders up to fractionalOrders are integrated if momentPoints nodes are enough. Other
+// fractional orders are interpolated between integers, because ln A is convex in the order and 0 at
+// order 1. Beyond integerOrders the divergence is bounded by the divergence of a record that is
+// always sampled.
 const fractionalOrders, integerOrders, momentPoints = 64, 1 << 16, 20_000
 
 // momentLabour bounds the work of one divergence.
@@ -69,7 +68,7 @@ func logExpm1(y float64) float64 {
 	return math.Log(math.Expm1(y))
 }
 
-// integerMoment: as the binomial weights sum to 1,
+// integerMoment returns ln(A - 1) for an integer order. The binomial weights sum to 1, so that
 //
 //	A - 1 = sum_{k=2}^a binom(a,k) (1-q)^(a-k) q^k (e^((k^2-k) mu^2/2) - 1).
 func (m sampledGaussian) integerMoment(order int) float64 {
@@ -101,17 +100,16 @@ func logSum(logs []float64) float64 {
 	return top + math.Log(sum)
 }
 
-// moment returns ln(A - 1) by the trapezoidal rule for
+// moment returns ln(A - 1) by the trapezoidal rule. Since E w = 0,
 //
-//	A - 1 = E h(w(X)),   h(w) = (1+w)^a - 1 - a w >= 0,
+//	A - 1 = E h(w(X)),   h(w) = (1+w)^a - 1 - a w >= 0.
 //
-// as E w = 0. In the strip |Im x| <= s, s <= pi/(2 mu), 1 + w has no zero and
-// is at most 1 + w(Re x) in modulus, and phi grows by e^(s^2/2); so the error
-// with step d is at most
+// In the strip |Im x| <= s, s <= pi/(2 mu), 1 + w has no zero and its modulus is at most 1 + w(Re
+// x), and phi grows by e^(s^2/2). The error with step d is therefore at most
 //
 //	4 e^(s^2/2) (A + 1 + 2a)/(e^(2 pi s/d) - 1)
 //
-// (Trefethen & Weideman 2014, theorem 5.1), which d keeps below e^-35 (A - 1),
+// (Trefethen & Weideman 2014, theorem 5.1). rule chooses d so that this is below e^-35 (A - 1),
 // using A - 1 >= a(a-1)/2 q^2 (e^(mu^2) - 1) c with c = (1-q)^a for a < 2.
 func (m sampledGaussian) moment(order float64) float64 {
 	a, q, mu := order, m.sampling, 1/m.multiplier
@@ -131,7 +129,7 @@ func (m sampledGaussian) moment(order float64) float64 {
 	return top + math.Log(sum*r.step) - math.Log(2*math.Pi)/2
 }
 
-// trapezoid is a range of x and a step.
+// trapezoid is a range of x and the step between its nodes.
 type trapezoid struct{ lo, hi, step float64 }
 
 func (t trapezoid) points() float64 { return (t.hi - t.lo) / t.step }
@@ -158,7 +156,7 @@ func logPowerRest(a, q, y float64) float64 {
 	}
 	z := a * log1p
 	switch {
-	case z > 300: // 1 + a w is negligible unless a is next to 1
+	case z > 300: // 1 + a w is negligible unless a is close to 1
 		if rest := math.Log(a) + log1p; rest < z-40 {
 			return z
 		}

@@ -43,7 +43,7 @@ func TestRenyiGoldens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// TensorFlow Privacy has 3.2392676 from a list of orders.
+	// TensorFlow Privacy gives 3.2392676 from a list of orders.
 	if e, err := a.Epsilon(t.Context(), 1e-5); err != nil || e > 3.2392676 || e < 3.23 {
 		t.Errorf("epsilon %v, %v", e, err)
 	}
@@ -81,7 +81,7 @@ func TestSampledRenyi(t *testing.T) {
 			t.Errorf("z %v, q %v, order %v: the other direction has %v > %v", z, q, order, other, got)
 		}
 	}
-	// The two ways to the same number, far apart in everything.
+	// The two methods agree, at parameters over a wide range.
 	for range trials(400) {
 		s := sampledGaussian{logUniform(r, .3, 100), logUniform(r, 1e-8, .99), AddOrRemove}
 		order := 2 + r.IntN(200)
@@ -125,7 +125,7 @@ func TestBoundedRenyi(t *testing.T) {
 			t.Errorf("laplace(%v, %v) = %v, want %v", order, e, got, want)
 		}
 	}
-	// No jumps where the formulas change.
+	// No jumps at the changes of formula.
 	for _, order := range []float64{1.5, 3, 40} {
 		for name, f := range map[string]func(order, e float64) float64{"response": responseRenyi, "laplace": laplaceRenyi, "bounded range": boundedRangeRenyi} {
 			for _, at := range []float64{1e-2 / order, 300 / (order - 1), 600 / order} {
@@ -137,8 +137,8 @@ func TestBoundedRenyi(t *testing.T) {
 	}
 }
 
-// Never negative, never NaN, never infinite where the truth is finite, and no
-// less for more noise.
+// TestRenyiIsFinite: divergences are never negative or NaN, never infinite if the exact one is
+// finite, and not smaller for less noise.
 func TestRenyiIsFinite(t *testing.T) {
 	r := rand.New(rand.NewPCG(45, 3))
 	n := trials(100_000)
@@ -166,7 +166,7 @@ func TestRenyiIsFinite(t *testing.T) {
 	}
 }
 
-// What Renyi DP claims is above what the loss distributions show.
+// TestRenyiCoversComposition: the Renyi bounds are above the brackets of the loss distributions.
 func TestRenyiCoversComposition(t *testing.T) {
 	r := rand.New(rand.NewPCG(45, 4))
 	for range trials(60) {

@@ -6,15 +6,17 @@ import (
 	"math"
 )
 
-// Repetitions is the law of the number K of times that a mechanism is run, of
-// which only the best output is released.
+// Repetitions is the law of K, the number of times a mechanism is run when only the best output is
+// released. Mean must be at most 1e9 and Shape at most 1e3.
 type Repetitions struct {
 	// Mean is the mean of K, at least 1.
 	Mean float64
-	// Poisson: K is Poisson; nothing is released if it is 0. Otherwise K is
-	// truncated negative binomial of this Shape >= 0: 0 logarithmic, 1 geometric.
+	// Poisson is true if K is Poisson; nothing is released if K is 0. Otherwise K is truncated
+	// negative binomial.
 	Poisson bool
-	Shape   float64
+	// Shape >= 0 is the parameter of the truncated negative binomial K: logarithmic for 0,
+	// geometric for 1. It must be 0 if Poisson is true.
+	Shape float64
 }
 
 const repeatedMeanMost, repeatedShapeMost = 1e9, 1e3
@@ -38,8 +40,8 @@ func (k Repetitions) String() string {
 	return fmt.Sprintf("negative binomial, shape %v, mean %v", k.Shape, k.Mean)
 }
 
-// logMean is ln E K for ln(1/gamma) = y: E K is shape (1-gamma)/(gamma
-// (1-gamma^shape)), and (1-gamma)/(gamma y) for shape 0. It increases with y.
+// logMean returns ln E K for ln(1/gamma) = y. E K is shape (1-gamma)/(gamma (1-gamma^shape)), and
+// (1-gamma)/(gamma y) for shape 0. It increases with y.
 func (k Repetitions) logMean(y float64) float64 {
 	if y == 0 {
 		return 0
@@ -51,8 +53,7 @@ func (k Repetitions) logMean(y float64) float64 {
 	return math.Log(k.Shape) + logExpm1(y) - math.Log(-math.Expm1(-s))
 }
 
-// logGamma returns ln(1/gamma) for the mean, rounded up: all bounds increase
-// with it.
+// logGamma returns the ln(1/gamma) that gives the mean, rounded up. All bounds increase with it.
 func (k Repetitions) logGamma() float64 {
 	want := math.Log(k.Mean)
 	lo, hi := 0.0, 1.0
@@ -63,48 +64,47 @@ func (k Repetitions) logGamma() float64 {
 	return hi*(1+1e-12) + 1e-12
 }
 
-// repeated is a mechanism that is run K times.
+// repeated is a mechanism that is run K times, where K has the law times.
 type repeated struct {
 	runs  *Renyi
 	times Repetitions
-	// name is that of one run, in words.
+	// name describes one run in words.
 	name  string
 	under Relation
-	// constant is what a negative binomial K adds at every order; known are
-	// divergences of one run, for its delta under a Poisson K.
+	// constant is the term that a negative binomial K adds at every order.
 	constant float64
-	known    []renyiPoint
-	// pure is an epsilon with which the whole is (epsilon, 0)-DP; 0 for none.
+	// known holds divergences of one run. They bound its delta under a Poisson K.
+	known []renyiPoint
+	// pure is an epsilon with which the whole mechanism is (epsilon, 0)-DP, or 0 if there is none.
 	pure float64
 }
 
 type renyiPoint struct{ order, divergence float64 }
 
-// NewRepeatAndSelect returns the mechanism that runs events K times, each time
-// with fresh noise, and releases the best output alone, by an order of outputs
-// that no data but the outputs decide, as when hyperparameters are chosen (Liu &
-// Talwar 2019; Papernot & Steinke 2022). K is secret and drawn anew. Each run may
-// draw its own hyperparameters, from a law that does not depend on the data.
+// NewRepeatAndSelect returns the mechanism that runs events K times, each time with fresh noise,
+// and releases only the best output, as when hyperparameters are chosen (Liu & Talwar 2019;
+// Papernot & Steinke 2022). "Best" must depend on the outputs alone and on no other data. K is
+// secret and drawn anew. Each run may draw its own hyperparameters, from a law that does not depend
+// on the data. It is an error if there are no events, if an event is itself a repetition, or if
+// [ComposeRenyi] refuses the events.
 //
-// Sources: Papernot & Steinke 2022, theorem 2 (truncated negative binomial),
-// theorem 6 (Poisson) and corollary 3 (pure). With R the Renyi divergence of one
-// run, for every order b >= 1 and with R(b)(1-1/b) = 0 at b = 1,
+// Sources: Papernot & Steinke 2022, theorem 2 (truncated negative binomial), theorem 6 (Poisson)
+// and corollary 3 (pure). Let R be the Renyi divergence of one run. For every order b >= 1, with
+// R(b)(1-1/b) = 0 at b = 1,
 //
-//	R'(a) = R(a) + (1+shape) ((1-1/b) R(b) + ln(1/gamma)/b) + ln(E K)/(a-1);
+//	R'(a) = R(a) + (1+shape) ((1-1/b) R(b) + ln(1/gamma)/b) + ln(E K)/(a-1).
 //
-// for a Poisson K, delta being that of one run at epsilon = ln(a/(a-1)),
+// For a Poisson K, let delta be the delta of one run at epsilon = ln(a/(a-1)):
 //
 //	e^((a-1) R'(a)) = e^-m + m e^((a-1) (R(a) + m delta)),   m = E K.
 //
-// The term e^-m is that of K = 0, which the theorem leaves out. If one run is
-// (epsilon, 0)-DP, the whole is ((2+shape) epsilon, 0)-DP, or, for a Poisson K,
-// (epsilon + m (e^epsilon-1)/(e^epsilon+1), 0)-DP: the ratio of the derivatives
-// of K's generating function at q and q' is e^(m (q-q')), and q - q' is at most
-// the total variation distance of an epsilon-DP pair.
+// The term e^-m belongs to K = 0, which the theorem leaves out. If one run is (epsilon, 0)-DP, the
+// whole mechanism is ((2+shape) epsilon, 0)-DP. For a Poisson K it is (epsilon + m
+// (e^epsilon-1)/(e^epsilon+1), 0)-DP: the ratio of the derivatives of K's generating function at q
+// and q' is e^(m (q-q')), and q - q' is at most the total variation distance of an epsilon-DP pair.
 //
-// No pair of distributions is known that dominates this mechanism, other than
-// the pure one: without a pure bound [Compose] refuses it, and [ComposeRenyi]
-// alone counts it.
+// Without a pure bound, no dominating pair of distributions is known for this mechanism. [Compose]
+// then refuses it, and only [ComposeRenyi] accounts for it.
 func NewRepeatAndSelect(ctx context.Context, times Repetitions, events []Composed) (Mechanism, error) {
 	if err := times.validate(); err != nil {
 		return nil, err
@@ -150,8 +150,8 @@ func NewRepeatAndSelect(ctx context.Context, times Repetitions, events []Compose
 	return m, nil
 }
 
-// pure returns the epsilon of the whole for runs of epsilon, rounded up, or 0 if
-// no law of such a loss is at hand.
+// pure returns the epsilon of the whole mechanism for runs that are epsilon-DP, rounded up. It
+// returns 0 if the result exceeds boundedMost, for which no law can be computed.
 func (k Repetitions) pure(epsilon float64) float64 {
 	whole := mulUp(epsilon, 2+k.Shape)
 	if k.Poisson {
@@ -163,9 +163,9 @@ func (k Repetitions) pure(epsilon float64) float64 {
 	return max(whole, boundedLeast)
 }
 
-// tabulate takes one run's divergence at a fixed set of orders and what follows
-// from it. The orders are close: a sample's divergence rises steeply at one of
-// them. Whole orders are the quicker ones.
+// tabulate computes the divergence of one run at a fixed set of orders, and constant from it. The
+// orders are close to each other, because the divergence of a sampled mechanism rises steeply at
+// one of them. Orders from 5 on are integers, which are faster to compute.
 func (m *repeated) tabulate(ctx context.Context) error {
 	for order := 1 + 1./512; order <= 8192; {
 		r, err := m.runs.At(ctx, order)
@@ -191,9 +191,9 @@ func (m *repeated) tabulate(ctx context.Context) error {
 	return nil
 }
 
-// outside bounds the delta of one run at epsilon, as in [Renyi.Delta], or by the
-// total variation distance, at most sqrt(1 - e^-KL) (Bretagnolle & Huber 1979),
-// KL being at most the divergence of the least order.
+// outside returns an upper bound on the delta of one run at epsilon: the smaller of the bound of
+// [Renyi.Delta] and the total variation distance, at most sqrt(1 - e^-KL) (Bretagnolle & Huber
+// 1979). KL is at most the divergence of the least order.
 func (m repeated) outside(epsilon float64) float64 {
 	least := math.Log(-math.Expm1(-m.known[0].divergence)) / 2
 	for _, p := range m.known {
@@ -226,7 +226,7 @@ func (m repeated) renyi(order float64) (float64, error) {
 
 func (m repeated) String() string { return fmt.Sprintf("best of %v runs of %s", m.times, m.name) }
 
-// laws are those of the pure bound; without one Compose has refused m.
+// laws returns the laws of the pure bound. [Compose] has refused an m without a pure bound.
 func (m repeated) laws() [2]law {
 	l := responseLaw(m.pure)
 	return [2]law{l, l}
@@ -234,7 +234,7 @@ func (m repeated) laws() [2]law {
 func (repeated) oneDirection() bool   { return true }
 func (m repeated) relation() Relation { return m.under }
 
-// unpaired says why no pair of distributions is composed for m; nil if one is.
+// unpaired returns an error if no dominating pair is known for m.
 func (m repeated) unpaired() error {
 	if m.pure > 0 {
 		return nil
@@ -242,7 +242,7 @@ func (m repeated) unpaired() error {
 	return fmt.Errorf("%v: no dominating pair is known, Renyi orders only", m)
 }
 
-// grouped is the same repetition of what one run is to a group.
+// grouped returns the same repetition of the group's bounds for one run.
 func (m repeated) grouped(k int) (Mechanism, error) {
 	parts := make([]Composed, len(m.runs.parts))
 	for i, p := range m.runs.parts {

@@ -11,8 +11,8 @@ func repeat(t testing.TB, times Repetitions, events ...Composed) Mechanism {
 	return mustMechanism(t, m, err)
 }
 
-// refSlope returns the derivative of the generating function of K, from its
-// probabilities by definition, and P(K = 0).
+// refSlope returns the derivative of the generating function of K, from its probabilities by
+// definition, and P(K = 0).
 func refSlope(times Repetitions, gamma float64) (slope func(q float64) float64, none float64) {
 	const most = 4000
 	p := make([]float64, most)
@@ -47,7 +47,7 @@ func refSlope(times Repetitions, gamma float64) (slope func(q float64) float64, 
 	}, p[0]
 }
 
-// gammaOf solves the mean for gamma, by the probabilities.
+// gammaOf returns the gamma of the mean, from the probabilities.
 func gammaOf(times Repetitions) float64 {
 	lo, hi := 1e-3, 1-1e-9
 	for range 60 {
@@ -67,9 +67,9 @@ var repetitions = []Repetitions{
 	{Mean: 1, Poisson: true}, {Mean: 6, Poisson: true}, {Mean: 20, Poisson: true},
 }
 
-// The best of K Gaussian outputs, by its density n(y) f'(N(y)): its divergence,
-// in both directions and for the largest and the smallest output, is below the
-// bound at every order.
+// TestRepeatAndSelectAboveTheBestOfGaussians: the best of K Gaussian outputs has the density n(y)
+// f'(N(y)). Its divergence, in both directions and for the largest and the smallest output, is
+// below the bound at every order.
 func TestRepeatAndSelectAboveTheBestOfGaussians(t *testing.T) {
 	t.Parallel()
 	for _, times := range repetitions {
@@ -107,8 +107,8 @@ func TestRepeatAndSelectAboveTheBestOfGaussians(t *testing.T) {
 	}
 }
 
-// Randomized response repeated: the exact loss of the best bit, both bits, both
-// orders, is at most the pure bound, and it has a dominating pair.
+// TestRepeatAndSelectPure: for repeated randomized response, the exact loss of the best bit, for
+// both bits and both orders, is at most the pure bound, and a dominating pair exists.
 func TestRepeatAndSelectPure(t *testing.T) {
 	for _, times := range repetitions {
 		slope, _ := refSlope(times, gammaOf(times))
@@ -117,7 +117,7 @@ func TestRepeatAndSelectPure(t *testing.T) {
 			m := repeat(t, times, Composed{mustMechanism(t, response, err), 1})
 			pure := m.(repeated).pure
 			truth := 1 / (1 + math.Exp(-epsilon))
-			// P(best is the worse bit) = f(q) with q its probability.
+			// P(the best is the worse bit) = f(q) with q the probability of that bit.
 			integral := func(from, to float64) (s float64) {
 				const n = 400
 				for i := range n {
@@ -145,10 +145,9 @@ func TestRepeatAndSelectPure(t *testing.T) {
 	}
 }
 
-// Papernot & Steinke's corollary 4: for rho <= ln(1/gamma) the best b is real
-// valued, and beyond the order 1+sqrt(ln(mean)/rho) the divergence is
-// rho (a-1) + ln(mean)/(a-1) + 2 (1+shape) sqrt(rho ln(1/gamma)) - shape rho,
-// as in dp_accounting's tests.
+// TestRepeatAndSelectGoldens uses Papernot & Steinke's corollary 4: for rho <= ln(1/gamma) the best
+// b is real valued, and beyond the order 1+sqrt(ln(mean)/rho) the divergence is rho (a-1) +
+// ln(mean)/(a-1) + 2 (1+shape) sqrt(rho ln(1/gamma)) - shape rho, as in dp_accounting's tests.
 func TestRepeatAndSelectGoldens(t *testing.T) {
 	for _, c := range []struct{ rho, gamma, shape float64 }{
 		{.01, .01, 1}, {.01, .01, .5}, {.01, .01, 5}, {1, .1, .5}, {1, .1, 1}, {.3, .05, 0},
@@ -171,7 +170,7 @@ func TestRepeatAndSelectGoldens(t *testing.T) {
 			}
 		}
 	}
-	// A Poisson number, with the exact delta of one run: theorem 6. Ours takes
+	// Theorem 6 for a Poisson number, with the exact delta of one run. The implementation computes
 	// delta from Renyi orders, which is larger.
 	for _, z := range []float64{1, 5} {
 		const mean, order = 10, 6.
@@ -187,7 +186,7 @@ func TestRepeatAndSelectGoldens(t *testing.T) {
 			t.Errorf("z %v: %v, %v; want %v or somewhat above", z, got, err, want)
 		}
 	}
-	// Mean 1 is one run, for all but a Poisson number.
+	// Mean 1 is one run, unless the number is Poisson.
 	gaussian, err := NewGaussian(2)
 	one := mustMechanism(t, gaussian, err)
 	for _, shape := range []float64{0, .5, 1, 2} {
@@ -222,7 +221,8 @@ func TestRepeatAndSelectLimits(t *testing.T) {
 		_, err := NewRepeatAndSelect(t.Context(), c.times, c.events)
 		wantError(t, err, c.want)
 	}
-	// Without a pure bound there is no pair: Compose refuses, Renyi orders do not.
+	// Without a pure bound there is no dominating pair: Compose refuses it, ComposeRenyi accepts
+	// it.
 	m := repeat(t, Repetitions{Mean: 9, Shape: 1}, Composed{sampled(t, 2, .01, AddOrRemove), 100})
 	_, err = Compose(t.Context(), []Composed{{m, 1}}, 1e-3)
 	wantError(t, err, "no dominating pair is known")
@@ -242,7 +242,7 @@ func TestRepeatAndSelectLimits(t *testing.T) {
 	if err != nil || !(several > single && several < 4*single) {
 		t.Errorf("best of 9: %v, one: %v, %v", several, single, err)
 	}
-	// A group's repetition is the repetition of the group's.
+	// A group's repetition is the repetition of the group's mechanism.
 	g, err := Group(m, 3)
 	if err == nil {
 		t.Errorf("a group of a sampled mechanism without Renyi bound: %v", g)

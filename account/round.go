@@ -2,15 +2,14 @@ package account
 
 import "math"
 
-// Directed rounding of single operations: the exact result of a*b, a+b or a/b
-// lies on the stated side of what is returned. The residual of each operation
-// is exact by a fused multiply-add or Knuth's two-sum.
+// The functions below round single operations in a stated direction: the exact result of a*b, a+b
+// or a/b is not beyond the returned float64. The residual of each operation is computed exactly, by
+// a fused multiply-add or Knuth's two-sum.
 
 func up(x float64) float64   { return math.Nextafter(x, math.Inf(1)) }
 func down(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
 
-// tiny bounds the products and the dividends whose residual may itself
-// underflow.
+// tiny bounds the products and dividends whose residual may underflow.
 const tiny = 0x1p-960
 
 func mulDown(a, b float64) float64 {

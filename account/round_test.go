@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Every operation against its exact value in rationals: never on the wrong
-// side of it, and at most two floats away. The operands range over all
+// TestDirectedRoundingAgainstRationals compares every operation with its exact value in rationals:
+// the result is never on the wrong side and at most two floats away. The operands range over all
 // exponents, so that results and residuals underflow.
 func TestDirectedRoundingAgainstRationals(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
@@ -23,7 +23,7 @@ func TestDirectedRoundingAgainstRationals(t *testing.T) {
 	for range 20_000 {
 		a, b := float(), float()
 		if random.IntN(2) == 0 {
-			// Operands of like size, whose quotient is neither tiny nor huge.
+			// Operands of similar size, whose quotient is neither tiny nor huge.
 			b = math.Ldexp(b, math.Ilogb(a)-math.Ilogb(b)+random.IntN(5)-2)
 		}
 		product, sum := new(big.Rat).Mul(exact(a), exact(b)), new(big.Rat).Add(exact(a), exact(b))
@@ -40,7 +40,7 @@ func TestDirectedRoundingAgainstRationals(t *testing.T) {
 func bounded(t *testing.T, name string, a, b, got float64, want *big.Rat) {
 	t.Helper()
 	if math.IsInf(got, 0) {
-		return // beyond the floats; the callers bound their operands
+		return // beyond float64; the callers bound their operands
 	}
 	if new(big.Rat).SetFloat64(got).Cmp(want) < 0 {
 		t.Errorf("%s(%v, %v) = %v lies below the exact value", name, a, b, got)

@@ -6,10 +6,11 @@ import (
 	"math"
 )
 
-// SampledSteps is a run of equal releases: each on a fresh Poisson sample, with
-// a sum of clipped contributions plus Gaussian noise.
+// SampledSteps describes equal releases. Each release is a sum of clipped contributions over a
+// fresh Poisson sample, plus Gaussian noise.
 type SampledSteps struct {
-	// NoiseMultiplier is sigma/C: the noise on the sum over the clip norm.
+	// NoiseMultiplier is sigma/C, the standard deviation of the noise on the sum divided by the
+	// clip norm.
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	// Sampling is the probability with which each record joins a sample.
 	Sampling float64 `json:"sampling"`
@@ -29,19 +30,18 @@ func (s SampledSteps) validate() error {
 	return nil
 }
 
-// Schedule is a sequence of sampled releases fixed before the first one, which
-// amplification needs: no lossless filter is known for it. A session draws its
-// samples from the schedule and its ledger admits events by the same schedule,
-// so that sampler and accountant cannot disagree.
+// Schedule is a sequence of sampled releases that is fixed before the first one. Amplification by
+// sampling requires this, because no lossless privacy filter is known for it. A session draws its
+// samples from the schedule, and its ledger admits events by the same schedule, so that sampler and
+// accountant cannot disagree.
 //
-// A Schedule is one pointer to what never changes, so that whoever is given one
-// keeps what it was by copying it, whatever is assigned to the original
-// afterwards or meanwhile. The zero Schedule has no steps.
+// A Schedule is one pointer to immutable content. A copy of a Schedule keeps its content, whatever
+// is assigned to the original later or at the same time. The zero Schedule has no steps.
 type Schedule struct {
 	fixed *fixed
 }
 
-// fixed is what a schedule is.
+// fixed is the immutable content of a schedule.
 type fixed struct {
 	budget  Budget
 	steps   []SampledSteps
@@ -50,10 +50,9 @@ type fixed struct {
 	epsilon float64
 }
 
-// NewSchedule checks that all steps, together with Gaussian releases of mu in
-// sum (0 for none), are within the budget by their privacy-loss distributions,
-// and returns them as a schedule. The work is bounded: where it does not show that
-// they are, they are refused.
+// NewSchedule returns the steps as a schedule if their privacy-loss distributions prove that they
+// are within the budget, together with Gaussian releases of mu in sum (0 for none). It is an error
+// if the proof fails within the work allowed.
 func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	return newSchedule(newEffort(ctx, scheduleEffort(steps)), b, mu, steps)
 }
@@ -79,8 +78,8 @@ func newSchedule(e *effort, b Budget, mu float64, steps []SampledSteps) (*Schedu
 	return &Schedule{fixed: s}, nil
 }
 
-// scheduleEffort is the work allowed to the check of a schedule. It depends on the
-// steps alone: whoever checks them again comes to the same answer.
+// scheduleEffort is the work allowed to the proof for a schedule. It depends on the steps alone, so
+// that a repeated proof has the same result.
 func scheduleEffort(steps []SampledSteps) float64 {
 	kinds := make(map[stepKind]bool)
 	for _, s := range steps {
@@ -89,18 +88,19 @@ func scheduleEffort(steps []SampledSteps) float64 {
 	return among(effortSchedule, len(kinds))
 }
 
-// stepKind is what steps that count together share.
+// stepKind holds the parameters of a step. Steps with equal parameters are counted together.
 type stepKind struct{ noiseMultiplier, sampling float64 }
 
 func (s SampledSteps) kind() stepKind { return stepKind{s.NoiseMultiplier, s.Sampling} }
 
-// countSteps returns the number of releases of steps that are valid.
+// countSteps returns the number of releases. It is an error if a step is invalid or if there is
+// none.
 func countSteps(steps []SampledSteps) (total int, err error) {
 	for i, s := range steps {
 		if err := s.validate(); err != nil {
 			return 0, err
 		}
-		// A sum that wraps around would count releases that nothing accounts for.
+		// A sum that overflowed would admit releases that are not accounted for.
 		if s.Count > countLimit-total {
 			return 0, fmt.Errorf("account: schedule: step %d: counts sum to more than 2^30", i)
 		}
@@ -112,7 +112,7 @@ func countSteps(steps []SampledSteps) (total int, err error) {
 	return total, nil
 }
 
-// content is what the schedule is; of the zero Schedule, nothing.
+// content returns the content of the schedule, and an empty content for nil and the zero Schedule.
 func (s *Schedule) content() *fixed {
 	if s == nil || s.fixed == nil {
 		return new(fixed)
@@ -126,15 +126,15 @@ func (s *Schedule) Steps() []SampledSteps { return append([]SampledSteps(nil), s
 // Len returns the number of releases.
 func (s *Schedule) Len() int { return s.content().total }
 
-// Epsilon returns an upper bound on the epsilon of the whole schedule at its
-// budget's delta.
+// Epsilon returns an upper bound on the epsilon of the whole schedule at the delta of its budget.
 func (s *Schedule) Epsilon() float64 { return s.content().epsilon }
 
-// Mu returns the share kept for Gaussian releases.
+// Mu returns the mu reserved for Gaussian releases.
 func (s *Schedule) Mu() float64 { return s.content().mu }
 
-// covers reports whether sampled event number i is at most what the schedule
-// counted.
+// covers returns an error unless sampled event number i is within the schedule: i is less than the
+// number of releases, the sampling probability is the schedule's, and the noise is at least the
+// schedule's.
 func (s *fixed) covers(i int, e Event) error {
 	if s == nil {
 		return fmt.Errorf("account: kind = %q: needs a schedule", e.Kind)
@@ -152,8 +152,8 @@ func (s *fixed) covers(i int, e Event) error {
 	return nil
 }
 
-// Step returns the multiplier and the sampling probability of release i,
-// counted from 0.
+// Step returns the noise multiplier and the sampling probability of release i, counted from 0. It
+// panics if i is not less than Len.
 func (s *Schedule) Step(i int) (noiseMultiplier, sampling float64) { return s.content().step(i) }
 
 func (s *fixed) step(i int) (noiseMultiplier, sampling float64) {
@@ -166,12 +166,12 @@ func (s *fixed) step(i int) (noiseMultiplier, sampling float64) {
 	panic("account: schedule: step out of range")
 }
 
-// scheduleWidth is the relative width to which a schedule's epsilon is known;
-// the upper end is claimed.
+// scheduleWidth is the relative width to which a schedule's epsilon is bracketed. The schedule
+// reports the upper end.
 const scheduleWidth = 1e-3
 
-// composed lists the steps, with multipliers scaled by factor, beside Gaussian
-// releases of mu in sum. Equal steps count together.
+// composed lists the steps, with multipliers scaled by factor, and Gaussian releases of mu in sum.
+// Equal steps are one entry.
 func composed(mu float64, steps []SampledSteps, factor float64, r Relation) ([]Composed, error) {
 	place := make(map[stepKind]int)
 	var kinds []SampledSteps
@@ -202,8 +202,8 @@ func composed(mu float64, steps []SampledSteps, factor float64, r Relation) ([]C
 	return events, nil
 }
 
-// composedEpsilon returns an upper bound on the epsilon at delta of the steps
-// beside Gaussian releases of mu in sum.
+// composedEpsilon returns an upper bound on the epsilon, at delta, of the steps and Gaussian
+// releases of mu in sum.
 func composedEpsilon(e *effort, mu float64, steps []SampledSteps, r Relation, delta float64) (float64, error) {
 	events, err := composed(mu, steps, 1, r)
 	if err != nil {
@@ -217,14 +217,14 @@ func composedEpsilon(e *effort, mu float64, steps []SampledSteps, r Relation, de
 	return b.Upper, err
 }
 
-// scheduleTries is how many factors a calibration tries, each farther beyond the
-// one before.
+// scheduleTries is the number of factors that CalibrateSchedule tries, in growing distances above
+// the first.
 const scheduleTries = 4
 
-// CalibrateSchedule returns the schedule whose multipliers are those of steps
-// times the smallest common factor with which the whole is within the budget,
-// beside Gaussian releases of mu in sum. It errs by a few parts in a thousand,
-// to the private side; by more where so close a search would take seconds.
+// CalibrateSchedule returns the schedule whose multipliers are the multipliers of steps times the
+// smallest common factor with which the steps, together with Gaussian releases of mu in sum, are
+// within the budget. The factor is above the true minimum by a few parts in a thousand; by more if
+// so close a search would take seconds.
 func CalibrateSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	return calibrateSchedule(newEffort(ctx, effortSearch+scheduleTries*scheduleEffort(steps)), b, mu, steps)
 }
@@ -243,9 +243,9 @@ func calibrateSchedule(e *effort, b Budget, mu float64, steps []SampledSteps) (s
 	if err != nil {
 		return nil, err
 	}
-	// The two searches bracket differently: epsilon's upper end may lie above the
-	// budget's by its width where delta's did not, and by more where the work
-	// allowed to a check ends first.
+	// The calibration brackets delta and the schedule brackets epsilon. The upper end of epsilon
+	// may exceed the budget's epsilon by the width of its bracket although delta's upper end did
+	// not exceed delta, and by more if the work allowed runs out.
 	scaled := append([]SampledSteps(nil), steps...)
 	more := scheduleWidth
 	for try := 1; ; try++ {

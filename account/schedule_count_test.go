@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Counts whose sum passes what an int holds would be accounted for as the little
-// that is left of them, whatever their order, and released as many.
+// TestCountsOfAScheduleDoNotWrapAround: counts whose sum overflows an int are refused, in any
+// order. After an overflow few releases would be accounted for and many made.
 func TestCountsOfAScheduleDoNotWrapAround(t *testing.T) {
 	const most = 1 << 30
 	loud := func(n int) account.SampledSteps {

@@ -2,8 +2,8 @@ package account
 
 import "testing"
 
-// Runs are counted together only if they are alike in everything: a schedule's
-// epsilon is that of its runs composed one by one, whichever comes first.
+// TestUnlikeRunsAreCountedApart: steps are counted together only if all their parameters are equal.
+// A schedule's epsilon is the epsilon of its steps composed one by one, in any order.
 func TestUnlikeRunsAreCountedApart(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	for _, unlike := range [][2]SampledSteps{

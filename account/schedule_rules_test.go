@@ -2,8 +2,8 @@ package account
 
 import "testing"
 
-// TestScheduleComesFirst: a ledger that has events cannot follow a schedule, which
-// was composed without them.
+// TestScheduleComesFirst: a ledger with events cannot follow a schedule, which was composed without
+// them.
 func TestScheduleComesFirst(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	s, err := NewSchedule(t.Context(), b, 0, SampledSteps{20, .1, 2})
@@ -22,8 +22,8 @@ func TestScheduleComesFirst(t *testing.T) {
 	}
 }
 
-// TestScheduleIsFollowedExactly: a step of another sampling than the schedule's is
-// refused, a smaller one too: what a schedule was composed of is what is run.
+// TestScheduleIsFollowedExactly: a step with another sampling probability than the schedule's is
+// refused, also with a smaller one.
 func TestScheduleIsFollowedExactly(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	s, err := NewSchedule(t.Context(), b, 0, SampledSteps{5, .25, 2})
@@ -38,8 +38,8 @@ func TestScheduleIsFollowedExactly(t *testing.T) {
 	}
 }
 
-// TestScheduleCountsEveryRun: runs of equal steps count together, wherever they
-// stand, as a single run of as many does.
+// TestScheduleCountsEveryRun: equal steps in several places count together, like one entry with the
+// sum of their counts.
 func TestScheduleCountsEveryRun(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	epsilon := func(steps ...SampledSteps) float64 {
@@ -58,8 +58,8 @@ func TestScheduleCountsEveryRun(t *testing.T) {
 	}
 }
 
-// TestScheduleClaimsTheUpperEnd: a schedule's epsilon is above the truth, by its
-// width at most; a bracket 100 times as narrow tells which side it is on.
+// TestScheduleClaimsTheUpperEnd: a schedule's epsilon is above the true value, by at most its
+// width. A bracket 100 times as narrow shows the side.
 func TestScheduleClaimsTheUpperEnd(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	for _, mu := range []float64{0, .3} {

@@ -42,7 +42,7 @@ func TestScheduleCountsAndCovers(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	// Gaussian events share what is kept for them, and no more.
+	// Gaussian events share the mu reserved for them, and no more.
 	if err := l.Reserve(mustEvent(t, Everyone, .04, 1)); err != nil {
 		t.Error(err)
 	}
@@ -66,8 +66,8 @@ func TestScheduleCountsAndCovers(t *testing.T) {
 	}
 }
 
-// TestScheduleIsWithinItsBudget: what is calibrated is within the budget and not
-// far below it, beside Gaussian releases too; a little less noise is refused.
+// TestScheduleIsWithinItsBudget: a calibrated schedule is within the budget and not far below it,
+// also beside Gaussian releases. A schedule with a little less noise is refused.
 func TestScheduleIsWithinItsBudget(t *testing.T) {
 	t.Parallel()
 	for _, relation := range []Relation{ReplaceOne, AddOrRemove} {
@@ -99,8 +99,7 @@ func TestScheduleIsWithinItsBudget(t *testing.T) {
 	if _, err := CalibrateSchedule(t.Context(), b, b.Mu()*1.01, SampledSteps{1, .1, 5}); err == nil {
 		t.Error("a schedule beside more than the whole budget")
 	}
-	// Sampling everybody is the Gaussian mechanism: twice the contribution under
-	// replace-one.
+	// With sampling = 1 the mechanism is Gaussian, with twice the contribution under replace-one.
 	s, err := CalibrateSchedule(t.Context(), b, 0, SampledSteps{1, 1, 4})
 	if err != nil {
 		t.Fatal(err)

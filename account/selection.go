@@ -2,19 +2,18 @@ package account
 
 import "fmt"
 
-// Selection is the index of one of several candidates, drawn with a range of at
-// most Epsilon: between neighbouring tables the log probabilities of any two
-// indices change by amounts that differ by at most Epsilon. The exponential
-// mechanism with weights exp(-Epsilon score/(2 Sensitivity)) is
-// such a law (Durfee & Rogers 2019). It is Epsilon-DP.
+// Selection is the law of the index of one of several candidates, drawn with a range of at most
+// Epsilon: between neighbouring tables the log probabilities of any two indices change by amounts
+// that differ by at most Epsilon. The exponential mechanism with weights exp(-Epsilon score/(2
+// Sensitivity)) is such a law (Durfee & Rogers 2019). A selection is Epsilon-DP.
 const Selection EventKind = "selection"
 
-// Limits of Epsilon: the tails that SelectionMu compares are then far from both
-// ends of the float64 range and well told apart.
+// selectionLeast and selectionMost bound Epsilon, so that the tails that SelectionMu compares are
+// far from both ends of the float64 range and differ clearly.
 const selectionLeast, selectionMost = 0x1p-40, 16
 
-// SelectionEvent returns the event of a selection; its charge is that of
-// [SelectionMu]. epsilon must be between 2^-40 and 16.
+// SelectionEvent returns the event of a selection. Its charge is the square of [SelectionMu],
+// rounded up. epsilon must be in [2^-40, 16].
 func SelectionEvent(question string, cohort uint64, epsilon float64) (Event, error) {
 	e := Event{Kind: Selection, Question: question, Cohort: cohort, Epsilon: epsilon}
 	charge, err := e.recharge()
@@ -25,38 +24,35 @@ func SelectionEvent(question string, cohort uint64, epsilon float64) (Event, err
 	return e, nil
 }
 
-// SelectionMu returns the least mu for which every mechanism of
-// epsilon-bounded range is mu-GDP, rounded up:
+// SelectionMu returns the least mu for which every mechanism of epsilon-bounded range is mu-GDP,
+// rounded up. epsilon must be in [2^-40, 16].
 //
 //	mu = 2 Phi^-1(1/(1 + e^(-epsilon/2))),  about sqrt(pi/8) epsilon = 0.627 epsilon.
 //
-// So selections compose with Gaussian releases under one filter: a mu-GDP
-// mechanism is a post-processing of the Gaussian one on every pair of
-// neighbouring tables (Blackwell's theorem; Dong, Roth & Su 2022).
+// A mu-GDP mechanism is a post-processing of the Gaussian one on every pair of neighbouring tables
+// (Blackwell's theorem; Dong, Roth & Su 2022). Selections therefore compose with Gaussian releases
+// under one filter.
 //
-// Proof. Between two neighbouring tables the loss log P/Q lies in
-// [t - epsilon, t] for some t in [0, epsilon], so the trade-off function of P
-// and Q is at least
+// Proof. Between two neighbouring tables the loss log P/Q lies in [t - epsilon, t] for some t in
+// [0, epsilon], so the trade-off function of P and Q is at least
 //
-//	f_t(a) = max(1 - e^(epsilon-t) a, e^(-t) (1 - a)),
+//	f_t(a) = max(1 - e^(epsilon-t) a, e^(-t) (1 - a)).
 //
-// two segments from (0, 1) and (1, 0) that meet at a kink (a_t, b_t). G_mu is
-// convex and has the same ends, so on either segment it is below the chord, and
-// G_mu <= f_t everywhere if and only if G_mu(a_t) <= b_t, that is
-// mu >= Phi^-1(1-a_t) - Phi^-1(b_t). The odds of 1-a_t exceed those of b_t by a
-// factor e^epsilon, whatever t: with g(x) = Phi^-1(1/(1+e^-x)) the bound is
-// g(x+epsilon) - g(x) for some x. The odd function g is concave for x > 0, as
-// shown below, so g' is even and decreases in |x|, and the difference is largest
-// at x = -epsilon/2, where it is 2 g(epsilon/2).
+// These are two segments from (0, 1) and (1, 0) that meet at a kink (a_t, b_t). G_mu is convex and
+// has the same ends, so on either segment it is below the chord. Hence G_mu <= f_t everywhere if
+// and only if G_mu(a_t) <= b_t, that is mu >= Phi^-1(1-a_t) - Phi^-1(b_t). The odds of 1-a_t exceed
+// the odds of b_t by a factor e^epsilon for every t. With g(x) = Phi^-1(1/(1+e^-x)) the bound is
+// g(x+epsilon) - g(x) for some x. The odd function g is concave for x > 0, as shown below, so g' is
+// even and decreases in |x|, and the difference is largest at x = -epsilon/2, where it is 2
+// g(epsilon/2).
 //
-// Concave: with z = g(x) > 0, log g' = log p(1-p) + z^2/2 + constant for
-// p = Phi(z), so g is concave if z Phi(z) Phi(-z) <= phi(z) (Phi(z) - Phi(-z)).
-// Dividing by Phi(z) Phi(-z) this is D(z) = r(z) - r(-z) - z >= 0 for the hazard
-// r = phi/Phi(-.), whose derivative r' = r (r - z) increases strictly (Sampford
-// 1953). D(0) = 0, D'(0) = 4/pi - 1 > 0, and D > 0 for large z, where
-// r(z) - z ~ 1/z. Where D = 0, r(z) - z = r(-z) gives r'(z) = r(z) r(-z) =
-// r'(-z), so D' = 2 r'(-z) - 1, which decreases in z: D cannot cross zero
-// downwards at one z and upwards at a later one, so it never is negative. QED
+// Concavity: with z = g(x) > 0, log g' = log p(1-p) + z^2/2 + constant for p = Phi(z), so g is
+// concave if z Phi(z) Phi(-z) <= phi(z) (Phi(z) - Phi(-z)). Divided by Phi(z) Phi(-z) this is D(z)
+// = r(z) - r(-z) - z >= 0 for the hazard r = phi/Phi(-.), whose derivative r' = r (r - z) increases
+// strictly (Sampford 1953). D(0) = 0, D'(0) = 4/pi - 1 > 0, and D > 0 for large z, where r(z) - z ~
+// 1/z. Where D = 0, r(z) - z = r(-z) gives r'(z) = r(z) r(-z) = r'(-z), so D' = 2 r'(-z) - 1, which
+// decreases in z. D therefore cannot cross zero downwards at one z and upwards at a later one, and
+// is never negative. QED
 func SelectionMu(epsilon float64) (float64, error) {
 	if !(epsilon >= selectionLeast && epsilon <= selectionMost) {
 		return 0, fmt.Errorf("account: selection: epsilon = %v: must be between 2^-40 and %v", epsilon, float64(selectionMost))
@@ -79,7 +75,7 @@ func SelectionMu(epsilon float64) (float64, error) {
 	return mu, nil
 }
 
-// selectionCharge is mu^2 of a selection, rounded up.
+// selectionCharge returns the square of a selection's mu, rounded up.
 func (e Event) selectionCharge() (float64, error) {
 	if e.Sensitivity != 0 || e.Sigma != 0 || e.Sampling != 0 {
 		return 0, fmt.Errorf("account: sensitivity = %v, sigma = %v, sampling = %v: must be 0 for kind %q", e.Sensitivity, e.Sigma, e.Sampling, e.Kind)

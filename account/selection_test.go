@@ -8,9 +8,9 @@ import (
 func phi(x float64) float64      { return math.Erfc(-x/math.Sqrt2) / 2 }
 func quantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
 
-// TestSelectionMuIsTheLeast compares G_mu with the trade-off function of every
-// loss range [t - epsilon, t] on a grid: it lies below all of them, and a
-// slightly smaller mu above the middle one.
+// TestSelectionMuIsTheLeast compares G_mu with the trade-off function of every loss range [t -
+// epsilon, t] on a grid. G_mu lies below all of them. For a slightly smaller mu it is above the
+// middle one.
 func TestSelectionMuIsTheLeast(t *testing.T) {
 	t.Parallel()
 	for _, epsilon := range []float64{1e-6, .01, .3, 1, 2.5, 6, 16} {
@@ -28,7 +28,7 @@ func TestSelectionMuIsTheLeast(t *testing.T) {
 				f := max(1-math.Exp(epsilon-s)*a, math.Exp(-s)*(1-a))
 				ok = ok && phi(quantile(1-a)-mu) <= f*(1+1e-9)+1e-15
 			}
-			// The kink.
+			// The test at the kink.
 			a := -math.Expm1(-s) / (math.Exp(epsilon-s) - math.Exp(-s))
 			return ok && phi(quantile(1-a)-mu) <= math.Exp(-s)*(1-a)*(1+1e-9*epsilon)+1e-14
 		}
@@ -43,8 +43,7 @@ func TestSelectionMuIsTheLeast(t *testing.T) {
 	}
 }
 
-// TestHazardInequality checks numerically what the proof derives: r(z) - r(-z)
-// is at least z.
+// TestHazardInequality checks numerically the inequality of the proof: r(z) - r(-z) is at least z.
 func TestHazardInequality(t *testing.T) {
 	r := func(z float64) float64 {
 		return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) / (math.Erfc(z/math.Sqrt2) / 2)
@@ -56,7 +55,7 @@ func TestHazardInequality(t *testing.T) {
 	}
 }
 
-// The charge of a selection and its event.
+// TestSelectionEvent checks the charge of a selection and its event.
 func TestSelectionEvent(t *testing.T) {
 	last := 0.0
 	n := trials(3000)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestStabilityEvents: a release by stability is charged as any Gaussian one,
-// says what it rests on, and is admitted under replace-one only.
+// TestStabilityEvents: a release by stability is charged as any Gaussian one, names its basis and
+// its loss, and is admitted under replace-one only.
 func TestStabilityEvents(t *testing.T) {
 	e, err := StabilityEvent("stable sgd", "logistic", 2, .5, 4)
 	if err != nil {

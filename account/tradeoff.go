@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// tradeoffPoints is the number of epsilons at which a trade-off curve rests.
+// tradeoffPoints is the number of cells between the epsilons at which a trade-off curve computes
+// delta.
 const tradeoffPoints = 96
 
-// tradeoffLeast is the delta beyond which larger epsilons add nothing.
+// tradeoffLeast is the delta at the last epsilon of a trade-off curve.
 const tradeoffLeast = 1e-9
 
-// TradeOff brackets the trade-off function at each alpha in [0, 1]: the least
-// type II error of any test between two neighbouring tables whose type I
-// error is alpha, in whichever order the tables are taken. With delta(epsilon)
-// the larger of the two directions (Dong, Roth & Su 2022, proposition 6),
+// TradeOff brackets the trade-off function at each alpha in [0, 1]: the least type II error of any
+// test between two neighbouring tables whose type I error is alpha, for either order of the two
+// tables. With delta(epsilon) the larger of the two directions (Dong, Roth & Su 2022, proposition
+// 6),
 //
 //	beta = max over epsilon >= 0 of max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
 //
-// Lower is the one to claim: no attack does better. It is taken at some
-// epsilons only; Upper bounds delta between them from below by the secants of
-// a convex function.
+// Lower is the value to report: no attack has a smaller error. It uses finitely many epsilons.
+// Upper bounds delta between them from below, by secants of a convex function.
 func (c *Composition) TradeOff(ctx context.Context, alphas []float64) ([]Bracket, error) {
 	for i, a := range alphas {
 		if !(a >= 0 && a <= 1) {
@@ -69,11 +69,12 @@ func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
 	return out, nil
 }
 
-// tradeoffMost is the epsilon beyond which no point is taken: e^epsilon would
-// leave the range of float64.
+// tradeoffMost is the largest epsilon of a trade-off curve. Beyond it e^epsilon would leave the
+// range of float64.
 const tradeoffMost = 700
 
-// reach returns an epsilon beyond which delta adds nothing to a curve.
+// reach returns the last epsilon of the curve: one at which delta is at most tradeoffLeast, and at
+// most tradeoffMost.
 func (c *Composition) reach(e *effort) (last float64, err error) {
 	err = e.lend(effortReach, func(e *effort) error {
 		var b Bracket
@@ -83,7 +84,7 @@ func (c *Composition) reach(e *effort) (last float64, err error) {
 			b, err = c.epsilon(e, tradeoffLeast)
 		}
 		last = min(b.Upper, tradeoffMost)
-		if err != nil && e.ctx.Err() == nil { // none was found
+		if err != nil && e.ctx.Err() == nil { // no finite epsilon was found
 			last, err = tradeoffMost, nil
 		}
 		return err
@@ -91,8 +92,8 @@ func (c *Composition) reach(e *effort) (last float64, err error) {
 	return last, err
 }
 
-// tradeOff works in u = e^epsilon, in which delta is convex and
-// nonincreasing.
+// tradeOff brackets the trade-off function at alpha. It works in u = e^epsilon, in which delta is
+// convex and nonincreasing.
 func tradeOff(u []float64, delta []Bracket, alpha float64) Bracket {
 	gain := func(u, delta float64) float64 {
 		return max(0, 1-delta-u*alpha, (1-delta-alpha)/u)
@@ -105,8 +106,8 @@ func tradeOff(u []float64, delta []Bracket, alpha float64) Bracket {
 		if k == last {
 			break
 		}
-		// Lines below delta between u[k] and u[k+1]: the level at its end,
-		// and the secants of the neighbouring cells, extended.
+		// lines are lower bounds on delta between u[k] and u[k+1]: the value at u[k+1], and the
+		// extended secants of the neighbouring cells.
 		lines := []line{{u[k+1], delta[k+1].Lower, 0}}
 		if k > 0 {
 			lines = append(lines, line{u[k], delta[k].Lower, (delta[k].Lower - delta[k-1].Upper) / (u[k] - u[k-1])})
@@ -125,9 +126,8 @@ type line struct{ at, value, slope float64 }
 
 func (l line) on(u float64) float64 { return l.value + l.slope*(u-l.at) }
 
-// highest returns the largest gain between a and b where delta is the highest
-// of the lines: gain is monotone along a line, so that is at an end or where
-// two lines meet.
+// highest returns the largest gain between a and b if delta is the maximum of the lines. gain is
+// monotone along a line, so that the maximum is at an end or where two lines meet.
 func highest(lines []line, a, b float64, gain func(u, delta float64) float64) float64 {
 	at := []float64{a, b}
 	for i, l := range lines {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestTradeOffOfBrackets: the lower end is that of the deltas' upper ends, and the other
-// way round. By hand: at u = 1 and 2 deltas of at most .5 and .4 leave 1 - .5 - .1 and
-// 1 - .4 - .2 at alpha = .1; between them delta is at least
-// 0, the lower end at 2, so that at u = 1 no more than 1 - 0 - .1 is left.
+// TestTradeOffOfBrackets: the lower end follows from the upper ends of the deltas, and the upper
+// end from the lower ends. By hand: at u = 1 and 2, deltas of at most .5 and .4 leave 1 - .5 - .1
+// and 1 - .4 - .2 at alpha = .1. Between them delta is at least 0, the lower end at 2, so that at u
+// = 1 at most 1 - 0 - .1 is left.
 func TestTradeOffOfBrackets(t *testing.T) {
 	got := tradeOff([]float64{1, 2}, []Bracket{{.1, .5}, {0, .4}}, .1)
 	if math.Abs(got.Lower-.4) > 1e-12 || math.Abs(got.Upper-.9) > 1e-12 {

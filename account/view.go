@@ -1,9 +1,9 @@
 package account
 
-// View reads a ledger and nothing else: what a session shows of its own. It
-// follows the ledger as events are added. Assigning to a View changes which
-// ledger that variable reads, never a ledger. The zero View reads an empty ledger
-// of the zero Budget. Two views are equal, by ==, exactly if they read the same ledger.
+// View gives read access to a ledger: it is the form in which a session shows its ledger. A View
+// follows the ledger as events are added. An assignment to a View changes which ledger the variable
+// reads, never a ledger. The zero View reads an empty ledger of the zero Budget. Two views are
+// equal, by ==, exactly if they read the same ledger.
 type View struct {
 	ledger *Ledger
 }
@@ -21,14 +21,14 @@ func (v View) source() *Ledger {
 // Budget returns the budget the ledger was made with.
 func (v View) Budget() Budget { return v.source().Budget() }
 
-// Records returns which records the ledger charges. ok is false if it was not opened with
-// any.
+// Records returns the records that the ledger charges. ok is false if the ledger was opened without
+// records.
 func (v View) Records() (r Records, ok bool) { return v.source().Records() }
 
-// Ended reports whether the ledger admits nothing any more: its readings are final.
+// Ended reports whether the ledger refuses every further event: its readings are then final.
 func (v View) Ended() bool { return v.source().Ended() }
 
-// Journal returns all that the ledger holds so far.
+// Journal returns the content of the ledger so far.
 func (v View) Journal() Journal {
 	r, _ := v.Records()
 	return Journal{Budget: v.Budget(), Records: r, Schedule: v.Schedule(), Events: v.Events()}
@@ -37,8 +37,8 @@ func (v View) Journal() Journal {
 // Events returns a copy of the events so far.
 func (v View) Events() []Event { return v.source().Events() }
 
-// Since returns a copy of the events from number n on, counted from 0; none where
-// there are no more than n. It takes time in proportion to what it returns.
+// Since returns a copy of the events from index n on. It is empty if there are at most n events. It
+// takes time in proportion to the number of events returned.
 func (v View) Since(n int) []Event {
 	l := v.source()
 	l.mu.Lock()
@@ -54,13 +54,12 @@ func (v View) Len() int {
 	return len(l.events)
 }
 
-// Charged returns the largest total charged to any record so far, rounded up.
+// Charged returns the largest total charged to any record so far, rounded up, in units of mu^2.
 func (v View) Charged() float64 { return v.source().Charged() }
 
-// Left returns what may still be charged to a record of the cohort, rounded
-// down; for Everyone, what may still be charged to every record.
+// Left returns the charge that a record of the cohort may still be given, rounded down, in units of
+// mu^2. For [Everyone] it is the charge that every record may still be given.
 func (v View) Left(cohort uint64) float64 { return v.source().Left(cohort) }
 
-// Schedule returns a copy of the schedule of sampled events; nil if there is
-// none.
+// Schedule returns a copy of the schedule of sampled events, nil if there is none.
 func (v View) Schedule() *Schedule { return v.source().Schedule() }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestImpossibleCohorts: no event of any kind is about a cohort beyond those that
-// a session can give out: the largest is admitted, the next one is not.
+// TestImpossibleCohorts: no event of any kind is valid for a cohort beyond [MaxCohort]. The largest
+// is admitted, the next is not.
 func TestImpossibleCohorts(t *testing.T) {
 	l := NewLedger(mustBudget(t, 8, 1e-3))
 	for id, possible := range map[uint64]bool{1: true, MaxCohort: true, MaxCohort + 1: false, 1 << 32: false, 1 << 63: false, math.MaxUint64: false} {
@@ -30,8 +30,8 @@ func TestImpossibleCohorts(t *testing.T) {
 	}
 }
 
-// TestViewFollowsItsLedger: a view tells what the ledger does, then and later, and
-// the zero View that of an empty one.
+// TestViewFollowsItsLedger: a view returns the same as its ledger, also after later events. The
+// zero View returns the values of an empty ledger.
 func TestViewFollowsItsLedger(t *testing.T) {
 	b := mustBudget(t, 8, 1e-3)
 	l := NewLedger(b)
@@ -68,8 +68,8 @@ func TestViewFollowsItsLedger(t *testing.T) {
 	}
 }
 
-// TestSchedulesAreKeptAsTheyWere: whatever is assigned to the schedule that was
-// followed, or to one that a ledger shows, the ledger counts by the first.
+// TestSchedulesAreKeptAsTheyWere: an assignment to the schedule that was followed, or to one that a
+// ledger returns, does not change the ledger's schedule.
 func TestSchedulesAreKeptAsTheyWere(t *testing.T) {
 	b := mustBudget(t, 8, 1e-3)
 	held, err := NewSchedule(t.Context(), b, 0, SampledSteps{NoiseMultiplier: 4, Sampling: .1, Count: 2})

@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// RhoOfMu returns the zCDP parameter rho = mu^2/2 of the mu-GDP Gaussian
-// mechanism (Bun & Steinke 2016, proposition 1.6), rounded up. It needs finite
-// mu >= 0 and fails if rho overflows.
+// RhoOfMu returns the zCDP parameter rho = mu^2/2 of the mu-GDP Gaussian mechanism (Bun & Steinke
+// 2016, proposition 1.6), rounded up. mu must be finite and >= 0. It is an error if rho overflows.
 func RhoOfMu(mu float64) (float64, error) {
 	if err := gaussianNonNegative("mu", mu); err != nil {
 		return 0, err
@@ -23,10 +22,9 @@ func RhoOfMu(mu float64) (float64, error) {
 	return rho, nil
 }
 
-// MuOfRho returns the greatest float64 mu whose Gaussian mechanism is rho-zCDP:
-// sqrt(2 rho), rounded down, so that a budget of rho is never exceeded. It says
-// nothing of other mechanisms: rho-zCDP does not imply mu-GDP. It needs finite
-// rho >= 0.
+// MuOfRho returns the greatest float64 mu whose Gaussian mechanism is rho-zCDP: sqrt(2 rho),
+// rounded down, so that a budget of rho is never exceeded. The result holds for the Gaussian
+// mechanism only: rho-zCDP does not imply mu-GDP. rho must be finite and >= 0.
 func MuOfRho(rho float64) (float64, error) {
 	if err := gaussianNonNegative("rho", rho); err != nil {
 		return 0, err
@@ -42,15 +40,13 @@ func MuOfRho(rho float64) (float64, error) {
 	return math.Ldexp(root, e/2), nil
 }
 
-// ZCDPDelta returns a delta with which every rho-zCDP mechanism is
-// (epsilon, delta)-DP, the best of Canonne, Kamath & Steinke (2020,
-// section 2.3), rounded up:
+// ZCDPDelta returns a delta with which every rho-zCDP mechanism is (epsilon, delta)-DP, the best
+// bound of Canonne, Kamath & Steinke (2020, section 2.3), rounded up:
 //
 //	delta = min over alpha > 1 of exp((alpha-1)(alpha rho - epsilon))/(alpha-1) (1 - 1/alpha)^alpha
 //
-// A Gaussian mechanism has the smaller [GaussianDelta]. It needs finite
-// rho >= 0 and epsilon >= 0; 0 gives delta 0, otherwise the result is in
-// (0, 1].
+// For a Gaussian mechanism [GaussianDelta] is smaller. rho and epsilon must be finite and >= 0. rho
+// = 0 gives delta 0; otherwise the result is in (0, 1].
 func ZCDPDelta(rho, epsilon float64) (float64, error) {
 	if err := gaussianNonNegative("rho", rho); err != nil {
 		return 0, err
@@ -61,9 +57,9 @@ func ZCDPDelta(rho, epsilon float64) (float64, error) {
 	return zcdpDelta(rho, epsilon), nil
 }
 
-// ZCDPEpsilon returns the least float64 epsilon with which [ZCDPDelta] allows
-// delta: the same bound solved for epsilon, rounded up, 0 if epsilon = 0 does.
-// It needs finite rho >= 0 and 0 < delta < 1, and fails if epsilon overflows.
+// ZCDPEpsilon returns the least float64 epsilon with ZCDPDelta(rho, epsilon) <= delta: the bound of
+// [ZCDPDelta] solved for epsilon and rounded up, 0 if epsilon = 0 is enough. rho must be finite and
+// >= 0, delta in (0, 1). It is an error if epsilon overflows.
 func ZCDPEpsilon(rho, delta float64) (float64, error) {
 	if err := gaussianNonNegative("rho", rho); err != nil {
 		return 0, err
@@ -87,9 +83,9 @@ func ZCDPEpsilon(rho, delta float64) (float64, error) {
 //
 //	ln delta = t ((1+t) rho - epsilon) - t ln(1+1/t) - ln(1+t)
 //
-// is convex in t. Every t gives a valid bound, so t may be found in float64;
-// its rounding error moves the minimum to second order only, by less than
-// 2^-90. The value itself is computed in double-double, to 2^-85.
+// is convex in t. Every t gives a valid bound, so that t may be found in float64: its rounding
+// error changes the minimum to second order only, by less than 2^-90. ln delta itself is computed
+// in double-double, to 2^-85.
 func zcdpDelta(rho, epsilon float64) float64 {
 	if rho == 0 {
 		return 0
@@ -105,7 +101,7 @@ func zcdpDelta(rho, epsilon float64) float64 {
 	switch {
 	case ln.hi < -760:
 		return math.SmallestNonzeroFloat64
-	case !(ln.hi < 0): // an intermediate overflow included
+	case !(ln.hi < 0): // includes an intermediate overflow
 		return 1
 	}
 	v, k := ddExp(ln)
@@ -116,8 +112,8 @@ func zcdpDelta(rho, epsilon float64) float64 {
 //
 //	2 t rho - (epsilon - rho) - ln(1+1/t)
 //
-// which increases in t. epsilon - rho is taken first: it is exact where it
-// cancels. There always is a root, as 2t overflows in the end.
+// which increases in t. epsilon - rho is computed first, because it is exact where it cancels. A
+// root exists, because 2t overflows in the end.
 func zcdpOrder(rho, epsilon float64) float64 {
 	gap := epsilon - rho
 	t, _ := normalLeast(func(t float64) bool {

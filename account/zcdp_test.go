@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The goldens are OpenDP's, from its tests of the zCDP to approximate DP
-// conversion, to the last digits but three.
+// TestZCDPGoldens uses OpenDP's tests of the conversion from zCDP to approximate DP, to the last
+// digits but three.
 func TestZCDPGoldens(t *testing.T) {
 	for _, c := range []struct {
 		f          func(x, y float64) (float64, error)
@@ -49,7 +49,7 @@ func bigZCDPDelta(rho, epsilon float64) *big.Float {
 func checkZCDP(t *testing.T, rho, epsilon float64) {
 	t.Helper()
 	got, want := mustGaussian(t, ZCDPDelta, rho, epsilon), bigZCDPDelta(rho, epsilon)
-	// The search ends 2^-57 from the minimum, so want is too large by 2^-90.
+	// The search ends 2^-57 from the minimum, so that want is too large by at most 2^-90.
 	if bigCompare(want, got) > 0 && bigRelative(bigFloat(got), want) > 0x1p-85 {
 		t.Errorf("ZCDPDelta(%v, %v) = %v is below %v", rho, epsilon, got, bigText(want))
 	}
@@ -73,9 +73,8 @@ func TestZCDPDeltaReference(t *testing.T) {
 	}
 }
 
-// ZCDPEpsilon against the bound solved for epsilon by its authors: the
-// minimum over alpha of
-// alpha rho + ln(1-1/alpha) + (ln(1/delta) - ln alpha)/(alpha-1).
+// TestZCDPEpsilonReference compares ZCDPEpsilon with the bound that its authors solved for epsilon:
+// the minimum over alpha of alpha rho + ln(1-1/alpha) + (ln(1/delta) - ln alpha)/(alpha-1).
 func TestZCDPEpsilonReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	one := bigFloat(1)
@@ -115,8 +114,8 @@ func TestZCDPEpsilonReference(t *testing.T) {
 	}
 }
 
-// A bound for every rho-zCDP mechanism holds for the Gaussian one, whose delta
-// is known exactly.
+// TestZCDPCoversGaussian: a bound for every rho-zCDP mechanism holds for the Gaussian one, whose
+// delta is known exactly.
 func TestZCDPCoversGaussian(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	for range trials(4000) {

@@ -7,10 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// mean returns the question's answer without noise, and how many rows a clip
-// changed. A record's contribution is the weighted sum of its clipped terms; a
-// faulty record contributes zero, clipped like any other, and the centre counts
-// for the declared number of records rather than for those present.
+// mean returns the query's answer without noise, and the number of rows that a clip changed. A
+// record's contribution is the weighted sum of its clipped terms. A faulty record contributes zero,
+// clipped like any other contribution. The centre is counted for the declared number of records
+// rather than for the records present.
 func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int) {
 	terms := q.Terms()
 	dim := q.SumDim()
@@ -40,8 +40,8 @@ func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int
 	return mean, clipped
 }
 
-// nothing is what a faulty record contributes: zero, which lies in the ball of
-// every vector; a value's interval may lie elsewhere, and zero is moved into it.
+// nothing returns the contribution of a faulty record. It is zero for vectors, whose balls contain
+// zero. For a value it is the point of the interval nearest to zero.
 func nothing(terms []query.Term, dim int) []float64 {
 	sum := make([]float64, dim)
 	for _, t := range terms {
@@ -52,7 +52,7 @@ func nothing(terms []query.Term, dim int) []float64 {
 	return sum
 }
 
-// centreOf is the public centre of the ball a term is clipped to.
+// centreOf returns the public centre of the ball to which a term is clipped.
 func centreOf(t query.Term) []float64 {
 	facts := t.Kind().Facts()
 	c := make([]float64, facts.SumDim(len(t.Point())))
@@ -65,8 +65,8 @@ func centreOf(t query.Term) []float64 {
 	return c
 }
 
-// contribution is a record's weighted sum of clipped terms. cut says that a clip
-// changed it; ok is false for a faulty record.
+// contribution returns a record's weighted sum of clipped terms. cut reports that a clip changed
+// it. ok is false for a faulty record.
 func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum []float64, cut, ok bool) {
 	if math.IsNaN(y) || math.IsInf(y, 0) {
 		return nil, false, false
@@ -99,10 +99,11 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 	return sum, cut, true
 }
 
-// scaled is a vector times a scalar that is clipped to an interval.
+// scaled returns a vector times a scalar that is clipped to an interval, and whether the clip
+// changed the scalar.
 func scaled(v []float64, s, lo, hi float64) ([]float64, bool) {
 	if math.IsInf(s, 0) {
-		s = math.NaN() // faulty, and not to be hidden by the clip
+		s = math.NaN() // a faulty record, which the clip must not hide
 	}
 	c := min(max(s, lo), hi)
 	for j := range v {
@@ -111,8 +112,8 @@ func scaled(v []float64, s, lo, hi float64) ([]float64, bool) {
 	return v, math.Abs(c-s) > 1e-12*math.Abs(s)
 }
 
-// general is a term of a loss that writes its gradient: what lies outside the
-// ball is moved straight towards its centre.
+// general returns the clipped term of a loss that writes its gradient. A vector outside the ball is
+// moved along the straight line to the ball's centre.
 func general(l loss.General, t query.Term, x []float32, y float64) ([]float64, bool) {
 	v := kinds[t.Kind()].general(l, t, x, y)
 	centre := centreOf(t)
@@ -143,7 +144,7 @@ func inner(w []float64, x []float32) float64 {
 	return s
 }
 
-// Length is the Euclidean norm.
+// Length returns the Euclidean norm.
 func Length(v []float64) float64 { return length(v) }
 
 func length(v []float64) float64 {

@@ -6,11 +6,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// Assumed is the quadratic that predictions speak of: the assumed eigenvalues,
-// the whole gradient of a group of directions along its first, minimum at 0.
+// Assumed is the quadratic that predictions assume. It has the assumed eigenvalues and its minimum
+// at 0. In each group of directions, the whole gradient lies along the first direction.
 type Assumed struct {
 	Loss        Quadratic
-	Eigenvalues []float64 // of the objective; those of the data term are lambda less
+	Eigenvalues []float64 // of the objective; the data term has these minus lambda
 	Start       []float64
 }
 
@@ -33,7 +33,7 @@ func AssumedQuadratic(p optimize.Problem, lambda float64) Assumed {
 	return a
 }
 
-// Config makes an oracle's configuration of it.
+// Config returns an oracle's configuration for the quadratic.
 func (a Assumed) Config(b account.Budget, records int, seed uint64) Config {
 	return Config{
 		Rows: [][]float32{make([]float32, len(a.Start))}, Targets: []float64{0}, Repeat: records,
@@ -50,7 +50,8 @@ func (a Assumed) Gradient(w []float64) []float64 {
 	return g
 }
 
-// Spectrum returns what predictions assume, one entry a group of directions.
+// Spectrum returns the spectrum that predictions assume, with one entry for each group of
+// directions.
 func Spectrum(p optimize.Problem) (eigenvalues, shares, gradients []float64) {
 	for _, e := range forecast.Assumed(p) {
 		eigenvalues, shares, gradients = append(eigenvalues, e.Eigenvalue), append(shares, e.Share), append(gradients, e.Gradient)

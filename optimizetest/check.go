@@ -11,18 +11,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Size is what tests vary of a problem: the records, the budget, and the
-// sensitivity of a sum in units of the clip norm, 1 under add-or-remove and 2 or
-// unsaid under replace-one.
+// Size holds the parameters of a problem that tests vary: the number of records, the budget mu, and
+// Neighbours, the sensitivity of a sum in units of the clip norm. Neighbours is 1 under
+// add-or-remove and 2 or 0 under replace-one.
 type Size struct{ Records, Mu, Neighbours float64 }
 
-// Size returns the oracle's.
+// Size returns the oracle's size.
 func (o *Oracle) Size() Size {
 	return Size{Records: o.All().Size(), Mu: o.config.Budget.Mu(), Neighbours: o.neighbours()}
 }
 
-// With returns p at a size; a budget, if there is one, is taken to the size's
-// relation.
+// With returns p with the records, the budget and the relation of a size. A budget b, if given,
+// becomes p's Budget, with the size's relation.
 func With(p optimize.Problem, s Size, b ...account.Budget) optimize.Problem {
 	p.Records, p.Mu = s.Records, s.Mu
 	switch s.Neighbours {
@@ -31,7 +31,7 @@ func With(p optimize.Problem, s Size, b ...account.Budget) optimize.Problem {
 	case 1:
 		p.Relation = account.AddOrRemove
 	default:
-		p.Relation = 3 // none
+		p.Relation = 3 // no valid relation
 	}
 	for _, b := range b {
 		if p.Budget = b; b != (account.Budget{}) && b.Relation() != p.Relation {
@@ -51,7 +51,7 @@ func Budget(t testing.TB) account.Budget {
 	return b
 }
 
-// RunPlan runs a plan that must not fail.
+// RunPlan runs a plan and fails the test if the run returns an error.
 func RunPlan(t testing.TB, p optimize.Plan, o optimize.Oracle) optimize.Result {
 	t.Helper()
 	r, err := p.Run(context.Background(), o, nil)
@@ -61,7 +61,7 @@ func RunPlan(t testing.TB, p optimize.Plan, o optimize.Oracle) optimize.Result {
 	return r
 }
 
-// Resolve returns a plan, or fails.
+// Resolve returns the plan and fails the test if err is not nil.
 func Resolve(t testing.TB, p optimize.Plan, err error) optimize.Plan {
 	t.Helper()
 	if err != nil {
@@ -70,8 +70,8 @@ func Resolve(t testing.TB, p optimize.Plan, err error) optimize.Plan {
 	return p
 }
 
-// StepSize is eta = h/L1 written out once more: L1 is that of data and
-// regularizer together, and the regularizer alone must stay stable.
+// StepSize computes eta = h/L1 independently of package optimize. L1 is the smoothness of data and
+// regularizer together. The result is limited so that steps on the regularizer alone remain stable.
 func StepSize(p optimize.Problem, h float64) float64 {
 	c := p.Constants.Curvature
 	data := max(math.Abs(min(c.Lo, 0)), max(c.Hi, 0))
@@ -107,15 +107,15 @@ func Add(a []float64, c float64, b []float64) []float64 {
 	return sum
 }
 
-// Same allows for another order of float operations.
+// Same reports whether two vectors agree up to the rounding of float operations in another order.
 func Same(a, b []float64) bool {
 	return len(a) == len(b) && length(Add(a, -1, b)) <= 1e-9*(1e-3+length(a))
 }
 
-// Close compares up to a relative difference.
+// Close reports whether a and b agree up to a relative difference.
 func Close(a, b, relative float64) bool { return math.Abs(a-b) <= relative*math.Abs(b) }
 
-// OnEverybody fails unless the term is over all records and has weight want.
+// OnEverybody fails the test unless the term is over all records and has weight want.
 func OnEverybody(t *testing.T, k int, term query.Term, want float64) {
 	t.Helper()
 	if !term.Cohort().Everyone() || !Close(term.Weight(), want, 1e-9) {
@@ -123,7 +123,7 @@ func OnEverybody(t *testing.T, k int, term query.Term, want float64) {
 	}
 }
 
-// Charges returns what each question was offered and charged.
+// Charges returns the charge that each query offered and the charge of its answer.
 func Charges(asked []Asked) (offered, charged []float64) {
 	for _, a := range asked {
 		offered, charged = append(offered, a.Question.Charge()), append(charged, a.Answer.Charge)
@@ -131,8 +131,8 @@ func Charges(asked []Asked) (offered, charged []float64) {
 	return offered, charged
 }
 
-// WithinBudget fails unless the charges, each sum rounded up, stay within mu^2
-// and leave no more than a billionth of it.
+// WithinBudget fails the test unless the sum of the charges, rounded up at each addition, is at
+// most mu^2 and at least mu^2 (1 - 4e-9).
 func WithinBudget(t *testing.T, mu float64, charges []float64) {
 	t.Helper()
 	limit := mu * mu
@@ -148,8 +148,8 @@ func WithinBudget(t *testing.T, mu float64, charges []float64) {
 	}
 }
 
-// AddUp is a + b rounded up: the rounding error of an addition is exact by
-// Dekker's two-sum for |a| >= |b|.
+// AddUp returns a + b rounded up. Dekker's two-sum gives the exact rounding error of an addition
+// for |a| >= |b|.
 func AddUp(a, b float64) float64 {
 	if math.Abs(a) < math.Abs(b) {
 		a, b = b, a
@@ -161,17 +161,16 @@ func AddUp(a, b float64) float64 {
 	return s
 }
 
-// Deviation bounds, but for one case in a million, how far the mean of s draws
-// of sum_j v_j (Z_j + m_j)^2 is from its expectation, relative to it, with v a
-// nonnegative vector and Z standard normal: 2 sqrt(x/s) + 2x/s with
-// x = ln(2e6), by Birgé's (2001) bound 2 sqrt(sum (v^2 + 2 v^2 m^2) x) + 2 max(v) x
-// and sum (v^2 + 2 v^2 m^2) <= (sum v (1 + m^2))^2.
+// Deviation bounds the relative distance from its expectation of the mean of s draws of sum_j v_j
+// (Z_j + m_j)^2, except with probability 1e-6. v is a nonnegative vector and Z is standard normal.
+// The bound is 2 sqrt(x/s) + 2x/s with x = ln(2e6), by Birgé's (2001) bound 2 sqrt(sum (v^2 + 2 v^2
+// m^2) x) + 2 max(v) x and sum (v^2 + 2 v^2 m^2) <= (sum v (1 + m^2))^2.
 func Deviation(s float64) float64 {
 	x := math.Log(2e6)
 	return 2*math.Sqrt(x/s) + 2*x/s
 }
 
-// L2 is the regularizer of that name.
+// L2 returns the regularizer (lambda/2) ||w||^2.
 func L2(t testing.TB, lambda float64) loss.Regularizer {
 	t.Helper()
 	r, err := loss.L2(lambda)

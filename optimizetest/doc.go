@@ -1,8 +1,6 @@
-// Package optimizetest holds what tests of optimizers share: an oracle that
-// answers questions in plain arithmetic and remembers them, and problems whose
-// minima are known.
+// Package optimizetest holds test helpers for optimizers: an oracle that answers queries in plain
+// arithmetic and records them, and problems whose minima are known.
 //
-// Nothing here guards records. The oracle keeps rows in the open, its noise is
-// seeded and in floating point, and what it computes without noise is there to
-// be read.
+// Nothing here protects records. The oracle exposes its rows and its exact answers, and its noise
+// is seeded and in floating point.
 package optimizetest

@@ -7,14 +7,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// definition is what a kind of question makes of one record: an entry of this
+// definition computes the contribution of one record for a kind of query. It is an entry of this
 // package's table of kinds.
 type definition struct {
-	// rankOne is, of a loss phi(<w,x>, y), a vector and the scalar that it is
-	// multiplied by, with the interval that this is clipped to.
+	// rankOne computes the contribution for a loss phi(<w,x>, y): a vector v and the scalar s that
+	// multiplies it, with the interval to which s is clipped.
 	rankOne func(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64)
-	// general is the vector of a loss that writes its gradient, before the clip; nil
-	// of kinds that are asked of rank-one losses only, or whatever the loss.
+	// general computes the vector for a loss that writes its gradient, before the clip. It is nil
+	// for kinds of rank-one losses only, and for kinds that do not depend on the loss.
 	general func(l loss.General, t query.Term, x []float32, y float64) []float64
 }
 
@@ -42,8 +42,8 @@ func slope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s
 	return vector(x), one(slopes(l, t, x), t.Point(), x, y), -t.Ball().Radius, t.Ball().Radius
 }
 
-// slopes are those that a term is about: of the loss, or of the smoothed loss for a row
-// like this one.
+// slopes returns the slope function that a term uses: of the loss, or of the smoothed loss for a
+// row with the norm of x.
 func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64) {
 	by := t.Smoothing()
 	if !by.On() {
@@ -61,8 +61,8 @@ func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64)
 	}
 }
 
-// slopeChange is the change of phi', times x. Where a curvature interval was
-// declared it is clipped to what that allows for this record's change of margin.
+// slopeChange is the change of phi', times x. If a curvature interval was declared, the change is
+// clipped to the interval times the record's change of margin.
 func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v, s, lo, hi = slope(l, t, x, y)
 	if a, b, ok := t.Curvature(); ok {
@@ -156,7 +156,7 @@ func curvature(l loss.RankOne, t query.Term, x []float32, y float64) (v []float6
 	return products(x), one(l.Curvatures, t.Point(), x, y), 0, t.Ball().Radius
 }
 
-// metricSlope is phi' R x, with a norm of at most the radius.
+// metricSlope is phi' R x, clipped to a norm of at most the radius.
 func metricSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v = t.Metric().Times(vector(x))
 	hi = min(t.Slope(), t.Ball().Radius/length(v))
@@ -170,20 +170,21 @@ func squaredSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []flo
 	return []float64{1}, s * s * n * n, 0, t.Ball().Centre + t.Ball().Radius
 }
 
-// hessian is phi” <v,x>, times x, as far as the curvature interval allows.
+// hessian is the second derivative of phi times <v,x>, times x. It is clipped to the curvature
+// interval times <v,x>.
 func hessian(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	move := inner(t.Step(), x)
 	a, b, _ := t.Curvature()
 	return vector(x), one(l.Curvatures, t.Point(), x, y) * move, min(a*move, b*move), max(a*move, b*move)
 }
 
-// hessianChange is the change of phi”, times <v,x> x.
+// hessianChange is the change of the second derivative of phi, times <v,x> x.
 func hessianChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	change := one(l.Curvatures, t.Point(), x, y) - one(l.Curvatures, t.Previous(), x, y)
 	return vector(x), change * inner(t.Along(), x), -t.Ball().Radius, t.Ball().Radius
 }
 
-// curvatureAlong is phi” <v,x>^2.
+// curvatureAlong is the second derivative of phi times <v,x>^2.
 func curvatureAlong(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	u, b := inner(t.Along(), x), t.Ball()
 	return []float64{1}, one(l.Curvatures, t.Point(), x, y) * u * u, b.Centre - b.Radius, b.Centre + b.Radius
@@ -213,7 +214,7 @@ func hessianAt(l loss.General, w, v []float64, x []float32, y float64) []float64
 	return h
 }
 
-// vector is x.
+// vector returns x in float64.
 func vector(x []float32) []float64 {
 	v := make([]float64, len(x))
 	for j, e := range x {
@@ -222,7 +223,7 @@ func vector(x []float32) []float64 {
 	return v
 }
 
-// products are the svec of x x'.
+// products returns the svec of x x'.
 func products(x []float32) (v []float64) {
 	for j := range x {
 		v = append(v, float64(x[j])*float64(x[j]))

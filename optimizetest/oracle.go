@@ -12,66 +12,69 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Config says what an Oracle is made of.
+// Config describes an Oracle.
 type Config struct {
-	// Rows are taken as they come: the oracle does not ask for norms of at most
-	// 1. A record whose target is NaN or infinite is faulty.
+	// Rows holds the features. The oracle does not require norms of at most 1. A record whose
+	// target is NaN or infinite is faulty.
 	Rows    [][]float32
 	Targets []float64
-	// Repeat counts each row that many times over; zero means once.
+	// Repeat is the number of records for which each row stands; zero means one.
 	Repeat int
 	Loss   loss.Loss
 	Budget account.Budget
-	// Declared is the public number of records under add-or-remove; under
-	// replace-one it is ignored.
+	// Declared is the public number of records under add-or-remove. It is ignored under
+	// replace-one.
 	Declared float64
-	// Seed settles the noise and the cohorts.
+	// Seed determines the noise and the cohorts.
 	Seed uint64
-	// Noiseless leaves the noise out; Sigma is reported all the same.
+	// Noiseless leaves the noise out. Sigma is reported unchanged.
 	Noiseless bool
-	// Script, if not nil, is called before question k, counted from 0, is
-	// looked at. An error it returns is the answer. It may cancel contexts.
+	// Script, if not nil, is called before query k, counted from 0, is validated. If it returns an
+	// error, the query returns this error. Script may cancel contexts.
 	Script func(k int) error
 }
 
-// Asked is what passed in one question.
+// Asked records one query.
 type Asked struct {
 	Question query.Question
-	// Answer is what was released; the zero Release if Err is not nil.
+	// Answer is the released answer. It is the zero Release if Err is not nil.
 	Answer query.Release
 	// Exact is the mean without noise.
 	Exact []float64
-	// Clipped counts the distinct rows that a clip changed.
+	// Clipped is the number of distinct rows that a clip changed.
 	Clipped int
 	Err     error
 }
 
-// Oracle is an optimize.Oracle over rows held in the open. It is not safe for
-// concurrent use.
+// Oracle is an optimize.Oracle that exposes its rows. It is not safe for concurrent use.
 type Oracle struct {
-	// Asked lists every question in order, those refused included.
+	// Asked lists every query in order, including refused ones.
 	Asked []Asked
 
 	config Config
 	ledger *account.Ledger
 	noise  *rand.Rand
 	order  []int
-	// drawn[i] is where cohort i+1 ends in order, and declared[i] its size.
-	drawn    []int
+	// drawn[i] is the index in order at which cohort i+1 ends.
+	drawn []int
+	// declared[i] is the declared size of cohort i+1.
 	declared []float64
-	// unjoined is what DrawEach has left of the declared number of records.
+	// unjoined is the part of the declared number of records that DrawEach has left.
 	unjoined float64
-	// schedule is followed; samples have been drawn of it, latest the last of
-	// them with its rows, sample.
+	// schedule is the schedule that the oracle follows, nil without one.
 	schedule *account.Schedule
-	samples  int
-	latest   query.Cohort
-	sample   []int
+	// samples is the number of samples drawn from the schedule.
+	samples int
+	// latest is the latest sample. It is the zero Cohort after a query about it.
+	latest query.Cohort
+	// sample holds the rows of the latest sample.
+	sample []int
 }
 
 var _ optimize.Oracle = (*Oracle)(nil)
 
-// New returns an oracle; it panics on a Config that no test means to write.
+// New returns an oracle. It panics if Rows is empty, if Targets has another length, or if the loss
+// is of no known form.
 func New(c Config) *Oracle {
 	if len(c.Rows) == 0 || len(c.Targets) != len(c.Rows) {
 		panic(fmt.Sprintf("optimizetest: %d rows, %d targets", len(c.Rows), len(c.Targets)))
@@ -112,7 +115,8 @@ func (o *Oracle) Problem(p optimize.Problem) optimize.Problem {
 // Charged returns the total charged so far, rounded up.
 func (o *Oracle) Charged() float64 { return o.ledger.Charged() }
 
-// Draw returns a cohort of records that no cohort had before.
+// Draw returns a cohort of size records that are in no earlier cohort. It is an error under
+// add-or-remove, with repeated rows, or if fewer records are left.
 func (o *Oracle) Draw(size int) (query.Cohort, error) {
 	start := o.used()
 	if o.config.Repeat > 1 || o.config.Budget.Relation() != account.ReplaceOne || size < 1 || start+size > len(o.order) {
@@ -121,8 +125,7 @@ func (o *Oracle) Draw(size int) (query.Cohort, error) {
 	return o.add(start+size, float64(size)), nil
 }
 
-// DrawEach returns a cohort that every record not yet in one joins with
-// probability p.
+// DrawEach returns a cohort that every record not yet in a cohort joins with probability p.
 func (o *Oracle) DrawEach(p float64) (query.Cohort, error) {
 	if o.config.Repeat > 1 || !(p > 0 && p <= 1) || !(o.unjoined > 0) {
 		return query.Cohort{}, fmt.Errorf("optimizetest: draw each with probability %v of the %v records left", p, o.unjoined)
@@ -151,8 +154,8 @@ func (o *Oracle) add(end int, size float64) query.Cohort {
 	return query.NewCohort(uint64(len(o.drawn)), size)
 }
 
-// Select draws by the exponential mechanism in floating point; without noise it
-// returns the first of the lowest scores.
+// Select draws an index by the exponential mechanism in floating point. Without noise it returns
+// the first of the lowest scores.
 func (o *Oracle) Select(ctx context.Context, s query.Selection) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -174,8 +177,8 @@ func (o *Oracle) Select(ctx context.Context, s query.Selection) (int, error) {
 		mean, _ := o.mean(q, rows)
 		score := mean[0]
 		if !o.config.Noiseless {
-			// Gumbel's noise draws i with probability proportional to exp(-epsilon
-			// score size/(2 sensitivity)).
+			// Gumbel noise draws i with probability proportional to exp(-epsilon score size/(2
+			// sensitivity)).
 			scale := 2 * o.neighbours() * q.Clip() / q.Cohort().Size() / s.Epsilon()
 			score += scale * math.Log(-math.Log(o.noise.Float64()))
 		}
@@ -186,7 +189,7 @@ func (o *Oracle) Select(ctx context.Context, s query.Selection) (int, error) {
 	return best, nil
 }
 
-// Ask answers the question and remembers it.
+// Ask answers the query and records it in Asked.
 func (o *Oracle) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	a := Asked{Question: q}
 	a.Err = o.answer(ctx, &a)
@@ -221,7 +224,7 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 		rows, event, err = o.sampled(q)
 	} else if rows, err = o.members(q.Cohort()); err == nil {
 		sensitivity := q.Facts().Moves(o.config.Budget.Relation()) * q.Clip()
-		// The last factor keeps the charge, rounded up, at most the one offered.
+		// The last factor keeps the charge, rounded up, at most the charge offered.
 		sigma := sensitivity / math.Sqrt(q.Charge()) * (1 + 0x1p-50)
 		event, err = account.GaussianEvent(q.Name(), q.Cohort().ID(), sensitivity, sigma)
 	}

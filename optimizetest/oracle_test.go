@@ -39,8 +39,8 @@ func near(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12 })
 }
 
-// TestAnswersByHand: every kind of question on rows small enough for paper, of a
-// loss of either form, or this fails.
+// TestAnswersByHand answers every kind of query, on rows small enough to compute by hand, for a
+// loss of each form. It fails if a kind is missing.
 func TestAnswersByHand(t *testing.T) {
 	nan := math.NaN()
 	// The logistic slope at margin 0 is -y/2; at margin m it is -y/(1+e^(ym)).
@@ -74,8 +74,7 @@ func TestAnswersByHand(t *testing.T) {
 			return []query.Term{query.NormAt(c, o, 1, []float64{.5 / 3, .75 / 3})}
 		},
 			[]float64{1. / 3}, 0},
-		// Row 1 moves by 1, the others by 0 and .5; the faulty third contributes
-		// zero.
+		// Row 1 moves by 1, the others by 0 and .5. The third row is faulty and contributes zero.
 		"difference, centred": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .25)} },
 			[]float64{(slope(1, 1) + .5) / 3, 0}, 0},
 		"difference, interval too short": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .1)} },
@@ -87,7 +86,7 @@ func TestAnswersByHand(t *testing.T) {
 		}, []float64{(.25*slope(1, 1) + .75*(slope(1, 1)+.5)) / 3, .25 * .25 / 3}, 0},
 		"value": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueAt(c, o, .5, .125)} },
 			[]float64{(.625 + .625 + .375) / 3}, 2},
-		// Logistic losses: row 1's margin moves from 0 to 1, row 2's stays.
+		// Logistic losses: row 1's margin moves from 0 to 1, row 2's margin does not change.
 		"difference of values": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, o, 1)} },
 			[]float64{(math.Log1p(math.Exp(-1)) - math.Ln2) / 3}, 0},
 		"difference of values, clipped": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, o, w, .125)} },
@@ -125,7 +124,7 @@ func TestAnswersByHand(t *testing.T) {
 		}, []float64{.5 / 3, -.25 * math.Sqrt2 / 3, .125 / 3}, 1},
 		"curvature": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.CurvatureAt(c, o, .125)} },
 			[]float64{.125 / 3, 0, .125 * .25 / 3}, 2},
-		// The metric doubles the first coordinate, and there the slope is clipped.
+		// The metric doubles the first coordinate, and the slope is clipped there.
 		"gradient in a metric": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.GradientInMetric(c, o, .5, 1, metric)}
 		}, []float64{-.5 / 3, .25 / 3}, 1},
@@ -179,10 +178,9 @@ func TestAnswersByHand(t *testing.T) {
 	}
 }
 
-// TestNoise: of the stated deviation, which is the sensitivity over the root of
-// the charge and the size. A sum of 20000 squared normals leaves
-// [1 +- .06] 20000 with probability below 1e-6 (Laurent and Massart 2000: 2
-// sqrt(x/20000) + 2x/20000 = .055 with x = ln 2e6).
+// TestNoise: the noise has the stated deviation, which is the sensitivity over the root of the
+// charge and over the size. A sum of 20000 squared normals leaves [1 +- .06] 20000 with probability
+// below 1e-6 (Laurent and Massart 2000: 2 sqrt(x/20000) + 2x/20000 = .055 with x = ln 2e6).
 func TestNoise(t *testing.T) {
 	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 4, account.AddOrRemove: 2} {
 		w := make([]float64, 20000)
@@ -267,8 +265,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestProblems: the stated minimiser has gradient zero and the stated value, and
-// the start is within the range.
+// TestProblems: the gradient at the stated minimiser is zero and the objective there is the stated
+// minimum, and the start is within the range.
 func TestProblems(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		if g := p.Gradient(p.Minimiser); !near(g, make([]float64, len(g))) {

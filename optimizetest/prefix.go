@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// OpenPrefix opens a prefix sum whose noise is correlated as its mechanism says,
-// by the definitions.
+// OpenPrefix opens a prefix sum. Its noise is correlated by the mechanism of p, computed from the
+// definition.
 func (o *Oracle) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -24,12 +24,12 @@ type prefix struct {
 	p      query.Prefix
 	sum    []float64
 	items  int
-	// nodes are the noises drawn: of nodes of a tree by height and number, of
-	// columns by number.
+	// nodes holds the noise drawn so far: for tree nodes by height and number, for columns by
+	// number.
 	nodes map[[2]int][]float64
 }
 
-// Add takes the next item and returns the noisy sum of all.
+// Add adds the next item and returns the noisy sum of all items.
 func (s *prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	o := s.oracle
 	if err := ctx.Err(); err != nil {
@@ -78,8 +78,8 @@ func (s *prefix) addNoise(out []float64, sigma float64) {
 		}
 		return
 	}
-	// Row t of the root of the matrix that sums has the coefficients of
-	// (1-x)^(-1/2); its columns have the norm of all of them.
+	// Row t of the square root of the summing matrix has the coefficients of (1-x)^(-1/2). The
+	// largest norm of its columns is the norm of all coefficients.
 	var column float64
 	root := make([]float64, s.p.Items)
 	for k, e := 0, 1.; k < s.p.Items; k++ {

@@ -11,14 +11,15 @@ import (
 // Problem is a problem with rows and a known minimum.
 type Problem struct {
 	Name string
-	// Public lacks records and a budget; see Oracle.Problem.
+	// Public lacks records and a budget; [Oracle.Problem] adds them.
 	Public  optimize.Problem
 	Loss    loss.Loss
 	Rows    [][]float32
 	Targets []float64
-	// Minimiser is the only stationary point; Minimum is the objective there.
+	// Minimiser is the only stationary point.
 	Minimiser []float64
-	Minimum   float64
+	// Minimum is the objective at Minimiser.
+	Minimum float64
 }
 
 // Problems returns small problems that every first-order method solves.
@@ -31,8 +32,8 @@ func Problems() []Problem {
 	}
 }
 
-// Config makes an oracle's configuration of the problem, every row standing for
-// repeat records.
+// Config returns an oracle's configuration for the problem, in which every row stands for repeat
+// records.
 func (p Problem) Config(b account.Budget, repeat int, seed uint64) Config {
 	return Config{Rows: p.Rows, Targets: p.Targets, Repeat: repeat, Loss: p.Loss, Budget: b, Seed: seed}
 }
@@ -80,8 +81,8 @@ func (p Problem) Objective(w []float64) float64 {
 	return f
 }
 
-// quadratic has rows m + a and m - a around a mean m, which puts the minimiser
-// at m_j/e_j and the minimum at -(1/2) sum m_j^2/e_j.
+// quadratic has the rows m + a and m - a around a mean m. The minimiser is then m_j/e_j and the
+// minimum -(1/2) sum m_j^2/e_j.
 func quadratic(name string, eigenvalues []float64) Problem {
 	p := Problem{Name: name, Minimiser: make([]float64, len(eigenvalues))}
 	var high, low []float32
@@ -102,10 +103,10 @@ func quadratic(name string, eigenvalues []float64) Problem {
 	return p
 }
 
-// positives are the shares of positive targets on the axes, in tenths.
+// positives holds the number of positive targets among the ten records on each axis.
 var positives = []int{9, 7, 4}
 
-// axes has, on every axis, ten records that are the axis's unit vector.
+// axes returns ten records on every axis. Each is the unit vector of its axis.
 func axes() (rows [][]float32, targets []float64) {
 	for j, k := range positives {
 		for i := range 10 {
@@ -121,8 +122,8 @@ func axes() (rows [][]float32, targets []float64) {
 	return rows, targets
 }
 
-// logistic has its minimiser at the logits of the shares, where the loss is the
-// mean of their entropies.
+// logistic has its minimiser at the logits of the shares of positive targets. The minimum is the
+// mean of the entropies of these shares.
 func logistic() Problem {
 	l := loss.Logistic()
 	p := Problem{Name: "logistic", Loss: l}
@@ -136,10 +137,10 @@ func logistic() Problem {
 	return p
 }
 
-// tanh is 1 - tanh(y<w,x>) + (.05/2)||w||^2. On an axis with share q of positive
-// targets among d axes the derivative is -((2q-1)/d) sech^2(w) + .05 w: for q
-// above 1/2 the first part falls and the second rises from w = 0, so that there
-// is one root, of the sign of 2q - 1.
+// tanh is 1 - tanh(y<w,x>) + (.05/2)||w||^2. On an axis with share q of positive targets among d
+// axes the derivative is -((2q-1)/d) sech^2(w) + .05 w. For q above 1/2 the absolute value of the
+// first part falls and the second part rises from w = 0, so that there is one root, with the sign
+// of 2q - 1.
 func tanh() Problem {
 	const lambda = .05
 	l := loss.Tanh()

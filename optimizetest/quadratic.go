@@ -7,25 +7,26 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Quadratic is the general loss (1/2) sum_j e_j w_j^2 - <x, w>, y unused: every
-// record has the same Hessian, and the mean of the rows moves the minimum. Its
-// gradient has no bound, so Lipschitz is where a user clips, not a property.
+// Quadratic is the general loss (1/2) sum_j e_j w_j^2 - <x, w>, which does not use y. Every record
+// has the same Hessian, and the mean of the rows moves the minimum. Its gradient is unbounded, so
+// that Lipschitz is a clip norm rather than a property of the loss.
 type Quadratic struct {
 	Eigenvalues []float64
 	Lipschitz   float64
-	// InitialGap is F0.
+	// InitialGap is the InitialGap of Constants.
 	InitialGap float64
 }
 
 var _ loss.Twice = Quadratic{}
 
-// Name is not one that loss.Parse reads.
+// Name returns a name that loss.Parse does not read.
 func (q Quadratic) Name() string { return fmt.Sprintf("quadratic%v", q.Eigenvalues) }
 
-// Target is Real, and targets are unused.
+// Target returns Real. Targets are not used.
 func (q Quadratic) Target() loss.Target { return loss.Real }
 
-// Constants are those of the quadratic; zero is in the curvature interval.
+// Constants returns the constants of the quadratic. The curvature interval is extended to contain
+// zero.
 func (q Quadratic) Constants() loss.Constants {
 	return loss.Constants{
 		Lipschitz:  q.Lipschitz,
@@ -35,7 +36,7 @@ func (q Quadratic) Constants() loss.Constants {
 	}
 }
 
-// Value is the loss at w.
+// Value returns the loss at w.
 func (q Quadratic) Value(w []float64, x []float32, _ float64) float64 {
 	var f float64
 	for j, e := range q.Eigenvalues {

@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// written is a loss as one that writes its gradient if a term draws directions, and
-// the loss itself if none does.
+// written returns the loss as one that writes its gradient if a term draws directions, and the loss
+// itself otherwise.
 func written(l loss.Loss, terms []query.Term) loss.Loss {
 	r, ok := l.(loss.RankOne)
 	if ok && slices.ContainsFunc(terms, func(t query.Term) bool { return t.Smoothing().Sampled() }) {
@@ -17,7 +17,7 @@ func written(l loss.Loss, terms []query.Term) loss.Loss {
 	return l
 }
 
-// rowed is a loss of one margin as a function of its parameters.
+// rowed presents a loss of one margin as a function of its parameters.
 type rowed struct {
 	loss.Loss
 	of loss.RankOne
@@ -34,7 +34,7 @@ func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// estimateAt is what a term takes for the gradient at w.
+// estimateAt returns the gradient at w that a term uses.
 func estimateAt(l loss.General, t query.Term, w []float64, x []float32, y float64) []float64 {
 	s := t.Smoothing()
 	sum := make([]float64, len(w))

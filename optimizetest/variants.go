@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Variants are the problems with and without a constraint, a regularizer and a
-// start of their own.
+// Variants returns the problems as they are, with a ball as constraint and a start outside it, and
+// with a regularizer and a start.
 func Variants(t testing.TB) []Problem {
 	t.Helper()
 	list := Problems()
@@ -35,8 +35,7 @@ func Variants(t testing.TB) []Problem {
 	return list
 }
 
-// Crowd gives every row of a problem that many copies, all of them rows, so that
-// cohorts can be drawn.
+// Crowd repeats the rows of a problem copies times, so that cohorts can be drawn.
 func Crowd(p Problem, copies int) Problem {
 	rows, targets := p.Rows, p.Targets
 	for range copies - 1 {
@@ -55,7 +54,7 @@ func BudgetOf(t testing.TB, r account.Relation, epsilon float64) account.Budget 
 	return b
 }
 
-// Relations opens an oracle of a problem under both relations.
+// Relations returns an oracle of a problem for each of the two relations.
 func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*Oracle {
 	t.Helper()
 	list := map[account.Relation]*Oracle{}
@@ -71,10 +70,11 @@ func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*O
 	return list
 }
 
-// WantedBall is the ball a difference from prev to w must be clipped to:
-// around half the sum of the curvature interval's ends with half its length as
-// radius, both times the displacement, or c times the smoothness around zero;
-// the ball of radius 2 L0 around zero if that is smaller.
+// WantedBall returns the ball to which a difference from prev to w must be clipped. For c = 0 its
+// centre is half the sum of the curvature interval's ends times the displacement, and its radius is
+// half the interval's length times the distance. For c > 0 its centre is zero and its radius is c
+// times the smoothness times the distance. If the radius is at least 2 L0, the ball is the ball of
+// radius 2 L0 around zero.
 func WantedBall(p optimize.Problem, c, distance float64) query.ClipBall {
 	lo, hi := min(p.Constants.Curvature.Lo, 0), max(p.Constants.Curvature.Hi, 0)
 	b := query.ClipBall{Radius: (hi - lo) / 2 * distance, Centre: (lo + hi) / 2}
@@ -87,8 +87,8 @@ func WantedBall(p optimize.Problem, c, distance float64) query.ClipBall {
 	return b
 }
 
-// IsDifference fails unless the term is the difference from prev to w in its
-// ball. Distances are rounded up by a little.
+// IsDifference fails the test unless the term is the difference from prev to w, clipped to
+// [WantedBall]. The radius may differ by 1e-12 of itself, because distances are rounded up.
 func IsDifference(t testing.TB, k int, p optimize.Problem, c float64, term query.Term, w, prev []float64) {
 	t.Helper()
 	want := WantedBall(p, c, length(Add(term.Point(), -1, term.Previous())))
@@ -100,9 +100,8 @@ func IsDifference(t testing.TB, k int, p optimize.Problem, c float64, term query
 	}
 }
 
-// ConvexProblems are the shared problems that are convex, with rows that are
-// there many times, so that cohorts can be drawn of them, with and without a
-// start, a set and a regularizer of their own.
+// ConvexProblems returns the convex ones of the shared problems: as they are, with a regularizer
+// and a start, and also in a ball. Their rows are repeated, so that cohorts can be drawn.
 func ConvexProblems(t testing.TB) []Problem {
 	t.Helper()
 	ball, err := convex.NewBall(nil, .5)
@@ -128,8 +127,8 @@ func ConvexProblems(t testing.TB) []Problem {
 	return list
 }
 
-// Wide is a quadratic in d directions of eigenvalues between .2 and 1, whose
-// clip norm nothing reaches, with the start at distance 1 along every axis.
+// Wide returns a quadratic in d directions with the eigenvalues max(slowest, .2 + .8 j/d) for j from
+// 0 to d-1. No gradient reaches its clip norm. Every coordinate of the start is 1.
 func Wide(d int, slowest float64) Problem {
 	var l Quadratic
 	p := Problem{Name: "wide", Rows: [][]float32{make([]float32, d)}, Targets: []float64{0}, Minimiser: make([]float64, d)}

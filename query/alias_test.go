@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// shown is everything that getters tell of a term.
+// shown returns the results of all getters of a term.
 func shown(t Term) []any {
 	lo, hi, ok := t.Curvature()
 	return []any{t.Kind(), t.Cohort(), t.Weight(), t.Ball(), lo, hi, ok, t.Point(), t.Previous(), t.Step(), t.Shift(), t.Distance(), t.Dim(), t.Metric(), t.Slope()}
@@ -13,8 +13,8 @@ func shown(t Term) []any {
 
 var plain, _ = NewMetric(2, []float64{1, 0, 0, 1})
 
-// TestSlicesAreOnesOwn: writing into a slice after it was handed over, or after it
-// was received, changes no term, question, selection or pass.
+// TestSlicesAreOnesOwn: writing to a slice after it was passed or returned changes no term, query,
+// selection or pass.
 func TestSlicesAreOnesOwn(t *testing.T) {
 	for name, make := range map[string]func(a, b []float64) Term{
 		"gradient":   func(a, _ []float64) Term { return GradientAt(some, a, 1) },

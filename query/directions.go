@@ -6,16 +6,15 @@ import (
 	"math/bits"
 )
 
-// Directions are the public directions at which a term looks beside its point
-// (Smoothing.By Gradients or Values): a pool of them for the term, of which a record
-// takes so many that follow one another, from a place that its own features and target
-// name. So a contribution depends on its record and on public coins alone, whatever
-// other records there are and wherever they stand, and the directions of all records are
-// many where each of them takes few.
+// Directions are the public directions in which a term evaluates the loss around its point
+// (Smoothing.By is Gradients or Values). A term has a pool of directions. Each record uses a few
+// consecutive ones, from a position in the pool that a hash of its own features and target selects.
+// A record's contribution therefore depends on this record and on public random bits alone, and not
+// on other records or their order. All records together use many directions although each uses few.
 //
-// The coins are the seed and the bits of the term's point, so that each point has fresh
-// directions and anybody who knows both can draw them again. A difference has those of
-// its W at both points. Bits are the same on every machine.
+// The random bits come from the seed and the bits of the term's point. Each point has new
+// directions, and anybody who knows the seed and the point can compute them. A difference uses the
+// directions of its point W at both points. The bits are the same on every machine.
 type Directions struct {
 	by    Smoother
 	count int
@@ -23,7 +22,7 @@ type Directions struct {
 	key   uint64
 }
 
-// Directions returns those of a term; ok is false for one that draws none.
+// Directions returns the directions of a term. ok is false for a term that draws none.
 func (t Term) Directions() (d Directions, ok bool) {
 	s := t.smoothing
 	if !s.Sampled() {
@@ -36,22 +35,22 @@ func (t Term) Directions() (d Directions, ok bool) {
 	return Directions{by: s.By, count: s.Directions, dim: len(t.w), key: mix(key)}, true
 }
 
-// Count returns how many a record takes.
+// Count returns the number of directions that a record uses.
 func (d Directions) Count() int { return d.count }
 
-// poolNumbers is how many numbers a pool holds about, poolLeast and poolMost how many
-// directions: 8 megabytes, or more in very many dimensions.
+// poolNumbers is the approximate number of float64 in a pool: 8 megabytes, or more in very many
+// dimensions. poolLeast and poolMost bound the number of directions.
 const poolNumbers, poolLeast, poolMost = 1 << 20, 64, 1 << 12
 
-// Pool returns how many there are, for points of dim coordinates.
+// Pool returns the number of directions in the pool of a point with dim coordinates.
 func Pool(dim int) int { return min(max(poolNumbers/max(dim, 1), poolLeast), poolMost) }
 
-// Of returns the number of the j-th direction of a record, j from 0.
+// Of returns the number in the pool of the j-th direction of a record, j from 0.
 func (d Directions) Of(x []float32, y float64, j int) int {
 	h := d.key
 	for _, v := range x {
 		b := math.Float32bits(v)
-		if v == 0 { // whatever its sign
+		if v == 0 { // for either sign of zero
 			b = 0
 		}
 		h = absorb(h, uint64(b))
@@ -61,11 +60,11 @@ func (d Directions) Of(x []float32, y float64, j int) int {
 	return (int(first) + j) % n
 }
 
-// Write sets dst, of as many coordinates as the point, to the direction of a number: for
-// Gradients a point drawn uniformly from the unit ball, for Values from the unit sphere.
+// Write sets dst, of as many coordinates as the point, to the direction with the given number: for
+// Gradients a uniform point of the unit ball, for Values a uniform point of the unit sphere.
 //
-// A vector of normals has a uniform direction, and the first d coordinates of a uniform
-// point on the sphere of d+2 dimensions are uniform in the ball of d.
+// A vector of normals has a uniform direction. The first d coordinates of a uniform point on the
+// sphere in d+2 dimensions are uniform in the ball in d dimensions.
 func (d Directions) Write(dst []float64, number int) {
 	s := stream(mix(d.key + uint64(number)))
 	all := len(dst)
@@ -124,8 +123,9 @@ func (s *stream) normals() (a, b float64) {
 	}
 }
 
-// logarithm returns ln x for 0 < x < 1 within 1e-15, with the same bits on every machine:
-// of x = 2^e m the series of ln m = 2 artanh((m-1)/(m+1)), whose argument is below .1716.
+// logarithm returns ln x for 0 < x < 1 within 1e-15, with the same bits on every machine. For x =
+// 2^e m it uses the series of ln m = 2 artanh((m-1)/(m+1)), whose argument is below .1716 in
+// absolute value.
 func logarithm(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
@@ -139,10 +139,10 @@ func logarithm(x float64) float64 {
 	return math.FMA(float64(e), math.Ln2, float64(2*s)*sum)
 }
 
-// Steepness returns how much the gradient of a loss of Lipschitz constant 1, smoothed over
-// a ball of radius 1, moves with its point at most: the smoothing's curvature lies in
-// [-Steepness, Steepness] times the Lipschitz constant over the radius. It is the largest
-// density of a ball's first coordinate, times 2 for slopes from -1 to 1,
+// Steepness returns a bound on the change of the gradient of a loss of Lipschitz constant 1,
+// smoothed over a ball of radius 1, divided by the distance of two points. The curvature of the
+// smoothed loss is in [-Steepness, Steepness] times the Lipschitz constant over the radius. It is
+// the largest density of the first coordinate of a ball, times 2 for slopes from -1 to 1,
 //
 //	2 Gamma(d/2+1)/(sqrt(pi) Gamma((d+1)/2)), about .8 sqrt d.
 func Steepness(dim int) float64 {
@@ -151,8 +151,8 @@ func Steepness(dim int) float64 {
 	return 2 / math.Sqrt(math.Pi) * math.Exp(up-down)
 }
 
-// sampledName is what events call a term that draws directions: whoever knows its point
-// can draw them again.
+// sampledName returns the name of a smoothing by drawn directions in events. It holds everything,
+// besides the point, that is needed to draw the directions again.
 func (s Smoothing) sampledName() string {
 	what := "gradients in the ball"
 	if s.By == Values {

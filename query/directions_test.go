@@ -15,11 +15,11 @@ func directionsOf(t *testing.T, by Smoother, seed uint64, w ...float64) Directio
 	return d
 }
 
-// TestDirectionsAreUniform: in even and odd dimensions, of the ball and of the sphere,
-// mean, covariance and fourth moment are those of the uniform law, and lengths are those
-// of the set. Each figure is a mean of n numbers within an interval of length 2, of one
-// point each, and is off by 6/sqrt n with probability at most 2 exp(-18) = 3e-8
-// (Hoeffding 1963), a run at most 7e-7 with the 20 of each set.
+// TestDirectionsAreUniform: in even and odd dimensions, for the ball and the sphere, mean,
+// covariance and fourth moment agree with the uniform law, and lengths are within the set. Each
+// estimate is a mean of n numbers in an interval of length 2, of one point each. It is off by
+// 6/sqrt n with probability at most 2 exp(-18) = 3e-8 (Hoeffding 1963), so that a run fails by
+// chance with probability at most 7e-7 for the 20 estimates of each set.
 func TestDirectionsAreUniform(t *testing.T) {
 	for _, by := range []Smoother{Gradients, Values} {
 		for _, dim := range []int{1, 2, 3, 8} {
@@ -27,7 +27,7 @@ func TestDirectionsAreUniform(t *testing.T) {
 			u := make([]float64, dim)
 			var mean, square, fourth, cross, length float64
 			for k := range n {
-				// Pools are small: many points, of which each draws one.
+				// Pools are small, so that many points draw one direction each.
 				d := directionsOf(t, by, 7, append([]float64{float64(k)}, make([]float64, dim-1)...)...)
 				d.Write(u, k%Pool(dim))
 				size := norm(u)
@@ -59,8 +59,8 @@ func TestDirectionsAreUniform(t *testing.T) {
 	}
 }
 
-// TestDirectionsBits: the same numbers on every machine. The values were printed by this
-// code, whose moments are checked above.
+// TestDirectionsBits: the numbers are the same on every machine. This code printed the values; the
+// test above checks its moments.
 func TestDirectionsBits(t *testing.T) {
 	d := directionsOf(t, Gradients, 7, 1, 2, 3)
 	u := make([]float64, 3)
@@ -74,9 +74,9 @@ func TestDirectionsBits(t *testing.T) {
 	}
 }
 
-// TestDirectionsFollowTheRecord: a record's place in the pool depends on its features
-// and target, on the seed and on the point, and on nothing else: not on a zero's sign, nor
-// on the kind of term.
+// TestDirectionsFollowTheRecord: a record's position in the pool depends on its features and
+// target, on the seed and on the point, and on nothing else: neither on the sign of a zero nor on
+// the kind of term.
 func TestDirectionsFollowTheRecord(t *testing.T) {
 	base := directionsOf(t, Values, 7, 1, 2)
 	x := []float32{.5, 0, .25}
@@ -107,7 +107,7 @@ func TestDirectionsFollowTheRecord(t *testing.T) {
 	}
 }
 
-// TestLogarithm: against the standard library's, to a few units of the last place.
+// TestLogarithm compares with the standard library, to a few units of the last place.
 func TestLogarithm(t *testing.T) {
 	for s := stream(1); s < 1<<62; s = s*3 + 1 {
 		x := math.Ldexp(math.Abs(s.signed()), -int(s%70))
@@ -117,8 +117,8 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// TestSteepness: a step in dimension 1 becomes a ramp of slope 1/2 on either side, the
-// gradient of |w| one of slope 1; and about .8 sqrt d.
+// TestSteepness: in dimension 1 a step becomes a ramp of slope 1/2 on either side, and the gradient
+// of |w| a ramp of slope 1. In high dimension the result is about .8 sqrt d.
 func TestSteepness(t *testing.T) {
 	for dim, want := range map[int]float64{1: 1, 2: 4 / math.Pi, 3: 1.5} {
 		if got := Steepness(dim); math.Abs(got-want) > 1e-12 {
@@ -130,8 +130,8 @@ func TestSteepness(t *testing.T) {
 	}
 }
 
-// TestSampledSmoothingRules: refused, by name, where a rule is broken; and events name
-// the coins.
+// TestSampledSmoothingRules: a broken rule is an error that names it, and events name the seed and
+// the directions.
 func TestSampledSmoothingRules(t *testing.T) {
 	w, good := []float64{1, 2}, Smoothing{Radius: .1, By: Gradients, Directions: 2, Seed: 9}
 	m, err := NewMetric(2, []float64{1, 0, 0, 1})

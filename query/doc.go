@@ -1,7 +1,6 @@
-// Package query holds what may be asked of the records, as immutable values.
+// Package query defines the queries that may be asked of the records, as immutable values.
 //
-// A question is a sum over a cohort of clipped per-record vectors, together
-// with the charge its asker is willing to have reserved for the answer. Only
-// data crosses to the records: points, weights, radii. There are no closures,
-// so nothing an optimizer writes ever runs on a row.
+// A [Question] is a sum over a cohort of clipped per-record vectors, together with the charge to be
+// spent on its noisy answer. Only data reaches the records: points, weights, radii. A query holds
+// no functions, so that no code of an optimizer runs on a row.
 package query

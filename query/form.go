@@ -2,24 +2,24 @@ package query
 
 import "math"
 
-// Form is a way to ask a kind of question: the terms of one question about a
-// cohort at two points, for a loss of given bounds. Audits ask every form.
+// Form is a way to ask a kind of query: it returns the terms of one query about a cohort at two
+// points, for a loss with the given bounds. Audits ask every form.
 type Form struct {
 	Name string
 	Ask  func(c Cohort, w, prev []float64, b Bounds) []Term
 }
 
-// Bounds are the constants of a loss that clips are chosen by: of its gradient's
-// norm, of its values' range, and of its curvature. Features is how many of them
-// points are made for: a multiple of it is the number of their coordinates.
+// Bounds holds constants of a loss by which clip norms are chosen: Lipschitz bounds the gradient's
+// norm, InitialGap the values' range, and [Lo, Hi] the curvature. Features is the number of
+// features; the number of coordinates of a point is a multiple of it.
 type Bounds struct {
 	Lipschitz, InitialGap, Lo, Hi float64
 	Features                      int
-	// Smoothing is that of the loss which terms are asked about, where they may be.
+	// Smoothing is the smoothing of the loss, for terms that may have one.
 	Smoothing Smoothing
 }
 
-// smoothed is a form about the smoothed loss, if bounds say so.
+// smoothed returns the form for the smoothed loss, if the bounds have a smoothing.
 func (f Form) smoothed() Form {
 	return Form{f.Name, func(c Cohort, w, prev []float64, b Bounds) []Term {
 		terms := f.Ask(c, w, prev, b)
@@ -32,10 +32,10 @@ func (f Form) smoothed() Form {
 	}}
 }
 
-// ball is the curvature interval, with zero in it.
+// ball returns the curvature interval, extended to contain zero.
 func (b Bounds) ball() (lo, hi float64) { return min(0, b.Lo), max(0, b.Hi) }
 
-// one is a form of one term.
+// one returns a form of one term.
 func one(name string, term func(c Cohort, w, prev []float64, b Bounds) Term) Form {
 	return Form{name, func(c Cohort, w, prev []float64, b Bounds) []Term { return []Term{term(c, w, prev, b)} }}
 }
@@ -66,7 +66,7 @@ var differenceForms = []Form{
 	}),
 }
 
-// around is a difference clipped to a fraction of what the curvature allows.
+// around is a difference clipped to a fraction of the largest difference that the curvature allows.
 func around(c Cohort, w, prev []float64, b Bounds, fraction float64) Term {
 	lo, hi := b.ball()
 	far := DifferenceByCurvature(c, w, prev, lo, hi)
@@ -150,7 +150,7 @@ var slopeForms = []Form{
 	}),
 }
 
-// The vectors of products are prev, as long as it is or of length 1.
+// The vector of a product is prev, or prev scaled to length 1.
 var productForms = []Form{
 	one("Hessian product", func(c Cohort, w, prev []float64, b Bounds) Term {
 		lo, hi := b.ball()
@@ -184,7 +184,7 @@ var alongForms = []Form{
 	}),
 }
 
-// unit is v, shortened or lengthened to length 1; no number where v is zero.
+// unit returns v scaled to length 1, NaN if v is zero.
 func unit(v []float64) []float64 {
 	u, size := clone(v), norm(v)
 	for j := range u {
@@ -193,7 +193,7 @@ func unit(v []float64) []float64 {
 	return u
 }
 
-// towards is a metric that lengthens one direction: I + v v'/<v, v>.
+// towards returns a metric that lengthens one direction: I + v v'/<v, v>.
 func towards(v []float64) Metric {
 	d, square := len(v), 0.
 	for _, x := range v {
@@ -206,6 +206,6 @@ func towards(v []float64) Metric {
 		}
 		p[j*d+j]++
 	}
-	m, _ := NewMetric(d, p) // the zero Metric, which is refused, where v is not finite
+	m, _ := NewMetric(d, p) // the zero Metric, which is refused, if v is not finite
 	return m
 }

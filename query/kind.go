@@ -8,36 +8,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Kind names what a term computes from one record.
+// Kind names the function of one record that a term computes.
 type Kind uint8
 
 const (
 	// Gradient is the gradient of the record's loss at W.
 	Gradient Kind = iota + 1
-	// Difference is the gradient at W less the gradient at Prev.
+	// Difference is the gradient at W minus the gradient at Prev.
 	Difference
 	// Value is the record's loss at W, a scalar.
 	Value
-	// Norm is the gradient at W, of whose sum over records the norm is asked.
+	// Norm is the gradient at W. The answer is the norm of its sum over records.
 	Norm
-	// SecondMoment is x x', the record's features times themselves, whatever the
-	// loss.
+	// SecondMoment is x x', the outer product of the record's features with themselves. It does not
+	// depend on the loss.
 	SecondMoment
 	// Curvature is phi'' x x', the Hessian of the record's loss at W.
 	Curvature
 	// MetricGradient is the gradient at W times a public matrix, the metric, in
 	// which it is clipped.
 	MetricGradient
-	// SquaredSlope is the squared norm of what MetricGradient clips, a scalar.
+	// SquaredSlope is the squared norm of the vector that MetricGradient clips, a scalar.
 	SquaredSlope
 	// Product is the Hessian of the record's loss at W times a public vector.
 	Product
-	// ProductChange is that product at W less the one at Prev.
+	// ProductChange is the Product at W minus the Product at Prev.
 	ProductChange
-	// CurvatureAlong is v'Hv, H being the Hessian of the record's loss at W and v a
-	// public vector: a scalar.
+	// CurvatureAlong is v'Hv, a scalar, for the Hessian H of the record's loss at W and a public
+	// vector v.
 	CurvatureAlong
-	// ValueChange is the record's loss at W less its loss at Prev, a scalar.
+	// ValueChange is the record's loss at W minus its loss at Prev, a scalar.
 	ValueChange
 	// RowMean is x, the record's features, whatever the loss.
 	RowMean
@@ -48,66 +48,62 @@ const (
 	CentredMoment
 )
 
-// Facts is an entry of the table of kinds: what is publicly true of a kind. The
-// engine has an entry beside it that computes the kind, and the kernel's tests
-// one that computes it slowly; sessions, audits and tests go by the tables, and
-// name no kind themselves.
+// Facts is an entry of the table of kinds: the public properties of a kind. The engine has an entry
+// for each kind that computes it, and the kernel's tests have one that computes it slowly.
+// Sessions, audits and tests use these tables and name no kind themselves.
 //
-// One record moves the sum of any kind by its clip norm, since whatever a record
-// contributes is clipped to its ball; Moves says what two records, one in the
-// other's place, move it by.
+// Adding a record moves the sum of any kind by at most its clip norm, since every contribution is
+// clipped to its ball. Moves returns the number of clip norms by which replacing a record moves it.
 type Facts struct {
-	// Name is how questions and events call it.
+	// Name is the kind's name in queries and events.
 	Name string
-	// Number says that a record contributes one number, clipped to an interval;
-	// otherwise a vector with one coordinate for each of the point's.
+	// Number reports that a record contributes one number, clipped to an interval. Otherwise it
+	// contributes a vector with one coordinate for each coordinate of the point, or as Pairs says.
 	Number bool
-	// Pairs says that the vector is a multiple, not negative, of the products of
-	// the record's features, or of what is made of them feature by feature, one
-	// coordinate for each pair of them (svec). The angle between any two such vectors
-	// is at most a right one.
+	// Pairs reports that the vector is a nonnegative multiple of the products of the record's
+	// features, or of numbers computed feature by feature, one coordinate for each pair of them
+	// (svec). The angle between any two such vectors is at most a right angle.
 	Pairs bool
-	// Losses says of which losses it is asked.
+	// Losses is the set of losses for which the kind is defined.
 	Losses Losses
-	// Metric says that contributions are measured by a metric, Lifted that their sum
-	// is multiplied by its matrix.
+	// Metric reports that contributions are measured in a metric. Lifted reports that their sum is
+	// multiplied by the metric's matrix.
 	Metric, Lifted bool
-	// Centre says where the clip ball may lie.
+	// Centre restricts the centre of the clip ball.
 	Centre Centring
-	// Normed says that the answer is one number, the norm of the sum and a public
-	// shift. It moves by no more than the sum does.
+	// Normed reports that the answer is one number, the norm of the sum plus a public shift. It
+	// moves by at most as much as the sum.
 	Normed bool
-	// Roundings is how often the answer is rounded after the sum: each time it
-	// may move by a grid step more than the sum.
+	// Roundings is the number of times the answer is rounded after the sum. Each time it may move
+	// by one grid step more than the sum.
 	Roundings int
-	// Uses are the ways in which it may be asked.
+	// Uses are the ways in which the kind may be asked.
 	Uses Ways
-	// Smooths says that it may be asked of a smoothed loss (Term.Smoothed).
+	// Smooths reports that the kind may be asked of a smoothed loss (Term.Smoothed).
 	Smooths bool
 }
 
-// Losses says of which losses a kind is asked.
+// Losses is a set of losses for which a kind is defined.
 type Losses uint8
 
 const (
-	// AnyLoss is all of them, at points of as many coordinates as there are
-	// parameters.
+	// AnyLoss contains every loss. Points have one coordinate for each parameter.
 	AnyLoss Losses = iota
-	// NoLoss is none: the kind is of features, whatever the loss, and its point has
-	// one coordinate a feature.
+	// NoLoss means that the kind depends on features and not on the loss. Points have one
+	// coordinate for each feature.
 	NoLoss
-	// OfMargins is losses phi(W x, y), of one margin or of several.
+	// OfMargins contains the losses phi(W x, y), of one margin or several.
 	OfMargins
-	// OfOneMargin is losses phi(<w,x>, y).
+	// OfOneMargin contains the losses phi(<w,x>, y).
 	OfOneMargin
-	// Twice is losses that can tell the product of their Hessian and a vector: those
-	// of margins, and those others that write it.
+	// Twice contains the losses that can compute the product of their Hessian and a vector: losses
+	// of margins, and other losses with a method for it.
 	Twice
 )
 
-// Suits reports whether the kind is asked of losses of so many margins, none for
-// those that write their own gradient; products says whether they can tell products
-// of their Hessian.
+// Suits reports whether the kind is defined for a loss with the given number of margins, 0 for a
+// loss that writes its own gradient. products reports whether the loss can compute products with
+// its Hessian.
 func (f Facts) Suits(margins int, products bool) bool {
 	switch f.Losses {
 	case OfMargins:
@@ -120,36 +116,36 @@ func (f Facts) Suits(margins int, products bool) bool {
 	return true
 }
 
-// Centring says where the ball of a kind may lie.
+// Centring restricts the centre of a kind's clip ball.
 type Centring uint8
 
 const (
-	// AtZero has no centre but zero.
+	// AtZero allows only the centre zero.
 	AtZero Centring = iota
-	// AlongStep has a multiple of the term's step, which is what a Product is
-	// taken with, and holds zero.
+	// AlongStep allows a multiple of the term's step (for a Product, of its vector), such that the
+	// ball contains zero.
 	AlongStep
-	// Anywhere is any public number.
+	// Anywhere allows any public number.
 	Anywhere
 )
 
-// Ways is a set of ways in which a kind may be asked, beside a question of its own
-// about all records or a cohort.
+// Ways is a set of ways in which a kind may be asked, besides a query of its own about all records
+// or a cohort.
 type Ways uint8
 
 const (
-	// Mixed is a term beside others.
+	// Mixed allows a term beside others.
 	Mixed Ways = 1 << iota
-	// Candidate is a candidate of a selection.
+	// Candidate allows a candidate of a selection.
 	Candidate
-	// Item is an item of a prefix sum.
+	// Item allows an item of a prefix sum.
 	Item
-	// Sampled is a question about a Poisson sample.
+	// Sampled allows a query about a Poisson sample.
 	Sampled
 )
 
-// table has an entry for each kind: its facts, and the ways in which audits ask
-// it, at least one. What moves an answer most differs from form to form.
+// table has an entry for each kind: its facts, and its forms, at least one. The forms of a kind
+// differ in the records that move the answer most.
 var table = [...]struct {
 	Facts
 	forms []Form
@@ -183,7 +179,7 @@ func Kinds() []Kind {
 	return list
 }
 
-// Facts returns the kind's entry; that of no kind is zero.
+// Facts returns the kind's entry, zero for an invalid kind.
 func (k Kind) Facts() Facts {
 	if int(k) >= len(table) {
 		return Facts{}
@@ -191,7 +187,7 @@ func (k Kind) Facts() Facts {
 	return table[k].Facts
 }
 
-// Forms returns the ways in which audits ask it; none for no kind.
+// Forms returns the ways in which audits ask the kind, none for an invalid kind.
 func (k Kind) Forms() []Form {
 	if int(k) >= len(table) {
 		return nil
@@ -203,10 +199,11 @@ func (k Kind) Forms() []Form {
 	return list
 }
 
-// May reports whether the kind may be asked in all of these ways.
+// May reports whether the kind may be asked in all ways of u.
 func (k Kind) May(u Ways) bool { return k.Facts().Uses&u == u }
 
-// SumDim returns how many coordinates are summed over records, for points of dim.
+// SumDim returns the number of coordinates that are summed over records, for points of dim
+// coordinates.
 func (f Facts) SumDim(dim int) int {
 	switch {
 	case f.Number:
@@ -217,9 +214,9 @@ func (f Facts) SumDim(dim int) int {
 	return dim
 }
 
-// Moves returns how many clip norms one record moves the sum by at most: two
-// under replace-one, in general, but only sqrt 2 (rounded up, as the constant is)
-// for vectors that are never more than a right angle apart.
+// Moves returns the largest number of clip norms by which one record moves the sum. Under
+// add-or-remove it is 1. Under replace-one it is 2 in general, and sqrt 2 (rounded up, as the
+// constant is) for vectors at angles of at most a right angle.
 func (f Facts) Moves(r account.Relation) float64 {
 	switch {
 	case r == account.AddOrRemove:
@@ -230,7 +227,7 @@ func (f Facts) Moves(r account.Relation) float64 {
 	return 2
 }
 
-// Dim returns how many coordinates the answer has, for points of dim.
+// Dim returns the number of coordinates of the answer, for points of dim coordinates.
 func (f Facts) Dim(dim int) int {
 	if f.Normed {
 		return 1
@@ -245,7 +242,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// plurals lists the kinds that may be asked in a way, for an error.
+// plurals lists the kinds that may be asked in the ways u, for an error.
 func plurals(u Ways) string {
 	var names []string
 	for _, k := range Kinds() {

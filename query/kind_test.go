@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestTableOfKinds: every kind's entry is whole, and says nothing that the ways in
-// which it may be asked rule out. Its forms are questions of that kind, which may
-// be asked in those ways and no others.
+// TestTableOfKinds: every kind's entry is complete and consistent with the ways in which it may be
+// asked. Its forms are queries of that kind, valid in these ways and no others.
 func TestTableOfKinds(t *testing.T) {
 	kinds := Kinds()
 	if len(kinds) != len(table)-1 || kinds[0] != 1 || Kind(0).Facts() != (Facts{}) || Kind(len(table)).Facts() != (Facts{}) || Kind(len(table)).Forms() != nil {
@@ -55,7 +54,7 @@ func TestTableOfKinds(t *testing.T) {
 	}
 }
 
-// checkUses holds what may be asked of one term against the table.
+// checkUses compares the allowed uses of one term with the table.
 func checkUses(t *testing.T, k Kind, terms []Term) {
 	t.Helper()
 	if _, err := New(1, terms[0], terms[0]); (err == nil) != k.May(Mixed) {
@@ -72,7 +71,7 @@ func checkUses(t *testing.T, k Kind, terms []Term) {
 	}
 }
 
-// TestCentres: a term's centre lies where its kind's may.
+// TestCentres: a term's centre must be as its kind's Centre allows.
 func TestCentres(t *testing.T) {
 	for _, k := range Kinds() {
 		for _, form := range k.Forms() {
@@ -89,7 +88,7 @@ func TestCentres(t *testing.T) {
 	}
 }
 
-// TestOver: a term about another cohort is the same term.
+// TestOver: a term over another cohort is otherwise the same term.
 func TestOver(t *testing.T) {
 	for _, k := range Kinds() {
 		term := k.Forms()[0].Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Hi: 1, Features: 2})[0].Weighted(.5)
@@ -103,8 +102,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestSuits: what is about features is asked whatever the loss, what is about slopes
-// where there are margins, and what is about curvature where there is one.
+// TestSuits: kinds of features suit every loss, kinds of slopes suit losses with margins, and kinds
+// of curvature suit losses with one margin.
 func TestSuits(t *testing.T) {
 	least, most := map[Kind]int{MetricGradient: 1, SquaredSlope: 1, Curvature: 1}, map[Kind]int{Curvature: 1}
 	twice := map[Kind]bool{Product: true, ProductChange: true, CurvatureAlong: true}

@@ -5,14 +5,13 @@ import (
 	"math"
 )
 
-// Metric is a public symmetric matrix R by which contributions are measured: a
-// record's gradient g is clipped to a length of R g and released as R g. It is
-// immutable. The zero Metric is none.
+// Metric is a public symmetric matrix R by which contributions are measured: a record's gradient g
+// is clipped to a norm of R g and released as R g. It is immutable. The zero Metric stands for no
+// metric.
 //
-// What is made of a matrix P is R, P rounded to multiples of Step, a power of two
-// between 2^-20 and 2^-19 of P's largest entry. R, not P, is what everything is
-// measured by, so an optimizer that steps along R times an answer takes it from
-// here (Times).
+// For a matrix P, R is P rounded to multiples of Step, a power of two between 2^-20 and 2^-19 of
+// P's largest entry. Contributions are measured by R, not by P. An optimizer that steps along R
+// times an answer must therefore multiply by R, with Times.
 type Metric struct{ m *metric }
 
 type metric struct {
@@ -23,17 +22,17 @@ type metric struct {
 	norm  float64
 }
 
-// metricBits is the size of a metric's largest integer.
+// metricBits is the number of bits of a metric's largest integer.
 const metricBits = 20
 
-// MaxPairs is the largest number of features of whose pairs a question may be
-// asked, and the largest dimension of a metric: sums over pairs take 8 bytes for
-// each pair and goroutine.
+// MaxPairs is the largest number of features for a query about pairs of features, and the largest
+// dimension of a metric. Sums over pairs take 8 bytes for each pair and goroutine.
 const MaxPairs = 2000
 
-// NewMetric makes a metric of a symmetric matrix of dim rows, row after row. For
-// sums to be well conditioned it should be positive definite, which is not
-// demanded: privacy does not rest on it.
+// NewMetric returns a metric of a symmetric matrix of dim rows, row after row. It is an error if
+// dim is not in [1, MaxPairs], if an entry is not finite, if the largest entry is outside [2^-40,
+// 2^40] or if the matrix is not symmetric up to Step. The matrix should be positive definite for
+// sums to be well conditioned. Privacy does not depend on this, and it is not checked.
 func NewMetric(dim int, p []float64) (Metric, error) {
 	if dim < 1 || dim > MaxPairs {
 		return Metric{}, fmt.Errorf("query: metric: dimension = %d: must be between 1 and %d", dim, MaxPairs)
@@ -66,9 +65,10 @@ func NewMetric(dim int, p []float64) (Metric, error) {
 	return Metric{m}, nil
 }
 
-// bound is at least the operator norm, in steps: the least of the Frobenius norm
-// and the largest sum of a row's absolute values, which for symmetric matrices
-// bound it. Both are sums of fewer than 2^22 integers below 2^41: exact.
+// bound returns an upper bound on the operator norm of R, in steps: the smaller of the Frobenius
+// norm and the largest sum of absolute values along a row, each of which bounds the operator norm
+// of a symmetric matrix. Both are sums of fewer than 2^22 integers below 2^41, so that they are
+// exact.
 func (m *metric) bound() float64 {
 	sums := make([]int64, m.dim)
 	var squares int64
@@ -101,8 +101,7 @@ func (m Metric) Dim() int {
 	return m.m.dim
 }
 
-// Step returns the power of two that every entry is a multiple of; 0 for the zero
-// Metric.
+// Step returns the power of two of which every entry is a multiple, 0 for the zero Metric.
 func (m Metric) Step() float64 {
 	if m.m == nil {
 		return 0
@@ -110,10 +109,10 @@ func (m Metric) Step() float64 {
 	return m.m.step
 }
 
-// Row sets dst[k] to entry j, k in steps, integers of at most 2^20. len(dst) must
-// be Dim.
+// Row sets dst[k] to entry j, k in steps, an integer of at most 2^20 in absolute value. len(dst)
+// must be Dim.
 func (m Metric) Row(dst []int64, j int) {
-	at := j // of entry 0, j
+	at := j // index of entry 0, j
 	for k := range dst {
 		if k > j {
 			dst[k] = int64(m.m.upper[at+k-j])
@@ -126,8 +125,8 @@ func (m Metric) Row(dst []int64, j int) {
 	}
 }
 
-// Norm returns a bound of the operator norm of R, in steps: the Frobenius norm or
-// the largest sum along a row, rounded up.
+// Norm returns an upper bound on the operator norm of R, in steps: the smaller of the Frobenius
+// norm and the largest sum of absolute values along a row, rounded up.
 func (m Metric) Norm() float64 {
 	if m.m == nil {
 		return 0
@@ -135,8 +134,8 @@ func (m Metric) Norm() float64 {
 	return m.m.norm
 }
 
-// Times returns R v, or R times each of the vectors that v holds one after the
-// other: len(v) must be a multiple of Dim.
+// Times returns R v. If v holds several vectors one after the other, it returns R times each of
+// them. len(v) must be a multiple of Dim.
 func (m Metric) Times(v []float64) []float64 {
 	out := make([]float64, len(v))
 	row := make([]int64, m.Dim())
@@ -152,42 +151,41 @@ func (m Metric) Times(v []float64) []float64 {
 	return out
 }
 
-// GradientInMetric is the per-record gradient at w times the metric's matrix R,
-// clipped to norm clip: the record's slope phi' is clipped to +-clip/||R x|| (and
-// to +-slope, a public bound such as the loss's Lipschitz constant, without which
-// a record along which R vanishes could weigh without bound). It is asked alone,
-// and not of losses that write their own gradient. Of several margins the slopes
-// phi' are a vector, of which the norm is clipped, and R is applied to each margin's
-// gradient; its dimension is the number of features.
+// GradientInMetric is the per-record gradient at w times the metric's matrix R, clipped to norm
+// clip. The record's slope phi' is clipped to +-clip/||R x|| and to +-slope. slope is a public
+// bound such as the loss's Lipschitz constant: without it a record with a small ||R x|| could have
+// an unbounded slope. A query has only one such term, and the loss must not write its own gradient.
+// For several margins the slopes phi' are a vector whose norm is clipped, and R multiplies each
+// margin's gradient; the metric's dimension is the number of features.
 //
-// The answer is mean R phi' x, one coordinate for each of w's, each with noise of
-// standard deviation Sigma = 2 clip/(n sqrt(charge)) under replace-one, half of
-// that under add-or-remove; R times it once more is a step in the metric.
+// The answer is mean R phi' x, with one coordinate for each coordinate of w. The noise in each
+// coordinate has standard deviation Sigma = 2 clip/(n sqrt(charge)) under replace-one and half of
+// this under add-or-remove. R times the answer is a step in the metric.
 //
-// A session works out ||R x|| when it first hears of a metric, at about d^2
-// operations a row (fewer where features are zero), and keeps the latest metric's
-// at 4 bytes a row. Further questions about that metric cost what gradients do.
+// A session computes ||R x|| for all rows at the first query with a metric, in about d^2 operations
+// a row (fewer where features are zero). It keeps the norms for the latest metric, 4 bytes a row.
+// Further queries with that metric cost as much as gradients.
 func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term {
 	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope, metric: m}
 }
 
-// SquaredSlopeAt is the per-record (||phi'|| ||R x||)^2 at w, the squared norm of what
-// GradientInMetric clips, itself cut at limit: a scalar from 0 to limit. Its noise
-// has standard deviation Sigma = limit/(n sqrt(charge)) under replace-one, half of
-// that under add-or-remove. A small one is often below its noise, and the answer
-// then may be negative.
+// SquaredSlopeAt is the per-record (||phi'|| ||R x||)^2 at w, clipped to [0, limit]: the squared
+// norm of the vector that GradientInMetric clips. Its noise has standard deviation Sigma = limit/(n
+// sqrt(charge)) under replace-one and half of this under add-or-remove. A small mean is often below
+// its noise, and the answer may be negative.
 func SquaredSlopeAt(c Cohort, w []float64, limit float64, m Metric) Term {
 	return Term{kind: SquaredSlope, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}, metric: m}
 }
 
-// SecondMomentOf is the per-record x x', of dim features, whatever the loss. The answer
-// is mean x x' as a vector (svec): the entries on and above the diagonal, row
-// after row, those off the diagonal times sqrt 2, which keeps lengths. Symmetric
-// makes the matrix of it. There are dim (dim+1)/2 coordinates, each with noise of
-// standard deviation Sigma = sqrt 2/(n sqrt(charge)) under replace-one, as two
-// such vectors are at most sqrt 2 apart, and 1/(n sqrt(charge)) under
-// add-or-remove; in the matrix, entries off the diagonal have that over sqrt 2.
-// dim is at most MaxPairs.
+// SecondMomentOf is the per-record x x' of dim features. It does not depend on the loss. The answer
+// is mean x x' as a vector (svec): the entries on and above the diagonal, row after row, with the
+// entries above it times sqrt 2, which preserves norms. [Symmetric] converts it to the matrix. dim
+// must be at most [MaxPairs].
+//
+// The answer has dim (dim+1)/2 coordinates. The noise in each has standard deviation Sigma = sqrt
+// 2/(n sqrt(charge)) under replace-one, since two such vectors are at most sqrt 2 apart, and 1/(n
+// sqrt(charge)) under add-or-remove. In the matrix, entries off the diagonal have this noise over
+// sqrt 2.
 func SecondMomentOf(c Cohort, dim int) Term {
 	return Term{kind: SecondMoment, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
@@ -221,15 +219,15 @@ func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
 	return t
 }
 
-// CurvatureAt is the per-record c x x' at w, c being phi's second derivative clipped to
-// [0, bound]: the Hessian, of losses phi(<w,x>, y) only. The answer has the form and
-// the noise of SecondMomentOf's, the latter times bound.
+// CurvatureAt is the per-record c x x' at w, where c is phi's second derivative clipped to [0,
+// bound]: the Hessian of a loss phi(<w,x>, y). The answer has the form of [SecondMomentOf]'s
+// answer, and bound times its noise.
 func CurvatureAt(c Cohort, w []float64, bound float64) Term {
 	return Term{kind: Curvature, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: bound}}
 }
 
-// Symmetric returns the matrix of which v is the svec, as SecondMomentOf and
-// CurvatureAt are answered: dim rows, row after row.
+// Symmetric returns the matrix of which v is the svec, in dim rows, row after row. The answers to
+// SecondMomentOf and CurvatureAt are svecs. It is an error if len(v) is not d(d+1)/2 for a d >= 1.
 func Symmetric(v []float64) (matrix []float64, dim int, err error) {
 	dim = int(math.Sqrt(2 * float64(len(v))))
 	if dim == 0 || dim*(dim+1)/2 != len(v) {
@@ -249,7 +247,8 @@ func Symmetric(v []float64) (matrix []float64, dim int, err error) {
 	return matrix, dim, nil
 }
 
-// shaped checks what belongs to kinds about pairs and to kinds with a metric.
+// shaped validates the dimension of kinds of pairs, and the metric and slope of kinds with a
+// metric.
 func (t Term) shaped(f Facts) error {
 	switch {
 	case f.Pairs && len(t.w) > MaxPairs:

@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// symmetric is a random symmetric matrix with entries of about size.
+// symmetric returns a random symmetric matrix with entries of about the given size.
 func symmetric(r *rand.Rand, d int, size float64) []float64 {
 	p := make([]float64, d*d)
 	for j := range d {
@@ -31,9 +31,8 @@ func metricOf(t testing.TB, d int, p []float64) Metric {
 	return m
 }
 
-// TestMetricIsTheRoundedMatrix: its entries are integers of at most 20 bits times a
-// power of two, each nearest to the matrix's, and what it tells of itself is of
-// these.
+// TestMetricIsTheRoundedMatrix: the entries are integers of at most 20 bits times a power of two,
+// each nearest to the matrix's entry, and the getters return these entries.
 func TestMetricIsTheRoundedMatrix(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 1))
 	for range 300 {
@@ -68,7 +67,7 @@ func TestMetricIsTheRoundedMatrix(t *testing.T) {
 		if !slices.Equal(rounded, transposed(rounded, d)) || largest < 1<<(metricBits-1) || largest > 1<<metricBits {
 			t.Fatalf("rounded to %v, with integers up to %d", rounded, largest)
 		}
-		// The operator norm, by the power method from below.
+		// A lower bound on the operator norm, by the power method.
 		var reached float64
 		for range 60 {
 			v = metricTimes(rounded, d, v)
@@ -99,8 +98,7 @@ func metricTimes(p []float64, d int, v []float64) []float64 {
 	return out
 }
 
-// TestNormOfMetric: of the Frobenius norm and the largest sum along a row it takes
-// the smaller, whichever that is.
+// TestNormOfMetric: the norm is the smaller of the Frobenius norm and the largest sum along a row.
 func TestNormOfMetric(t *testing.T) {
 	for name, c := range map[string]struct {
 		p    []float64
@@ -119,8 +117,8 @@ func TestNormOfMetric(t *testing.T) {
 	}
 }
 
-// TestMetricIsItsOwn: writing into what it was made of, or into what it gives,
-// changes no metric.
+// TestMetricIsItsOwn: writing to the matrix it was made from, or to its results, does not change a
+// metric.
 func TestMetricIsItsOwn(t *testing.T) {
 	p := []float64{2, 1, 1, 3}
 	m := metricOf(t, 2, p)
@@ -138,7 +136,7 @@ func TestMetricIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestMetricRefusals: what is no metric, and what asks with a wrong one, is refused.
+// TestMetricRefusals: an invalid matrix, and a query with an invalid metric, are errors.
 func TestMetricRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, c := range map[string]struct {
@@ -193,8 +191,8 @@ func TestMetricRefusals(t *testing.T) {
 	}
 }
 
-// TestSymmetric: the matrix of an svec has its length, its entries where they
-// belong, and no vector of another length is one.
+// TestSymmetric: the matrix of an svec has the svec's norm and its entries in their places. A
+// vector of another length is an error.
 func TestSymmetric(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 2))
 	lengths, root := map[int]bool{}, math.Sqrt(2)
@@ -225,8 +223,8 @@ func TestSymmetric(t *testing.T) {
 	}
 }
 
-// TestMoves: sqrt 2 is charged for vectors that are a right angle apart at most, and
-// for no others; it is the number above the real one.
+// TestMoves: the sensitivity has the factor sqrt 2 for vectors that are at most a right angle
+// apart, and for no others. The constant is above the real sqrt 2.
 func TestMoves(t *testing.T) {
 	for _, k := range Kinds() {
 		want := 2.
@@ -245,7 +243,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestBallsOfMetrics: what is asked for is what contributions are clipped to.
+// TestBallsOfMetrics: contributions are clipped to the requested norm.
 func TestBallsOfMetrics(t *testing.T) {
 	for _, c := range []struct {
 		term  Term

@@ -7,19 +7,17 @@ import (
 	"math/bits"
 )
 
-// Factorization is how the noises of a prefix sum's answers depend on each other.
+// Factorization is the matrix factorization that correlates the noise of a prefix sum's answers.
 type Factorization uint8
 
 const (
-	// Tree adds an item to every node above it in a binary tree and noise to
-	// every node; a prefix is the sum of the nodes in the binary expansion of
-	// its length (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song
-	// 2011). It keeps as many vectors as Items has bits.
+	// Tree adds an item to every node above it in a binary tree, and noise to every node. A prefix
+	// is the sum of the nodes in the binary expansion of its length (Dwork, Naor, Pitassi and
+	// Rothblum 2010; Chan, Shi and Song 2011). It stores as many vectors as Items has bits.
 	Tree Factorization = iota + 1
-	// Toeplitz multiplies the items by the square root of the matrix that sums
-	// them (Fichtenberger, Henzinger and Upadhyay 2023). Its answers have a
-	// quarter of the tree's variance and less, but it keeps two vectors an item
-	// and reads them all for every answer.
+	// Toeplitz multiplies the items by the square root of the matrix that sums them (Fichtenberger,
+	// Henzinger and Upadhyay 2023). Its answers have at most a quarter of the tree's variance. It
+	// stores two vectors for each item and reads them all for every answer.
 	Toeplitz
 )
 
@@ -33,29 +31,28 @@ func (m Factorization) String() string {
 	return fmt.Sprintf("mechanism(%d)", uint8(m))
 }
 
-// Prefix says how a prefix sum is released: after each of up to Items items,
-// the sum of all items so far. An item is the mean, over its own cohort's
-// declared size, of clipped per-record vectors. Everything here is fixed before
-// the first item. The zero Prefix is invalid.
+// Prefix specifies a prefix sum: after each of up to Items items, the sum of all items so far is
+// released. An item is the mean, over its own cohort's declared size, of clipped per-record
+// vectors. All fields are fixed before the first item. The zero Prefix is invalid.
 type Prefix struct {
 	// Factorization correlates the noise.
 	Factorization Factorization
 	// Items is the largest number of items.
 	Items int
-	// Sensitivity bounds how far one record moves its item, in the unit of a
-	// mean: 2 clip/size under replace-one, clip/size under add-or-remove. An
-	// item that exceeds it is refused.
+	// Sensitivity is an upper bound on the distance by which one record moves its item, in the unit
+	// of a mean: 2 clip/size under replace-one, clip/size under add-or-remove. An item that exceeds
+	// it is refused.
 	Sensitivity float64
-	// Charge, in units of mu^2, is what each item is charged, to the records of
-	// its own cohort, for all answers from that item on.
+	// Charge is the charge for each item, in units of mu^2. It is charged to the records of the
+	// item's cohort and covers all answers from this item on.
 	Charge float64
 }
 
-// maxTreeItems is more than there can be cohorts. maxToeplitzItems keeps the
+// maxTreeItems exceeds the possible number of cohorts. maxToeplitzItems keeps the sum of the
 // squares of a column exact in 64 bits.
 const maxTreeItems, maxToeplitzItems = math.MaxInt32, 1 << 20
 
-// Validate reports the first rule that p breaks.
+// Validate returns an error for the first rule that p breaks.
 func (p Prefix) Validate() error {
 	items := maxTreeItems
 	switch p.Factorization {
@@ -77,10 +74,9 @@ func (p Prefix) Validate() error {
 	return nil
 }
 
-// Sigma predicts the standard deviation of the noise in each coordinate of the
-// t-th answer, 1 <= t <= Items, to a relative 2^-8: what [Release] states is
-// exact. It takes time linear in Items for Toeplitz and makes sense only for a
-// valid p.
+// Sigma predicts the standard deviation of the noise in each coordinate of the t-th answer, 1 <= t
+// <= Items, with a relative error of at most 2^-8. The Sigma of a [Release] is exact. For Toeplitz
+// it takes time linear in Items. p must be valid.
 func (p Prefix) Sigma(t int) float64 {
 	noise := p.Sensitivity / math.Sqrt(p.Charge)
 	if p.Factorization == Tree {
@@ -98,10 +94,9 @@ func (p Prefix) Sigma(t int) float64 {
 	return noise * math.Sqrt(float64(column*prefix))
 }
 
-// PrefixSum is an open prefix sum. Sessions make them.
+// PrefixSum is an open prefix sum. Sessions create it.
 type PrefixSum interface {
-	// Add takes the terms' sum over their cohort, divided by the cohort's
-	// declared size, as the next item, and returns the noisy sum of all items
-	// so far.
+	// Add adds the next item, the terms' sum over their cohort divided by the cohort's declared
+	// size. It returns the noisy sum of all items so far.
 	Add(ctx context.Context, terms ...Term) (Release, error)
 }

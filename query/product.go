@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// ProductAt is the per-record H v at w, H being the Hessian of the record's loss and
-// v a public vector, for a loss whose curvature lies in [lo, hi], lo <= 0 <= hi. Such
-// a product lies in the ball around ((lo+hi)/2) v of radius ((hi-lo)/2) ||v||, as a
-// difference of gradients over a step v does, and is clipped to it: with M = max(|lo|,
-// hi), to M ||v|| where hi = -lo, and to half of that for convex losses.
+// ProductAt is the per-record H v at w, for the Hessian H of the record's loss and a public vector
+// v. The curvature of the loss lies in [lo, hi], lo <= 0 <= hi. Like a difference of gradients over
+// a step v, the product lies in the ball around ((lo+hi)/2) v of radius ((hi-lo)/2) ||v||, and is
+// clipped to this ball. With M = max(|lo|, hi), the radius is M ||v|| if hi = -lo, and half of it
+// for convex losses.
 //
-// It is asked of losses of margins, for which it is phi” <v,x> x, no matrix being
-// formed, and of those that write products themselves. The answer has the
-// sensitivity of a difference of gradients between two points at distance ||v||.
+// The loss must be a loss of margins, for which the product is the second derivative of phi times
+// <v,x> x and no matrix is formed, or a loss that writes such products itself. The sensitivity is
+// the sensitivity of a difference of gradients between two points at distance ||v||.
 func ProductAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	t := Term{kind: Product, cohort: c, weight: 1, w: clone(w), lo: lo, hi: hi, centred: true}
 	t.direct(v, lo, hi)
@@ -22,10 +22,10 @@ func ProductAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	return t
 }
 
-// ProductChangeAt is the per-record (H(w) - H(prev)) v, for a loss whose Hessian lies
-// in [lo, hi] and moves by at most rho times the distance of two points. It is
-// clipped to min(rho ||w - prev||, hi - lo) ||v||, around zero: what lies in [lo, hi] at
-// either point may differ either way. rho may be infinite.
+// ProductChangeAt is the per-record (H(w) - H(prev)) v, for a loss whose Hessian H lies in [lo, hi]
+// and changes by at most rho times the distance of two points. It is clipped to norm min(rho ||w -
+// prev||, hi - lo) ||v||, around zero, since two Hessians in [lo, hi] may differ in either
+// direction. rho must be > 0 and may be infinite.
 func ProductChangeAt(c Cohort, w, prev, v []float64, lo, hi, rho float64) Term {
 	t := Term{kind: ProductChange, cohort: c, weight: 1, w: clone(w), prev: clone(prev)}
 	t.displace()
@@ -43,10 +43,10 @@ func ProductChangeAt(c Cohort, w, prev, v []float64, lo, hi, rho float64) Term {
 	return t
 }
 
-// CurvatureAlongAt is the per-record v'Hv at w, H being the Hessian of the record's loss
-// and v a public unit vector: a scalar, clipped to [lo, hi], in which it lies if the
-// loss's curvature does. Its noise has the standard deviation Sigma = (hi-lo)/(n
-// sqrt(charge)) under replace-one, half of that under add-or-remove.
+// CurvatureAlongAt is the per-record v'Hv at w, for the Hessian H of the record's loss and a public
+// unit vector v. It is a scalar, clipped to [lo, hi], which contains it if the loss's curvature
+// lies in [lo, hi]. Its noise has standard deviation Sigma = (hi-lo)/(n sqrt(charge)) under
+// replace-one and half of this under add-or-remove.
 func CurvatureAlongAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	t := Term{kind: CurvatureAlong, cohort: c, weight: 1, w: clone(w)}
 	t.direct(v, lo, hi)
@@ -54,7 +54,7 @@ func CurvatureAlongAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	return t
 }
 
-// direct sets what Hessians in [lo, hi] are multiplied by.
+// direct sets the vector by which Hessians in [lo, hi] are multiplied.
 func (t *Term) direct(v []float64, lo, hi float64) {
 	t.along = clone(v)
 	switch {

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Question is a sum of terms over one cohort, with the charge offered for a
-// noisy answer. It is immutable; the zero Question is invalid.
+// Question is a sum of terms over one cohort, with the charge offered for a noisy answer. It is
+// immutable. The zero Question is invalid.
 type Question struct {
 	terms  []Term
 	charge float64
 }
 
-// maxTerms keeps the rounding errors of adding terms far inside the slack that
-// is charged for.
+// maxTerms keeps the rounding errors of adding terms far below the slack that the sensitivity
+// includes.
 const maxTerms = 1 << 16
 
-// New makes a question. All terms must be over the same cohort and have
-// answers of the same dimension; charge, in units of mu^2, must be finite and
-// > 0. The noise follows from the charge: sigma is the sum's sensitivity over
-// sqrt(charge), the sensitivity being twice the weighted sum of the clip radii
-// under replace-one, once that under add-or-remove.
+// New returns a query. All terms must be over the same cohort and have answers of the same
+// dimension. charge, in units of mu^2, must be finite and > 0. The noise follows from the charge:
+// sigma is the sum's sensitivity over sqrt(charge). The sensitivity is the weighted sum of the clip
+// radii times [Facts.Moves]: twice this sum under replace-one for most kinds, once under
+// add-or-remove.
 func New(charge float64, terms ...Term) (Question, error) {
 	if !(charge > 0) || math.IsInf(charge, 0) {
 		return Question{}, fmt.Errorf("query: charge = %v: must be finite and > 0", charge)
@@ -63,7 +63,7 @@ func (q Question) Terms() []Term { return append([]Term(nil), q.terms...) }
 // Charge returns the charge offered, in units of mu^2.
 func (q Question) Charge() float64 { return q.charge }
 
-// Cohort returns whose records are summed over.
+// Cohort returns the cohort over which records are summed.
 func (q Question) Cohort() Cohort {
 	if len(q.terms) == 0 {
 		return Cohort{}
@@ -71,8 +71,8 @@ func (q Question) Cohort() Cohort {
 	return q.terms[0].cohort
 }
 
-// Facts returns what is publicly true of the question's kind. Terms that stand
-// beside each other agree on it but for their names and centres.
+// Facts returns the public properties of the query's kind. Terms of one query agree on them, except
+// for their names and centres.
 func (q Question) Facts() Facts {
 	if len(q.terms) == 0 {
 		return Facts{}
@@ -80,7 +80,7 @@ func (q Question) Facts() Facts {
 	return q.terms[0].kind.Facts()
 }
 
-// May reports whether all terms may be asked in these ways.
+// May reports whether all terms may be asked in all ways of u.
 func (q Question) May(u Ways) bool {
 	for _, t := range q.terms {
 		if !t.kind.May(u) {
@@ -98,8 +98,8 @@ func (q Question) Dim() int {
 	return q.terms[0].Dim()
 }
 
-// SumDim returns the number of coordinates that are summed over records; it
-// differs from Dim for a norm, which is taken of the sum.
+// SumDim returns the number of coordinates that are summed over records. It differs from Dim for a
+// norm, which is computed from the sum.
 func (q Question) SumDim() int {
 	if len(q.terms) == 0 {
 		return 0
@@ -107,7 +107,7 @@ func (q Question) SumDim() int {
 	return q.terms[0].sumDim()
 }
 
-// PointDim returns the number of coordinates of the points asked about.
+// PointDim returns the number of coordinates of the terms' points.
 func (q Question) PointDim() int {
 	if len(q.terms) == 0 {
 		return 0
@@ -115,8 +115,8 @@ func (q Question) PointDim() int {
 	return len(q.terms[0].w)
 }
 
-// Clip returns the clip norm of a record's whole contribution about its
-// public centre: the weighted sum of the terms' radii.
+// Clip returns the clip norm of a record's whole contribution around its public centre: the
+// weighted sum of the terms' radii.
 func (q Question) Clip() float64 {
 	var c float64
 	for _, t := range q.terms {
@@ -125,7 +125,7 @@ func (q Question) Clip() float64 {
 	return c
 }
 
-// Name names the question by its terms, e.g. "gradient+difference".
+// Name joins the names of the terms, e.g. "gradient+difference".
 func (q Question) Name() string {
 	names := make([]string, len(q.terms))
 	for i, t := range q.terms {
@@ -134,20 +134,19 @@ func (q Question) Name() string {
 	return strings.Join(names, "+")
 }
 
-// Sampled reports whether a term draws directions. What such a term makes of a record is
-// no multiple of the row.
+// Sampled reports whether a term draws directions. The contribution of such a term is not a
+// multiple of the row.
 func (q Question) Sampled() bool {
 	return slices.ContainsFunc(q.terms, func(t Term) bool { return t.smoothing.Sampled() })
 }
 
-// Release is a noisy answer: the only thing that ever comes back.
+// Release is a noisy answer. Nothing else about the records is returned.
 type Release struct {
-	// Mean is the noisy sum over the declared size of the cohort, one value
-	// per coordinate, public centres included; for a norm, the noisy norm of
-	// the mean, which may be negative.
+	// Mean is the noisy sum over the declared size of the cohort, one value for each coordinate,
+	// including public centres. For a norm it is the noisy norm of the mean, which may be negative.
 	Mean []float64
 	// Sigma is the standard deviation of the noise in each coordinate of Mean.
 	Sigma float64
-	// Charge is what was charged for it, in units of mu^2.
+	// Charge is the charge of the answer, in units of mu^2.
 	Charge float64
 }

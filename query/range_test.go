@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestOutOfRange: what would let the sensitivity escape its bound is refused.
+// TestOutOfRange: a query whose sensitivity could exceed its bound is refused.
 func TestOutOfRange(t *testing.T) {
 	all := query.NewCohort(0, 10)
 	w, zero := []float64{.5, 1}, []float64{0, 0}
@@ -22,7 +22,7 @@ func TestOutOfRange(t *testing.T) {
 		terms []query.Term
 		want  string
 	}{
-		// The radius underflows while a large weight lifts the contribution.
+		// The radius underflows while a large weight raises the contribution.
 		"underflowing radius":      {[]query.Term{query.DifferenceByCurvature(all, tiny, zero, 0, 0x1p-190).Weighted(0x1p200), one}, "clip radius"},
 		"underflow to zero":        {[]query.Term{query.DifferenceByCurvature(all, []float64{5e-324, 0}, zero, 0, .25), one}, "clip radius"},
 		"subnormal step":           {[]query.Term{query.DifferenceByCurvature(all, []float64{5e-324, 5e-324}, zero, 0, 0x1p1023)}, "curvature interval"},

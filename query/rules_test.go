@@ -12,8 +12,8 @@ var everyone, some = NewCohort(0, 10), NewCohort(3, 10)
 
 func at(v ...float64) []float64 { return v }
 
-// TestQuestionRules: what a session could not answer at the charge offered is no
-// question. Each rule is broken alone, and what is just within it is accepted.
+// TestQuestionRules: New refuses a query that a session could not answer at the offered charge.
+// Each rule is broken alone, and a query just within it is accepted.
 func TestQuestionRules(t *testing.T) {
 	g := GradientAt(everyone, at(1, 2), 1)
 	value := ValueAt(everyone, at(1, 2), .5, 1)
@@ -79,7 +79,7 @@ func TestQuestionRules(t *testing.T) {
 	}
 }
 
-// TestSelectionRules: candidates are charged for as equals, so they must be.
+// TestSelectionRules: candidates are charged as equal ones, so that their clips must be equal.
 func TestSelectionRules(t *testing.T) {
 	value, norm := ValueAt(everyone, at(1, 2), .5, 1), NormAt(everyone, at(1, 2), 1, nil)
 	for name, c := range map[string]struct {
@@ -117,8 +117,8 @@ func TestSelectionRules(t *testing.T) {
 	}
 }
 
-// TestPrefixRules: what a prefix sum declares before its first item is finite,
-// positive and within its mechanism's integers.
+// TestPrefixRules: the declared fields of a prefix sum must be finite, positive and within the
+// mechanism's limits.
 func TestPrefixRules(t *testing.T) {
 	good := Prefix{Factorization: Tree, Items: 4, Sensitivity: 1, Charge: 1}
 	for name, c := range map[string]struct {
@@ -151,8 +151,8 @@ func TestPrefixRules(t *testing.T) {
 	}
 }
 
-// TestClipIsTheSumOfRadii: a record's whole contribution is as long as the
-// weighted radii together, not as the longest of them.
+// TestClipIsTheSumOfRadii: the clip norm of a record's whole contribution is the sum of the
+// weighted radii, not the largest one.
 func TestClipIsTheSumOfRadii(t *testing.T) {
 	g := GradientAt(everyone, at(1, 2), 1)
 	q, err := New(1, g, g.Weighted(.5), GradientAt(everyone, at(0, 0), 3).Weighted(.25))
@@ -164,10 +164,10 @@ func TestClipIsTheSumOfRadii(t *testing.T) {
 	}
 }
 
-// TestDistanceIsRoundedUp: the stated distance of two points, from which the
-// radius of a ball follows, is never below the true one of their rounded
-// displacement and exceeds it by 10 + dim ulps at most. A curvature interval
-// [lo, hi] makes a ball around (lo+hi)/2 of radius (hi-lo)/2 of it.
+// TestDistanceIsRoundedUp: the stated distance of two points, which determines the radius of a
+// ball, is never below the exact distance of their rounded displacement and exceeds it by at most
+// 10 + dim ulps. A curvature interval [lo, hi] gives a ball around (lo+hi)/2 times the displacement
+// of radius (hi-lo)/2 times the distance.
 func TestDistanceIsRoundedUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 3000 {
@@ -196,8 +196,8 @@ func TestDistanceIsRoundedUp(t *testing.T) {
 	}
 }
 
-// TestBallsHoldZero: zero lies in every ball a difference is clipped to, whatever
-// the rounding, and a term whose ball does not hold it is no question.
+// TestBallsHoldZero: every ball of a difference contains zero, whatever the rounding. A term whose
+// ball does not contain zero is refused.
 func TestBallsHoldZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 17))
 	for range 20000 {

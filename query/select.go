@@ -2,22 +2,22 @@ package query
 
 import "fmt"
 
-// Selection asks which of several candidates has the lowest score over a
-// cohort: the mean of a clipped value (terms by [ValueAt]), or the norm of the
-// mean of clipped gradients ([NormAt]). The answer is an index, drawn by the
-// exponential mechanism. It is immutable; the zero Selection is invalid.
+// Selection asks which of several candidates has the lowest score over a cohort. A score is the
+// mean of a clipped value ([ValueAt]) or the norm of the mean of clipped gradients ([NormAt]). The
+// answer is an index, drawn by the exponential mechanism. It is immutable. The zero Selection is
+// invalid.
 type Selection struct {
 	questions []Question
 	epsilon   float64
 }
 
-// maxCandidates bounds the passes over the records.
+// maxCandidates bounds the number of passes over the records.
 const maxCandidates = 1 << 16
 
-// NewSelection makes a selection among candidates, one term each: values or
-// norms over one cohort, all with the same clip, centre and weight 1. epsilon,
-// between 2^-40 and 16, is its guarantee: the answer is epsilon-DP, and more,
-// see account.SelectionMu.
+// NewSelection returns a selection among candidates, one term each: values or norms over one
+// cohort, all with the same clip and centre, and with weight 1. epsilon must be in [2^-40, 16]. The
+// answer is epsilon-DP, and its charge is smaller than the charge of an arbitrary epsilon-DP answer
+// (account.SelectionMu).
 func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 	if !(epsilon >= 0x1p-40 && epsilon <= 16) {
 		return Selection{}, fmt.Errorf("query: selection: epsilon = %v: must be between 2^-40 and 16", epsilon)
@@ -49,14 +49,13 @@ func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 	return s, nil
 }
 
-// Questions returns each candidate's score as a question; their charges mean
-// nothing.
+// Questions returns each candidate's score as a query. Their charges have no meaning.
 func (s Selection) Questions() []Question { return append([]Question(nil), s.questions...) }
 
-// Epsilon returns the guarantee.
+// Epsilon returns the epsilon of the selection.
 func (s Selection) Epsilon() float64 { return s.epsilon }
 
-// Name names the selection, e.g. "selection by value".
+// Name returns the selection's name, e.g. "selection by value".
 func (s Selection) Name() string {
 	if len(s.questions) == 0 {
 		return "selection"

@@ -2,61 +2,64 @@ package query
 
 import "fmt"
 
-// Smoothing says that a term is asked of the loss smoothed as a function of w, each
-// record's by itself, instead of the loss as it is. It changes what is clipped, and
-// neither clips nor charges. The zero Smoothing is none.
+// Smoothing makes a term use the loss smoothed as a function of w, for each record separately. The
+// smoothed gradient replaces the gradient before the clip; clip norm and charge do not change. The
+// zero Smoothing leaves the loss as it is.
 //
-// Losses phi(<w,x>, y) whose slopes jump are smoothed in closed form (loss.Kinked). Of any
-// loss the gradient of the smoothed one is estimated from points around w, each record's
-// in public directions of its own (Directions).
+// Losses phi(<w,x>, y) whose slopes jump are smoothed in closed form (loss.Kinked). For any other
+// loss the gradient of the smoothed loss is estimated from points around w, in public directions of
+// each record (Directions).
 type Smoothing struct {
-	// Radius is that of the ball of parameters looked at, as By means it.
+	// Radius is the radius of the ball of parameters over which the loss is smoothed, as By defines
+	// it.
 	Radius float64
-	// By says how.
+	// By is the method of smoothing.
 	By Smoother
-	// Directions is how many a record takes, and Seed what they are drawn by, with
-	// Gradients and Values; zero otherwise.
+	// Directions is the number of directions that a record uses with Gradients and Values. It is
+	// zero otherwise.
 	Directions int
-	Seed       uint64
+	// Seed is the seed from which directions are drawn with Gradients and Values. It is zero
+	// otherwise.
+	Seed uint64
 }
 
-// Smoother is a way of smoothing.
+// Smoother is a method of smoothing.
 type Smoother uint8
 
 const (
-	// Ball is the mean over the ball around w (loss.OverBall).
+	// Ball is the mean of the loss over the ball around w (loss.OverBall).
 	Ball Smoother = iota
 	// LasryLions is the double envelope (loss.LasryLions).
 	LasryLions
-	// Gradients estimates that of Ball by the mean of gradients at w + Radius u, u being
-	// uniform in the unit ball: first order. Its norm is that of gradients.
+	// Gradients estimates the gradient of Ball by the mean of gradients at w + Radius u, for u
+	// uniform in the unit ball (first order). Its norm is at most the norm of gradients.
 	Gradients
-	// Values estimates it by the mean of
+	// Values estimates the gradient of Ball by the mean of
 	//
 	//	(d/(2 Radius)) (f(w + Radius u) - f(w - Radius u)) u
 	//
-	// with u uniform on the unit sphere, and needs no gradient: zero order. Its norm may
-	// be d times that of gradients and is near them with about d directions.
+	// for u uniform on the unit sphere, without gradients (zero order). Its norm may be d times the
+	// norm of gradients, and is near their norm with about d directions.
 	Values
 )
 
-// Radii between these are far inside the range of float64, with whatever they are
-// multiplied by.
+// leastRadius and mostRadius keep the products of a radius far from the ends of the range of
+// float64.
 const leastRadius, mostRadius = 1e-9, 1e9
 
-// On reports whether there is smoothing.
+// On reports whether the loss is smoothed.
 func (s Smoothing) On() bool { return s.Radius != 0 }
 
-// Sampled reports whether directions are drawn.
+// Sampled reports whether the smoothing draws directions.
 func (s Smoothing) Sampled() bool { return s.On() && (s.By == Gradients || s.By == Values) }
 
-// Smoothed returns the term about the smoothed loss.
+// Smoothed returns the term for the smoothed loss.
 func (t Term) Smoothed(s Smoothing) Term {
 	t.smoothing = s
 	return t
 }
 
-// Smoothing returns how the loss is smoothed.
+// Smoothing returns the term's smoothing.
 func (t Term) Smoothing() Smoothing { return t.smoothing }
 
 func (t Term) validateSmoothing(f Facts) error {

@@ -6,43 +6,42 @@ import (
 	"slices"
 )
 
-// Pass is one pass of projected stochastic gradient descent over a cohort of n
-// records, each taken once:
+// Pass is one pass of projected stochastic gradient descent over a cohort of n records, each used
+// once:
 //
 //	w_1 = Start
 //	w_{t+1} = project(w_t - Step (clip(slope_t) x_t + Lambda w_t - Linear))
 //
-// where slope_t is the derivative of the t-th record's loss in its margin
-// <w_t, x_t>, clipped to [-Clip, Clip]. The order is random, secret and
-// independent of what the records hold. A faulty record has slope 0.
+// where slope_t is the derivative of the t-th record's loss with respect to its margin <w_t, x_t>,
+// clipped to [-Clip, Clip]. The order is random, secret and independent of the records' values. A
+// faulty record has slope 0.
 //
-// The regularizer sum_s (lambda_s/2) ||w - c_s||^2 is Lambda = sum_s lambda_s and
-// Linear = sum_s lambda_s c_s. All fields are public.
+// The regularizer sum_s (lambda_s/2) ||w - c_s||^2 has Lambda = sum_s lambda_s and Linear = sum_s
+// lambda_s c_s. All fields are public.
 type Pass struct {
-	// Start is w_1, one coordinate a feature.
+	// Start is w_1, with one coordinate for each feature.
 	Start []float64
-	// Step is at most 2/(L1 + Lambda), L1 being the upper end of the declared
-	// curvature of the session's loss; sessions refuse a longer one.
+	// Step is at most 2/(L1 + Lambda), where L1 is the upper end of the declared curvature of the
+	// session's loss. Sessions refuse a longer step.
 	Step float64
-	// Clip bounds a record's slope, and so the norm of its gradient; usually
-	// the loss's Lipschitz constant.
+	// Clip bounds the absolute value of a record's slope, and so the norm of its gradient. It is
+	// usually the loss's Lipschitz constant.
 	Clip float64
 	// Lambda is the regularizer's curvature, 0 for no regularizer.
 	Lambda float64
-	// Linear is the regularizer's linear part; nil for 0.
+	// Linear is the regularizer's linear part, nil for 0.
 	Linear []float64
-	// Radius is that of the ball on which every iterate is projected; 0 for no
-	// projection.
+	// Radius is the radius of the ball onto which every iterate is projected, 0 for no projection.
 	Radius float64
-	// Centre is that of the ball; nil for 0.
+	// Centre is the centre of this ball, nil for 0.
 	Centre []float64
 }
 
-// Ranges of a pass: rounding errors are bounded relative to Step*Clip, which
-// must not come near the ends of the float64 range.
+// leastPass and mostPass bound the parameters of a pass. Rounding errors are bounded relative to
+// Step*Clip, which must stay far from the ends of the float64 range.
 const leastPass, mostPass = 0x1p-100, 0x1p100
 
-// Validate reports the first rule that p breaks.
+// Validate returns an error for the first rule that p breaks.
 func (p Pass) Validate() error {
 	for _, f := range []struct {
 		name     string
@@ -82,17 +81,17 @@ func (p Pass) Validate() error {
 	return nil
 }
 
-// Gain is what multiplies a clipped gradient: Step less 2^-20 of it. Rows are
-// stored with a norm of up to 1 + 2^-23; by this much shorter a step, no row
-// moves the parameters by more than Step*Clip or bends them by more than Step*L1.
+// Gain is the factor of a clipped gradient: Step minus 2^-20 of Step. Rows are stored with a norm
+// of up to 1 + 2^-23. With this shorter step no row moves the parameters by more than Step*Clip or
+// has a curvature times step above Step*L1.
 func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
 
-// Sensitivity predicts, to a relative 2^-5, how far one of n records moves the
-// average of the iterates for a loss of curvature between 0 and smoothness:
-// (2 Step Clip/n)(1 + c + ... + c^(n-2)), where c <= 1 is how much a step brings
-// two runs together: 2 Step Clip (n-1)/n without a regularizer, and at most
-// 2 Clip/(n Lambda) with one where Step <= 2/(smoothness + 2 Lambda). The event has
-// the exact number. It makes sense only for a valid p and n >= 2.
+// Sensitivity predicts, with a relative error of at most 2^-5, the distance by which one of n
+// records moves the average of the iterates, for a loss of curvature between 0 and smoothness. It
+// is (2 Step Clip/n)(1 + c + ... + c^(n-2)), where c <= 1 is the factor by which a step contracts
+// the distance of two runs. This is 2 Step Clip (n-1)/n without a regularizer. With one, it is at
+// most 2 Clip/(n Lambda) if Step <= 2/(smoothness + 2 Lambda). The event holds the exact
+// sensitivity. p must be valid and n >= 2.
 func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 	keep := 1 - float64(p.Step*p.Lambda)
 	c := max(keep, float64(p.Gain()*smoothness)-keep)
@@ -103,27 +102,25 @@ func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 	return 2 * p.Step * p.Clip * steps / float64(n)
 }
 
-// Stable asks for the average of the iterates w_1, ..., w_n of one [Pass]: a
-// phase of phased SGD (Feldman, Koren and Talwar 2020). The answer is one vector
-// with one coordinate a feature. It is immutable; the zero Stable is invalid.
+// Stable asks for the average of the iterates w_1, ..., w_n of one [Pass]: a phase of phased SGD
+// (Feldman, Koren and Talwar 2020). The answer is a vector with one coordinate for each feature. It
+// is immutable. The zero Stable is invalid.
 //
-// It is the one question whose sensitivity is not enforced by clipping alone.
-// For a convex loss whose curvature is at most L1, a step of at most
-// 2/(L1 + Lambda) does not take two points apart, so runs that differ in one
-// record differ by at most 2 Step Clip at any time (Hardt, Recht and Singer
-// 2016). Convexity and L1 are what the loss declares, and are trusted: sessions
-// take losses that are proven to have them, under replace-one only, and the
-// event says so.
+// It is the only query whose sensitivity is not enforced by clipping alone. For a convex loss of
+// curvature at most L1, a step of at most 2/(L1 + Lambda) does not increase the distance of two
+// points. Runs that differ in one record therefore differ by at most 2 Step Clip at any time
+// (Hardt, Recht and Singer 2016). The loss declares that it is convex and has the curvature L1, and
+// this declaration is trusted. Sessions accept only losses that are proven to satisfy it, and only
+// under replace-one, and the event names the loss.
 type Stable struct {
 	pass   Pass
 	cohort Cohort
 	charge float64
 }
 
-// NewStable makes a question about a cohort that was drawn by number; charge, in
-// units of mu^2, must be finite and > 0. The noise follows from the charge: its
-// standard deviation is the sensitivity, see [Pass.Sensitivity], over
-// sqrt(charge).
+// NewStable returns a query about a cohort that was drawn by number. charge, in units of mu^2, must
+// be finite and > 0. The standard deviation of the noise is the sensitivity (see
+// [Pass.Sensitivity]) over sqrt(charge).
 func NewStable(charge float64, c Cohort, p Pass) (Stable, error) {
 	if !(charge > 0) || math.IsInf(charge, 0) {
 		return Stable{}, fmt.Errorf("query: stable sgd: charge = %v: must be finite and > 0", charge)
@@ -148,7 +145,7 @@ func (p Pass) clone() Pass {
 // Pass returns a copy of the pass.
 func (q Stable) Pass() Pass { return q.pass.clone() }
 
-// Cohort returns whose records are passed over.
+// Cohort returns the cohort of the pass.
 func (q Stable) Cohort() Cohort { return q.cohort }
 
 // Charge returns the charge offered, in units of mu^2.
@@ -157,5 +154,5 @@ func (q Stable) Charge() float64 { return q.charge }
 // Dim returns the number of coordinates of the answer.
 func (q Stable) Dim() int { return len(q.pass.Start) }
 
-// Name is "stable sgd".
+// Name returns "stable sgd".
 func (q Stable) Name() string { return "stable sgd" }

@@ -5,22 +5,21 @@ import (
 	"math"
 )
 
-// Weights and clip radii that are not zero, and the lengths of curvature
-// intervals, must lie in [least, most]: no product of them comes near the ends
-// of the float64 range, where relative errors have no bound.
+// least and most bound nonzero weights and clip radii, and the lengths of curvature intervals. No
+// product of such numbers comes near the ends of the float64 range, where relative errors have no
+// bound.
 const least, most = 0x1p-200, 0x1p200
 
-// ClipBall is where a record's contribution is clipped to: the ball of the given
-// radius around Centre times the displacement W - Prev (around zero when
-// Centre is 0, as it must be for all but differences and values). A vector's
-// ball holds zero, which is what a faulty record contributes.
+// ClipBall is the ball to which a record's contribution is clipped. It has the given radius around
+// Centre times the displacement W - Prev (for a Product, times its vector), or around the number
+// Centre for values. Centre is 0 for most kinds (see Facts.Centre). The ball of a vector contains
+// zero, which is the contribution of a faulty record.
 type ClipBall struct {
 	Radius float64
 	Centre float64
 }
 
-// Term is one clipped per-record vector: Weight times the vector of its Kind,
-// clipped to its Ball.
+// Term is one clipped per-record vector: Weight times the vector of its Kind, clipped to its Ball.
 type Term struct {
 	kind    Kind
 	cohort  Cohort
@@ -44,25 +43,24 @@ func GradientAt(c Cohort, w []float64, clip float64) Term {
 	return Term{kind: Gradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}}
 }
 
-// ValueAt is the per-record loss at w, clipped to [centre-clip, centre+clip].
-// centre is public, for instance the loss at w = 0.
+// ValueAt is the per-record loss at w, clipped to [centre-clip, centre+clip]. centre is public, for
+// instance the loss at w = 0.
 func ValueAt(c Cohort, w []float64, centre, clip float64) Term {
 	return Term{kind: Value, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip, Centre: centre}}
 }
 
-// ValueChangeAt is the per-record loss at w less the loss at prev, clipped to
-// [-clip, clip]. A record's loss may be anything at both points, as long as it does not
-// change by more: the mean change needs a shorter clip, and so less noise, than two means.
+// ValueChangeAt is the per-record loss at w minus the loss at prev, clipped to [-clip, clip]. The
+// loss itself may be arbitrarily large at both points. The mean change needs a smaller clip norm,
+// and so less noise, than two means.
 func ValueChangeAt(c Cohort, w, prev []float64, clip float64) Term {
 	t := Term{kind: ValueChange, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: ClipBall{Radius: clip}}
 	t.displace()
 	return t
 }
 
-// NormAt asks for the norm of the mean of per-record gradients at w, each
-// clipped to norm clip, plus shift, a public vector such as a regularizer's
-// gradient (nil for none). The answer is one number: it has the sensitivity of
-// the mean gradient, but the noise of a single coordinate.
+// NormAt asks for the norm of the mean of per-record gradients at w, each clipped to norm clip,
+// plus shift. shift is a public vector such as a regularizer's gradient, nil for none. The answer
+// is one number. It has the sensitivity of the mean gradient, but the noise of a single coordinate.
 func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
 	t := Term{kind: Norm, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, shift: clone(shift)}
 	if shift != nil && len(shift) != len(w) {
@@ -71,19 +69,18 @@ func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
 	return t
 }
 
-// DifferenceWithin is the per-record difference of gradients between w and
-// prev, clipped to norm radius.
+// DifferenceWithin is the per-record difference of gradients between w and prev, clipped to norm
+// radius.
 func DifferenceWithin(c Cohort, w, prev []float64, radius float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: ClipBall{Radius: radius}}
 	t.displace()
 	return t
 }
 
-// DifferenceByCurvature is the per-record difference of gradients between w
-// and prev for a loss whose curvature lies in [lo, hi], lo <= 0 <= hi. Such a
-// difference is H (w - prev) with lo <= H <= hi, so it lies in the ball around
-// ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w - prev||; it is clipped to
-// that ball. Convex losses pay half of what hi ||w - prev|| would cost.
+// DifferenceByCurvature is the per-record difference of gradients between w and prev, for a loss
+// whose curvature lies in [lo, hi], lo <= 0 <= hi. Such a difference is H (w - prev) with lo <= H
+// <= hi. It lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w - prev||, and
+// is clipped to this ball. For convex losses the radius is half of hi ||w - prev||.
 func DifferenceByCurvature(c Cohort, w, prev []float64, lo, hi float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), lo: lo, hi: hi, centred: true}
 	t.displace()
@@ -111,16 +108,16 @@ func (t Term) Weighted(weight float64) Term {
 	return t
 }
 
-// Over returns the term about another cohort.
+// Over returns the term for another cohort.
 func (t Term) Over(c Cohort) Term {
 	t.cohort = c
 	return t
 }
 
-// Kind returns what the term computes.
+// Kind returns the term's kind.
 func (t Term) Kind() Kind { return t.kind }
 
-// name is what questions and events call the term.
+// name returns the term's name in queries and events.
 func (t Term) name() string {
 	if t.smoothing.Sampled() {
 		return t.kind.String() + t.smoothing.sampledName()
@@ -128,7 +125,7 @@ func (t Term) name() string {
 	return t.kind.String()
 }
 
-// Cohort returns whose records it is summed over.
+// Cohort returns the cohort over which the term is summed.
 func (t Term) Cohort() Cohort { return t.cohort }
 
 // Weight returns the factor on the clipped vector.
@@ -137,36 +134,34 @@ func (t Term) Weight() float64 { return t.weight }
 // Ball returns the clip ball.
 func (t Term) Ball() ClipBall { return t.ball }
 
-// Curvature returns the declared interval of a term made by
-// DifferenceByCurvature or ProductAt; ok is false for any other.
+// Curvature returns the declared interval of a term made by DifferenceByCurvature or ProductAt. ok
+// is false for other terms.
 func (t Term) Curvature() (lo, hi float64, ok bool) { return t.lo, t.hi, t.centred }
 
 // Point returns a copy of w.
 func (t Term) Point() []float64 { return clone(t.w) }
 
-// Previous returns a copy of prev; nil for kinds that are about one point.
+// Previous returns a copy of prev, nil for kinds of one point.
 func (t Term) Previous() []float64 { return clone(t.prev) }
 
-// Step returns a copy of w - prev as rounded to float64, the displacement all
-// of a difference's bounds refer to, or of what a Product is taken with; nil for
-// other kinds.
+// Step returns a copy of w - prev as rounded to float64, the displacement to which all bounds of a
+// difference refer. For a Product it is the vector of the product. It is nil for other kinds.
 func (t Term) Step() []float64 { return clone(t.step) }
 
 // Distance returns the norm of Step, rounded up.
 func (t Term) Distance() float64 { return norm(t.step) }
 
-// Shift returns a copy of what a Norm adds to the mean; nil for nothing.
+// Shift returns a copy of the vector that a Norm adds to the mean, nil for none.
 func (t Term) Shift() []float64 { return clone(t.shift) }
 
-// Along returns a copy of the vector that Hessians are multiplied by; nil for kinds
-// that are of none.
+// Along returns a copy of the vector by which Hessians are multiplied, nil for kinds without one.
 func (t Term) Along() []float64 { return clone(t.along) }
 
-// Metric returns what contributions are measured by; the zero Metric for kinds
-// that have none.
+// Metric returns the metric in which contributions are measured, the zero Metric for kinds without
+// one.
 func (t Term) Metric() Metric { return t.metric }
 
-// Slope returns the largest slope that a MetricGradient takes; 0 for other kinds.
+// Slope returns the largest slope of a MetricGradient, 0 for other kinds.
 func (t Term) Slope() float64 { return t.slope }
 
 // Dim returns the number of coordinates of the answer.
@@ -217,16 +212,16 @@ func (t Term) validate() error {
 	if facts.Centre == AtZero && t.ball.Centre != 0 {
 		return fmt.Errorf("query: %v: clip centre = %v: must be 0", t.kind, t.ball.Centre)
 	}
-	// With lo <= 0 <= hi, |lo + hi| <= hi - lo, and rounding keeps that order.
+	// For lo <= 0 <= hi, |lo + hi| <= hi - lo, and rounding preserves this order.
 	if facts.Centre == AlongStep && t.ball.Centre != 0 && !(math.Abs(t.ball.Centre)*t.Distance() <= t.ball.Radius) {
 		return fmt.Errorf("query: %v: clip ball: centre %v at radius %v: must hold zero, which a faulty record contributes", t.kind, t.ball.Centre, t.ball.Radius)
 	}
 	return nil
 }
 
-// norm is the Euclidean norm rounded up: the plain sum of squares has relative
-// error below (len+2) 2^-53, scaled so that it neither over- nor underflows.
-// Charges rest on it, so it is not vector.Norm, whose last bits may fall short.
+// norm returns the Euclidean norm, rounded up. The plain sum of squares has a relative error below
+// (len+2) 2^-53 and is scaled so that it neither over- nor underflows. Charges depend on this
+// bound. vector.Norm gives no such bound: its last bits may be too low.
 func norm(v []float64) float64 {
 	var big float64
 	for _, x := range v {

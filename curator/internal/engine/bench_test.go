@@ -14,9 +14,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// BenchmarkPass compares the exact clipped gradient pass with the inexact one
-// a float library gives (Dot, slope, Axpy on float64 rows), in one run and with
-// the same number of goroutines. Rows are 1e6 x 100, or 1e5 in short mode.
+// BenchmarkPass compares the exact clipped gradient pass with an inexact pass by a float library
+// (Dot, slope, Axpy on float64 rows), in one run and with the same number of goroutines. Rows are
+// 1e6 x 100, or 1e5 x 100 in short mode.
 func BenchmarkPass(b *testing.B) {
 	n, d := 1_000_000, 100
 	if testing.Short() {
@@ -68,7 +68,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// inexact sums clipped logistic gradients with gonum's Ddot and Daxpy.
+// inexact returns the sum of clipped logistic gradients by gonum's Ddot and Daxpy.
 func inexact(x, y, w []float64, workers int) []float64 {
 	n, d := len(y), len(w)
 	parts := make(chan []float64, workers)
@@ -94,12 +94,12 @@ func inexact(x, y, w []float64, workers int) []float64 {
 	return sum
 }
 
-// written hides that a network's gradient is made of outer products.
+// written is a network without the methods of loss.Stacked, so that its gradients are written out.
 type written struct{ loss.Composed }
 
-// BenchmarkNetwork compares a gradient pass over 4000 x 784 rows, two thirds of which are
-// zeros, for 32 units of tanh and ten classes with the same pass when each record's
-// gradient is written out.
+// BenchmarkNetwork compares a gradient pass over 4000 x 784 rows, two thirds of which are zeros,
+// for 32 units of tanh and ten classes, with the same pass when each record's gradient is written
+// out.
 func BenchmarkNetwork(b *testing.B) {
 	const n, d = 4000, 784
 	r := rand.New(rand.NewPCG(1, 3))
@@ -141,9 +141,8 @@ func BenchmarkNetwork(b *testing.B) {
 	}
 }
 
-// BenchmarkClasses is a gradient pass over 60,000 x 784 rows, four fifths of which are
-// zeros, for softmax of ten classes: as many as the digits of MNIST. results/models/pass.sh
-// compares it with numpy's.
+// BenchmarkClasses is a gradient pass over 60,000 x 784 rows, four fifths of which are zeros, for
+// softmax of ten classes: the size of MNIST. results/models/pass.sh compares it with numpy.
 func BenchmarkClasses(b *testing.B) {
 	const n, d, k = 60_000, 784, 10
 	r := rand.New(rand.NewPCG(1, 4))

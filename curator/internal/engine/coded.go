@@ -2,17 +2,17 @@ package engine
 
 import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 
-// What the features of groups add to products and sums. A row with a one in each
-// group, times its level, needs of a vector the numbers at its codes alone: they are
-// added in four interleaved sums, which are folded as ((s0+s2) + (s1+s3)) and then
-// multiplied by the level, once. To a sum it adds one rounded number at each code:
-// that of a dense row of the same features, whose zeros add nothing.
+// The functions below compute products and sums over the features of groups. A row has a one in
+// each group, times its level. Its product with a vector needs only the vector's numbers at its
+// codes: they are added in four interleaved sums, which are folded as ((s0+s2) + (s1+s3)) and
+// multiplied once by the level. To a sum the row adds one rounded number at each code. A dense row
+// of the same features would add the same, because its zeros add nothing.
 
-// code is a group's code as a block holds it.
+// code is the type of a group's code in a block.
 type code interface{ uint16 | uint32 }
 
-// dots sets z to the margins of the rows of b: those of a row with all the vectors
-// that w holds, each of the layout's width, before those of the next row.
+// dots sets z to the margins of the rows of b. w holds vectors, each of the layout's width. The
+// margins of a row with all vectors precede the margins of the next row.
 func (p *pass) dots(z, w []float64, b row.Block) {
 	stride, width := p.layout.Stride(), p.layout.Width()
 	p.kernel.dots(z, w, b.Rows, stride, width)
@@ -24,7 +24,7 @@ func (p *pass) dots(z, w []float64, b row.Block) {
 	}
 }
 
-// addAtCodes adds to z what the groups make of the margins.
+// addAtCodes adds to the margins z the products with the features of groups.
 func addAtCodes[C code](z, w []float64, levels []float32, codes []C, stride, width int) {
 	count, groups := len(w)/width, len(codes)/max(len(levels), 1)
 	for k := range count {
@@ -58,9 +58,9 @@ func sumAt[C code](w []float64, codes []C) float64 {
 	return (s0 + s2) + (s1 + s3)
 }
 
-// addRows adds sum_i round(c[i] * row i) to acc: to one sum of the layout's width after
-// the other, for each of which c holds a coefficient for a row, before those of the next
-// row.
+// addRows adds sum_i round(c[i] * row i) to acc. acc holds sums of the layout's width, one after
+// the other. c holds, for each row, one coefficient for each sum; the coefficients of a row precede
+// those of the next row.
 func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 	stride, width := p.layout.Stride(), p.layout.Width()
 	p.rounded(len(acc)/width, c, b)
@@ -99,8 +99,8 @@ func addAt[C code](sums []int64, codes []C, steps int64) {
 	}
 }
 
-// square is the square of the norm of row i: that of its numbers, given, and of its
-// level in each group. A level's square is exact.
+// square returns the square of the norm of row i, given the square of the norm of its numbers: it
+// adds the level's square for each group. A level's square is exact.
 func (p *pass) square(numbers float64, b row.Block, i int) float64 {
 	groups := p.layout.Groups()
 	if groups == 0 {

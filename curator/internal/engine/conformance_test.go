@@ -28,7 +28,7 @@ func table(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record)
 	return s
 }
 
-// file keeps so many bytes of rows in memory.
+// file returns sources that keep the given number of bytes of rows in memory.
 func file(bytes int64) rowtest.Make {
 	return func(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 		t.Helper()
@@ -67,14 +67,14 @@ func TestPortable(t *testing.T) {
 	enginetest.Run(t, portable, sources)
 }
 
-// TestShards: an engine that adds what other engines find over parts of the rows
-// is one, too.
+// TestShards: an engine that adds the sums of other engines over parts of the rows passes the same
+// tests.
 func TestShards(t *testing.T) {
 	enginetest.Run(t, newShards, map[string]rowtest.Make{"memory": table})
 }
 
-// shards is an engine of which each part has some of the rows. A pass, which goes
-// from one record to the next, is taken over the whole.
+// shards is an engine whose parts each hold some of the rows. Average, whose steps depend on each
+// other, runs over the whole table.
 type shards struct {
 	engine.Engine
 	parts []engine.Engine
@@ -127,7 +127,7 @@ func (e *shards) Sum(ctx context.Context, q query.Question, scale float64, membe
 	return total, nil
 }
 
-// window is the rows of a source from one number on up to another, each a block.
+// window holds the rows of a source from start up to end, each in a block of its own.
 type window struct {
 	row.Source
 	start, end int
@@ -156,8 +156,8 @@ func (r windowReader) Rows(b *row.Block, members []int32) error {
 	return r.Reader.Rows(b, moved)
 }
 
-// TestUnits: over rows that are put together, a sum of gradients is that of each unit's
-// mean, clipped as one, worked out slowly, to 1e-7: some hundred roundings of 2^-34.
+// TestUnits: for rows that are grouped into units, a sum of gradients is the sum of each unit's
+// clipped mean, computed slowly, to 1e-7: some hundred roundings of 2^-34.
 func TestUnits(t *testing.T) {
 	const n, features, most, scale = 90, 5, 4, 1 << 34
 	l, err := loss.NewUnits(loss.Logistic(), most, false)

@@ -1,11 +1,9 @@
-// Package engine computes exact integer sums of clipped per-record
-// contributions. It adds no noise and makes no charge: what it returns is
-// secret and must not leave the packages below curator.
+// Package engine computes exact integer sums of clipped per-record contributions. It adds no noise
+// and charges no budget: its results are secret and must not leave the packages below curator.
 //
-// A record's contribution is computed in float64 in a fixed order, rounded to
-// an integer number of grid steps, and added in int64. Integer addition is
-// associative, so the sum does not depend on the number of goroutines, on the
-// size of blocks or on the order in which they are taken.
+// A record's contribution is computed in float64 in a fixed order, rounded to an integer number of
+// grid steps, and added in int64. Integer addition is associative, so the sum does not depend on
+// the number of goroutines, on the size of blocks or on the order in which they are taken.
 package engine
 
 import (
@@ -21,39 +19,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// ErrIncomplete reports that some record was not looked at, which nothing is
-// known to cause. What was summed is dropped.
+// ErrIncomplete reports that some record was not processed. No cause of this error is known. The
+// partial sum is dropped.
 var ErrIncomplete = errors.New("engine: not every record was looked at")
 
-// Sum is the exact answer to a question in grid steps.
+// Sum is the exact answer to a query, in grid steps.
 type Sum struct {
-	// Residual is, for each coordinate, the sum over records of the rounded
-	// contribution less the rounded public centre.
+	// Residual is, for each coordinate, the sum over records of the rounded contribution minus the
+	// rounded public centre.
 	Residual []int64
 }
 
-// Engine answers questions over the rows of one table with one loss, in integers
-// that depend on nothing else: not on where the rows are kept, how they are cut
-// into blocks, or who adds them. An implementation passes enginetest.
+// Engine answers queries over the rows of one table with one loss, in integers. The integers depend
+// on nothing else: not on the place where rows are stored, on their division into blocks, or on the
+// number of goroutines. An implementation must pass the tests of package enginetest.
 //
-// Members are row numbers, in any order; a row counts as often as it is named.
-// Residuals add: those of two lists of members make up that of both, so that a
-// sum may be taken where the rows are, in parts. Errors are the context's,
-// row.ErrUnread, or of use; they never depend on what rows hold.
+// Members are row numbers, in any order. A row counts as often as it is listed. Residuals are
+// additive: the residuals of two lists of members add to the residual of both lists, so that a sum
+// may be computed in parts. An error is the context's error, row.ErrUnread, ErrIncomplete, or an
+// error of the arguments. It never depends on the content of rows.
 type Engine interface {
-	// Table returns the rows, Loss the loss, Parameters how many it has for them.
+	// Table returns the rows.
 	Table() row.Source
+	// Loss returns the loss.
 	Loss() loss.Loss
+	// Parameters returns the number of the loss's parameters for the rows.
 	Parameters() int
-	// Sum computes a question's exact answer over the members, or over all rows
-	// when members is nil. scale is the number of grid steps in a unit.
+	// Sum computes the exact answer to a query over the members, or over all rows if members is
+	// nil. scale is the number of grid steps in a unit.
 	Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error)
-	// Average takes one pass of projected SGD over the members in their order.
+	// Average makes one pass of projected SGD over the members, in their order.
 	Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error)
 }
 
-// Portable is the engine for every machine: in plain Go, but for kernels that some
-// have in assembly.
+// Portable is the engine for every machine. It is written in plain Go; some machines have faster
+// kernels in assembly.
 type Portable struct {
 	table   row.Source
 	layout  *row.Layout
@@ -61,8 +61,8 @@ type Portable struct {
 	shape   shape
 	workers int
 	kernel  kernel
-	// measured keeps the lengths of rows in the metric that was asked about last.
-	// Whoever reads or fills it takes it out.
+	// measured holds the lengths of rows in the metric of the latest query with a metric. A
+	// goroutine takes them out of the channel while it reads or replaces them.
 	measured chan *lengths
 }
 
@@ -80,21 +80,21 @@ func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 	return e, nil
 }
 
-// Parameters returns how many there are.
+// Parameters returns the number of parameters.
 func (e *Portable) Parameters() int { return e.shape.parameters() }
 
 // Table returns the rows.
 func (e *Portable) Table() row.Source { return e.table }
 
-// Sum computes q's exact answer over the given members (row numbers), or over
-// all rows when members is nil. scale is the number of grid steps in a unit.
-// A cancelled context ends it with the context's error.
+// Sum computes the exact answer to q over the given members (row numbers), or over all rows if
+// members is nil. scale is the number of grid steps in a unit. A cancelled context ends it with the
+// context's error.
 func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error) {
 	if err := ctx.Err(); err != nil {
 		return Sum{}, err
 	}
-	// The workers ask the standard library's context, whose errors stay, rather
-	// than whatever the caller passed.
+	// The workers use a context of the standard library, whose error is permanent once set. The
+	// caller's context may be of another type.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	centre := Centre(q, scale)
@@ -149,10 +149,9 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	return sum, nil
 }
 
-// Centre returns what is subtracted from a record's rounded contribution, that
-// of a faulty record included: its public centre in rounded grid steps. A number's
-// centre is subtracted before it is clipped, since it may be large beside the
-// radius, and is zero here.
+// Centre returns the vector that is subtracted from every record's rounded contribution, also from
+// a faulty record's: the public centre in rounded grid steps. For a number the result is zero: its
+// centre may be large compared with the radius, and is subtracted before clipping.
 func Centre(q query.Question, scale float64) []int64 {
 	c := make([]int64, q.SumDim())
 	if q.Facts().Number {
@@ -183,7 +182,7 @@ func CentreVector(q query.Question) []float64 {
 	return c
 }
 
-// Answers returns an error if a question cannot be asked of a loss.
+// Answers returns an error if a query cannot be answered with a loss.
 func Answers(l loss.Loss, q query.Question) error {
 	switch f := q.Facts(); {
 	case f.Suits(loss.Count(l), loss.Products(l)):

@@ -9,13 +9,14 @@ import (
 // generalPass computes contributions of a loss that writes its own gradient.
 type generalPass struct {
 	loss loss.General
-	// One number for each parameter, and one for each feature.
+	// sum, grad and another hold one number for each parameter.
 	sum, grad, another []float64
-	// What the loss is given: copies, so that what it writes there is lost.
+	// w, along and x are copies of the loss's arguments, so that a loss which writes to them
+	// changes nothing.
 	w, along []float64
 	x        []float32
-	// around are one gradient of a mean, and a point beside the term's, of terms that
-	// draw directions.
+	// around holds the gradient for one direction. beside holds the point of that direction, at a
+	// distance from the term's point. Both are for terms that draw directions.
 	around, beside []float64
 }
 
@@ -44,8 +45,8 @@ func (g *generalPass) add(p *pass, x []float32, y float64) {
 	}
 }
 
-// toSteps takes a record's contribution to grid steps. It reports false where a number of
-// it is not finite then.
+// toSteps converts a record's contribution to grid steps. It returns false if a converted number is
+// not finite.
 func toSteps(sum []float64, scale float64) bool {
 	for j, v := range sum {
 		if sum[j] = float64(v * scale); !sound(sum[j]) {
@@ -55,8 +56,7 @@ func toSteps(sum []float64, scale float64) bool {
 	return true
 }
 
-// gradient has the loss write its gradient to dst. What it leaves unwritten is
-// NaN.
+// gradient has the loss write its gradient to dst. Entries that the loss leaves unwritten are NaN.
 func (g *generalPass) gradient(dst, w []float64, x []float32, y float64) {
 	copy(g.w, w)
 	copy(g.x, x)
@@ -70,9 +70,9 @@ func (g *generalPass) value(w []float64, x []float32, y float64) float64 {
 	return g.loss.Value(g.w, g.x, y)
 }
 
-// contribution sets g.sum to the weighted sum of the record's clipped terms. ok
-// is false when the record is faulty or a term is not finite. A number's is the
-// scalar g.sum[0], less its public centre.
+// contribution sets g.sum to the weighted sum of the record's clipped terms. ok is false if the
+// record is faulty or a term is not finite. If the terms are numbers, g.sum[0] is the sum of the
+// numbers, each minus its public centre.
 func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) (ok bool) {
 	if terms[0].number {
 		g.sum[0] = 0
@@ -115,8 +115,8 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 	return true
 }
 
-// clip scales v to norm at most radius; it reports false when v is not finite.
-// The clipped norm exceeds radius by a relative (len+4) 2^-52 at most.
+// clip scales v to norm at most radius. It returns false if v is not finite. The norm of the result
+// exceeds radius by at most (len+4) 2^-52 of radius.
 func clip(v []float64, radius float64) bool {
 	var sum float64
 	for _, x := range v {
@@ -137,8 +137,8 @@ func clip(v []float64, radius float64) bool {
 	return true
 }
 
-// clipScaled is clip for vectors whose squared norm over- or underflows: the
-// norm is taken after scaling by a power of two.
+// clipScaled is clip for vectors whose squared norm over- or underflows: it scales v by a power of
+// two before it computes the norm.
 func clipScaled(v []float64, radius float64) bool {
 	var big float64
 	for _, x := range v {

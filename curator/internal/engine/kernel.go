@@ -2,17 +2,17 @@ package engine
 
 import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 
-// kernel is how rows of numbers are multiplied and added. Every one gives the bits
-// and integers of the portable one.
+// kernel multiplies and adds rows of numbers. Every kernel returns the same bits and integers as
+// the portable one.
 type kernel struct {
 	name string
-	// dots sets z to the dot products of the rows that start at x with the vectors that
-	// w holds, one every width floats: those of a row with all of them before those of
-	// the next row. stride is the length of rows and vectors, a multiple of row.Lane.
+	// dots sets z to the dot products of rows with vectors. The rows start at x. w holds the
+	// vectors, one every width floats. The products of a row with all vectors precede the products
+	// of the next row. stride is the length of rows and vectors, a multiple of row.Lane.
 	dots func(z, w []float64, x []float32, stride, width int)
-	// add adds sum_i round(c[i] * row i), coordinate by coordinate, to the sums that acc
-	// holds, one every width integers: c holds a coefficient for each sum and row, those
-	// of a row before those of the next. |c*x| must be at most 2^51.
+	// add adds sum_i round(c[i] * row i), coordinate by coordinate, to the sums in acc, one every
+	// width integers. c holds a coefficient for each sum and row; the coefficients of a row precede
+	// those of the next row. |c*x| must be at most 2^51.
 	add func(acc []int64, width int, c []float64, x []float32, stride int)
 }
 
@@ -25,9 +25,9 @@ func fastest() kernel {
 	return all[len(all)-1]
 }
 
-// extent checks that z or c holds numbers for the rows at x of so many vectors, which
-// are as long as a stride and within their width, and returns how many of both: what is
-// written in assembly trusts it.
+// extent returns the number of rows at x and the number of vectors. It panics unless numbers is
+// their product, each vector is as long as stride and within width, and x holds all rows. The code
+// in assembly relies on these checks.
 func extent(numbers, vectors int, x []float32, stride, width int) (rows, count int) {
 	count = vectors / width
 	rows = numbers / count

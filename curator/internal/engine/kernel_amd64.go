@@ -4,7 +4,7 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go -C _asm run main.go -out ../lanes_amd64.s -stubs ../lanes_amd64.go -pkg engine
 
-// kernels are those that this machine has, the fastest last.
+// kernels returns the kernels that this machine supports, the fastest last.
 func kernels() []kernel {
 	all := []kernel{portable}
 	if cpu.X86.HasAVX2 {
@@ -16,7 +16,8 @@ func kernels() []kernel {
 	return all
 }
 
-// together is how many vectors, and rows, the kernels of several take at a time.
+// together is the number of vectors, and of rows, that the kernels dots4 and add4 process at a
+// time.
 const together = 4
 
 func dots256(z, w []float64, x []float32, stride, width int) {

@@ -2,5 +2,5 @@
 
 package engine
 
-// kernels are those that this machine has.
+// kernels returns the kernels that this machine supports, the fastest last.
 func kernels() []kernel { return []kernel{portable} }

@@ -5,16 +5,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// computation is how a kind is computed from one record, clip and weight aside:
-// an entry of the engine's table of kinds. The tables' order is that of package
+// computation is an entry of the engine's table of kinds: how the contribution of one record is
+// computed, before it is clipped and weighted. The table has the order of the kinds in package
 // query.
 type computation struct {
-	// rankOne adds to p.coef the weighted and clipped scalars by which the term
-	// multiplies the rows of a tile, one for each margin, or the numbers that it
-	// makes of them. It finds the rows' margins at the term's point in p.margin.
+	// rankOne adds to p.coef the weighted and clipped scalars by which the term multiplies the rows
+	// of a tile, one for each margin, or the numbers of the term. p.margin holds the rows' margins
+	// at the term's point.
 	rankOne func(p *pass, t *pointedTerm, b row.Block)
-	// general writes to v what the term makes of one record; nil for kinds that no
-	// such loss is asked for.
+	// general writes to v the term's unclipped contribution of one record. It is nil for kinds that
+	// general losses do not have.
 	general func(g *generalPass, v []float64, t *pointedTerm, x []float32, y float64)
 }
 
@@ -39,7 +39,7 @@ var computations = [...]computation{
 	query.CentredMoment:   {rankOne: addOnes},
 }
 
-// addSlopes is the gradient of phi(<w,x>, y): the slope times the row.
+// addSlopes computes gradients: the gradient of phi(<w,x>, y) is the slope times the row.
 func addSlopes(p *pass, t *pointedTerm, b row.Block) {
 	n := p.shape.margins * len(b.Targets)
 	slope := p.slope[:n]
@@ -47,14 +47,12 @@ func addSlopes(p *pass, t *pointedTerm, b row.Block) {
 	p.addWithin(slope, t)
 }
 
-// addSlopeChanges is the difference of two gradients: the change of slope times
-// the row.
+// addSlopeChanges computes differences of two gradients: the change of the slope times the row.
 func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
 	n := p.shape.margins * len(b.Targets)
 	slope, other, move, margin := p.slope[:n], p.other[:n], p.move[:n], p.margin[:n]
-	// The margin at prev is taken as <w,x> - <step,x>, so that a difference
-	// depends on the step through one dot product whose error is relative to the
-	// step.
+	// The margin at prev is computed as <w,x> - <step,x>. A difference then depends on the step
+	// through one dot product, whose error is relative to the step.
 	p.dots(move, t.step, b)
 	p.slopes(t, slope, margin, b)
 	for i := range other {
@@ -71,7 +69,7 @@ func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// addValues is the loss less its public centre.
+// addValues computes losses, each minus its public centre.
 func addValues(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	value := p.slope[:len(y)]
@@ -82,8 +80,8 @@ func addValues(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, value, t.weight, -t.ball.Radius, t.ball.Radius)
 }
 
-// addValueChanges is the loss less the loss at prev. The margins at prev are the margins
-// at point less those of the step, as for gradients (addSlopeChanges).
+// addValueChanges computes losses at point minus losses at prev. The margins at prev are the
+// margins at point minus the margins of the step, as for gradients (addSlopeChanges).
 func addValueChanges(p *pass, t *pointedTerm, b row.Block) {
 	y, n := b.Targets, p.shape.margins*len(b.Targets)
 	value, before, move, margin := p.slope[:len(y)], p.other[:n], p.move[:n], p.margin[:n]

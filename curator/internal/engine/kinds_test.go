@@ -6,8 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestEveryKindIsComputed: each kind in package query's table has an entry here,
-// for losses of the forms that it is asked of, and there are no others.
+// TestEveryKindIsComputed: each kind in package query's table has an entry here for each form of
+// loss for which it is defined, and no other kind has one.
 func TestEveryKindIsComputed(t *testing.T) {
 	if got, want := len(computations)-1, len(query.Kinds()); got != want {
 		t.Fatalf("%d kinds are computed, the table has %d", got, want)

@@ -11,12 +11,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// lengths are ||R x|| of all rows x of a table, in a metric, rounded up: 4 bytes a
-// row.
+// lengths holds ||R x|| of all rows x of a table, for the matrix R of a metric, rounded up. It
+// takes 4 bytes a row.
 type lengths struct {
 	metric query.Metric
 	blocks [][]float32
-	// starts[i] is the number of the first row of block i; one more, for their end.
+	// starts[i] is the number of the first row of block i. One more entry holds the number of rows.
 	starts []int
 }
 
@@ -31,7 +31,7 @@ func (l *lengths) rows(members []int32) []float32 {
 	return v
 }
 
-// blockOf is the block of a row. Most sources have blocks of one size.
+// blockOf returns the block of row m. Most sources have blocks of one size, which it tries first.
 func (l *lengths) blockOf(m int) int {
 	if b := m / max(len(l.blocks[0]), 1); b < len(l.blocks) && m >= l.starts[b] && m < l.starts[b+1] {
 		return b
@@ -39,8 +39,8 @@ func (l *lengths) blockOf(m int) int {
 	return sort.SearchInts(l.starts, m+1) - 1
 }
 
-// lengths returns the rows' lengths in a metric: those it has, if it was asked about
-// that metric last.
+// lengths returns the rows' lengths in a metric. It keeps the lengths for the latest metric and
+// computes them only for another one.
 func (e *Portable) lengths(ctx context.Context, m query.Metric) (*lengths, error) {
 	var l *lengths
 	select {
@@ -60,7 +60,7 @@ func (e *Portable) lengths(ctx context.Context, m query.Metric) (*lengths, error
 	return l, nil
 }
 
-// measure takes a pass over the table.
+// measure computes the lengths in a pass over the table.
 func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error) {
 	blocks := make([][]float32, e.table.Blocks())
 	r := newRuler(m)
@@ -91,14 +91,14 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 	return l, nil
 }
 
-// ruler measures rows in a metric of matrix R: ||R x||^2 = x' R^2 x.
+// ruler computes the lengths of rows in a metric with matrix R, by ||R x||^2 = x' R^2 x.
 type ruler struct {
 	dim int
-	// square holds the rows of R^2 in steps, each from its diagonal on. Entries are
-	// sums of at most 2^11 products below 2^41: float64 holds them exactly.
+	// square holds the rows of R^2 in steps, each from its diagonal on. Entries are sums of at most
+	// 2^11 products below 2^41, which float64 holds exactly.
 	square [][]float64
 	step   float64
-	// lost bounds what a computed square may fall short by, in square steps.
+	// lost bounds the rounding error of a computed square, in square steps.
 	lost float64
 }
 
@@ -124,17 +124,17 @@ func newRuler(m query.Metric) *ruler {
 			}
 		}
 	}
-	// No term x_j (R^2)_jk x_k passes through more than 2d + 4 roundings, and their
-	// absolute values add up to at most ||x||^2 times the largest sum along a row of
-	// R^2, of absolute values; ||x||^2 <= 1 + 2^-22. The factor 2 pays for that, for
-	// the roundings of these sums and for the root's.
+	// No term x_j (R^2)_jk x_k passes through more than 2d + 4 roundings. The absolute values of
+	// the terms add up to at most ||x||^2 times the largest sum of absolute values along a row of
+	// R^2, and ||x||^2 <= 1 + 2^-22. The factor 2 covers this excess, the roundings of these sums
+	// and the rounding of the root.
 	for _, s := range sums {
 		r.lost = max(r.lost, 2*float64(2*d+4)*0x1p-53*s)
 	}
 	return r
 }
 
-// exactDot returns <a, b>, of integers such that no sum exceeds 2^53.
+// exactDot returns <a, b> exactly, for integers such that no partial sum exceeds 2^53.
 func exactDot(a, b []float64) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]
@@ -147,7 +147,7 @@ func exactDot(a, b []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// measure sets the lengths of blocks until there are none left.
+// measure sets the lengths of blocks until none is left.
 func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader, l *row.Layout) error {
 	f := filled{writer: writer{layout: l}}
 	turns := turnsOf(next, len(blocks), reader)
@@ -169,7 +169,7 @@ func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.In
 	return nil
 }
 
-// lengths sets dst to ||R x||, rounded up, of the rows x of a tile.
+// lengths sets dst to ||R x||, rounded up, for the rows x of a tile.
 func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
 	var squares [tileRows]float64
 	if f.gather(b); f.dense() {
@@ -182,7 +182,7 @@ func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
 		}
 	}
 	for i := range dst {
-		// In steps, which are a power of two; a root and a sum round once each.
+		// Values are in steps, a power of two. A root and a sum round once each.
 		dst[i] = above(math.Sqrt(max(squares[i], 0)+r.lost) * (1 + 0x1p-50) * r.step)
 	}
 }
@@ -199,9 +199,9 @@ func quadratic(s []float64, x run) float64 {
 	return float64(first * (float64(s[0]*first) + 2*sum))
 }
 
-// quadratics adds to dst what quadratic adds to it feature by feature, for rows of
-// which most are not zero: one that is adds zero to a sum. Each row's sums are in the
-// same order, so that its length depends on no row beside it.
+// quadratics adds to dst the same numbers as quadratic over all features. It is for rows most of
+// whose features are not zero; a feature that is zero adds zero. Each row's sums are in the same
+// order, so that its length does not depend on the other rows.
 func (r *ruler) quadratics(dst []float64, x []float32, stride int) {
 	for j, s := range r.square {
 		i := 0
@@ -221,7 +221,7 @@ func (r *ruler) quadratics(dst []float64, x []float32, stride int) {
 	}
 }
 
-// products4 is quadratics' for four rows, from the first feature on.
+// products4 is the inner loop of quadratics for four rows, from the first feature on.
 func products4(dst, s []float64, x0, x1, x2, x3 []float32) {
 	var s0, s1, s2, s3 float64
 	x0, x1, x2, x3 = x0[:len(s)], x1[:len(s)], x2[:len(s)], x3[:len(s)]
@@ -237,7 +237,7 @@ func products4(dst, s []float64, x0, x1, x2, x3 []float32) {
 	}
 }
 
-// above is v rounded up.
+// above returns v rounded up.
 func above(v float64) float32 {
 	f := float32(v)
 	if float64(f) < v {
@@ -246,14 +246,14 @@ func above(v float64) float32 {
 	return f
 }
 
-// addOnes is x x'.
+// addOnes computes the second moment x x', whose coefficient is 1.
 func addOnes(p *pass, t *pointedTerm, b row.Block) {
 	for i := range b.Targets {
 		p.coef[i] += t.weight
 	}
 }
 
-// addCurvatures is x x' times the second derivative of phi.
+// addCurvatures computes x x' times the second derivative of phi.
 func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	bend := p.slope[:len(y)]
@@ -261,8 +261,9 @@ func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, bend, t.weight, 0, t.ball.Radius)
 }
 
-// addSlopesInMetric is the gradient clipped in a metric: the slopes, such that their
-// norm times the row's length in the metric is within the radius, times the row.
+// addSlopesInMetric computes gradients that are clipped in a metric. The slopes are clipped so that
+// their norm times the row's length in the metric is at most the radius, and their norm at most the
+// term's largest slope.
 func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
@@ -280,8 +281,8 @@ func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// addSquaredSlopes is the squared length in a metric of the gradient, less its public
-// centre. Finite slopes whose square is not are clipped like any other.
+// addSquaredSlopes computes the squared length of the gradient in a metric, minus its public
+// centre. Slopes that are finite but whose square is infinite are clipped like others.
 func addSquaredSlopes(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins

@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// BenchmarkMetric compares passes for a second moment and for gradients in a metric,
-// the first of which measures the rows, with one for an ordinary gradient: on rows
-// like Adult's, MNIST's, and of which no feature is zero.
+// BenchmarkMetric compares passes for a second moment and for gradients in a metric, the first of
+// which measures the rows, with a pass for an ordinary gradient. Rows are like Adult's, like
+// MNIST's, and without zeros.
 func BenchmarkMetric(b *testing.B) {
 	l, err := loss.Parse("logistic")
 	if err != nil {
@@ -32,7 +32,7 @@ func BenchmarkMetric(b *testing.B) {
 		on, w := query.NewCohort(0, float64(c.n)), make([]float64, c.d)
 		for _, kind := range []struct {
 			name  string
-			terms []query.Term // taken in turn
+			terms []query.Term // used in turn
 		}{
 			{"gradient", []query.Term{query.GradientAt(on, w, 1)}},
 			{"moment", []query.Term{query.SecondMomentOf(on, c.d)}},
@@ -58,7 +58,7 @@ func BenchmarkMetric(b *testing.B) {
 	}
 }
 
-// randomTable has rows of which a part of the features is not zero.
+// randomTable returns rows of which the given part of the features is not zero.
 func randomTable(b *testing.B, n, d int, filled float64) *row.Table {
 	b.Helper()
 	r := rand.New(rand.NewPCG(1, uint64(d)))

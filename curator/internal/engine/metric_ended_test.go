@@ -12,8 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// interrupted is a table of which, once, the reading of a block ends the context of
-// who asked.
+// interrupted is a table that ends the caller's context once, when a given block is read.
 type interrupted struct {
 	*row.Table
 	end context.CancelFunc
@@ -35,10 +34,10 @@ func (r interruption) Rows(b *row.Block, members []int32) error {
 	return r.Table.Rows(b, members)
 }
 
-// TestInterruptedLengthsAreForgotten: a context that ends while rows are measured, in
-// the first block or in the last, leaves no lengths behind: the next question about the
-// same metric is answered as if there had been none before. Fails if the zeros of rows
-// that nobody came to are kept, by which slopes are not clipped at all.
+// TestInterruptedLengthsAreForgotten: if the context ends while rows are measured, in the first
+// block or the last, no lengths are kept. The next query with the same metric is answered as on a
+// new engine. It fails if the zeros of unmeasured rows are kept, with which slopes are not clipped
+// at all.
 func TestInterruptedLengthsAreForgotten(t *testing.T) {
 	l, err := loss.Parse("logistic")
 	if err != nil {
@@ -87,16 +86,15 @@ func TestInterruptedLengthsAreForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A slope of 1/2, at rows of lengths near 3 in the metric, is clipped fifteenfold.
+		// A slope of 1/2, at rows of lengths near 3 in the metric, is clipped to a fifteenth.
 		if !slices.Equal(got, want) || math.Abs(float64(want[0])) > 199*.1*0x1p20 {
 			t.Errorf("block %d: sum = %v: want %v", at, got, want)
 		}
 	}
 }
 
-// TestInterruptedSumsSaySo: a context that ends while a block is summed, whichever it
-// is, ends the question with the context's error. Fails if it is told as records that
-// nobody looked at, which nothing is known to cause.
+// TestInterruptedSumsSaySo: if the context ends while a block is summed, whichever it is, the query
+// returns the context's error. It fails if it returns ErrIncomplete.
 func TestInterruptedSumsSaySo(t *testing.T) {
 	l, err := loss.Parse("logistic")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// metrics are symmetric matrices: plain ones, and ones that shorten most rows, or
-// all of those here, so much that lengths are lost in rounding.
+// metrics returns symmetric matrices: ordinary ones, and ones that shorten most rows, or all rows
+// here, so much that lengths are lost in rounding.
 func metrics(t testing.TB, r *rand.Rand, d int, x []float32) []query.Metric {
 	t.Helper()
 	var list []query.Metric
@@ -38,7 +38,7 @@ func metrics(t testing.TB, r *rand.Rand, d int, x []float32) []query.Metric {
 			}
 			m, err := query.NewMetric(d, p)
 			if err != nil {
-				continue // all of it is shortened away
+				continue // shortened to zero
 			}
 			list = append(list, m)
 		}
@@ -46,7 +46,7 @@ func metrics(t testing.TB, r *rand.Rand, d int, x []float32) []query.Metric {
 	return list
 }
 
-// exactLength is ||R x||, to 300 bits.
+// exactLength returns ||R x||, to 300 bits.
 func exactLength(m query.Metric, x []float32) *big.Float {
 	sum := new(big.Float).SetPrec(300)
 	entries := make([]int64, m.Dim())
@@ -63,7 +63,7 @@ func exactLength(m query.Metric, x []float32) *big.Float {
 	return sum.Mul(sum, big.NewFloat(m.Step()))
 }
 
-// numbers returns rows of d numbers, which start at x every stride float32s, as a tile.
+// numbers returns rows of d numbers as a tile. They start at x, one every stride float32s.
 func numbers(t testing.TB, x []float32, stride, d int) (*filled, row.Block) {
 	t.Helper()
 	l, err := row.Dense(d)
@@ -78,9 +78,9 @@ func numbers(t testing.TB, x []float32, stride, d int) (*filled, row.Block) {
 	return &filled{writer: writer{layout: l}}, b
 }
 
-// TestLengthsAreRoundedUp: no length in a metric is below the exact one, and none
-// above it by more than a float32's rounding and, relative to the metric, a little,
-// however much the metric shortens the row.
+// TestLengthsAreRoundedUp: no length in a metric is below the exact one. None exceeds it by more
+// than a float32's rounding and a little relative to the metric, however much the metric shortens
+// the row.
 func TestLengthsAreRoundedUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 1))
 	exact, most := 0, 0.
@@ -115,8 +115,8 @@ func TestLengthsAreRoundedUp(t *testing.T) {
 	}
 }
 
-// TestWhatALengthLoses: the allowance for a length's rounding is that of
-// docs/exactness.md, and an exact product of integers is one.
+// TestWhatALengthLoses: the allowance for a length's rounding is the one in docs/exactness.md, and
+// products of integers are exact.
 func TestWhatALengthLoses(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 2))
 	for _, d := range []int{1, 2, 7, 8, 9, 60} {
@@ -144,7 +144,7 @@ func TestWhatALengthLoses(t *testing.T) {
 			t.Errorf("d = %d: %v square steps are allowed for, want %v", d, ruler.lost, want)
 		}
 	}
-	// The largest metric there may be.
+	// The largest possible metric.
 	all := make([]float64, query.MaxPairs)
 	for j := range all {
 		all[j] = 1 << 20
@@ -154,8 +154,8 @@ func TestWhatALengthLoses(t *testing.T) {
 	}
 }
 
-// TestLengthsAreOfTheMetricAsked: whichever metric was asked about before, by whoever
-// at the same time or in vain, sums are those of an engine that never was asked.
+// TestLengthsAreOfTheMetricAsked: sums equal the sums of a new engine, whichever metric was used
+// before, at the same time, or in a query that failed.
 func TestLengthsAreOfTheMetricAsked(t *testing.T) {
 	const n, d = 200, 5
 	r := rand.New(rand.NewPCG(51, 3))
@@ -228,7 +228,7 @@ func TestLengthsAreOfTheMetricAsked(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// What is asked once more is not measured once more.
+	// A second query with the same metric does not measure again.
 	if _, err := ask(shared, t.Context(), 0, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -7,18 +7,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// filled lists the features of a tile's rows that are not zero: of the usual tables
-// most are, and what they would add to sums of products is zero.
+// filled lists the nonzero features of a tile's rows. In most tables most features of a row are
+// zero, and zeros add nothing to sums of products.
 type filled struct {
 	index []int32
 	value []float64
-	// What is left of row i's begins at next[i] and ends at end[i].
+	// next[i] and end[i] bound the features of row i that are left.
 	rows      int
 	next, end [tileRows]int
 	writer    writer
 }
 
-// gather lists the features of the rows of a tile.
+// gather lists the nonzero features of the rows of a tile.
 func (f *filled) gather(b row.Block) {
 	l := f.writer.layout
 	f.index, f.value, f.rows = f.index[:0], f.value[:0], len(b.Targets)
@@ -39,7 +39,7 @@ func (f *filled) gather(b row.Block) {
 	}
 }
 
-// gatherCoded lists those of one row with groups, in the order of features.
+// gatherCoded lists the nonzero features of one row with groups, in the order of features.
 func gatherCoded[C code](f *filled, l *row.Layout, x []float32, level float32, codes []C) {
 	for _, s := range l.Slots() {
 		if s.Group {
@@ -57,9 +57,9 @@ func (f *filled) add(j int, v float32) {
 	}
 }
 
-// from goes through the rows whose next feature is j and takes it from them: their
-// numbers, and what is left of their features with j the first. It is called for
-// every j in turn.
+// from iterates over the rows whose next feature is j. It yields the row's number and its remaining
+// features, of which j is the first, and then removes j from them. It must be called for every j in
+// increasing order.
 func (f *filled) from(j int) iter.Seq2[int, run] {
 	return func(yield func(int, run) bool) {
 		for i := range f.rows {
@@ -75,21 +75,19 @@ func (f *filled) from(j int) iter.Seq2[int, run] {
 	}
 }
 
-// run are features and where they are.
+// run holds features and their indices.
 type run struct {
 	index []int32
 	value []float64
 }
 
-// dense reports whether so many of the features that were gathered are not zero that
-// going through all of them is quicker than finding those. What comes out is the same
-// to the bit, whichever way is taken.
+// dense reports whether so many features are not zero that a loop over all features is faster than
+// a loop over the listed ones. Both loops have the same result to the bit.
 func (f *filled) dense() bool { return 3*len(f.index) >= f.rows*f.writer.layout.Dim() }
 
-// addPairs adds round(c[i] svec(x x')) for the rows x of a tile: the entries on and
-// above the diagonal, row after row, those off it times sqrt 2. It goes through the
-// rows of the matrix and adds to each what all of the tile has for it, so that what is
-// being added to stays in the first-level cache.
+// addPairs adds round(c[i] svec(x x')) for the rows x of a tile. svec lists the entries on and
+// above the diagonal, row after row, and multiplies the entries above it by sqrt 2. The outer loop
+// is over the rows of the matrix, so that the sums being added to stay in the first-level cache.
 func (p *pass) addPairs(c []float64, b row.Block) {
 	for _, v := range c {
 		Round(float64(v * math.Sqrt2)) // no product with features of a row is larger
@@ -109,8 +107,8 @@ func (p *pass) addPairs(c []float64, b row.Block) {
 	}
 }
 
-// addRow adds round(c x_j x_k) for all k >= j, times sqrt 2 where k > j, to
-// sums[k-j]; j is the first feature.
+// addRow adds round(c x_j x_k), times sqrt 2 if k > j, to sums[k-j] for all k >= j. j is the first
+// feature of x.
 func addRow(sums []int64, c float64, x run) {
 	j, first := int(x.index[0]), x.value[0]
 	sums[0] += round(float64(float64(c*first) * first))
@@ -121,8 +119,8 @@ func addRow(sums []int64, c float64, x run) {
 	}
 }
 
-// addAllPairs is addPairs for rows of which most features are not zero: one that is
-// adds zeros.
+// addAllPairs is addPairs for rows most of whose features are not zero. A feature that is zero adds
+// zeros.
 func addAllPairs(acc []int64, c []float64, x []float32, stride, dim int) {
 	var times [tileRows]float64
 	for j := range dim {
@@ -136,8 +134,7 @@ func addAllPairs(acc []int64, c []float64, x []float32, stride, dim int) {
 	}
 }
 
-// addColumns adds sum_i round(c[i] * row i) to acc, of the rows' features from the
-// given one on.
+// addColumns adds sum_i round(c[i] * row i) to acc, for the features from the given one on.
 func addColumns(acc []int64, c []float64, x []float32, stride, from int) {
 	row := func(i int) []float32 { return x[i*stride+from:][:len(acc)] }
 	i := 0

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestDenseRowsAsOthers: sums over pairs, and lengths in a metric, are the same to the
-// bit whether zeros are passed over or added, for rows of any number and width, some
-// features zero. A row's length depends on it alone, though which way is taken depends
-// on the rows beside it: otherwise a neighbour's length would tell of them. Fails if
-// the dense way has another order of sums, or leaves rows out.
+// TestDenseRowsAsOthers: sums over pairs, and lengths in a metric, are the same to the bit whether
+// zeros are skipped or added, for rows of any number and width with some zeros. A row's length must
+// depend on this row alone, although the choice between the two loops depends on the rows beside
+// it: otherwise a length would reveal other rows. It fails if the dense loop has another order of
+// sums or leaves rows out.
 func TestDenseRowsAsOthers(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 5))
 	for range 200 {

@@ -6,16 +6,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// The kernels below fix the order of every floating-point operation, so their
-// results are the same bits on every machine: products are rounded before they
-// are added (float64(a*b) forbids fusing), and a dot product is eight
-// interleaved sums folded in a fixed tree.
+// The kernels below fix the order of every floating-point operation, so that their results are the
+// same bits on every machine. Products are rounded before they are added (float64(a*b) forbids
+// fusing). A dot product is eight interleaved sums that are folded in a fixed tree.
 
-// magic is 1.5*2^52. For |p| <= 2^51, p + magic is p rounded to the nearest
-// integer (ties to even) in the low bits of the sum's representation, so that
-// bits(p + magic) - bits(magic) is that integer. Adding the raw bits and
-// subtracting the constant once per row in the end is what makes an exact sum
-// as cheap as a float one.
+// magic is 1.5*2^52. For |p| <= 2^51, p + magic holds p rounded to the nearest integer (ties to
+// even) in the low bits of its representation, so that bits(p + magic) - bits(magic) is that
+// integer. The kernels add the raw bits and subtract the constant once for each row in the end. An
+// exact sum is therefore as cheap as a sum of floats.
 const magic = 0x1.8p52
 
 var magicBits = math.Float64bits(magic)
@@ -84,16 +82,16 @@ func addRounded4(acc []int64, c *[4]float64, x0, x1, x2, x3 []float32) {
 	}
 }
 
-// round rounds p to the nearest integer as the kernels do. |p| must be at most
-// mostSteps: of any other number, NaN among them, it makes an integer that means nothing.
+// round rounds p to the nearest integer as the kernels do. |p| must be at most mostSteps. For any
+// other p, including NaN, the result is meaningless.
 func round(p float64) int64 {
 	return int64(math.Float64bits(p+magic) - magicBits)
 }
 
-// mostSteps is the largest number that is rounded right.
+// mostSteps is the largest absolute value that is rounded correctly.
 const mostSteps = 0x1p51
 
-// Round is round, for all but the innermost loops.
+// Round is round with a check by Unrounded. It is for all but the innermost loops.
 func Round(p float64) int64 {
 	if Unrounded != nil && !(math.Abs(p) <= mostSteps) {
 		Unrounded(p)
@@ -101,12 +99,13 @@ func Round(p float64) int64 {
 	return round(p)
 }
 
-// Unrounded is called with a number that is to be rounded and cannot be, where it is not
-// nil. docs/exactness.md proves that there is none; tests set it, to fail if there is. Then
-// the products that kernels round are looked at one by one as well.
+// Unrounded is called, unless it is nil, with a number that is to be rounded and is not at most
+// mostSteps. docs/exactness.md proves that no such number occurs. Tests set Unrounded so that they
+// fail if one does. The products that kernels round are then checked one by one too.
 var Unrounded func(p float64)
 
-// rounded looks at the products of rows and coefficients that addRows is about to round.
+// rounded checks the products of rows and coefficients that addRows is about to round, if Unrounded
+// is set.
 func (p *pass) rounded(count int, c []float64, b row.Block) {
 	if Unrounded == nil {
 		return

@@ -5,9 +5,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// addProducts is the Hessian times the term's step: phi” times the step's product
-// with the row, times the row. Nothing but the step takes the place that it has in
-// a difference of gradients, so the clip is that of differences.
+// addProducts computes the Hessian times the term's step: the second derivative of phi, times the
+// product of step and row, times the row. The bound on the result is the bound on a difference of
+// gradients with this step, so that it is clipped in the same way.
 func addProducts(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	n := p.shape.margins * len(y)
@@ -18,8 +18,8 @@ func addProducts(p *pass, t *pointedTerm, b row.Block) {
 	p.addBetween(bend, move, t, lo, hi)
 }
 
-// addProductChanges is the same at the point less that at prev, of the vector along.
-// The margin at prev is taken as in addSlopeChanges.
+// addProductChanges computes the Hessian at the point minus the Hessian at prev, times the vector
+// along. The margin at prev is computed as in addSlopeChanges.
 func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	n := p.shape.margins * len(y)
@@ -37,7 +37,7 @@ func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
 	p.addWithin(bend, t)
 }
 
-// addCurvaturesAlong is v'Hv, less its public centre.
+// addCurvaturesAlong computes v'Hv minus its public centre, for the vector v = along.
 func addCurvaturesAlong(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
@@ -55,7 +55,7 @@ func addCurvaturesAlong(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, bend[:len(y)], t.weight, -t.ball.Radius, t.ball.Radius)
 }
 
-// bend sets dst to the second derivative of phi at margins z times u, one for each
+// bend sets dst to the second derivative of phi at the margins z times u, one number for each
 // margin. dst may be z.
 func (p *pass) bend(dst, z, u, y []float64) {
 	if p.single != nil {
@@ -90,8 +90,8 @@ func (g *generalPass) curvatureAlong(v []float64, t *pointedTerm, x []float32, y
 	}
 }
 
-// product has the loss write the product of its Hessian and a vector to dst. What it
-// leaves unwritten is NaN.
+// product has the loss write the product of its Hessian and a vector to dst. Entries that the loss
+// leaves unwritten are NaN.
 func (g *generalPass) product(dst, w, along []float64, x []float32, y float64) {
 	copy(g.w, w)
 	copy(g.along, along)

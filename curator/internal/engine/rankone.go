@@ -9,59 +9,66 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// pass is an accumulator and its scratch.
+// pass is an accumulator of one goroutine with its scratch memory.
 type pass struct {
 	acc []int64
-	// seen counts the records that were added, faulty ones included.
+	// seen is the number of records that were added, including faulty ones.
 	seen int64
-	// The rows at hand; how many of them are being tried, and
-	// how many of them are to be tried one by one.
-	rows          row.Block
-	long          []float32 // their lengths in the question's metric, if it has one
+	// rows are the rows of the current piece that are not added yet.
+	rows row.Block
+	long []float32 // the rows' lengths in the query's metric, nil without one
+	// trying is the number of rows in the current tile. alone is the number of rows that are to be
+	// processed one by one.
 	trying, alone int
 
 	kernel kernel
-	// layout is the rows', shape that of the parameters.
+	// layout is the layout of the rows.
 	layout *row.Layout
+	// writer expands rows to all their features.
 	writer writer
-	shape  shape
-	scale  float64
-	terms  []pointedTerm
-	// number says that a record contributes one number, absent what a faulty one
-	// contributes before scaling: zero, clipped like any other.
+	// shape is the shape of the parameters.
+	shape shape
+	// scale is the number of grid steps in a unit.
+	scale float64
+	terms []pointedTerm
+	// number reports that a record contributes one number.
 	number bool
+	// absent is the contribution of a faulty record before scaling: the value zero, minus the
+	// centre and clipped like any other. It is 0 unless number is set.
 	absent float64
-	// filled lists features for their products; nil where a record contributes the
-	// features themselves.
+	// filled lists features for products of features. It is nil if a record contributes multiples
+	// of its row or numbers.
 	filled  *filled
 	centred []float32 // rows of a tile less a point, where they are asked about
 	general *generalPass
-	stacked *stackedPass // in its place where it can be
-	rankOne margins      // nil where no loss is asked
-	single  loss.RankOne // the same, if it has one margin
-	kinked  loss.Kinked  // the same, if its slopes jump
+	stacked *stackedPass // replaces general where the loss and the terms allow it
+	rankOne margins      // nil if the query needs no loss
+	single  loss.RankOne // the same loss, if it has one margin
+	kinked  loss.Kinked  // the same loss, if its slopes jump
 
-	// Per tile: the records' coefficients, margins and slopes, shape.margins of each
-	// for a record, after those of the record before; one coefficient for a number.
+	// coef, margin, move, slope and other hold shape.margins numbers for each record of a tile; the
+	// numbers of a record precede those of the next record. coef holds one number for each record
+	// if number is set.
 	coef, margin, move, slope, other []float64
-	norm                             []float64 // of rows, for smoothed losses
+	norm                             []float64 // norms of rows, for smoothed losses
 	faulty                           []bool
-	// What a loss is given: copies, so that what it writes there is lost.
+	// z, given and target are copies of the loss's arguments, so that a loss which writes to them
+	// changes nothing.
 	z, given, target []float64
-	// Where the rows come from, and those of a cohort: found, and gathered.
-	reader   row.Reader
+	// reader reads the rows.
+	reader row.Reader
+	// gathered holds copies of the rows of a cohort.
 	gathered row.Block
 }
 
-// margins is what is asked of a loss whose gradient is slopes times the row: of one
-// margin, or of several.
+// margins is the interface of a loss whose gradient is slopes times the row, with one margin or
+// several.
 type margins interface {
 	Values(dst, z, y []float64)
 	Slopes(dst, z, y []float64)
 }
 
-// pointedTerm is a term with its points padded to the shape, and how it is
-// computed.
+// pointedTerm is a term with its points padded to the shape, and the functions that compute it.
 type pointedTerm struct {
 	query.Term
 	computation
@@ -72,9 +79,9 @@ type pointedTerm struct {
 	smoothed          loss.Smoothing
 	drawn             drawn
 	along             []float64
-	// among is the point as it is, of kinds that are about features whatever the loss.
+	// among is the point as it is, for kinds that depend on the features alone.
 	among []float64
-	// reuse says that the margin at point is that of the term before.
+	// reuse reports that the margin at point equals the margin of the previous term.
 	reuse bool
 }
 
@@ -87,7 +94,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 			Term: term, computation: computations[term.Kind()], number: term.Kind().Facts().Number, weight: term.Weight(), ball: term.Ball(),
 			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()), along: s.pad(term.Along()),
 		}
-		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // smoothable has tried it
+		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // smoothable has checked it
 		pt.drawn = drawnFor(term)
 		if term.Kind().Facts().Losses == query.NoLoss {
 			pt.among = term.Point()
@@ -131,10 +138,10 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	p.norm = make([]float64, tileRows)
 }
 
-// place is where coordinate j of the sum is added up.
+// place returns the index in acc of coordinate j of the sum.
 func (p *pass) place(j int) int {
 	switch {
-	case p.number: // added up in the first cell, wherever the layout has the first feature
+	case p.number: // a number is added up in the first entry, whatever the layout
 		return 0
 	case p.filled != nil:
 		return j
@@ -144,8 +151,8 @@ func (p *pass) place(j int) int {
 	return p.shape.place(j)
 }
 
-// call has the loss write what it computes from margins z and targets y to dst.
-// The loss is given copies, and what it leaves unwritten is NaN. dst may be z.
+// call has the loss write to dst the numbers that f computes from margins z and targets y. The loss
+// receives copies. Entries that it leaves unwritten are NaN. dst may be z.
 func (p *pass) call(f func(dst, z, y []float64), dst, z, y []float64) {
 	dst, given, target := dst[:len(dst):len(dst)], p.z[:len(z):len(z)], p.target[:len(y):len(y)]
 	copy(given, z)
@@ -154,17 +161,16 @@ func (p *pass) call(f func(dst, z, y []float64), dst, z, y []float64) {
 	f(dst, given, target)
 }
 
-// forget fills v with NaN: what is left of another record's must not be taken
-// for this one's.
+// forget fills v with NaN, so that a number left from another record is not used for this one.
 func forget(v []float64) {
 	for i := range v {
 		v[i] = math.NaN()
 	}
 }
 
-// tile adds a tile of rows for a loss phi(<w,x>, y), or phi(W x, y): every term is
-// a scalar for each margin times the row, so the clipped terms are added as scalars
-// and the row is scaled, rounded and added once for each margin.
+// tile adds a tile of rows for a loss phi(<w,x>, y) or phi(W x, y). Every term is a scalar for each
+// margin times the row. The clipped terms are therefore added as scalars, and the row is scaled,
+// rounded and added once for each margin.
 func (p *pass) tile(b row.Block) {
 	y := b.Targets
 	faulty := p.faulty[:len(y)]
@@ -199,9 +205,9 @@ func (p *pass) tile(b row.Block) {
 	}
 }
 
-// toSteps takes lists of coefficients to grid steps, of which each list holds the same
-// number for every record. A record with a coefficient that is not finite in steps is
-// faulty, and the coefficients of a faulty record become those that it contributes.
+// toSteps converts lists of coefficients to grid steps. Each list holds the same number of
+// coefficients for every record. A record with a coefficient that is not finite in steps is faulty.
+// The coefficients of a faulty record become p.absent in steps.
 func (p *pass) toSteps(faulty []bool, lists ...[]float64) {
 	for _, list := range lists {
 		for i, c := range list {
@@ -226,8 +232,8 @@ func (p *pass) toSteps(faulty []bool, lists ...[]float64) {
 	}
 }
 
-// addWithin adds weight times the records' slopes, clipped to the term's radius, to
-// their coefficients. A slope that is not finite makes its record faulty.
+// addWithin adds weight times the records' slopes, clipped to the term's radius, to their
+// coefficients. A slope that is not finite makes its record faulty.
 func (p *pass) addWithin(slope []float64, t *pointedTerm) {
 	radius := t.ball.Radius
 	k := p.shape.margins
@@ -247,14 +253,13 @@ func (p *pass) addWithin(slope []float64, t *pointedTerm) {
 	}
 }
 
-// addBetween adds weight times the records' changes of slopes, for the moves of their
-// margins, to their coefficients: clipped to what a curvature in [lo, hi] allows. A
-// number that is not finite makes its record faulty.
+// addBetween adds weight times the records' changes of slopes to their coefficients. move holds the
+// changes of the margins, and the changes of slopes are clipped to the values possible for a
+// curvature in [lo, hi]. A number that is not finite makes its record faulty.
 //
-// Several slopes change by A m for a symmetric A of eigenvalues in [lo, hi], m being
-// the moves: within ((hi-lo)/2) ||m|| of ((lo+hi)/2) m. They are clipped to that ball,
-// and then times the row they lie in the one declared by the term (docs/exactness.md,
-// L3 and L4).
+// Several slopes change by A m for the moves m and a symmetric matrix A with eigenvalues in [lo,
+// hi]. The change is within ((hi-lo)/2) ||m|| of ((lo+hi)/2) m and is clipped to that ball. Times
+// the row it then lies in the ball declared by the term (docs/exactness.md, L3 and L4).
 func (p *pass) addBetween(slope, move []float64, t *pointedTerm, lo, hi float64) {
 	k := p.shape.margins
 	if k == 1 {
@@ -280,8 +285,8 @@ func (p *pass) addBetween(slope, move []float64, t *pointedTerm, lo, hi float64)
 	}
 }
 
-// addClipped adds weight * clamp(s, lo, hi) to coef. A scalar that is not
-// finite makes the record faulty.
+// addClipped adds weight * clamp(s, lo, hi) to coef. A scalar that is not finite makes its record
+// faulty.
 func addClipped(coef []float64, faulty []bool, s []float64, weight, lo, hi float64) {
 	coef, faulty = coef[:len(s)], faulty[:len(s)]
 	for i, v := range s {
@@ -293,10 +298,10 @@ func addClipped(coef []float64, faulty []bool, s []float64, weight, lo, hi float
 	}
 }
 
-// addClippedBetween adds weight * clamp(s, [lo, hi] * move) to coef: with
-// phi's curvature in [lo, hi] the difference of slopes lies between lo and hi times the
-// difference of margins, and a row times such a scalar lies in the ball
-// declared by the term.
+// addClippedBetween adds weight * clamp(s, [lo, hi] * move) to coef. For a curvature of phi in [lo,
+// hi] the difference of slopes lies between lo and hi times the difference of margins. Such a
+// scalar times the row lies in the ball declared by the term. A number that is not finite makes its
+// record faulty.
 func addClippedBetween(coef []float64, faulty []bool, s, move []float64, weight, lo, hi float64) {
 	coef, faulty, move = coef[:len(s)], faulty[:len(s)], move[:len(s)]
 	for i, v := range s {

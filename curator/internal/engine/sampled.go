@@ -8,14 +8,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// drawn are the directions of a term, those that were needed so far.
+// drawn holds the directions of a term. pool holds the directions that were needed so far.
 type drawn struct {
 	query.Directions
 	pool [][]float64
 	dim  int
 }
 
-// drawnFor is nothing for a term that draws none.
+// drawnFor returns the zero drawn for a term that draws no directions.
 func drawnFor(t query.Term) drawn {
 	d, ok := t.Directions()
 	if !ok {
@@ -33,8 +33,8 @@ func (d *drawn) direction(number int) []float64 {
 	return d.pool[number]
 }
 
-// estimate sets dst to what a term takes for the gradient at w: the loss's, that of the
-// loss smoothed in closed form, or an estimate of the latter by directions.
+// estimate sets dst to the term's gradient at w: the gradient of the loss, the gradient of the loss
+// smoothed in closed form, or an estimate of the smoothed gradient from drawn directions.
 func (g *generalPass) estimate(dst []float64, t *pointedTerm, w []float64, x []float32, y float64) {
 	s := t.Smoothing()
 	switch {
@@ -63,14 +63,14 @@ func (g *generalPass) estimate(dst []float64, t *pointedTerm, w []float64, x []f
 	}
 }
 
-// slopeAlong is d/(2 r) times the difference of the values at w + r u and w - r u.
+// slopeAlong returns d/(2 r) times the difference of the values at w + r u and w - r u.
 func (g *generalPass) slopeAlong(w, u []float64, r float64, x []float32, y float64) float64 {
 	up := g.value(g.moved(w, r, u), x, y)
 	down := g.value(g.moved(w, -r, u), x, y)
 	return float64(float64(len(w)) / (2 * r) * (up - down))
 }
 
-// moved is w + r u.
+// moved returns w + r u, in scratch memory.
 func (g *generalPass) moved(w []float64, r float64, u []float64) []float64 {
 	for j, v := range u {
 		g.beside[j] = w[j] + float64(r*v)
@@ -78,7 +78,7 @@ func (g *generalPass) moved(w []float64, r float64, u []float64) []float64 {
 	return g.beside
 }
 
-// joined is a loss of margins as one that writes its gradient.
+// joined presents a loss of margins as a loss that writes its gradient.
 type joined struct {
 	loss.Loss
 	of          margins
@@ -101,7 +101,7 @@ func (l *joined) Gradient(dst, w []float64, x []float32, y float64) {
 	l.times(dst, x)
 }
 
-// smoothed is Gradient of the loss smoothed in closed form.
+// smoothed writes the gradient of the loss smoothed in closed form.
 func (l *joined) smoothed(dst, w []float64, x []float32, y float64, by loss.Smoothing) {
 	l.at(w, x, y)
 	wide := make([]float64, len(x))
@@ -112,7 +112,7 @@ func (l *joined) smoothed(dst, w []float64, x []float32, y float64, by loss.Smoo
 	l.times(dst, x)
 }
 
-// at works the margins out. What the loss leaves unwritten after that is NaN.
+// at computes the margins. Slopes that the loss leaves unwritten afterwards are NaN.
 func (l *joined) at(w []float64, x []float32, y float64) {
 	for k := range l.z {
 		l.z[k] = interleaved(w[k*len(x):(k+1)*len(x)], x)
@@ -130,7 +130,7 @@ func (l *joined) times(dst []float64, x []float32) {
 	}
 }
 
-// interleaved is <w, x> in dot's order, for rows that are not padded.
+// interleaved returns <w, x>, computed in the order of dot, for rows without padding.
 func interleaved(w []float64, x []float32) float64 {
 	var s [row.Lane]float64
 	for j, v := range x {

@@ -18,11 +18,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// BenchmarkScaling is a gradient pass over n x 50 rows of which two gigabytes are kept in
-// memory, the rest in a file: as float32s, and as 10 numbers and 40 features of 8 groups.
-// SCALING names the numbers of rows (1000000 without it), SCALING_FOLDER where the file is
-// made, SCALING_MEMORY how many bytes are kept in memory if other than 1.8e9. It reports
-// the time of a row in a pass, and the greatest resident memory so far.
+// BenchmarkScaling is a gradient pass over n x 50 rows, of which 1.8e9 bytes are kept in memory and
+// the rest in a file: as float32s, and as 10 numbers and 40 features of 8 groups. SCALING names the
+// numbers of rows (default 1000000), SCALING_FOLDER the folder of the file, and SCALING_MEMORY the
+// bytes in memory. It reports the time of a row in a pass and the largest resident memory so far.
 func BenchmarkScaling(b *testing.B) {
 	memory := int64(18e8)
 	if s := os.Getenv("SCALING_MEMORY"); s != "" {
@@ -75,7 +74,7 @@ func BenchmarkScaling(b *testing.B) {
 	}
 }
 
-// generated returns n rows of a layout, a thousand different ones again and again.
+// generated returns n rows of a layout, which repeat a thousand different ones.
 func generated(b *testing.B, l *row.Layout, n int, memory int64) row.Source {
 	f, err := row.NewFileOf(l, 0, memory, os.Getenv("SCALING_FOLDER"))
 	if err != nil {
@@ -103,8 +102,7 @@ func generated(b *testing.B, l *row.Layout, n int, memory int64) row.Source {
 	return s
 }
 
-// resident is the greatest number of bytes of memory that the process has had, as Linux
-// counts them.
+// resident returns the largest resident memory of the process in bytes, as Linux counts it.
 func resident(b *testing.B) float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -6,19 +6,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// shape is how parameters lie in memory: margins rows of features coordinates, each
-// row in the order of the layout and of width floats, so that a margin is made of runs
-// of one order. Without a layout coordinates are in their own order, without padding:
-// those of a loss that writes its own gradient.
+// shape describes the order of parameters in memory. With a layout they are margins rows of
+// features coordinates. Each row has the order of the layout and takes width floats, so that a
+// margin is a sum over contiguous runs. Without a layout the coordinates are in their own order,
+// without padding: this is the shape for a loss that writes its own gradient.
 type shape struct {
 	margins, features, width int
 	layout                   *row.Layout
 }
 
-// unshaped are parameters in their own order.
+// unshaped returns the shape of parameters in their own order.
 func unshaped(parameters int) shape { return shape{1, parameters, parameters, nil} }
 
-// shaped are those of so many margins of rows.
+// shaped returns the shape of the parameters of the given number of margins.
 func shaped(margins int, l *row.Layout) shape { return shape{margins, l.Dim(), l.Width(), l} }
 
 func shapeOf(l loss.Loss, parameters int, t row.Source) shape {
@@ -28,8 +28,9 @@ func shapeOf(l loss.Loss, parameters int, t row.Source) shape {
 	return shaped(parameters/t.Layout().Dim(), t.Layout())
 }
 
-// shapeFor is the shape of a question's points: that of the parameters, or one row of
-// features. Where directions are drawn any loss is taken as one that writes its gradient.
+// shapeFor returns the shape of a query's points: the shape of the parameters, or one row of
+// features for a query without a loss. A query that draws directions uses any loss as one that
+// writes its gradient.
 func (e *Portable) shapeFor(q query.Question) shape {
 	switch {
 	case q.Facts().Losses == query.NoLoss:
@@ -40,11 +41,12 @@ func (e *Portable) shapeFor(q query.Question) shape {
 	return e.shape
 }
 
-// parameters is their number, padded what they take.
+// parameters returns the number of parameters. padded returns the number of floats they take in
+// memory.
 func (s shape) parameters() int { return s.margins * s.features }
 func (s shape) padded() int     { return s.margins * s.width }
 
-// place is where parameter j lies.
+// place returns the index of parameter j in memory.
 func (s shape) place(j int) int {
 	if s.layout == nil {
 		return j
@@ -52,7 +54,7 @@ func (s shape) place(j int) int {
 	return j/s.features*s.width + s.layout.Place(j%s.features)
 }
 
-// pad returns a copy of parameters as they lie in memory; nil of nil.
+// pad returns a copy of parameters in their order in memory. It is nil for nil.
 func (s shape) pad(v []float64) []float64 {
 	if v == nil {
 		return nil

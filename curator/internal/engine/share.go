@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// share is one goroutine's part of a sum. It outlives its goroutine: a loss that
-// panics on a record, or ends the goroutine, makes that record faulty and nothing
-// else, and another goroutine goes on with the next one.
+// share is the part of a sum that one goroutine computes. It outlives its goroutine: if a loss
+// panics on a record or ends the goroutine, that record alone is faulty, and another goroutine
+// continues with the next record.
 type share struct {
 	pass
 	tiles tiling
 	turns turns
 	ended *sync.WaitGroup
 	done  bool
-	// unread is why rows could not be read.
+	// unread is the error of a failed read.
 	unread error
 }
 
-// work takes pieces until there are none left.
+// work processes pieces until none is left or the context ends.
 func (s *share) work(ctx context.Context) {
 	defer s.survive(ctx)
 	for ctx.Err() == nil {
@@ -36,21 +36,21 @@ func (s *share) work(ctx context.Context) {
 	s.done = true
 }
 
-// survive is called when work returns, and when the loss stopped it.
+// survive is called when work returns, and when the loss has ended the goroutine.
 func (s *share) survive(ctx context.Context) {
 	if s.done {
 		s.ended.Done()
 		return
 	}
-	// What a loss panics with may carry a record's values: it is dropped.
+	// The value of a panic in the loss may contain a record's values. It is dropped.
 	_ = recover()
 	s.stopped()
 	go s.work(ctx)
 }
 
-// run adds the rows at hand, a tile at a time. Whatever calls a loss does so
-// before it adds anything, so that a tile that was stopped can be taken again.
-// A general loss is called for one record at a time in any case.
+// run adds the rows of the current piece, a tile at a time. A tile calls the loss before it adds
+// anything, so that a tile in which the loss panicked can be repeated. A general loss is always
+// called for one record at a time.
 func (p *pass) run() {
 	for len(p.rows.Targets) > 0 {
 		p.trying = min(tileRows, len(p.rows.Targets))
@@ -70,7 +70,7 @@ func (p *pass) run() {
 	}
 }
 
-// passed counts what was tried and moves on.
+// passed counts the rows of the current tile and removes them from the piece.
 func (p *pass) passed() {
 	n := p.trying
 	p.rows = p.layout.Cut(p.rows, n, len(p.rows.Targets))
@@ -81,8 +81,8 @@ func (p *pass) passed() {
 	p.alone = max(p.alone-n, 0)
 }
 
-// stopped deals with what was tried when the loss stopped: one record is faulty;
-// a tile is taken again, record by record, to learn which.
+// stopped handles a tile in which the loss panicked. A single record is faulty. A larger tile is
+// repeated record by record, to find the faulty one.
 func (p *pass) stopped() {
 	if p.trying > 1 {
 		p.alone = p.trying

@@ -9,7 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// smoothing makes what a smoothed loss is computed by, for rows of so many features.
+// smoothing returns the closed form by which a smoothed loss is computed, for rows of the given
+// number of features. It is zero if the loss is not smoothed, or smoothed by drawn directions.
 func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 	switch {
 	case !s.On() || s.Sampled():
@@ -20,11 +21,11 @@ func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 	return loss.OverBall(features, s.Radius)
 }
 
-// smoothable returns an error if a question is about a smoothed loss and the loss has
-// no smoothing of that kind in closed form.
+// smoothable returns an error if a term smooths the loss in closed form and the loss has no such
+// closed form.
 func smoothable(l loss.Loss, q query.Question) error {
 	for _, t := range q.Terms() {
-		if !t.Smoothing().On() || t.Smoothing().Sampled() { // which any loss can be
+		if !t.Smoothing().On() || t.Smoothing().Sampled() { // directions work with every loss
 			continue
 		}
 		k, ok := l.(loss.Kinked)
@@ -42,8 +43,8 @@ func smoothable(l loss.Loss, q query.Question) error {
 	return nil
 }
 
-// slopes has the loss compute the slopes of a tile for a term, smoothed if the term is
-// about that: then the norms of rows count.
+// slopes has the loss compute the slopes of a tile for a term. If the term smooths the loss, the
+// loss also receives the norms of the rows.
 func (p *pass) slopes(t *pointedTerm, dst, z []float64, b row.Block) {
 	y, stride := b.Targets, p.layout.Stride()
 	if p.kinked == nil || !t.Smoothing().On() {
@@ -57,7 +58,7 @@ func (p *pass) slopes(t *pointedTerm, dst, z []float64, b row.Block) {
 	p.call(func(dst, z, y []float64) { p.kinked.SmoothedSlopes(dst, z, y, long, t.smoothed) }, dst, z, y)
 }
 
-// dotSelf returns <x, x>, in dot's order. len(x) is a multiple of row.Lane.
+// dotSelf returns <x, x>, computed in the order of dot. len(x) is a multiple of row.Lane.
 func dotSelf(x []float32) float64 {
 	var s [row.Lane]float64
 	for ; len(x) > 0; x = x[row.Lane:] {

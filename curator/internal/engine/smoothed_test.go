@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestSmoothedByTheRowsOwnNorm: a sum about the smoothed loss is made of each record's
-// smoothed slope for the norm of its own row, to half a grid step a record, in blocks and
-// among members; not of the loss's slopes.
+// TestSmoothedByTheRowsOwnNorm: a sum for the smoothed loss uses each record's smoothed slope for
+// the norm of its own row, and not the loss's slope. It is precise to half a grid step a record, in
+// blocks and among members.
 func TestSmoothedByTheRowsOwnNorm(t *testing.T) {
 	const n, d, scale = 150, 3, 0x1p30
 	table, err := row.NewTable(d, 40)
@@ -67,8 +67,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestSmoothingIsRefused: of losses that have no such smoothing in closed form, before
-// anything is computed.
+// TestSmoothingIsRefused: a query is refused before anything is computed if the loss has no such
+// smoothing in closed form.
 func TestSmoothingIsRefused(t *testing.T) {
 	ask := func(s query.Smoothing) query.Question {
 		q, err := query.New(1, query.GradientAt(query.NewCohort(0, 10), []float64{1, 2}, 1).Smoothed(s))

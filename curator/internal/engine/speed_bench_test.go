@@ -15,10 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// adultGroups are the features of Adult's categories; six more are numbers.
+// adultGroups holds the numbers of features of Adult's categories; six more features are numbers.
 var adultGroups = []int{9, 17, 8, 15, 7, 6, 3, 42}
 
-// adultRows is a table of Adult's shape with all features written out.
+// adultRows returns a table of Adult's shape with all features written out.
 var adultRows = func(b *testing.B, n int) *row.Table {
 	t, err := row.NewTable(113, 0)
 	if err != nil {
@@ -40,8 +40,8 @@ var adultRows = func(b *testing.B, n int) *row.Table {
 	return t
 }
 
-// BenchmarkSpeed is a pass of the exact clipped gradient of the logistic loss over the
-// tables of results/speed/pass.sh, which runs it beside an earlier version and numpy.
+// BenchmarkSpeed is a pass of the exact clipped gradient of the logistic loss over the tables of
+// results/speed/pass.sh, which compares it with an earlier version and numpy.
 func BenchmarkSpeed(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -80,7 +80,7 @@ func BenchmarkSpeed(b *testing.B) {
 	}
 }
 
-// processor is the processor time of the process so far, in seconds.
+// processor returns the processor time of the process so far, in seconds.
 func processor(b *testing.B) float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

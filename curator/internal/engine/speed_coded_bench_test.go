@@ -9,8 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Versions that write rows out have no such file: there the same records are written
-// out.
+// An earlier version that stores rows written out lacks this file, and writes the same records out.
 func init() {
 	adultRows = func(b *testing.B, n int) *row.Table {
 		groups, at := []row.Group(nil), 6

@@ -12,12 +12,13 @@ import (
 // Loss returns the loss.
 func (e *Portable) Loss() loss.Loss { return e.loss }
 
-// Average takes one pass of projected SGD over the given members, in their
-// order, and returns the average of its iterates less the start, rounded to grid
-// steps of which scale are in a unit. The loss must be rank-one.
+// Average makes one pass of projected SGD over the given members, in their order. It returns the
+// average of the iterates minus the start, rounded to grid steps; scale is the number of grid steps
+// in a unit. The loss must be rank-one. It is an error if a row cannot be read or if the context
+// ends.
 //
-// docs/exactness.md bounds how far two such passes come apart; it counts the
-// roundings below, one by one.
+// docs/exactness.md bounds the distance of two such passes on neighbouring tables. Its proof counts
+// the roundings below one by one.
 func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -26,8 +27,8 @@ func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, mem
 	if !ok {
 		return nil, Proven(e.loss)
 	}
-	// Whether to go on is asked of the standard library's context, whose errors
-	// stay, rather than of whatever the caller passed.
+	// The walk uses a context of the standard library, whose error is permanent once set. The
+	// caller's context may be of another type.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := within(members, e.table.Len()); err != nil {
@@ -53,36 +54,38 @@ func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, mem
 	return answer, nil
 }
 
-// walk is a pass under way. All vectors are padded to the stride. Like a share of
-// a sum it outlives its goroutine.
+// walk is the state of a pass. All vectors are padded to the stride. Like a share it outlives its
+// goroutine.
 type walk struct {
 	table row.Reader
-	// left are the members from the present tile on, of which fetched are in the
-	// tile and taken have been passed.
-	left           []int32
+	// left holds the members from the current tile on.
+	left []int32
+	// fetched is the number of members in the tile. taken is the number of them that were
+	// processed.
 	fetched, taken int
 	ended          chan struct{}
 	done           bool
-	// unread is why rows could not be read.
+	// unread is the error of a failed read.
 	unread error
 
 	loss   loss.RankOne
 	target loss.Target
-	// A step takes w to keep w + shift - gain clip(slope) x.
+	// A step replaces w by keep w + shift - gain clip(slope) x.
 	keep, gain, clip float64
 	shift            []float64
 	radius           float64
 	centre           []float64
 
 	at []float64
-	// sum is that of the iterates up to the last tile, tile that since.
+	// sum is the sum of the iterates up to the last tile. tile is the sum of the iterates since.
 	sum, tile []float64
 
-	// The rows of a tile, and with all their features.
-	rows   row.Block
+	// rows holds the rows of a tile.
+	rows row.Block
+	// full holds the same rows with all features.
 	full   []float32
 	writer writer
-	// One record's, as a loss takes them.
+	// slope, margin and y are the arguments of the loss for one record.
 	slope, margin, y [1]float64
 }
 
@@ -104,7 +107,7 @@ func newWalk(l loss.RankOne, p query.Pass, t row.Source, members []int32) *walk 
 // Keep returns the factor by which the regularizer shrinks a point in one step.
 func Keep(p query.Pass) float64 { return 1 - float64(p.Step*p.Lambda) }
 
-// Shift returns what the regularizer's linear part adds in one step.
+// Shift returns the vector that the regularizer's linear part adds in one step.
 func Shift(p query.Pass) []float64 {
 	s := make([]float64, len(p.Start))
 	for j, v := range p.Linear {
@@ -113,29 +116,29 @@ func Shift(p query.Pass) []float64 {
 	return s
 }
 
-// work walks to the end.
+// work processes the members to the end.
 func (w *walk) work(ctx context.Context) {
 	defer w.survive(ctx)
 	w.over(ctx)
 	w.done = true
 }
 
-// survive is called when work returns, and when the loss stopped it: the record
-// it stopped at is faulty.
+// survive is called when work returns, and when the loss has ended the goroutine. The record at
+// which the loss ended it is faulty.
 func (w *walk) survive(ctx context.Context) {
 	if w.done {
 		close(w.ended)
 		return
 	}
-	// What a loss panics with may carry a record's values: it is dropped.
+	// The value of a panic in the loss may contain a record's values. It is dropped.
 	_ = recover()
 	w.step(w.row(), 0)
 	w.taken++
 	go w.work(ctx)
 }
 
-// over walks over the members, or until the context ends. The last record's step
-// would lead to a point that is not averaged, and is not taken.
+// over processes the members, or returns when the context ends. The last record's step is not made,
+// because the point to which it leads is not averaged.
 func (w *walk) over(ctx context.Context) {
 	for len(w.left) > 0 {
 		if w.fetched == 0 {
@@ -164,9 +167,9 @@ func (w *walk) over(ctx context.Context) {
 	}
 }
 
-// fetch copies the rows of the next tile, so that the walk, whose steps wait for each
-// other, need not wait for memory too. It takes rows with all their features, in their
-// order: what bounds its errors counts on that.
+// fetch copies the rows of the next tile. The steps of the walk depend on each other; with the copy
+// they do not also wait for memory. Rows are copied with all their features, in the order of
+// features, on which the error bounds rely.
 func (w *walk) fetch() {
 	n := min(tileRows, len(w.left))
 	w.rows.Clear()
@@ -176,10 +179,10 @@ func (w *walk) fetch() {
 	w.full, w.fetched = w.writer.out(w.rows), n
 }
 
-// row is the next one.
+// row returns the features of the next record.
 func (w *walk) row() []float32 { return w.full[w.taken*len(w.at):][:len(w.at)] }
 
-// step counts the iterate in and moves on by one record of that slope.
+// step adds the iterate to the sum and makes one step with a record of the given slope.
 func (w *walk) step(x []float32, slope float64) {
 	c := float64(w.gain * slope)
 	if w.radius == 0 {
@@ -192,9 +195,8 @@ func (w *walk) step(x []float32, slope float64) {
 	}
 }
 
-// slopeAt returns the record's clipped slope. It is 0 for a faulty record, and
-// for a target that the loss is not made for: with it the slope may rise faster
-// than is declared.
+// slopeAt returns the record's clipped slope. It is 0 for a faulty record and for a target outside
+// the loss's targets, for which the slope might rise faster than the loss declares.
 func (w *walk) slopeAt(x []float32, y float64) float64 {
 	if !meant(w.target, y) {
 		return 0
@@ -208,8 +210,7 @@ func (w *walk) slopeAt(x []float32, y float64) float64 {
 	return min(max(s, -w.clip), w.clip)
 }
 
-// meant reports whether a loss with that target is made for y. NaN, which marks
-// faulty records, is not meant.
+// meant reports whether y is one of the targets of a loss. NaN, which marks faulty records, is not.
 func meant(t loss.Target, y float64) bool {
 	switch t {
 	case loss.Binary:
@@ -239,8 +240,8 @@ func advance(w, sum, shift []float64, x []float32, keep, c float64) {
 	}
 }
 
-// half is the number of coordinates taken at a time: with more, values are
-// moved out of registers.
+// half is the number of coordinates processed at a time. With more, the values would not fit into
+// registers.
 const half = row.Lane / 2
 
 // advanceFrom is advance, and returns ||w - centre||^2 for the new w.

@@ -8,20 +8,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Bounds says how large things get in a pass over n records, and how wrong, in
-// Euclidean norms: by docs/exactness.md, from public numbers alone. A factor
-// 1 + 2^-19 stands for the terms of second order that are left out and for the
-// roundings in here.
+// Bounds holds bounds on the vectors of a pass over n records and on their rounding errors, in
+// Euclidean norms. They follow from public numbers alone (docs/exactness.md). A factor 1 + 2^-19
+// covers the terms of second order that are left out and the roundings of this computation.
 type Bounds struct {
 	n float64
-	// Jump bounds a record's part of a step, Point an iterate, projected or
-	// not yet, Start the first one.
+	// Jump bounds a record's part of a step. Point bounds an iterate, before and after its
+	// projection. Start bounds the first iterate.
 	Jump, Point, Start float64
-	// Contraction is the most by which a step without rounding errors multiplies
-	// the distance of two points; Powers is the sum of its powers up to n-2.
+	// Contraction is the largest factor by which a step without rounding errors multiplies the
+	// distance of two points. Powers is the sum of its powers up to n-2.
 	Contraction, Powers float64
-	// Step bounds the rounding errors of one step, Sum those of adding up the
-	// iterates, Last those of what is done to the sum.
+	// Step bounds the rounding errors of one step. Sum bounds the rounding errors of adding up the
+	// iterates. Last bounds the rounding errors of the operations on the sum.
 	Step, Sum, Last float64
 }
 
@@ -38,13 +37,13 @@ func Bound(p query.Pass, k loss.Constants, n int) Bounds {
 	b := Bounds{n: float64(n), Jump: up(gain*p.Clip) * (1 + 0x1p-22), Start: length(p.Start)}
 
 	rate := up(gain*k.Curvature.Hi) * (1 + 0x1p-21)
-	b.Contraction = max(keep, up(rate-keep)) // where keep < 0, the other is more than -keep
+	b.Contraction = max(keep, up(rate-keep)) // if keep < 0, the second argument exceeds -keep
 	b.Powers = geometric(b.Contraction, n-1)
 
 	if p.Radius > 0 {
 		b.Point = max(b.Start, centre+p.Radius) + (b.Jump + shift)
 	} else {
-		// Powers of keep, of which there are n-1.
+		// The displacement is a sum of n-1 powers of keep.
 		moves := steps
 		if gap := 1 - math.Abs(keep); gap > 0 {
 			moves = min(moves, 1/gap)
@@ -65,17 +64,16 @@ func Bound(p query.Pass, k loss.Constants, n int) Bounds {
 	return b
 }
 
-// Moved bounds how far replacing a record moves the average, before it is
-// rounded to the grid: clean is what it would be without rounding errors, dirt
-// is their part.
+// Moved bounds the change of the average, before it is rounded to the grid, if one record is
+// replaced. clean is the bound without rounding errors; dirt is the part of the rounding errors.
 func (b Bounds) Moved() (clean, dirt float64) {
 	clean = 2 * b.Jump * b.Powers / b.n
 	dirt = 2 * b.Wrong()
 	return clean * (1 + 0x1p-40), dirt * (1 + 0x1p-40)
 }
 
-// Wrong bounds the distance of the computed average from that of the same pass
-// without rounding errors.
+// Wrong bounds the distance of the computed average from the average of the same pass without
+// rounding errors.
 func (b Bounds) Wrong() float64 {
 	return (float64(b.Powers*(b.n-1)*b.Step)+b.Sum)/b.n + b.Last
 }
@@ -94,8 +92,7 @@ func geometric(r float64, m int) float64 {
 	return sum
 }
 
-// length bounds the Euclidean norm of v from above but for 2^-500, where squares
-// underflow.
+// length returns an upper bound on the Euclidean norm of v, up to 2^-500, where squares underflow.
 func length(v []float64) float64 {
 	var sum float64
 	for _, x := range v {

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// proven lists, for each proven loss, the names to run.
+// proven lists, for each proven loss, the names of losses to test.
 var proven = map[string][]string{
 	"huber":          {"huber(1e-06)", "huber(0.3)", "huber(1e+06)"},
 	"logistic":       {"logistic"},
@@ -42,7 +42,7 @@ func bigs(v []float64) []*big.Float {
 
 func op() *big.Float { return new(big.Float).SetPrec(precision) }
 
-// bigSlope is the loss's slope by its formula, apart from package loss.
+// bigSlope returns the loss's slope by its formula, independently of package loss.
 func bigSlope(name string, z *big.Float, y float64) *big.Float {
 	base, parameter, _ := strings.Cut(strings.TrimSuffix(name, ")"), "(")
 	var c float64
@@ -67,8 +67,8 @@ func bigSlope(name string, z *big.Float, y float64) *big.Float {
 	return limit(op().Sub(z, exact(y)), -c, c)
 }
 
-// bigExp is e^x, from the Taylor series of x/2^s squared s times; 0 or 2^3000
-// far out.
+// bigExp returns e^x, from the Taylor series of x/2^s squared s times. Beyond |x| = 2000 it returns
+// 0 or 2^3000.
 func bigExp(x *big.Float) *big.Float {
 	if x.Cmp(exact(-2000)) < 0 {
 		return exact(0)
@@ -89,10 +89,9 @@ func bigExp(x *big.Float) *big.Float {
 	return sum
 }
 
-// TestProvenSlopes scans the losses that passes trust: slopes are never NaN, and
-// within SlopeError of their formula, whose derivative in the margin is between 0
-// and the declared curvature. Margins are dense where the losses bend and go to
-// the ends of the float64 range.
+// TestProvenSlopes scans the losses that passes trust. Slopes are never NaN and within SlopeError
+// of their formula, whose derivative in the margin is between 0 and the declared curvature. Margins
+// are dense where the losses bend and reach the ends of the float64 range.
 func TestProvenSlopes(t *testing.T) {
 	if len(proven) != len(provenLosses) {
 		t.Errorf("%d losses are tested, %d proven", len(proven), len(provenLosses))
@@ -150,8 +149,8 @@ func TestProvenSlopes(t *testing.T) {
 
 type named struct{ loss.RankOne }
 
-// TestUnprovenLossesAreRefused: those that bend downwards, those of no list, and
-// impostors under a proven name.
+// TestUnprovenLossesAreRefused: losses with negative curvature, losses that are not listed, and
+// other losses with a proven name.
 func TestUnprovenLossesAreRefused(t *testing.T) {
 	for _, name := range loss.Names() {
 		if _, ok := proven[name]; ok {

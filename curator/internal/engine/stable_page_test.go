@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// pageBounds are the formulas of docs/exactness.md section 13 with 300 bits.
+// pageBounds holds the formulas of docs/exactness.md section 13, computed with 300 bits.
 type pageBounds struct {
 	jump, point, contraction, powers, step, sum, last, clean, dirt *big.Float
 }
@@ -49,7 +49,7 @@ func bigLength(v []float64) *big.Float {
 	return op().Sqrt(sum)
 }
 
-// onPage writes the page's W as W, its G as jump and its A as powers.
+// onPage computes the formulas. point is the page's W, jump its G and powers its A.
 func onPage(p query.Pass, k loss.Constants, n int) pageBounds {
 	u, d, N := power2(-53), float64(len(p.Start)), exact(float64(n))
 	a, kappa := exact(Keep(p)), exact(p.Gain())
@@ -94,9 +94,9 @@ func onPage(p query.Pass, k loss.Constants, n int) pageBounds {
 	return b
 }
 
-// mixedPasses are passes of every mixture of a start, a regularizer that shrinks
-// points or mirrors them, its linear part, a ball and its centre, each of a size at
-// which it counts beside the others.
+// mixedPasses returns passes with every combination of a start, a regularizer that shrinks or
+// mirrors points, its linear part, a ball and its centre, each of a size at which it matters beside
+// the others.
 func mixedPasses(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	vector := func() []float64 {
 		v := make([]float64, d)
@@ -131,9 +131,9 @@ func mixedPasses(r *rand.Rand, d int, smoothness float64) map[string]query.Pass 
 	return all
 }
 
-// TestBoundsAreThePages: what a pass is charged for is what the page derives,
-// never less and less than 2^-17 more: terms that no test of a few passes can
-// show to be needed are there.
+// TestBoundsAreThePages: the bounds for which a pass is charged are at least the page's formulas
+// and exceed them by less than 2^-17 of themselves. This includes terms that no test of a few
+// passes can show to be needed.
 func TestBoundsAreThePages(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 13))
 	for _, name := range []string{"logistic", "huber(0.3)", "huber(1e+06)", "smoothed-hinge(0.01)", "squared(20)"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestMovedCountsBothRuns: each of the two runs that are compared may be wrong,
-// in opposite directions.
+// TestMovedCountsBothRuns: both of the compared runs may have rounding errors, in opposite
+// directions.
 func TestMovedCountsBothRuns(t *testing.T) {
 	k := rankOne(t, "logistic").Constants()
 	for _, n := range []int{2, 100, 1 << 20} {
@@ -23,8 +23,8 @@ func TestMovedCountsBothRuns(t *testing.T) {
 	}
 }
 
-// TestPointBoundsEveryIterate: from starts far outside of a ball, at its centre,
-// and where its centre is far from the origin, no iterate is longer than Point.
+// TestPointBoundsEveryIterate: no iterate is longer than Point, for starts far outside a ball, at
+// its centre, and with a centre far from the origin.
 func TestPointBoundsEveryIterate(t *testing.T) {
 	const n, d = 40, 4
 	far := []float64{0, 30, 0, 0}
@@ -54,7 +54,7 @@ func dotted(v []float64) (sum float64) {
 	return sum
 }
 
-// slopes is a loss with the slope at every record.
+// slopes is a loss with the same slope at every record.
 type slopes struct {
 	loss.RankOne
 	at float64
@@ -66,8 +66,8 @@ func (s slopes) Slopes(dst, z, y []float64) {
 	}
 }
 
-// TestNaNSlopeMovesNothing: a pass over records whose slope is NaN is that over
-// records whose slope is 0; infinite slopes are clipped.
+// TestNaNSlopeMovesNothing: a pass over records with slope NaN equals a pass over records with
+// slope 0. Infinite slopes are clipped.
 func TestNaNSlopeMovesNothing(t *testing.T) {
 	l := rankOne(t, "logistic")
 	p := query.Pass{Start: []float64{1, 2, 3}, Step: 1, Clip: .5, Lambda: .1}

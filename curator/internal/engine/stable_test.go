@@ -62,7 +62,7 @@ func randomWalk(t testing.TB, r *rand.Rand, l loss.RankOne, n, d int, p query.Pa
 	return w
 }
 
-// passes lists kinds of passes: none of the parts of one is left out in all.
+// passes returns kinds of passes that together use every field of query.Pass.
 func passes(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	vector := func(size float64) []float64 {
 		v := make([]float64, d)
@@ -81,7 +81,7 @@ func passes(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	}
 }
 
-// bigStep is one step without rounding errors from w.
+// bigStep returns the result of one step from w without rounding errors.
 func bigStep(name string, target loss.Target, p query.Pass, w []*big.Float, x []float32, y float64) []*big.Float {
 	s := exact(0)
 	if target == loss.Real && math.Abs(y) <= 1 || math.Abs(y) == 1 {
@@ -126,10 +126,9 @@ func bigDistance(a []*big.Float, b []float64) float64 {
 	return f
 }
 
-// TestWalkAgainstBigFloats takes passes with 300 bits beside the float64 ones:
-// every step, the sum and the average must be off by no more than is added to the
-// sensitivity, and norms must be within their bounds. Nor are the bounds empty:
-// what they bound is a fair share of them.
+// TestWalkAgainstBigFloats computes passes with 300 bits beside the float64 ones. Every step, the
+// sum and the average must be off by at most the error that the sensitivity includes, and norms
+// must be within their bounds. The bounds must not be much too large either.
 func TestWalkAgainstBigFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	n := 150
@@ -188,8 +187,7 @@ func TestWalkAgainstBigFloats(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// As fine a grid as fits: what is left of its own rounding is
-				// sqrt(d)/2 steps.
+				// A grid as fine as possible: its own rounding is then sqrt(d)/2 steps.
 				scale := math.Ldexp(1, 49-int(math.Ceil(math.Log2(b.Point+b.Start))))
 				got, err := e.Average(context.Background(), p, scale, c.members)
 				if err != nil {
@@ -235,8 +233,8 @@ func TestGeometricIsRoundedUp(t *testing.T) {
 	}
 }
 
-// TestAverageIsOfTheIterates: n = 3 by hand. The start counts, the point after
-// the last record does not.
+// TestAverageIsOfTheIterates computes n = 3 by hand. The average includes the start but not the
+// point after the last record.
 func TestAverageIsOfTheIterates(t *testing.T) {
 	table, err := row.NewTable(1, 0)
 	if err != nil {
@@ -259,7 +257,7 @@ func TestAverageIsOfTheIterates(t *testing.T) {
 	}
 }
 
-// failing fails on records of a target, or on all if it is 0.
+// failing fails on records with the target at, or on all records if at is 0.
 type failing struct {
 	loss.RankOne
 	at   float64
@@ -273,9 +271,8 @@ func (f failing) Slopes(dst, z, y []float64) {
 	f.RankOne.Slopes(dst, z, y)
 }
 
-// TestFailingPassTellsNothing: a record on which the loss panics or ends its
-// goroutine is faulty, and nothing else is changed, wherever it is in the pass; a
-// cancelled context ends it.
+// TestFailingPassTellsNothing: a record on which the loss panics or ends its goroutine is faulty,
+// and nothing else changes, wherever it is in the pass. A cancelled context ends the pass.
 func TestFailingPassTellsNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	l := rankOne(t, "huber(0.5)")
@@ -332,9 +329,8 @@ func TestFailingPassTellsNothing(t *testing.T) {
 	}
 }
 
-// TestStepsContract: steps from two points bring them together by the stated
-// factor at least, and by no more than that where the row lies along what
-// separates them.
+// TestStepsContract: a step contracts the distance of two points at least by the stated factor, and
+// exactly by it if the row lies along their difference.
 func TestStepsContract(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	const d = 8
@@ -350,8 +346,8 @@ func TestStepsContract(t *testing.T) {
 			b := Bound(p, l.Constants(), 2)
 			worst := 0.
 			for trial := range 3000 {
-				// Two points around the margin where the loss bends most, their
-				// difference along the row, across it, or anywhere.
+				// Two points around the margin where the loss bends most. Their difference is along
+				// the row, across it, or arbitrary.
 				x := make([]float32, d)
 				x[trial%d] = 1
 				bend, size := 0., math.Exp(-10*r.Float64())

@@ -8,39 +8,43 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// stackedPass adds up gradients of a loss whose first layer is linear in the row
-// (loss.Stacked), and their differences, a tile at a time: a record's is clipped from the
-// slopes of its first margins, the square of its row's norm and the gradient above, and
-// the part that is an outer product is rounded and added as that of a loss of margins is.
+// stackedPass adds up gradients, and differences of gradients, of a loss whose first layer is
+// linear in the row (loss.Stacked), a tile at a time. A record's gradient consists of an outer
+// product of slopes and row, and the gradient of the parameters above the first layer. It is
+// clipped by the slopes, the square of the row's norm and the gradient above. The outer product is
+// rounded and added as for a loss of margins.
 type stackedPass struct {
 	loss  loss.Stacked
-	first shape // of the first layer
+	first shape // the shape of the first layer
 	units int
 	above int
 
 	terms []stackedTerm
-	// Of a tile: the first layer's margins, and those at another point; each record's
-	// coefficients of its row, and its gradient above.
+	// margin and other hold the first layer's margins of a tile, at two points. coef holds the
+	// coefficients of each record's row, and rest each record's gradient above the first layer.
 	margin, other, coef, rest []float64
-	// One record's slopes and gradient above, at one point and another.
+	// slopes and gradient belong to one record at one point; moved and gradient2 to the same record
+	// at another point.
 	slopes, moved       []float64
 	gradient, gradient2 []float64
-	// What the loss is given: copies, so that what it writes there is lost.
+	// z and theta are copies of the loss's arguments, so that a loss which writes to them changes
+	// nothing.
 	z, theta []float64
 }
 
-// stackedTerm is a term with the first layer's rows padded to the rows' stride.
+// stackedTerm is a term whose parameters of the first layer are padded to the stride of the rows.
 type stackedTerm struct {
 	*pointedTerm
 	first, before []float64
-	between       bool // a difference
+	between       bool // the term is a difference
 }
 
-// mostAbove bounds the scratch of a tile.
+// mostAbove is the largest number of parameters above the first layer. It bounds the scratch memory
+// of a tile.
 const mostAbove = 1 << 12
 
-// newStackedPass returns nil where the loss is no such one, or a term is not asked for a
-// gradient, or a difference of two, clipped around zero, of the loss as it is.
+// newStackedPass returns nil unless the loss is a loss.Stacked and every term is a gradient or a
+// difference of gradients of the unsmoothed loss, clipped around zero.
 func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout) *stackedPass {
 	of, ok := l.(loss.Stacked)
 	if !ok {
@@ -79,7 +83,7 @@ func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout)
 	return p
 }
 
-// padded is how much room the sum takes, place where its coordinate j is added up.
+// padded returns the length of the sum in memory. place returns the index of coordinate j in it.
 func (s *stackedPass) padded() int { return s.first.padded() + s.above }
 
 func (s *stackedPass) place(j int) int {
@@ -89,7 +93,7 @@ func (s *stackedPass) place(j int) int {
 	return s.first.place(j)
 }
 
-// tile adds a tile of rows. The loss is asked about all of them before any is added.
+// tile adds a tile of rows. It calls the loss for all of them before it adds any.
 func (s *stackedPass) tile(p *pass, b row.Block) {
 	y, n, stride := b.Targets, len(b.Targets), p.layout.Stride()
 	faulty, coef, rest := p.faulty[:n], s.coef[:n*s.units], s.rest[:n*s.above]
@@ -123,8 +127,8 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 	}
 }
 
-// add adds what a term makes of record r of the tile, clipped and weighted. It reports
-// false where that is not finite.
+// add adds the clipped and weighted contribution of a term from record r of the tile. It returns
+// false if the contribution is not finite.
 func (s *stackedPass) add(t *stackedTerm, r int, square, y float64) bool {
 	z := func(of []float64) []float64 { return of[r*s.units : (r+1)*s.units] }
 	s.backward(s.slopes, s.gradient, z(s.margin), t.point, square, y)
@@ -150,7 +154,7 @@ func (s *stackedPass) add(t *stackedTerm, r int, square, y float64) bool {
 	return true
 }
 
-// backward has the loss write to slopes and rest. What it leaves unwritten is NaN.
+// backward has the loss write to slopes and rest. Entries that the loss leaves unwritten are NaN.
 func (s *stackedPass) backward(slopes, rest, z, w []float64, square, y float64) {
 	copy(s.z, z)
 	copy(s.theta, w[s.first.parameters():])
@@ -159,8 +163,8 @@ func (s *stackedPass) backward(slopes, rest, z, w []float64, square, y float64) 
 	s.loss.Backward(slopes, rest, s.z, s.theta, square, y)
 }
 
-// square is the sum of the squares of a row's numbers. Those of floats of 24 bits neither over- nor
-// underflow.
+// square returns the sum of the squares of a row's numbers. The squares of float32 neither over-
+// nor underflow.
 func square(x []float32) (sum float64) {
 	for _, v := range x {
 		sum += float64(float64(v) * float64(v))
@@ -168,10 +172,10 @@ func square(x []float32) (sum float64) {
 	return sum
 }
 
-// clipStacked scales slopes and rest, which stand for the outer product of slopes and a
-// row of that squared norm and for rest beside it, so that together they have norm at most
-// radius. A row of norm 0 has no slopes: the outer product is zero whatever they are, and
-// nothing would bound them. It reports false when a number is not finite.
+// clipStacked scales slopes and rest to a joint norm of at most radius: the norm of the outer
+// product of slopes and a row with the given squared norm, together with rest. For a row of norm 0
+// it sets the slopes to 0, because the outer product is zero for any slopes and would not bound
+// them. It returns false if a number is not finite.
 func clipStacked(slopes, rest []float64, square, radius float64) bool {
 	for _, list := range [...][]float64{slopes, rest} {
 		for _, v := range list {
@@ -196,10 +200,9 @@ func clipStacked(slopes, rest []float64, square, radius float64) bool {
 	return true
 }
 
-// stackedNorm returns the norm of what slopes and rest stand for as norm times 2^exp. Where
-// the sum of the squares of both could over- or underflow, each is taken over a power of two
-// of its own: slopes as large as floats are may belong to a row of next to no norm, and
-// neither they nor rest must be lost beside the other.
+// stackedNorm returns the joint norm of slopes and rest as norm times 2^exp. If the sums of squares
+// could over- or underflow, each of the two is scaled by a power of two of its own: the largest
+// slopes may belong to a row of a tiny norm, and neither the slopes nor rest may be lost.
 func stackedNorm(slopes, rest []float64, square float64) (norm float64, exp int) {
 	ofSlopes, ofRest := maxAbs(slopes), maxAbs(rest)
 	if big := max(ofSlopes, ofRest); 0x1p-100 <= big && big <= 0x1p100 {
@@ -221,7 +224,7 @@ func stackedNorm(slopes, rest []float64, square float64) (norm float64, exp int)
 	return math.Sqrt(float64(s*s) + float64(g*g)), exp
 }
 
-// maxAbs is the largest absolute value.
+// maxAbs returns the largest absolute value.
 func maxAbs(v []float64) (big float64) {
 	for _, x := range v {
 		big = max(big, math.Abs(x))
@@ -229,7 +232,7 @@ func maxAbs(v []float64) (big float64) {
 	return big
 }
 
-// squares is the sum of the squares of v, each over 2^exp.
+// squares returns the sum of the squares of v, each entry divided by 2^exp.
 func squares(v []float64, exp int) (sum float64) {
 	if exp == 0 {
 		for _, x := range v {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// bigNorm is the norm of what slopes and rest stand for, to 300 bits.
+// bigNorm returns the joint norm of slopes and rest, to 300 bits.
 func bigNorm(slopes, rest []float64, square float64) *big.Float {
 	of := func(v []float64) *big.Float {
 		sum := new(big.Float).SetPrec(300)
@@ -23,7 +23,7 @@ func bigNorm(slopes, rest []float64, square float64) *big.Float {
 	return sum.Sqrt(sum)
 }
 
-// quotient is a/b, 0 where both are.
+// quotient returns a/b, and 0 for 0/0.
 func quotient(a, b *big.Float) float64 {
 	if a.Sign() == 0 && b.Sign() == 0 {
 		return 0
@@ -32,7 +32,7 @@ func quotient(a, b *big.Float) float64 {
 	return f
 }
 
-// rowsOf are rows of no norm, of next to none and of any.
+// rowsOf returns rows of zero, tiny and ordinary norm.
 func rowsOf(r *rand.Rand) []float32 {
 	sizes := []float64{0, 0x1p-149, 0x1p-140, 1e-30, 1e-20, .5, 1}
 	x := make([]float32, 1+r.IntN(4))
@@ -43,7 +43,7 @@ func rowsOf(r *rand.Rand) []float32 {
 	return x
 }
 
-// squareOf is the squared norm of a row, or any number that a squared norm might be.
+// squareOf returns the squared norm of a row, or a random number in the range of squared norms.
 func squareOf(r *rand.Rand, x []float32) float64 {
 	if r.IntN(4) == 0 {
 		return math.Ldexp(1+r.Float64(), -r.IntN(1075)-1)
@@ -51,7 +51,7 @@ func squareOf(r *rand.Rand, x []float32) float64 {
 	return square(x)
 }
 
-// anySize is a list of numbers of one size, from the smallest float to the largest.
+// anySize returns a list of numbers of one size, from the smallest float to the largest.
 func anySize(r *rand.Rand, n int) []float64 {
 	v := make([]float64, n)
 	exp := r.IntN(2098) - 1074
@@ -61,10 +61,9 @@ func anySize(r *rand.Rand, n int) []float64 {
 	return v
 }
 
-// TestStackedClipAtEverySize: slopes and the gradient above, each of any size that floats
-// have, and a row of any norm that rows have, stand for a vector of norm at most the radius
-// once they are clipped: scaled by one factor where it was longer, as it was where not. Of a
-// row of norm 0 no slopes are left.
+// TestStackedClipAtEverySize: slopes and the gradient above have any size of float64, and a row has
+// any possible norm. After the clip their joint norm is at most the radius. A longer vector is
+// scaled by one factor; a shorter one is unchanged. For a row of norm 0 the slopes are 0.
 func TestStackedClipAtEverySize(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 91))
 	clipped := 0
@@ -83,7 +82,7 @@ func TestStackedClipAtEverySize(t *testing.T) {
 		}
 		factor := 1.
 		if was.Cmp(limit) > 0 {
-			factor = math.NaN() // may be far below any float
+			factor = math.NaN() // may be far below the smallest float
 			clipped++
 		}
 		for j, v := range append(slopes, rest...) {
@@ -94,8 +93,8 @@ func TestStackedClipAtEverySize(t *testing.T) {
 			if j < len(slopes) && norm == 0 {
 				want.SetInt64(0)
 			}
-			// Numbers below the smallest are lost, and so are those next to nothing beside
-			// the radius.
+			// Numbers below the smallest float are lost, and so are numbers that are negligible
+			// beside the radius.
 			want.Sub(want, new(big.Float).SetFloat64(v))
 			off, _ := want.Abs(want).Float64()
 			if !(off <= 1e-14*math.Abs(v)+0x1p-700*radius) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestStackedClip: what slopes and the gradient above stand for is clipped as the vector
-// written out is, at every size that floats have, and left alone where it is short enough.
+// TestStackedClip: slopes and the gradient above are clipped like the vector they stand for,
+// written out, at every size of float64. A vector that is short enough is unchanged.
 func TestStackedClip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 90))
 	for range 20000 {
@@ -69,8 +69,8 @@ func (l leaving) Backward(slopes, rest, z, theta []float64, square, y float64) {
 	}
 }
 
-// TestStackedUnwritten: a record of which a network leaves a number unwritten is faulty,
-// whatever records come before it; the sum is that of the others.
+// TestStackedUnwritten: a record for which a network leaves a number unwritten is faulty, whatever
+// records precede it, and the sum is the sum of the others.
 func TestStackedUnwritten(t *testing.T) {
 	l, err := loss.Parse("network(2,tanh,huber(0.5))")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// overflowing are questions of every kind about a centre of zero, of weight so large that
-// a contribution that is not zero is infinite in steps of 2^-1023.
+// overflowing returns queries of every kind with a centre of zero. Their weight is so large that a
+// nonzero contribution is infinite in steps of 2^-1023.
 func overflowing(t *testing.T, l loss.Loss, dim int) map[string]query.Question {
 	t.Helper()
 	p := loss.Parameters(l, dim)
@@ -60,8 +60,8 @@ func overflowing(t *testing.T, l loss.Loss, dim int) map[string]query.Question {
 	return all
 }
 
-// TestNotFiniteInSteps: a record with a coefficient that is not finite in grid steps is
-// faulty, whatever was asked: nothing of it is added, and nothing else is rounded.
+// TestNotFiniteInSteps: in every query, a record with a coefficient that is not finite in grid
+// steps is faulty: it adds nothing, and no number beyond the limit of engine.Round is rounded.
 func TestNotFiniteInSteps(t *testing.T) {
 	enginetest.Rounds(t)
 	const dim = 4
@@ -105,8 +105,8 @@ func TestNotFiniteInSteps(t *testing.T) {
 	}
 }
 
-// TestUnroundedIsTold: a finite number of steps that is too large to be rounded is told to
-// the tests that ask for it, whichever way it is added up.
+// TestUnroundedIsTold: engine.Unrounded receives a finite number of steps that is too large to be
+// rounded, from every kind of sum.
 func TestUnroundedIsTold(t *testing.T) {
 	was := engine.Unrounded
 	defer func() { engine.Unrounded = was }()

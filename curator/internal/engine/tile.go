@@ -2,16 +2,15 @@ package engine
 
 import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 
-// tileRows is the number of rows processed together: they, the point and the
-// accumulator stay in the first-level cache at the usual dimensions.
+// tileRows is the number of rows processed together. At the usual dimensions the rows, the point
+// and the accumulator stay in the first-level cache.
 const tileRows = 64
 
-// tiling cuts a table, or a list of its rows, into pieces that goroutines take
-// in any order.
+// tiling divides a table, or a list of its rows, into pieces that goroutines take in any order.
 type tiling struct {
 	table   row.Source
 	members []int32
-	// measured are the rows' lengths in a metric; nil for none.
+	// measured holds the rows' lengths in a metric, nil without one.
 	measured *lengths
 }
 
@@ -24,7 +23,7 @@ func (t tiling) len() int {
 	return (len(t.members) + tileRows - 1) / tileRows
 }
 
-// records returns how many records the pieces hold.
+// records returns the number of records in all pieces.
 func (t tiling) records() int {
 	if t.members == nil {
 		return t.table.Len()
@@ -32,8 +31,8 @@ func (t tiling) records() int {
 	return len(t.members)
 }
 
-// at returns the rows of piece i: a block of the table, or a gathered copy of member
-// rows in the goroutine's scratch. next is the piece that the goroutine takes after it.
+// at returns the rows of piece i: a block of the table, or a copy of member rows in the goroutine's
+// scratch memory. next is the piece that the goroutine takes afterwards.
 func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	if t.members == nil {
 		if t.measured != nil {
@@ -52,7 +51,7 @@ func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	return p.gathered, nil
 }
 
-// writer writes rows of a layout out, for whatever takes them with all their features.
+// writer expands rows of a layout to all their features.
 type writer struct {
 	layout *row.Layout
 	full   []float32

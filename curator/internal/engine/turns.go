@@ -6,12 +6,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// turns are a goroutine's turns at pieces that all goroutines take from one counter. Where
-// rows are read ahead it has its next piece before it is done with the last.
+// turns assigns pieces to a goroutine, from a counter that all goroutines share. If rows are read
+// ahead, the goroutine takes its next piece before it has finished the current one.
 type turns struct {
 	next *atomic.Int64
 	n    int
-	// after is the piece of the next turn; n or more if there is none, -1 if it is not
+	// after is the piece of the next turn. It is at least n if there is none, and -1 if it is not
 	// taken yet.
 	after int
 	ahead bool
@@ -22,7 +22,7 @@ func turnsOf(next *atomic.Int64, n int, r row.Reader) turns {
 	return turns{next: next, n: n, after: -1, ahead: ahead}
 }
 
-// take returns the piece of this turn, or that none is left.
+// take returns the piece of this turn. ok is false if none is left.
 func (t *turns) take() (i int, ok bool) {
 	if i = t.after; i < 0 {
 		i = int(t.next.Add(1)) - 1
@@ -33,7 +33,7 @@ func (t *turns) take() (i int, ok bool) {
 	return i, i < t.n
 }
 
-// block reads block i, and has a reader that can begin with the next one.
+// block reads block i. A reader that can read ahead starts to read block next.
 func block(r row.Reader, i, next int) (row.Block, error) {
 	if a, ok := r.(row.Ahead); ok {
 		return a.BlockAhead(i, next)

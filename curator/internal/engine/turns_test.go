@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// TestTurns: every piece has one turn, whoever reads ahead, and the piece told to come
-// after a turn does.
+// TestTurns: every piece has one turn, whichever goroutines read ahead, and the piece announced
+// after a turn is the next one.
 func TestTurns(t *testing.T) {
 	f, err := row.NewFile(1, 1, 0, t.TempDir())
 	if err != nil {
@@ -53,7 +53,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestBlocksOfLengths: rows are found in blocks of unlike sizes, empty ones too.
+// TestBlocksOfLengths: rows are found in blocks of different sizes, also beside empty ones.
 func TestBlocksOfLengths(t *testing.T) {
 	for _, sizes := range [][]int{{4, 4, 4, 1}, {2, 5, 0, 0, 3, 1}, {0, 3}, {3, 1, 1, 9}} {
 		l := &lengths{starts: []int{0}}

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// doors are the ways to ask a session about a cohort. Each names the charge it
-// is to make.
+// doors returns the ways to ask a session about a cohort. Each returns the charge that it must
+// make.
 func doors(t testing.TB, s *Session) map[string]func(c query.Cohort) (charge float64, err error) {
 	return doorsUnder(context.Background(), t, s)
 }
@@ -58,9 +58,9 @@ func doorsUnder(ctx context.Context, t testing.TB, s *Session) map[string]func(c
 	}
 }
 
-// TestChargedToWhomItIsAbout: an answer about a cohort lowers what is left for
-// that cohort and for everyone, and nobody else's; one about everyone lowers what
-// is left for each.
+// TestChargedToWhomItIsAbout: an answer about a cohort lowers the charge left for this cohort and
+// for everyone, and for no other cohort. An answer about everyone lowers the charge left for every
+// cohort.
 func TestChargedToWhomItIsAbout(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
 	s := open(t, randomRecords(r, 40, 3), parse(t, "logistic"), budget(t, 8, .01, account.ReplaceOne), nil)
@@ -77,7 +77,7 @@ func TestChargedToWhomItIsAbout(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else if name == "item" || name == "stable" {
-				continue // refused, see TestPrefixRefusals and TestPassRefusals
+				continue // refused; see TestPrefixRefusals and TestPassRefusals
 			}
 			l := s.Ledger()
 			own, all, other, none := l.Left(c.ID()), l.Left(account.Everyone), l.Left(bystander), l.Left(nobody)
@@ -108,9 +108,9 @@ func TestChargedToWhomItIsAbout(t *testing.T) {
 	}
 }
 
-// TestFailureStaysCharged: through whatever door, what was asked of a panicking
-// loss is charged in full and answered as of faulty records, and what a cancelled
-// context ended is charged in full and not answered.
+// TestFailureStaysCharged: by each way of asking, a query whose loss panics is charged in full and
+// answered as for faulty records. A query that a cancelled context ends is charged in full and not
+// answered.
 func TestFailureStaysCharged(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 2))
 	logistic := parse(t, "logistic").(loss.RankOne)
@@ -133,8 +133,8 @@ func TestFailureStaysCharged(t *testing.T) {
 	}
 }
 
-// TestForgedHandles: a handle is refused, uncharged, unless identifier and size
-// are the session's own: another size is another divisor of sums.
+// TestForgedHandles: a handle is refused, uncharged, unless its identifier and its size are the
+// session's own. The size is the divisor of sums.
 func TestForgedHandles(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 3))
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -151,7 +151,7 @@ func TestForgedHandles(t *testing.T) {
 			for _, forged := range []query.Cohort{
 				query.NewCohort(c.ID(), c.Size()/2), query.NewCohort(c.ID(), 2*c.Size()), query.NewCohort(c.ID(), math.Nextafter(c.Size(), 0)),
 				query.NewCohort(c.ID()+1, c.Size()), query.NewCohort(account.Everyone, 39), query.NewCohort(account.Everyone, 41),
-				// Larger than the records, and identifiers that no session gives out.
+				// Sizes above the number of records, and identifiers that no session returns.
 				query.NewCohort(c.ID(), 1e300), query.NewCohort(c.ID(), math.Inf(1)), query.NewCohort(account.Everyone, math.MaxInt32),
 				query.NewCohort(sampleBit, c.Size()), query.NewCohort(sampleBit|c.ID(), c.Size()), query.NewCohort(sampleBit|2, 40),
 				query.NewCohort(1<<32|c.ID(), c.Size()), query.NewCohort(1<<31, c.Size()), query.NewCohort(math.MaxUint64, c.Size()),

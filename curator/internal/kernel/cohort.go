@@ -8,29 +8,29 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// cohorts hands out disjoint sets of records in a uniformly random order that
-// does not depend on their values.
+// cohorts draws disjoint sets of records, in a uniformly random order that does not depend on the
+// records' values.
 type cohorts struct {
-	records, repeat int // repeat of them have one row
-	// order has the rows of all cohorts, one cohort after the other.
+	records, repeat int // each row stands for repeat of the records
+	// order holds the rows of all cohorts, one cohort after the other.
 	order []int32
-	// left says which records are left where cohorts are drawn by number, joined which are
-	// not where they are drawn by coins.
-	left   shuffle
+	// left holds the records not yet drawn, if cohorts are drawn by number.
+	left shuffle
+	// joined marks the records already in a cohort, if records join by random bits.
 	joined []uint64
-	// ends[i] is where cohort i+1 ends in order; it starts where the one before
-	// ended.
+	// ends[i] is the index in order at which cohort i+1 ends. The cohort starts at the end of the
+	// previous one.
 	ends []int
-	// declared[i] is the declared size of cohort i+1 where members joined by
-	// coins, and unjoined what is left of the declared number of records; nil
-	// where cohorts were drawn by number.
+	// declared[i] is the declared size of cohort i+1, if records join by random bits. It is nil if
+	// cohorts are drawn by number.
 	declared []float64
+	// unjoined is the part of the declared number of records that is in no cohort.
 	unjoined float64
 }
 
-// Draw returns a cohort of size records that no cohort had before, chosen
-// uniformly by secret coins. It reads no values, so it is not charged. Under
-// add-or-remove it is refused: removing a record would shift the others.
+// Draw returns a cohort of size records that are in no earlier cohort, chosen uniformly by secret
+// random bits. It reads no values, so that it is not charged. It is an error if fewer records are
+// left. Under add-or-remove it is an error, because removing a record would shift the others.
 func (s *Session) Draw(size int) (query.Cohort, error) {
 	if r := s.ledger.Budget().Relation(); r != account.ReplaceOne {
 		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: not possible under %v, where the number of records is secret", size, r)
@@ -52,10 +52,10 @@ func (s *Session) Draw(size int) (query.Cohort, error) {
 	return s.cohorts.draw(size, s.coins), nil
 }
 
-// DrawEach returns a cohort that every record not yet in a cohort joins by its
-// own secret coin of probability p. Its declared size is the expectation over
-// the declared number of records; how many joined stays secret, so that it
-// serves add-or-remove, where it is the only way to draw. It reads no values.
+// DrawEach returns a cohort that every record not yet in a cohort joins with probability p, by its
+// own secret random bits. The declared size is the expectation over the declared number of records.
+// The number of records that joined stays secret. DrawEach therefore also works under
+// add-or-remove, where it is the only way to draw. It reads no values.
 func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	if !(p > 0 && p <= 1) {
 		return query.Cohort{}, fmt.Errorf("curator: draw each: probability = %v: must be > 0 and <= 1", p)
@@ -75,7 +75,7 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 		s.cohorts.records, s.cohorts.repeat = s.records(), int(s.repeat)
 		s.cohorts.unjoined = s.declared
 	}
-	// A certificate of more cohorts than records could not be believed.
+	// A certificate with more cohorts than records would not be credible.
 	if n := len(s.cohorts.ends); float64(n) >= s.declared {
 		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: %d cohorts are drawn: must be at most one for each of %v declared records", p, n, s.declared)
 	}
@@ -85,7 +85,8 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	return s.cohorts.join(p, s.coins), nil
 }
 
-// join makes a cohort of the records whose coin says so, a bit for each of all.
+// join makes a cohort of the records whose random bits select them. joined has a bit for each
+// record.
 func (c *cohorts) join(p float64, coins *coin.Secret) query.Cohort {
 	if c.joined == nil {
 		c.joined = make([]uint64, (c.records+63)/64)
@@ -139,5 +140,5 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 	return c.order[start:c.ends[i]], nil
 }
 
-// records is how many records there are: every row as often as it is repeated.
+// records returns the number of records: the number of rows times repeat.
 func (s *Session) records() int { return s.engine.Table().Len() * int(s.repeat) }

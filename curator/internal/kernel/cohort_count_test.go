@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestCohortsAreAtMostTheRecords: each release charges its own cohort only, so
-// that no more cohorts are drawn than there are declared records.
+// TestCohortsAreAtMostTheRecords: no more cohorts are drawn than there are declared records. Each
+// release charges its own cohort only.
 func TestCohortsAreAtMostTheRecords(t *testing.T) {
 	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		records := randomRecords(rand.New(rand.NewPCG(7, 7)), 7, 3)
@@ -27,8 +27,8 @@ func TestCohortsAreAtMostTheRecords(t *testing.T) {
 	}
 }
 
-// TestCohortOfNobody: what is asked of a cohort that no record joined, the first or a
-// later one, is answered over none of them, and not over all, by every way of asking.
+// TestCohortOfNobody: for a cohort that no record joined, the first or a later one, every way of
+// asking answers over no records, and not over all.
 func TestCohortOfNobody(t *testing.T) {
 	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		coins := rand.New(rand.NewPCG(7, 7))

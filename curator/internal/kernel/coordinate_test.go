@@ -11,13 +11,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestEveryCoordinateHasItsNoise estimates, for every kind of answer, the
-// variance of each coordinate's noise, its covariance with the coordinate before
-// and with the same coordinate of the answer before. Each estimate from n pairs of
-// normals has a standard deviation of at most sqrt(2/n); 6.5 of them leave less
-// than 1e-9 (the skewness of a variance at n = 2000 included), and there are fewer
-// than 300 estimates: a false failure has probability below 1e-6. A coordinate
-// without noise, or two that share it, are off by 1; the tolerance is 0.2.
+// TestEveryCoordinateHasItsNoise estimates, for every kind of answer, the variance of each
+// coordinate's noise, its covariance with the previous coordinate, and its covariance with the same
+// coordinate of the previous answer. An estimate from n pairs of normals has a standard deviation
+// of at most sqrt(2/n). 6.5 deviations leave less than 1e-9, including the skewness of a variance
+// at n = 2000. There are fewer than 300 estimates, so that a false failure has probability below
+// 1e-6. A coordinate without noise, or two coordinates with the same noise, are off by 1; the
+// tolerance is 0.2.
 func TestEveryCoordinateHasItsNoise(t *testing.T) {
 	const d, asks = 3, 2000
 	r := rand.New(rand.NewPCG(12, 1))
@@ -50,7 +50,7 @@ func answer(t testing.TB, s *Session, q query.Question) query.Release {
 	return a
 }
 
-// independent demands that the rows of z look like independent standard normals.
+// independent fails the test unless the rows of z look like independent standard normals.
 func independent(t testing.TB, name string, z [][]float64) {
 	t.Helper()
 	n := float64(len(z))

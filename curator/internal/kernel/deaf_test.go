@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// deaf takes what is not a number for one.
+// deaf is a loss that replaces NaN among its arguments by a number.
 type deaf struct{ loss.RankOne }
 
 func (d deaf) Slopes(dst, z, y []float64) { d.RankOne.Slopes(dst, heard(z), heard(y)) }
@@ -27,8 +27,8 @@ func heard(v []float64) []float64 {
 	return v
 }
 
-// That a row is faulty does not rest on what a loss makes of its target: every
-// sum is the same integers for a loss that answers NaN by a number.
+// TestFaultyWhateverTheLossSays: whether a row is faulty does not depend on the loss's result for
+// its target. Every sum has the same integers with a loss that returns numbers for NaN.
 func TestFaultyWhateverTheLossSays(t *testing.T) {
 	const d = 3
 	r := rand.New(rand.NewPCG(2, 71))

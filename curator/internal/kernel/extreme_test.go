@@ -12,14 +12,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// targets has each record's target for its value.
+// targets is a loss whose value at each record is the record's target.
 type targets struct{ loss.RankOne }
 
 func (targets) Values(dst, _, y []float64) { copy(dst, y) }
 
-// TestValueFarFromZero: a value's centre may exceed its clip by 2^51, so that
-// the ends of the interval are not floats; the sum still moves by no more than
-// was charged.
+// TestValueFarFromZero: a value's centre may exceed its clip radius by 2^51, so that the ends of
+// the interval are no float64. The sum still moves by at most the charged sensitivity.
 func TestValueFarFromZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	l := targets{parse(t, "logistic").(loss.RankOne)}
@@ -45,7 +44,7 @@ func TestValueFarFromZero(t *testing.T) {
 	}
 }
 
-// TestGridWithoutBoundIsRefused: no answer where a sum could leave int64.
+// TestGridWithoutBoundIsRefused: a query is refused if its sum could overflow int64.
 func TestGridWithoutBoundIsRefused(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 1)
 	far := []float64{1e308, 1e308, 1e308, 1e308} // of infinite norm
@@ -55,8 +54,7 @@ func TestGridWithoutBoundIsRefused(t *testing.T) {
 	}
 }
 
-// TestNobody: where the number of records is secret, zero of them are answered
-// like any number.
+// TestNobody: under add-or-remove, a table of zero records is answered like any other.
 func TestNobody(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	l := parse(t, "logistic")

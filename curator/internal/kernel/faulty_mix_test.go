@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// nearby answers at a margin of 0 alone.
+// nearby is a loss with finite slopes at a margin of 0 only.
 type nearby struct{ loss.RankOne }
 
 func (n nearby) Slopes(dst, z, y []float64) {
@@ -22,7 +22,7 @@ func (n nearby) Slopes(dst, z, y []float64) {
 	}
 }
 
-// nearbyGeneral answers at the origin alone.
+// nearbyGeneral is a loss with a finite gradient at the origin only.
 type nearbyGeneral struct{ loss.Loss }
 
 func (nearbyGeneral) Value([]float64, []float32, float64) float64 { return 0 }
@@ -36,9 +36,8 @@ func (nearbyGeneral) Gradient(dst, w []float64, _ []float32, _ float64) {
 	}
 }
 
-// What was summed of a record before a term of it failed is not kept: a record
-// that is sound in the first term of a mix and faulty in the second contributes
-// zero in total.
+// TestFaultyInALaterTermContributesZero: a record that is valid in the first term of a mix and
+// faulty in the second contributes zero in total. The sum of its earlier terms is dropped.
 func TestFaultyInALaterTermContributesZero(t *testing.T) {
 	const n, d = 70, 3
 	r := rand.New(rand.NewPCG(8, 88))

@@ -15,11 +15,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// marked is the target of records on which a fickle loss misbehaves.
+// marked is the target of the records on which a fickle loss misbehaves.
 const marked = 7
 
-// A vice is what a loss may do to a record instead of an answer: it is given
-// the loss's own place for the answer and what it may read.
+// A vice is the behaviour of a loss on a record in place of an answer. It receives the destination
+// of the answer and an argument of the loss.
 type vice func(dst, w []float64)
 
 var vices = map[string]vice{
@@ -36,8 +36,7 @@ var vices = map[string]vice{
 	"writes to what it is told": func(dst, w []float64) { clear(w); panic(dst) },
 }
 
-// fickle is a rank-one loss with a vice, as many targets at a time as it is
-// given.
+// fickle is a rank-one loss with a vice on records with the target marked.
 type fickle struct {
 	loss.RankOne
 	vice vice
@@ -80,10 +79,9 @@ func (m moody) Gradient(dst, w []float64, x []float32, y float64) {
 	m.spring.Gradient(dst, w, x, y)
 }
 
-// TestAFailingRecordIsFaulty: whatever a loss does to a record, the sums are those
-// of a table in which that record is malformed: in every kind of question, with
-// any number of goroutines and any blocks, over all records and a cohort, be they
-// few or all.
+// TestAFailingRecordIsFaulty: whatever a loss does on a record, the sums equal the sums of a table
+// in which this record is malformed. This holds for every kind of query, any number of goroutines
+// and any blocks, over all records and over a cohort, for few such records and for all.
 func TestAFailingRecordIsFaulty(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 1))
 	const n, d = 200, 3
@@ -146,9 +144,9 @@ func (sparse) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestNothingIsHandedOn: what a loss leaves unwritten is not the record's before:
-// sums move by no more than is charged where it writes only some coordinates, and
-// what it leaves in what it was given does not reach the next record.
+// TestNothingIsHandedOn: an entry that a loss leaves unwritten does not keep the previous record's
+// value. Sums move by at most the charged sensitivity if the loss writes only some coordinates, and
+// its changes to its arguments do not reach the next record.
 func TestNothingIsHandedOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 2))
 	const n, d = 130, 4
@@ -184,7 +182,7 @@ func TestNothingIsHandedOn(t *testing.T) {
 	}
 }
 
-// untidy and messy leave nothing as it was in what they were given to read.
+// untidy and messy overwrite their arguments.
 type untidy struct{ loss.RankOne }
 
 func (u untidy) Slopes(dst, z, y []float64) { u.RankOne.Slopes(dst, z, y); clear(z); clear(y) }
@@ -210,9 +208,9 @@ func (m messy) Gradient(dst, w []float64, x []float32, y float64) {
 	clear(x[:cap(x)])
 }
 
-// TestFaultyRecordsContributeZero: in total, the public centre included, in every
-// kind of question; a value, whose interval need not hold zero, counts a loss of
-// zero moved into it.
+// TestFaultyRecordsContributeZero: in every kind of query a faulty record contributes zero in
+// total, including the public centre. For a value, whose interval may not contain zero, it
+// contributes the point of the interval nearest to zero.
 func TestFaultyRecordsContributeZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 3))
 	const n, d, healthy = 60, 5, 45
@@ -258,8 +256,8 @@ func over(c query.Cohort, terms []query.Term) []query.Term {
 	return list
 }
 
-// TestFaultyItemsAreZero: as TestFaultyRecordsContributeZero, for the items of a
-// prefix sum, whose centres add up.
+// TestFaultyItemsAreZero is TestFaultyRecordsContributeZero for the items of a prefix sum, whose
+// centres add up.
 func TestFaultyItemsAreZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 4))
 	const d = 3
@@ -288,9 +286,9 @@ func TestFaultyItemsAreZero(t *testing.T) {
 	}
 }
 
-// TestNormRoundingIsCharged: the grid of a norm leaves room for one step more
-// than that of the sum it is taken of, whatever the dimension and the relation:
-// the norm is rounded down once, after the sum.
+// TestNormRoundingIsCharged: in every dimension and under both relations, the sensitivity of a norm
+// includes one step more than the sensitivity of the sum, because the norm is rounded down once
+// after the sum.
 func TestNormRoundingIsCharged(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 10)
 	for _, d := range []int{2, 3, 30, 5000} { // with one coordinate the norm is an integer

@@ -9,36 +9,38 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// release describes one release. Whatever may be asked becomes one, and all of it
-// is public: no record has been looked at.
+// release describes one release. Every query is described by one. All of its content is public: no
+// record was read.
 type release[R any] struct {
-	// asked is what was asked; prefix is that of which it is an item, if any.
-	asked  any
+	// asked is the query.
+	asked any
+	// prefix is the prefix sum of which the query is an item, if any.
 	prefix query.Prefix
-	// members are the rows that take part; nil for all.
+	// members are the rows that take part, nil for all.
 	members []int32
-	// grid is that of the answer, and event what it is charged.
-	grid  grid
+	// grid is the grid of the answer.
+	grid grid
+	// event is the event that is charged.
 	event account.Event
-	// reserved is called once the event is charged; nil for nothing.
+	// reserved is called once the event is charged, unless it is nil.
 	reserved func()
-	// sums are taken over the members in steps of 1/scale. Where there are none,
-	// walk is a pass over them.
-	sums  []query.Question
+	// sums are computed over the members. If there are none, the release is of walk.
+	sums []query.Question
+	// scale is the number of grid steps in a unit of the sums, or of walk.
 	scale float64
-	walk  *query.Pass
-	// lift takes the only sum to the grid of the answer; nil leaves it as it is.
+	// walk is a pass over the members.
+	walk *query.Pass
+	// lift converts the only sum to the grid of the answer. nil leaves the sum unchanged.
 	lift func(sum []int64) []int64
-	// score makes a number of the i-th sum; nil leaves the only sum as it is.
+	// score computes a number from the i-th sum. nil leaves the only sum unchanged.
 	score func(i int, sum []int64) int64
-	// answer makes what is released of the scores, or of the sum, by noise.
+	// answer adds noise to the scores, or to the sum, and returns the released value.
 	answer func(exact []int64, n *noises) R
 }
 
-// through is the gate: the one way from records to a release, whatever is asked.
-// describe checks what was asked and says what it is; the event is reserved
-// before anything is computed, and stays reserved whatever happens afterwards.
-// Over budget nothing is computed.
+// through is the only way from records to a release. describe validates the query and describes its
+// release. The event is reserved in the ledger before anything is computed, and is never given
+// back. Over budget nothing is computed.
 func through[R any](ctx context.Context, s *Session, describe func() (release[R], error)) (R, error) {
 	var none R
 	if err := ctx.Err(); err != nil {
@@ -71,8 +73,8 @@ func through[R any](ctx context.Context, s *Session, describe func() (release[R]
 	return released(x, r.answer(exact, n))
 }
 
-// compute returns the exact integers of a release: those of its sum or pass, nil
-// where there are several sums, and the scores made of them, if any.
+// compute returns the exact integers of a release: its sum or its pass as exact, nil if there are
+// several sums, and the scores computed from the sums, if any.
 func compute[R any](ctx context.Context, s *Session, r release[R]) (exact, scores []int64, err error) {
 	if len(r.sums) == 0 {
 		exact, err = s.engine.Average(ctx, *r.walk, r.scale, r.members)
@@ -102,15 +104,15 @@ func compute[R any](ctx context.Context, s *Session, r release[R]) (exact, score
 	return exact, scores, nil
 }
 
-// noises is the randomness of one release. The gate makes it.
+// noises is the source of randomness of one release.
 type noises struct {
 	session  *Session
 	exchange *exchange
 }
 
-// add adds independent normals of standard deviation 2^bits, each rounded to the
-// nearest integer: the sum is an integer, so this equals rounding
-// sum + N(0, 4^bits), a post-processing of the Gaussian mechanism.
+// add adds independent normals of standard deviation 2^bits, each rounded to the nearest integer.
+// The sum is an integer, so that this equals rounding sum + N(0, 4^bits), a post-processing of the
+// Gaussian mechanism.
 func (n *noises) add(sum []int64, bits int) {
 	for j, z := range n.normals(len(sum), bits) {
 		sum[j] += z
@@ -118,8 +120,8 @@ func (n *noises) add(sum []int64, bits int) {
 	n.exchange.noisy(sum)
 }
 
-// normals returns independent normals of standard deviation 2^bits, each rounded
-// to the nearest integer; zeros in a session without noise.
+// normals returns independent normals of standard deviation 2^bits, each rounded to the nearest
+// integer. In a session without noise they are zeros.
 func (n *noises) normals(count, bits int) []int64 {
 	z := make([]int64, count)
 	if coins := n.coins(); coins != nil {
@@ -128,7 +130,7 @@ func (n *noises) normals(count, bits int) []int64 {
 	return z
 }
 
-// coins returns fresh coins; nil in a session without noise.
+// coins returns a fresh source of random bits, nil in a session without noise.
 func (n *noises) coins() *coin.Secret {
 	s := n.session
 	if s.noiseless {

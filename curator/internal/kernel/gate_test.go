@@ -15,17 +15,16 @@ import (
 	"testing"
 )
 
-// kernelSource is this package as it was built: what the go command was given in
-// place of a file, an overlay, is in it too.
+// kernelSource is the source of this package as it was built. It includes files that the go command
+// replaced by an overlay.
 //
 //go:embed *.go
 var kernelSource embed.FS
 
-// guarded says in which functions of the kernel a name may occur at all, as a
-// call, a value, a field or anything else. What is not theirs goes through the
-// gate, or is not there.
+// guarded lists the functions of the kernel in which a name may occur, as a call, a value, a field
+// or anything else. All other functions must use the gate (function through).
 var guarded = map[string][]string{
-	// What is charged, computed, watched and released, in this order.
+	// The steps of the gate in their order: reservation, charge, computation, watcher and release.
 	"permit":   {"permit", "Session", "New", "through", "get", "unasked", "Follow"},
 	"Reserve":  {"through"},
 	"compute":  {"through", "compute"},
@@ -37,17 +36,17 @@ var guarded = map[string][]string{
 	"Sum":     {"compute"},
 	"Average": {"compute"},
 	"New":     {"New", "engine.New"},
-	// Noise and its coins.
+	// Noise and its random bits.
 	"noises":  {"noises", "through", "release", "add", "normals", "coins", "draw", "question", "item", "release", "stable", "selection"},
 	"Normals": {"normals"},
 	"Fork":    {"coins"},
-	// Who is shown exact sums.
+	// The receiver of exact sums.
 	"watcher": {"Session", "New", "watch", "exchange", "released"},
 	"Watcher": {"Config", "New", "Watcher", "exchange", "Session"},
 }
 
-// parts says which of its methods a part of a session may be asked for, and in
-// which functions it may be anything else than asked: handed on, or assigned.
+// parts lists the methods that may be called on a part of a session, and the functions in which the
+// part may be used in any other way: passed on or assigned.
 var parts = map[string]struct{ methods, whole []string }{
 	"engine": {[]string{"Table", "Loss", "Parameters", "Sum", "Average"}, []string{"Session", "New"}},
 	"Table":  {[]string{"Layout", "Len", "Close"}, []string{"Config", "New"}},
@@ -56,9 +55,9 @@ var parts = map[string]struct{ methods, whole []string }{
 	"noise":  {[]string{"Normals", "MaxBits"}, nil},
 }
 
-// TestNothingGoesRoundTheGate reads the kernel: whatever charges, sums over
-// records, makes noise or shows exact sums does so in the gate, and nothing else
-// can reach the parts of a session that do.
+// TestNothingGoesRoundTheGate reads the kernel's source. Code that charges, sums over records,
+// draws noise or shows exact sums is in the gate only, and no other code can reach the parts of a
+// session that do so.
 func TestNothingGoesRoundTheGate(t *testing.T) {
 	var files []*ast.File
 	entries, err := kernelSource.ReadDir(".")
@@ -85,7 +84,7 @@ func TestNothingGoesRoundTheGate(t *testing.T) {
 			t.Error(complaint)
 		}
 	}
-	// Each of what the gate does is done there once.
+	// Each step of the gate occurs once.
 	for _, name := range []string{"Reserve", "Sum", "Average", "Normals", "Fork"} {
 		if found[name] != 1 {
 			t.Errorf("%s occurs %d times: want once, in the gate", name, found[name])
@@ -95,7 +94,7 @@ func TestNothingGoesRoundTheGate(t *testing.T) {
 
 func parsed(t *testing.T, path string) *ast.File {
 	t.Helper()
-	// The test opens the file itself, so that a change of it reruns the test.
+	// The test opens the file itself, so that go test reruns it if the file changes.
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +106,7 @@ func parsed(t *testing.T, path string) *ast.File {
 	return f
 }
 
-// around returns what goes round the gate in a file, and counts guarded names.
+// around returns the uses in a file that bypass the gate, and counts guarded names.
 func around(f *ast.File, found map[string]int) (complaints []string) {
 	for _, i := range f.Imports {
 		if i.Name != nil {
@@ -132,7 +131,7 @@ func around(f *ast.File, found map[string]int) (complaints []string) {
 
 // look walks a declaration of a name.
 func look(in string, d ast.Node, found map[string]int) (complaints []string) {
-	asked := map[*ast.Ident]bool{} // names of a part whose method is asked for
+	asked := map[*ast.Ident]bool{} // names of a part on which a method is called
 	var above []ast.Node
 	ast.Inspect(d, func(n ast.Node) bool {
 		if n == nil {
@@ -198,7 +197,7 @@ func isOf(above []ast.Node, pkg string) bool {
 	return ok && id.Name == pkg
 }
 
-// TestGateIsGuarded: the walk finds each of the ways round the gate.
+// TestGateIsGuarded: the walk finds each way of bypassing the gate.
 func TestGateIsGuarded(t *testing.T) {
 	for _, body := range []string{
 		"s.engine.Sum(ctx, q, 1, nil)",
@@ -259,13 +258,13 @@ func TestGateIsGuarded(t *testing.T) {
 	}
 }
 
-// TestOnlyTheKernelComputes: no other package below curator imports what sums
-// over records or makes noise, but to ask which losses are proven.
+// TestOnlyTheKernelComputes: no other package below curator imports the packages that sum over
+// records or draw noise, except to find out which losses are proven.
 func TestOnlyTheKernelComputes(t *testing.T) {
 	importers := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
 		if e != nil && e.IsDir() && e.Name() == "enginetest" {
-			return fs.SkipDir // a suite for tests
+			return fs.SkipDir // a test suite
 		}
 		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -286,7 +285,7 @@ func TestOnlyTheKernelComputes(t *testing.T) {
 	}
 }
 
-// onlyProven reports whether a file takes nothing from the engine but Proven.
+// onlyProven reports whether a file uses nothing of the engine but Proven.
 func onlyProven(f *ast.File) bool {
 	only := true
 	ast.Inspect(f, func(n ast.Node) bool {

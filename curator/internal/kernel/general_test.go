@@ -33,12 +33,11 @@ func (spring) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestGeneralContributionsAgainstBigFloats: for a loss that writes its own
-// gradient, each contribution less its centre is the definition's to half a step,
-// beyond the slack that is charged for, and so is the centre. Half a step is what
-// the sensitivity has room for: a contribution truncated to an integer fails.
-// Differences, of curvature y, are projected to the centred ball: what lies in
-// it is left alone, and beyond it nothing but the centre matters.
+// TestGeneralContributionsAgainstBigFloats: for a loss that writes its own gradient, each
+// contribution minus its centre equals the definition up to half a step and the charged slack, and
+// so does the centre. The sensitivity includes half a step: a contribution truncated to an integer
+// fails. Differences, of curvature y, are projected to the centred ball: a difference in the ball
+// is unchanged, and beyond the ball only the centre matters.
 func TestGeneralContributionsAgainstBigFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	l := spring{parse(t, "logistic")}
@@ -58,8 +57,8 @@ func TestGeneralContributionsAgainstBigFloats(t *testing.T) {
 			want []*big.Float
 		}{
 			{gradient, bigClip(bigScaled(y, bigMinus(w, records[0].x)), clip)},
-			// The difference y step is in the ball for y in [0, 1] and is
-			// projected to the nearer end of that interval otherwise.
+			// The difference y step is in the ball for y in [0, 1]. Otherwise it is projected to
+			// the nearer end of this interval.
 			{centred, bigScaled(min(max(y, 0), 1), bigVector(centred.Terms()[0].Step()))},
 		} {
 			g, err := newGrid(c.q, account.ReplaceOne, 1)
@@ -81,8 +80,8 @@ func TestGeneralContributionsAgainstBigFloats(t *testing.T) {
 	}
 }
 
-// TestScalarsAreRoundedToNearest: what is added to a sum is off by half a step at
-// most, on both sides of zero, as the sensitivity counts on. Ties go to even.
+// TestScalarsAreRoundedToNearest: a summand is off by at most half a step, on both sides of zero,
+// as the sensitivity assumes. Ties go to even.
 func TestScalarsAreRoundedToNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2))
 	for p, want := range map[float64]int64{.5: 0, 1.5: 2, -.5: 0, -1.5: -2, .75: 1, -.75: -1, 0x1p50 + .75: 1<<50 + 1, -0x1p50 - .75: -1<<50 - 1} {

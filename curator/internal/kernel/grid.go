@@ -8,16 +8,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// grid is how one answer is made exact: contributions are rounded to multiples
-// of 1/scale, and the noise is 2^bits times a standard normal rounded to an
-// integer number of them.
+// grid makes one answer exact: contributions are rounded to multiples of 1/scale, and the noise is
+// 2^bits times a standard normal, rounded to an integer number of these multiples.
 //
-// docs/exactness.md derives what follows. In grid steps a record's residual
-// has norm at most C(1+slack) scale + sqrt(d): the clip in real numbers, the
-// arithmetic that approximates it, and half a step of rounding in each
-// coordinate for the contribution and for its centre (the centre cancels
-// between two records, so replacing one moves the sum by at most
-// 2C(1+slack) scale + sqrt(d)). The noise has standard deviation 2^bits steps.
+// docs/exactness.md derives the following. In grid steps a record's residual has norm at most
+// C(1+slack) scale + sqrt(d). The first term is the clip norm and the arithmetic that approximates
+// it. The second is half a step of rounding in each coordinate, for the contribution and for its
+// centre. The centre cancels between two records, so that replacing one moves the sum by at most
+// 2C(1+slack) scale + sqrt(d). The noise has standard deviation 2^bits steps.
 type grid struct {
 	bits        int
 	scale       float64
@@ -26,31 +24,32 @@ type grid struct {
 }
 
 const (
-	// minBits keeps the rounding of contributions far below the noise; wantBits
-	// makes its price, sqrt(d) steps of sensitivity, vanish beside it.
+	// minBits keeps the rounding of contributions far below the noise. With wantBits the
+	// sensitivity added by rounding, sqrt(d) steps, is negligible beside the noise.
 	minBits, wantBits, maxBits = 20, 32, 48
-	// maxContribution is the largest contribution in grid steps that the
-	// rounding kernel takes (2^51), with a bit to spare.
+	// maxContribution is the largest contribution in grid steps: half of the limit 2^51 of the
+	// rounding kernel.
 	maxContribution = 0x1p50
-	// maxTotal bounds the sum of all contributions, so that int64 holds it, the
-	// noise and a margin.
+	// maxTotal bounds the sum of all contributions, so that int64 holds the sum, the noise and a
+	// margin.
 	maxTotal = 0x1p61
 )
 
-// slack bounds the relative excess of a computed contribution over its clip
-// norm: 2^-20 for rows stored with squared norm up to 1 + 2^-22 (a curvature
-// ball feels twice that excess, 2^-21) and for adding up to 2^16 terms, and
-// (d+16) 2^-50 for the roundings of dot products, clips and products.
+// slack bounds the relative excess of a computed contribution over its clip norm. 2^-20 covers rows
+// stored with squared norm up to 1 + 2^-22 (in a curvature ball twice that excess, 2^-21) and the
+// addition of up to 2^16 terms. (d+16) 2^-50 covers the roundings of dot products, clips and
+// products.
 func slack(d int) float64 { return 0x1p-20 + float64(d+16)*0x1p-50 }
 
-// newGrid chooses a grid for a question of d coordinates over at most rows
-// records, at the charge the question offers.
+// newGrid chooses a grid for a query of d coordinates over at most rows records, at the charge that
+// the query offers.
 func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 	return gridFor(q, q.Facts().Moves(r), q.Charge(), rows)
 }
 
-// gridFor chooses a grid whose sensitivity is factor times the clip norm and
-// whose noise has the given charge.
+// gridFor chooses a grid whose sensitivity is factor times the clip norm and whose noise has the
+// given charge. It is an error if no number of bits keeps contributions and sums within their
+// limits.
 func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	d := q.PointDim()
 	root := rounding(q)
@@ -59,12 +58,12 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	z := math.Sqrt(charge)
 	start := startBits(root, z)
 	if q.Facts().Lifted {
-		start = maxBits // of which the metric's integers take some
+		start = maxBits // the metric's integers take some of these bits
 	}
 	for bits := start; bits >= minBits; bits-- {
 		g := grid{bits: bits}
 		noise := math.Ldexp(1, bits)
-		// 2^-44 keeps the charge, after all roundings, below the one offered.
+		// 2^-44 keeps the charge, after all roundings, below the charge offered.
 		g.scale = (float64(noise*z*(1-0x1p-44)) - root) / (factor * clip)
 		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
 			break
@@ -82,14 +81,14 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records", charge, q.Clip(), q.Dim(), rows)
 }
 
-// startBits is wantBits, or more where a small charge in high dimension would
-// otherwise pay visibly for the rounding.
+// startBits returns wantBits, or more where the rounding would add noticeably to the sensitivity:
+// at a small charge in high dimension.
 func startBits(root, z float64) int {
 	_, exp := math.Frexp(root / z)
 	return min(max(exp+14, wantBits), maxBits)
 }
 
-// clips is how many clip norms one record can move a sum by.
+// clips returns the number of clip norms by which one record can move a sum.
 func clips(r account.Relation) float64 {
 	if r == account.AddOrRemove {
 		return 1
@@ -97,7 +96,7 @@ func clips(r account.Relation) float64 {
 	return 2
 }
 
-// reach bounds the norm of a record's contribution, its public centre included.
+// reach bounds the norm of a record's contribution, including its public centre.
 func reach(q query.Question) float64 {
 	var size float64
 	for _, t := range q.Terms() {

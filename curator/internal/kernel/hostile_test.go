@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// whims are what hostile losses write, the finite ones first.
+// whims are the numbers that hostile losses write, the finite ones first.
 var whims = []float64{
 	0, 1, -1, .5, 1e-30, -0x1p-1022, 5e-324, 1e30, -1e160, 1.5e308, -math.MaxFloat64,
 	math.NaN(), math.Inf(1), math.Inf(-1),
@@ -22,8 +22,8 @@ var whims = []float64{
 
 const finiteWhims, ways = 11, 6
 
-// whim writes to dst what follows from a record's target, an integer, and from a number of
-// its margins: any whims, finite ones, or one of these everywhere.
+// whim writes numbers to dst that depend on a record's target, an integer, and on a number of its
+// margins: any whims, finite ones, or the same one everywhere.
 func whim(dst []float64, y, z float64, part uint64) {
 	way := int(y) % ways
 	r := rand.New(rand.NewPCG(math.Float64bits(y), math.Float64bits(z)+part))
@@ -40,7 +40,7 @@ func whim(dst []float64, y, z float64, part uint64) {
 	}
 }
 
-// each is whim for records of so many margins and numbers.
+// each applies whim to each record. dst and z hold several numbers for each record.
 func each(dst, z, y []float64, part uint64) {
 	for i := range y {
 		k, m := len(dst)/len(y), len(z)/len(y)
@@ -91,8 +91,8 @@ func (hostileStacked) Backward(s, rest, z, theta []float64, _, y float64) {
 	whim(rest, y, z[0]+theta[0], 4)
 }
 
-// hostileRows are rows of four features, of which a coded one keeps the first two as a
-// group: of norm 0, of next to none, of any and the longest.
+// hostileRows returns rows of four features: of norm 0, of a tiny norm, of ordinary norms and of
+// the largest norm. If coded is set, the first two features are a group.
 func hostileRows(coded bool) (rows [][]float32) {
 	for _, v := range []float32{0, 0x1p-149, 0x1p-140, 1e-38, 1e-30, 1e-20, .25} {
 		rows = append(rows, []float32{v, 0, -v, v})
@@ -105,7 +105,7 @@ func hostileRows(coded bool) (rows [][]float32) {
 	return rows
 }
 
-// alone are engines over one record each.
+// alone returns engines over one record each.
 func alone(t *testing.T, l loss.Loss, coded bool, targets []float64) (engines []engine.Engine) {
 	t.Helper()
 	var groups []row.Group
@@ -137,7 +137,7 @@ func alone(t *testing.T, l loss.Loss, coded bool, targets []float64) (engines []
 	return engines
 }
 
-// apart is the distance of two sums in steps, from above.
+// apart returns an upper bound on the distance of two sums in steps.
 func apart(a, b []int64) float64 {
 	var sum float64
 	for j := range a {
@@ -147,8 +147,8 @@ func apart(a, b []int64) float64 {
 	return math.Sqrt(sum) * (1 + 1e-12)
 }
 
-// worstPair is the most by which replacing one record by another moves a question's sum, or
-// by which adding one does, as a share of what is charged.
+// worstPair returns the largest movement of a query's sum by replacing one record by another, or by
+// adding one, as a share of the charged sensitivity.
 func worstPair(t *testing.T, engines []engine.Engine, q query.Question, relation account.Relation) (worst float64) {
 	t.Helper()
 	g, err := newGrid(q, relation, 1)
@@ -176,8 +176,8 @@ func worstPair(t *testing.T, engines []engine.Engine, q query.Question, relation
 	return worst
 }
 
-// extremePoints are a point and one before it whose coordinates are ordinary in the first
-// row of features and of that size above them.
+// extremePoints returns a point and a previous one. The coordinates of the first row of features
+// are ordinary; the coordinates above have the given size.
 func extremePoints(r *rand.Rand, n int, size float64) (w, prev []float64) {
 	w = point(r, n, 3)
 	for j := 4; j < n; j++ {
@@ -190,7 +190,7 @@ func extremePoints(r *rand.Rand, n int, size float64) (w, prev []float64) {
 	return w, prev
 }
 
-// atExtremes are questions that may be asked at points of any size.
+// atExtremes returns queries that may be asked at points of any size.
 func atExtremes(t *testing.T, c query.Cohort, l loss.Loss, w, prev []float64) map[string]query.Question {
 	values := query.Smoothing{Radius: .5, By: query.Values, Directions: 3, Seed: 7}
 	gradients := query.Smoothing{Radius: .5, By: query.Gradients, Directions: 3, Seed: 7}
@@ -212,15 +212,15 @@ func atExtremes(t *testing.T, c query.Cohort, l loss.Loss, w, prev []float64) ma
 	return all
 }
 
-// sizes are those of the coordinates of points.
+// sizes holds sizes of the coordinates of points.
 var sizes = map[string]float64{
 	"ordinary": 1, "large": 1e30, "squares overflow": 1e160, "largest": math.MaxFloat64, "smallest": 5e-324,
 }
 
-// TestHostileLosses replaces records of rows of no norm, of next to none and of any, of which
-// a loss makes whatever floats there are, NaN and infinities among them, in every form that
-// losses have and every kind of question: un-noised sums move by no more than is charged,
-// and nothing is rounded that cannot be.
+// TestHostileLosses replaces records whose rows have zero, tiny and ordinary norms. The loss
+// returns arbitrary float64, including NaN and infinities, in every form that losses have and for
+// every kind of query. Sums without noise move by at most the charged sensitivity, and no number is
+// rounded beyond the limit of engine.Round.
 func TestHostileLosses(t *testing.T) {
 	enginetest.Rounds(t)
 	network := parse(t, "network(3,tanh,huber(0.3))").(loss.Stacked)

@@ -15,15 +15,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// record is an encoded row with its target, as a reader would append it.
+// record is an encoded row with its target.
 type record struct {
 	x  []float32
 	y  float64
 	ok bool
 }
 
-// inOrder goes through a map by its keys' order: what feeds a seeded generator
-// must not follow the map's own.
+// inOrder iterates over a map in the order of its keys. Input to a seeded generator must not depend
+// on Go's map order.
 func inOrder[V any](m map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -73,7 +73,7 @@ func question(t testing.TB, charge float64, terms ...query.Term) query.Question 
 	return q
 }
 
-// open makes a session with simulated coins over records.
+// open returns a session with simulated random bits over records.
 func open(t testing.TB, records []record, l loss.Loss, b account.Budget, change func(*Config)) *Session {
 	t.Helper()
 	c := Config{Table: tableOf(t, records, 0), Loss: l, Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{1})}
@@ -90,7 +90,7 @@ func open(t testing.TB, records []record, l loss.Loss, b account.Budget, change 
 	return s
 }
 
-// randomRecords has rows of norm at most 1, most of them on the sphere.
+// randomRecords returns rows of norm at most 1, most of them on the sphere.
 func randomRecords(r *rand.Rand, n, d int) []record {
 	records := make([]record, n)
 	for i := range records {
@@ -125,8 +125,8 @@ func point(r *rand.Rand, d int, size float64) []float64 {
 	return w
 }
 
-// steep is a rank-one loss whose slope and value exceed what it declares a
-// thousandfold: only clipping stands between it and the sum.
+// steep is a rank-one loss whose slope and value exceed its declared constants a thousandfold, so
+// that only clipping limits the sum.
 type steep struct{ loss.RankOne }
 
 func (s steep) Slopes(dst, z, y []float64) {
@@ -164,7 +164,7 @@ func (wild) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	}
 }
 
-// mild exceeds its declared constants by little.
+// mild is a loss that exceeds its declared constants slightly.
 type mild struct{ loss.Loss }
 
 func (mild) Value(w []float64, x []float32, y float64) float64 { return 1.6 * float64(x[0]) * y }

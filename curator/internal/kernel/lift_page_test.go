@@ -8,10 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestLiftedRoundingIsThePages: what is charged beyond the clip norm is half a step for
-// each coordinate of every margin, twice, and a step for errors of products, times the
-// metric's norm. Fails if margins are left out of it, or products: no search comes near
-// enough to those to show it.
+// TestLiftedRoundingIsThePages: the sensitivity beyond the clip norm is half a step for each
+// coordinate of every margin, twice, plus a step for errors of products, times the metric's norm,
+// as docs/exactness.md derives. It fails if margins or products are left out; no search comes near
+// enough to these terms to show them.
 func TestLiftedRoundingIsThePages(t *testing.T) {
 	const clip = .25
 	all := query.NewCohort(account.Everyone, 1)

@@ -8,10 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestMetricsAreOfTheFeatures: a metric of fewer or of more dimensions than there are
-// features, of which a point's coordinates are a multiple all the same, is refused
-// before anything is charged. Fails if it is left to the engine to notice, which looks
-// after the charge.
+// TestMetricsAreOfTheFeatures: a metric with fewer or more dimensions than there are features is
+// refused before anything is charged, also if the point's coordinates are a multiple of its
+// dimension. It fails if only the engine checks the dimension, which runs after the charge.
 func TestMetricsAreOfTheFeatures(t *testing.T) {
 	const d = 4
 	records := randomRecords(rand.New(rand.NewPCG(3, 8)), 10, d)

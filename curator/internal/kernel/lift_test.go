@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// randomMetric is symmetric, with entries of about size.
+// randomMetric returns a symmetric matrix with entries of about the given size.
 func randomMetric(t testing.TB, r *rand.Rand, d int, size float64) query.Metric {
 	t.Helper()
 	p := make([]float64, d*d)
@@ -31,7 +31,7 @@ func randomMetric(t testing.TB, r *rand.Rand, d int, size float64) query.Metric 
 	return m
 }
 
-// bigLift is the metric's integers times a sum.
+// bigLift returns the metric's integers times a sum.
 func bigLift(m query.Metric, sum []int64) []*big.Int {
 	out, row := make([]*big.Int, len(sum)), make([]int64, len(sum))
 	for j := range out {
@@ -44,8 +44,9 @@ func bigLift(m query.Metric, sum []int64) []*big.Int {
 	return out
 }
 
-// TestLiftIsExact: the product is that of unbounded integers modulo 2^64, wherever it
-// is within int64 the product itself, though products of single entries are not.
+// TestLiftIsExact: the product equals the product in unbounded integers modulo 2^64. If the exact
+// product is within int64, lift returns it, even if products of single entries are not within
+// int64.
 func TestLiftIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 1))
 	within, wrapped := 0, 0
@@ -79,9 +80,9 @@ func TestLiftIsExact(t *testing.T) {
 	}
 }
 
-// TestLiftedRoundingIsCharged: on a coarse grid the rounding of contributions,
-// multiplied by the metric, moves the answer visibly beyond twice the clip norm; what
-// is charged covers it, whichever of the metric's two bounds it rests on.
+// TestLiftedRoundingIsCharged: on a coarse grid the rounding of contributions, multiplied by the
+// metric, moves the answer visibly beyond twice the clip norm. The charged sensitivity covers it
+// for either of the metric's two norm bounds.
 func TestLiftedRoundingIsCharged(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 2))
 	const clip = .25
@@ -106,7 +107,7 @@ func TestLiftedRoundingIsCharged(t *testing.T) {
 			}
 			for i := range 60 {
 				q := question(t, 1e-3*(1+float64(i)/500), query.GradientInMetric(all, make([]float64, d), clip, 1e4, m))
-				// As many rows as leave the sum of contributions next to nothing.
+				// So many rows that the grid is coarse.
 				g, err := newGrid(q, account.ReplaceOne, 0x1p33*(1+r.Float64()))
 				if err != nil {
 					t.Fatal(err)
@@ -129,8 +130,8 @@ func TestLiftedRoundingIsCharged(t *testing.T) {
 	}
 }
 
-// TestPairsRoundingIsCharged: half a step for each pair of features, and each of two
-// records.
+// TestPairsRoundingIsCharged: the sensitivity includes half a step for each pair of features, for
+// each of two records.
 func TestPairsRoundingIsCharged(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 10)
 	for _, d := range []int{1, 3, 60} {
@@ -148,8 +149,8 @@ func TestPairsRoundingIsCharged(t *testing.T) {
 	}
 }
 
-// TestMetricGridsKeepIntegersInRange: contributions have at most 2^50 steps and their
-// sum, and what a metric makes of it, at most 2^61, wherever a grid is given.
+// TestMetricGridsKeepIntegersInRange: on every grid returned, contributions have at most 2^50
+// steps, and their sum and the metric times their sum at most 2^61.
 func TestMetricGridsKeepIntegersInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 3))
 	between := func(lo, hi float64) float64 { return math.Exp2(lo + (hi-lo)*r.Float64()) }
@@ -182,8 +183,8 @@ func TestMetricGridsKeepIntegersInRange(t *testing.T) {
 	}
 }
 
-// TestLiftedSumsHaveRoom: where the number of records is secret there is room for
-// eight times the declared number of a lifted sum, and for any number of others.
+// TestLiftedSumsHaveRoom: if the number of records is secret, lifted sums have room for eight times
+// the declared number, and other sums for any number.
 func TestLiftedSumsHaveRoom(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 4))
 	m := randomMetric(t, r, 2, 1)
@@ -201,9 +202,8 @@ func TestLiftedSumsHaveRoom(t *testing.T) {
 	}
 }
 
-// TestMetricAnswersAreLifted: the answer of a session is the metric's matrix times the
-// mean of clipped gradients, with noise of the stated size: also over a cohort, and of
-// rows that are counted repeatedly.
+// TestMetricAnswersAreLifted: a session's answer is the metric's matrix times the mean of clipped
+// gradients, with noise of the stated size, also over a cohort and for repeated rows.
 func TestMetricAnswersAreLifted(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 5))
 	const n, d, times = 30, 3, 4
@@ -225,10 +225,10 @@ func TestMetricAnswersAreLifted(t *testing.T) {
 	}
 }
 
-// TestMomentsHaveTheStatedNoise: with noise, the coordinates of an svec have all the
-// same, those of the matrix off the diagonal less by sqrt 2. The estimate of a
-// variance from k normals has a standard deviation of sqrt(2/k); 6 of them, for two
-// estimates, leave 4e-9 (the skewness of sums of 400 included: below 1e-6).
+// TestMomentsHaveTheStatedNoise: all coordinates of an svec have the same noise; the matrix's
+// entries off the diagonal have it divided by sqrt 2. The estimate of a variance from k normals has
+// a standard deviation of sqrt(2/k). 6 deviations, for two estimates, leave 4e-9 (below 1e-6
+// including the skewness of sums of 400).
 func TestMomentsHaveTheStatedNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 6))
 	const n, d = 50, 40
@@ -268,8 +268,8 @@ func TestMomentsHaveTheStatedNoise(t *testing.T) {
 	}
 }
 
-// TestKindsOfAnotherLoss: what is asked of losses phi(<w,x>, y) only is refused of
-// others, uncharged, as is a point that does not have the features' number.
+// TestKindsOfAnotherLoss: queries about losses phi(<w,x>, y) only are refused for other losses,
+// uncharged, and so is a point with another number of coordinates than features.
 func TestKindsOfAnotherLoss(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 7))
 	s := open(t, randomRecords(r, 10, 3), spring{parse(t, "logistic")}, budget(t, 8, .01, account.ReplaceOne), nil)
@@ -293,9 +293,9 @@ func TestKindsOfAnotherLoss(t *testing.T) {
 	}
 }
 
-// TestMetricsHaveTheFeaturesDimension: of several margins, too, a metric has one
-// dimension a feature, and not one for all of the point's coordinates or some part of
-// them; another is refused, uncharged.
+// TestMetricsHaveTheFeaturesDimension: for a loss of several margins a metric also has one
+// dimension for each feature. Another dimension, such as the number of the point's coordinates or a
+// part of it, is refused, uncharged.
 func TestMetricsHaveTheFeaturesDimension(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 8))
 	const d, k = 4, 3

@@ -26,8 +26,8 @@ func (l threefold) CurvaturesAlong(dst, z, u, y []float64) {
 
 func ones(n int) []float64 { return slices.Repeat([]float64{1}, n) }
 
-// lever is a loss of k margins whose slopes are 1000 y z and exceed what it declares:
-// only clipping stands between it and the sum.
+// lever is a loss of k margins whose slopes 1000 y z exceed its declared constants, so that only
+// clipping limits the sum.
 type lever struct{ k int }
 
 func (lever) Name() string        { return "lever" }
@@ -49,14 +49,14 @@ func (l lever) Slopes(dst, z, y []float64) {
 	}
 }
 
-// CurvaturesAlong exceed what is declared either way, as the sign of a margin goes.
+// CurvaturesAlong exceeds the declared curvature in the direction of the sign of a margin.
 func (l lever) CurvaturesAlong(dst, z, u, y []float64) {
 	for i := range dst {
 		dst[i] = math.Copysign(1000, z[i]) * y[i/l.k] * u[i]
 	}
 }
 
-// pair is a general loss of two parameters a feature: the spring of either.
+// pair is a general loss of two parameters for each feature: a spring for each half.
 type pair struct{ loss.Loss }
 
 func (p pair) Parameters(features int) int { return 2 * features }
@@ -70,15 +70,15 @@ func (p pair) Gradient(dst, w []float64, x []float32, y float64) {
 	spring{p}.Gradient(dst[len(x):], w[len(x):], x, y)
 }
 
-// HessianVector exceeds what is declared.
+// HessianVector exceeds the declared constants.
 func (p pair) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	for j := range dst {
 		dst[j] = 1000 * y * v[j] * math.Copysign(1, w[j])
 	}
 }
 
-// slopeReferences are the kinds by their definition for a loss of several margins:
-// the vector that multiplies the row, before clip and weight.
+// slopeReferences computes the kinds from their definitions for a loss of several margins: the
+// vector that multiplies the row, before clip and weight.
 var slopeReferences = map[query.Kind]func(l loss.Margins, t query.Term, x []float32, y float64) []float64{
 	query.Gradient: slopesOf,
 	query.Norm:     slopesOf,
@@ -111,8 +111,8 @@ func slopesAt(l loss.Margins, w []float64, x []float32, y float64) []float64 {
 	return s
 }
 
-// clippedProduct is a record's term of a loss of several margins: clipped slopes times
-// the row; nil of a faulty record.
+// clippedProduct returns a record's term of a loss of several margins: clipped slopes times the
+// row. It is nil for a faulty record.
 func clippedProduct(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
 	s, radius, centre := slopeReferences[t.Kind()](l, t, x, y), t.Ball().Radius, make([]float64, l.K())
 	if lo, hi, ok := t.Curvature(); ok {
@@ -166,7 +166,7 @@ func TestReplacingARecordOfSeveralMargins(t *testing.T) {
 			}
 			records := randomRecords(r, 20, d)
 			k := loss.Parameters(l, 1)
-			// Rows of W along one direction, where a record can be, and any.
+			// Rows of W along one direction, along which a record can lie, and arbitrary rows.
 			along, sizes := point(r, d, 1), point(r, k, 2)
 			for way, w := range [][]float64{outer(sizes, along), point(r, k*d, 3)} {
 				prev := plus(make([]float64, len(w)), -.5, w)
@@ -187,7 +187,7 @@ func TestReplacingARecordOfSeveralMargins(t *testing.T) {
 							if relation == account.ReplaceOne {
 								n = slices.Clone(records)
 								n[3] = x
-								// What was there is a record of this kind, too.
+								// The replaced record is of this kind too.
 								was := slices.Clone(records)
 								was[3] = some[r.IntN(len(some))]
 								if i%8 == 1 {
@@ -216,7 +216,7 @@ func TestReplacingARecordOfSeveralMargins(t *testing.T) {
 	}
 }
 
-// linear has slopes z - y, in each of its margins: exact in big floats.
+// linear has the slopes z - y in each of its margins, which are exact in big floats.
 type linear struct{ lever }
 
 func (l linear) Slopes(dst, z, y []float64) {
@@ -225,10 +225,10 @@ func (l linear) Slopes(dst, z, y []float64) {
 	}
 }
 
-// TestProductsAgainstBigFloats is TestContributionsAgainstBigFloats for a loss of
-// several margins: gradients, clipped and not, and differences, whose slopes change by
-// the moves of the margins, in the ball of a curvature in [0, 1] and beyond that of
-// one in [0, 1/2], where they are taken back to its surface.
+// TestProductsAgainstBigFloats is TestContributionsAgainstBigFloats for a loss of several margins.
+// Gradients are clipped and unclipped. The slopes of a difference change by the moves of the
+// margins: they lie in the ball of a curvature in [0, 1], and are projected to the surface of the
+// ball of a curvature in [0, 1/2].
 func TestProductsAgainstBigFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	all := query.NewCohort(account.Everyone, 1)
@@ -306,8 +306,8 @@ func (c capricious) each(dst, z, y []float64, width int, own func(dst, z, y []fl
 	}
 }
 
-// TestAFailingRecordOfSeveralMarginsIsFaulty is TestAFailingRecordIsFaulty for a loss
-// of several margins: what fails in one of them contributes nothing to any.
+// TestAFailingRecordOfSeveralMarginsIsFaulty is TestAFailingRecordIsFaulty for a loss of several
+// margins: a record that fails in one margin contributes nothing to any.
 func TestAFailingRecordOfSeveralMarginsIsFaulty(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 3))
 	const n, d, k = 200, 3, 3
@@ -322,7 +322,7 @@ func TestAFailingRecordOfSeveralMarginsIsFaulty(t *testing.T) {
 			}
 			for kind, q := range inOrder(questions) {
 				if q.Facts().Losses == query.NoLoss {
-					continue // does not ask the loss
+					continue // does not use the loss
 				}
 				g, err := newGrid(q, account.ReplaceOne, n)
 				if err != nil {
@@ -343,7 +343,7 @@ func TestAFailingRecordOfSeveralMarginsIsFaulty(t *testing.T) {
 	}
 }
 
-// ending has no slopes where the first margin is above 1/10.
+// ending has no slopes for records whose first margin is above 1/10.
 type ending struct{ threefold }
 
 func (e ending) Slopes(dst, z, y []float64) {
@@ -355,8 +355,8 @@ func (e ending) Slopes(dst, z, y []float64) {
 	}
 }
 
-// TestALaterTermOfSeveralMarginsFails: what was summed of a record before a term of it
-// failed is in no margin's sum.
+// TestALaterTermOfSeveralMarginsFails: a record of which a later term fails contributes nothing to
+// any margin's sum.
 func TestALaterTermOfSeveralMarginsFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 4))
 	const n, d, k = 90, 3, 3
@@ -382,8 +382,8 @@ func TestALaterTermOfSeveralMarginsFails(t *testing.T) {
 	}
 }
 
-// TestPointsHaveTheLossesParameters: a session takes points of as many coordinates as
-// its loss has parameters, and no loss of which nobody can say how many.
+// TestPointsHaveTheLossesParameters: a session accepts points with as many coordinates as its loss
+// has parameters, and refuses a loss without a known number of parameters.
 func TestPointsHaveTheLossesParameters(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	const d = 4
@@ -410,8 +410,8 @@ func TestPointsHaveTheLossesParameters(t *testing.T) {
 	}
 }
 
-// TestPrefixOfSeveralMargins: items of a prefix sum are about all margins, and so is
-// what their rounding is charged for.
+// TestPrefixOfSeveralMargins: the items of a prefix sum contain all margins, and the sensitivity
+// includes the rounding of all of them.
 func TestPrefixOfSeveralMargins(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const n, d, k = 30, 5, 3

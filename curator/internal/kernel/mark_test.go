@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Every event of a session that protects nobody says so, by whichever way it came
-// to protect nobody, and no event of any other does.
+// TestWhatProtectsNobodyIsMarked: every event of a session that protects no records is marked as
+// simulated, for each reason why it protects none, and no event of another session is.
 func TestWhatProtectsNobodyIsMarked(t *testing.T) {
 	secret := func(t *testing.T) *coin.Secret {
 		coins, err := coin.NewSecret()
@@ -56,9 +56,9 @@ func TestWhatProtectsNobodyIsMarked(t *testing.T) {
 	}
 }
 
-// A sample is asked of by its own handle only: another identifier or another
-// size, by which the answer would be divided, is refused, uncharged, and leaves
-// the sample to be asked of.
+// TestForgedSamples: a sample is only answered for its own handle. Another identifier, or another
+// size, which is the divisor of the answer, is refused and not charged, and the sample can still be
+// used.
 func TestForgedSamples(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		r := rand.New(rand.NewPCG(17, 5))

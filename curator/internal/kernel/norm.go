@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// scoring returns what makes a number of each question's sum; nil where the sums
-// are what is asked for.
+// scoring returns the function that computes a number from each query's sum, nil if the sums are
+// the answers.
 func scoring(g grid, questions ...query.Question) (func(i int, sum []int64) int64, error) {
 	if !questions[0].Facts().Normed {
 		return nil, nil
@@ -25,8 +25,8 @@ func scoring(g grid, questions ...query.Question) (func(i int, sum []int64) int6
 	return func(i int, sum []int64) int64 { return norm(sum, shifts[i]) }, nil
 }
 
-// shifted returns a norm question's public shift of the sum, in rounded grid
-// steps.
+// shifted returns a norm query's public shift of the sum, in rounded grid steps. It is an error if
+// the shift is too large for the grid.
 func shifted(q query.Question, g grid) ([]int64, error) {
 	t := q.Terms()[0]
 	shift := make([]int64, q.SumDim())
@@ -40,9 +40,9 @@ func shifted(q query.Question, g grid) ([]int64, error) {
 	return shift, nil
 }
 
-// norm returns the Euclidean norm of sum + shift, rounded down. Between two
-// sums at distance D it moves by at most D + 1: it is of integers and exact before
-// that rounding, which no norm of floating-point numbers is.
+// norm returns the Euclidean norm of sum + shift, rounded down. Two sums at distance D have norms
+// at most D + 1 apart: the computation is in exact integers until it rounds down, which a
+// floating-point norm would not be.
 func norm(sum, shift []int64) int64 {
 	var total, v big.Int
 	for j := range sum {

@@ -8,17 +8,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// permit is what a budget that outlasts the session says to its first charge.
+// permit asks for the reservation of the session's budget, in a store that outlives the session,
+// before the first charge.
 type permit struct {
 	ask func(context.Context, account.View) error
 
 	mu sync.Mutex
-	// asked says that the session's budget may have been reserved: it must stay what it
-	// is, whatever the answer was.
+	// asked reports that the session's budget may have been reserved. From then on the budget must
+	// not change, whatever the reply was.
 	asked, given bool
 }
 
-// get returns nil once the session's budget is reserved. All who ask before wait.
+// get returns nil once the session's budget is reserved, and the error of ask otherwise. Concurrent
+// callers wait.
 func (p *permit) get(ctx context.Context, v account.View) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +35,8 @@ func (p *permit) get(ctx context.Context, v account.View) error {
 	return nil
 }
 
-// unasked runs what changes the budget that would be reserved.
+// unasked runs a change of the budget that would be reserved. It is an error after the first call
+// of get.
 func (p *permit) unasked(change func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

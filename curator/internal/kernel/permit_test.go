@@ -14,9 +14,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestReservedBeforeAnythingIsComputed: until what the session may cost is reserved
-// elsewhere nothing is charged and no row is looked at; it is reserved once, whoever
-// asks first, and what it was reserved for can be changed no more.
+// TestReservedBeforeAnythingIsComputed: until the session's budget is reserved in its store,
+// nothing is charged and no row is read. It is reserved once, by the first query, and cannot be
+// changed afterwards.
 func TestReservedBeforeAnythingIsComputed(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	ctx := context.Background()
@@ -45,7 +45,7 @@ func TestReservedBeforeAnythingIsComputed(t *testing.T) {
 	if err := ask(); !errors.Is(err, refusal) || rows != 0 || s.Ledger().Len() != 0 {
 		t.Fatalf("refused: %v, %d rows, %d events", err, rows, s.Ledger().Len())
 	}
-	// The reservation may stand although its answer was lost.
+	// The reservation may hold although its reply was lost.
 	if s.Follow(schedule) == nil {
 		t.Error("a schedule is followed after another law may have been reserved")
 	}
@@ -71,15 +71,14 @@ func TestReservedBeforeAnythingIsComputed(t *testing.T) {
 	}
 }
 
-// TestReservedOnce: of questions at the same time one has the session reserved, and the
-// others wait.
+// TestReservedOnce: of concurrent queries one reserves the session's budget, and the others wait.
 func TestReservedOnce(t *testing.T) {
 	asked := 0
 	b := budget(t, 1, 1e-6, account.ReplaceOne)
 	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 1)), 100, 3), parse(t, "logistic"), b, func(c *Config) {
 		c.Before = func(_ context.Context, v account.View) error {
 			asked++
-			time.Sleep(20 * time.Millisecond) // in which all others ask
+			time.Sleep(20 * time.Millisecond) // during which all other queries start
 			if v.Len() != 0 {
 				t.Errorf("reserved after %d events", v.Len())
 			}

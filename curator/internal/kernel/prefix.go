@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Prefix is an open prefix sum. Each item is charged to its own cohort before
-// it is computed, for its part in every later answer.
+// Prefix is an open prefix sum. Each item is charged to its own cohort before it is computed, for
+// its part in this and every later answer.
 type Prefix struct {
 	session *Session
 	spec    query.Prefix
@@ -25,22 +25,20 @@ type Prefix struct {
 	centre    []float64
 }
 
-// mechanism turns integer items into noisy prefix sums. It is linear: its noisy
-// state is an integer matrix times the items, plus noise, in units of 2^-q grid
-// steps.
+// mechanism computes noisy prefix sums from integer items. It is linear: its noisy state is an
+// integer matrix times the items, plus noise, in units of 2^-q grid steps.
 type mechanism interface {
 	// law returns q and the largest squared norm of a column of the matrix.
 	law() (q int, square uint64)
-	// items returns how many items were added.
+	// items returns the number of items that were added.
 	items() int
-	// add takes the next item and noise of standard deviation 2^q times a
-	// node's own, drawn when asked for. It returns the noisy prefix sum, a
-	// function of the noisy state alone, in the items' unit, and the noise's
-	// standard deviation in it, in units of that of q = 0.
+	// add adds the next item, and the noise that normals draws: its standard deviation is 2^q times
+	// the grid's. It returns the noisy prefix sum in the items' unit, a function of the noisy state
+	// alone, and the standard deviation of the noise in it, in units of the grid's.
 	add(item []int64, normals func() []int64) (prefix []float64, deviation float64)
 }
 
-// OpenPrefix opens a prefix sum. It charges nothing yet.
+// OpenPrefix opens a prefix sum. It charges nothing.
 func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -56,10 +54,10 @@ func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
 	}, nil
 }
 
-// crowd is how many times the declared number of records there may be, where
-// the number is secret, for sums to stay below a quarter of what int64 holds.
-// With more than four times as many again a sum may wrap: it would be useless,
-// but as private as ever, being a function of sum + noise modulo 2^64.
+// crowd is the number of records, as a multiple of the declared number, for which sums stay below a
+// quarter of the range of int64 if the number of records is secret. With more than four times as
+// many, a sum may wrap. It is then useless, but remains private, because it is a function of sum +
+// noise modulo 2^64.
 const crowd = 8
 
 func newMechanism(spec query.Prefix) mechanism {
@@ -69,11 +67,11 @@ func newMechanism(spec query.Prefix) mechanism {
 	return newToeplitz(spec.Items)
 }
 
-// Add answers the next item. What is refused is not charged and changes
-// nothing. What fails after it was charged (a cancelled context) stays charged and uses up its cohort, but is no item: the sum and the
-// number of items remain as they were.
+// Add answers the next item. A refused item is not charged and changes nothing. An item that fails
+// after it was charged (a cancelled context) stays charged and uses up its cohort, but does not
+// count: the sum and the number of items stay as they were.
 //
-// Calls take their turns, in any order.
+// Concurrent calls run one after the other, in any order.
 func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	q, err := query.New(p.spec.Charge, terms...)
 	if err != nil {
@@ -111,9 +109,9 @@ func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 	}, nil
 }
 
-// admit checks an item against what was declared and returns the number of grid
-// steps in a unit of one record's contribution: a prefix mixes cohorts, so
-// contributions are divided by the size of theirs before they are rounded.
+// admit checks an item against the declared specification. It returns the number of grid steps in a
+// unit of one record's contribution. A prefix sum adds items of several cohorts, so that
+// contributions are divided by the size of their cohort before they are rounded.
 func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	if err := p.session.pointed(q); err != nil {
 		return 0, err
@@ -138,8 +136,8 @@ func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	return scale, nil
 }
 
-// release adds the item and returns the noisy prefix sum, public centres
-// included: an item's is the same for all of its records.
+// release adds the item and returns the noisy prefix sum, including public centres. The centre of
+// an item is the same for all of its records.
 func (p *Prefix) release(q query.Question, item []int64, n *noises, charge float64) query.Release {
 	shift, _ := p.mechanism.law()
 	steps, deviation := p.mechanism.add(item, func() []int64 { return n.normals(len(item), p.grid.bits+shift) })

@@ -19,7 +19,7 @@ import (
 // for k < items, in exact arithmetic.
 func bigCoefficients(items, q int) []*big.Int {
 	list := make([]*big.Int, items)
-	// numerator/4^k, with the power of two kept apart.
+	// The coefficient is numerator/4^k. The power of two is applied separately.
 	numerator := big.NewInt(1)
 	for k := range list {
 		scaled := new(big.Int).Lsh(numerator, uint(q+1))
@@ -32,7 +32,7 @@ func bigCoefficients(items, q int) []*big.Int {
 	return list
 }
 
-// squares returns the sum of squares.
+// squares returns the sum of the squares.
 func squares(list []*big.Int) *big.Int {
 	sum, v := new(big.Int), new(big.Int)
 	for _, c := range list {
@@ -41,9 +41,9 @@ func squares(list []*big.Int) *big.Int {
 	return sum
 }
 
-// TestPrefixMatrix compares both mechanisms' matrices with their definitions:
-// the coefficients in exact integers, the column norms from them and from a
-// count of nodes.
+// TestPrefixMatrix compares the matrices of both mechanisms with their definitions: the
+// coefficients in exact integers, and the column norms with sums of these and with a count of
+// nodes.
 func TestPrefixMatrix(t *testing.T) {
 	sizes := []int{100, 128, 1000, 1024, 1025, 5000}
 	for items := 1; items <= 70; items++ {
@@ -80,8 +80,8 @@ func TestPrefixMatrix(t *testing.T) {
 	}
 }
 
-// TestInverse: the columns of E and A E^-1 convolve to ones, and those of the
-// latter differ from the former by no more than its rounding, about 2^-q.
+// TestInverse: the columns of E and A E^-1 convolve to ones. The columns of A E^-1 differ from the
+// columns of E by at most its rounding, about 2^-q.
 func TestInverse(t *testing.T) {
 	m := newToeplitz(1500)
 	for range m.coef {
@@ -117,9 +117,9 @@ func exactColumn(m query.Factorization, items int) *big.Float {
 	return column.Sqrt(column).SetMantExp(column, -q)
 }
 
-// TestPrefixCharge: for every size the event's sensitivity is at least the
-// column norm times the declared sensitivity, in exact arithmetic, and its
-// charge just below the one offered; the grid leaves room for every item.
+// TestPrefixCharge: for every size the event's sensitivity is at least the column norm times the
+// declared sensitivity, in exact arithmetic, and its charge is just below the offered one. The grid
+// leaves room for every item.
 func TestPrefixCharge(t *testing.T) {
 	for _, m := range mechanisms {
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -146,7 +146,8 @@ func TestPrefixCharge(t *testing.T) {
 									t.Errorf("%+v: charge %v", spec, e.Charge)
 								}
 								q, _ := mech.law()
-								// (D (1 + slack) scale + sqrt(d)) column / 2^bits is what must be covered.
+								// The charge must cover (D (1 + slack) scale + sqrt(d)) column /
+								// 2^bits.
 								bound := bigFloat(sensitivity)
 								bound.Mul(bound, bigFloat(1+slack(dim))).Mul(bound, bigFloat(g.scale))
 								bound.Add(bound, bigFloat(0).Sqrt(bigFloat(float64(dim)))).Mul(bound, column)
@@ -169,8 +170,8 @@ func TestPrefixCharge(t *testing.T) {
 	}
 }
 
-// byHand opens a session whose cohorts are consecutive records, the first of
-// them smaller: one record more, if extra, in cohort at.
+// byHand opens a session whose cohorts are consecutive records, of the given sizes. If extra is
+// set, cohort at has one more record.
 func byHand(t testing.TB, records []record, extra *record, at int, l loss.Loss, b account.Budget, sizes []int) *Session {
 	t.Helper()
 	all := records
@@ -200,10 +201,9 @@ func byHand(t testing.TB, records []record, extra *record, at int, l loss.Loss, 
 	return s
 }
 
-// state returns the whole integer vector that noise is added to, and the
-// sensitivity that was charged for it in the vector's unit: for the tree the
-// sums of all nodes that a prefix uses, for the square root 2^q E x. The items
-// are read from the answers' own sums.
+// state returns the whole integer vector to which noise is added, and its charged sensitivity in
+// the unit of the vector. For the tree it holds the sums of all nodes that a prefix uses, for the
+// square root 2^q E x. The items are read from the answers' own sums.
 func state(t testing.TB, s *Session, p *Prefix, items []func(query.Cohort) []query.Term, sizes []int) (vector []int64, sensitivity float64) {
 	t.Helper()
 	var x [][]int64
@@ -256,11 +256,10 @@ func state(t testing.TB, s *Session, p *Prefix, items []func(query.Cohort) []que
 	return nil, 0
 }
 
-// TestReplacingARecordOfAnItem replaces, or adds, one record in any item and
-// compares the un-noised integers of the whole prefix sum with what the item
-// was charged: it must never be passed, and the worst replacement in the first
-// item must come close. Cohorts are of different sizes, which contributions are
-// divided by before they are rounded.
+// TestReplacingARecordOfAnItem replaces, or adds, one record in any item. It compares the integers
+// of the whole prefix sum without noise with the sensitivity that the item was charged for. The
+// movement must never exceed it, and the worst replacement in the first item must come close.
+// Cohorts have different sizes, by which contributions are divided before they are rounded.
 func TestReplacingARecordOfAnItem(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 1))
 	logistic := parse(t, "logistic").(loss.RankOne)
@@ -270,7 +269,7 @@ func TestReplacingARecordOfAnItem(t *testing.T) {
 	for _, s := range sizes {
 		count += s
 	}
-	// Dimensions and items. What a seeded generator feeds is listed in order.
+	// Dimensions and numbers of items, in a fixed order for the seeded generator.
 	dims := [][2]int{{1, 8}, {7, 5}}
 	if testing.Short() {
 		dims = [][2]int{{4, 8}}
@@ -284,8 +283,8 @@ func TestReplacingARecordOfAnItem(t *testing.T) {
 			w, prev := point(r, d, 3), point(r, d, 3)
 			distance1 := query.DifferenceByCurvature(query.NewCohort(1, 1), w, prev, lo, hi).Distance()
 			kinds := map[string]func(c query.Cohort) []query.Term{
-				// The clip norm of all is c.Size(), so that every item has the
-				// declared sensitivity.
+				// The clip norm is proportional to c.Size(), so that every item has the declared
+				// sensitivity.
 				"gradient": func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w, .05*c.Size())} },
 				"centred": func(c query.Cohort) []query.Term {
 					return []query.Term{query.DifferenceByCurvature(c, w, prev, lo, hi).Weighted(c.Size())}
@@ -334,14 +333,14 @@ func TestReplacingARecordOfAnItem(t *testing.T) {
 	}
 	for key, ratio := range closest {
 		t.Logf("%s: largest ratio %.4f", key, ratio)
-		if ratio < .9 && !strings.Contains(key, "mix") { // the terms of a mix seldom pull one way
+		if ratio < .9 && !strings.Contains(key, "mix") { // the terms of a mix rarely point in one direction
 			t.Errorf("%s: the worst replacement reaches only %.3f of the charged sensitivity", key, ratio)
 		}
 	}
 }
 
-// TestPrefixRoundingIsCharged: where the coarsest grid is forced, rounding alone
-// moves an item visibly beyond its declared sensitivity, and is covered.
+// TestPrefixRoundingIsCharged: on the coarsest grid, rounding alone moves an item visibly beyond
+// its declared sensitivity. The charged sensitivity covers it.
 func TestPrefixRoundingIsCharged(t *testing.T) {
 	const d = 10000
 	x, minus := make([]float32, d), make([]float32, d)
@@ -353,7 +352,7 @@ func TestPrefixRoundingIsCharged(t *testing.T) {
 	for i := range 60 {
 		spec := query.Prefix{Factorization: mechanisms[i%2], Items: 1, Sensitivity: .5, Charge: 1e-7 * (1 + float64(i)/20)}
 		m := newMechanism(spec)
-		// As many rows as leave the coarsest grid only.
+		// So many rows that only the coarsest grid fits.
 		rows := 1.0
 		g, err := newPrefixGrid(spec, m, account.ReplaceOne, d, rows)
 		for ; err == nil && g.bits > minBits && rows < 1e18; g, err = newPrefixGrid(spec, m, account.ReplaceOne, d, rows) {

@@ -9,17 +9,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// newPrefixGrid chooses the grid of a prefix sum, in units of a mean: scale
-// steps to a unit of an item. One record moves its item by at most
-// D(1+slack) scale + sqrt(d) steps, D the declared sensitivity, and the noisy
-// state by that times the norm of a column. The event that each item is charged
-// has that movement for its sensitivity. docs/exactness.md derives it.
+// newPrefixGrid chooses the grid of a prefix sum, in units of a mean: scale is the number of steps
+// in a unit of an item. One record moves its item by at most D(1+slack) scale + sqrt(d) steps,
+// where D is the declared sensitivity. It moves the noisy state by this times the norm of a column.
+// This movement is the sensitivity of the event that each item is charged. docs/exactness.md
+// derives it. It is an error if no number of bits keeps contributions and sums within their limits.
 func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, rows float64) (grid, error) {
 	shift, square := m.law()
 	column := columnNorm(shift, square)
 	root := math.Sqrt(float64(dim))
-	// 2^-49 pays for dividing by the cohort's size, here and in the check of an
-	// item's sensitivity.
+	// 2^-49 covers the divisions by the cohort's size, here and in the check of an item's
+	// sensitivity.
 	bound := spec.Sensitivity * (1 + slack(dim)) * (1 + 0x1p-49)
 	z := math.Sqrt(spec.Charge) / column
 	for bits := min(startBits(root, z), noise.MaxBits-shift); bits >= minBits; bits-- {
@@ -29,7 +29,7 @@ func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, 
 		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
 			break
 		}
-		// A contribution's centre is no longer than its clip norm.
+		// The centre of a contribution has at most the clip norm.
 		most := float64(2*bound*g.scale) + 1
 		// No row is in two items, and no entry of the matrix exceeds 2^shift.
 		total := math.Ldexp(float64(bound/clips(r)*g.scale)+1, shift) * rows

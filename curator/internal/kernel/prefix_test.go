@@ -35,13 +35,13 @@ func noiseless(c *Config) { c.Noiseless = true }
 
 func seeded(b byte) *coin.Secret { return coin.Simulated([32]byte{b, 0x77}) }
 
-// TestPrefixSumsItsItems: without noise the answers are the sums of the items'
-// means, which are asked one by one in a session of the same coins. Cohorts
-// have different sizes, and points follow from the answers before.
+// TestPrefixSumsItsItems: without noise the answers are the sums of the items' means, which a
+// second session with the same random bits answers one by one. Cohorts have different sizes, and
+// points depend on earlier answers.
 func TestPrefixSumsItsItems(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	const d = 5
-	l := parse(t, "logistic") // whose differences have a centre
+	l := parse(t, "logistic") // its differences have a centre
 	k := l.Constants()
 	for _, m := range mechanisms {
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -97,8 +97,7 @@ func TestPrefixSumsItsItems(t *testing.T) {
 	}
 }
 
-// nodesOf is the binary expansion of t: [start, end) blocks of items, largest
-// first.
+// nodesOf returns the binary expansion of t: [start, end) blocks of items, largest first.
 func nodesOf(t int) map[[2]int]bool {
 	nodes := map[[2]int]bool{}
 	start := 0
@@ -111,8 +110,8 @@ func nodesOf(t int) map[[2]int]bool {
 	return nodes
 }
 
-// covariance is what the noises of answers s and t have in common, by the
-// definition of the mechanism, in units of one node's or row's noise squared.
+// covariance returns the covariance of the noise of the answers s and t by the definition of the
+// mechanism, in units of the squared noise of one node or row.
 func covariance(m query.Factorization, s, t int) float64 {
 	if m == query.Tree {
 		common := 0.0
@@ -137,9 +136,8 @@ func central(k int) float64 {
 	return math.Exp(a - 2*b - float64(2*k)*math.Ln2)
 }
 
-// columns is the largest squared column norm, by the definition of the
-// mechanism: for the tree the most nodes that any item is in, over all nodes
-// that a prefix uses.
+// columns returns the largest squared column norm by the definition of the mechanism. For the tree
+// it is the largest number of nodes, among those that a prefix uses, in which one item is.
 func columns(m query.Factorization, items int) float64 {
 	if m == query.Toeplitz {
 		sum := 0.0
@@ -165,12 +163,11 @@ func columns(m query.Factorization, items int) float64 {
 	return most
 }
 
-// TestPrefixNoiseHasTheStatedLaw estimates the variance of every answer's noise
-// and the covariance of every two answers'. With n normals an estimate has a
-// standard deviation of at most sqrt(2/n) times the variances' geometric mean;
-// 6 of them leave 2e-9, and there are fewer than 400 estimates, so that the test
-// fails by chance with probability below 1e-6. A node's noise used twice, left
-// out or counted twice changes an estimate by 4 times what is tolerated.
+// TestPrefixNoiseHasTheStatedLaw estimates the variance of every answer's noise and the covariance
+// of every two answers. With n normals an estimate has a standard deviation of at most sqrt(2/n)
+// times the geometric mean of the variances. 6 deviations leave 2e-9, and there are fewer than 400
+// estimates, so that the test fails by chance with probability below 1e-6. A node's noise that is
+// used twice, left out or counted twice changes an estimate by 4 times the tolerance.
 func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 	const d, items = 500, 16
 	reps := 60
@@ -218,10 +215,10 @@ func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 			}
 		}
 		n := float64(reps * d)
-		// What one node's noise must be at this charge.
+		// The noise of one node at this charge.
 		unit := spec.Sensitivity * spec.Sensitivity * columns(m, items) / spec.Charge
 		for i := range items {
-			// The rounding of the matrix and of contributions takes less than 1e-4.
+			// The rounding of the matrix and of contributions changes it by less than 1e-4.
 			if want := math.Sqrt(unit * covariance(m, i+1, i+1)); math.Abs(stated[i]/want-1) > 1e-4 {
 				t.Errorf("%v: answer %d states sigma %v, want %v", m, i+1, stated[i], want)
 			}
@@ -238,8 +235,8 @@ func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 	}
 }
 
-// TestPrefixVarianceRatio: at equal charge the mean variance of the tree's
-// answers is 4.25 times the square root's for 64 items, 5.7 times for 1024.
+// TestPrefixVarianceRatio: at equal charge the mean variance of the tree's answers is 4.25 times
+// the square root's for 64 items and 5.7 times for 1024.
 func TestPrefixVarianceRatio(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	for items, want := range map[int]float64{64: 4.25, 1024: 5.7} {

@@ -5,25 +5,26 @@ import (
 	"math/bits"
 )
 
-// toeplitz is the square-root mechanism (Fichtenberger, Henzinger and Upadhyay
-// 2023). The matrix A that sums items is the square of the lower triangular
-// Toeplitz matrix with E_k = binom(2k, k)/4^k on diagonal k. The noisy state is
-// z = E x + noise, and the prefix sums are A E^-1 z.
+// toeplitz is the square-root mechanism (Fichtenberger, Henzinger and Upadhyay 2023). The matrix A
+// that sums items is the square of the lower triangular Toeplitz matrix with E_k = binom(2k, k)/4^k
+// on diagonal k. The noisy state is z = E x + noise, and the prefix sums are A E^-1 z.
 //
-// For z to be an integer, E is rounded to multiples of 2^-q. From there on E is
-// the rounded matrix: its own columns are charged for, and its own inverse is
-// taken, so that rounding costs a little noise and nothing else.
+// E is rounded to multiples of 2^-q, so that z is an integer. From then on E means the rounded
+// matrix: the norms of its columns are charged, and its own inverse is computed. The rounding
+// therefore adds a little noise and has no other effect.
 type toeplitz struct {
 	q int
-	// coef is 2^q E, and square the sum of its squares.
-	coef   []int64
+	// coef is 2^q E.
+	coef []int64
+	// square is the sum of the squares of coef.
 	square uint64
-	// back is the first column of A E^-1, as far as it was needed, and variance
-	// the sum of its squares.
-	back     []float64
+	// back is the first column of A E^-1, as far as it was needed.
+	back []float64
+	// variance is the sum of the squares of back.
 	variance float64
-	// past are the items, and noisy the state, in units of 2^-q.
-	past  [][]int64
+	// past holds the items.
+	past [][]int64
+	// noisy holds the noisy state after each item, in grid steps.
 	noisy [][]float64
 }
 
@@ -57,7 +58,7 @@ func (m *toeplitz) add(item []int64, normals func() []int64) (prefix []float64, 
 	}
 	m.noisy = append(m.noisy, state)
 	m.extend()
-	// Only the noisy state is read from here on.
+	// The code below reads only the noisy state.
 	prefix = make([]float64, len(z))
 	for s, state := range m.noisy {
 		b := m.back[t-1-s]
@@ -68,10 +69,9 @@ func (m *toeplitz) add(item []int64, normals func() []int64) (prefix []float64, 
 	return prefix, math.Sqrt(m.variance)
 }
 
-// extend appends the next entry of the first column b of A E^-1. As b E is the
-// column of ones, b_k = 1 - sum_{i=1..k} E_i b_{k-i}. An error made in one entry
-// reaches the later ones through E^-1, whose coefficients sum below 2 in
-// absolute value.
+// extend appends the next entry of the first column b of A E^-1. Since b E is the column of ones,
+// b_k = 1 - sum_{i=1..k} E_i b_{k-i}. An error in one entry reaches the later entries through E^-1,
+// whose coefficients have absolute values with a sum below 2.
 func (m *toeplitz) extend() {
 	b := 1.0
 	for i := len(m.back); i > 0; i-- {

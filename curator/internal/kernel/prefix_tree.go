@@ -5,20 +5,19 @@ import (
 	"math/bits"
 )
 
-// tree is the binary tree mechanism (Dwork, Naor, Pitassi and Rothblum 2010;
-// Chan, Shi and Song 2011). The nodes of the prefix t are the blocks of its
-// binary expansion, largest first; the last of them ends at t, and no other
-// prefix needed it before. So each node's noise is drawn at its own end, and
-// dropped when a larger block swallows it. When the number of items is a power
-// of two, the last of them completes the block of all.
+// tree is the binary tree mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song
+// 2011). The nodes of the prefix t are the blocks of its binary expansion, largest first. The last
+// of these blocks ends at t, and no earlier prefix uses it. The noise of each node is therefore
+// drawn at the node's end, and dropped when a larger block contains the node. If the number of
+// items is a power of two, the last item completes the block of all items.
 //
-// Item 1 is in one node of each size 1, 2, 4, ... up to the number of items;
-// no item is in more.
+// Item 1 is in one node of each size 1, 2, 4, ... up to the number of items. No item is in more
+// nodes.
 type tree struct {
 	most, taken int
 	sum         []int64
-	// nodes[j] is the noise of the present prefix's block of 2^j items; nil if
-	// there is none.
+	// nodes[j] is the noise of the current prefix's block of 2^j items, nil if the prefix has no
+	// such block.
 	nodes [][]int64
 }
 

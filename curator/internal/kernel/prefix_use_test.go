@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPrefixRefusals: what is refused is not charged, and leaves the sum, the
-// cohort and the number of items as they were.
+// TestPrefixRefusals: a refused item is not charged, and the sum, the cohort and the number of
+// items do not change.
 func TestPrefixRefusals(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	const d = 3
@@ -51,7 +51,7 @@ func TestPrefixRefusals(t *testing.T) {
 				t.Errorf("%v: %s: charged", m, name)
 			}
 		}
-		first := add(t, p, at(c[0], 1)) // just at the declared sensitivity
+		first := add(t, p, at(c[0], 1)) // exactly the declared sensitivity
 		refuse("cohort reused", "cohort 1: used before", at(c[0], .1))
 		refuse("sensitivity", "item of sensitivity 0.25025 ", at(c[1], 1.001))
 		refuse("sensitivity", "declared 0.25", at(c[1], 1.001))
@@ -68,7 +68,7 @@ func TestPrefixRefusals(t *testing.T) {
 		if _, err := p.Add(cancelled, at(c[1], 1)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v: cancelled: %v", m, err)
 		}
-		// Another question has taken a cohort's budget: the item is over it.
+		// Another query has spent a cohort's budget, so that the item is over it.
 		if _, err := s.Ask(context.Background(), question(t, b.Charge()*.2, at(c[5], 1))); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestPrefixRefusals(t *testing.T) {
 	}
 }
 
-// sometimes is a loss that calls what it is told to, if anything.
+// sometimes is a loss that calls a function, unless it is nil.
 type sometimes struct {
 	loss.RankOne
 	call *func()
@@ -128,8 +128,8 @@ func (s sometimes) Slopes(dst, z, y []float64) {
 	s.RankOne.Slopes(dst, z, y)
 }
 
-// TestFailedItemIsLeftOut: an item that fails stays charged, its cohort is used
-// up, and the sum goes on as if it had not been.
+// TestFailedItemIsLeftOut: an item that fails stays charged and uses up its cohort, and the sum
+// continues without it.
 func TestFailedItemIsLeftOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 1))
 	const d = 4
@@ -179,8 +179,8 @@ func TestFailedItemIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestConcurrentItems: items from many goroutines are counted once each, and no
-// more of them than were declared.
+// TestConcurrentItems: each item from concurrent goroutines is counted once, and at most the
+// declared number is accepted.
 func TestConcurrentItems(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	const d, items, calls = 4, 32, 40

@@ -23,9 +23,9 @@ func stays(bits int, v float64, factors ...float64) bool {
 	return x.Cmp(new(big.Float).SetMantExp(bigFloat(1), bits)) <= 0
 }
 
-// TestGridsKeepIntegersInRange: for questions of every size, a grid that is given
-// leaves every contribution at 2^50 steps and every sum at 2^61 at most, and where
-// none is given the coarsest one would not.
+// TestGridsKeepIntegersInRange: for queries of every size, a returned grid limits every
+// contribution to 2^50 steps and every sum to 2^61. Where no grid is returned, the coarsest one
+// would exceed a limit.
 func TestGridsKeepIntegersInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 1))
 	between := func(lo, hi float64) float64 { return math.Exp2(lo + (hi-lo)*r.Float64()) }
@@ -49,11 +49,11 @@ func TestGridsKeepIntegersInRange(t *testing.T) {
 		g, err := newGrid(q, relation, rows)
 		size := term.Weight() * (term.Ball().Radius + math.Abs(term.Ball().Centre)*term.Distance())
 		if term.Kind().Facts().Number {
-			size = term.Weight() * term.Ball().Radius // the centre is taken off before it is scaled
+			size = term.Weight() * term.Ball().Radius // the centre is subtracted before scaling
 		}
 		if err != nil {
 			refused++
-			// Were it the coarsest grid, something would be too large or vanish.
+			// On the coarsest grid a number would be too large, or the scale would vanish.
 			scale := (math.Ldexp(math.Sqrt(charge), minBits) - math.Sqrt(float64(d)) - 1) / (clips(relation) * q.Clip())
 			if scale > 0 && stays(50, size*scale+2) && stays(61, size*scale+2, rows) {
 				t.Fatalf("%v, charge 2^%.0f, %v rows: refused, though contributions have 2^%.1f steps", term.Kind(), math.Log2(charge), rows, math.Log2(size*scale))
@@ -73,8 +73,7 @@ func TestGridsKeepIntegersInRange(t *testing.T) {
 	}
 }
 
-// TestPassesKeepIntegersInRange: as TestGridsKeepIntegersInRange, for the average of
-// a pass.
+// TestPassesKeepIntegersInRange is TestGridsKeepIntegersInRange for the average of a pass.
 func TestPassesKeepIntegersInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 2))
 	between := func(lo, hi float64) float64 { return math.Exp2(lo + (hi-lo)*r.Float64()) }
@@ -101,8 +100,8 @@ func TestPassesKeepIntegersInRange(t *testing.T) {
 	}
 }
 
-// TestShiftsKeepIntegersInRange: a norm's shift of 2^50 steps is rounded exactly,
-// on either side of zero, and a longer one is refused.
+// TestShiftsKeepIntegersInRange: a norm's shift of 2^50 steps is rounded exactly, on either side of
+// zero, and a larger one is refused.
 func TestShiftsKeepIntegersInRange(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 64)
 	for sign := range 2 {
@@ -116,7 +115,7 @@ func TestShiftsKeepIntegersInRange(t *testing.T) {
 	}
 }
 
-// TestSizesInRange: how many records there may be, and may be declared to be.
+// TestSizesInRange: the limits on the number of records and on the declared number.
 func TestSizesInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 3))
 	records := randomRecords(r, 3, 2)

@@ -15,8 +15,8 @@ import (
 // slow is a kind by its definition, one record at a time, before clip and weight:
 // an entry of the references, of which each kind has one.
 type slow struct {
-	// scalar is the number by which a rank-one term multiplies the row, or the
-	// number that it is.
+	// scalar is the number by which a rank-one term multiplies the row, or the term itself if it is
+	// a number.
 	scalar func(l loss.RankOne, t query.Term, x []float32, y float64) float64
 	// vector is the term of a loss that writes its own gradient.
 	vector func(l loss.General, t query.Term, x []float32, y float64) []float64
@@ -174,7 +174,7 @@ func times(m query.Metric, x []float32) []float64 {
 	return m.Times(v)
 }
 
-// slope is phi' at w, or that of the smoothed loss if the term is about it.
+// slope returns phi' at w, of the smoothed loss if the term smooths it.
 func slope(l loss.RankOne, t query.Term, w []float64, x []float32, y float64) float64 {
 	s := []float64{0}
 	if by := t.Smoothing(); by.On() {
@@ -238,8 +238,9 @@ func centreOf(t query.Term) []float64 {
 	return make([]float64, t.Kind().Facts().SumDim(len(t.Point())))
 }
 
-// centreOfAll is the public centre of a question's terms, and the whole steps that are taken
-// for it in every record: numbers are summed less theirs.
+// centreOfAll returns the public centre of a query's terms, and the whole steps that are subtracted
+// for it from every record. The steps are 0 for numbers, whose centres are subtracted before
+// clipping.
 func centreOfAll(q query.Question, scale float64) (centre []float64, steps []int64) {
 	centre, steps = make([]float64, q.SumDim()), make([]int64, q.SumDim())
 	for _, t := range q.Terms() {
@@ -253,7 +254,7 @@ func centreOfAll(q query.Question, scale float64) (centre []float64, steps []int
 	return centre, steps
 }
 
-// clipped is a record's term, clipped; nil of a faulty record.
+// clipped returns a record's clipped term, nil for a faulty record.
 func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	if math.IsNaN(y) || math.IsInf(y, 0) {
 		return nil
@@ -308,8 +309,8 @@ func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	return plus(centre, min(1, ball.Radius/max(n, 1e-300)), v)
 }
 
-// slowly is the answer to a question without noise: the centre for every declared
-// record and, for those that are there, what they contribute beyond it.
+// slowly returns the answer to a query without noise: the centre for every declared record, plus
+// the contribution minus the centre of each record in the table.
 func slowly(l loss.Loss, q query.Question, records []record) []float64 {
 	facts := q.Facts()
 	if q.Sampled() {
@@ -346,11 +347,10 @@ func slowly(l loss.Loss, q query.Question, records []record) []float64 {
 	return mean
 }
 
-// TestKindsAgainstReferences: the answer to every kind of question, in every form
-// of it and beside the others, is that of its slow reference up to the rounding
-// to the grid: for rank-one losses and those that write their own gradient, tame
-// ones and ones that only a clip holds, under both relations, faulty records
-// among the others.
+// TestKindsAgainstReferences: the answer to every kind of query, in every form of it and beside the
+// other kinds, equals the slow reference up to the rounding to the grid. The losses are rank-one and
+// general ones, within their declared constants and beyond them. Both relations are tested, with
+// faulty records among the others.
 func TestKindsAgainstReferences(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 7))
 	const n, d = 40, 4
@@ -394,8 +394,8 @@ func TestKindsAgainstReferences(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := slowly(l, q, records)
-				// Half a step for a contribution and for its centre; a norm has it
-				// in each coordinate, and a rounding of its own.
+				// Half a step for a contribution and for its centre. A norm has this in each
+				// coordinate, and a rounding of its own.
 				steps := (n*rounding(q) + 2) / g.scale / s.declared
 				if q.Facts().Pairs {
 					steps += 0x1p-21 * q.Clip() // centred rows are rounded to float32
@@ -430,8 +430,8 @@ func TestKindsAgainstReferences(t *testing.T) {
 	}
 }
 
-// TestUsesAreTheTables: a session takes a kind as an item of a prefix sum, and of a
-// sample, where the table says so and nowhere else.
+// TestUsesAreTheTables: a session accepts a kind in an item of a prefix sum, and in a query about a
+// sample, exactly if the table allows it.
 func TestUsesAreTheTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 8))
 	l := parse(t, "logistic")

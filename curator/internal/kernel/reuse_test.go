@@ -9,9 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Two terms make the same integers in either order, since the sum of two floats
-// does: nothing of a term is taken for that of the one before it, however alike
-// their points are.
+// TestTermsInEitherOrder: two terms give the same integers in either order, as a sum of two floats
+// does. A term does not reuse numbers of the previous one, however similar their points are.
 func TestTermsInEitherOrder(t *testing.T) {
 	const d = 9
 	r := rand.New(rand.NewPCG(8, 15))

@@ -8,29 +8,29 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// sampleBit marks the identifiers of Poisson samples among those of cohorts.
+// sampleBit distinguishes the identifiers of Poisson samples from the identifiers of cohorts.
 const sampleBit = 1 << 63
 
-// sample is the latest Poisson sample of a session's schedule: one question may
-// be asked of it.
+// sample is the latest Poisson sample of a session's schedule. It may be used for one query.
 type sample struct {
-	drawn   int // samples drawn so far
+	drawn   int // the number of samples drawn so far
 	cohort  query.Cohort
 	members []int32
 	asked   bool
 }
 
-// Follow has the session draw Poisson samples by a schedule and its ledger count
-// by it. It comes before the first question.
+// Follow binds the session and its ledger to a schedule: the session draws its Poisson samples from
+// the schedule, and the ledger accounts for them by it. It must come before the first query.
 func (s *Session) Follow(schedule *account.Schedule) error {
 	return s.permit.unasked(func() error { return s.ledger.Follow(schedule) })
 }
 
-// Sample draws the schedule's next Poisson sample: every record joins by its own
-// secret coin of the schedule's probability, whatever other samples it is in.
-// The declared size is the expectation; an empty sample is ordinary. One
-// question may be asked of a sample, its noise is the schedule's (the charge a
-// question offers is not looked at), and the next sample ends this one.
+// Sample draws the schedule's next Poisson sample. Every record joins by its own secret random
+// bits, with the schedule's probability, whatever other samples it is in. The declared size is the
+// expectation; the sample may be empty. One query may be asked of a sample. Its noise is the
+// schedule's noise; the charge that the query offers is ignored. The next sample replaces this one.
+// It is an error if the session follows no schedule, and an account.BudgetError after its last
+// sample.
 func (s *Session) Sample() (query.Cohort, error) {
 	schedule := s.ledger.Schedule()
 	if schedule == nil {
@@ -57,7 +57,7 @@ func (s *Session) Sample() (query.Cohort, error) {
 	return s.sample.cohort, nil
 }
 
-// sampled returns the members of the sample that a question is about, once.
+// sampled returns the members of a query's sample. It is an error on the second call for a sample.
 func (s *Session) sampled(q query.Question) ([]int32, error) {
 	if !q.May(query.Sampled) {
 		return nil, fmt.Errorf("curator: sample %d: %s: is no question about samples", q.Cohort().ID()&^sampleBit, q.Name())
@@ -70,7 +70,7 @@ func (s *Session) sampled(q query.Question) ([]int32, error) {
 	return s.sample.take(q.Cohort())
 }
 
-// take hands out the sample's members for its one question.
+// take returns the sample's members for its one query.
 func (s *sample) take(c query.Cohort) ([]int32, error) {
 	if c != s.cohort {
 		return nil, fmt.Errorf("curator: sample %d: is not the latest one", c.ID()&^sampleBit)
@@ -82,7 +82,8 @@ func (s *sample) take(c query.Cohort) ([]int32, error) {
 	return s.members, nil
 }
 
-// sampleOf returns the schedule's multiplier and probability for a sample.
+// sampleOf returns the schedule's noise multiplier and probability for a sample. ok is false for
+// other cohorts.
 func (s *Session) sampleOf(c query.Cohort) (multiplier, sampling float64, ok bool) {
 	if c.ID()&sampleBit == 0 {
 		return 0, 0, false

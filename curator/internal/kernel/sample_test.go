@@ -22,11 +22,11 @@ func schedule(t testing.TB, b account.Budget, steps ...account.SampledSteps) *ac
 	return s
 }
 
-// TestSamplesFollowTheSchedule: probability, noise and declared size of every
-// sample are the schedule's, for both relations; what the ledger says is what
-// was done. Noise: 100 samples of 200 coordinates, so the variance is within
-// 4.9 sqrt(2/2e4) = 5% of 1 but for 1e-6. Sizes: 100 x 300 coins of each
-// probability, within 5 sigma but for 6e-7.
+// TestSamplesFollowTheSchedule: probability, noise and declared size of every sample are the
+// schedule's, for both relations, and the ledger states them. Noise: 100 samples of 200
+// coordinates, so that the variance is within 4.9 sqrt(2/2e4) = 5% of 1 except with probability
+// 1e-6. Sizes: 100 x 300 random bits of each probability, within 5 sigma except with probability
+// 6e-7.
 func TestSamplesFollowTheSchedule(t *testing.T) {
 	const n, d, each = 300, 200, 100
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -74,7 +74,8 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 				if e.Kind != account.SampledGaussian || e.Sampling != step.Sampling || e.Sigma/e.Sensitivity < step.NoiseMultiplier {
 					t.Fatalf("event %+v does not cover %+v", e, step)
 				}
-				// The silent session draws other samples: its noise was not drawn.
+				// The session without noise draws other samples, because it consumed no random bits
+				// for noise.
 				q, err := silent.Sample()
 				if err != nil {
 					t.Fatal(err)
@@ -87,8 +88,8 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 					joined -= exact.Mean[j] * q.Size() / .5
 				}
 				for _, v := range a.Mean {
-					// A coordinate is a count of at most two records times 1/2, plus
-					// noise with a standard deviation of 4 or 9.
+					// A coordinate is a count of at most two records times 1/2, plus noise with a
+					// standard deviation of 4 or 9.
 					z := (v*c.Size() + .5*step.Sampling*n/d) / e.Sigma
 					squares += z * z
 				}
@@ -113,9 +114,9 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 	}
 }
 
-// TestSampledSensitivity: the contribution of one record to a sampled sum, in
-// the un-noised integers, is at most what the event says, for every kind of
-// question and replacement: that is what the loss distributions assume.
+// TestSampledSensitivity: the contribution of one record to a sampled sum, in integers without
+// noise, is at most the event's sensitivity, for every kind of query and replacement. The
+// privacy-loss distributions assume this.
 func TestSampledSensitivity(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	const d = 6
@@ -161,7 +162,7 @@ func TestFaultsOfSampling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nobody joins at a probability of 1e-9: an empty sample is ordinary.
+	// No record joins at a probability of 1e-9; an empty sample is valid.
 	if err := ask(first); err != nil {
 		t.Errorf("an empty sample: %v", err)
 	}

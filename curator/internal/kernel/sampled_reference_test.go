@@ -5,7 +5,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// rowed is a loss of one margin as a function of its parameters.
+// rowed presents a loss of one margin as a function of its parameters.
 type rowed struct {
 	loss.Loss
 	of loss.RankOne
@@ -25,8 +25,8 @@ func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// asWritten is a loss as one that writes its gradient, as those are taken that are
-// asked about directions.
+// asWritten returns a loss as one that writes its gradient, the form in which queries with drawn
+// directions use it.
 func asWritten(l loss.Loss) loss.Loss {
 	switch l := l.(type) {
 	case loss.RankOne:
@@ -37,7 +37,7 @@ func asWritten(l loss.Loss) loss.Loss {
 	return l
 }
 
-// estimate is what a term takes for the gradient of a loss that writes it.
+// estimate returns the gradient that a term uses, for a loss that writes it.
 func estimate(l loss.General, t query.Term, w []float64, x []float32, y float64) []float64 {
 	s := t.Smoothing()
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// joins says of each draw which records are in it.
+// joins[k][i] reports whether record i is in draw k.
 type joins [][]bool
 
 func joined(n int, members []int32) []bool {
@@ -20,14 +20,13 @@ func joined(n int, members []int32) []bool {
 	return in
 }
 
-// poisson demands that every record joins every draw by its own coin of
-// probability p: how often each record joins, any two records together, a record
-// in draws that are any distance apart, and how the sizes spread. All are sums of
-// independent (or, between draws, uncorrelated) bounded terms of known variance;
-// 7 deviations leave less than 1e-11 each, the skewness at these counts included,
-// and there are fewer than 2000: a false failure has a probability below 1e-7.
-// Taking turns, a fixed size and epochs that are shuffled keep the first of these
-// and break one of the others.
+// poisson fails the test unless every record joins every draw independently with probability p. It
+// checks how often each record joins, how often any two records join together, how often a record
+// is in two draws at several distances, and the variance of the sizes. All of these are sums of
+// independent (or, between draws, uncorrelated) bounded terms of known variance. 7 deviations leave
+// less than 1e-11 each, including the skewness at these counts, and there are fewer than 2000: a
+// false failure has probability below 1e-7. Drawing in turns, a fixed size and shuffled epochs pass
+// the first check and fail another one.
 func poisson(t *testing.T, name string, x joins, p float64, apart []int) {
 	t.Helper()
 	draws, n := float64(len(x)), len(x[0])
@@ -74,11 +73,11 @@ func poisson(t *testing.T, name string, x joins, p float64, apart []int) {
 		}
 		spread += size*size - float64(n)*v
 	}
-	// The fourth cumulant of a coin is v(1 - 6v), that of a size n times it.
+	// The fourth cumulant of a Bernoulli variable is v(1 - 6v); for a size it is n times this.
 	check("variance of sizes", spread, draws*(2*float64(n*n)*v*v+float64(n)*v*(1-6*v)))
 }
 
-// TestSamplesArePoisson: the samples of a schedule.
+// TestSamplesArePoisson tests the samples of a schedule.
 func TestSamplesArePoisson(t *testing.T) {
 	const n, draws, p = 20, 8000, .25
 	b := budget(t, 8, 1e-3, account.ReplaceOne)
@@ -100,8 +99,8 @@ func TestSamplesArePoisson(t *testing.T) {
 	poisson(t, "samples", x, p, []int{1, 2, 3, 4, 5, 7, 8, n - 1, n, n + 1, draws / 2})
 }
 
-// TestCohortsByCoinsArePoisson: the first of the cohorts that records join by
-// coins, and among those left the second.
+// TestCohortsByCoinsArePoisson tests the first cohort that records join by random bits, and the
+// second among the records left.
 func TestCohortsByCoinsArePoisson(t *testing.T) {
 	const n, draws, p, second = 12, 6000, .3, .5
 	coins := coin.Simulated([32]byte{3})
@@ -122,10 +121,9 @@ func TestCohortsByCoinsArePoisson(t *testing.T) {
 	poisson(t, "second cohort", later, (1-p)*second, []int{1, 2, n})
 }
 
-// TestDrawsAreShuffles: cohorts drawn by number are equally likely to be any
-// records in any order, which passes of SGD rely on: all 120 ways to draw one,
-// three and then one of five. Each is counted within 6.5 deviations: a false
-// failure has a probability below 120 e-10.
+// TestDrawsAreShuffles: cohorts drawn by number are equally likely to be any records in any order,
+// on which passes of SGD rely. All 120 ways to draw one, three and one of five records are counted.
+// Each count is within 6.5 deviations: a false failure has probability below 120 e-10.
 func TestDrawsAreShuffles(t *testing.T) {
 	const n, draws, ways = 5, 60000, 120
 	coins := coin.Simulated([32]byte{4})

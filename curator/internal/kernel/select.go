@@ -8,15 +8,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Select returns the index of a candidate of low score, drawn by the
-// exponential mechanism with secret coins. Its event is reserved before anything
-// is computed and stays reserved whatever happens. A session without noise
-// returns the first of the lowest scores.
+// Select returns the index of a candidate of low score, drawn by the exponential mechanism with
+// secret random bits. Its event is reserved in the ledger before anything is computed and is never
+// given back. A session without noise returns the first of the lowest scores.
 func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
 	return through(ctx, s, func() (release[int], error) { return s.selection(sel) })
 }
 
-// selection describes the release of a choice.
+// selection describes the release of a selection.
 func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	questions := sel.Questions()
 	if len(questions) == 0 {
@@ -30,8 +29,8 @@ func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	if err != nil {
 		return r, err
 	}
-	// At charge 1 a score, in grid steps, has the sensitivity 2^bits. All
-	// candidates have the same clip, hence the same grid.
+	// At charge 1 the sensitivity of a score, in grid steps, is 2^bits. All candidates have the
+	// same clip norm, hence the same grid.
 	g, err := newGrid(questions[0], s.ledger.Budget().Relation(), s.mostRows())
 	if err != nil {
 		return r, err
@@ -53,9 +52,8 @@ func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	}, nil
 }
 
-// draw returns i with probability proportional to
-// exp(-epsilon scores[i]/2^(bits+1)), exactly; the first of the lowest scores in
-// a session without noise.
+// draw returns i with probability proportional to exp(-epsilon scores[i]/2^(bits+1)), exactly. In a
+// session without noise it returns the first of the lowest scores.
 func (n *noises) draw(scores []int64, epsilon float64, bits int) int {
 	rates := newRates(scores, epsilon, bits+1)
 	coins := n.coins()

@@ -6,15 +6,15 @@ import (
 	"math/bits"
 )
 
-// rates are the exponents of the weights exp(-x_i), x_i >= 0, as binary
-// fractions: x_i = excess[i]/2^point. The least of them is 0.
+// rates holds the exponents x_i >= 0 of the weights exp(-x_i), as binary fractions: x_i =
+// excess[i]/2^point. The least x_i is 0.
 type rates struct {
 	excess []*big.Int
 	point  uint
 }
 
-// newRates returns x_i = epsilon (score_i - least score)/2^bits, exactly: a
-// float64 is an integer of 53 bits times a power of two.
+// newRates returns x_i = epsilon (score_i - least score)/2^bits. This is exact, because a float64
+// is an integer of 53 bits times a power of two.
 func newRates(scores []int64, epsilon float64, bits int) rates {
 	fraction, exponent := math.Frexp(epsilon)
 	mantissa := big.NewInt(int64(math.Ldexp(fraction, 53)))
@@ -40,9 +40,9 @@ func (r rates) first() int {
 	return 0
 }
 
-// draw proposes an index uniformly and accepts it with probability exp(-x_i),
-// until it does: i comes with probability exp(-x_i)/sum_j exp(-x_j). As one
-// weight is 1, that takes no more proposals than there are indices, on average.
+// draw proposes an index uniformly and accepts it with probability exp(-x_i), until it accepts one.
+// It returns i with probability exp(-x_i)/sum_j exp(-x_j). One weight is 1, so that on average it
+// makes at most as many proposals as there are indices.
 func (r rates) draw(f *fair) int {
 	for {
 		i := int(f.below(uint64(len(r.excess))))
@@ -52,7 +52,7 @@ func (r rates) draw(f *fair) int {
 	}
 }
 
-// fair deals out fair bits, each once.
+// fair returns fair bits. It uses each bit of its source once.
 type fair struct {
 	source interface{ Uint64() uint64 }
 	word   uint64
@@ -69,8 +69,8 @@ func (f *fair) bit() uint {
 	return b
 }
 
-// below returns a uniform integer in [0, n), n > 0, by drawing as many bits as
-// n-1 has until they make one.
+// below returns a uniform integer in [0, n), n > 0. It draws as many bits as n-1 has, until they
+// form such an integer.
 func (f *fair) below(n uint64) uint64 {
 	for {
 		var v uint64
@@ -83,8 +83,8 @@ func (f *fair) below(n uint64) uint64 {
 	}
 }
 
-// ratio returns true with probability n/2^point, 0 <= n <= 2^point: it compares
-// a uniform with it, bit by bit, until they differ.
+// ratio returns true with probability n/2^point, 0 <= n <= 2^point. It compares n/2^point with a
+// uniform number, bit by bit, until two bits differ.
 func (f *fair) ratio(n *big.Int, point uint) bool {
 	if n.Bit(int(point)) == 1 {
 		return true
@@ -97,9 +97,9 @@ func (f *fair) ratio(n *big.Int, point uint) bool {
 	return false
 }
 
-// exp returns true with probability exp(-n/2^point), n >= 0: algorithm 1 of
-// Canonne, Kamath and Steinke (2020), once for every whole unit, until one fails,
-// and once for what remains.
+// exp returns true with probability exp(-n/2^point), n >= 0, by algorithm 1 of Canonne, Kamath and
+// Steinke (2020). It makes one run for every whole unit, until one fails, and one for the
+// remainder.
 func (f *fair) exp(n *big.Int, point uint) bool {
 	one := new(big.Int).Lsh(big.NewInt(1), point)
 	whole, rest := new(big.Int).QuoRem(n, one, new(big.Int))
@@ -111,10 +111,9 @@ func (f *fair) exp(n *big.Int, point uint) bool {
 	return f.run(rest, point)
 }
 
-// run returns true with probability exp(-g) for g = n/2^point <= 1. A run that
-// goes from length k-1 to k with probability g/k reaches k with probability
-// g^k/k!, and ends at an even length with probability
-// 1 - g + g^2/2! - ... = exp(-g).
+// run returns true with probability exp(-g) for g = n/2^point <= 1. A run goes from length k-1 to k
+// with probability g/k. It reaches length k with probability g^k/k!, and ends at an even length
+// with probability 1 - g + g^2/2! - ... = exp(-g).
 func (f *fair) run(n *big.Int, point uint) bool {
 	k := uint64(1)
 	for f.ratio(n, point) && f.below(k) == 0 {

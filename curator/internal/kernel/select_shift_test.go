@@ -8,9 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestEachCandidateHasItsShift: candidates by norm that differ in their shift
-// only, or in their point only, are told apart, whichever is the lowest and
-// wherever it stands.
+// TestEachCandidateHasItsShift: candidates by norm that differ only in their shift, or only in
+// their point, have different scores, whichever is the lowest and in either order.
 func TestEachCandidateHasItsShift(t *testing.T) {
 	records := make([]record, 10)
 	for i := range records {

@@ -15,10 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// scriptEnd is what a script panics with when its bits are used up.
+// scriptEnd is the value with which a script panics when its bits are used up.
 type scriptEnd struct{}
 
-// script deals the bits of one word and no more.
+// script returns the bits of one word and no more.
 type script struct {
 	word uint64
 	used bool
@@ -32,9 +32,8 @@ func (s *script) Uint64() uint64 {
 	return s.word
 }
 
-// enumerate runs draw on every sequence of up to depth bits. It returns the
-// exact probability of each outcome that so many bits decide, and of all that
-// remain undecided.
+// enumerate runs draw on every sequence of up to depth bits. It returns the exact probability of
+// each outcome that these bits decide, and the probability that remains undecided.
 func enumerate[T comparable](depth int, draw func(*fair) T) (mass map[T]float64, undecided float64) {
 	mass = map[T]float64{}
 	run := func(word uint64, bits int) (outcome T, ok bool) {
@@ -69,7 +68,7 @@ func enumerate[T comparable](depth int, draw func(*fair) T) (mass map[T]float64,
 	return mass, undecided
 }
 
-// within wants decided <= p <= decided + undecided and little undecided.
+// within fails the test unless decided <= p <= decided + undecided and undecided <= limit.
 func within(t *testing.T, name string, decided, undecided, p, limit float64) {
 	t.Helper()
 	if undecided > limit {
@@ -80,7 +79,7 @@ func within(t *testing.T, name string, decided, undecided, p, limit float64) {
 	}
 }
 
-// TestSelectionCoinsExactly enumerates all sequences of coins.
+// TestSelectionCoinsExactly enumerates all sequences of random bits.
 func TestSelectionCoinsExactly(t *testing.T) {
 	for n := uint64(1); n <= 9; n++ {
 		mass, undecided := enumerate(18, func(f *fair) uint64 { return f.below(n) })
@@ -100,8 +99,8 @@ func TestSelectionCoinsExactly(t *testing.T) {
 	}
 }
 
-// TestSelectionDrawExactly enumerates whole draws: each index has its
-// probability under the exponential mechanism.
+// TestSelectionDrawExactly enumerates whole draws: each index has its probability under the
+// exponential mechanism.
 func TestSelectionDrawExactly(t *testing.T) {
 	depth := 20
 	if testing.Short() {
@@ -127,10 +126,9 @@ func TestSelectionDrawExactly(t *testing.T) {
 	}
 }
 
-// TestSelectionLaw compares 3e5 draws at the size of real scores with the
-// probabilities to 300 bits. The limit of the chi-square statistic on 4 degrees
-// leaves 1e-6: P(X >= d + 2 sqrt(d t) + 2 t) <= exp(-t) (Laurent and Massart
-// 2000).
+// TestSelectionLaw compares 3e5 draws, for scores of realistic size, with the probabilities to 300
+// bits. The limit of the chi-square statistic on 4 degrees of freedom leaves 1e-6: P(X >= d + 2
+// sqrt(d t) + 2 t) <= exp(-t) (Laurent and Massart 2000).
 func TestSelectionLaw(t *testing.T) {
 	const n, bits = 300000, 33
 	epsilon := 1.3
@@ -165,8 +163,8 @@ func TestSelectionLaw(t *testing.T) {
 	}
 }
 
-// TestSelectionPaysTwice: a score that is worse by its whole sensitivity has
-// exp(-epsilon/2) of the weight. The tolerance is 5 standard deviations (6e-7).
+// TestSelectionPaysTwice: a score that is worse by its whole sensitivity has exp(-epsilon/2) of the
+// weight. The tolerance is 5 standard deviations (6e-7).
 func TestSelectionPaysTwice(t *testing.T) {
 	const n = 40000
 	r := rand.New(rand.NewPCG(15, 1))
@@ -182,8 +180,8 @@ func TestSelectionPaysTwice(t *testing.T) {
 	}
 }
 
-// TestSelectionScores: replacing or adding a record moves no score by more than
-// the 2^bits steps that the weights are made for, and one by nearly that.
+// TestSelectionScores: replacing or adding a record moves each score by at most the 2^bits steps
+// that the weights assume, and some score by nearly as much.
 func TestSelectionScores(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
 	logistic := parse(t, "logistic").(loss.RankOne)
@@ -235,10 +233,8 @@ func TestSelectionScores(t *testing.T) {
 	}
 }
 
-// TestSelect: a whole selection by each kind of score, its event, and what is
-// refused.
-// TestSelectionLooksAtItsCohort: without noise the index is that of the lowest mean over
-// the cohort's own records, which differs from that over all of them now and then.
+// TestSelectionLooksAtItsCohort: without noise the index is the one of the lowest mean over the
+// cohort's own records. This sometimes differs from the lowest mean over all records.
 func TestSelectionLooksAtItsCohort(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 9))
 	s := open(t, randomRecords(r, 300, 3), parse(t, "logistic"), budget(t, 50, 1e-3, account.ReplaceOne), noiseless)
@@ -283,6 +279,7 @@ func TestSelectionLooksAtItsCohort(t *testing.T) {
 	}
 }
 
+// TestSelect makes a whole selection by each kind of score, and checks its event and the refusals.
 func TestSelect(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 1))
 	const d = 3
@@ -312,8 +309,8 @@ func TestSelect(t *testing.T) {
 		return []query.Term{query.ValueAt(c, bad, 1, 1), query.ValueAt(c, good, 1, 1), query.ValueAt(c, zero, 1, 1)}
 	}
 	norms := []query.Term{query.NormAt(s.All(), zero, 1, nil), query.NormAt(s.All(), bad, 1, nil), query.NormAt(s.All(), good, 1, nil)}
-	// Scores differ by hundreds of sensitivities: the other indices have
-	// probabilities below exp(-50).
+	// Scores differ by hundreds of sensitivities: the other indices have probabilities below
+	// exp(-50).
 	for range 3 {
 		if i, err := choose(s, .5, values(held)...); err != nil || i != 1 {
 			t.Errorf("by value on a cohort: %d, %v", i, err)

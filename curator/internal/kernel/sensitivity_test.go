@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// questionsAt lists one question of every kind, at a point and a nearby one.
+// questionsAt returns one query of every kind, at a point and a nearby one.
 func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) map[string]query.Question {
 	k := l.Constants()
 	lo, hi := min(0, k.Curvature.Lo), max(0, k.Curvature.Hi)
@@ -30,7 +30,7 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"mix":        question(t, charge, query.GradientAt(c, w, l0).Weighted(.2), far.Weighted(.8)),
 		"value":      question(t, charge, query.ValueAt(c, w, math.Ln2, .5)),
 		"norm":       question(t, charge, query.NormAt(c, w, l0, nil)),
-		// Weights above 1 lift the sensitivity as they lift the sum.
+		// Weights above 1 raise the sensitivity as they raise the sum.
 		"heavy":         question(t, charge, query.GradientAt(c, w, l0).Weighted(1.5), far.Weighted(6)),
 		"heavy value":   question(t, charge, query.ValueAt(c, w, math.Ln2, .5).Weighted(2.5)),
 		"second moment": question(t, charge, query.SecondMomentOf(c, len(w)/loss.Parameters(l, 1))),
@@ -70,13 +70,13 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 	return all
 }
 
-// scaledTo is v at a length.
+// scaledTo returns v scaled to a length.
 func scaledTo(length float64, v []float64) []float64 {
 	return plus(make([]float64, len(v)), length/euclid(v), v)
 }
 
-// metricOf is a metric that depends on a point: it shortens lengths a thousandfold
-// across the point, and turns some of them around.
+// metricOf returns a metric that depends on a point: it shortens vectors across the point a
+// thousandfold, and reverses some of them.
 func metricOf(t testing.TB, v []float64) query.Metric {
 	t.Helper()
 	d, size := len(v), euclid(v)
@@ -94,8 +94,8 @@ func metricOf(t testing.TB, v []float64) query.Metric {
 	return m
 }
 
-// replacements are rows that a neighbouring table may hold instead: ordinary,
-// worst for the point, extreme in every representable way, and faulty.
+// replacements returns rows that a neighbouring table may hold instead: ordinary ones, the worst
+// ones for the point, extreme ones, and faulty ones.
 func replacements(r *rand.Rand, d int, w, prev []float64) []record {
 	axis := func(v float32) []float32 { x := make([]float32, d); x[0] = v; return x }
 	fill := func(v float64) []float32 {
@@ -112,7 +112,7 @@ func replacements(r *rand.Rand, d int, w, prev []float64) []record {
 		norm += along[j] * along[j]
 	}
 	step, against := scaled(along, 1/math.Sqrt(norm)), scaled(along, -1/math.Sqrt(norm))
-	// As long a row as the table admits.
+	// The longest row that the table accepts.
 	longest := scaled(along, (1+0x1p-24)/math.Sqrt(norm))
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	var list []record
@@ -127,11 +127,10 @@ func replacements(r *rand.Rand, d int, w, prev []float64) []record {
 	return append(list, record{axis(0), 0, false}, record{unit(r, d), 1, false})
 }
 
-// TestReplacingARecord replaces records and compares the un-noised integers
-// with the sensitivity that was charged: it must never be passed, and for
-// gradients and values the worst replacement must come close to it (or the
-// noise would be wasted). Skipping a clip, an error in a centre, a missing
-// factor of two or the rounding slack dropped shows here.
+// TestReplacingARecord replaces records and compares the integers without noise with the charged
+// sensitivity. The movement must never exceed it. For gradients and values the worst replacement
+// must come close, since the noise would be wasted otherwise. A missing clip, an error in a centre,
+// a missing factor of two or missing rounding slack fails.
 func TestReplacingARecord(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	logistic, tanh := parse(t, "logistic").(loss.RankOne), parse(t, "tanh").(loss.RankOne)
@@ -179,9 +178,8 @@ func TestReplacingARecord(t *testing.T) {
 	}
 }
 
-// TestRoundingIsCharged: on a coarse grid in high dimension the rounding of
-// contributions alone moves the sum beyond twice the clip norm; the charged
-// sensitivity covers it.
+// TestRoundingIsCharged: on a coarse grid in high dimension the rounding of contributions alone
+// moves the sum beyond twice the clip norm. The charged sensitivity covers it.
 func TestRoundingIsCharged(t *testing.T) {
 	const d, rows, clip = 10000, 1e15, .25
 	x, minus := make([]float32, d), make([]float32, d)
@@ -191,8 +189,7 @@ func TestRoundingIsCharged(t *testing.T) {
 	l := steep{parse(t, "logistic").(loss.RankOne)}
 	all := query.NewCohort(account.Everyone, 1)
 	worst := 0.0
-	// Charges in fine steps take the coordinates through all fractions of a
-	// grid step.
+	// A sequence of close charges moves the coordinates through all fractions of a grid step.
 	for i := range 100 {
 		q := question(t, 1e-5*(1+float64(i)/500), query.GradientAt(all, make([]float64, d), clip))
 		g, err := newGrid(q, account.ReplaceOne, rows)
@@ -215,7 +212,7 @@ func TestRoundingIsCharged(t *testing.T) {
 	}
 }
 
-// residual returns the un-noised integers that a question's answer is made of.
+// residual returns the integers without noise of which a query's answer is made.
 func residual(t testing.TB, records []record, l loss.Loss, q query.Question, g grid) []int64 {
 	t.Helper()
 	e, err := engine.New(tableOf(t, records, 3), l, 1)
@@ -255,7 +252,7 @@ func distance(a, b []int64) float64 {
 	return f
 }
 
-// TestSameIntegers: any number of goroutines, any block size, the same sums.
+// TestSameIntegers: the sums do not depend on the number of goroutines or the block size.
 func TestSameIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	const d = 13
@@ -291,12 +288,11 @@ func TestSameIntegers(t *testing.T) {
 	}
 }
 
-// TestContributionsAgainstBigFloats computes each record's clipped contribution
-// in 400-bit arithmetic from the definition and compares the rounded integer:
-// it lies within half a step plus the slack that is charged for.
+// TestContributionsAgainstBigFloats computes each record's clipped contribution from the definition
+// in 400-bit arithmetic. The rounded integer is within half a step plus the charged slack.
 func TestContributionsAgainstBigFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
-	l := parse(t, "squared(100)").(loss.RankOne) // slope z - y: exact in big floats
+	l := parse(t, "squared(100)").(loss.RankOne) // its slope z - y is exact in big floats
 	for range 200 {
 		d := 1 + r.IntN(30)
 		records := randomRecords(r, 1, d)

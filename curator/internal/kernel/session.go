@@ -1,9 +1,9 @@
-// Package kernel is the wall around the records: it holds the rows, the secret
-// coins and the ledger, and answers questions with noise.
+// Package kernel holds the rows, the secret random bits and the ledger, and answers queries with
+// noise. Other packages cannot reach the rows.
 //
-// Package curator wraps it with secret coins for production, package
-// curator/simulate with seeded ones for experiments on data that is nobody's
-// secret. There is one implementation of everything that matters to privacy.
+// Package curator wraps it with secret random bits for production. Package curator/simulate wraps
+// it with seeded ones, for experiments on data that needs no protection. Everything that matters to
+// privacy is implemented once, here.
 package kernel
 
 import (
@@ -22,43 +22,42 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// ErrClosed reports a question to a closed session.
+// ErrClosed is returned for a query to a closed session.
 var ErrClosed = errors.New("curator: the session is closed")
 
-// Config is what a session is made of.
+// Config describes a session.
 type Config struct {
 	Table  row.Source
 	Loss   loss.Loss
 	Budget account.Budget
-	// Unit and Filter say whose rows make up a record of the table, and which rows are
-	// records, for the ledger.
-	Unit   account.Unit
+	// Unit describes the rows that make up a record. It is for the ledger.
+	Unit account.Unit
+	// Filter describes the rows that are records. It is for the ledger.
 	Filter account.Filter
-	// Declared is the public number of records under add-or-remove; it must be
-	// zero under replace-one, where the number of rows is public.
+	// Declared is the public number of records under add-or-remove. It must be zero under
+	// replace-one, where the number of rows is public.
 	Declared float64
-	// Workers is the number of goroutines of a pass, and of long noise, at least 1.
+	// Workers is the number of goroutines for a pass and for long noise vectors, at least 1.
 	Workers int
-	// Coins are the noise and membership coins.
+	// Coins is the source of random bits for noise and for membership in cohorts and samples.
 	Coins *coin.Secret
 	// Noiseless leaves the noise out. It marks every event as simulated.
 	Noiseless bool
-	// Repeat counts every row that many times over without storing it again;
-	// zero means once. Only simulations repeat rows: each copy is a record.
+	// Repeat is the number of records for which each row stands, without storing it again; zero
+	// means one. Only simulations may set it above one.
 	Repeat int
-	// Absent are rows that take their coins and are left out of every sum, as if
-	// they held no record. Only simulations have them.
+	// Absent lists rows that consume their random bits for membership but are left out of every
+	// sum, as if they were not in the table. Only simulations may have them.
 	Absent []int
-	// Before, if not nil, is asked before the first event is charged: an error refuses
-	// it, and is asked again before the next.
+	// Before, if not nil, is called before the first event is charged. If it returns an error, the
+	// event is refused, and Before is called again before the next event.
 	Before func(context.Context, account.View) error
-	// Watcher is shown every exchange; nil for none. Only a session with
-	// simulated coins may have one.
+	// Watcher receives every exchange; nil means none. Only a session with simulated random bits
+	// may have one.
 	Watcher Watcher
 }
 
-// Session answers questions about one table under one budget. It is safe for
-// concurrent use.
+// Session answers queries about one table under one budget. It is safe for concurrent use.
 type Session struct {
 	engine    engine.Engine
 	workers   int
@@ -78,7 +77,7 @@ type Session struct {
 	closed  bool
 }
 
-// New makes a session.
+// New returns a session, or an error that names the invalid field of c.
 func New(c Config) (*Session, error) {
 	relation := c.Budget.Relation()
 	switch {
@@ -139,15 +138,14 @@ func (s *Session) All() query.Cohort { return query.NewCohort(account.Everyone, 
 // Dim returns the number of features.
 func (s *Session) Dim() int { return s.engine.Table().Layout().Dim() }
 
-// parameters is how many the loss has for so many features.
+// parameters returns the number of the loss's parameters.
 func (s *Session) parameters() int { return s.engine.Parameters() }
 
 // Ledger returns a view of the session's ledger.
 func (s *Session) Ledger() account.View { return s.ledger.View() }
 
-// Ask answers a question. The charge is reserved before anything is computed
-// and stays reserved whatever happens afterwards. Over budget it returns an
-// *account.BudgetError and computes nothing.
+// Ask answers a query. The charge is reserved in the ledger before anything is computed and is
+// never given back. Over budget it returns an *account.BudgetError and computes nothing.
 func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	return through(ctx, s, func() (release[query.Release], error) { return s.question(q) })
 }
@@ -175,7 +173,7 @@ func (s *Session) question(q query.Question) (r release[query.Release], err erro
 	}, nil
 }
 
-// present returns the members that are not absent; nil for all rows.
+// present returns the members that are not absent, nil for all rows.
 func (s *Session) present(members []int32) []int32 {
 	if len(s.absent) == 0 {
 		return members
@@ -189,7 +187,7 @@ func (s *Session) present(members []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(members), func(i int32) bool { return s.absent[i] })
 }
 
-// law returns the grid of a question and the event of its answer.
+// law returns the grid of a query and the event of its answer.
 func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	if z, sampling, ok := s.sampleOf(q.Cohort()); ok {
 		g, err := gridFor(q, 1, 1/(z*z), s.room(q))
@@ -207,8 +205,8 @@ func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	return g, e, err
 }
 
-// meanOf turns noisy integers into the mean over the declared size, with the
-// public centre added exactly once. All of it is post-processing.
+// meanOf converts noisy integers to the mean over the declared size, and adds the public centre
+// once. All of this is post-processing.
 func meanOf(q query.Question, g grid, noisy []int64, charge float64) query.Release {
 	size := q.Cohort().Size()
 	mean := make([]float64, q.Dim())
@@ -229,8 +227,8 @@ func (s *Session) mostRows() float64 {
 	return math.MaxInt32
 }
 
-// Close has the ledger admit nothing more, forgets the cohorts, gives up what the rows are kept in and refuses all
-// further questions. The ledger remains.
+// Close ends the ledger, forgets the cohorts and releases the memory or files of the rows. Further
+// queries return ErrClosed. The ledger stays readable.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,8 +238,8 @@ func (s *Session) Close() error {
 	return s.engine.Table().Close()
 }
 
-// members validates the question against this session and returns the row
-// numbers it is about, nil for all.
+// members validates the query against this session and returns the row numbers it concerns, nil for
+// all.
 func (s *Session) members(q query.Question) ([]int32, error) {
 	if q.Dim() == 0 {
 		return nil, errors.New("curator: question: must be made by query.New")
@@ -258,8 +256,8 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 	return s.rowsOf(q.Cohort())
 }
 
-// pointed checks that a question's points have one coordinate a parameter, or a
-// feature where no loss is asked, and a metric one dimension a feature.
+// pointed returns an error unless a query's points have one coordinate for each parameter (for each
+// feature, if the query needs no loss) and its metric has one dimension for each feature.
 func (s *Session) pointed(q query.Question) error {
 	want, each := s.parameters(), "parameter"
 	if q.Facts().Losses == query.NoLoss {
@@ -274,8 +272,8 @@ func (s *Session) pointed(q query.Question) error {
 	return nil
 }
 
-// rowsOf returns the row numbers of all records, which is nil, or of a cohort,
-// which shares no record with any other: nobody's are no numbers, and not nil.
+// rowsOf returns the row numbers of a cohort. For all records it returns nil. For an empty cohort
+// it returns an empty slice that is not nil.
 func (s *Session) rowsOf(c query.Cohort) ([]int32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

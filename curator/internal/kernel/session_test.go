@@ -16,10 +16,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestNoiseHasTheChargedLaw asks many questions and compares the noise with
-// what the ledger says it was: the variance in units of the event's sigma, and
-// the released mean's stated sigma. With 4e4 normals the variance is within
-// 4.9 sqrt(2/4e4) = 3.5% of 1 but for a probability below 1e-6.
+// TestNoiseHasTheChargedLaw asks many queries and compares the noise with the ledger: its variance
+// with the event's sigma, and the released mean's noise with its stated sigma. With 4e4 normals the
+// variance is within 4.9 sqrt(2/4e4) = 3.5% of 1 except with probability 1e-6.
 func TestNoiseHasTheChargedLaw(t *testing.T) {
 	const d, asks = 400, 100
 	r := rand.New(rand.NewPCG(2, 2))
@@ -64,8 +63,8 @@ func TestNoiseHasTheChargedLaw(t *testing.T) {
 	}
 }
 
-// TestExactMean: without noise the answer is the mean of the contributions,
-// centres included once, for every kind of question.
+// TestExactMean: without noise the answer is the mean of the contributions, including the centres
+// once, for every kind of query.
 func TestExactMean(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	const n, d = 50, 6
@@ -130,7 +129,7 @@ func TestExactMean(t *testing.T) {
 	}
 }
 
-// counting tells how many rows a loss was run on.
+// counting counts the rows on which a loss was run.
 type counting struct {
 	loss.RankOne
 	rows *int
@@ -169,7 +168,7 @@ func TestOverBudgetNothingIsComputed(t *testing.T) {
 	}
 }
 
-// panics is a loss that fails on a certain row and says which.
+// panics is a loss that panics on every row with a message that contains its margin.
 type panics struct{ loss.RankOne }
 
 func (panics) Slopes(dst, z, y []float64) { panic(fmt.Sprintf("secret %v", z)) }
@@ -239,7 +238,7 @@ func TestConcurrentAsking(t *testing.T) {
 func TestCohorts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const n = 60
-	// Row i is the unit vector i, so that a sum shows who took part.
+	// Row i is the unit vector i, so that a sum shows which records took part.
 	records := make([]record, n)
 	for i := range records {
 		x := make([]float32, n)
@@ -257,7 +256,7 @@ func TestCohorts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The whole budget for each: disjoint cohorts compose in parallel.
+			// Each cohort spends the whole budget: disjoint cohorts compose in parallel.
 			a, err := s.Ask(context.Background(), question(t, s.Ledger().Budget().Charge()*.999, query.GradientAt(c, make([]float64, n), 1)))
 			if err != nil {
 				t.Fatal(err)
@@ -287,14 +286,14 @@ func TestCohorts(t *testing.T) {
 		if _, err := s.Draw(1); err == nil {
 			t.Fatal("drew a 61st record")
 		}
-		// Everyone has been charged in full by now.
+		// All records are charged in full by now.
 		over := (*account.BudgetError)(nil)
 		if _, err := s.Ask(context.Background(), question(t, .01*s.Ledger().Budget().Charge(), query.GradientAt(s.All(), make([]float64, n), 1))); !errors.As(err, &over) {
 			t.Fatalf("asked everyone beyond the budget: %v", err)
 		}
 	}
-	// The single record is uniform: 300 draws over 60, no count above 25
-	// (binomial tail below 1e-9 each).
+	// The single record is uniform: 300 draws over 60 records, no count above 25 (binomial tail
+	// below 1e-9 each).
 	for i, k := range first {
 		if k > 25 {
 			t.Errorf("record %d was drawn alone %d times of 300", i, k)
@@ -303,8 +302,8 @@ func TestCohorts(t *testing.T) {
 	_ = r
 }
 
-// TestCohortsByCoins: under add-or-remove records join disjoint cohorts by
-// independent coins, and declared sizes follow from the declared number alone.
+// TestCohortsByCoins: under add-or-remove records join disjoint cohorts by independent random bits,
+// and declared sizes depend on the declared number of records alone.
 func TestCohortsByCoins(t *testing.T) {
 	const n = 400
 	records := make([]record, n)
@@ -348,7 +347,7 @@ func TestCohortsByCoins(t *testing.T) {
 			t.Fatal("drew from nobody")
 		}
 	}
-	// 40000 coins of probability 1/4: within 5 sigma but for 6e-7.
+	// 40000 Bernoulli variables of probability 1/4 are within 5 sigma except with probability 6e-7.
 	if math.Abs(joined-10000) > 5*math.Sqrt(40000*.25*.75) {
 		t.Errorf("%v of 40000 joined by coins of 1/4", joined)
 	}

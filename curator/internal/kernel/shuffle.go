@@ -1,19 +1,19 @@
 package kernel
 
-// shuffle is a shuffle of Fisher and Yates that was begun: place i holds record i unless
-// it says otherwise. While few records have moved it keeps those alone, so that a small
-// cohort of many records takes no room for all.
+// shuffle is a Fisher-Yates shuffle in progress. Position i holds record i unless an entry says
+// otherwise. While few records have moved it stores only these, so that a small cohort of many
+// records needs no memory for all of them.
 type shuffle struct {
 	moved map[int32]int32
-	all   []int32 // in the place of moved once they are many
+	all   []int32 // replaces moved once many records have moved
 }
 
-// crowded is how many records may have moved among n: beyond a sixteenth of all, moved
-// takes as much room as a number for each.
+// crowded returns the number of records that may have moved among n. Beyond a sixteenth of n, moved
+// takes as much memory as a number for each record.
 func crowded(n int) int { return max(n/16, 8) }
 
-// take returns the record at place j >= i, of n, and puts the one at i in its place. i
-// is not asked about again.
+// take returns the record at position j >= i of n and puts the record of position i there. Position
+// i is not used again.
 func (s *shuffle) take(i, j, n int) int32 {
 	if s.all == nil && len(s.moved) >= crowded(n) {
 		all := make([]int32, n)

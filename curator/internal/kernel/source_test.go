@@ -31,8 +31,8 @@ func fileOf(t testing.TB, records []record, bytes int64) row.Source {
 	return s
 }
 
-// TestSessionsOverAFile answer as sessions over memory do, to the bit, noise and
-// ledger included.
+// TestSessionsOverAFile: a session over a file answers as a session over memory does, to the bit,
+// including noise and ledger.
 func TestSessionsOverAFile(t *testing.T) {
 	records := randomRecords(rand.New(rand.NewPCG(2, 7)), 300, 6)
 	records[17].ok = false
@@ -76,8 +76,8 @@ func TestSessionsOverAFile(t *testing.T) {
 	}
 }
 
-// TestUnreadRowsAreCharged: an answer for which rows cannot be read is an error that
-// tells nothing of them, and stays charged.
+// TestUnreadRowsAreCharged: if rows cannot be read, the query returns an error that contains
+// nothing of the rows, and stays charged.
 func TestUnreadRowsAreCharged(t *testing.T) {
 	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
 		c.Table = fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), 0)
@@ -94,7 +94,7 @@ func TestUnreadRowsAreCharged(t *testing.T) {
 	}
 }
 
-// TestCloseGivesUpTheRows: a closed session holds no file open.
+// TestCloseGivesUpTheRows: a closed session keeps no file open.
 func TestCloseGivesUpTheRows(t *testing.T) {
 	var rows row.Source
 	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {

@@ -11,12 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Stable answers with the average of the iterates of one pass of projected SGD.
-// The charge is reserved before the pass and stays reserved whatever happens
-// afterwards.
+// Stable answers with the average of the iterates of one pass of projected SGD. The charge is
+// reserved in the ledger before the pass and is never given back.
 //
-// Its sensitivity trusts that the loss is convex and as smooth as it declares,
-// so only losses that are proven to be are taken, and the event names the loss.
+// The sensitivity relies on the loss being convex and as smooth as it declares. Stable therefore
+// accepts only losses that are proven to be, and the event names the loss.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	return through(ctx, s, func() (r release[query.Release], err error) {
 		if err := engine.Proven(s.engine.Loss()); err != nil {
@@ -26,7 +25,7 @@ func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, er
 	})
 }
 
-// stable describes the release of a pass of a loss that may be trusted.
+// stable describes the release of a pass with a proven loss.
 func (s *Session) stable(q query.Stable) (r release[query.Release], err error) {
 	members, err := s.walkers(q)
 	if err != nil {
@@ -55,9 +54,8 @@ func (s *Session) stable(q query.Stable) (r release[query.Release], err error) {
 	}, nil
 }
 
-// walkers validates the question against this session and returns the row
-// numbers of its cohort, in the order in which they were drawn: uniformly random
-// and independent of what the rows hold.
+// walkers validates the query against this session. It returns the row numbers of the cohort in the
+// order in which they were drawn, which is uniformly random and independent of the rows' values.
 func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	switch r := s.ledger.Budget().Relation(); {
 	case q.Dim() == 0:
@@ -71,7 +69,7 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A cohort that records joined by coins has a secret size.
+	// A cohort that records join by random bits has a secret size.
 	if size := q.Cohort().Size(); size != float64(len(members)) || s.byCoins() {
 		return nil, fmt.Errorf("curator: stable sgd: cohort %d: must be drawn by number (Draw), not by coins", q.Cohort().ID())
 	}

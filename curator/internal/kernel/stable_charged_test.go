@@ -11,10 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPassErrorsAreCharged: on a pass far from 0, where the float64 errors of its
-// steps are bounded by a fair share of what they do, the stated sensitivity is at
-// least the sum of both and of the grid's own rounding, and the stated noise no
-// more than what is added.
+// TestPassErrorsAreCharged: on a pass far from 0 the bound on the float64 errors of its steps is a
+// considerable share of the sensitivity. The stated sensitivity is at least the sum of the exact
+// sensitivity, the errors and the grid's rounding, and the stated noise is at most the added noise.
 func TestPassErrorsAreCharged(t *testing.T) {
 	l := parse(t, "logistic")
 	most := 0.
@@ -42,8 +41,8 @@ func TestPassErrorsAreCharged(t *testing.T) {
 	}
 }
 
-// TestPassIsChargedToItsCohort: passes over several cohorts are charged to each
-// its own, beside what other answers charge it.
+// TestPassIsChargedToItsCohort: each pass is charged to its own cohort, in addition to the charges
+// of other answers.
 func TestPassIsChargedToItsCohort(t *testing.T) {
 	const d = 3
 	records := randomRecords(rand.New(rand.NewPCG(3, 3)), 40, d)

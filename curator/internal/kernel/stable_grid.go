@@ -9,12 +9,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// mostDirt is the largest share that rounding errors may have in a sensitivity:
-// with more, query.Pass.Sensitivity would predict it badly.
+// mostDirt is the largest share that rounding errors may have in a sensitivity. With a larger
+// share, query.Pass.Sensitivity would not predict it well.
 const mostDirt = 1. / 64
 
-// newStableGrid chooses the grid on which the average of the iterates, less the
-// start, is released. docs/exactness.md derives what follows.
+// newStableGrid chooses the grid on which the average of the iterates, minus the start, is
+// released. docs/exactness.md derives it. It is an error if the step is too long, the share of
+// rounding errors too large, or no grid exact.
 func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 	p := q.Pass()
 	if total := k.Curvature.Hi + p.Lambda; !(p.Step*total <= 2) {
@@ -29,7 +30,7 @@ func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 	for bits := startBits(root, z); bits >= minBits; bits-- {
 		g := grid{bits: bits}
 		noise := math.Ldexp(1, bits)
-		// 2^-44 keeps the charge, after all roundings, below the one offered.
+		// 2^-44 keeps the charge, after all roundings, below the charge offered.
 		g.scale = (float64(noise*z*(1-0x1p-44)) - root) / (clean + dirt)
 		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
 			break

@@ -24,7 +24,7 @@ func stableQuestion(t testing.TB, charge float64, c query.Cohort, p query.Pass) 
 	return q
 }
 
-// passesAt lists passes of every kind for a loss of the given smoothness.
+// passesAt returns passes of every kind for a loss of the given smoothness.
 func passesAt(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	long := make([]float64, d)
 	long[0] = 30
@@ -41,11 +41,11 @@ func passesAt(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	}
 }
 
-// TestReplacingARecordOfAPass replaces records of a pass, at every place of it,
-// and compares the un-noised integers with the sensitivity that was charged. Rows
-// are random, worst, extreme and faulty; those of the others are chosen to hold
-// the two runs apart, or by climbing. The bound must never be passed, and must
-// nearly be reached by every kind of pass whose steps do not overshoot.
+// TestReplacingARecordOfAPass replaces records of a pass, at every position, and compares the
+// integers without noise with the charged sensitivity. Replaced rows are random, worst, extreme and
+// faulty. The other rows are chosen to keep the two runs apart, or by hill climbing. The movement
+// must never exceed the bound, and must nearly reach it for every kind of pass whose steps do not
+// overshoot.
 func TestReplacingARecordOfAPass(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	closest := map[string]float64{}
@@ -80,8 +80,8 @@ func TestReplacingARecordOfAPass(t *testing.T) {
 					closest[kind] = max(closest[kind], moved/g.sensitivity)
 					return moved
 				}
-				// The others hold still, so that all that brings the runs together
-				// is the regularizer.
+				// The other records have slope 0, so that only the regularizer brings the runs
+				// together.
 				still := make([]record, n)
 				for i := range still {
 					still[i] = record{make([]float32, d), 1, true}
@@ -102,7 +102,7 @@ func TestReplacingARecordOfAPass(t *testing.T) {
 					try(records, 0, x)
 					try(records, r.IntN(n), x)
 				}
-				// Climb: change one row, keep what moves the average more.
+				// Hill climbing: change one row, and keep the change if the average moves more.
 				best, with := 0., record{unit(r, d), -records[members[0]].y, true}
 				for range climbs {
 					next, x := append([]record(nil), records...), with
@@ -132,7 +132,7 @@ func TestReplacingARecordOfAPass(t *testing.T) {
 	}
 }
 
-// passOf returns the un-noised integers of a pass.
+// passOf returns the integers of a pass without noise.
 func passOf(t testing.TB, records []record, l loss.Loss, p query.Pass, g grid, members []int32) []int64 {
 	t.Helper()
 	e, err := engine.New(tableOf(t, records, 5), l, 1)
@@ -146,11 +146,10 @@ func passOf(t testing.TB, records []record, l loss.Loss, p query.Pass, g grid, m
 	return v
 }
 
-// TestLongerStepsTakePointsApart: two runs, one the mirror image of the other,
-// meet row after row on which both have margins of size 1, where huber(1) bends,
-// and which otherwise points somewhere new. With a step of 3/L1 they come apart by
-// more than would be charged; with 2/L1 they do not. It is why longer steps are
-// refused.
+// TestLongerStepsTakePointsApart: this is the reason why longer steps are refused. Two runs, mirror
+// images of each other, use rows on which both have margins of size 1, where huber(1) bends. Each
+// row also has a component in a new direction. With a step of 3/L1 the runs move further apart than
+// the charged sensitivity; with 2/L1 they do not.
 func TestLongerStepsTakePointsApart(t *testing.T) {
 	const n = 40
 	l := parse(t, "huber(1)")
@@ -185,9 +184,8 @@ func TestLongerStepsTakePointsApart(t *testing.T) {
 	}
 }
 
-// TestPassNoiseHasTheChargedLaw compares the noise of many passes with what the
-// ledger says it was. With 4e4 normals the variance is within 4.9 sqrt(2/4e4) =
-// 3.5% of 1 but for a probability below 1e-6.
+// TestPassNoiseHasTheChargedLaw compares the noise of many passes with the ledger. With 4e4 normals
+// the variance is within 4.9 sqrt(2/4e4) = 3.5% of 1 except with probability 1e-6.
 func TestPassNoiseHasTheChargedLaw(t *testing.T) {
 	const d, asks, n = 400, 100, 20
 	r := rand.New(rand.NewPCG(2, 2))
@@ -238,8 +236,8 @@ func TestPassNoiseHasTheChargedLaw(t *testing.T) {
 	}
 }
 
-// TestPassByTheBook: without noise the answer is that of the pass as it is
-// written, over the drawn records in the drawn order.
+// TestPassByTheBook: without noise the answer equals a direct implementation of the pass, over the
+// drawn records in the drawn order.
 func TestPassByTheBook(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	const n, d = 200, 5
@@ -291,14 +289,14 @@ func TestPassByTheBook(t *testing.T) {
 		t.Fatalf("%d projections: the test wants some", projected)
 	}
 	for j := range want {
-		// A step is shorter by 2^-20 than the book's.
+		// A step is shorter than in the direct implementation by 2^-20 of itself.
 		if math.Abs(got.Mean[j]-want[j]) > 1e-5 {
 			t.Errorf("coordinate %d = %v, want %v", j, got.Mean[j], want[j])
 		}
 	}
 }
 
-// TestSamePass: any number of goroutines, any block size, the same answer.
+// TestSamePass: the answer does not depend on the number of goroutines or the block size.
 func TestSamePass(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const n, d = 500, 13
@@ -333,8 +331,8 @@ func TestSamePass(t *testing.T) {
 	}
 }
 
-// TestPassRoundingIsCharged: on a coarse grid in high dimension rounding alone
-// moves the average beyond what its steps do; the charged sensitivity covers it.
+// TestPassRoundingIsCharged: on a coarse grid in high dimension rounding alone moves the average by
+// more than its steps do. The charged sensitivity covers it.
 func TestPassRoundingIsCharged(t *testing.T) {
 	const d, n = 10000, 64
 	x, minus := make([]float32, d), make([]float32, d)
@@ -344,7 +342,7 @@ func TestPassRoundingIsCharged(t *testing.T) {
 	x[0], minus[0] = 0, 0
 	l := parse(t, "huber(1)")
 	start := make([]float64, d)
-	start[0] = 6e6 // room for which makes the grid coarse
+	start[0] = 6e6 // needs so much room that the grid is coarse
 	worst := 0.
 	records, members := make([]record, n), make([]int32, n)
 	for i := range records {

@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// A value is clipped about its public centre, whatever the form of the loss: far
-// above all values every record is at the lower bound, far below at the upper.
+// TestValuesAreClippedAboutTheirCentre: a value is clipped around its public centre for every form
+// of loss. With a centre far above all values every record is at the lower bound, with one far
+// below at the upper bound.
 func TestValuesAreClippedAboutTheirCentre(t *testing.T) {
 	const n, d = 60, 3
 	r := rand.New(rand.NewPCG(4, 44))

@@ -8,41 +8,39 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Exchange is what passed in one release, the exact answer included. Audits of
-// simulated sessions compare the exchanges of neighbouring tables.
+// Exchange records one release, including the exact answer. Audits of simulated sessions compare
+// the exchanges of neighbouring tables.
 type Exchange struct {
-	// Asked is the query.Question, query.Selection or other value of package
-	// query that was asked.
+	// Asked is the query: a query.Question, a query.Selection or another value of package query.
 	Asked any
-	// Prefix is the prefix sum that a question is an item of; otherwise zero.
+	// Prefix is the prefix sum of which the query is an item. It is zero for other queries.
 	Prefix query.Prefix
-	// Members are the row numbers that took part; nil for all.
+	// Members are the row numbers that took part, nil for all.
 	Members []int32
-	// Event is what was charged.
+	// Event is the event that was charged.
 	Event account.Event
-	// Scale is the number of grid steps in a unit of Event.Sensitivity, and the
-	// noise's standard deviation is 2^Bits steps. For a selection 2^Bits is the
-	// sensitivity of a score.
+	// Scale is the number of grid steps in a unit of Event.Sensitivity.
 	Scale float64
-	Bits  int
-	// Exact is the sum of the residuals in grid steps, without noise; nil for a
-	// selection. Scores are what is made of it before noise is added: a norm, or
-	// one score for each candidate.
+	// Bits gives the noise's standard deviation, 2^Bits steps. For a selection 2^Bits is the
+	// sensitivity of a score.
+	Bits int
+	// Exact is the sum of the residuals in grid steps, without noise, nil for a selection. Scores
+	// holds the numbers computed from it before noise is added: a norm, or one score for each
+	// candidate.
 	Exact, Scores []int64
-	// Noisy is the answer to a question with its noise, before the public centre
-	// is added; nil for an item of a prefix sum and for a selection.
+	// Noisy is the answer with its noise, before the public centre is added. It is nil for an item
+	// of a prefix sum and for a selection.
 	Noisy []int64
-	// Released is what came back: a query.Release, or the index that a selection
-	// chose.
+	// Released is the released value: a query.Release, or the index that a selection chose.
 	Released any
 }
 
-// Watcher is shown every exchange; what it returns is released in place of
+// Watcher receives every exchange. The session releases the value that it returns in place of
 // Exchange.Released.
 type Watcher func(Exchange) (any, error)
 
-// exchange is an Exchange in the making. It is nil, and its methods do nothing,
-// in every session that protects somebody.
+// exchange is an Exchange under construction. It is nil, and its methods do nothing, in every
+// session that protects records.
 type exchange struct {
 	Exchange
 	watcher Watcher
@@ -52,7 +50,7 @@ func (s *Session) watch(asked any, prefix query.Prefix, members []int32, e accou
 	if s.watcher == nil {
 		return nil
 	}
-	e.Relation = s.ledger.Budget().Relation() // as the ledger has it
+	e.Relation = s.ledger.Budget().Relation() // as in the ledger
 	return &exchange{watcher: s.watcher, Exchange: Exchange{
 		Asked: asked, Prefix: prefix, Members: slices.Clone(members), Event: e, Scale: g.scale, Bits: g.bits,
 	}}
@@ -70,7 +68,7 @@ func (x *exchange) noisy(v []int64) {
 	}
 }
 
-// released returns what is to be released: r, unless a watcher says otherwise.
+// released returns the value to be released: r, or the watcher's value if there is a watcher.
 func released[R any](x *exchange, r R) (R, error) {
 	if x == nil {
 		return r, nil

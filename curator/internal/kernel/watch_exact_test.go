@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestExactIsWithoutNoise: what a watcher is shown as the exact sum is the same
-// under other coins, and what it is shown as the noisy one is not.
+// TestExactIsWithoutNoise: the exact sum that a watcher receives is the same with other random
+// bits, and the noisy sum is not.
 func TestExactIsWithoutNoise(t *testing.T) {
 	records := randomRecords(rand.New(rand.NewPCG(1, 2)), 20, 3)
 	l, b := parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne)
@@ -31,14 +31,13 @@ func TestExactIsWithoutNoise(t *testing.T) {
 	if len(one.Exact) != 3 || !slices.Equal(one.Exact, two.Exact) {
 		t.Errorf("exact sums %v and %v: must be the same under other coins", one.Exact, two.Exact)
 	}
-	// Two normals of 2^30 steps and more are equal with probability 1e-9 each.
+	// Two normals of at least 2^30 steps are equal with probability 1e-9 each.
 	if slices.Equal(one.Noisy, two.Noisy) || slices.Equal(one.Exact, one.Noisy) {
 		t.Errorf("noisy sums %v and %v beside %v", one.Noisy, two.Noisy, one.Exact)
 	}
 }
 
-// TestExactOfAPassIsWithoutNoise: the same for a pass, whose order is drawn, on
-// records that are all alike.
+// TestExactOfAPassIsWithoutNoise is the same for a pass, whose order is random, on equal records.
 func TestExactOfAPassIsWithoutNoise(t *testing.T) {
 	records := make([]record, 20)
 	for i := range records {

@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// watched asks a session something of every kind and returns the answers.
+// watched asks a session one query of every kind and returns the answers.
 func watched(t *testing.T, s *Session) []any {
 	t.Helper()
 	ctx, w := context.Background(), []float64{.3, -.2, 1}
@@ -39,9 +39,8 @@ func watched(t *testing.T, s *Session) []any {
 	return append(list, i, err, s.Ledger().Events())
 }
 
-// TestWatchingChangesNothing: a watcher that lets releases pass leaves every
-// answer as it is without one, and what it does to the integers it is shown
-// reaches nobody.
+// TestWatchingChangesNothing: a watcher that returns releases unchanged leaves every answer as it
+// is without a watcher. Changes that it makes to the integers it receives have no effect.
 func TestWatchingChangesNothing(t *testing.T) {
 	records := randomRecords(rand.New(rand.NewPCG(1, 2)), 20, 3)
 	l, b := parse(t, "tanh"), budget(t, 1, 1e-6, account.ReplaceOne)
@@ -67,8 +66,8 @@ func TestWatchingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWatcherReplaces: what the watcher returns is what is released, if it is of
-// the kind that was asked for; the charge stays either way.
+// TestWatcherReplaces: the session releases the value that the watcher returns, if it has the type
+// of the answer. The charge stays in either case.
 func TestWatcherReplaces(t *testing.T) {
 	records := randomRecords(rand.New(rand.NewPCG(1, 2)), 20, 3)
 	l, b := parse(t, "tanh"), budget(t, 1, 1e-6, account.ReplaceOne)
@@ -89,7 +88,7 @@ func TestWatcherReplaces(t *testing.T) {
 	}
 }
 
-// TestSecretCoinsAreNotWatched: a session that protects somebody has no watcher.
+// TestSecretCoinsAreNotWatched: a session with secret random bits has no watcher.
 func TestSecretCoinsAreNotWatched(t *testing.T) {
 	coins, err := coin.NewSecret()
 	if err != nil {

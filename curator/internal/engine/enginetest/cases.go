@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// panics is a rank-one loss that panics on records of target 1 where the margin is
-// in (.1, .2): some of most tiles.
+// panics is a rank-one loss that panics on records of target 1 whose margin is in (.1, .2). Most
+// tiles contain some.
 type panics struct{ loss.RankOne }
 
 func (p panics) Slopes(dst, z, y []float64) {
@@ -25,7 +25,8 @@ func (p panics) Slopes(dst, z, y []float64) {
 	p.RankOne.Slopes(dst, z, y)
 }
 
-// skips is a rank-one loss that leaves the slopes of such records unwritten.
+// skips is a rank-one loss that leaves the slopes of records of target 1 with a margin in (.1, .2)
+// unwritten.
 type skips struct{ loss.RankOne }
 
 func (s skips) Slopes(dst, z, y []float64) {
@@ -36,8 +37,8 @@ func (s skips) Slopes(dst, z, y []float64) {
 	}
 }
 
-// stops is a network that panics on some records after it has written to everything it
-// was given, and leaves a number of others unwritten.
+// stops is a network that overwrites its arguments. It panics on some records, and leaves a number
+// of others unwritten.
 type stops struct{ loss.Stacked }
 
 func (s stops) Backward(slopes, rest, z, theta []float64, square, y float64) {
@@ -68,7 +69,8 @@ func (l leaves) Gradient(dst, w []float64, x []float32, y float64) {
 	l.General.Gradient(dst, w, x, y)
 }
 
-// HessianVector is a product of no Hessian; it leaves that of some records unwritten.
+// HessianVector writes a vector that is no product of a Hessian. It leaves the vector of some
+// records unwritten.
 func (l leaves) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	if y == 1 && x[0] > .1 {
 		return
@@ -78,9 +80,9 @@ func (l leaves) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	}
 }
 
-// several is a loss of three margins. Targets are classes, of which those of the
-// cases are two and other numbers none; where a panic is asked for, one of them
-// panics at some margins.
+// several is a loss of three margins. Its targets are classes; the targets of the cases are two of
+// them, and other numbers are none. If panics is set, it panics on records of one class at some
+// margins.
 type several struct {
 	loss.Margins
 	panics bool
@@ -97,7 +99,7 @@ func (s several) Slopes(dst, z, y []float64) {
 	s.Margins.Slopes(dst, z, classes(y))
 }
 
-// CurvaturesAlong leaves nothing of what it was given.
+// CurvaturesAlong overwrites its argument u.
 func (s several) CurvaturesAlong(dst, z, u, y []float64) {
 	s.Margins.CurvaturesAlong(dst, z, u, classes(y))
 	clear(u)
@@ -111,8 +113,8 @@ func classes(y []float64) []float64 {
 	return c
 }
 
-// twins is a general loss with two parameters for each feature: half of slow-tail's of
-// one and half of the other's.
+// twins is a general loss with two parameters for each feature: the mean of the loss one at the
+// first half of the parameters and at the second half.
 type twins struct{ one loss.General }
 
 func (l twins) Name() string                { return "twins" }
@@ -132,7 +134,7 @@ func (l twins) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// HessianVector is a product of no Hessian, but of as many roundings.
+// HessianVector writes a vector that is no product of a Hessian, but has as many roundings.
 func (l twins) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	l.Gradient(dst, w, x, y)
 	for j := range dst {
@@ -167,13 +169,14 @@ func losses(t testing.TB) map[string]loss.Loss {
 	}
 }
 
-// questions are of every kind: clipped and not, around a centre and not, mixed.
+// questions returns queries of every kind: clipped and unclipped, around a centre and around zero,
+// and mixtures.
 func questions(t testing.TB, l loss.Loss, features int) map[string]query.Question {
 	t.Helper()
 	return questionsIn(t, l, inOrder(features))
 }
 
-// inOrder are features each in its own place.
+// inOrder returns places in which each feature is in its own place.
 func inOrder(features int) []int {
 	places := make([]int, features)
 	for j := range places {
@@ -182,7 +185,7 @@ func inOrder(features int) []int {
 	return places
 }
 
-// questionsIn are the same about features in other places.
+// questionsIn returns the queries of questions for features in other places.
 func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Question {
 	t.Helper()
 	features := len(places)
@@ -195,7 +198,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 	}
 	on := query.NewCohort(0, 10)
 	lo, hi, size := min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0), k.Lipschitz
-	if math.IsInf(hi-lo, 0) { // a loss whose slope jumps: any interval is enforced
+	if math.IsInf(hi-lo, 0) { // a loss whose slope jumps: clipping enforces any interval
 		lo, hi = -1, 3
 	}
 	ball, envelope := query.Smoothing{Radius: .7}, query.Smoothing{Radius: .3, By: query.LasryLions}
@@ -258,7 +261,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"curvature along, narrow":        {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
 	} {
 		if terms[0].Kind().Facts().Metric && dim%features != 0 {
-			continue // no parameters of margins
+			continue // the parameters belong to no margins
 		}
 		q, err := query.New(1, terms...)
 		if err != nil {
@@ -269,7 +272,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 	return all
 }
 
-// parameterIn is where parameter j of a loss is when features are in those places.
+// parameterIn returns the place of parameter j of a loss if the features are in the given places.
 func parameterIn(l loss.Loss, places []int, j int) int {
 	d, rows := len(places), loss.Parameters(l, len(places))/len(places)
 	if n, ok := l.(loss.Stacked); ok {
@@ -281,7 +284,7 @@ func parameterIn(l loss.Loss, places []int, j int) int {
 	return j/d*d + places[j%d]
 }
 
-// metric is a symmetric matrix with negative eigenvalues among others.
+// metric returns the metric of a symmetric matrix with positive and negative eigenvalues.
 func metric(t testing.TB, places []int, seed uint64) query.Metric {
 	t.Helper()
 	dim := len(places)
@@ -300,7 +303,8 @@ func metric(t testing.TB, places []int, seed uint64) query.Metric {
 	return m
 }
 
-// passes are passes of SGD: with a ball and without, from afar, regularized.
+// passes returns passes of SGD: with and without a ball, with a start outside the ball, and
+// regularized.
 func passes(dim int) map[string]query.Pass {
 	r := rand.New(rand.NewPCG(8, uint64(dim)))
 	v := make([]float64, dim)
@@ -314,8 +318,8 @@ func passes(dim int) map[string]query.Pass {
 	}
 }
 
-// strange gives some records targets that no loss is made for, and some that only
-// losses of real targets are.
+// strange gives some records targets that no loss accepts, and some records targets that only
+// losses of real targets accept.
 func strange(records []rowtest.Record) []rowtest.Record {
 	targets := []float64{2, -.25, 1e300, 0, 1 + 0x1p-52, -1 - 0x1p-52, -7, 0x1p-1074}
 	out := slices.Clone(records)
@@ -327,11 +331,10 @@ func strange(records []rowtest.Record) []rowtest.Record {
 	return out
 }
 
-// small are norms next to zero: none, those of subnormal numbers, and one whose square is
-// no float32.
+// small holds norms near zero: zero, subnormal numbers, and one whose square float32 cannot hold.
 var small = []float64{0, 0x1p-149, 0x1p-138, 1e-30}
 
-// shrunk makes every ninth row one of a norm next to zero.
+// shrunk gives every ninth row a norm near zero.
 func shrunk(records []rowtest.Record) []rowtest.Record {
 	out := slices.Clone(records)
 	for i := 4; i < len(out); i += 9 {
@@ -345,7 +348,7 @@ func shrunk(records []rowtest.Record) []rowtest.Record {
 	return out
 }
 
-// lists are lists of members of n rows; nil are all rows.
+// lists returns lists of members of n rows. nil means all rows.
 func lists(n int) map[string][]int32 {
 	r := rand.New(rand.NewPCG(9, uint64(n)))
 	var upward, downward, some, again []int32
@@ -372,7 +375,7 @@ func lists(n int) map[string][]int32 {
 	return all
 }
 
-// of returns the records that members name.
+// of returns the records with the numbers in members.
 func of(records []rowtest.Record, members []int32) []rowtest.Record {
 	if members == nil {
 		return records

@@ -12,18 +12,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// widths are those of the columns of a table: numbers have one feature, the others are
-// categories.
+// widths holds the widths of the columns of a table. Numbers have one feature; the other columns
+// are categories.
 var widths = []int{1, 1, 2, 3, 1, 2}
 
-// orders are orders of these columns: categories in the middle, first, last, beside each
-// other and alone between numbers.
+// orders holds orders of these columns: categories in the middle, first, last, next to each other,
+// and single between numbers.
 var orders = [][]int{
 	{0, 1, 2, 3, 4, 5}, {2, 0, 1, 4, 3, 5}, {3, 5, 2, 0, 1, 4}, {0, 4, 1, 5, 3, 2}, {5, 0, 2, 1, 3, 4}, {4, 3, 1, 2, 0, 5},
 }
 
-// ordered is a layout of the columns in an order, and where it has the features of the first
-// order.
+// ordered returns the layout of the columns in an order, and the places in it of the features of
+// the first order.
 func ordered(order []int) (l *row.Layout, places []int) {
 	first := make([]int, len(widths))
 	total := 0
@@ -42,12 +42,12 @@ func ordered(order []int) (l *row.Layout, places []int) {
 	return rowtest.Coded(total, groups...), places
 }
 
-// moved is a record of the first order in another.
+// moved returns a record of the first order in another order.
 func moved(r rowtest.Record, order []int) rowtest.Record {
 	of, _ := ordered(order)
 	out := rowtest.Record{Of: of, Level: r.Level, Y: r.Y, OK: r.OK}
 	for _, c := range order {
-		var numbers, groups int // before column c in the first order
+		var numbers, groups int // the numbers of columns before column c in the first order
 		for _, w := range widths[:c] {
 			if w == 1 {
 				numbers++
@@ -64,7 +64,7 @@ func moved(r rowtest.Record, order []int) rowtest.Record {
 	return out
 }
 
-// coordinateIn is where coordinate j of a question's sum is when features are in those
+// coordinateIn returns the place of coordinate j of a query's sum if the features are in the given
 // places.
 func coordinateIn(l loss.Loss, q query.Question, places []int, j int) int {
 	switch {
@@ -82,9 +82,9 @@ func coordinateIn(l loss.Loss, q query.Question, places []int, j int) int {
 	return a*d - a*(a-1)/2 + b - a
 }
 
-// columns demands that a column's place change nothing but the order of coordinates: the
-// sums of one table with its columns in any order are those of another, but for records
-// whose last bits of a margin, added up in another order, are rounded to the next step.
+// columns requires that the order of the columns changes only the order of coordinates: the sums of
+// a table with its columns in two orders agree within 3 steps. Margins are added up in another
+// order, so that their last bits may differ and a record may round to the next step.
 func columns(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	const n = 130
 	layout, _ := ordered(orders[0])
@@ -92,7 +92,7 @@ func columns(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	for kind, l := range losses(t) {
 		_, stacked := l.(loss.Stacked)
 		if _, general := l.(loss.General); general && !stacked {
-			continue // what these do is about features' places
+			continue // the contributions of these losses depend on features' places
 		}
 		want := map[string][]int64{}
 		for way, order := range orders {

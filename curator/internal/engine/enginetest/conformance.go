@@ -18,17 +18,17 @@ import (
 // Make returns an engine over a source of rows.
 type Make func(s row.Source, l loss.Loss, workers int) (engine.Engine, error)
 
-// scale is a number of grid steps in a unit at which rounding is to be seen.
+// scale is a number of grid steps in a unit at which errors of rounding are visible.
 const scale = 0x1p20 / 3
 
-// cuts are ways to cut the same rows into blocks and share them out.
+// cuts are divisions of the rows into blocks and among goroutines.
 var cuts = []struct{ blockRows, workers int }{{0, 1}, {1, 3}, {3, 2}, {64, 5}, {100, 1}}
 
-// lengths are numbers of rows around those at which tiles end.
+// lengths are numbers of rows near the ends of tiles.
 var lengths = []int{0, 1, 2, 63, 64, 65, 129}
 
-// layouts are those of one number, of numbers that are no multiple of a lane, and of
-// numbers and groups; of many groups, in which few features are not zero.
+// layouts returns layouts of one number, of numbers that are no multiple of a lane, of numbers and
+// groups, and of many groups, of whose features few are not zero.
 func layouts() map[string]*row.Layout {
 	all := rowtest.Layouts()
 	delete(all, "8 numbers")
@@ -40,8 +40,8 @@ func layouts() map[string]*row.Layout {
 	return all
 }
 
-// Run demands of an engine the reference's integers, over each of the sources, and
-// that it tells when it cannot give them.
+// Run requires that an engine returns the integers of the reference, over each of the sources, and
+// that it returns an error if it cannot.
 func Run(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	t.Run("sums", func(t *testing.T) { sums(t, build, sources) })
 	t.Run("columns", func(t *testing.T) { columns(t, build, sources) })
@@ -51,8 +51,8 @@ func Run(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	}
 }
 
-// over calls f with an engine over each of the sources of the same records, cut in
-// the way of the number.
+// over calls f with an engine over each of the sources. All sources hold the same records. way
+// selects the division into blocks.
 func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss, rows *row.Layout, way int, records []rowtest.Record, f func(engines map[string]engine.Engine)) {
 	t.Helper()
 	engines := map[string]engine.Engine{}
@@ -75,7 +75,7 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 			dim := rows.Dim()
 			for way, n := range lengths {
 				if (dim != 11 || rows.Groups() > 0 || testing.Short()) && n != 2 && n != 65 {
-					continue // other features are another path through a row, not through a tile
+					continue // other numbers of features test another path through a row, not through a tile
 				}
 				records := shrunk(rowtest.Records(n, rows, uint64(n), way%3 > 0))
 				over(t, build, sources, l, rows, way, records, func(engines map[string]engine.Engine) {
@@ -122,7 +122,7 @@ func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
 					for pass, p := range passes(dim) {
 						for whose, members := range lists(n) {
 							if len(members) < 2 {
-								continue // a pass has a step in its average
+								continue // an average needs at least one step
 							}
 							want := average(l, p, scale, of(records, members))
 							for name, e := range engines {
@@ -140,8 +140,8 @@ func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	}
 }
 
-// refusals are what is no answer: cut short, of rows that are not there, of rows
-// that cannot be read. The integers of what was read are not handed out.
+// refusals requires an error and no sum where the context has ended, a member is no row, or rows
+// cannot be read. The sum of the rows that were read must not be returned.
 func refusals(t *testing.T, build Make, source rowtest.Make) {
 	const n, dim = 150, 3
 	l := parse(t, "logistic")
@@ -181,7 +181,7 @@ func refusals(t *testing.T, build Make, source rowtest.Make) {
 	ask("a row that cannot be read", lost, ctx, some, row.ErrUnread)
 }
 
-// unread is a source of which a block, or a row of it, cannot be read.
+// unread is a source in which one block, or one row of it, cannot be read.
 type unread struct {
 	row.Source
 	block int

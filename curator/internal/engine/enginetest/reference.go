@@ -1,6 +1,6 @@
-// Package enginetest holds what every engine has to pass: over every source of
-// rows, in any blocks and with any number of goroutines, the integers of a
-// reference that takes one record after the other and looks at nothing else.
+// Package enginetest tests engines. Over every source of rows, in blocks of any size and with any
+// number of goroutines, an engine must return the integers of a reference that processes one record
+// after the other.
 package enginetest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// residual is what a sum must be: that of the records' rounded contributions less
-// their centre.
+// residual returns the expected sum: the sum of the records' rounded contributions minus their
+// centre.
 func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Record) []int64 {
 	centre := centreSteps(q, scale)
 	sum := make([]int64, len(centre))
@@ -26,11 +26,12 @@ func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Re
 	return sum
 }
 
-// nearest is the integer next to a number of steps, the even one of two.
+// nearest rounds a number of steps to the nearest integer, ties to even.
 func nearest(steps float64) int64 { return int64(math.RoundToEven(steps)) }
 
-// centreSteps is the public centre that is in every record's contribution, in rounded steps:
-// the weighted centres of balls around a multiple of a step. Numbers are summed less theirs.
+// centreSteps returns the public centre of every record's contribution, in rounded steps: the sum
+// over terms of the weighted centre times the step. It is zero for numbers, whose centres are
+// subtracted before clipping.
 func centreSteps(q query.Question, scale float64) []int64 {
 	sum, steps := make([]float64, q.SumDim()), make([]int64, q.SumDim())
 	for _, t := range q.Terms() {
@@ -47,8 +48,8 @@ func centreSteps(q query.Question, scale float64) []int64 {
 	return steps
 }
 
-// contribution is one record's in grid steps. A faulty one's is zero, or the clipped
-// value of a loss of zero.
+// contribution returns the contribution of one record in grid steps. For a faulty record it is
+// zero, or for numbers the clipped difference of 0 and the centre.
 func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.Record) []int64 {
 	c := make([]int64, q.SumDim())
 	v, ok := []float64(nil), false
@@ -90,8 +91,8 @@ func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.R
 	return c
 }
 
-// ofFeatures is the contribution, in grid steps before rounding, to what is asked about
-// features whatever the loss.
+// ofFeatures returns the contribution, in grid steps before rounding, of a kind that depends on
+// the features alone.
 func ofFeatures(t query.Term, scale float64, r sample) []float64 {
 	c, ball := float64(t.Weight()*scale), t.Ball()
 	switch t.Kind() {
@@ -119,7 +120,7 @@ func ofFeatures(t query.Term, scale float64, r sample) []float64 {
 	return products(c, r.X)
 }
 
-// fromPoint is ||x - m||^2, of four interleaved sums in the order of features.
+// fromPoint returns ||x - m||^2, the sum of four interleaved sums in the order of features.
 func fromPoint(x []float32, m []float64) float64 {
 	var s [4]float64
 	for j := range x {
@@ -129,8 +130,8 @@ func fromPoint(x []float32, m []float64) float64 {
 	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
-// multiple is the contribution, in grid steps before rounding, of a rank-one loss:
-// a multiple of the row, or a scalar for values.
+// multiple returns the contribution of a rank-one loss, in grid steps before rounding: a multiple
+// of the row, or a scalar for values.
 func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	ok = true
 	var coef float64
@@ -196,7 +197,7 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []fl
 	return v, ok
 }
 
-// slopesFor are the slopes that a term is about: of the loss, or of the smoothed loss
+// slopesFor returns the slopes that a term uses: the slopes of the loss, or of the smoothed loss
 // for a row of that norm.
 func slopesFor(l loss.RankOne, t query.Term, dim int, norm float64) func(dst, z, y []float64) {
 	s := t.Smoothing()
@@ -213,7 +214,7 @@ func slopesFor(l loss.RankOne, t query.Term, dim int, norm float64) func(dst, z,
 	return func(dst, z, y []float64) { l.(loss.Kinked).SmoothedSlopes(dst, z, y, []float64{norm}, by) }
 }
 
-// products are c times the svec of x x'.
+// products returns c times the svec of x x'.
 func products(c float64, x []float32) (v []float64) {
 	for j, a := range x {
 		v = append(v, float64(float64(c*float64(a))*float64(a)))
@@ -224,7 +225,7 @@ func products(c float64, x []float32) (v []float64) {
 	return v
 }
 
-// squared is entry j, k of R^2, in square steps.
+// squared returns entry j, k of R^2, in square steps.
 func squared(m query.Metric, j, k int) (s int64) {
 	a, b := make([]int64, m.Dim()), make([]int64, m.Dim())
 	m.Row(a, j)
@@ -235,7 +236,7 @@ func squared(m query.Metric, j, k int) (s int64) {
 	return s
 }
 
-// long is ||R x||, rounded up, by x' R^2 x and what that may have lost.
+// long returns ||R x||, rounded up, computed by x' R^2 x plus a bound on its rounding error.
 func long(m query.Metric, x []float32) float32 {
 	var square, largest float64
 	for j := range x {
@@ -258,7 +259,8 @@ func long(m query.Metric, x []float32) float32 {
 	return got
 }
 
-// product is the same of a loss of several margins: an outer product, or a scalar.
+// product returns the contribution of a loss of several margins, in grid steps before rounding: an
+// outer product, or a scalar.
 func product(l loss.Margins, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	ok = true
 	k, number := l.K(), q.Facts().Number
@@ -365,12 +367,12 @@ func product(l loss.Margins, q query.Question, scale float64, r sample) (v []flo
 	return v, ok
 }
 
-// bent are a loss's curvatures along u.
+// bent returns a loss's curvatures along u.
 func bent(l loss.Margins, z, u []float64, y float64) []float64 {
 	return written(func(dst, z, y []float64) { l.CurvaturesAlong(dst, z, slices.Clone(u), y) }, len(u), z, y)
 }
 
-// inners are the dot products of the rows of W with x.
+// inners returns the dot products of the rows of W with x.
 func inners(w []float64, x []float32) []float64 {
 	z := make([]float64, len(w)/len(x))
 	for k := range z {
@@ -379,8 +381,8 @@ func inners(w []float64, x []float32) []float64 {
 	return z
 }
 
-// written has the loss compute numbers of one record. All that it does not write, or
-// panics on, are NaN.
+// written has the loss compute n numbers for one record. A number that the loss leaves unwritten is
+// NaN, and the first is NaN if the loss panics.
 func written(f func(dst, z, y []float64), n int, z []float64, y float64) (s []float64) {
 	s = make([]float64, n)
 	for j := range s {
@@ -395,8 +397,8 @@ func written(f func(dst, z, y []float64), n int, z []float64, y float64) (s []fl
 	return s
 }
 
-// vector is the same of a general loss. What it leaves unwritten is NaN; a record
-// it panics on is faulty.
+// vector returns the contribution of a general loss, in grid steps before rounding. Entries that
+// the loss leaves unwritten are NaN. A record on which the loss panics is faulty.
 func vector(l loss.General, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -489,8 +491,7 @@ func hessian(l loss.General, w, v []float64, r sample) []float64 {
 	return h
 }
 
-// scalar has the loss compute one number. One that it does not write, or panics
-// on, is NaN.
+// scalar has the loss compute one number. It is NaN if the loss leaves it unwritten or panics.
 func scalar(f func(dst, z, y []float64), z, y float64) (s float64) {
 	defer func() {
 		if recover() != nil {
@@ -502,7 +503,7 @@ func scalar(f func(dst, z, y []float64), z, y float64) (s float64) {
 	return dst[0]
 }
 
-// inner is <w, x> in the order in which all features are numbers: eight interleaved
+// inner returns <w, x> in the order for rows whose features are all numbers: eight interleaved
 // sums, folded in a tree.
 func inner(w []float64, x []float32) float64 {
 	var s [row.Lane]float64
@@ -512,14 +513,14 @@ func inner(w []float64, x []float32) float64 {
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-// sample is a sound record, and X all of its features.
+// sample is a valid record. X holds all of its features.
 type sample struct {
 	rowtest.Record
 	X []float32
 }
 
-// inner is <w, x> in the order that is everybody's: over the numbers as above, and the
-// level times the sum over groups, of four interleaved sums.
+// inner returns <w, x> in the order that every engine uses: the sum over the numbers as in the
+// function inner, plus the level times the sum over groups, in four interleaved sums.
 func (r sample) inner(w []float64) float64 {
 	numbers := make([]float64, 0, len(w))
 	for _, j := range rowtest.Numbers(r.Of) {
@@ -536,7 +537,7 @@ func (r sample) inner(w []float64) float64 {
 	return z + float64(float64(r.Level)*((s[0]+s[2])+(s[1]+s[3])))
 }
 
-// inners are the dot products of the rows of W with x.
+// inners returns the dot products of the rows of W with x.
 func (r sample) inners(w []float64) []float64 {
 	z := make([]float64, len(w)/len(r.X))
 	for k := range z {
@@ -545,7 +546,7 @@ func (r sample) inners(w []float64) []float64 {
 	return z
 }
 
-// norm is ||x||: numbers are added up as in a dot product.
+// norm returns ||x||. The squares of the numbers are added up in the order of a dot product.
 func (r sample) norm() float64 {
 	level := float64(r.Level)
 	return math.Sqrt(inner(wide(r.Record.X), r.Record.X) + float64(float64(len(r.In))*float64(level*level)))

@@ -9,18 +9,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 )
 
-// Rounds fails a test by name where an engine is about to round a number that cannot be
-// rounded, instead of the process.
+// Rounds makes a test fail, instead of ending the process, if an engine is about to round a number
+// beyond the limit of engine.Round.
 func Rounds(t testing.TB) {
 	was := engine.Unrounded
 	engine.Unrounded = func(p float64) { t.Errorf("%v steps were to be rounded", p) }
 	t.Cleanup(func() { engine.Unrounded = was })
 }
 
-// Main runs a package's tests, and ends the process where an engine is about to round a
-// number that cannot be rounded. A panic in the engine's own goroutine would be taken for
-// one of the loss, which makes a record faulty and nothing else: it happens in another.
-// Benchmarks do without the check, which looks at every product.
+// Main runs a package's tests. It ends the process if an engine is about to round a number beyond
+// the limit of engine.Round. It panics in another goroutine: a panic in the engine's own goroutine
+// would count as a panic of the loss, which only makes a record faulty. Benchmarks run without this
+// check, which examines every product.
 func Main(m *testing.M) {
 	flag.Parse()
 	if flag.Lookup("test.bench").Value.String() == "" {

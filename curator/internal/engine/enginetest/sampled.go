@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// rowed is a loss of margins as a function of all its parameters.
+// rowed presents a loss of margins as a function of all its parameters.
 type rowed struct{ loss.Loss }
 
 func (l rowed) Value(w []float64, x []float32, y float64) float64 {
@@ -28,7 +28,7 @@ func spread(dst, slopes []float64, x []float32) {
 	}
 }
 
-// estimate is what a term takes for the gradient at w.
+// estimate returns the gradient at w that a term uses.
 func estimate(l loss.General, t query.Term, w []float64, r sample) []float64 {
 	s := t.Smoothing()
 	if !s.On() {
@@ -63,7 +63,7 @@ func estimate(l loss.General, t query.Term, w []float64, r sample) []float64 {
 	return sum
 }
 
-// asWritten is a loss as one that writes its gradient.
+// asWritten returns a loss as one that writes its gradient.
 func asWritten(l loss.Loss) loss.General {
 	if g, ok := l.(loss.General); ok {
 		return g

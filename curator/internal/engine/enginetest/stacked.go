@@ -7,8 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// aroundZero reports whether a question's contributions are taken from a loss.Stacked without
-// being written out: gradients and their differences, clipped around zero.
+// aroundZero reports whether an engine computes a query from a loss.Stacked without writing out the
+// contributions: the terms are gradients and differences of gradients, clipped around zero and
+// unsmoothed.
 func aroundZero(q query.Question) bool {
 	for _, t := range q.Terms() {
 		kind := t.Kind()
@@ -19,7 +20,8 @@ func aroundZero(q query.Question) bool {
 	return true
 }
 
-// stacked is the contribution of such a loss in grid steps before rounding.
+// stacked returns the contribution of a loss.Stacked in grid steps before rounding. ok is false for
+// a faulty record.
 func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float64, bool) {
 	units, d := l.Units(), len(r.X)
 	square := r.Square()
