@@ -23,20 +23,21 @@ func readText(t *testing.T, path string) string {
 // little of the module agrees with the table of layers.
 func TestContributingSaysTheLayers(t *testing.T) {
 	text := readText(t, "CONTRIBUTING.md")
-	sentence := regexp.MustCompile("`account` and `convex` import no package of the module, `loss` imports ((?:`[a-z/]+`(?:,| and)? )+)").FindStringSubmatch(text)
-	if sentence == nil {
-		t.Fatal("CONTRIBUTING.md no longer says what account, convex and loss import")
+	if len(layers["convex"].local) > 0 || !strings.Contains(text, "`convex` imports no package of the module") {
+		t.Errorf("convex imports %q: CONTRIBUTING.md must say so", layers["convex"].local)
 	}
-	var said []string
-	for _, m := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(sentence[1], -1) {
-		said = append(said, m[1])
-	}
-	if slices.Sort(said); !slices.Equal(said, slices.Sorted(slices.Values(layers["loss"].local))) {
-		t.Errorf("loss imports %q, CONTRIBUTING.md says %q", layers["loss"].local, said)
-	}
-	for _, name := range []string{"account", "convex"} {
-		if len(layers[name].local) > 0 {
-			t.Errorf("%s imports %q, CONTRIBUTING.md says nothing of the module", name, layers[name].local)
+	for _, name := range []string{"account", "loss"} {
+		sentence := regexp.MustCompile("`" + name + "` imports ((?:`[a-z/]+`(?: and )?)+)").FindStringSubmatch(text)
+		if sentence == nil {
+			t.Errorf("CONTRIBUTING.md does not say what %s imports", name)
+			continue
+		}
+		var said []string
+		for _, m := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(sentence[1], -1) {
+			said = append(said, m[1])
+		}
+		if slices.Sort(said); !slices.Equal(said, slices.Sorted(slices.Values(layers[name].local))) {
+			t.Errorf("%s imports %q, CONTRIBUTING.md says %q", name, layers[name].local, said)
 		}
 	}
 }
