@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
-	"strings"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -45,36 +44,21 @@ type way struct {
 	displaced *mat.Dense // a row for each draw of the metric's noise: what it moves coordinates by
 }
 
+func (m *moment) matrix() ([]float64, error) { return (*runrecord.Moment)(m).Matrix() }
+
 // symmetric reads the second moment.
 func (m *moment) symmetric() (*mat.SymDense, error) {
-	d := m.Features
+	entries, err := m.matrix()
+	if err != nil {
+		return nil, err
+	}
 	switch {
-	case d < 1 || len(m.Rows) == 0:
-		return nil, errors.New("the certificate does not hold the second moment of so many features")
-	case d > mostCovariance || len(m.Rows) != d:
-		return nil, fmt.Errorf("the second moment has %d rows for %d features", len(m.Rows), d)
 	case !(m.Step > 0 && m.Sigma > leastMoment && m.Sigma < mostMoment && m.Ridge > leastMoment && m.Ridge < mostMoment):
 		return nil, errors.New("the second moment's noise is out of all proportion")
+	case slices.ContainsFunc(entries, func(v float64) bool { return !(math.Abs(v) < mostMoment) }):
+		return nil, errors.New("the second moment is out of all proportion")
 	}
-	g := mat.NewSymDense(d, nil)
-	for j, row := range m.Rows {
-		entries := strings.Fields(row)
-		if len(entries) != d-j {
-			return nil, fmt.Errorf("row %d of the second moment has %d entries: must have %d", j+1, len(entries), d-j)
-		}
-		for k, text := range entries {
-			v, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return nil, fmt.Errorf("row %d of the second moment: entry %d is no whole number", j+1, k+1)
-			}
-			if x := float64(v) * m.Step; math.Abs(x) < mostMoment {
-				g.SetSym(j, j+k, x)
-			} else {
-				return nil, errors.New("the second moment is out of all proportion")
-			}
-		}
-	}
-	return g, nil
+	return mat.NewSymDense(m.Features, entries), nil
 }
 
 // covariance works out what noise the releases of a run in a metric left in its weights,

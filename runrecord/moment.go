@@ -1,8 +1,11 @@
 package runrecord
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Moment is the second moment of the rows, G = mean x x', as a run released it, and the
@@ -22,7 +25,9 @@ type Moment struct {
 	Ridge float64 `json:"ridge"`
 	// Mean, where there is one, is the released mean row m, and Rows are of the second moment C
 	// about it. Then G = C + m m', and the metric is (C_+ + MeanWeight m m' + Ridge I)^(-1/2).
+	// MeanSigma is the standard deviation of the noise in a coordinate of m.
 	Mean       []float64 `json:"mean,omitempty"`
+	MeanSigma  float64   `json:"mean_sigma,omitempty"`
 	MeanWeight float64   `json:"mean_weight,omitempty"`
 	// Slope is the root mean square of the records' slopes, of several margins their
 	// length, as the run last saw it; 0 where it was not seen.
@@ -62,4 +67,33 @@ func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 		m.Rows = append(m.Rows, string(row))
 	}
 	return m
+}
+
+// Matrix returns the entries that Rows hold, one row of the symmetric matrix after the other. It
+// returns an error if Rows are not the rows of such a matrix, as where there are too many features.
+func (m *Moment) Matrix() ([]float64, error) {
+	d := m.Features
+	switch {
+	case d < 1 || len(m.Rows) == 0:
+		return nil, errors.New("the certificate does not hold the second moment of so many features")
+	case d > MostMoment || len(m.Rows) != d:
+		return nil, fmt.Errorf("the second moment has %d rows for %d features", len(m.Rows), d)
+	}
+	out := make([]float64, d*d)
+	for j, row := range m.Rows {
+		entries := strings.Fields(row)
+		if len(entries) != d-j {
+			return nil, fmt.Errorf("row %d of the second moment has %d entries: must have %d", j+1, len(entries), d-j)
+		}
+		for i, text := range entries {
+			v, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("row %d of the second moment: entry %d is no whole number", j+1, i+1)
+			}
+			k := j + i
+			out[j*d+k] = float64(v) * m.Step
+			out[k*d+j] = out[j*d+k]
+		}
+	}
+	return out, nil
 }

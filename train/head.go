@@ -234,8 +234,8 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		aNorm   = 32  // one, indented; a step has one, and five of the law
 		aStep   = 160 // of a schedule
 		rest    = 4096
-		warned  = 1024 // a comparison's warning
-		aMargin = 32   // of the constant that the result is compared with
+		warned  = 1024 + mostSeen*seenBytes // warnings of a comparison and of a second moment
+		aMargin = 32                        // of the constant that the result is compared with
 	)
 	m, cert, err := h.empty(r)
 	if err != nil {

@@ -19,6 +19,13 @@ const (
 	WarnDelta = "delta-large"
 	// WarnSmall: the table is too small for the budget.
 	WarnSmall = "table-small"
+	// WarnRows: many rows do not count, by the released second moment.
+	WarnRows = "rows-lost"
+	// WarnConstant: a column hardly varies, by the released second moment.
+	WarnConstant = "column-constant"
+	// WarnBounds: nearly all cells of a column are at one of its bounds, by the released second
+	// moment.
+	WarnBounds = "bounds-clamped"
 )
 
 // Warning is a fact about a fit that its user has to know.
@@ -52,7 +59,11 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 
 // warnings are those of a run, the worst first.
 func (h Head) warnings(r Released) []Warning {
-	return append(comparisonWarnings(r.Run.Compared), privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
+	list := comparisonWarnings(r.Run.Compared)
+	if law := r.Run.Law; law != nil {
+		list = append(list, seenWarnings(h.Schema, law.Moment)...)
+	}
+	return append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
 }
 
 // Warnings are about a plan, before anything was released.

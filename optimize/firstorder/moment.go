@@ -134,16 +134,17 @@ type released struct {
 	seen []float64 // eigenvalues with the noise in them, negative ones included
 	// What was released: the second moment about the mean row, with noise of deviation sigma in
 	// an entry of its diagonal, and the mean row; about 0 and nil without centring.
-	about []float64
-	sigma float64
-	mean  []float64
+	about     []float64
+	sigma     float64
+	mean      []float64
+	meanSigma float64
 }
 
 // record is the release as certificates keep it, with the ridge of the metric.
 func (r released) record(ridge float64) *optimize.Moment {
 	m := optimize.NewMoment(r.about, len(r.values), r.sigma, ridge)
 	if m.Rows != nil && r.mean != nil {
-		m.Mean, m.MeanWeight = r.mean, meanWeight
+		m.Mean, m.MeanSigma, m.MeanWeight = r.mean, r.meanSigma, meanWeight
 	}
 	return m
 }
@@ -160,7 +161,7 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 		if err != nil {
 			return released{}, err
 		}
-		return released{s, edgeOf(p, answer.Sigma), s.values, s.matrix, answer.Sigma, nil}, nil
+		return released{s, edgeOf(p, answer.Sigma), s.values, s.matrix, answer.Sigma, nil, 0}, nil
 	}
 	mean, err := run.Ask(g.centre.mean, query.RowMeanOf(run.All(), p.Shape.Features))
 	if err != nil {
@@ -185,7 +186,7 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 	}
 	about := s.matrix
 	s, err = newSpectrum(s.plus(m, meanWeight, 0), len(m))
-	return released{s, edgeOf(p, answer.Sigma), seen.values, about, answer.Sigma, m}, err
+	return released{s, edgeOf(p, answer.Sigma), seen.values, about, answer.Sigma, m, mean.Sigma}, err
 }
 
 // within is a mean row, shortened to length 1: no row is longer.
