@@ -37,7 +37,7 @@ func (g *generalPass) add(p *pass, x []float32, y float64) {
 	ok := g.contribution(p.terms, x, y) && toSteps(sum, p.scale)
 	switch {
 	case p.number && !ok:
-		p.acc[0] += Round(float64(p.absent * p.scale))
+		p.acc[0] += Round(p.faultySteps())
 	case ok:
 		for j, v := range sum {
 			p.acc[j] += Round(v)

@@ -205,6 +205,15 @@ func (p *pass) tile(b row.Block) {
 	}
 }
 
+// faultySteps returns the contribution of a faulty record in grid steps. It is 0 where that is not
+// finite, which no scale of the kernel makes it.
+func (p *pass) faultySteps() float64 {
+	if v := float64(p.absent * p.scale); sound(v) {
+		return v
+	}
+	return 0
+}
+
 // toSteps converts lists of coefficients to grid steps. Each list holds the same number of
 // coefficients for every record. A record with a coefficient that is not finite in steps is faulty.
 // The coefficients of a faulty record become p.absent in steps.
@@ -218,7 +227,7 @@ func (p *pass) toSteps(faulty []bool, lists ...[]float64) {
 			list[i] = steps
 		}
 	}
-	absent := float64(p.absent * p.scale)
+	absent := p.faultySteps()
 	for i, bad := range faulty {
 		if !bad {
 			continue

@@ -89,7 +89,7 @@ func (p *pass) stopped() {
 		return
 	}
 	if p.number {
-		p.acc[0] += Round(float64(p.absent * p.scale))
+		p.acc[0] += Round(p.faultySteps())
 	}
 	p.passed()
 }
