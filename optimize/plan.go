@@ -5,78 +5,74 @@ import (
 	"fmt"
 )
 
-// Algorithm is an algorithm with its settings. What is left zero follows the
-// algorithm's rule.
+// Algorithm is an algorithm with its settings. A setting that is zero follows the algorithm's rule.
 type Algorithm interface {
-	// Plan settles everything that can be settled without data. It may take long
-	// where a schedule is composed, and ends when the context does.
+	// Plan makes the plan: it computes everything that does not depend on data. Composing a schedule of
+	// samples may take long; Plan stops when the context is done.
 	Plan(ctx context.Context, p Problem) (Plan, error)
 }
 
-// Plan is an algorithm with everything settled that can be settled without data.
+// Plan is an algorithm for which everything that does not depend on data is computed.
 type Plan interface {
-	// Summary says what will run. It is public.
+	// Summary describes the run that the plan will make. It is public.
 	Summary() Summary
-	// Needs says what the oracle must serve.
+	// Needs lists the methods that the plan calls on its oracle.
 	Needs() Needs
 	// Properties say what kind of plan it is.
 	Properties() Properties
-	// Run carries the plan out. observe, if not nil, is called after each step
-	// with released numbers. On an error the result holds what had been reached
-	// by then, which is as releasable as a finished run's.
+	// Run runs the plan. observe, if not nil, is called with released numbers after each step. On an
+	// error the result holds what the run had reached, which is as public as the result of a finished
+	// run.
 	Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error)
 }
 
-// Properties are what choices between plans rest on beside forecasts.
+// Properties are the facts, other than forecasts, by which plans are chosen.
 type Properties struct {
 	// Averaged says that the result is an average of iterates.
 	Averaged bool
-	// OnePass says that each record is in one release at most.
+	// OnePass says that each record takes part in one release at most.
 	OnePass bool
-	// Sampled says that releases are on Poisson samples.
+	// Sampled says that releases are computed on Poisson samples.
 	Sampled bool
-	// EndsEarly says that the run may end before all its steps, with an iterate
-	// it found.
+	// EndsEarly says that the run may stop before its last step, with an iterate that it found.
 	EndsEarly bool
-	// Convex says that the guarantee is for convex objectives only.
+	// Convex says that the guarantee holds for convex objectives only.
 	Convex bool
-	// Unmoved says that the result is the start, whatever is released: the average of
-	// the points where a single question is asked.
+	// Unmoved says that the result is the start whatever is released: the plan averages the points at
+	// which it releases answers, and there is one such point, the start.
 	Unmoved bool
-	// Escapes says that the run leaves saddles by products of the Hessian.
+	// Escapes says that the run leaves saddles with the help of Hessian-vector products.
 	Escapes bool
-	// Restarted says that the run starts again from its own results on
-	// objectives that it regularizes.
+	// Restarted says that the run restarts from its own results, on objectives that it regularizes.
 	Restarted bool
 }
 
-// Forecast is what a plan may be expected to reach, root mean squares over its
-// coins, on the quadratic that predictions assume (see package forecast). Nothing
-// but choices between plans rests on it.
+// Forecast is the accuracy expected of a plan: root mean squares over the random bits of the run, on
+// the quadratic that predictions assume (see package forecast). It is used only to choose between
+// plans.
 type Forecast struct {
 	// Gradient is the norm of the gradient of the mean loss over the records.
 	Gradient float64 `json:"gradient_norm"`
-	// Population is that of the expected loss over the distribution the records
-	// were drawn from: records' gradients are taken to scatter by L0.
+	// Population is the norm of the gradient of the expected loss over the distribution from which the
+	// records were drawn. The records' gradients are assumed to have standard deviation L0.
 	Population float64 `json:"population_gradient_norm"`
-	// Excess is the mean loss less its minimum.
+	// Excess is the mean loss minus its minimum.
 	Excess float64 `json:"excess_risk"`
 }
 
-// Step is what may be shown of a step: public or released numbers.
+// Step holds the facts of a step that may be shown: public or released numbers.
 type Step struct {
 	Number, Of int
-	// GradientNorm is the norm of the noisy gradient estimate used, and Noise the
-	// length that noise alone would give it, root mean square; 0 if that is not known.
+	// GradientNorm is the norm of the noisy gradient estimate that the step used. Noise is the root
+	// mean square of the norm of its noise, 0 if unknown.
 	GradientNorm, Noise float64
-	// Charged is the most that the run has charged a record so far.
+	// Charged is the largest charge of any record so far in the run.
 	Charged float64
-	// W is the iterate reached, a released point. It must be neither kept nor
-	// changed.
+	// W is the iterate reached, a released point. The caller must neither keep nor change it.
 	W []float64
 }
 
-// Settled is what plans have in common. A plan embeds it and adds its loop.
+// Settled holds what all plans have in common. A plan embeds it and adds its loop.
 type Settled struct {
 	problem    Problem
 	summary    Summary
@@ -86,20 +82,20 @@ type Settled struct {
 	choice     choice
 }
 
-// Draft is what Settle makes a plan of.
+// Draft is the input of Settle.
 type Draft struct {
 	Problem Problem
-	// Summary is completed: clip, output, effective size and floor are those of
-	// the problem and of Output, unless given.
+	// Settle completes the summary: Clip and Output, unless given, are set from the problem and from
+	// Output below; Effective and Floor are set from the problem.
 	Summary    Summary
 	Needs      Needs
 	Properties Properties
 	Law        Law
-	// Output is the rule that picks the result.
+	// Output is the rule that chooses the result.
 	Output Output
 }
 
-// Settle makes what plans have in common.
+// Settle makes the common part of a plan from a draft. An invalid output rule is an error.
 func Settle(d Draft) (Settled, error) {
 	p := d.Problem
 	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, law: d.Law}
@@ -127,28 +123,28 @@ func Settle(d Draft) (Settled, error) {
 	return s, nil
 }
 
-// Problem returns what the plan is for.
+// Problem returns the problem that the plan is for.
 func (s *Settled) Problem() Problem { return s.problem }
 
 // Summary describes the plan.
 func (s *Settled) Summary() Summary { return s.summary }
 
-// Needs says what the plan asks of its oracle.
+// Needs lists the methods that the plan calls on its oracle.
 func (s *Settled) Needs() Needs { return s.needs }
 
 // Properties say what kind of plan it is.
 func (s *Settled) Properties() Properties { return s.properties }
 
-// Law returns how releases become steps.
+// Law returns the law by which releases become steps.
 func (s *Settled) Law() Law { return s.law }
 
-// Expect fills in what the plan is expected to reach.
+// Expect sets the forecast in the summary.
 func (s *Settled) Expect(f Forecast) {
 	s.summary.Predicted, s.summary.Population, s.summary.Excess = f.Gradient, f.Population, f.Excess
 }
 
-// EndsEarly says in words that the result may be another than the output rule's:
-// the first iterate of some kind, at which the run ends.
+// EndsEarly marks a plan whose run stops at the first iterate of some kind, so that the result may be
+// another than the output rule's. output describes that result.
 func (s *Settled) EndsEarly(output string) {
 	s.summary.Output, s.properties.Averaged, s.properties.EndsEarly = output, false, true
 }

@@ -10,68 +10,67 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Problem is what is public about a private minimisation: F(w) = mean of
-// f(w; x_i) over records plus a regularizer, and what may be charged for it.
-// NewProblem makes one; a regularizer, a set and a start are added to it.
+// Problem holds the public facts of a private minimisation of F(w) = mean of f(w; x_i) over records
+// plus a regularizer, and the budget that it may spend. NewProblem makes one; the caller may then set a
+// regularizer, a set and a start.
 type Problem struct {
-	// Shape is that of the parameters w.
+	// Shape is the shape of the parameters w.
 	Shape Shape
-	// Constants are those of the data term, for rows of norm at most 1. The
-	// Lipschitz constant and the curvature are enforced by clipping.
+	// Constants are the constants of the data term, for rows of norm at most 1. Clipping enforces the
+	// Lipschitz constant and the curvature.
 	Constants loss.Constants
-	// RankOne says that f(w; x) depends on w through <w, x> alone, or through W x:
-	// gradients are slopes times the row, as matrices of rank one.
+	// RankOne says that f(w; x) depends on w only through <w, x>, or through W x for several margins. A
+	// gradient is then a slope times the row, or a matrix of rank one.
 	RankOne bool
-	// Grouped says that records are of several rows, whose gradients are of rank one
-	// each: f is their mean.
+	// Grouped says that a record consists of several rows. f is the mean over the rows, whose gradients
+	// have rank one each.
 	Grouped bool
-	// Layered says that gradients are an outer product for each layer of a network.
+	// Layered says that a gradient is one outer product for each layer of a network.
 	Layered bool
-	// Kinked is the loss if its slopes jump, of a generalised linear model; nil of any
-	// other. Its curvature has no bound, and it can be smoothed exactly (Smoothed).
+	// Kinked is the loss if it is a generalised linear model whose slope has jumps; otherwise nil. The
+	// curvature of such a loss is unbounded. The loss can be smoothed in closed form (Smoothed).
 	Kinked loss.Kinked
-	// Jumps says that slopes jump where there is no such closed form: of networks of
-	// relu units, or of outputs whose loss is a loss.Kinked. What Constants say of
-	// curvature is then of what lies between the jumps, or infinite.
+	// Jumps says that slopes jump and no closed-form smoothing exists: in networks of relu units, and
+	// for outputs whose loss is a loss.Kinked. The curvature in Constants then holds between jumps
+	// only, or is infinite.
 	Jumps bool
-	// Smoothing is how the loss is smoothed that Constants are of and that a Run asks
-	// about.
+	// Smoothing is the smoothing of the loss. Constants are the constants of the smoothed loss, and a
+	// Run releases answers about the smoothed loss.
 	Smoothing query.Smoothing
-	// Products says that the loss can tell products of its Hessian and a vector.
+	// Products says that the loss can compute Hessian-vector products.
 	Products bool
-	// Regularizer is public and added exactly; nil for none.
+	// Regularizer is public and is added without noise; nil for none.
 	Regularizer loss.Regularizer
-	// Set is what w is projected on; nil for the whole space.
+	// Set is the set onto which w is projected; nil for the whole space.
 	Set convex.Set
 	// Start is w_0, public; nil for zero.
 	Start []float64
-	// Seed is that of the public coins that plans and runs draw. A fit draws it before
-	// it begins, and its certificate has it.
+	// Seed is the seed of the public random bits that plans and runs draw. A fit draws it before it
+	// begins, and the certificate of the fit states it.
 	Seed uint64
-	// KL is public knowledge of how fast the objective rises, if there is any.
+	// KL is public knowledge of how fast the objective rises; the zero KL for none.
 	KL KL
 
-	// Records is the public number of records: the declared one under
-	// add-or-remove.
+	// Records is the public number of records. Under add-or-remove it is the declared number.
 	Records float64
-	// Relation says which tables are neighbours. It is always stated.
+	// Relation is the neighbouring relation. It must be set.
 	Relation account.Relation
-	// Mu is what a plan divides, in Gaussian differential privacy: the budget's,
-	// or less where a part of it is kept for other questions.
+	// Mu is the budget in Gaussian differential privacy that a plan may spend: the whole budget's mu,
+	// or less if part of the budget is reserved for other releases.
 	Mu float64
-	// Budget is the (epsilon, delta) that schedules of samples are composed for
-	// and that theorems speak of. The zero Budget serves neither.
+	// Budget is the (epsilon, delta) for which schedules of samples are composed and which theorems
+	// use. The zero Budget serves neither purpose.
 	Budget account.Budget
 }
 
-// Shape is that of the parameters of a model: Margins rows of Features. Those of a
-// loss that writes its own gradient are one row.
+// Shape is the shape of a model's parameters: Margins rows of Features numbers. The parameters of a
+// loss that computes its own gradient are one row.
 type Shape struct{ Margins, Features int }
 
-// Vector is the shape of parameters in one row.
+// Vector returns the shape of parameters in one row.
 func Vector(parameters int) Shape { return Shape{Margins: 1, Features: parameters} }
 
-// Public says what is public about the records: a session, or Stated.
+// Public tells the public facts about the records. A session implements it, and Stated returns one.
 type Public interface {
 	// All returns the cohort of all records.
 	All() query.Cohort
@@ -79,7 +78,7 @@ type Public interface {
 	Dim() int
 }
 
-// Stated is what is public where only the figures are known.
+// Stated returns a Public from two known figures, without a table.
 func Stated(features int, records float64) Public { return stated{features, records} }
 
 type stated struct {
@@ -90,8 +89,8 @@ type stated struct {
 func (s stated) All() query.Cohort { return query.NewCohort(account.Everyone, s.records) }
 func (s stated) Dim() int          { return s.features }
 
-// NewProblem returns the problem of minimising a loss over the records of a
-// table within a budget, whose relation it is under.
+// NewProblem returns the problem of minimising a loss over the records of a table within a budget. The
+// neighbouring relation is the budget's.
 func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	_, rankOne := l.(loss.RankOne)
 	shape := Vector(loss.Parameters(l, t.Dim()))
@@ -118,8 +117,8 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	return p, p.ValidateKinked()
 }
 
-// Validate returns an error naming the field, its value and the rule. It is for
-// algorithms whose steps or questions rest on a bound of the curvature.
+// Validate returns an error that names the field, its value and the rule it breaks. It is for
+// algorithms whose steps or queries need a bound on the curvature.
 func (p Problem) Validate() error {
 	if err := p.ValidateKinked(); err != nil {
 		return err
@@ -130,7 +129,8 @@ func (p Problem) Validate() error {
 	return nil
 }
 
-// ValidateKinked is Validate for algorithms that serve losses whose slopes jump, too.
+// ValidateKinked is Validate for algorithms that also serve losses whose slopes jump. It does not
+// require bounded curvature of such losses.
 func (p Problem) ValidateKinked() error {
 	c := p.Constants
 	switch {
@@ -170,20 +170,19 @@ func (p Problem) Neighbours() float64 {
 	return 2
 }
 
-// Charge returns what a plan divides among the questions to one record, in units
-// of mu^2. The rest, 2^-30 of the whole, absorbs the upward rounding of charges
-// and of their sum.
+// Charge returns the total charge that a plan may divide among its queries to one record, in units of
+// mu^2. The rest of mu^2, a share of 2^-30, absorbs the upward rounding of charges and of their sum.
 func (p Problem) Charge() float64 { return p.Mu * p.Mu * usable }
 
 const usable = 1 - 0x1p-30
 
-// Curvature returns [l, L1]: every eigenvalue of a record's Hessian lies in it,
-// and so does zero (a row has directions it does not see).
+// Curvature returns an interval [l, L1] that contains every eigenvalue of a record's Hessian. It always
+// contains zero, since a row has directions along which its loss is constant.
 func (p Problem) Curvature() (lo, hi float64) {
 	return min(0, p.Constants.Curvature.Lo), max(0, p.Constants.Curvature.Hi)
 }
 
-// Convex reports whether the data term and the regularizer are.
+// Convex reports whether both the data term and the regularizer are convex.
 func (p Problem) Convex() bool {
 	return p.Constants.Curvature.Lo >= 0 && (p.Regularizer == nil || p.Regularizer.Convexity() >= 0)
 }
@@ -194,7 +193,7 @@ func (p Problem) DataSmoothness() float64 {
 	return max(-lo, hi)
 }
 
-// Smoothness returns that of the whole objective.
+// Smoothness returns the smoothness of the whole objective.
 func (p Problem) Smoothness() float64 {
 	s := p.DataSmoothness()
 	if p.Regularizer != nil {
@@ -203,13 +202,14 @@ func (p Problem) Smoothness() float64 {
 	return s
 }
 
-// InitialGradient returns G0 = sqrt(2 L1 F0), which bounds ||grad F(w_0)||.
+// InitialGradient returns G0 = sqrt(2 L1 F0), an upper bound on ||grad F(w_0)||.
 func (p Problem) InitialGradient() float64 {
 	return math.Sqrt(2 * p.Smoothness() * p.Constants.InitialGap)
 }
 
-// StepSize returns h/L1 for the given h, kept stable for the regularizer, which
-// unlike the data is known to have its full curvature in every direction.
+// StepSize returns h/L1 for the given h, but at most 1/s for a regularizer of smoothness s. The data
+// may have less curvature than L1; the regularizer has its full curvature in every direction, so that a
+// longer step would be unstable.
 func (p Problem) StepSize(h float64) float64 {
 	eta := h / p.Smoothness()
 	if p.Regularizer != nil {
@@ -220,11 +220,12 @@ func (p Problem) StepSize(h float64) float64 {
 	return eta
 }
 
-// LowRank says that gradients are of one outer product or a few. Records then span few
-// directions at full length, and steps of several times 1/L1 are stable in practice.
+// LowRank reports whether a gradient is one outer product or the sum of a few. The gradients of
+// different records are then long in few common directions, and steps of several times 1/L1 are stable
+// in practice.
 func (p Problem) LowRank() bool { return p.RankOne || p.Layered || p.Grouped }
 
-// StepScale is the rule for h in eta = h/L1.
+// StepScale returns the rule's h in eta = h/L1.
 func (p Problem) StepScale() float64 {
 	switch {
 	case p.Layered:
@@ -235,13 +236,13 @@ func (p Problem) StepScale() float64 {
 	return 1
 }
 
-// GradientSteps is the rule for the number of steps of methods that ask for
-// gradients: a multiple of G0 N/(2 L0 h), at most RuleSteps.
+// GradientSteps returns the rule's number of steps for methods that release gradients: multiplier * G0
+// N/(2 L0 h), at most RuleSteps.
 func (p Problem) GradientSteps(multiplier, h float64) int {
 	return p.StepsUpTo(RuleSteps, multiplier, h)
 }
 
-// StepsUpTo is GradientSteps with another bound.
+// StepsUpTo is GradientSteps with another maximum.
 func (p Problem) StepsUpTo(most int, multiplier, h float64) int {
 	if p.Layered {
 		multiplier *= layeredSteps
@@ -249,12 +250,12 @@ func (p Problem) StepsUpTo(most int, multiplier, h float64) int {
 	return stepCount(most, multiplier*p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h))
 }
 
-// layeredSteps is how many times more steps networks take: the outputs of a layer's units
-// vary less from record to record than they are long, so slopes stay small for longer.
-// Measured with h = 16 on Adult, and on the exclusive or of two numbers.
+// layeredSteps is the factor by which networks need more steps. The outputs of a layer's units vary
+// between records by less than their size, so slopes stay small for longer. The factor was measured
+// with h = 16 on Adult and on the exclusive or of two numbers.
 const layeredSteps = 5
 
-// StartPoint returns a copy of w_0.
+// StartPoint returns a copy of w_0, projected onto the set.
 func (p Problem) StartPoint() []float64 {
 	w := make([]float64, p.Dim())
 	copy(w, p.Start)
@@ -262,7 +263,7 @@ func (p Problem) StartPoint() []float64 {
 	return w
 }
 
-// Project moves w to the nearest point of the set.
+// Project moves w to the nearest point of the set, in place.
 func (p Problem) Project(w []float64) {
 	if p.Set != nil {
 		p.Set.Project(w)
@@ -276,22 +277,21 @@ func (p Problem) AddRegularizer(g, w []float64) {
 	}
 }
 
-// Effective returns N = n mu/sqrt(d) (2/neighbours), the effective number of
-// records: all rates are powers of it.
+// Effective returns N = n mu/sqrt(d) (2/neighbours), the effective number of records, or
+// signal-to-noise size. All rates are powers of N.
 func (p Problem) Effective() float64 {
 	return p.Records * p.Mu / math.Sqrt(float64(p.Dim())) * 2 / p.Neighbours()
 }
 
-// Floor returns r = 2 L0/N: the norm of the noise of one gradient released with
-// the whole budget. Up to constants it is the lower bound of Arora et al. 2023,
-// Theorem 2, on the gradient norm any private algorithm can reach in the worst
-// case; on a kind problem less is possible.
+// Floor returns r = 2 L0/N, the norm of the noise of one gradient released with the whole budget. Up to
+// constants r is the lower bound of Arora et al. 2023, Theorem 2, on the gradient norm that any private
+// algorithm can reach in the worst case. On easier problems a smaller norm is possible.
 func (p Problem) Floor() float64 { return 2 * p.Constants.Lipschitz / p.Effective() }
 
-// LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)) for the
-// problem's budget: up to a constant, no (epsilon, delta)-DP algorithm has a
-// smaller gradient norm on every problem with these constants (Arora et al. 2023,
-// Theorem 2, for epsilon of order 1 at most). A given problem may be kinder.
+// LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)) for the problem's budget. Up to a
+// constant, no (epsilon, delta)-DP algorithm reaches a smaller gradient norm on every problem with
+// these constants (Arora et al. 2023, Theorem 2, for epsilon of order 1 at most). On a given problem a
+// smaller norm may be possible.
 func (p Problem) LowerBound() float64 {
 	b := p.Budget
 	return p.Constants.Lipschitz * min(1, math.Sqrt(float64(p.Dim())*math.Log(1/b.Delta()))/(p.Records*b.Epsilon()))

@@ -2,7 +2,7 @@ package optimize
 
 import "github.com/stillpoint-dp/stillpoint/runrecord"
 
-// What a run records is declared where certificates and reports read it.
+// These types are declared in package runrecord, from which certificates and reports read them.
 type (
 	// Summary describes a plan to people and to certificates.
 	Summary = runrecord.Plan
@@ -24,8 +24,8 @@ type (
 	Curved = runrecord.Curved
 )
 
-// SmallSize is the effective size N below which a table is too small, or a budget, for a
-// useful model.
+// SmallSize is the effective size N below which the table or the budget is too small for a useful
+// model.
 const SmallSize = runrecord.SmallSize
 
 // Verdicts of comparisons.
@@ -35,7 +35,7 @@ const (
 	Worse   = runrecord.Worse
 )
 
-// Arrivals of runs.
+// Verdicts on whether a run reached the point after which more steps would only add noise.
 const (
 	Untold     = runrecord.Untold
 	NoiseOnly  = runrecord.NoiseOnly
@@ -43,8 +43,8 @@ const (
 	NotArrived = runrecord.NotArrived
 )
 
-// NewMoment returns a released symmetric matrix of dim rows as certificates keep it. sigma is
-// the standard deviation of the noise in an entry of its diagonal, ridge what was added to its
+// NewMoment returns a released symmetric matrix of dim rows in the form that certificates store. sigma
+// is the standard deviation of the noise in a diagonal entry. ridge is the number added to the
 // eigenvalues.
 func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	return runrecord.NewMoment(matrix, dim, sigma, ridge)

@@ -9,19 +9,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// rest is an oracle for the records that are in no cohort yet. For an algorithm
-// that asks about all records they are one cohort; for one that draws, they are
-// what is left to draw from.
+// rest is an oracle for the records that are in no cohort yet. An algorithm that makes queries about
+// all records gets these records as one cohort. An algorithm that draws cohorts draws from these
+// records.
 type rest struct {
 	Oracle
 	all   query.Cohort
 	draws bool
 }
 
-// newRest makes the oracle of what records has left.
+// newRest returns the oracle for the records that the dealer has not drawn. Without cohorts in the
+// needs it draws all of them as one cohort.
 func newRest(o Oracle, records *dealer, n Needs) (*rest, error) {
 	if n.Cohorts || n.PrefixSums {
-		// A handle that tells the size. Nothing may be asked of it.
+		// This cohort only states the size. Ask rejects queries about it.
 		return &rest{Oracle: o, all: query.NewCohort(account.Everyone, records.left), draws: true}, nil
 	}
 	all, err := records.draw(records.left)
@@ -51,7 +52,7 @@ func (r *rest) DrawEach(p float64) (query.Cohort, error) {
 	return r.Oracle.DrawEach(p)
 }
 
-// Sample is refused: samples are of everybody.
+// Sample returns an error: a sample is drawn from all records, including the held-out ones.
 func (r *rest) Sample() (query.Cohort, error) {
 	return query.Cohort{}, errors.New("optimize: selected: samples are of everybody, of whom some are held out")
 }

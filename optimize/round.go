@@ -7,41 +7,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 )
 
-// Round is a part of a run that minimises the problem's objective and a public function
-// more, from where it starts. Its result is a weighted average of the points that its
-// steps reach, which the run keeps, so that the law has the weights that it had.
+// Round is a part of a run that minimises the problem's objective plus a public function. Its result is
+// a weighted average of the points that its steps reach. The run computes the average, so that the
+// run's law records the weights that were used.
 type Round struct {
-	// Start is where it starts.
+	// Start is the first point of the round.
 	Start []float64
-	// More adds the gradient at w of the function more; nil for none.
+	// More adds the gradient at w of the public function to g; nil for no function.
 	More func(g, w []float64)
-	// Set is what iterates are kept in.
+	// Set is the set onto which iterates are projected.
 	Set convex.Set
-	// Eta says how far a step goes along the gradient estimate of the whole objective,
-	// by that and by the deviation of a coordinate's noise in it.
+	// Eta returns the step size for the gradient estimate g of the whole objective and the standard
+	// deviation of the noise in a coordinate of g.
 	Eta func(g []float64, noise float64) float64
-	// Fade is how much of the weight of the points before is lost as a point is added
-	// to the average.
+	// Fade is the share by which the weights of earlier points shrink when a point is added to the
+	// average.
 	Fade float64
 }
 
-// rounds is what a run keeps of its rounds.
+// rounds is a run's state of its rounds.
 type rounds struct {
 	now     Round
 	average []float64
-	// sum is of the weights of the round's points so far, in units of the latest's, and
-	// fresh is what each was of the sum as it was added.
+	// sum is the sum of the weights of the round's points so far, in units of the latest weight. fresh
+	// holds, for each point, its share of the sum at the time it was added.
 	sum   float64
 	fresh []float64
-	// weights and ends are those of all rounds but this one.
+	// weights and ends are the weights and last steps of all rounds before the current one.
 	weights []float64
 	ends    []int
-	// smallest is the point of the smallest estimate so far, of any round.
+	// smallest is the point, of any round, with the smallest estimate norm so far.
 	smallest []float64
 	least    float64
 }
 
-// Round begins a round, and ends the one before.
+// Round begins a round and ends the round before.
 func (r *Run) Round(now Round) {
 	if r.rounds == nil {
 		r.rounds = &rounds{weights: []float64{0}, smallest: slices.Clone(r.at), least: math.Inf(1)}
@@ -58,8 +58,8 @@ func (s *rounds) end(taken int) {
 	s.weights, s.ends = append(s.weights, parts(s.fresh)...), append(s.ends, taken)
 }
 
-// descend is a step of Run.Descend; length is the norm of the estimate of the problem's
-// own gradient.
+// descend makes a step of Run.Descend. length is the norm of the gradient estimate of the problem's own
+// objective, without the round's public function.
 func (s *rounds) descend(r *Run, estimate []float64, u Use, noise float64) (eta, length float64) {
 	g := r.regularized(estimate, r.at)
 	if length = Norm(g); length < s.least {
@@ -77,7 +77,7 @@ func (s *rounds) descend(r *Run, estimate []float64, u Use, noise float64) (eta,
 	return eta, length
 }
 
-// add adds a point to the average.
+// add adds a point to the round's average.
 func (s *rounds) add(w []float64, weight float64) {
 	s.sum = weight + (1-s.now.Fade)*s.sum
 	for j := range s.average {
@@ -86,11 +86,12 @@ func (s *rounds) add(w []float64, weight float64) {
 	s.fresh = append(s.fresh, weight/s.sum)
 }
 
-// Average returns the average of the round's points so far, or its start.
+// Average returns the average of the round's points so far. Before the first step it returns the
+// round's start.
 func (r *Run) Average() []float64 { return slices.Clone(r.rounds.average) }
 
-// Land takes an answer that is a point for the iterate, which is the round's result until
-// the next. It counts as a step of size eta on a gradient of the length that the move has.
+// Land makes the point in an answer the iterate, and the result of the round until the next step. The
+// run counts it as a step of size eta along a gradient as long as the move divided by eta.
 func (r *Run) Land(a Answer, eta float64) {
 	s := r.rounds
 	r.unstated = r.unstated || a.own.used
@@ -108,8 +109,8 @@ func (r *Run) Land(a Answer, eta float64) {
 	r.show(r.out.seen, far/eta)
 }
 
-// RoundsResult is the last round's average, or, if smallest, the point of any round at
-// which the estimate of the gradient was smallest.
+// RoundsResult returns the last round's average. If smallest is set, it returns the point of any round
+// at which the norm of the gradient estimate was smallest.
 func (r *Run) RoundsResult(complete, smallest bool) Result {
 	if r.rounds == nil { // it failed before the first
 		r.Round(Round{Start: r.W})
@@ -125,8 +126,8 @@ func (r *Run) RoundsResult(complete, smallest bool) Result {
 	return r.stated(res, s.weights, s.ends, chosen)
 }
 
-// lastAlone gives the last round's whole weight to the point it reached: no point of any
-// round has more noise than that.
+// lastAlone gives the whole weight of the last round to the point that the round reached. No point of
+// any round has more noise than this point.
 func lastAlone(weights []float64, ends []int) {
 	start := 0
 	for _, end := range ends {
@@ -138,8 +139,8 @@ func lastAlone(weights []float64, ends []int) {
 	weights[len(weights)-1] = 1
 }
 
-// parts returns the weights of points in an average to which each in turn was
-// added with weight fresh[k], and that of all before times 1 - fresh[k].
+// parts returns the weights of points in an average. Point k was added with weight fresh[k], and the
+// points before it were then multiplied by 1 - fresh[k].
 func parts(fresh []float64) []float64 {
 	weights, rest := make([]float64, len(fresh)), 1.
 	for k := len(fresh) - 1; k >= 0; k-- {

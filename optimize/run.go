@@ -11,32 +11,30 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Run is a plan being carried out: it asks, counts charges, moves the iterate,
-// shows it to the output rule and to whoever observes, and writes down the law as
-// it was realised. Loops are left with what their page says.
+// Run is the state of a plan that is being run. It makes queries, counts charges, moves the iterate,
+// passes the iterate to the output rule and to the observer, and records the law as it was run. An
+// algorithm's loop needs only the lines of the paper's pseudocode.
 type Run struct {
-	// W is a copy of the iterate, w_t, or y_t once Extrapolate has been called. Loops
-	// read it.
+	// W is a copy of the iterate: w_t, or y_t after a call of Extrapolate. Loops read it.
 	W []float64
-	// Eta, if not nil, says how far a step goes along the full gradient estimate, the
-	// regularizer's gradient included, by that and by the deviation of a coordinate's
-	// noise in it. nil means by the law's step size.
+	// Eta, if not nil, returns the step size for the full gradient estimate g, regularizer included,
+	// and the standard deviation of the noise in a coordinate of g. nil means the law's step size.
 	Eta func(g []float64, noise float64) float64
-	// StepSizes, if not nil, are those of the steps in place of the law's, of runs whose
-	// releases lead to others than were planned.
+	// StepSizes, if not nil, replaces the law's step sizes, for runs whose releases lead to other sizes
+	// than planned.
 	StepSizes []float64
 
 	// at is the iterate.
 	at []float64
-	// metric, if not zero, is what steps are taken in (see In).
+	// metric, if not zero, is the preconditioner in which steps are made (see In).
 	metric query.Metric
-	// direction, if not nil, is where steps go in place of the estimate, no
-	// coordinate farther than the law's Move (see Bounded).
+	// direction, if not nil, returns the direction of a step in place of the estimate, and the step
+	// size. No coordinate moves farther than the law's Move (see Bounded).
 	direction func(g []float64) (direction []float64, eta float64)
-	// rounds are of runs that have any (see Round).
+	// rounds is nil for runs without rounds (see Round).
 	rounds *rounds
-	// unstated says that the law has no words for what the run does, own that the loop
-	// moves the iterate by itself.
+	// unstated says that the law cannot express the noise of the run. own says that the loop moves the
+	// iterate by itself.
 	unstated, own bool
 
 	ctx     context.Context
@@ -45,15 +43,15 @@ type Run struct {
 	observe func(Step)
 	out     *collector
 	cohorts *dealer
-	// totals are what records of each cohort have been charged.
+	// totals holds the charge so far of a record in each cohort.
 	totals  map[uint64]float64
 	charged float64
 	law     Realised
-	// last is w_{t-1}, of runs with momentum alone.
+	// last is w_{t-1}, for runs with momentum only.
 	last []float64
-	// pace is of guarded runs alone.
+	// pace is nil except in guarded runs.
 	pace *Pace
-	// variances are those of a coordinate's noise in each estimate.
+	// variances holds the variance of a coordinate's noise in the estimate of each step.
 	variances []float64
 	late      late
 }
@@ -70,11 +68,11 @@ func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run 
 	return r
 }
 
-// errEnd ends a run before all its steps, as it should.
+// errEnd stops a run before its last step without being a failure.
 var errEnd = errors.New("end")
 
-// Steps carries out the plan's steps and returns the result; an error names the
-// step.
+// Steps runs body for each step of the plan and returns the result. An error names the step at which it
+// occurred.
 func (r *Run) Steps(body func(t int) error) (Result, error) {
 	return r.Loop(func() error {
 		for t := range r.plan.summary.Steps {
@@ -86,7 +84,7 @@ func (r *Run) Steps(body func(t int) error) (Result, error) {
 	})
 }
 
-// Loop is Steps for loops that count steps themselves.
+// Loop is Steps for loops that count their steps themselves.
 func (r *Run) Loop(body func() error) (Result, error) {
 	err := body()
 	if errors.Is(err, errEnd) {
@@ -95,9 +93,8 @@ func (r *Run) Loop(body func() error) (Result, error) {
 	return r.Result(), r.Failed(err)
 }
 
-// Until is Loop for runs whose charges, and so whose length, follow what was
-// released: they are complete when the body returns, or when the filter refuses a
-// question.
+// Until is Loop for runs whose charges, and therefore whose number of steps, depend on releases. Such a
+// run is complete when the body returns nil or when the privacy filter rejects a query.
 func (r *Run) Until(body func() error) (Result, error) {
 	err := body()
 	if over := new(account.BudgetError); err == nil || errors.As(err, &over) {
@@ -108,11 +105,11 @@ func (r *Run) Until(body func() error) (Result, error) {
 	return r.Result(), r.Failed(err)
 }
 
-// Left is what the plan may still charge a record, by its own count: the session's
-// filter may hold more, for other questions.
+// Left returns the charge that the plan may still spend on a record, by the run's own count. The
+// privacy filter of the session may allow more, which is reserved for other releases.
 func (r *Run) Left() float64 { return r.plan.problem.Charge() - r.charged }
 
-// Failed adds to an error, if there is one, the step on the way to which it came.
+// Failed adds to an error the number of steps made before it. It returns nil for nil.
 func (r *Run) Failed(err error) error {
 	if err == nil {
 		return nil
@@ -123,10 +120,10 @@ func (r *Run) Failed(err error) error {
 // All returns the cohort of all records.
 func (r *Run) All() query.Cohort { return r.oracle.All() }
 
-// Sample draws the schedule's next sample.
+// Sample draws the next sample of the schedule.
 func (r *Run) Sample() (query.Cohort, error) { return r.oracle.Sample() }
 
-// Draw draws a cohort of the given size (see Cohorts).
+// Draw draws a cohort of the given size from the records that are in no cohort yet.
 func (r *Run) Draw(size float64) (query.Cohort, error) {
 	if r.cohorts == nil {
 		r.cohorts = newDealer(r.oracle, r.plan.problem)
@@ -134,8 +131,8 @@ func (r *Run) Draw(size float64) (query.Cohort, error) {
 	return r.cohorts.draw(size)
 }
 
-// Ask asks for a weighted sum of terms at a charge: of the smoothed loss, if the
-// problem's is and the kind can be.
+// Ask releases a weighted sum of terms at the given charge. If the problem has a smoothing, terms of
+// kinds that can be smoothed are about the smoothed loss.
 func (r *Run) Ask(charge float64, terms ...query.Term) (Answer, error) {
 	q, err := query.New(charge, r.smoothed(terms)...)
 	if err != nil {
@@ -148,8 +145,8 @@ func (r *Run) Ask(charge float64, terms ...query.Term) (Answer, error) {
 	return newAnswer(a), err
 }
 
-// smoothed returns terms as they are asked: of the smoothed loss, if there is one and they
-// say no smoothing of their own.
+// smoothed returns the terms with the problem's smoothing, if it has one. Terms with a smoothing of
+// their own, and terms of kinds that cannot be smoothed, stay as they are.
 func (r *Run) smoothed(terms []query.Term) []query.Term {
 	s := r.plan.problem.Smoothing
 	if !s.On() {
@@ -164,7 +161,7 @@ func (r *Run) smoothed(terms []query.Term) []query.Term {
 	return terms
 }
 
-// Stable asks for a pass of stable SGD.
+// Stable releases the result of a pass of stable SGD.
 func (r *Run) Stable(q query.Stable) (Answer, error) {
 	a, err := r.oracle.Stable(r.ctx, q)
 	if err == nil {
@@ -173,7 +170,7 @@ func (r *Run) Stable(q query.Stable) (Answer, error) {
 	return newAnswer(a), err
 }
 
-// charge counts what a cohort's records were charged.
+// charge adds to the count of the charges of a cohort's records.
 func (r *Run) charge(c query.Cohort, charge float64) {
 	if charge > 0 {
 		r.totals[c.ID()] += charge
@@ -181,22 +178,23 @@ func (r *Run) charge(c query.Cohort, charge float64) {
 	}
 }
 
-// Use says how the iterate counts at which an estimate is used.
+// Use states how a step uses an estimate and weighs the iterate.
 type Use struct {
-	// Weight is what the iterate weighs in an average.
+	// Weight is the weight of the iterate in an average.
 	Weight float64
-	// Measured is the norm of the gradient as it was released by itself, by which
-	// Smallest goes then; zero where it was not, for the estimate's.
+	// Measured is the norm of the gradient if it was released by itself; the rule Smallest then
+	// compares iterates by it. Zero means that Smallest uses the norm of the estimate.
 	Measured float64
-	// Coins, if not nil, are added to the estimate for this step alone, Deviation times
-	// each: they have mean 0, deviation 1, and are independent of everything released.
-	// The law says of later estimates, too, that they have them, which is more.
+	// Coins, if not nil, are public random numbers that are added to the estimate for this step only,
+	// each multiplied by Deviation. They have mean 0 and standard deviation 1 and are independent of
+	// all releases. The law attributes their variance to later estimates too, which overstates the
+	// noise.
 	Coins     []float64
 	Deviation float64
 }
 
-// Regularized returns the estimate with the regularizer's gradient at W, in the
-// metric if there is one.
+// Regularized returns the estimate plus the regularizer's gradient at W, multiplied by the metric if
+// there is one.
 func (r *Run) Regularized(estimate []float64) []float64 { return r.regularized(estimate, r.W) }
 
 func (r *Run) regularized(estimate, at []float64) []float64 {
@@ -213,8 +211,8 @@ func (r *Run) regularized(estimate, at []float64) []float64 {
 	return g
 }
 
-// Extrapolate moves the iterate on by as much of its last move as the law says of
-// step t: from w_t to y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1})).
+// Extrapolate repeats the last move with the law's momentum of step t: it moves the iterate from w_t to
+// y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1})).
 func (r *Run) Extrapolate(t int) {
 	beta := r.plan.law.Momentum(t)
 	r.law.Momentum = append(r.law.Momentum, beta)
@@ -227,8 +225,8 @@ func (r *Run) Extrapolate(t int) {
 	copy(r.W, r.at)
 }
 
-// Descend takes the step w_{t+1} = Proj(W - eta (estimate + grad reg(W))): the round's,
-// if there are rounds.
+// Descend makes the step w_{t+1} = Proj(W - eta (estimate + grad reg(W))). If the run has rounds, it
+// makes the round's step.
 func (r *Run) Descend(e *Estimate, u Use) {
 	keep, back, noise := r.mixed(e)
 	estimate, noise := e.shaken(u, noise)
@@ -262,8 +260,8 @@ func (r *Run) Descend(e *Estimate, u Use) {
 	r.show(r.out.seen, length)
 }
 
-// towards says which way a step goes, and how far, on the full gradient estimate, whose
-// noise has a deviation.
+// towards returns the direction and the size of a step for the full gradient estimate g. noise is the
+// standard deviation of a coordinate's noise in g.
 func (r *Run) towards(g []float64, noise float64) (direction []float64, eta float64) {
 	direction, eta = g, r.plan.law.Eta(r.out.seen)
 	if r.StepSizes != nil {
@@ -282,7 +280,7 @@ func (r *Run) towards(g []float64, noise float64) (direction []float64, eta floa
 	return direction, eta
 }
 
-// move takes the iterate there: where directions are bounded, no coordinate farther than
+// move moves the iterate along direction. If directions are bounded, no coordinate moves farther than
 // the law's Move.
 func (r *Run) move(direction []float64, eta float64) {
 	if r.direction == nil {
@@ -295,11 +293,11 @@ func (r *Run) move(direction []float64, eta float64) {
 	}
 }
 
-// Look offers W to the rule Smallest where an estimate there led to no step.
+// Look passes W to the rule Smallest with an estimate that no step follows.
 func (r *Run) Look(e *Estimate) { r.out.look(r.at, Norm(r.regularized(e.g, r.at))) }
 
-// total is the variance of a coordinate's noise in an estimate that is keep times that of
-// back steps before plus a release of deviation noise.
+// total returns the variance of a coordinate's noise in an estimate. The estimate is keep times the
+// estimate used back steps earlier, plus a release whose noise has standard deviation noise.
 func (r *Run) total(keep float64, back int, noise float64) float64 {
 	v := noise * noise
 	if back <= len(r.variances) {
@@ -308,7 +306,7 @@ func (r *Run) total(keep float64, back int, noise float64) float64 {
 	return v
 }
 
-// took writes down that a step of size eta used an estimate.
+// took records a step of size eta in the law.
 func (r *Run) took(keep float64, back int, noise, eta float64) {
 	r.variances = append(r.variances, r.total(keep, back, noise))
 	l := &r.law
@@ -316,10 +314,10 @@ func (r *Run) took(keep float64, back int, noise, eta float64) {
 	l.Noise, l.StepSizes = append(l.Noise, noise), append(l.StepSizes, eta)
 }
 
-// Reach is Descend for loops that move the iterate and keep their own result: it says
-// where a step came, on an estimate of which norm and of which noise in the last answer,
-// and by which step size. How such a loop mixes answers is not known, so that the noise of
-// its result is stated by its Bound, or not at all.
+// Reach is Descend for loops that move the iterate and compute the result themselves. It records the
+// point that a step reached, the norm of the estimate used, the noise of the last answer and the step
+// size. The run does not know how such a loop mixes answers. The noise of the result is therefore
+// stated only if the loop calls Bound.
 func (r *Run) Reach(w []float64, gradientNorm, noise, eta float64) {
 	copy(r.at, w)
 	copy(r.W, w)
@@ -339,11 +337,11 @@ func (r *Run) show(number int, gradientNorm float64) {
 	}
 }
 
-// Taken is how many steps were taken.
+// Taken returns the number of steps made.
 func (r *Run) Taken() int { return r.out.seen }
 
-// End shows w_t as the result, found by looking at estimates, and, as the error
-// of a step, ends the run there.
+// End shows w_t as the result, which the loop found by comparing estimates. The returned error,
+// returned by the body, stops the run there.
 func (r *Run) End(gradientNorm float64, output string) error {
 	r.show(r.out.seen+1, gradientNorm)
 	r.out.ended = output
@@ -362,14 +360,14 @@ func (r *Run) Result() Result {
 	return r.stated(res, r.out.weightsOf(), nil, r.out.chosen())
 }
 
-// ResultAt is Result for loops that move the iterate by themselves (see Reach).
+// ResultAt is Result for loops that move the iterate themselves (see Reach).
 func (r *Run) ResultAt(w []float64, complete bool) Result {
 	res := Result{W: w, Steps: r.out.seen, Output: r.plan.summary.Output, Complete: complete}
 	return r.stated(res, nil, nil, 0)
 }
 
-// stated adds the law to a result. A bound is one: where the result is farther from the
-// start than it says, nothing is stated.
+// stated adds the law to a result. If the loop moved the iterate itself, and set no bound or moved a
+// coordinate of the result farther from the start than the bound allows, the law states no noise.
 func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Result {
 	res.Law = r.law
 	res.Law.Weights, res.Law.Rounds, res.Law.Chosen = weights, rounds, chosen
@@ -383,16 +381,15 @@ func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Re
 	return res
 }
 
-// In has steps taken in a metric: estimates are of the metric times the gradient, and
-// steps go along the metric times an estimate.
+// In sets the metric (preconditioner) of the run. Estimates are then of the metric times the gradient,
+// and steps go along the metric times an estimate.
 func (r *Run) In(m query.Metric) { r.metric, r.law.Scales = m, scales(m) }
 
-// Saw records that the rows' second moment was released, and that steps are taken in its
-// metric (see In).
+// Saw records the released second moment of the rows, whose metric the steps use (see In).
 func (r *Run) Saw(m *Moment) { r.law.Moment = m }
 
-// scales returns the length of each row of a metric: by how much more the noise is in
-// each feature's weights than it would be without.
+// scales returns the length of each row of a metric: the factor by which the metric multiplies the
+// noise in the weights of each feature.
 func scales(m query.Metric) []float64 {
 	out, row := make([]float64, m.Dim()), make([]int64, m.Dim())
 	for j := range out {
@@ -406,18 +403,17 @@ func scales(m query.Metric) []float64 {
 	return out
 }
 
-// Bounded has steps go where direction says, which may mix estimates as it likes, but no
-// coordinate farther than move: what lies beyond is cut off, so that the bound holds and
-// the law can state it.
+// Bounded makes steps go where direction says. direction may mix estimates in any way. A coordinate
+// that would move farther than move in a step is cut to move, so that the law can state the bound.
 func (r *Run) Bounded(move float64, direction func(g []float64) (direction []float64, eta float64)) {
 	r.law.Move, r.direction = move, direction
 }
 
-// Bound says that the run's steps are no linear function of its estimates, but
-// move a coordinate by at most this.
+// Bound states that the run's steps are no linear function of its estimates, and that a step moves a
+// coordinate by at most move.
 func (r *Run) Bound(move float64) { r.law.Move = move }
 
-// Norm is the Euclidean norm, which does not overflow before its result does.
+// Norm returns the Euclidean norm. It overflows only if the norm itself does.
 func Norm(v []float64) float64 { return vector.Norm(v) }
 
 // Descend sets w to w - eta g.

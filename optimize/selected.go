@@ -11,57 +11,53 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Selected configures an output rule for any algorithm: some points along its
-// run, and its own result, are scored on records it never saw, and one of low
-// score is drawn by the exponential mechanism (McSherry and Talwar 2007).
+// Selected configures an output rule for any algorithm. Points along the algorithm's run, and its own
+// result, are scored on held-out records that the algorithm never used. The exponential mechanism
+// (McSherry and Talwar 2007) draws a point of low score.
 //
-// The held-out records are drawn first and the algorithm has the rest, so each
-// side may charge the whole budget: records of disjoint cohorts compose in
-// parallel.
+// The held-out records are drawn first and the algorithm gets the rest. The selection and the algorithm
+// can each spend the whole budget, since records of disjoint cohorts compose in parallel.
 //
-// Guarantee: mu-GDP. Among K points one within (4 L0/(n_held epsilon)) log(K/p) of
-// the lowest score is found with probability 1-p (half of it under
-// add-or-remove; McSherry and Talwar 2007, Theorem 6); a score itself is off by
-// about L0/sqrt(n_held), since it is a sample's.
+// Guarantee: mu-GDP. With probability 1-p the drawn point, of K points, has a score within (4
+// L0/(n_held epsilon)) log(K/p) of the lowest (half of it under add-or-remove; McSherry and Talwar
+// 2007, Theorem 6). A score differs from its value on all records by about L0/sqrt(n_held), since it is
+// computed on a sample.
 //
-// It pays where a run is good somewhere but not where its own rule looks: where
-// a theorem speaks of some or of a random iterate, in runs that visit saddles or
-// diverge at the end. The result of a good rule it can only degrade: the
-// algorithm has fewer records, and the scores tell less than the averages of
-// released gradients. Hence it is no default. ByGradient cannot tell a saddle from
-// a minimum; ByValue can, and BySecondOrder where the way out of the saddle is one that
-// the run took.
+// The selection helps if a run is good at some iterate but not at the iterate of its own output rule:
+// if a theorem is about some or about a random iterate, or in runs that visit saddles or diverge at the
+// end. It can only worsen the result of a good output rule: the algorithm has fewer records, and the
+// scores are less precise than averages of released gradients. It is therefore no default. ByGradient
+// cannot tell a saddle from a minimum. ByValue can. BySecondOrder can if the run left the saddle along
+// one of the directions between the points.
 //
-// The algorithm may ask about all its records or draw cohorts, not both; plans on
-// Poisson samples, which are of everybody, are refused.
+// The algorithm may either make queries about all its records or draw cohorts. Plan returns an error
+// for algorithms on Poisson samples, since samples are drawn from all records.
 //
-// A zero Selected but for Of holds out a tenth and scores 8 points by gradient
-// norm.
+// A Selected with only Of set holds out a tenth of the records and scores 8 points by gradient norm.
 type Selected struct {
 	// Of is the algorithm.
 	Of Algorithm
-	// Share of the records is held out; zero means .1.
+	// Share is the share of the records that is held out. Zero means .1.
 	Share float64 `yaml:"held_out"`
-	// Candidates is how many points are taken from the run, evenly spaced; its
-	// result is one more. Zero means 8.
+	// Candidates is the number of evenly spaced points of the run that are scored, in addition to the
+	// run's result. Zero means 8.
 	Candidates int `yaml:"candidates"`
-	// By says what a score is: gradient, the norm of the mean gradient, value, the mean
-	// loss, or second-order, the former among points that are no saddles.
+	// By selects the score: gradient, the norm of the mean gradient; value, the mean loss; or
+	// second-order, the norm of the mean gradient among points that are no saddles.
 	By Score `yaml:"score"`
 }
 
-// Score is what Selected compares points by.
+// Score is the quantity by which Selected compares points.
 type Score uint8
 
 const (
-	// ByGradient is the norm of the mean clipped gradient, the regularizer's
-	// included.
+	// ByGradient is the norm of the mean clipped gradient, regularizer included.
 	ByGradient Score = iota
-	// ByValue is the mean loss, each record's clipped to [0, 2 F0]. A regularizer
-	// cannot be added to it and is refused.
+	// ByValue is the mean loss, with each record's loss clipped to [0, 2 F0]. A regularizer cannot be
+	// added to this score, so that Plan returns an error for a problem with a regularizer.
 	ByValue
-	// BySecondOrder is ByGradient among the points at which the curvature towards the
-	// others is not below zero (see ChooseCurved).
+	// BySecondOrder is ByGradient among the points whose curvature towards the other points is not
+	// below zero (see ChooseCurved).
 	BySecondOrder
 )
 
@@ -69,19 +65,20 @@ var scoreNames = [...]string{"gradient", "value", "second-order"}
 
 func (s Score) String() string { return NameOf(scoreNames[:], "score", uint8(s)) }
 
-// ParseScore reads "gradient", "value" or "second-order"; the empty name is ByGradient.
+// ParseScore returns the score named gradient, value or second-order; the empty name is ByGradient. Any
+// other name is an error.
 func ParseScore(s string) (Score, error) {
 	i, err := ParseName(scoreNames[:], "score", s)
 	return Score(i), err
 }
 
-// UnmarshalText reads a name as ParseScore does.
+// UnmarshalText sets the score by its name, as ParseScore reads it.
 func (s *Score) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseScore(string(text))
 	return err
 }
 
-// selectedPlan is a settled Selected around another plan.
+// selectedPlan is the plan of a Selected around the plan of its algorithm.
 type selectedPlan struct {
 	problem    Problem
 	summary    Summary
@@ -92,11 +89,11 @@ type selectedPlan struct {
 	epsilon    float64
 }
 
-// mostCandidates bounds the passes over the held-out records.
+// mostCandidates is the largest number of candidates, since each costs a pass over the held-out
+// records.
 const mostCandidates = 10_000
 
-// Plan settles the algorithm for the records that are not held out, and the
-// selection around it.
+// Plan plans the algorithm for the records that are not held out, and the selection.
 func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -152,13 +149,13 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	case ByValue:
 		what, clip = "mean losses", p.Constants.InitialGap
 	case BySecondOrder:
-		// Half of the charge is for curvatures.
+		// Curvatures spend half of the charge.
 		if out.epsilon, err = selectionEpsilon(p.Mu / math.Sqrt2); err != nil {
 			return nil, err
 		}
 		epsilon = out.epsilon
 	}
-	// The exponential mechanism prefers one of two by Gumbel noise of this scale.
+	// The exponential mechanism compares two scores with Gumbel noise of this scale.
 	scale := 2 * p.Neighbours() * clip / held / epsilon
 	out.summary.Charges += fmt.Sprintf("; selection among up to %d points on %.6g records held out, epsilon %.3g: %s that differ by less than %.2g are hardly told apart",
 		c.Candidates+1, held, epsilon, what, scale)
@@ -168,8 +165,9 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	return out, nil
 }
 
-// selectionEpsilon returns nearly the largest epsilon of a selection that is
-// mu-GDP: that with account.SelectionMu(epsilon) = mu is 2 log(Phi(mu/2)/Phi(-mu/2)).
+// selectionEpsilon returns nearly the largest epsilon of a selection that is mu-GDP. The exact solution
+// of account.SelectionMu(epsilon) = mu is 2 log(Phi(mu/2)/Phi(-mu/2)). A mu that allows no epsilon of
+// 2^-40 or more is an error.
 func selectionEpsilon(mu float64) (float64, error) {
 	most := mu * math.Sqrt(usable)
 	tail := math.Erfc(mu/2/math.Sqrt2) / 2
@@ -193,21 +191,21 @@ func selectionEpsilon(mu float64) (float64, error) {
 // Summary describes the plan.
 func (s *selectedPlan) Summary() Summary { return s.summary }
 
-// Needs are the algorithm's, cohorts and a selection.
+// Needs returns the algorithm's needs plus cohorts and a selection.
 func (s *selectedPlan) Needs() Needs {
 	n := s.inner.Needs()
 	n.Cohorts, n.Selection = true, true
 	return n
 }
 
-// Properties are the algorithm's; the result is no average but by chance.
+// Properties returns the algorithm's properties, except that the result is not an average by rule.
 func (s *selectedPlan) Properties() Properties {
 	p := s.inner.Properties()
 	p.Averaged = false
 	return p
 }
 
-// Run carries the plan out. observe sees every step of the inner algorithm.
+// Run runs the plan. observe is called after every step of the algorithm.
 func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {
 	w := s.problem.StartPoint()
 	records := newDealer(o, s.problem)
@@ -240,15 +238,15 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 		return result, fmt.Errorf("selected: %w", err)
 	}
 	result.W, result.Curvature = kept.points[k], curved
-	// An iterate has no more noise than the last one, of which all are made.
+	// No iterate has more noise than the last one, which contains the noise of all the others.
 	result.Law.Weights, result.Law.Chosen = nil, max(len(kept.points), result.Law.Chosen)
 	result.Law.Settle()
 	result.Output = fmt.Sprintf("selected by %s among %d points: %s", s.by, len(kept.points), kept.names[k])
 	return result, nil
 }
 
-// choose asks which point has the lowest score on the held-out records, and returns what
-// was released of the curvature there.
+// choose draws the index of a point of low score on the held-out records. It also returns the released
+// curvature at that point, if any.
 func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, *Curved, error) {
 	if s.by == BySecondOrder {
 		list := make([]Candidate, len(points))
@@ -277,7 +275,7 @@ func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, 
 	return k, nil, err
 }
 
-// drawn asks which term has the lowest score.
+// drawn draws the index of a term of low score.
 func drawn(ctx context.Context, o Oracle, epsilon float64, terms []query.Term) (int, error) {
 	q, err := query.NewSelection(epsilon, terms...)
 	if err != nil {
@@ -290,13 +288,13 @@ func drawn(ctx context.Context, o Oracle, epsilon float64, terms []query.Term) (
 	return k, err
 }
 
-// collected keeps distinct released points.
+// collected keeps distinct released points of a run.
 type collected struct {
 	most   int
 	points [][]float64
 	names  []string
-	// spare are the iterates of every stride-th step, for runs that turn out shorter
-	// than their plans; last is the last step, and whole says that it was the plan's.
+	// spare holds the iterates of every stride-th step, for runs that end before their plan does. last
+	// is the number of the last step. whole says that the last step is the plan's last.
 	spare  []numbered
 	stride int
 	last   int
@@ -309,7 +307,7 @@ type numbered struct {
 	w    []float64
 }
 
-// visit keeps the iterate where a further 1/most of the plan is complete.
+// visit keeps the iterate each time a further 1/most of the plan is complete.
 func (c *collected) visit(s Step) {
 	if s.Number <= s.Of && s.Number*c.most/s.Of > (s.Number-1)*c.most/s.Of {
 		c.add(s.W, fmt.Sprintf("iterate %d of %d", s.Number, s.Of))
@@ -325,7 +323,8 @@ func (c *collected) visit(s Step) {
 	c.spare = slices.DeleteFunc(c.spare, func(p numbered) bool { return p.step%c.stride != 0 })
 }
 
-// end spaces the points of a run that was shorter than its plan by its own length.
+// end replaces the points of a run that ended before its plan did by points evenly spaced over the
+// actual steps.
 func (c *collected) end() {
 	if c.whole {
 		return

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Smoothed returns the problem with the loss smoothed: its constants are the smoothed
-// loss's, and a Run asks about that. In closed form the loss must be a loss.Kinked; by
-// directions it may be any.
+// Smoothed returns the problem with a smoothed loss: the constants are the smoothed loss's, and a Run
+// releases answers about the smoothed loss. Closed-form smoothing requires a loss.Kinked, otherwise
+// Smoothed returns an error. Smoothing by random directions serves any loss.
 func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	if s.Sampled() {
 		return p.sampled(s)
@@ -39,11 +39,11 @@ func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	return p, p.Validate()
 }
 
-// sampled is Smoothed by directions. Any loss of Lipschitz constant L0 becomes one whose
-// gradient moves by at most query.Steepness L0/r times the way, is nowhere more than L0 r
-// above it and stays convex; its own bound of the curvature, if it holds everywhere, stays.
-// What a record contributes is an estimate of that gradient, which may move by more: the
-// clip says by how much.
+// sampled is Smoothed by random directions. It turns any loss of Lipschitz constant L0 into a loss
+// whose gradient has Lipschitz constant query.Steepness L0/r. The smoothed loss exceeds the loss by at
+// most L0 r everywhere, and it is convex if the loss is. If the loss has its own curvature bound that
+// holds everywhere, the bound still holds. A record contributes an estimate of the smoothed gradient.
+// That estimate may move by more than the smoothed gradient does; the clip limits it.
 func (p Problem) sampled(s query.Smoothing) (Problem, error) {
 	if !Positive(s.Radius) {
 		return p, fmt.Errorf("optimize: smoothing radius = %v: must be finite and > 0", s.Radius)
