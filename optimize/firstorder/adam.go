@@ -9,24 +9,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Adam configures DP-Adam: Adam's steps (Kingma and Ba 2015, Algorithm 1: beta1
-// .9, beta2 .999) on the noisy gradients of DP-SGD, whose guarantee it shares.
+// Adam configures DP-Adam: Adam's steps (Kingma and Ba 2015, Algorithm 1, beta1 .9, beta2 .999) on the
+// noisy gradients of DP-SGD. The guarantee is the guarantee of DP-SGD (see SGD).
 //
-// Its forecast is that of SGD's steps.
+// The forecast is the forecast for SGD's steps.
 //
-// The zero Adam samples a tenth of the records, for as many steps as GD's rule.
+// The zero Adam samples a tenth of the records and makes as many steps as GD's rule.
 type Adam struct {
 	// Rate is the step size alpha. Zero means .05.
 	Rate float64 `yaml:"rate"`
-	// Sampling is the probability of joining a batch. Zero means .1.
+	// Sampling is the probability with which a record joins a batch. Zero means .1.
 	Sampling float64 `yaml:"sampling"`
-	// Steps is T. Zero: as many as GD's rule.
+	// Steps is T. Zero means as many as GD's rule.
 	Steps int `yaml:"steps"`
-	// Output is the rule that picks the result; zero means TailAverage.
+	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
 }
 
-// Plan settles Adam for a problem as SGD's does.
+// Plan makes the plan of Adam for a problem, with SGD's schedule.
 func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -50,16 +50,16 @@ func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 
 const beta1, beta2, small = .9, .999, 1e-8
 
-// mostDirection bounds a coordinate of Adam's direction, m/sqrt(v) with the bias
-// corrections: by Cauchy and Schwarz its square is at most sum_i a_i^2/b_i for the
-// weights a_i, b_i that the averages give gradient i, which is
+// mostDirection is an upper bound on a coordinate of Adam's direction, m/sqrt(v) with the bias
+// corrections. Let a_i and b_i be the weights that the averages m and v give gradient i. By the
+// Cauchy-Schwarz inequality the square of the coordinate is at most sum_i a_i^2/b_i, which is
 //
-//	(1-beta1)^2/(1-beta2) (1-beta2^t)/(1-beta1^t)^2 sum_{k<t} (beta1^2/beta2)^k,
+//	(1-beta1)^2/(1-beta2) (1-beta2^t)/(1-beta1^t)^2 sum_{k<t} (beta1^2/beta2)^k.
 //
-// 1 for t = 1 and at most 52.9 ever after.
+// This number is 1 for t = 1 and at most 52.9 for every t.
 var mostDirection = math.Sqrt((1 - beta1) * (1 - beta1) / (1 - beta2) / (1 - beta1*beta1/beta2))
 
-// moments keeps the moving averages of Kingma and Ba 2015, Algorithm 1.
+// moments holds the moving averages of Kingma and Ba 2015, Algorithm 1.
 type moments struct {
 	m, v []float64
 	t    int

@@ -1,5 +1,5 @@
-// Package firstorder has the methods that ask about all records, or Poisson
-// samples of them, in every step: gradient descent, SpiderBoost, STORM, DP-SGD and
-// DP-Adam. Each file is an algorithm: citation, guarantee and deviations, settings,
-// plan and law, loop.
+// Package firstorder implements the methods that release, in every step, an answer about the gradients
+// of all records or of a Poisson sample: gradient descent, SpiderBoost, STORM, DP-SGD, DP-Adam,
+// Nesterov and Preconditioned. Each file holds one algorithm: citation, guarantee, deviations from the
+// paper, settings, plan, law and loop. For the symbols n, d, N, L0, L1, F0 see package optimize.
 package firstorder

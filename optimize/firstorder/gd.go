@@ -9,47 +9,44 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// GD configures noisy gradient descent: full-batch gradient descent on noisy
-// means of clipped gradients (Bassily, Smith and Thakurta 2014, with Gaussian
-// noise and exact Gaussian-DP composition).
+// GD configures noisy gradient descent: full-batch gradient descent on noisy means of clipped gradients
+// (Bassily, Smith and Thakurta 2014, with Gaussian noise and exact Gaussian-DP composition).
 //
 //	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f(w_t; x_i), L0) + noise_t + grad reg(w_t)))
 //
-// Guarantee: mu-GDP whatever the constants. Accuracy: for an L1-smooth loss and
-// eta <= 1/L1 the average squared gradient norm over T steps is at most
-// 2 F0/(eta T) plus the noise's variance times L1 eta.
+// Guarantee: mu-GDP whatever the constants. Accuracy: for an L1-smooth loss and eta <= 1/L1 the average
+// squared gradient norm over T steps is at most 2 F0/(eta T) plus L1 eta times the noise's variance.
 //
-// Deviations from the textbook, all measured to help and none touching privacy:
-//   - step t of T is charged in proportion to t, so the tail is the least noisy;
-//   - the output is the average of the iterates t >= T/2 weighted by their charges;
-//   - on generalised linear models eta = 4/L1, because rows of norm at most 1
-//     rarely bring the curvature near its bound; where they do and a step passes the
-//     minimum by far, the estimate turns round and later steps are shorter, down to
-//     1/L1, which is stable on every table (optimize.Pace).
+// Deviations from the textbook. All were measured to help; none affects privacy:
+//   - The charge of step t of T is proportional to t, so that the last steps have the least noise.
+//   - The result is the average of the iterates t >= T/2, weighted by their charges.
+//   - On generalised linear models eta = 4/L1, since rows of norm at most 1 rarely bring the curvature
+//     near its bound. If a step passes the minimum by far, the gradient estimate reverses, and later
+//     steps are shortened, down to 1/L1, which is stable on every table (optimize.Pace).
 //
-// The zero GD is the default rule. A field that is set overrides it.
+// The zero GD is the default rule. A field that is set overrides the rule.
 type GD struct {
-	// Steps is T. Zero: Multiplier * G0 N/(2 L0 h) rounded up, at most 1000,
-	// with G0 = sqrt(2 L1 F0).
+	// Steps is T. Zero means Multiplier * G0 N/(2 L0 h) rounded up, at most 1000, with G0 = sqrt(2 L1
+	// F0).
 	Steps int `yaml:"steps"`
-	// Multiplier stretches the default T. Zero means 4, which suits tables; 1
-	// is enough on well-conditioned synthetic problems.
+	// Multiplier multiplies the default T. Zero means 4, which suits tables. 1 is enough on
+	// well-conditioned synthetic problems.
 	Multiplier float64 `yaml:"multiplier"`
 	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
 	StepScale float64 `yaml:"step_scale"`
-	// ConstantCharges divides the budget evenly instead of in proportion to t.
+	// ConstantCharges gives every step the same charge instead of a charge proportional to t.
 	ConstantCharges bool `yaml:"constant_charges"`
-	// Output is the rule that picks the result; zero means TailAverage.
+	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
 }
 
-// gdPlan is a settled GD.
+// gdPlan is the plan of a GD.
 type gdPlan struct {
 	optimize.Settled
 	charges []float64
 }
 
-// Plan settles GD for a problem.
+// Plan makes the plan of GD for a problem.
 func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -107,7 +104,7 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	return plan, nil
 }
 
-// Run carries the plan out.
+// Run runs the plan.
 func (g *gdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)

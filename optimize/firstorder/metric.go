@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// spectrum is a released second moment, taken apart: Gt = V diag(values) V'. Negative
+// spectrum is the eigendecomposition of a released second moment: Gt = V diag(values) V'. Negative
 // values, which are noise alone, count as 0.
 type spectrum struct {
 	matrix  []float64
@@ -17,10 +17,12 @@ type spectrum struct {
 	vectors mat.Dense
 }
 
-// newSpectrum takes a symmetric matrix apart, of dim rows one after the other.
+// newSpectrum returns the eigendecomposition of a symmetric matrix of dim rows, one row after the
+// other. It returns an error if LAPACK's iteration does not converge.
 //
-// The decomposition is LAPACK's, whose last bits differ between processors. So do
-// those of everything an optimizer computes from answers; guarantees rest on none.
+// LAPACK computes the decomposition, and the last bits of its results differ between processors. The
+// last bits of all that an optimizer computes from answers may therefore differ too. No guarantee
+// depends on them.
 func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
 	var e mat.EigenSym
 	if !e.Factorize(mat.NewSymDense(dim, matrix), true) {
@@ -31,7 +33,7 @@ func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
 	return s, nil
 }
 
-// metric returns P = (Gt + ridge I)^(-1/2), rounded as questions take it.
+// metric returns P = (Gt + ridge I)^(-1/2), with entries rounded to the form that queries require.
 func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	dim := len(s.values)
 	var half, p mat.Dense
@@ -40,9 +42,8 @@ func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	return query.NewMetric(dim, p.RawMatrix().Data)
 }
 
-// outside returns the squared length of P^-1 g, P being the metric, and what it is on
-// average of noise of deviation 1 in place of g. Of several margins g holds one vector
-// after the other.
+// outside returns the squared length of P^-1 g for the metric P, and the mean of this square if g were
+// noise of standard deviation 1. For several margins g holds one vector after the other.
 func (s *spectrum) outside(g []float64, ridge float64) (square, noise float64) {
 	d := len(s.values)
 	for ; len(g) > 0; g = g[d:] {
@@ -57,8 +58,8 @@ func (s *spectrum) outside(g []float64, ridge float64) (square, noise float64) {
 	return square, noise
 }
 
-// effective returns tr Gt (Gt + ridge I)^(-1), the number of directions in which rows
-// vary by more than the ridge.
+// effective returns tr Gt (Gt + ridge I)^(-1), the number of directions along which rows vary by more
+// than the ridge.
 func (s *spectrum) effective(ridge float64) float64 {
 	var sum float64
 	for _, v := range s.values {

@@ -9,36 +9,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// narrowing is a fall of the radius over which a loss whose slope jumps is smoothed,
-// from a wide one to the problem's. At the problem's radius, about d/N, the curvature is
-// bounded by about N/d and the step 1/b by that is so short that tens of steps do not
-// arrive, the less the more records there are. So radii fall geometrically over the first
-// half of the steps, each step being the one that is stable at its radius, and are held
-// over the second half, over which results are averaged:
+// narrowing plans falling smoothing radii for a loss whose slope jumps: from a wide radius to the
+// problem's. At the problem's radius, about d/N, the curvature is bounded by about N/d. The step 1/b
+// for that bound b is so short that tens of steps do not reach the minimum, and more records make it
+// shorter. Radii therefore fall geometrically over the first half of the steps, and each step has the
+// size that is stable at its radius. Over the second half, whose iterates are averaged, the radius
+// stays:
 //
 //	r_t = r_0 (r/r_0)^min(t/T', 1),   T' = (T-1)/2 rounded down
 //	eta_t = (h/b(r_t)) (lambda/lambda(r_t))
 //
-// where b(r) bounds the curvature of the loss smoothed over r, lambda is the ridge that
-// the metric has and lambda(r) the one that b(r) would ask for. With e the edge of the
-// second moment's noise, s the regularizer's smoothness, and G <= Gt_+ + e I,
+// b(r) bounds the curvature of the loss smoothed over r. lambda is the ridge of the metric, and
+// lambda(r) the ridge that b(r) would require. Let e be the edge (largest eigenvalue) of the second
+// moment's noise and s the regularizer's smoothness. With G <= Gt_+ + e I and h = 1,
 //
-//	eta_t (b(r_t) G + s I) <= (lambda/lambda(r_t)) (Gt_+ + (e + s/b(r_t)) I) <= Gt_+ + lambda I
+//	eta_t (b(r_t) G + s I) <= (lambda/lambda(r_t)) (Gt_+ + (e + s/b(r_t)) I) <= Gt_+ + lambda I,
 //
-// for h = 1, since lambda(r) = e + s/b(r) is at least lambda for a radius that is wider.
-// Without a regularizer the two are the same.
+// since lambda(r) = e + s/b(r) is at least lambda for a wider radius. Without a regularizer lambda(r)
+// and lambda are equal.
 //
-// The walk starts where there is something to see. Mean squared slopes at w = 0, for some
-// radii between the widest and the problem's, grow from what balls that smooth
-// everything away leave to what the kinks are worth; r_0 is twice the widest radius whose
-// mean square passes the middle between the first and the last.
+// The first radius r_0 is chosen by released mean squared slopes at w = 0, for seven radii between the
+// widest and the problem's. The mean squares grow from the widest radius, whose smoothing hides every
+// kink, to the problem's. r_0 is twice the widest radius whose mean square is above the middle between
+// the first and the last mean square.
 type narrowing struct {
 	wide  []optimize.Problem // smoothed over the radii looked at, from the widest on
 	scale float64            // h
 	look  float64            // the charge of all looks together
 }
 
-// Figures of the rule for narrowing.
+// Constants of the rule for narrowing.
 const (
 	leastNarrow     = 50  // N
 	widestDeviation = 1   // of a prediction over the widest ball
@@ -53,34 +53,34 @@ const (
 	mostMomentum    = .9
 )
 
-// narrows reports whether radii fall: of real targets, over balls, from an N of leastNarrow
-// on, below which it was worse on two tables of three (results/outcome.md). Losses of binary
-// targets were worse with it (the hinge on Adult: .379 for .359), since what matters there
-// lies at a distance from the kink.
+// narrows reports whether radii fall: for real targets smoothed over balls, from N = leastNarrow on.
+// Below it two tables of three were worse (results/outcome.md). Losses of binary targets were worse
+// with falling radii (the hinge loss on Adult: .379 instead of .359), since the rows that matter there
+// lie at a distance from the kink.
 func narrows(p optimize.Problem) bool {
 	return p.Kinked != nil && p.Kinked.Target() == loss.Real && p.Smoothing.On() && p.Smoothing.By == query.Ball &&
 		p.Effective() >= leastNarrow && widest(p) > p.Smoothing.Radius
 }
 
-// widest is the radius over which a prediction for a row of norm 1 has deviation 1.
+// widest returns the radius over which a prediction for a row of norm 1 has standard deviation 1.
 func widest(p optimize.Problem) float64 { return radiusOf(p, widestDeviation) }
 
-// radiusOf is the radius over which a prediction for a row of norm 1 has a deviation:
-// a coordinate of a ball of radius r has r/sqrt(d+2).
+// radiusOf returns the radius over which a prediction for a row of norm 1 has the given standard
+// deviation. A coordinate of a point in a ball of radius r has standard deviation r/sqrt(d+2).
 func radiusOf(p optimize.Problem, deviation float64) float64 {
 	return deviation * math.Sqrt(float64(p.Shape.Features)+2)
 }
 
-// narrowingSteps is the rule for T: the steps that a smooth loss takes and as many again
-// for every factor e of radii as keep each of them that far from its minimum.
+// narrowingSteps returns the rule's T: the steps of a smooth loss, plus a number of steps for each
+// factor e between the first and the last radius.
 func narrowingSteps(p optimize.Problem, share float64) int {
 	base := min(1, math.Sqrt(p.Effective()/50)) * math.Sqrt(.8*math.Sqrt(float64(p.Shape.Features)/share))
 	folds := math.Log(widest(p) / p.Smoothing.Radius)
 	return int(min(max(math.Ceil(base*(smoothSteps+foldSteps*folds)), LeastPreconditioned), mostNarrowing))
 }
 
-// newNarrowing plans a fall of radii over T steps, nil where there is none, and takes the
-// looks' charge from the steps', of which each has the one given.
+// newNarrowing plans falling radii over T steps and subtracts the charge of the released mean squares
+// from each step's charge. It returns nil if radii do not fall.
 func newNarrowing(p optimize.Problem, scale, T float64, each *float64) (*narrowing, error) {
 	if !narrows(p) {
 		return nil, nil
@@ -97,15 +97,15 @@ func newNarrowing(p optimize.Problem, scale, T float64, each *float64) (*narrowi
 	return n, nil
 }
 
-// overRadius is a smoothed problem smoothed over another radius.
+// overRadius returns a smoothed problem with another smoothing radius.
 func overRadius(p optimize.Problem, radius float64) (optimize.Problem, error) {
 	s := p.Smoothing
 	s.Radius = radius
 	return p.Smoothed(s)
 }
 
-// fall returns the problem at each of T steps, from a radius on, and the steps' sizes for
-// a metric whose noise ends at an edge.
+// fall returns the problem and the size of each of T steps. from is the first radius, and edge the
+// largest eigenvalue of the metric's noise.
 func (n *narrowing) fall(p optimize.Problem, T int, from, edge float64) ([]optimize.Problem, []float64, error) {
 	last := p.Smoothing.Radius
 	falling := float64((T - 1) / 2)
@@ -123,8 +123,8 @@ func (n *narrowing) fall(p optimize.Problem, T int, from, edge float64) ([]optim
 	return problems, sizes, nil
 }
 
-// begin looks where to start, sets the sizes of the run's steps and returns their
-// smoothing.
+// begin releases the mean squares that determine the first radius, sets the step sizes of the run and
+// returns the smoothing of each step.
 func (n *narrowing) begin(run *optimize.Run, metric query.Metric, p optimize.Problem, T int, edge, most float64) (func(t int) query.Smoothing, error) {
 	from, err := n.start(run, metric, most)
 	if err != nil {
@@ -138,7 +138,8 @@ func (n *narrowing) begin(run *optimize.Run, metric query.Metric, p optimize.Pro
 	return func(t int) query.Smoothing { return problems[t].Smoothing }, nil
 }
 
-// start asks for the mean squares at w = 0, each cut at most, and returns r_0.
+// start releases the mean squared slopes at w = 0, each record's clipped to at most most, and returns
+// r_0.
 func (n *narrowing) start(run *optimize.Run, metric query.Metric, most float64) (float64, error) {
 	seen := make([]float64, len(n.wide))
 	for i, p := range n.wide {
@@ -157,9 +158,8 @@ func (n *narrowing) start(run *optimize.Run, metric query.Metric, most float64) 
 	return from, nil
 }
 
-// usual is the problem and the law that forecasts follow: at the curvature of a usual
-// radius, which is what steps meet on most of their way, and with no step longer than is
-// stable there.
+// usual returns the problem and the law that forecasts use: the curvature at a usual radius, which
+// steps meet during most of the run, and step sizes that are stable there.
 func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Problem, optimize.Law, error) {
 	wide, err := overRadius(p, max(p.Smoothing.Radius, radiusOf(p, usualDeviation)))
 	if err != nil {
@@ -173,7 +173,7 @@ func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Proble
 	return wide, law, nil
 }
 
-// expected is the forecast of the plan, of a usual radius where radii fall.
+// expected returns the forecast of the plan, at a usual radius if radii fall.
 func (g *preconditionedPlan) expected() (optimize.Forecast, error) {
 	p, law := g.Problem(), g.Law()
 	edge := g.least(g.expectedEdge(p), func(ridge float64) float64 { return g.effective(p, ridge) }, forecast.AssumedExcess)

@@ -10,50 +10,49 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Nesterov configures accelerated noisy gradient descent: Nesterov's momentum
-// (Nesterov 1983, with the weights t/(t+3) of Su, Boyd and Candes 2016) on noisy
-// means of clipped gradients, with Gaussian noise and exact Gaussian-DP composition.
+// Nesterov configures accelerated noisy gradient descent: Nesterov's momentum (Nesterov 1983, with the
+// weights t/(t+3) of Su, Boyd and Candes 2016) on noisy means of clipped gradients, with Gaussian noise
+// and exact Gaussian-DP composition.
 //
 //	y_t = Proj(w_t + t/(t+3) (w_t - w_{t-1}))
 //	w_{t+1} = Proj(y_t - eta (mean_i clip(grad f(y_t; x_i), L0) + noise + grad reg(y_t)))
 //
-// Guarantee: mu-GDP whatever the constants. Accuracy without noise, for a convex
-// loss and eta <= 1/L1: F(w_T) - F* <= 2 ||w_0 - w*||^2/(eta (T+1)^2), where gradient
-// descent has T for (T+1)^2/4.
+// Guarantee: mu-GDP whatever the constants. Accuracy without noise, for a convex loss and eta <= 1/L1:
+// F(w_T) - F* <= 2 ||w_0 - w*||^2/(eta (T+1)^2). The bound of gradient descent has T in place of
+// (T+1)^2/4.
 //
-// A step of 1/L1 is stable on every table, which 4/L1 is not; and since T steps go as
-// far as T^2/4 of gradient descent's, ill-conditioned tables are done in tens of
-// passes that take those a thousand. Noise of single steps adds up over the momentum,
-// which the average of the second half takes out again.
+// A step of 1/L1 is stable on every table; a step of 4/L1 is not. T steps go as far as T^2/4 steps of
+// gradient descent, so that ill-conditioned tables need tens of passes where gradient descent needs a
+// thousand. Momentum sums the noise of single steps; averaging the second half removes most of this
+// noise.
 //
-// Deviations from the textbook: the output is that average, of the points y_t asked
-// about, where gradients are known, and not w_T.
+// Deviation from the textbook: the result is the average over the second half of the points y_t, at
+// which gradients were released, and not w_T.
 //
-// The zero Nesterov is the default rule. A field that is set overrides it.
+// The zero Nesterov is the default rule. A field that is set overrides the rule.
 type Nesterov struct {
-	// Steps is T. Zero: Multiplier * sqrt(G0 N/(2 L0 h)) rounded up, at most 1000,
-	// with G0 = sqrt(2 L1 F0): the root of what gradient descent needs.
+	// Steps is T. Zero means Multiplier * sqrt(G0 N/(2 L0 h)) rounded up, at most 1000, with G0 =
+	// sqrt(2 L1 F0): the square root of the number that gradient descent needs.
 	Steps int `yaml:"steps"`
-	// Multiplier stretches the default T. Zero means 6: on tables 4 stops a little
-	// early, and 8 takes longer for no more.
+	// Multiplier multiplies the default T. Zero means 6. On tables 4 stops a little early, and 8 takes
+	// longer without a gain.
 	Multiplier float64 `yaml:"multiplier"`
-	// StepScale is h in eta = h/L1. Zero means 1, the most that is stable whatever
-	// the table.
+	// StepScale is h in eta = h/L1. Zero means 1, the largest value that is stable on every table.
 	StepScale float64 `yaml:"step_scale"`
-	// Output is the rule that picks the result; zero means TailAverage.
+	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
 }
 
-// nesterovPlan is a settled Nesterov.
+// nesterovPlan is the plan of a Nesterov.
 type nesterovPlan struct {
 	optimize.Settled
 	charge float64
 }
 
-// momentum is the weight of the last move at step t.
+// momentum returns the factor by which step t repeats the last move.
 func momentum(t int) float64 { return float64(t) / float64(t+3) }
 
-// Plan settles Nesterov for a problem.
+// Plan makes the plan of Nesterov for a problem.
 func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	return plan, nil
 }
 
-// Run carries the plan out.
+// Run runs the plan.
 func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)

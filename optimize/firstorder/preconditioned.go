@@ -11,86 +11,80 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Preconditioned configures accelerated noisy gradient descent in a released metric,
-// for generalised linear models. It is ours.
+// Preconditioned configures accelerated noisy gradient descent in a privately learned preconditioner
+// (metric), for generalised linear models. The method is new here; no paper describes it.
 //
 //	Gt = mean_i x_i x_i' + noise, released once;   P = (Gt_+ + lambda I)^(-1/2)
 //	y_t = w_t + t/(t+3) (w_t - w_{t-1})
 //	g_t = mean_i clip(P grad f(y_t; x_i), C_t) + noise + P grad reg(y_t)
 //	w_{t+1} = y_t - eta P g_t
 //
-// Records are clipped where their gradients have become alike, in the metric, and so
-// the noise is that of about as many dimensions as the rows have directions
-// (d_eff = tr Gt_+ (Gt_+ + lambda I)^(-1)), not of d: it goes below the floor r of
-// methods that know nothing of the rows. In the metric every direction that the noise
-// does not hide has about the same curvature, so that tens of steps do.
+// Gradients are clipped in the metric, where the gradients of different records have similar lengths.
+// The noise is therefore the noise of about d_eff = tr Gt_+ (Gt_+ + lambda I)^(-1) dimensions, the
+// number of directions in which rows vary, and not of d. The gradient norm can fall below the floor r =
+// 2 L0/N of methods that use no statistics of the rows. In the metric all directions that the noise
+// does not hide have about the same curvature, so that tens of steps are enough.
 //
-// Of a loss of K margins the parameters are K rows, and x_i x_i' stands for the metric
-// of each: gradients are slopes times x_i, and P is applied to every margin's. What d
-// counts below is features.
+// For a loss of K margins the parameters are K rows. Gradients are slopes times x_i, and P multiplies
+// the gradient of each margin. Below, d is the number of features.
 //
-// lambda is the edge of the noise's own spectrum, sigma sqrt(2d) for a symmetric
-// matrix whose diagonal has noise sigma; then G <= Gt_+ + lambda I, so that P G P <= I
-// and a step of 1/b, b bounding phi's second derivative, is stable on every table: no spectrum is
-// assumed. A public regularizer of smoothness s adds s/b to lambda, and the bound
-// holds with it.
+// lambda is the largest eigenvalue of the noise (its edge), sigma sqrt(2d) for a symmetric matrix whose
+// diagonal has noise sigma. Then G <= Gt_+ + lambda I, so that P G P <= I. A step of 1/b, with b a
+// bound on the second derivative of the loss in the margin, is therefore stable on every table,
+// whatever the spectrum. A public regularizer of smoothness s adds s/b to lambda, and the bound still
+// holds.
 //
-// Where N is from 50 to 1000 Gt is put together from the mean row and the second moment
-// about it, whose noise is less, and then P G P <= (4/3) I where no row is shortened, which
-// is stable still; below
-// 1000 lambda is no less than what a direction can gain (see centring and worth). Losses
-// whose Lipschitz constant is a clip, smoothed losses and losses of several margins do
-// without.
+// For N from 50 to 1000 Gt is computed from the mean row and the second moment about it, which has less
+// noise. Then P G P <= (4/3) I if no row is shortened, which is still stable. For N below 1000 lambda
+// is at least the value below which directions cost more in noise than they can gain (see worth; for
+// the centred moment see centring). Losses whose Lipschitz constant is a clip, smoothed losses and
+// losses of several margins use neither.
 //
-// The clip is found on the way. Every Every-th step also releases
-// v = mean_i min(||P grad f(y_t; x_i)||^2, B^2), and C follows kappa times the root of
-// its moving average: a little above the root mean square, most records keep their
-// gradients.
+// The clip adapts during the run. Regularly a step also releases v = mean_i min(||P grad f(y_t;
+// x_i)||^2, B^2), and C is kappa times the square root of the moving average of v. With a clip a little
+// above the root mean square most gradients are not clipped.
 //
-// Of a smoothed loss with a real target radii fall from wide to narrow (see narrowing):
-// steps are those of each radius, momentum is at most .9, and .02 of the steps' charges
-// go to seven mean squares at the start that say how wide to begin.
+// For a smoothed loss with a real target smoothing radii fall from wide to narrow (see narrowing). Each
+// step has the size for its radius, momentum is at most .9, and .02 of the steps' charges pay for seven
+// mean squares at the start that determine the first radius.
 //
-// Guarantee: mu-GDP whatever the constants, by the filter's adaptive composition:
-// charges are fixed in the plan, and only the metric and the clips depend on earlier
-// releases. A rate is not proved.
+// Guarantee: mu-GDP whatever the constants, by the adaptive composition of the privacy filter. Charges
+// are fixed in the plan; only the metric and the clips depend on earlier releases. No rate is proved.
 //
-// The zero Preconditioned is the default rule. A field that is set overrides it.
+// The zero Preconditioned is the default rule. A field that is set overrides the rule.
 type Preconditioned struct {
-	// Steps is T. Zero: 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, s
-	// being MomentShare, between 8 and 80: momentum takes the root of the condition
-	// number in the metric, and with few records more steps add noise before they add
-	// anything else. Where the loss has a clip for its Lipschitz constant, 48 min(1,
-	// sqrt(N/500)) at least: b is then the curvature of the clip, and that of most records is
-	// far below. Where radii fall from r_0 = sqrt(d+2) to r: min(1, sqrt(N/50))
-	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200.
+	// Steps is T. Zero means 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s =
+	// MomentShare, between 8 and 80. Momentum needs the square root of the condition number in the
+	// metric, and with few records further steps mostly add noise. If the Lipschitz constant of the loss is
+	// a clip, T is at least 48 min(1, sqrt(N/500)): b is then the curvature of the clip, which is far
+	// above the curvature of most records. If smoothing radii fall from r_0 = sqrt(d+2) to r, zero
+	// means min(1, sqrt(N/50)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200.
 	Steps int `yaml:"steps"`
-	// MomentShare is the second moment's share of the budget. Zero means .1: a larger
-	// share sees directions in which rows vary less, and its lower lambda saves steps.
+	// MomentShare is the second moment's share of the budget. Zero means .1. A larger share detects
+	// directions in which rows vary less, and its lower lambda saves steps.
 	MomentShare float64 `yaml:"moment_share"`
-	// ClipShare is the share of each step's charge that the clip's adaptation has.
-	// Zero means .01: a number has the noise of a single coordinate.
+	// ClipShare is the share of each step's charge that pays for adapting the clip. Zero means .01: one
+	// number has the noise of a single coordinate.
 	ClipShare float64 `yaml:"clip_share"`
-	// ClipScale is kappa in C = kappa sqrt(mean square). Zero: .9 log10 N, or .6 log10 N
-	// for several margins and for slopes that are at their bound nearly everywhere
-	// (b F0 > 2 L0^2), between 1.2 and 4. Where noise is low the bias of a clip that cuts
-	// is what is left, and it is less where the rows that are cut pull apart.
+	// ClipScale is kappa in C = kappa sqrt(mean square). Zero means .9 log10 N, or .6 log10 N for
+	// several margins and for slopes that are at their bound nearly everywhere (b F0 > 2 L0^2), between
+	// 1.2 and 4. With little noise the bias of clipping dominates. The bias is smaller if the clipped
+	// rows pull in different directions.
 	ClipScale float64 `yaml:"clip_scale"`
-	// StepScale is h in eta = h/b. Zero means 1, the most that is stable whatever the
-	// table.
+	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table.
 	StepScale float64 `yaml:"step_scale"`
-	// Output is the rule that picks the result; zero means TailAverage.
+	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
 }
 
-// LeastPreconditioned is the least number of steps of Preconditioned's rule.
+// LeastPreconditioned is the smallest number of steps that the rule of Preconditioned chooses.
 const LeastPreconditioned = 8
 
-// leastClipped is that number for losses whose Lipschitz constant is a clip, from an N of
+// leastClipped is the smallest number of steps for losses whose Lipschitz constant is a clip, from N =
 // manyClipped on (results/outcome.md).
 const leastClipped, manyClipped = 48, 500
 
-// Figures of the rule that no table was found to be sensitive to.
+// Constants of the rule. No table was found to be sensitive to them.
 const (
 	firstClip  = .7  // C_0 over what bounds the root mean square: slopes are below L0
 	forgetting = .7  // of the mean square, from one release of it to the next
@@ -101,7 +95,7 @@ const (
 	leastCount = .5  // of d_eff: a direction that varies by lambda, which the noise may hide
 )
 
-// preconditionedPlan is a settled Preconditioned.
+// preconditionedPlan is the plan of a Preconditioned.
 type preconditionedPlan struct {
 	optimize.Settled
 	moment, gradient, square float64 // charges
@@ -111,7 +105,7 @@ type preconditionedPlan struct {
 	narrow                   *narrowing // nil where radii do not fall
 }
 
-// Plan settles Preconditioned for a problem.
+// Plan makes the plan of Preconditioned for a problem.
 func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -172,7 +166,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	return plan, nil
 }
 
-// Serves says whether the algorithm serves the problem, and why it does not.
+// Serves returns an error that says why the algorithm does not serve the problem; nil if it does.
 func (Preconditioned) Serves(p optimize.Problem) error {
 	switch {
 	case !p.RankOne:
@@ -185,7 +179,7 @@ func (Preconditioned) Serves(p optimize.Problem) error {
 	return nil
 }
 
-// rule fills in what is left zero, and checks what is not.
+// rule replaces settings that are zero by the rule's values and returns an error for invalid ones.
 func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 	if err := optimize.CheckSteps("preconditioned", c.Steps); err != nil {
 		return c, err
@@ -222,11 +216,10 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 	return c, nil
 }
 
-// clipGrowth is by how much kappa grows with each power of ten of N. The smaller one was
-// better in the errors on every table, but of logistic regression it makes the gradient
-// three times longer (results/metric.md): there, rows that are cut are mostly the rarer
-// class's, and pull one way. Smoothed losses were measured with the larger one
-// (results/nonsmooth.md).
+// clipGrowth returns the growth of kappa for each power of ten of N. With the smaller value errors were
+// lower on every table, but the gradient of logistic regression was three times longer
+// (results/metric.md): there the clipped rows are mostly of the rarer class and pull one way. Smoothed
+// losses were measured with the larger value (results/nonsmooth.md).
 func clipGrowth(p optimize.Problem) float64 {
 	l0 := p.Constants.Lipschitz
 	if p.Shape.Margins > 1 || !p.Smoothing.On() && p.DataSmoothness()*p.Constants.InitialGap > 2*l0*l0 {
@@ -235,12 +228,13 @@ func clipGrowth(p optimize.Problem) float64 {
 	return .9
 }
 
-// edgeOf is where the spectrum of the noise in a second moment ends.
+// edgeOf returns the largest eigenvalue (edge) of the noise in a second moment whose diagonal has noise
+// of standard deviation sigma.
 func edgeOf(p optimize.Problem, sigma float64) float64 {
 	return sigma * math.Sqrt(2*float64(p.Shape.Features))
 }
 
-// ridgeOf is lambda: that edge, and more for a regularizer.
+// ridgeOf returns lambda: the edge of the noise plus the regularizer's part.
 func ridgeOf(p optimize.Problem, edge float64) float64 {
 	if p.Regularizer != nil {
 		edge += p.Regularizer.Smoothness() / p.DataSmoothness()
@@ -248,7 +242,7 @@ func ridgeOf(p optimize.Problem, edge float64) float64 {
 	return edge
 }
 
-// effective is the d_eff that forecasts assume.
+// effective returns the d_eff that forecasts assume.
 func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 {
 	var sum float64
 	for _, e := range forecast.Assumed(p) {
@@ -258,8 +252,8 @@ func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 
 	return sum
 }
 
-// foresee sets the metric of a law, and the noise of its answers, to those of a ridge with so
-// many effective directions, where slopes are as usual.
+// foresee sets the metric of a law and the noise of its answers for a ridge, a number of effective
+// directions and slopes of the usual size.
 func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridge, effective float64) {
 	l0 := p.Constants.Lipschitz
 	noise := p.Neighbours() * g.clip(l0, effective, ridge, usualRoot*l0*l0*effective) / p.Records
@@ -269,13 +263,13 @@ func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridg
 	}
 }
 
-// clip is C after a mean square: no gradient is longer in the metric than
+// clip returns C after a released mean square. No gradient is longer in the metric than
 // L0/sqrt(lambda).
 func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 {
 	return min(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), l0/math.Sqrt(ridge))
 }
 
-// Run carries the plan out.
+// Run runs the plan.
 func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := g.Problem()
 	l0 := p.Constants.Lipschitz
@@ -295,8 +289,8 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	run.In(metric)
 	moment := released.record(ridge)
 	run.Saw(moment)
-	// A release without an eigenvalue above zero, of noise alone, must not lead to
-	// clips of 0, which no question takes.
+	// A release of noise alone may have no eigenvalue above zero. d_eff is therefore at least
+	// leastCount, since queries reject clips of 0.
 	effective := max(released.effective(ridge), leastCount)
 	clip := firstClip * l0 * math.Sqrt(min(effective, 1/ridge))
 	most := l0 * l0 * min(limit*effective, 1/ridge)
@@ -341,8 +335,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	return result, nil
 }
 
-// late is the mean of the answers in the second half of a run, over which results are
-// averaged.
+// late sums the answers in the second half of a run, whose iterates are averaged.
 type late struct {
 	from     int
 	sum      []float64
@@ -366,15 +359,16 @@ func (l *late) add(t int, g []float64, sigma float64) {
 	l.count++
 }
 
-// seen is by how much the mean, out of the metric, is longer than noise makes it, in
-// squares: the gradient along directions that have not converged. Where they have, it is
-// noise that makes the gradient, and the mean shows less than that.
+// seen returns by how much the squared length of the mean answer, transformed back from the metric,
+// exceeds the squared length expected of noise. The excess is the gradient along directions that have
+// not converged. Once all directions have converged, the iterates follow the noise, and the mean is
+// shorter than noise alone.
 func (l *late) seen(s *spectrum, ridge float64) float64 {
 	square, noise := s.outside(l.sum, ridge)
 	return max(square-noise*l.variance, 0) / (l.count * l.count)
 }
 
-// realised is the law with the ridge and the noise that a run had.
+// realised returns the law with the ridge and the noise of a run.
 func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) optimize.Law {
 	law, p := g.Law(), g.Problem()
 	law.StepSizes, law.Metric = had.StepSizes, metricOf(p, ridge)
@@ -384,8 +378,8 @@ func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) opti
 	return law
 }
 
-// metricOf is what forecasts take the metric for, by eigenvalues of the Hessian: of K
-// margins, K directions share what the rows vary by in one.
+// metricOf returns the metric that forecasts assume, by eigenvalues of the Hessian. With K margins K
+// directions share the rows' variation in one direction.
 func metricOf(p optimize.Problem, ridge float64) func(eigenvalue float64) float64 {
 	most := p.DataSmoothness() / float64(p.Shape.Margins)
 	return func(eigenvalue float64) float64 { return 1 / (eigenvalue/most + ridge) }

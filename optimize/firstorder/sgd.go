@@ -10,43 +10,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// SGD configures DP-SGD with Poisson batches (Abadi et al. 2016): what a user would
-// otherwise pick.
+// SGD configures DP-SGD with Poisson batches (Abadi et al. 2016), the most widely used method.
 //
 //	g_t = sum over a Poisson sample of clip(grad f(w_t; x_i), L0) + noise, over the expected size
 //	w_{t+1} = Proj(w_t - eta (g_t + grad reg(w_t)))
 //
-// Guarantee: (epsilon, delta)-DP by the privacy-loss distributions of the
-// subsampled Gaussian, exact for the schedule. Subsampling saves computation, not
-// privacy: at equal budget and steps the noise is never below that of full
-// batches, and far above it where batches are small and steps few
-// (results/account.md). auto picks it only where passes are limited.
+// Guarantee: (epsilon, delta)-DP by the privacy-loss distributions of the subsampled Gaussian, exact
+// for the schedule. Subsampling saves computation, not privacy: at equal budget and number of steps the
+// noise is never below the noise of full batches, and it is far above if batches are small and steps
+// few (results/account.md). auto chooses SGD only if passes are limited.
 //
 // Deviations from Abadi et al.:
-//   - sums are divided by the declared expected size, never by the sample's;
-//   - the tail average of the iterates is the default output.
+//   - Sums are divided by the declared expected size, never by the sample's size.
+//   - The tail average of the iterates is the default output.
 //
-// The zero SGD samples a tenth of the records, for as many steps as GD's rule.
+// The zero SGD samples a tenth of the records and makes as many steps as GD's rule.
 type SGD struct {
-	// Sampling is the probability of joining a batch. Zero means .1.
+	// Sampling is the probability with which a record joins a batch. Zero means .1.
 	Sampling float64 `yaml:"sampling"`
-	// Steps is T. Zero: as many as GD's rule.
+	// Steps is T. Zero means as many as GD's rule.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
 	StepScale float64 `yaml:"step_scale"`
-	// Output is the rule that picks the result; zero means TailAverage.
+	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
 }
 
-// sampled is a settled SGD or Adam.
+// sampled is the plan of an SGD or an Adam.
 type sampled struct {
 	optimize.Settled
 	adam, guarded bool
 	rate          float64
 }
 
-// Plan settles SGD for a problem, whose budget is composed by privacy-loss
-// distributions; its mu is not used.
+// Plan makes the plan of SGD for a problem. The budget's (epsilon, delta) is composed by privacy-loss
+// distributions; the problem's mu is not used.
 func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -68,7 +66,7 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 	})
 }
 
-// StepRule is the rule for the number of steps, GD's.
+// StepRule returns the rule's number of steps, which is GD's.
 func (c SGD) StepRule(p optimize.Problem) int {
 	h := c.StepScale
 	if h == 0 {
@@ -103,7 +101,7 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	if plan.adam {
 		law.StepSize = p.StepSize(p.StepScale()) // taken for SGD's
 	}
-	// Records' gradients are taken to scatter by L0.
+	// The records' gradients are assumed to have standard deviation L0.
 	batch, l0 := c.Sampling*p.Records, p.Constants.Lipschitz
 	noise, scatter := z*l0/batch, (1-c.Sampling)*l0*l0/(batch*float64(p.Dim()))
 	law.Answer = func(int, float64, float64) (K float64, fresh optimize.Variance) {
@@ -120,7 +118,7 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	return plan, nil
 }
 
-// Run carries the plan out.
+// Run runs the plan.
 func (g *sampled) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := g.Problem()
 	run := g.Begin(ctx, o, observe)

@@ -10,62 +10,58 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// SpiderBoost configures Private SpiderBoost on all records (Arora, Bassily,
-// González, Guzmán, Menart and Ullah 2023, Algorithm 1).
+// SpiderBoost configures Private SpiderBoost on all records (Arora, Bassily, González, Guzmán, Menart
+// and Ullah 2023, Algorithm 1).
 //
 //	if t mod q = 0:  g  = mean_i clip(grad f(w_t; x_i), L0) + noise
 //	else:            g += mean_i clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball) + noise
 //	w_{t+1} = w_t - eta (g + grad reg(w_t))
 //
-// Guarantee: mu-GDP whatever the constants. For an L1-smooth loss and the
-// theorem's settings a uniformly random iterate has expected gradient norm
-// O((sqrt(F0 L1 L0) a)^(2/3) + L0 a), a = 2 sqrt(d)/(n mu) (Theorem 1 and 9).
+// A release of the first line is an anchor, a release of the second a difference.
+//
+// Guarantee: mu-GDP whatever the constants. For an L1-smooth loss and the theorem's settings a
+// uniformly random iterate has expected gradient norm O((sqrt(F0 L1 L0) a)^(2/3) + L0 a), a = 2
+// sqrt(d)/(n mu) (Theorem 1 and 9).
 //
 // Deviations from the paper:
-//   - anchors and differences share one budget, where Algorithm 1 calibrates each
-//     to all of it, and sensitivities are those of replaced records, which doubles
-//     the norms it uses;
-//   - the loop runs T times, not T+1; Theorem 9's q has a stray L1^2;
-//   - differences are clipped, to the centred ball by default, so that L1 is
-//     enforced;
-//   - an iterate equal to the one before is given an anchor, since its difference
-//     says nothing, which is charged as a difference and joins the estimate by
-//     inverse variances rather than replace it;
-//   - the regularizer's gradient is added exactly and never estimated;
-//   - batches b1, b2 < n are Poisson samples, calibrated together by privacy-loss
-//     distributions; they save computation, and privacy is amplified by less than
-//     the smaller sample costs.
+//   - Anchors and differences share one budget. Algorithm 1 calibrates each to the whole budget.
+//   - Sensitivities hold for replaced records, which doubles the norms in Algorithm 1.
+//   - The loop runs T times, not T+1. The q of Theorem 9 has an extra factor L1^2, which is dropped.
+//   - Differences are clipped, by default to the ball centred on the curvature interval, which enforces
+//     L1.
+//   - If an iterate equals the one before, the difference is zero. The step then releases an anchor at
+//     the charge of a difference, and combines it with the estimate by inverse variances.
+//   - The regularizer's gradient is added exactly and never estimated.
+//   - Batches b1, b2 < n are Poisson samples, calibrated together by privacy-loss distributions.
+//     Samples save computation. The privacy gained by amplification is less than the smaller sample
+//     costs.
 //
-// The zero SpiderBoost has practical constants, measured to be better by far
-// than the theorem's: T = .1 (G0/L0)^(2/3) N^(4/3)/h up to 1000, anchors with .8
-// of the budget every q = .02 N^2/(h^2 T) steps (at least 8 of them), the tail
-// average as output.
+// The zero SpiderBoost has practical constants, which were measured to be far better than the
+// theorem's: T = .1 (G0/L0)^(2/3) N^(4/3)/h up to 1000, anchors with .8 of the budget every q = .02
+// N^2/(h^2 T) steps (at least 8 of them), and the tail average as output.
 type SpiderBoost struct {
-	// Theorem takes the settings of Theorem 9 and a random iterate for those
-	// fields that are zero.
+	// Theorem gives fields that are zero the settings of Theorem 9 and, as output, a random iterate.
 	Theorem bool `yaml:"theorem"`
 	// Steps is T.
 	Steps int `yaml:"steps"`
-	// Period is q: an anchor every so many steps.
+	// Period is q: one anchor every q steps.
 	Period int `yaml:"period"`
 	// AnchorShare is the anchors' share of the budget.
 	AnchorShare float64 `yaml:"anchor_share"`
 	// StepScale is h in eta = h/L1.
 	StepScale float64 `yaml:"step_scale"`
-	// Ball is what differences are clipped to.
+	// Ball is the ball to which differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// AnchorBatch and DifferenceBatch are b1/n and b2/n in (0, 1], the shares of
-	// the records in a Poisson sample. Both zero means all records, without
-	// sampling. The multipliers of anchors and differences keep the proportion
-	// that AnchorShare gives them on all records.
+	// AnchorBatch and DifferenceBatch are b1/n and b2/n in (0, 1], the shares of the records in a
+	// Poisson sample. If both are zero, all records are used without sampling. The ratio between the
+	// noise multipliers of anchors and differences is the ratio that AnchorShare gives on all records.
 	AnchorBatch     float64 `yaml:"anchor_batch"`
 	DifferenceBatch float64 `yaml:"difference_batch"`
-	// Output is the rule that picks the result; zero means Random with Theorem,
-	// else TailAverage.
+	// Output is the rule that chooses the result; zero means Random with Theorem, else TailAverage.
 	Output optimize.Output `yaml:"output"`
 }
 
-// spiderBoostPlan is a settled SpiderBoost.
+// spiderBoostPlan is the plan of a SpiderBoost.
 type spiderBoostPlan struct {
 	optimize.Settled
 	period             int
@@ -73,7 +69,7 @@ type spiderBoostPlan struct {
 	ball               optimize.DifferenceBall
 }
 
-// Plan settles SpiderBoost for a problem.
+// Plan makes the plan of SpiderBoost for a problem.
 func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -129,8 +125,8 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 	return plan, nil
 }
 
-// charge is that of step t, counted from 0; on samples it is what a charge of
-// all records would have the same noise for.
+// charge returns the charge of step t, counted from 0. On samples it returns the charge at which a
+// release on all records has the same noise.
 func (b *spiderBoostPlan) charge(t int) float64 {
 	if t%b.period == 0 {
 		return b.anchor
@@ -138,7 +134,7 @@ func (b *spiderBoostPlan) charge(t int) float64 {
 	return b.difference
 }
 
-// answer is the law: anchors have gain 1, differences gain 0.
+// answer implements optimize.Law.Answer: anchors have gain 1, differences gain 0.
 func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 	p := b.Problem()
 	if t%b.period == 0 {
@@ -148,7 +144,7 @@ func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh opt
 	return K, optimize.Variance{Noise: s * s / b.charge(t)}
 }
 
-// Run carries the plan out.
+// Run runs the plan.
 func (b *spiderBoostPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := b.Problem()
 	run := b.Begin(ctx, o, observe)

@@ -33,7 +33,7 @@ func (c SpiderBoost) check() error {
 
 func (c SpiderBoost) sampled() bool { return c.AnchorBatch != 0 || c.DifferenceBatch != 0 }
 
-// settle fills in the rules' values.
+// settle replaces settings that are zero by the rules' values.
 func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 	n := p.Effective()
 	if c.Theorem {
@@ -71,16 +71,16 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 	return c
 }
 
-// varianceReducedSteps is the rule for the number of steps of the methods that
-// estimate by differences: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000.
+// varianceReducedSteps returns the rule's number of steps for methods that estimate gradients by
+// differences: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000.
 func varianceReducedSteps(p optimize.Problem, h float64) int {
 	return optimize.StepCount(.1 * math.Pow(p.InitialGradient()/p.Constants.Lipschitz, 2./3) * math.Pow(p.Effective(), 4./3) / h)
 }
 
-// schedule composes the releases on Poisson samples, and has the plan's charges be
-// those that all records would have the same noise for.
+// schedule composes the releases on Poisson samples. It sets the plan's charges to the charges at which
+// releases on all records have the same noise.
 func (c SpiderBoost) schedule(ctx context.Context, p optimize.Problem, plan *spiderBoostPlan) (*account.Schedule, error) {
-	// Noise z C/(q n) a step is that of a charge of (2 q/z)^2.
+	// Noise z C/(q n) in a step is the noise of a charge of (2 q/z)^2.
 	root := func(charge float64) float64 { return math.Sqrt(max(charge, math.SmallestNonzeroFloat64)) }
 	anchor := account.SampledSteps{NoiseMultiplier: c.AnchorBatch / root(plan.anchor), Sampling: c.AnchorBatch, Count: 1}
 	var steps []account.SampledSteps

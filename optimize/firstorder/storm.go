@@ -10,62 +10,61 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// STORM configures private STORM with the noise-optimal gain: one release a
-// step of a mix of gradient and difference (Cutkosky and Orabona 2019; private
-// versions Tran and Cutkosky 2022; the gain is ours).
+// STORM configures private STORM with the noise-optimal gain: each step makes one release of a mixture
+// of gradient and difference (Cutkosky and Orabona 2019; private versions Tran and Cutkosky 2022). The
+// gain is new here.
 //
 //	g_t = (1-K) g_{t-1} + mean_i [K clip(grad f(w_t; x_i), L0)
 //	      + (1-K) clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball)] + noise
 //	w_{t+1} = w_t - eta (g_t + grad reg(w_t))
 //
-// With s_a and s_d the sensitivities of the mean gradient and of the mean
-// difference, m the step's charge and P the variance of g_{t-1} a coordinate,
-// that of g_t is (1-K)^2 P + (K s_a + (1-K) s_d)^2/m, least at
+// Let s_a and s_d be the sensitivities of the mean gradient and of the mean difference, m the step's
+// charge and P the variance of a coordinate of g_{t-1}. The variance of a coordinate of g_t is (1-K)^2
+// P + (K s_a + (1-K) s_d)^2/m. It is least at
 //
 //	K = clip((P - s_d (s_a - s_d)/m)/(P + (s_a - s_d)^2/m), 0, 1).
 //
-// All of these are public and known exactly, so the gain is that of a scalar
-// Kalman filter; it equals the best combination of releasing gradient and
-// difference apart.
+// All these numbers are public and known exactly, so that the gain is the gain of a scalar Kalman
+// filter. It equals the best combination of separate releases of gradient and difference.
 //
-// Guarantee: mu-GDP whatever the constants, at once, since each release is one
-// Gaussian sum. For given charges the gain is optimal step by step. A rate for
-// the gradient norm is not proved; that it reaches the floor r from N of a few
-// thousand is measured.
+// Guarantee: mu-GDP whatever the constants, since each release is one Gaussian sum. For given charges
+// the gain is optimal step by step. No rate for the gradient norm is proved. From N of a few thousand
+// on the gradient norm was measured to reach the floor r = 2 L0/N.
 //
-// The first step has gain 1 and a larger charge, m/(k(2-k)) with k =
-// FrontLoad, which lowers the mean variance when s_d/s_a stays near k. Noise only
-// is tracked: a clip below the true bound biases and P does not see it.
+// The first step has gain 1 and the larger charge m/(k(2-k)) with k = FrontLoad. This charge lowers the
+// mean variance if s_d/s_a stays near k. P contains noise only: a clip below the true bound adds a bias
+// that P does not contain.
 //
-// On generalised linear models steps are longer than 1/L1, and are guarded as GD's.
+// On generalised linear models steps are longer than 1/L1, and are shortened if they overshoot, as in
+// GD.
 //
-// The zero STORM is the default rule: T as for SpiderBoost, the centred ball, the
-// last iterate. Under a strongly convex regularizer T is halved for as long as
-// that lowers the predicted gradient norm, since a step past the need adds noise.
-// Under others predictions are too rough for that: how long the start takes to
-// fade then rests on assumed curvature alone.
+// The zero STORM is the default rule: T as for SpiderBoost, the ball centred on the curvature interval,
+// the last iterate. Under a strongly convex regularizer T is halved as long as halving lowers the
+// predicted gradient norm, since steps beyond convergence add noise. Under other regularizers
+// predictions are too rough for halving: how fast the effect of the start fades then depends on assumed
+// curvature alone.
 type STORM struct {
-	// Steps is T; zero means the rule's.
+	// Steps is T; zero means the rule's number.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
 	StepScale float64 `yaml:"step_scale"`
-	// Ball is what differences are clipped to.
+	// Ball is the ball to which differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// FrontLoad is k in (0, 1]; 1 charges every step alike. Zero means the
-	// s_d/s_a that the second step is expected to have.
+	// FrontLoad is k in (0, 1]. With k = 1 every step has the same charge. Zero means the s_d/s_a
+	// expected of the second step.
 	FrontLoad float64 `yaml:"front_load"`
-	// Output is the rule that picks the result; zero means Last.
+	// Output is the rule that chooses the result; zero means Last.
 	Output optimize.Output `yaml:"output"`
 }
 
-// stormPlan is a settled STORM.
+// stormPlan is the plan of a STORM.
 type stormPlan struct {
 	optimize.Settled
 	first, rest float64 // charges
 	ball        optimize.DifferenceBall
 }
 
-// Plan settles STORM for a problem.
+// Plan makes the plan of STORM for a problem.
 func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	plan, err := c.plan(p)
 	if err != nil {
@@ -127,8 +126,8 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 	return plan, nil
 }
 
-// planSteps plans the given number of steps, or half of it and so on where that
-// can be told to be better.
+// planSteps plans the given number of steps. It then halves the number as long as predictions can show
+// that fewer steps are better.
 func (c STORM) planSteps(p optimize.Problem, steps int) (*stormPlan, error) {
 	c.Steps = steps
 	plan, err := c.plan(p)
@@ -146,8 +145,8 @@ func (c STORM) planSteps(p optimize.Problem, steps int) (*stormPlan, error) {
 	return plan, err
 }
 
-// frontLoad returns the ratio s_d/s_a to expect of the second step: the ball's
-// radius after a step of eta times the assumed initial gradient, over L0.
+// frontLoad returns the ratio s_d/s_a expected of the second step: the ball's radius after a step of
+// eta times the assumed initial gradient, divided by L0.
 func (c STORM) frontLoad(p optimize.Problem, h float64) float64 {
 	return min(max(c.Ball.Slope(p)*p.StepSize(h)*forecast.StartGradient(p)/p.Constants.Lipschitz, .02), 1)
 }
@@ -159,8 +158,8 @@ func (s *stormPlan) charge(t int) float64 {
 	return s.rest
 }
 
-// answer is the law: the noise-optimal gain for differences clipped to a radius,
-// after an estimate of variance P.
+// answer implements optimize.Law.Answer: the noise-optimal gain for differences clipped to a ball of
+// the given radius, after an estimate of variance P.
 func (s *stormPlan) answer(t int, radius, P float64) (K float64, fresh optimize.Variance) {
 	p, m := s.Problem(), s.charge(t)
 	sa, sd := p.Neighbours()*p.Constants.Lipschitz/p.Records, p.Neighbours()*radius/p.Records
@@ -172,7 +171,7 @@ func (s *stormPlan) answer(t int, radius, P float64) (K float64, fresh optimize.
 	return K, optimize.Variance{Noise: noise * noise / m}
 }
 
-// Run carries the plan out.
+// Run runs the plan.
 func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := s.Problem()
 	run := s.Begin(ctx, o, observe)
@@ -190,7 +189,7 @@ func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opt
 		}
 		var answer optimize.Answer
 		if len(terms) == 0 {
-			// The iterate has not moved and the best gain is 0: nothing to ask.
+			// The iterate has not moved and the best gain is 0, so the step makes no query.
 			m, K = 0, 0
 		} else {
 			var err error
