@@ -5,55 +5,58 @@ import (
 	"math"
 )
 
-// Late is what the last quarter of a run's steps found: the length of the mean of their
-// released gradients, and the root mean square of the length that noise alone would give
-// it. In a metric both are measured there.
+// Late describes the last quarter of a run's steps: the length of the mean of their released gradients,
+// and the root mean square of the length that noise alone would give this mean. If the run used a
+// metric (preconditioner), both lengths are in the metric.
 type Late struct {
 	Steps    int     `json:"steps"`
 	Gradient float64 `json:"gradient_norm"`
 	Noise    float64 `json:"noise"`
-	// FirstGradient and FirstNoise are the same of the first steps, as many of the first
-	// quarter (a power of two) as make the gradient longest beside its noise; Coordinates
-	// is how many these vectors have. They are zero in certificates of earlier versions.
+	// FirstGradient and FirstNoise are the same lengths for the first steps. The number of these steps
+	// is the power of two, within the first quarter, for which the ratio of gradient to noise is
+	// largest. Coordinates is the number of coordinates of these vectors. The three are zero in
+	// certificates of earlier versions.
 	FirstGradient float64 `json:"first_gradient_norm,omitempty"`
 	FirstNoise    float64 `json:"first_noise,omitempty"`
 	Coordinates   int     `json:"coordinates,omitempty"`
 }
 
-// begins reports whether the first gradients are longer than noise explains: its length
-// varies by a share of 1/sqrt(2 Coordinates), and seldom by more than three of them.
+// begins reports whether the first gradients are longer than noise explains. The standard deviation of
+// the noise's length is a share of 1/sqrt(2 Coordinates) of the length; the limit is three standard
+// deviations.
 func (l Late) begins() bool {
 	return l.Coordinates == 0 || l.FirstGradient > l.FirstNoise*(1+3/math.Sqrt(2*float64(l.Coordinates)))
 }
 
-// Arrival is what late gradients say of a run.
+// Arrival says whether a run reached the point after which more steps would only add noise.
 type Arrival int
 
 const (
-	// Untold: noise is not known, or the run is too small or too short to tell.
+	// Untold: the noise is not known, or the run has too few steps or too small an effective size.
 	Untold Arrival = iota
-	// NoiseOnly: noise explains the gradients from the first steps on.
+	// NoiseOnly: noise explains the gradients of all steps, the first included.
 	NoiseOnly
-	// Arrived: noise explains the late gradients, and did not explain the first ones.
+	// Arrived: noise explains the late gradients, but not the first ones.
 	Arrived
 	// NotArrived: the late gradients are longer than noise explains.
 	NotArrived
 )
 
 const (
-	// explained is how many times as long as noise alone a late gradient may be that
-	// noise explains.
+	// explained is the largest ratio of a late gradient to the length of its noise at which noise
+	// explains the gradient.
 	explained = 1.5
-	// fewSteps are too few to tell, and so is an effective size below SmallSize.
+	// fewSteps is the number of steps below which the Arrival is Untold. It is also Untold for
+	// effective sizes below SmallSize.
 	fewSteps = 8
 )
 
-// SmallSize is the effective size N below which a table is too small, or a budget, for a
-// useful model.
+// SmallSize is the effective size N below which the table or the budget is too small for a useful
+// model.
 const SmallSize = 30
 
-// Arrival says whether a run of so many steps at that effective size got to where more
-// steps would only add noise.
+// Arrival says whether a run, of the given number of steps and effective size, reached the point after
+// which more steps would only add noise.
 func (l Late) Arrival(steps int, effective float64) Arrival {
 	switch {
 	case l.Steps == 0 || !(l.Noise > 0) || steps < fewSteps || !(effective >= SmallSize):
@@ -66,7 +69,7 @@ func (l Late) Arrival(steps int, effective float64) Arrival {
 	return Arrived
 }
 
-// Text says so in plain words; it is empty where no noise is known.
+// Text returns the Arrival in plain words; empty if the noise is not known.
 func (l Late) Text(steps int, effective float64) string {
 	late := fmt.Sprintf("the gradients of the last %d steps are %.2g on average, of which noise makes %.2g", l.Steps, l.Gradient, l.Noise)
 	switch l.Arrival(steps, effective) {

@@ -5,65 +5,63 @@ import (
 	"strconv"
 )
 
-// Law is how releases became a result, as a run followed its plan (optimize.Law). Columns have one entry a step, or a
-// single one for all steps. Norms are in the encoded space.
+// Law states how releases became a result, as a run followed its plan (optimize.Law). A column has one
+// entry a step, or a single entry for all steps. Norms are after scaling.
 type Law struct {
-	// Back and Keep say that the estimate of step t was Keep times that of Back
-	// steps before plus a release. No Back means 1, no Keep means 0.
+	// Back and Keep: the estimate of step t was Keep times the estimate used Back steps earlier, plus a
+	// release. A missing Back means 1, a missing Keep means 0.
 	Back []int     `json:"back,omitempty"`
 	Keep []float64 `json:"keep,omitempty"`
-	// Noise is the standard deviation of the release's noise in one coordinate
-	// of the estimate; StepSizes are the eta.
+	// Noise is the standard deviation of the release's noise in one coordinate of the estimate.
+	// StepSizes are the step sizes eta.
 	Noise     []float64 `json:"noise,omitempty"`
 	StepSizes []float64 `json:"step_sizes,omitempty"`
-	// Momentum is that of each step (optimize.Law); none means 0.
+	// Momentum is the momentum of each step (optimize.Law); none means 0.
 	Momentum []float64 `json:"momentum,omitempty"`
-	// Scales, if there are any, are one for each feature, the same for its weight at
-	// every margin: steps are taken in a metric, and the noise in that weight is so many
-	// times what it would be without one.
+	// Scales are set if steps were made in a metric (preconditioner). Scales[j] is the factor by which
+	// the metric multiplies the noise in the weight of feature j, the same for every margin.
 	Scales []float64 `json:"scales,omitempty"`
-	// Moment, if not nil, is the second moment that the metric was made of.
+	// Moment, if not nil, is the released second moment from which the metric was computed.
 	Moment *Moment `json:"second_moment,omitempty"`
-	// Weights are those of y_0, ..., y_{T-1}, w_T in the result, y_t being w_t
-	// where there is no momentum; none means w_T alone.
-	// Where there are Rounds, each has weights of its own that sum to 1.
+	// Weights are the weights of y_0, ..., y_{T-1}, w_T in the result; none means w_T alone. Without
+	// momentum y_t is w_t. If there are Rounds, the weights of each round sum to 1.
 	Weights []float64 `json:"weights,omitempty"`
-	// Rounds are the steps at which rounds ended, each of which started from the
-	// results of those before; none means one round.
+	// Rounds are the steps at which rounds ended. Each round started from the results of the rounds
+	// before it. None means one round.
 	Rounds []int `json:"rounds,omitempty"`
-	// Chosen is among how many points the result was chosen by looking at noisy
-	// numbers; 0 for none.
+	// Chosen is the number of points among which the result was chosen by noisy numbers; 0 for no
+	// choice.
 	Chosen int `json:"chosen_among,omitempty"`
-	// Move, if > 0, says that steps are no linear function of estimates, but
-	// move a coordinate by at most this.
+	// Move, if > 0, says that steps are no linear function of estimates and that a step moves a
+	// coordinate by at most Move.
 	Move float64 `json:"largest_move,omitempty"`
-	// Unstated says that the run mixed answers in a way that none of this describes, so
-	// that no noise is stated.
+	// Unstated says that the run mixed answers in a way that this law cannot express. No noise is then
+	// stated.
 	Unstated bool `json:"unstated,omitempty"`
-	// WeightNoise is the standard deviation of each weight of the result, by
-	// Noises, whether or not the columns are kept; where there are Scales, that of a
-	// weight of feature j is Scales[j] times it.
+	// WeightNoise is the standard deviation of the noise in each weight of the result, computed by
+	// Noises. It is present even if the columns are not. If there are Scales, the standard deviation
+	// for a weight of feature j is Scales[j] times WeightNoise.
 	WeightNoise float64 `json:"weight_noise"`
 }
 
-// Steps is how many steps the columns are of.
+// Steps returns the number of steps of the columns.
 func (l Law) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
 
-// Noises returns the standard deviation of the noise in one coordinate of the
-// estimate at each step, and of the result.
+// Noises returns the standard deviation of the noise in one coordinate of the estimate at each step,
+// and in one coordinate of the result.
 //
-// To first order the noise of an estimate, e_t, enters w_T as -eta J e_t with J a
-// product of matrices I - eta Hessian. Where the loss is flat J is 1, and the
-// deviation of a weight is exactly the one computed here if Exact says so; under
-// a convex loss whose steps do not overshoot J shrinks, and it is at most that.
-// Projections and convex regularizers shrink as well. Momentum beta swings on a
-// curved loss, but no farther: with r^2 = beta (1-a), the k-th response to an impulse
-// is at most r^k (k+1), and 1 + beta + ... + beta^k on a flat one is at least that.
+// To first order the noise e_t of an estimate enters w_T as -eta J e_t, where J is a product of
+// matrices I - eta Hessian. On a flat loss J is 1, and if Exact reports true, the standard deviation of
+// a weight is exactly the number computed here. On a convex loss whose steps do not overshoot J
+// shrinks, and the number is an upper bound. Projections and convex regularizers shrink noise as well.
+// With momentum beta the response to an impulse oscillates on a curved loss, but it is not larger than
+// on a flat loss: with r^2 = beta (1-a), the k-th response is at most r^k (k+1), and 1 + beta + ... +
+// beta^k on a flat loss is at least that number.
 //
-// Between rounds deviations are added, whatever their correlation: a round's
-// result is an affine combination of those before it, and its own noise. Among
-// c points, of deviation s each, the one chosen has a mean square of at most
-// 2 s^2 (log(2c) + 1), however it was chosen: that follows from their tails.
+// Between rounds standard deviations are added, whatever their correlation: a round's result is an
+// affine combination of the results before it, plus the round's own noise. A point chosen among c
+// points, each of standard deviation s, has a mean square of at most 2 s^2 (log(2c) + 1), whatever the
+// choice depends on. This bound follows from the tails of the c points.
 func (l Law) Noises() (estimate []float64, weight float64) {
 	T := l.Steps()
 	variance, reach, after := make([]float64, T), make([]float64, T), l.after(T)
@@ -99,20 +97,20 @@ func (l Law) Noises() (estimate []float64, weight float64) {
 	return variance, weight
 }
 
-// Settle sets WeightNoise to what the columns say.
+// Settle sets WeightNoise from the columns.
 func (l *Law) Settle() {
 	if _, l.WeightNoise = l.Noises(); l.Unstated {
 		l.WeightNoise = 0
 	}
 }
 
-// Exact reports whether WeightNoise is the deviation on a flat loss rather than a
-// bound on it.
+// Exact reports whether WeightNoise is the standard deviation on a flat loss. Otherwise it is an upper
+// bound on that standard deviation.
 func (l Law) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
 
-// after returns for each step what moving w_{t+1} moves the result of its round:
-// the weight of the iterates after it, and more with momentum, which repeats the
-// move and, a step later, takes it back.
+// after returns for each step by how much a move of w_{t+1} moves the result of its round. The number
+// is the weight of the iterates after the step. With momentum it is larger: momentum repeats the move
+// and, a step later, takes it back.
 func (l Law) after(T int) []float64 {
 	after, sum, back := make([]float64, T), 0.0, 0.0
 	end := len(l.Rounds) - 1
@@ -135,12 +133,11 @@ func (l Law) after(T int) []float64 {
 	return after
 }
 
-// mostLaw is how many steps' columns are kept for a certificate.
+// mostLaw is the largest number of steps whose columns a certificate keeps.
 const mostLaw = 20_000
 
-// Compact returns what a certificate keeps: five digits, which is more than
-// anybody needs, single entries for columns that do not change, and of very long
-// runs the result's noise alone.
+// Compact returns the form that a certificate keeps: five significant digits, one entry for a column of
+// equal entries, and for runs of more than mostLaw steps only the noise of the result.
 func (l Law) Compact() Law {
 	l.WeightNoise = Short(l.WeightNoise)
 	if l.Steps() > mostLaw {
@@ -152,7 +149,7 @@ func (l Law) Compact() Law {
 	return l
 }
 
-// Short keeps five digits of a finite number.
+// Short rounds a finite number to five significant digits.
 func Short(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
 	if err != nil || math.IsNaN(y) || math.IsInf(y, 0) {
@@ -179,7 +176,7 @@ func single[T comparable](v []T) []T {
 	return v[:min(len(v), 1)]
 }
 
-// constant leaves out a column that is what its absence means.
+// constant returns nil for a column whose every entry is the value that a missing column means.
 func constant[T comparable](v []T, absent T) []T {
 	if v = single(v); len(v) == 1 && v[0] == absent {
 		return nil
@@ -187,7 +184,7 @@ func constant[T comparable](v []T, absent T) []T {
 	return v
 }
 
-// column reads entry t of a column.
+// column returns entry t of a column, or absent if the column is missing.
 func column[T any](v []T, t int, absent T) T {
 	switch len(v) {
 	case 0:

@@ -8,37 +8,38 @@ import (
 	"strings"
 )
 
-// Moment is the second moment of the rows, G = mean x x', as a run released it, and the
-// metric P = (G_+ + Ridge I)^(-1/2) that the run's steps were taken in; G_+ has 0 for
-// negative eigenvalues. It tells along which directions rows see the weights, and so what
-// noise is left in each combination of weights.
+// Moment is the second moment of the rows, G = mean x x', as a run released it, and the metric P = (G_+
+// + Ridge I)^(-1/2) in which the run's steps were made. G_+ is G with negative eigenvalues set to 0.
+// The moment shows along which directions rows determine the weights, and therefore how much noise
+// remains in each combination of weights.
 type Moment struct {
 	Features int `json:"features"`
-	// Step is a power of two, at most 1/16 of the noise in an entry. Rows hold the entries
-	// of G in steps, integers between spaces: row j those from its diagonal on. There are
-	// none of more than MostMoment features.
+	// Step is a power of two, at most 1/16 of the noise in an entry. Rows hold the entries of G in
+	// units of Step, as integers separated by spaces; row j begins at its diagonal entry. There are no
+	// Rows for more than MostMoment features.
 	Step float64  `json:"step,omitempty"`
 	Rows []string `json:"rows,omitempty"`
-	// Sigma is the standard deviation of the noise in an entry of the diagonal; it is
-	// Sigma/sqrt 2 in the others.
+	// Sigma is the standard deviation of the noise in a diagonal entry. In the other entries it is
+	// Sigma/sqrt 2.
 	Sigma float64 `json:"sigma"`
 	Ridge float64 `json:"ridge"`
-	// Mean, where there is one, is the released mean row m, and Rows are of the second moment C
-	// about it. Then G = C + m m', and the metric is (C_+ + MeanWeight m m' + Ridge I)^(-1/2).
-	// MeanSigma is the standard deviation of the noise in a coordinate of m.
+	// Mean, if present, is the released mean row m, and Rows hold the second moment C about it. Then G
+	// = C + m m', and the metric is (C_+ + MeanWeight m m' + Ridge I)^(-1/2). MeanSigma is the standard
+	// deviation of the noise in a coordinate of m.
 	Mean       []float64 `json:"mean,omitempty"`
 	MeanSigma  float64   `json:"mean_sigma,omitempty"`
 	MeanWeight float64   `json:"mean_weight,omitempty"`
-	// Slope is the root mean square of the records' slopes, of several margins their
-	// length, as the run last saw it; 0 where it was not seen.
+	// Slope is the last released root mean square of the records' slopes, for several margins of the
+	// length of the slope vectors; 0 if none was released.
 	Slope float64 `json:"slope,omitempty"`
 }
 
-// MostMoment is the largest number of features whose second moment certificates keep: its
-// square is the number of entries, and their digits.
+// MostMoment is the largest number of features whose second moment certificates keep. The number of
+// entries, and so of digits, is its square.
 const MostMoment = 300
 
-// MomentBytes bounds what a certificate takes to keep a second moment of so many features.
+// MomentBytes returns an upper bound on the bytes of a second moment of the given number of features in
+// a certificate.
 func MomentBytes(features int) int64 {
 	const whole, line, entry = 512, 96, 22 // a digit for each factor of 10 in 2^63, a sign, a space
 	if features > MostMoment {
@@ -48,7 +49,8 @@ func MomentBytes(features int) int64 {
 	return whole + line*d + entry*d*(d+1)/2
 }
 
-// NewMoment keeps a released symmetric matrix, of dim rows one after the other.
+// NewMoment returns a released symmetric matrix of dim rows, given one row after the other, as a
+// Moment.
 func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	m := &Moment{Features: dim, Sigma: Short(sigma), Ridge: Short(ridge)}
 	if dim > MostMoment || !(sigma > 0) {
@@ -69,8 +71,8 @@ func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	return m
 }
 
-// Matrix returns the entries that Rows hold, one row of the symmetric matrix after the other. It
-// returns an error if Rows are not the rows of such a matrix, as where there are too many features.
+// Matrix returns the entries of the symmetric matrix that Rows hold, one row after the other. It
+// returns an error if Rows do not hold such a matrix, for example if there are too many features.
 func (m *Moment) Matrix() ([]float64, error) {
 	d := m.Features
 	switch {

@@ -1,30 +1,29 @@
 package runrecord
 
-// Plan describes a plan to people and to certificates. Norms are in the
-// encoded space, where rows have norm at most 1. Nothing is decided by its words.
+// Plan describes a plan to people and to certificates. Norms are after scaling, where rows have norm at
+// most 1. No program decides by the words in it.
 type Plan struct {
 	Algorithm string `json:"algorithm"`
-	// Citation says where the algorithm and its guarantee come from.
+	// Citation names the papers of the algorithm and of its guarantee.
 	Citation string  `json:"citation"`
 	Steps    int     `json:"steps"`
 	StepSize float64 `json:"step_size"`
 	Clip     float64 `json:"clip"`
-	// Charges says in words how the budget is divided.
+	// Charges describes in words how the budget is divided among releases.
 	Charges string `json:"charges"`
 	Output  string `json:"output"`
-	// Effective is N, Floor is r (optimize.Problem).
+	// Effective is N, the signal-to-noise size, and Floor is r = 2 L0/N (optimize.Problem).
 	Effective float64 `json:"effective_size"`
 	Floor     float64 `json:"floor"`
-	// Passes is how many gradients, or numbers as dear, the plan works out of a record,
-	// on average over records: a difference is two. Methods that read each record once
-	// count that as one, whatever they work out of it.
+	// Passes is the number of gradients, or of numbers as costly as a gradient, that the plan computes
+	// for a record, on average over records. A gradient difference counts as two. Methods that read
+	// each record once count 1, whatever they compute from it.
 	Passes float64 `json:"passes"`
-	// PairPasses is how many passes more work out a number for each pair of features,
-	// at most.
+	// PairPasses is an upper bound on the number of additional passes that compute a number for each
+	// pair of features.
 	PairPasses float64 `json:"pair_passes,omitempty"`
-	// Predicted is the gradient norm to expect at the output; Population and
-	// Excess say the same of the population's gradient norm and of the excess
-	// risk (optimize.Forecast).
+	// Predicted is the gradient norm expected at the output. Population is the expected norm of the
+	// population's gradient, and Excess the expected excess risk (optimize.Forecast).
 	Predicted  float64 `json:"predicted_gradient_norm"`
 	Population float64 `json:"predicted_population_gradient_norm"`
 	Excess     float64 `json:"predicted_excess_risk"`

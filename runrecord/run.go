@@ -1,35 +1,35 @@
 package runrecord
 
-// Run is what a certificate keeps of a run beside its charges, for people and reports: the
-// plan, and released numbers. Of certificates of earlier versions some are zero.
+// Run is the part of a certificate that describes a run to people and reports, apart from its charges:
+// the plan and released numbers. In certificates of earlier versions some fields are zero.
 type Run struct {
 	Plan
-	// GradientNorms are the norms of the noisy gradient estimates, one a step.
+	// GradientNorms are the norms of the noisy gradient estimates, one for each step.
 	GradientNorms []float64 `json:"gradient_norms,omitempty"`
 	Measured      *Measured `json:"measured,omitempty"`
-	// Compared is how the result compares with the best constant.
+	// Compared is the comparison of the result with the best constant.
 	Compared *Compared `json:"compared,omitempty"`
-	// Law is how the releases became the result; nil of a recovered run, whose
-	// journal does not tell.
+	// Law states how the releases became the result. It is nil for a run recovered from its journal,
+	// which does not record it.
 	Law *Law `json:"law,omitempty"`
 	// Reduce is the public map that shortened rows; empty for none.
 	Reduce string `json:"reduce,omitempty"`
-	// Seed is that of the public coins, in hexadecimal; empty where none were drawn.
+	// Seed is the seed of the public random bits, in hexadecimal; empty if none were drawn.
 	Seed string `json:"public_seed,omitempty"`
-	// Late says whether more steps would have helped, and Arrived says it in words.
+	// Late tells whether more steps would have helped. Arrived says it in words.
 	Late    *Late  `json:"late,omitempty"`
 	Arrived string `json:"arrived,omitempty"`
-	// Foreseen is the gradient norm to expect after what was released.
+	// Foreseen is the gradient norm expected given the run's releases.
 	Foreseen float64 `json:"foreseen_gradient_norm,omitempty"`
-	// Curvature is what was released of that at the result.
+	// Curvature is the released curvature at the result.
 	Curvature *Curved `json:"curvature,omitempty"`
 
 	Recovered *Rebuilt `json:"recovered,omitempty"`
 }
 
-// Rebuilt is what a certificate says of having been made from a journal.
+// Rebuilt says that a certificate was made from a journal.
 type Rebuilt struct {
-	// Step is the one whose iterate the model is.
+	// Step is the step whose iterate is the model.
 	Step int    `json:"step"`
 	Note string `json:"note"`
 }
