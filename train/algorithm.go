@@ -11,11 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// selected is the output rule that scores points on records held out.
+// selected is the name of the output rule that scores points on held-out records.
 const selected = "selected"
 
-// Plan settles the configured algorithm for a problem. Under auto it also returns
-// all candidates, the chosen one first.
+// Plan makes the plan of the configured algorithm for a problem. Under auto it also returns all
+// candidates, the chosen one first.
 func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []choose.Candidate, error) {
 	a, err := t.settle()
 	if err != nil {
@@ -32,7 +32,7 @@ func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []c
 	return plan, nil, err
 }
 
-// settle reads the settings into the algorithm's own type.
+// settle converts the settings into the algorithm's own type. Unknown or invalid settings are an error.
 func (t Train) settle() (optimize.Algorithm, error) {
 	if t.Algorithm == "" {
 		t.Algorithm = algorithms[0].name
@@ -72,8 +72,8 @@ func (t Train) settle() (optimize.Algorithm, error) {
 	}
 	switch a := own.Interface().(type) {
 	case choose.Auto:
-		// Plans on samples leave nothing for a measurement, and are not chosen where
-		// passes are not limited.
+		// Plans on Poisson samples spend the whole budget, so that none is left for a measurement.
+		// Without a limit on passes they are not chosen either.
 		a.WithoutSamples = t.Measure > 0 || a.Passes == 0
 		return a, nil
 	case optimize.Algorithm:

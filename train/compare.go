@@ -8,12 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Compared is how a model compares with the best constant, as it was released.
+// Compared is the released comparison of a model with the best constant.
 type Compared = optimize.Compared
 
-// comparison is how the result of a fit is compared with the best constant, and the problem
-// with what is left of the budget for its plan. There is none, and all of the budget is
-// left, where it is turned off or, by default, where it could tell nothing.
+// comparison returns the comparison that a fit will make of its result with the best constant, and the
+// problem with the rest of the budget for the plan. It returns a nil comparison and the whole budget if
+// the comparison is turned off, or if its share is the default and the noise would hide any difference.
 func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare, optimize.Problem, error) {
 	share := c.Train.Compare
 	switch {
@@ -36,14 +36,14 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 	return compare, c.without(p, compare.Charge), nil
 }
 
-// without is a problem less a charge that its plan has to do without.
+// without returns the problem with its budget reduced by a charge.
 func (c *Config) without(p optimize.Problem, charge float64) optimize.Problem {
 	p.Mu *= math.Sqrt(1 - charge/(p.Mu*p.Mu))
 	return p
 }
 
-// compare releases how the result compares with the best constant, from the share kept
-// for it.
+// compare releases the comparison of the result with the best constant, from the share of the budget
+// reserved for it.
 func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
 	p, _, err := c.Problem(f.Budget, f.Records)
 	if err != nil {

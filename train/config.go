@@ -22,59 +22,59 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Config is a fit as its YAML file describes it. Unknown keys are errors.
+// Config is the content of a fit's YAML file. Unknown keys are errors.
 type Config struct {
 	// Data is the table, relative to the configuration's folder; "-" is standard input.
 	Data Files `yaml:"data"`
-	// Table, if not empty, is a public name by which ledgers know the table instead of
-	// the file's path: fits of all files and streams of one name are summed. A table of
-	// several files needs one: it goes on to be the same table as files come and go.
+	// Table, if not empty, is a public name by which ledgers identify the table, in place of the file's
+	// path. The fits of all files and streams of one name are summed. A table of several files needs a
+	// name: the table stays the same when files are added or removed.
 	Table string `yaml:"table"`
-	// CSV says how its files are written, if they are text and not as is usual.
+	// CSV describes the text format of the files, if it is not the usual one.
 	CSV dataset.CSV `yaml:"csv"`
 	// Schema describes the table by public facts.
 	Schema *dataset.Schema `yaml:"schema"`
-	// Model says what is fitted.
+	// Model describes the model to fit.
 	Model Model `yaml:"model"`
-	// Privacy says what the fit may charge. Nothing in it has a default.
+	// Privacy is the budget that the fit may spend. It has no defaults.
 	Privacy Privacy `yaml:"privacy"`
-	// Budget names the dataset in a store of budgets that the fit is charged to, beside
-	// the ledger in its folder; nil for none.
+	// Budget names a dataset in a store of budgets. The fit is charged there as well as in the ledger
+	// of its folder. nil means no store.
 	Budget *StoredBudget `yaml:"budget"`
-	// Train says how it is fitted; all of it has defaults.
+	// Train describes how to fit; all of it has defaults.
 	Train Train `yaml:"train"`
-	// Memory bounds what of the table is in memory; all of it if left out.
+	// Memory limits how much of the table is kept in memory. Left out, the whole table is kept.
 	Memory Memory `yaml:"memory"`
 
-	// Rows and Reader are those of a table that the program holds, in place of Data: rows,
-	// or a stream of text that is read once to its end.
+	// Rows and Reader, in place of Data, are a table that the program holds: rows, or a stream of text
+	// that is read once to its end.
 	Rows   *curator.Rows `yaml:"-"`
 	Reader io.Reader     `yaml:"-"`
 
 	name, folder string
 }
 
-// Model names a loss and a regularizer as package loss writes them.
+// Model names a loss and a regularizer in the notation of package loss.
 type Model struct {
-	// Loss is for example logistic, huber(0.1) or softmax, which is softmax(K) for
-	// the schema's K classes, or a network.
+	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
+	// schema's K classes.
 	Loss LossName `yaml:"loss"`
-	// Weights are public weights of classes, for example {yes: 5}: by how much a record
-	// of the class counts, and how long its gradient may be. 1 for those left out.
+	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of
+	// each record of the class, and the largest length of its gradient. Classes left out have weight 1.
 	Weights map[string]float64 `yaml:"weights"`
 	// Regularizer is for example l2(0.001); empty for none.
 	Regularizer string `yaml:"regularizer"`
-	// Radius, if > 0, keeps the weights in the ball of that radius around the start:
-	// zero but for networks.
+	// Radius, if > 0, keeps the weights in the ball of that radius around the start, which is zero
+	// except for networks.
 	Radius Positive `yaml:"radius"`
-	// Reduce, for example jl(500), trains on rows mapped to so many features by a public
-	// random map, for generalised linear models of very many features.
+	// Reduce, for example jl(500), maps rows to that number of features by a public random map before
+	// training. It is for generalised linear models of very many features.
 	Reduce string `yaml:"reduce"`
-	// KL is what is publicly known, not from the table, of how fast the objective rises
-	// from its minimum: F(w) - min F <= (gamma ||grad F(w)||)^kappa. Empty for nothing.
+	// KL is public knowledge, not from the table, of how fast the objective rises from its minimum:
+	// F(w) - min F <= (gamma ||grad F(w)||)^kappa. Empty means no such knowledge.
 	KL optimize.KL `yaml:"kl"`
-	// Units says how rows of one unit count together, where the schema has one: mean, and
-	// each unit counts alike, or sum, and each row does. Empty for mean.
+	// Units says how the rows of one unit count together, if the schema has a unit: mean, so that each
+	// unit counts the same, or sum, so that each row does. Empty means mean.
 	Units string `yaml:"units"`
 }
 
@@ -83,36 +83,35 @@ type Privacy struct {
 	Epsilon  *float64 `yaml:"epsilon"`
 	Delta    *float64 `yaml:"delta"`
 	Relation string   `yaml:"relation"`
-	// Records is the public number of records: required under add-or-remove,
-	// optional under replace-one, where it is checked against the table.
+	// Records is the public number of records. It is required under add-or-remove. Under replace-one it
+	// is optional, and a table with another number of records is an error.
 	Records int `yaml:"records"`
 }
 
 // StoredBudget names a dataset in a store (package budget).
 type StoredBudget struct {
-	// Store is sqlite:FILE, relative to the configuration's folder, or
-	// postgres://USER@HOST/DATABASE.
+	// Store is sqlite:FILE, relative to the configuration's folder, or postgres://USER@HOST/DATABASE.
 	Store string `yaml:"store"`
 	// Dataset is the name under which the table is registered there.
 	Dataset string `yaml:"dataset"`
 }
 
-// Train overrides the default rules of an algorithm.
+// Train holds the settings that override the default rules of an algorithm.
 type Train struct {
 	// Algorithm is one of Algorithms; empty for the first.
 	Algorithm string
-	// Measure is the share of the budget kept for releasing the loss and the
-	// gradient norm at the result; zero for not measuring.
+	// Measure is the share of the budget reserved for releasing the loss and the gradient norm at the
+	// result; zero means no measurement.
 	Measure float64
-	// Compare is the share of the budget kept for comparing the result with the best
-	// constant; zero for DefaultCompare where that much tells anything, Off for none.
+	// Compare is the share of the budget reserved for comparing the result with the best constant. Zero
+	// means DefaultCompare, if that share can show a difference; Off means no comparison.
 	Compare float64
-	// Settings are the algorithm's, and those of its output.
+	// Settings are the settings of the algorithm and of its output rule.
 	Settings Settings
 }
 
-// DefaultCompare is the share of the budget that tells whether a model is better than the
-// best constant, if it is not said otherwise. Off turns the comparison off.
+// DefaultCompare is the share of the budget that a comparison with the best constant spends by default.
+// Off turns the comparison off.
 const (
 	DefaultCompare = .02
 	Off            = -1
@@ -139,10 +138,10 @@ func ReadConfig(path string) (*Config, error) {
 	return c, nil
 }
 
-// mostList is the most bytes of a file of a category's values.
+// mostList is the largest size, in bytes, of a file with a category's values.
 const mostList = 16 << 20
 
-// list reads a file of public values, which is not the table.
+// list reads a file of public values. The name of the table is an error.
 func (c *Config) list(name string) ([]byte, error) {
 	path := c.resolve(name)
 	own, err := os.Stat(path)
@@ -163,8 +162,8 @@ func (c *Config) list(name string) ([]byte, error) {
 	return regular.Read(path, mostList)
 }
 
-// decode reads the text of a configuration. Its errors quote nothing of it: it may
-// be a table given in its place.
+// decode parses the text of a configuration. Its errors quote nothing of the text, since the text may
+// be a table that was passed by mistake.
 func (c *Config) decode(text []byte) error {
 	err := strictyaml.Decode(text, c)
 	if errors.Is(err, strictyaml.ErrOther) {
@@ -173,11 +172,11 @@ func (c *Config) decode(text []byte) error {
 	return err
 }
 
-// Check finds what is missing of a configuration that no file was read for. Fit and Plan
-// check the values.
+// Check returns an error if something is missing in a configuration that was not read from a file. Fit
+// and Plan check the values.
 func (c *Config) Check() error { return c.check() }
 
-// check finds what is missing; values are checked by what uses them.
+// check returns an error if something is missing. The code that uses a value checks it.
 func (c *Config) check() error {
 	if err := c.checkData(); err != nil {
 		return err
@@ -206,10 +205,10 @@ func (c *Config) check() error {
 // Name is the configuration file's name without its extension.
 func (c *Config) Name() string { return c.name }
 
-// mostName is the most bytes of a table's name.
+// mostName is the largest length of a table's name in bytes.
 const mostName = 200
 
-// nameRule returns the rule that a table's name breaks, or "".
+// nameRule returns the rule that a table's name breaks; empty if it breaks none.
 func nameRule(name string) string {
 	switch {
 	case name != strings.TrimSpace(name):
@@ -222,14 +221,14 @@ func nameRule(name string) string {
 	return ""
 }
 
-// mostMu is far beyond what protects anybody, and within what the kernel's grid
-// can serve.
+// mostMu is the largest mu. It is far beyond any real protection, and within the range of the noise
+// grid of curator/internal/kernel.
 const mostMu = 1e4
 
-// mostDelta is where a promise fails as often as it holds.
+// mostDelta is the largest delta: at 1/2 the guarantee fails as often as it holds.
 const mostDelta = .5
 
-// budget makes the budget.
+// budget returns the budget of the fit. Missing or invalid figures are an error.
 func (c *Config) budget() (account.Budget, error) {
 	if c.Privacy.Epsilon == nil {
 		return account.Budget{}, errors.New("privacy.epsilon: must be given (or --epsilon)")
@@ -254,7 +253,7 @@ func (c *Config) budget() (account.Budget, error) {
 	return b, nil
 }
 
-// declared is the number of records a session is told.
+// declared returns the number of records that the session is opened with.
 func (c *Config) declared(r account.Relation) (float64, error) {
 	if r == account.ReplaceOne {
 		return 0, nil
@@ -265,8 +264,8 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
-// loss returns the loss. That of classes may be written without their number, and any
-// without the weights and exposures that the schema and model.weights have.
+// loss returns the loss. The configuration may leave out the number of classes. The schema and
+// model.weights add weights and exposures.
 func (c *Config) loss() (loss.Loss, error) {
 	target := c.Schema.Target()
 	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
@@ -297,7 +296,7 @@ func (c *Config) loss() (loss.Loss, error) {
 	return l, nil
 }
 
-// classWeights are the weights of the classes in their order; none if none is given.
+// classWeights returns the weights of the classes in their order; nil if none is given.
 func (c *Config) classWeights() ([]float64, error) {
 	classes := c.Schema.Target().Classes
 	for class := range c.Model.Weights {
@@ -329,7 +328,7 @@ func (c *Config) Reduction() (*dataset.Projection, error) {
 	return p, nil
 }
 
-// features is the number of features of a row of what is trained on.
+// features returns the number of features of a row as the model is trained on it.
 func (c *Config) features(l loss.Loss) (int, error) {
 	reduce, err := c.Reduction()
 	if err != nil || reduce == nil {
@@ -341,8 +340,8 @@ func (c *Config) features(l loss.Loss) (int, error) {
 	return reduce.Size(), nil
 }
 
-// Problem returns the minimisation problem for a public number of records, and its
-// loss. What is to be measured is kept from what plans divide.
+// Problem returns the minimisation problem for a public number of records, and its loss. The share of
+// the budget for the measurement is subtracted from the budget of the plan.
 func (c *Config) Problem(budget account.Budget, records float64) (optimize.Problem, loss.Loss, error) {
 	l, err := c.loss()
 	if err != nil {

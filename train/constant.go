@@ -5,17 +5,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Constant is the loss of the constant model that gives every record the score 0: for
-// classes that all are as likely, for a number the midpoint of its bounds. It is public,
-// but for numbers, weights and classes of unlike weights only within bounds, since it
-// depends on targets. It is no best constant: what that is, the classes' shares say, and
-// nobody released them.
+// Constant is the loss of the constant model that gives every record the score 0. For classes this
+// model makes all classes equally likely; for a number it predicts the middle of the bounds. The loss
+// is public. For numbers, weights and classes of unequal weights only bounds are public, since the loss
+// depends on targets. The model is not the best constant: the best constant depends on the classes'
+// shares, which were not released.
 type Constant struct {
-	// Least and Most bound it. They are alike where it is the same for every record.
+	// Least and Most are bounds on the loss. They are equal if the loss is the same for every record.
 	Least float64 `json:"least"`
 	Most  float64 `json:"most"`
-	// Regularizer is what the measured loss has of the regularizer, for which the
-	// constant model has nothing to pay where its weights are 0.
+	// Regularizer is the part of the measured loss that is due to the regularizer. The constant model,
+	// whose weights are 0, has no such part.
 	Regularizer float64 `json:"regularizer,omitempty"`
 }
 

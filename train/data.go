@@ -11,12 +11,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// Files are the files of a table as a configuration writes them: one, or a list of
-// those that are one table, in their order. A name that no file has may be a pattern
-// with *, ? and [...], for all files that it fits, by name.
+// Files are the files of a table: one name, or a list of names of files that together are the table, in
+// order. A name that is no file's may be a pattern with *, ? and [...]; it means all matching files,
+// sorted by name.
 type Files []string
 
-// UnmarshalYAML reads a name or a list of them.
+// UnmarshalYAML reads a name or a list of names.
 func (f *Files) UnmarshalYAML(unmarshal func(any) error) error {
 	var name string
 	if unmarshal(&name) == nil {
@@ -31,10 +31,10 @@ func (f *Files) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// String is how they are written.
+// String returns the names, separated by commas.
 func (f Files) String() string { return strings.Join(f, ", ") }
 
-// isPattern reports whether a name stands for the files that it fits.
+// isPattern reports whether a name is a pattern and not the name of an existing file.
 func isPattern(path string) bool {
 	if !strings.ContainsAny(path, "*?[") {
 		return false
@@ -43,7 +43,7 @@ func isPattern(path string) bool {
 	return err != nil
 }
 
-// checkData finds what is missing of the table's name.
+// checkData returns an error if the files or the table's name are missing or invalid.
 func (c *Config) checkData() error {
 	if c.held() {
 		return c.checkHeld()
@@ -90,8 +90,8 @@ func (c *Config) checkHeld() error {
 	return nil
 }
 
-// DataPaths returns the table's files, resolved against the configuration's folder, or
-// "-" alone. Those that a pattern fits are looked for each time.
+// DataPaths returns the table's files, resolved against the configuration's folder, or "-" alone. Each
+// call looks for the files that match a pattern.
 func (c *Config) DataPaths() (paths []string, err error) {
 	for _, name := range c.Data {
 		found, err := c.files(name)
@@ -103,7 +103,7 @@ func (c *Config) DataPaths() (paths []string, err error) {
 	return paths, nil
 }
 
-// files returns what a name of data: stands for.
+// files returns the files that a name in data: means.
 func (c *Config) files(name string) ([]string, error) {
 	path := c.resolve(name)
 	if !isPattern(path) {
@@ -117,8 +117,8 @@ func (c *Config) files(name string) ([]string, error) {
 	return found, nil
 }
 
-// DataPath is what the table's files are called before people, resolved against the
-// configuration's folder, or "-".
+// DataPath returns the name of the table's files for messages, resolved against the configuration's
+// folder, or "-".
 func (c *Config) DataPath() string {
 	if c.held() {
 		return c.TableName()
@@ -130,8 +130,8 @@ func (c *Config) DataPath() string {
 	return strings.Join(paths, ", ")
 }
 
-// TableName is what the table is called before people: its public name or, without
-// one, what the configuration has for data.
+// TableName returns the name of the table for messages: its public name or, without one, the
+// configuration's data.
 func (c *Config) TableName() string {
 	switch {
 	case c.Table != "":
@@ -142,10 +142,10 @@ func (c *Config) TableName() string {
 	return c.Data.String()
 }
 
-// Identity is the name by which earlier fits of a table are found: the one the
-// configuration gives it, or else the absolute path of its one file behind all links,
-// to which a copy is another table. No absolute path begins as a given name does, nor as
-// that of rows without one.
+// Identity returns the name under which the fits of a table are summed: the name in the configuration
+// or, without one, the absolute path of the one file with all links resolved. A copy of the file is
+// then another table. Names that the configuration can give, absolute paths and the identity of unnamed
+// rows never coincide.
 func (c *Config) Identity() (string, error) {
 	switch {
 	case c.Table != "":
@@ -160,8 +160,8 @@ func (c *Config) Identity() (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// unnamed is the identity of all tables that programs hold and give no name: their fits
-// count as fits of one table, which is more than any of them costs.
+// unnamed is the identity of all tables that programs hold without a name. Their fits are summed as
+// fits of one table, which overstates what each of them costs.
 const unnamed = "rows without a name"
 
 // held reports whether the program holds the table.

@@ -7,18 +7,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// Dry is what a fit would charge.
+// Dry says what a fit would cost.
 type Dry struct {
-	// Fitted has the plan and the entry; nothing of it was released.
+	// Fitted holds the plan and the ledger entry; nothing was released.
 	*Fitted
-	// Cost is what the dataset of a store of budgets would be charged; nil for none.
+	// Cost is the charge to the dataset in the store of budgets; nil without a store.
 	Cost *budget.Cost
 }
 
-// DryRun does all of a fit but what charges and writes: it reads the configuration and the
-// table, plans, and asks whether the keeper and the store would take the fit. Its errors
-// are those of Fit up to the first release. Nothing that it returns depends on what is in
-// the table's rows: Fit shows the same before its first release.
+// DryRun does everything that a fit does before it charges and writes: it reads the configuration and
+// the table, makes the plan, and asks the keeper and the store whether they would accept the fit. Its
+// errors are the errors of Fit before the first release. Nothing that it returns depends on the content
+// of the table's rows: Fit shows the same before its first release.
 func (c *Config) DryRun(ctx context.Context, o Options) (*Dry, error) {
 	p, err := c.prepare(ctx, o)
 	if err != nil {

@@ -9,23 +9,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Range is what the gradient norm was measured to lie in around what was expected of it:
-// on the tables of results/metric.md, of which those with every feature twice have the
-// low end, and in nine of ten of the settings of results/planner.md.
+// Range returns the interval in which the gradient norm was measured to lie, around the predicted norm:
+// on the tables of results/metric.md, whose tables with every feature twice are at the low end, and in
+// nine of ten of the settings of results/planner.md.
 func (p Planned) Range() (low, high float64) {
 	return .1 * p.Summary.Predicted, 2.5 * p.Summary.Predicted
 }
 
-// Estimate is about what a fit takes, by public figures alone.
+// Estimate is the approximate cost of a fit, computed from public figures alone.
 type Estimate struct {
-	// Time is that of one processor. Passes divide among processors.
+	// Time is the time on one processor. Passes are divided among processors.
 	Time time.Duration `json:"processor_nanoseconds"`
 	// Memory is in bytes.
 	Memory float64 `json:"memory_bytes"`
 }
 
-// What things take, in nanoseconds, on the machine of results/speed.md, whose figures
-// they round up: others are within a few times that.
+// Costs in nanoseconds on the machine of results/speed.md, rounded up. Other machines are within a
+// factor of a few.
 const (
 	perCell       = 100 // of a table, to read
 	perProduct    = 1   // of a feature and a slope, in a pass
@@ -35,9 +35,9 @@ const (
 	perRoot       = 20  // megabytes that the program takes with an empty table
 )
 
-// rowBytes is what a row of so many features takes: a float32 each, or, for those of
-// groups, a level and codes of two bytes. Reduced rows have other features than the
-// schema's, and no groups.
+// rowBytes returns the bytes of a row of the given number of features: a float32 for each feature, or
+// for groups a level and codes of two bytes. Reduced rows have other features than the schema and no
+// groups.
 func rowBytes(s *dataset.Schema, features int) float64 {
 	groups := s.Groups()
 	if features != s.Dim() || len(groups) == 0 {
@@ -49,7 +49,8 @@ func rowBytes(s *dataset.Schema, features int) float64 {
 	return 4*float64(features+1) + 2*float64(len(groups))
 }
 
-// estimate is that of a plan for rows of so many bytes, read from cells.
+// estimate returns the estimate for a plan. row is the bytes of a row, cells the number of cells read
+// for it.
 func estimate(p optimize.Problem, o optimize.Summary, cells int, row, memory float64) Estimate {
 	n, d, weights := p.Records, float64(p.Shape.Features), float64(p.Dim())
 	pairs := d * (d + 1) / 2
@@ -60,16 +61,17 @@ func estimate(p optimize.Problem, o optimize.Summary, cells int, row, memory flo
 	}
 	if o.PairPasses > 0 {
 		time += o.PairPasses*n*pairs*perPair + pairs*perCoordinate + d*d*d*perEigen
-		// A sum in each goroutine, of a few; the matrix, its vectors and the metric.
+		// Each of a few goroutines holds a sum. The matrix, its eigenvectors and the metric come on
+		// top.
 		bytes += 8*pairs*4 + 40*d*d
 	}
 	return Estimate{Time: duration(time), Memory: bytes + perRoot<<20}
 }
 
-// duration is of nanoseconds, however many.
+// duration converts nanoseconds, limited to the range of a time.Duration.
 func duration(ns float64) time.Duration { return time.Duration(min(ns, math.MaxInt64/2)) }
 
-// String says so in a few words, to one digit or two.
+// String returns the estimate in a few words, to one or two digits.
 func (e Estimate) String() string {
 	t := "less than a second"
 	switch s := e.Time.Seconds(); {

@@ -14,28 +14,28 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// Options say where a fit is kept and who watches it.
+// Options say where a fit is kept and which functions observe it.
 type Options struct {
-	// Keeper is where; nil for nowhere but in what Fit returns. A process that is killed
-	// then leaves nothing of its fit, and what a store of budgets has reserved for it stays
-	// charged in full.
+	// Keeper stores the fit; with nil the fit is only in what Fit returns. If a process without a
+	// keeper is killed, nothing of its fit is left, and the budget that a store has reserved for it
+	// stays charged in full.
 	Keeper Keeper
-	// Strict refuses a fit of an effective size below optimize.SmallSize, at which a model
-	// is noise, before anything is charged.
+	// Strict makes a fit whose effective size is below optimize.SmallSize an error, before anything is
+	// charged. The model of such a fit would be noise.
 	Strict bool
 	// Software is the program's name and version, for the files.
 	Software string
-	// Planned, if not nil, is called when everything is settled and the budget
-	// is about to be reserved.
+	// Planned, if not nil, is called when the plan is complete and before the budget is reserved.
 	Planned func(Planned)
 	// Step, if not nil, is called after each step with released numbers.
 	Step func(Step)
 
-	// Stores opens the store of budgets that the configuration names; nil where none is.
+	// Stores opens the store of budgets that the configuration names. It may be nil if the
+	// configuration names none.
 	Stores Stores
 }
 
-// Step is what may be shown of a step.
+// Step holds the facts of a step that may be shown.
 type Step = optimize.Step
 
 // Fitted is what a fit released and what it cost.
@@ -44,36 +44,36 @@ type Fitted struct {
 	Result optimize.Result
 	// Measured is the released quality of the result; nil if not asked for.
 	Measured *optimize.Measured
-	// Constant is what to compare the measured loss with; nil where nothing was, or
-	// nothing public is, to be compared.
+	// Constant is the loss with which to compare the measured loss; nil if no loss was measured or no
+	// such loss is public.
 	Constant *Constant
-	// Compared is how the result compares with the best constant; nil if it was not.
+	// Compared is the comparison of the result with the best constant; nil if there was none.
 	Compared *optimize.Compared
-	// Releases is how many answers were given.
+	// Releases is the number of answers.
 	Releases int
-	// Charged is the odometer's reading in units of mu^2; the cost is the
-	// budget.
+	// Charged is the sum of the charges in units of mu^2. The cost of the fit is the whole budget.
 	Charged float64
-	// Warnings are what a user of the model has to know, as the model's file has them.
+	// Warnings are the facts that a user of the model must know. The model's file lists them too.
 	Warnings []Warning
-	// Trusted lists the assumptions that the guarantee rests on and the program
-	// does not enforce, as the certificate does.
+	// Trusted lists the assumptions of the guarantee that the program does not enforce. The certificate
+	// lists them too.
 	Trusted []string
-	// Reserved is where the fit was charged in a store of budgets; nil for none.
+	// Reserved is the reservation of the fit in a store of budgets; nil for none.
 	Reserved *certificate.Reservation
-	// Model is what was trained; nil if the run was interrupted before there was one.
+	// Model is the trained model; nil if the run was interrupted before there was one.
 	Model *model.Model
 	// Certificate is the public record of the run.
 	Certificate *certificate.Certificate
-	// Ledger is what was charged, release by release. It has ended.
+	// Ledger lists the charges, release by release. It is final.
 	Ledger account.View
-	// Entry is the reservation as ledgers of folders have it.
+	// Entry is the reservation as the ledgers of folders store it.
 	Entry Entry
 
 	norms []float64
 }
 
-// prepared is a fit that could begin: settled, its table read, nothing charged.
+// prepared is a fit that is ready to begin: its plan is made and its table read, and nothing is
+// charged.
 type prepared struct {
 	budget  account.Budget
 	store   *storedRun
@@ -88,7 +88,7 @@ func (p *prepared) close() {
 	p.session.Close()
 }
 
-// keeper is where a fit is kept.
+// keeper returns the keeper of the fit.
 func (o Options) keeper() Keeper {
 	if o.Keeper == nil {
 		return unkept{}
@@ -109,8 +109,8 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err := o.keeper().Look(); err != nil {
 		return nil, err
 	}
-	// Settled once for its errors before anything is read, for as many records as
-	// are declared, or for enough of them.
+	// The plan is first made before anything is read, so that its errors come early. It is made for the
+	// declared number of records, or for a large enough number.
 	const enough = 1 << 20
 	likely := max(declared, float64(c.Privacy.Records))
 	if likely == 0 {
@@ -189,7 +189,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	return &prepared{budget, store, session, l, plan, planned}, nil
 }
 
-// entry is the reservation as ledgers have it.
+// entry returns the reservation as ledgers store it.
 func (p *prepared) entry(data string) Entry {
 	e := Entry{
 		Data: data, Algorithm: p.planned.Summary.Algorithm, Guarantee: p.budget.Guarantee(p.planned.Unit.Column),
@@ -200,20 +200,19 @@ func (p *prepared) entry(data string) Entry {
 	return e
 }
 
-// samples reports whether the run may draw Poisson samples, whose schedule depends on how
-// many records there are.
+// samples reports whether the run may draw Poisson samples. The schedule of samples depends on the
+// number of records.
 func (c *Config) samples(first optimize.Plan) bool {
 	return first.Needs().Schedule != nil || c.Train.Settings["passes"] != nil
 }
 
-// Fit reads the table, reserves the budget, runs the plan and makes the model and its
-// certificate. The whole budget is reserved before the first answer, in the store that the
-// configuration names and with the keeper that there is, and stays so whatever happens.
-// Without a keeper no file is written.
+// Fit reads the table, reserves the budget, runs the plan and makes the model and its certificate. The
+// whole budget is reserved before the first answer, in the store that the configuration names and with
+// the keeper. It stays reserved whatever happens. Without a keeper no file is written.
 //
-// When the context is cancelled on the way, or the keeper cannot take any more of what is
-// released, what has been reached is certified as incomplete, and Fit returns it together
-// with the error: the answers so far have been paid for.
+// If the context is cancelled during the run, or the keeper cannot store further releases, Fit
+// certifies what the run has reached as incomplete and returns it together with the error: the answers
+// so far have been paid for.
 func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	p, err := c.prepare(ctx, o)
 	if err != nil {
@@ -233,7 +232,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	fitted := &Fitted{Planned: planned, Entry: p.entry(data)}
 	schedule := session.Ledger().Schedule()
-	// Before anything is made for a fit that the store refuses.
+	// This comes first, so that nothing is made for a fit that the store rejects.
 	if _, err := store.would(ctx, session.Ledger()); err != nil {
 		return nil, err
 	}
@@ -241,8 +240,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := k.Claim(ctx, data); err != nil {
 		return nil, err
 	}
-	// Until the keeper has the fit, nothing was released, and the store has its
-	// reservation back.
+	// Until the keeper has stored the fit, nothing was released, and the store gets its reservation
+	// back.
 	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, k, session)) }
 	charged, err := store.begin(ctx, k, session.Ledger(), &fitted.Entry)
 	if err != nil {
@@ -274,14 +273,13 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if runErr == nil && planned.Compare != nil {
 		runErr = c.compare(ctx, oracle, fitted, result.W)
 	}
-	// Nothing more is asked: what the files say of the ledger is final.
+	// No further query is made, so that the files state the final ledger.
 	_ = session.Close()
 	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), session.Ledger().Len()
 	fitted.Ledger = session.Ledger()
 	stopped := ctx.Err() != nil || oracle.failed != nil
 	if runErr != nil && (!stopped || result.Steps == 0) {
-		// The charge stays; there is nothing to write a model from but what is in
-		// the log.
+		// The charge stays. A model can only be made from the content of the log.
 		log.Discard()
 		return nil, k.Charged(errors.Join(runErr, oracle.finish(), k.Settle(fitted.Charged, false), store.settle(ctx, k, session)))
 	}
@@ -309,7 +307,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w", result.Steps, planned.Summary.Steps, runErr)
 }
 
-// publish makes the files of a run and has them kept.
+// publish makes the files of a run and passes them to the log to be stored.
 func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
 	if f.Model, f.Certificate, err = h.Files(r); err != nil {
 		return err
@@ -324,7 +322,7 @@ func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
 	return log.Publish(text, f.Certificate)
 }
 
-// measure releases the quality of the result from the share kept for it.
+// measure releases the quality of the result, from the share of the budget reserved for it.
 func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
 	p, l, err := c.Problem(f.Budget, f.Records)
 	if err != nil {
@@ -339,8 +337,7 @@ func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float6
 	return r.measured(m)
 }
 
-// watch keeps the norms of the steps that it passes on, and what they released in
-// the journal.
+// watch records the norms of the steps that it passes on, and writes what they released to the journal.
 func (f *Fitted) watch(r *recorder, next func(Step)) func(Step) {
 	return func(s Step) {
 		if norm, ok := KeptNorm(s); ok {

@@ -18,28 +18,29 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// JournalVersion is that of the journals this program writes. It also reads version 1,
+// JournalVersion is the version of the journals that this program writes. It also reads version 1,
 // whose lines have neither numbers nor checksums.
 const JournalVersion = 2
 
-// CertificateFile is the name by which a model speaks of its certificate.
+// CertificateFile is the name of the certificate's file as a model states it.
 const CertificateFile = "certificate.json"
 
-// Head is all of a fit that is settled before its first release. What the fit
-// releases, and a head, are its model and its certificate: the same two files
-// whether the fit makes them or they are recovered from its journal.
+// Head holds all facts of a fit that are known before its first release. The head and the releases
+// determine the model and the certificate. The two files are the same whether the fit makes them or
+// they are recovered from the fit's journal.
 type Head struct {
 	Journal  int    `json:"journal"`
 	Software string `json:"software"`
-	// Fit and the budget are those of the reservation.
+	// Fit is the number of the reservation. Relation, Epsilon and Delta are its budget.
 	Fit      int              `json:"fit"`
 	Relation account.Relation `json:"relation"`
 	Epsilon  float64          `json:"epsilon"`
 	Delta    float64          `json:"delta"`
 	Records  int64            `json:"records"`
-	// Budget is where the fit is charged beside its folder's ledger.
+	// Budget is the fit's reservation in a store of budgets; nil for none.
 	Budget *certificate.Reservation `json:"budget,omitempty"`
-	// Schedule is that of a fit that samples, beside Gaussian releases of Mu.
+	// Schedule is the schedule of a fit on Poisson samples. Mu is the budget of its Gaussian releases
+	// beside the samples.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	Mu       float64                `json:"schedule_mu,omitempty"`
 
@@ -49,7 +50,7 @@ type Head struct {
 	Reduce      string           `json:"reduce,omitempty"`
 	Plan        optimize.Summary `json:"plan"`
 	CSV         dataset.CSV      `json:"csv,omitzero"`
-	// Seed is that of the public coins, in hexadecimal; empty where none are drawn.
+	// Seed is the seed of the public random bits, in hexadecimal; empty if none are drawn.
 	Seed string `json:"public_seed,omitempty"`
 }
 
@@ -78,13 +79,13 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	return h, nil
 }
 
-// Released is what a fit released.
+// Released holds what a fit released.
 type Released struct {
 	Complete bool
-	// Weights are those of the result; nil if there is none.
+	// Weights are the weights of the result; nil if there is none.
 	Weights []float64
-	// Session released it, and is closed; nil of a run of which only the journal is left,
-	// or nothing yet, with its events and its schedule.
+	// Session is the closed session that released the result. It is nil if only the journal of a run is
+	// left, or if nothing was released; Events and the schedule then take its place.
 	Session  certificate.Session
 	Events   []account.Event
 	Schedule *account.Schedule
@@ -125,13 +126,13 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 	return m, cert, err
 }
 
-// records are those that the fit's session was opened with (tells).
+// records returns the records with which the fit's session was opened (see tells).
 func (h Head) records() account.Records {
 	return account.Records{Count: h.Records, Unit: h.Unit(), Filter: h.filter()}
 }
 
-// tells demands that the head says of its records what the session's ledger says, so that
-// files made of a journal say what files made of the session do.
+// tells returns an error unless the head and the session's ledger state the same records and relation.
+// Files made from a journal then say the same as files made from the session.
 func (h Head) tells(v account.View) error {
 	if r, opened := v.Records(); !opened || r != h.records() || v.Budget().Relation() != h.Relation {
 		return fmt.Errorf("train: records: the session's ledger says %+v: must be %+v, as the configuration has it",
@@ -140,7 +141,7 @@ func (h Head) tells(v account.View) error {
 	return nil
 }
 
-// Unit says whose rows made up one record. The loss is one that was made before.
+// Unit says whose rows form one record. The loss must be valid.
 func (h Head) Unit() certificate.Unit {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
@@ -149,7 +150,7 @@ func (h Head) Unit() certificate.Unit {
 	return unitOf(h.Schema, l)
 }
 
-// filter says which rows are records.
+// filter returns the row filter.
 func (h Head) filter() certificate.Filter { return certificate.Filter(h.Schema.Filter()) }
 
 func (h Head) model(r Released) (*model.Model, error) {
@@ -179,7 +180,8 @@ func (h Head) model(r Released) (*model.Model, error) {
 	})
 }
 
-// features returns the number of features of a row as it is trained on: after Reduce, if it is set.
+// features returns the number of features of a row as the model is trained on it: after Reduce, if it
+// is set.
 func (h Head) features() int {
 	if reduce, err := h.reduction(); err == nil && reduce != nil {
 		return reduce.Size()
@@ -187,7 +189,8 @@ func (h Head) features() int {
 	return h.Schema.Dim()
 }
 
-// Parameters is how many weights a run has: those of the model, or of shortened rows.
+// Parameters returns the number of weights of a run: the model's weights, or the weights for shortened
+// rows.
 func (h Head) Parameters() (int, error) {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
@@ -203,7 +206,7 @@ func (h Head) Parameters() (int, error) {
 	return loss.Check(l, loss.RecordFeatures(l, h.Schema.Dim()))
 }
 
-// reduction is the map that shortens rows; nil for none.
+// reduction returns the map that shortens rows; nil for none.
 func (h Head) reduction() (*dataset.Projection, error) {
 	if h.Reduce == "" {
 		return nil, nil
@@ -211,9 +214,9 @@ func (h Head) reduction() (*dataset.Projection, error) {
 	return dataset.ParseProjection(h.Reduce, h.Schema.Dim())
 }
 
-// lifted are the scales of the noise in the model's weights, from those in the weights of
-// shortened rows: each of the former is a sum over all of the latter, of entries whose
-// squares are 1/k.
+// lifted returns the scales of the noise in the model's weights, given the scales for the weights of
+// shortened rows. Each weight of the model is a sum over all weights for shortened rows, with factors
+// whose squares are 1/k.
 func (h Head) lifted(scales []float64) []float64 {
 	if h.Reduce == "" || len(scales) == 0 {
 		return scales
@@ -225,9 +228,9 @@ func (h Head) lifted(scales []float64) []float64 {
 	return slices.Repeat([]float64{math.Sqrt(square)}, h.Schema.Dim())
 }
 
-// Room returns how many bytes the files of a run can take at most before its
-// first event, and PerEvent for each. Making files of nothing shows, before
-// anything is charged, that they can be made.
+// Room returns upper bounds on the bytes of a run's files before its first event; PerEvent is the bound
+// for each event. Room makes the files of a run without releases, so that an error shows before
+// anything is charged.
 func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	const (
 		aNumber = 26  // a float64 in decimal, its comma and its sign
@@ -261,7 +264,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(), 1)+rest) + runrecord.MomentBytes(h.features()), nil
 }
 
-// empty makes the files of a run that has released nothing, with weights that are 0.
+// empty makes the files of a run that has released nothing, with weights 0.
 func (h Head) empty(r Released) (*model.Model, *certificate.Certificate, error) {
 	parameters, err := h.Parameters()
 	if err != nil {
@@ -272,13 +275,13 @@ func (h Head) empty(r Released) (*model.Model, *certificate.Certificate, error) 
 	return h.Files(r)
 }
 
-// possible says, before anything is charged, whether the files of a run can be made.
+// possible returns an error, before anything is charged, if the files of a run cannot be made.
 func (h Head) possible(r Released) error {
 	_, _, err := h.empty(r)
 	return err
 }
 
-// PerEvent is the most bytes of an event in a certificate.
+// PerEvent is the largest size of an event in a certificate, in bytes.
 const PerEvent = 640
 
 func sha(text []byte) string {
@@ -286,11 +289,12 @@ func sha(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MostNorms is how many steps' norms a certificate keeps: none of a longer run.
+// MostNorms is the largest number of steps whose norms a certificate keeps. It keeps none of a longer
+// run.
 const MostNorms = 20_000
 
-// KeptNorm returns the norm of a step's gradient as certificates keep it: five
-// digits are more than the noise leaves.
+// KeptNorm returns the norm of a step's gradient as certificates store it, with five digits. The noise
+// makes further digits meaningless.
 func KeptNorm(s Step) (norm float64, ok bool) {
 	norm, err := strconv.ParseFloat(strconv.FormatFloat(s.GradientNorm, 'g', 5, 64), 64)
 	return norm, s.Of <= MostNorms && err == nil && !math.IsNaN(norm) && !math.IsInf(norm, 0)

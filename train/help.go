@@ -8,18 +8,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Setting is what a configuration can set of an algorithm, for people.
+// Setting describes a setting of an algorithm to people.
 type Setting struct {
 	Key string
 	// Type is yes or no, whole number, number or name.
 	Type string
-	// Doc says what it means, in what unit, and what zero, or leaving it out,
-	// stands for.
+	// Doc says what the setting means, in which unit, and what zero or leaving it out means.
 	Doc string
 }
 
-// HelpOf describes the settings of an algorithm, or, for the name "selected",
-// those of the output rule; nil for a name that is neither.
+// HelpOf returns the descriptions of an algorithm's settings, or for the name "selected" of the output
+// rule's settings. It returns nil for any other name.
 func HelpOf(name string) []Setting {
 	if name == selected {
 		return describe(reflect.TypeFor[optimize.Selected]())
@@ -45,7 +44,8 @@ func describe(t reflect.Type) (list []Setting) {
 	return list
 }
 
-// nameOf is a field's name in comments: its package's last element, type and field.
+// nameOf returns the name of a field as comments.go has it: the package's last path element, the type
+// and the field.
 func nameOf(t reflect.Type, f reflect.StructField) string {
 	return t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:] + "." + t.Name() + "." + f.Name
 }

@@ -10,52 +10,52 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Keeper keeps a fit beyond its process: a folder does (package runfolder). Fit calls its
-// methods in the order in which they are listed, from one goroutine. An error of any ends
-// the fit; up to Reserve nothing was charged then.
+// Keeper stores a fit beyond its process; package runfolder implements it with a folder. Fit calls its
+// methods in the listed order, from one goroutine. An error of any method ends the fit. Nothing is
+// charged before Reserve.
 type Keeper interface {
-	// Look refuses what can never be kept, before anything is read.
+	// Look returns an error, before anything is read, if the fit could never be stored.
 	Look() error
-	// Claim keeps other fits out until Release, and settles Number and Place. The table's
-	// name is the one by which its fits are summed.
+	// Claim excludes other fits until Release, and determines Number and Place. table is the name under
+	// which the table's fits are summed.
 	Claim(ctx context.Context, table string) error
 	Release()
-	// Number is the fit's among those that are kept there, from 1.
+	// Number returns the number of the fit among the fits that are stored there, from 1.
 	Number() int
-	// Place is where stillpoint recover finds the fit; empty if nowhere.
+	// Place returns the place where stillpoint recover finds the fit; empty for none.
 	Place() string
-	// Intend notes a run of a store of budgets before the store is asked to reserve it.
-	// Forget takes the note away once the store knows what the run used.
+	// Intend notes a run before the store of budgets is asked to reserve it. Forget removes the note
+	// when the store knows how much the run used.
 	Intend(store, dataset, run string) error
 	Forget() error
-	// Begin makes room for what the run will release.
+	// Begin reserves space for the run's releases.
 	Begin(Head, Released) (Log, error)
-	// Reserve has the whole budget on stable storage before the first answer, and Settle
-	// how the run ended. The reservation stays.
+	// Reserve writes the reservation of the whole budget to stable storage before the first answer.
+	// Settle writes how the run ended. The reservation stays.
 	Reserve(Entry) error
 	Settle(charged float64, complete bool) error
-	// Charged says of what ended a fit where the whole budget stays charged.
+	// Charged wraps the error that ended a fit whose whole budget stays charged.
 	Charged(err error) error
 }
 
-// Log takes what a run releases: events and released numbers before they are handed out.
-// An error of Events withholds the answer and ends the run.
+// Log stores a run's events and released numbers before they are returned to the algorithm. If Events
+// returns an error, the answer is withheld and the run ends.
 type Log interface {
 	Events([]account.Event) error
 	Step(Step) error
 	Measured(optimize.Measured) error
 	Compared(optimize.Compared) error
-	// Sync has all of it on stable storage.
+	// Sync writes everything to stable storage.
 	Sync() error
-	// Publish keeps the run's model, nil if there is none, and its certificate, and settles
-	// the reservation.
+	// Publish stores the run's model, nil if there is none, and its certificate, and settles the
+	// reservation.
 	Publish(model []byte, c *certificate.Certificate) error
-	// Discard gives up what was to become of the files.
+	// Discard removes the unfinished files.
 	Discard()
 	Close()
 }
 
-// unkept is the keeper of a fit that is kept nowhere: its caller has all of it.
+// unkept is the keeper of a fit that is stored nowhere. The caller of Fit gets all of it.
 type unkept struct{}
 
 func (unkept) Look() error                                    { return nil }
@@ -81,15 +81,16 @@ func (unkept) Close()                                         {}
 // Entry is a line of a folder's ledger.
 type Entry = ledgerfile.Entry
 
-// ChargedError is an error after the budget was reserved, which stays so.
+// ChargedError is an error that occurred after the budget was reserved. The budget stays reserved.
 type ChargedError struct {
-	// Ledger and Folder are where; empty if the fit is kept nowhere.
+	// Ledger and Folder are the ledger file and the folder of the reservation; empty if the fit is
+	// stored nowhere.
 	Ledger, Folder string
-	// Err is what ended the fit.
+	// Err is the error that ended the fit.
 	Err error
 }
 
-// Error says what the error cost, and what can be saved.
+// Error says what the error cost and what can be recovered.
 func (e *ChargedError) Error() string {
 	if e.Folder == "" {
 		return fmt.Sprintf("%v\nthe whole budget stays charged: what was released before that cannot be taken back", e.Err)
@@ -97,5 +98,5 @@ func (e *ChargedError) Error() string {
 	return fmt.Sprintf("%v\nthe whole budget stays charged in %s; stillpoint recover %s saves what the journal there proves", e.Err, e.Ledger, e.Folder)
 }
 
-// Unwrap returns what ended the fit.
+// Unwrap returns the error that ended the fit.
 func (e *ChargedError) Unwrap() error { return e.Err }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// LossName is the name of a loss, as package loss writes it. A configuration may write a
-// network out:
+// LossName is the name of a loss in the notation of package loss. A configuration may describe a
+// network by keys:
 //
 //	loss: {network: {hidden: [32, 16], activation: tanh, output: logistic}}
 //
-// with clip and seed where they are to be others than network's own.
+// The keys clip and seed override the network's defaults.
 type LossName string
 
-// network is a network as a configuration writes it.
+// network is a network as a configuration describes it.
 type network struct {
 	Hidden     []int   `yaml:"hidden"`
 	Activation string  `yaml:"activation"`
@@ -44,7 +44,7 @@ func (n *LossName) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// name is what loss.Parse reads; what is missing it finds.
+// name returns the name that loss.Parse reads; loss.Parse reports missing parts.
 func (w network) name() LossName {
 	hidden := make([]string, len(w.Hidden))
 	for i, m := range w.Hidden {

@@ -6,16 +6,15 @@ import (
 	"math"
 )
 
-// Memory says how much of the table is kept in memory, encoded. It changes speed
-// and nothing that is released.
+// Memory limits how much of the encoded table is kept in memory. It affects speed but no release.
 type Memory struct {
-	// Gigabytes, of 10^9 bytes, are kept in memory, 4 bytes of them for each row
-	// wherever it is; zero means all. Rows beyond go to a private file
-	// (curator.Config), which is read ahead of each pass.
+	// Gigabytes is the memory for the table, in units of 10^9 bytes; zero means the whole table. It
+	// includes 4 bytes for each row, wherever the row is kept. Further rows are written to a private
+	// file (curator.Config), which is read ahead of each pass.
 	Gigabytes Positive `yaml:"gigabytes"`
-	// Folder holds that file, relative to the configuration's folder; empty for
-	// the system's folder for temporary files. Its disk must be one that may hold
-	// records: the file is not encrypted.
+	// Folder is the folder of that file, relative to the configuration's folder; empty means the
+	// system's folder for temporary files. The file is not encrypted, so its disk must be one that may
+	// hold records.
 	Folder string `yaml:"folder"`
 }
 
@@ -30,10 +29,10 @@ func (m Memory) check() error {
 	return nil
 }
 
-// bytes is for curator.Config, where zero means all.
+// bytes returns the limit for curator.Config, where zero means no limit.
 func (m Memory) bytes() int64 { return int64(math.Ceil(float64(m.Gigabytes) * 1e9)) }
 
-// memoryFolder is the folder, resolved against the configuration's.
+// memoryFolder returns the folder, resolved against the configuration's folder.
 func (c *Config) memoryFolder() string {
 	if c.Memory.Folder == "" {
 		return ""

@@ -8,23 +8,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Outlook is what a plan may hope for, from public numbers alone.
+// Outlook is the accuracy to hope for with a plan, computed from public numbers alone.
 type Outlook struct {
-	// Lost is the share, of what a fit without privacy gains on the constant model, that
-	// is lost to noise: about 3/N, N being the effective size. So it was measured on
-	// subsets of one table, of 1,000 to 10,000 rows at epsilon .1 to 2; it is a rule of
-	// thumb and no promise.
+	// Lost is the share that noise takes of the gain of a fit without privacy over the constant model:
+	// about 3/N, where N is the effective size. It was measured on subsets of one table, of
+	// 1,000 to 10,000 rows at epsilon .1 to 2. It is a rule of thumb and no guarantee.
 	Lost float64 `json:"lost_share"`
-	// Records and Epsilon would each halve it: as many records at this budget, or this
-	// epsilon for these records, at the same delta. Epsilon is 0 where none does.
+	// Records and Epsilon are two ways to halve Lost: that number of records at this budget, or that
+	// epsilon for these records, at the same delta. Epsilon is 0 if no epsilon does.
 	Records float64 `json:"records_to_halve"`
 	Epsilon float64 `json:"epsilon_to_halve,omitempty"`
 }
 
-// lostTimes is N times the share that is lost.
+// lostTimes is N times the lost share.
 const lostTimes = 3
 
-// Outlook says what the plan may hope for.
+// Outlook returns the accuracy to hope for with the plan.
 func (p Planned) Outlook() Outlook {
 	o := Outlook{Lost: math.Min(1, lostTimes/p.Summary.Effective), Records: math.Ceil(2 * p.Records)}
 	if epsilon, err := account.GaussianEpsilon(2*p.Budget.Mu(), p.Budget.Delta()); err == nil {
@@ -33,7 +32,7 @@ func (p Planned) Outlook() Outlook {
 	return o
 }
 
-// String says it in one sentence.
+// String returns the outlook in one sentence.
 func (o Outlook) String() string {
 	text := fmt.Sprintf("about %.2g%% of what the model could gain on a constant is lost to noise; half of that with %.0f records", 100*o.Lost, o.Records)
 	if o.Epsilon > 0 {
@@ -42,16 +41,16 @@ func (o Outlook) String() string {
 	return text
 }
 
-// SmallError refuses a table that is too small for its budget.
+// SmallError is the error for a table that is too small for its budget.
 type SmallError struct {
 	// Size is the effective size, which is below optimize.SmallSize.
 	Size float64
-	// Records and Epsilon would each do: as many records at this budget, or this epsilon
-	// for these records, at the same delta. Epsilon is 0 where none does.
+	// Records and Epsilon are two ways to a sufficient size: that number of records at this budget, or
+	// that epsilon for these records, at the same delta. Epsilon is 0 if no epsilon is sufficient.
 	Records, Epsilon float64
 }
 
-// Error says what would do.
+// Error says which number of records or which epsilon would be sufficient.
 func (e *SmallError) Error() string {
 	text := fmt.Sprintf("train: the effective size N = %.2g is below %d: the model would be noise: %.0f records would do at this budget",
 		e.Size, optimize.SmallSize, e.Records)

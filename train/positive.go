@@ -2,11 +2,11 @@ package train
 
 import "errors"
 
-// Positive is a number that is left out or above 0: a 0 that is written would be taken
-// for one left out, which is seldom meant.
+// Positive is a number that is either left out or above 0. A written 0 is an error, since it would be
+// read as a number left out, which is rarely meant.
 type Positive float64
 
-// UnmarshalYAML refuses 0. What else is wrong is told where the number is used.
+// UnmarshalYAML returns an error for 0. Other invalid values are reported where the number is used.
 func (p *Positive) UnmarshalYAML(read func(any) error) error {
 	var x float64
 	if err := read(&x); err != nil {

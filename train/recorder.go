@@ -11,22 +11,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// recorder stands between a plan and its session, and writes what was charged to
-// the log before it hands out the answer. If it cannot, it withholds the
-// answer, and all others: the plan ends with what it has reached. Nothing of the
-// session but its answers is to be had from it.
+// recorder is the oracle between a plan and its session. It writes charges to the log before it returns
+// an answer. If it cannot, it withholds this answer and all further ones, and the plan ends with what
+// it has reached. A plan gets nothing but answers from the session.
 type recorder struct {
 	session *curator.Session
 	log     Log
-	// noted is how many events the log has.
+	// noted is the number of events in the log.
 	noted int
 
 	mu sync.Mutex
-	// failed is why nothing can be written any more.
+	// failed is the reason why no more can be written to the log.
 	failed error
 }
 
-// note writes the events of the question that was asked.
+// note writes the events of the last query.
 func (r *recorder) note() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,7 +35,7 @@ func (r *recorder) note() error {
 	return r.take()
 }
 
-// take writes the events that are not in the log yet.
+// take writes the events that are not yet in the log.
 func (r *recorder) take() error {
 	events := r.session.Ledger().Since(r.noted)
 	r.noted += len(events)
@@ -50,7 +49,7 @@ func (r *recorder) fail(err error) error {
 	return r.failed
 }
 
-// step writes what a step released. If that fails, the next question will.
+// step writes what a step released. If that fails, the next query fails.
 func (r *recorder) step(s Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,21 +58,21 @@ func (r *recorder) step(s Step) {
 	}
 }
 
-// measured writes what was measured of the result.
+// measured writes the measurement of the result.
 func (r *recorder) measured(m optimize.Measured) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fail(r.log.Measured(m))
 }
 
-// compared writes how the result compares with a constant.
+// compared writes the comparison of the result with the best constant.
 func (r *recorder) compared(c optimize.Compared) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fail(r.log.Compared(c))
 }
 
-// finish puts all that was charged on stable storage.
+// finish writes all charges to stable storage.
 func (r *recorder) finish() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +85,7 @@ func (r *recorder) finish() error {
 	return r.fail(r.log.Sync())
 }
 
-// answer returns an answer once it is noted.
+// answer returns an answer after its events are in the log.
 func answer[T any](r *recorder, a T, err error) (T, error) {
 	if noted := r.note(); noted != nil {
 		return *new(T), errors.Join(err, noted)
@@ -112,7 +111,7 @@ func (r *recorder) Stable(ctx context.Context, q query.Stable) (query.Release, e
 	return answer(r, a, err)
 }
 
-// OpenPrefix opens a prefix sum whose items are noted.
+// OpenPrefix opens a prefix sum whose items are written to the log.
 func (r *recorder) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	sum, err := r.session.OpenPrefix(p)
 	if err != nil {

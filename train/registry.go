@@ -14,15 +14,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
 
-// algorithm is one that a configuration can name. Its settings are the fields of
-// its type that have a YAML key.
+// algorithm is an algorithm that a configuration can name. Its settings are the fields of its type that
+// have a YAML key.
 type algorithm struct {
 	name string
 	zero optimize.Algorithm
 }
 
-// algorithms is the only list of them: configurations, audits, experiments and the
-// command's help read it. The first is the default.
+// algorithms is the only list of algorithms. Configurations, audits, experiments and the command's help
+// read it. The first is the default.
 var algorithms = []algorithm{
 	{"auto", choose.Auto{}},
 	{"gd", firstorder.GD{}},
@@ -48,8 +48,7 @@ var algorithms = []algorithm{
 	{"perturbed-gd", secondorder.Perturbed{}},
 }
 
-// Algorithms lists the names that Train.Algorithm takes; the first is the
-// default.
+// Algorithms returns the valid names for Train.Algorithm; the first is the default.
 func Algorithms() []string {
 	var names []string
 	for _, a := range algorithms {
@@ -58,9 +57,8 @@ func Algorithms() []string {
 	return names
 }
 
-// SettingsOf lists the settings that an algorithm takes, by YAML key; those of
-// the output rule "selected" are taken beside any algorithm but auto. It returns
-// nil for a name that is not in Algorithms.
+// SettingsOf returns the YAML keys of an algorithm's settings. Every algorithm but auto also has the
+// settings of the output rule "selected". It returns nil for a name that is not in Algorithms.
 func SettingsOf(name string) []string {
 	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
 	if i < 0 {
@@ -69,7 +67,7 @@ func SettingsOf(name string) []string {
 	return keys(reflect.TypeOf(algorithms[i].zero))
 }
 
-// SelectionSettings lists the settings of the output rule "selected".
+// SelectionSettings returns the YAML keys of the settings of the output rule "selected".
 func SelectionSettings() []string { return keys(reflect.TypeFor[optimize.Selected]()) }
 
 // Counts reports whether a setting is a whole number.
@@ -78,7 +76,7 @@ func Counts(key string) bool {
 	return ok && f.Type.Kind() == reflect.Int
 }
 
-// known finds a setting of any algorithm, or of the output rule.
+// known returns the field of a setting of any algorithm or of the output rule.
 func known(key string) (reflect.StructField, bool) {
 	types := []reflect.Type{reflect.TypeFor[optimize.Selected]()}
 	for _, a := range algorithms {
@@ -92,7 +90,7 @@ func known(key string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// keys lists the YAML keys of a type's fields.
+// keys returns the YAML keys of a type's fields.
 func keys(t reflect.Type) []string {
 	var list []string
 	for i := range t.NumField() {
@@ -110,7 +108,7 @@ func keys(t reflect.Type) []string {
 // inline is the tag of a field whose own fields are settings.
 const inline = ",inline"
 
-// field finds the field of a key; its index is from the outermost type.
+// field returns the field of a key. Its index counts from the outermost type.
 func field(t reflect.Type, key string) (reflect.StructField, bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Settings are those of an algorithm by their YAML keys, before it is known which:
-// an algorithm may be named on the command line. They are read strictly, into the
-// algorithm's own type, when a plan is made.
+// Settings are the settings of an algorithm by their YAML keys. The algorithm may be unknown when they
+// are read, since the command line can name it. Making a plan converts them strictly into the
+// algorithm's own type.
 type Settings map[string]any
 
-// set sets the field of a key from a value as YAML or JSON has it.
+// set sets the field of a key to a value in the form of YAML or JSON.
 func set(into reflect.Value, key string, value any) error {
 	f, ok := field(into.Type(), key)
 	if !ok {
@@ -55,7 +55,7 @@ func set(into reflect.Value, key string, value any) error {
 	return nil
 }
 
-// numeric reads what YAML, JSON and Go have for a number.
+// numeric converts the number types of YAML, JSON and Go.
 func numeric(value any) (float64, bool) {
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -73,8 +73,8 @@ func numeric(value any) (float64, bool) {
 	return 0, false
 }
 
-// UnmarshalYAML reads the section train. A key must be a setting of some
-// algorithm, and its value one that it can have.
+// UnmarshalYAML reads the section train. Each key must be a setting of some algorithm, and its value
+// valid for the setting.
 func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 	var all map[string]any
 	if err := unmarshal(&all); err != nil {
@@ -83,7 +83,7 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 	return t.Set(all)
 }
 
-// Set adds settings by their YAML keys, those of Train's own fields included.
+// Set adds settings by their YAML keys. The keys may be those of Train's own fields.
 func (t *Train) Set(all map[string]any) error {
 	for key, value := range all {
 		switch key {
@@ -127,8 +127,8 @@ func (t *Train) Set(all map[string]any) error {
 	return nil
 }
 
-// tried says whether a field of the given type could have the value, but for
-// names, which are looked at when it is known whose they are.
+// tried returns an error if a field of the given type cannot have the value. Names are checked later,
+// when the algorithm is known.
 func tried(f reflect.StructField, key string, value any) error {
 	if _, ok := reflect.New(f.Type).Interface().(encoding.TextUnmarshaler); ok {
 		return nil

@@ -14,47 +14,45 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
-// Planned is what will run, before any record has been asked about.
+// Planned describes the planned fit, before any release.
 type Planned struct {
-	// Records is the public number of records, Dim that of the model's weights,
-	// Features that of a row's features.
+	// Records is the public number of records, Dim the number of the model's weights, Features the
+	// number of a row's features.
 	Records  float64
 	Dim      int
 	Features int
 	Budget   account.Budget
-	// Filter says which rows are records; the zero Filter for all of them.
+	// Filter is the row filter, which says which rows are records; the zero Filter means all rows.
 	Filter certificate.Filter
-	// Unit says whose rows make up one record; the zero Unit if each is one.
+	// Unit says whose rows form one record; the zero Unit means that each row is one.
 	Unit    certificate.Unit
 	Summary optimize.Summary
-	// Seed is that of the public coins the plan draws; 0 of plans that are not run.
+	// Seed is the seed of the public random bits that the plan draws; 0 for plans that are not run.
 	Seed uint64
-	// LowerBound is the scale below which no private algorithm can promise to
-	// come on every such problem (optimize.Problem.LowerBound).
+	// LowerBound is the scale of gradient norms below which no private algorithm can guarantee to come
+	// on every such problem (optimize.Problem.LowerBound).
 	LowerBound float64
-	// Candidates are all algorithms that auto compared, the chosen one first;
-	// nil when the configuration names its algorithm.
+	// Candidates are all algorithms that auto compared, the chosen one first; nil if the configuration
+	// names its algorithm.
 	Candidates []choose.Candidate
-	// Plan is what will run.
+	// Plan is the plan that will run.
 	Plan optimize.Plan
-	// Criterion is what auto compared them by, and Why says why it chose the first.
+	// Criterion is the quantity by which auto compared the candidates. Why says why it chose the first.
 	Criterion choose.Criterion
 	Why       string
-	// Estimate is about what it takes.
+	// Estimate is the approximate cost in time and memory.
 	Estimate Estimate
-	// Compare is how the result will be compared with the best constant; nil if it will
-	// not be.
+	// Compare is the planned comparison of the result with the best constant; nil for none.
 	Compare *optimize.Compare
-	// NotCompared says why it will not be, where the configuration does not.
+	// NotCompared says why there is no comparison, unless the configuration turned it off.
 	NotCompared string
 
 	// chosen says that the configuration states the number of steps.
 	chosen bool
 }
 
-// Useless returns an error if the plan would return its start, whatever is released,
-// and the number of steps is not the configuration's own: Fit refuses to spend a
-// budget on that.
+// Useless returns an error if the plan would return its start whatever is released, unless the
+// configuration states the number of steps. Fit does not spend a budget on such a plan.
 func (p Planned) Useless() error {
 	if p.chosen || !p.Plan.Properties().Unmoved {
 		return nil
@@ -63,7 +61,7 @@ func (p Planned) Useless() error {
 		p.Summary.Algorithm, p.Records, p.Budget.Epsilon(), p.Dim, math.Ceil(optimize.SmallSize/p.Summary.Effective))
 }
 
-// Ranked returns the candidates, or the named algorithm's plan alone.
+// Ranked returns the candidates of auto, or else the plan of the named algorithm alone.
 func (p Planned) Ranked() []choose.Candidate {
 	if p.Candidates != nil {
 		return p.Candidates
@@ -71,9 +69,8 @@ func (p Planned) Ranked() []choose.Candidate {
 	return []choose.Candidate{{Plan: p.Plan, Summary: p.Summary, Predicted: p.Summary.Predicted}}
 }
 
-// Plan settles what Fit would run, without asking anything about records. The
-// table is opened only to count its rows, and not even that when the
-// configuration states privacy.records.
+// Plan returns the plan that Fit would run, without a query about records. It opens the table only to
+// count its rows, and not at all if the configuration states privacy.records.
 func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	budget, err := c.budget()
 	if err != nil {
@@ -99,7 +96,7 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
 		return planned, err
 	}
-	// The list also holds what Fit need not plan, since it would not choose it.
+	// The list also contains plans that Fit need not make, since it would not choose them.
 	problem, _, err := c.Problem(budget, float64(n))
 	if err != nil {
 		return Planned{}, err

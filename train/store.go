@@ -13,11 +13,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// Stores opens a store of budgets by its address; stores.Open of package budget/stores
-// does. It is given by programs, so that those which have no store carry no database.
+// Stores opens a store of budgets by its address. Package budget/stores has such a function,
+// stores.Open. Programs pass it in, so that programs without stores link no database.
 type Stores func(ctx context.Context, address string) (*budget.Book, error)
 
-// Open opens a store. It is an error where there is no opener.
+// Open opens a store. It returns an error if s is nil.
 func (s Stores) Open(ctx context.Context, address string) (*budget.Book, error) {
 	if s == nil {
 		return nil, fmt.Errorf("budget.store: %s: this program opens none: nothing was charged", address)
@@ -34,8 +34,7 @@ type storedRun struct {
 	id      string // the run's, once the folder knows it
 }
 
-// stored opens the store of a configuration. A fit without one that could be reached
-// does not begin.
+// stored opens the store of a configuration. If the store cannot be reached, the fit does not begin.
 func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if c.Budget == nil {
 		return nil, nil
@@ -44,7 +43,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("budget.store: %w", err)
 	}
-	// The folder's ledger keeps the address, for recovery from anywhere.
+	// The ledger of the folder keeps the absolute address, so that recovery works from any folder.
 	folder, err := filepath.Abs(c.folder)
 	if err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	return r, nil
 }
 
-// label is the configuration's name as a store can keep it.
+// label returns the configuration's name in a form that a store can keep.
 func (c *Config) label() string {
 	name := printable.Text(c.name)
 	for len(name) > mostName {
@@ -67,7 +66,7 @@ func (c *Config) label() string {
 	return strings.TrimSpace(name)
 }
 
-// reserve is curator.Config.Reserve.
+// reserve returns the function for curator.Config.Reserve.
 func (r *storedRun) reserve() func(context.Context, account.View) error {
 	if r == nil {
 		return nil
@@ -75,7 +74,7 @@ func (r *storedRun) reserve() func(context.Context, account.View) error {
 	return r.run.Reserve
 }
 
-// begin reserves a session's budget, once the keeper's note says so on stable storage.
+// begin reserves a session's budget in the store, after the keeper has a note of it on stable storage.
 // Nothing may be released before it returns nil.
 func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entry) (*certificate.Reservation, error) {
 	if r == nil {
@@ -97,8 +96,8 @@ func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entr
 	return &receipt, nil
 }
 
-// withdraw gives back what begin may have reserved for a session that has released
-// nothing, and closes it.
+// withdraw returns to the store what begin may have reserved for a session that has released nothing,
+// and closes the session.
 func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) error {
 	if r == nil || r.id == "" {
 		return nil
@@ -115,8 +114,8 @@ func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) er
 	return k.Forget()
 }
 
-// covers refuses, before the table is read, a budget that the rest of the dataset's cap does
-// not cover. A run that may sample is asked about once its schedule is known.
+// covers returns an error, before the table is read, if the budget exceeds the rest of the dataset's
+// cap. For a run that may sample it returns nil: the store is asked when the schedule is known.
 func (r *storedRun) covers(ctx context.Context, b account.Budget, unit string, samples bool) error {
 	if r == nil || samples {
 		return nil
@@ -125,7 +124,7 @@ func (r *storedRun) covers(ctx context.Context, b account.Budget, unit string, s
 	return err
 }
 
-// would says what begin would charge, or why it would not.
+// would returns the charge that begin would make, or the error that it would return.
 func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, error) {
 	if r == nil {
 		return nil, nil
@@ -137,8 +136,8 @@ func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, er
 	return &cost, nil
 }
 
-// settle returns what the session did not use, which asks nothing any more, and has the
-// keeper forget its note.
+// settle returns to the store what the session did not use, after its last query, and makes the keeper
+// forget its note.
 func (r *storedRun) settle(ctx context.Context, k Keeper, s budget.Session) error {
 	if r == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// units makes the loss of one row that of all rows of a unit, where the schema has one.
+// units turns the loss of one row into the loss of all rows of a unit, if the schema has a unit.
 func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 	unit := c.Schema.Unit()
 	if _, twice := row.(loss.Units); twice {
@@ -30,14 +30,14 @@ func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 	return l, nil
 }
 
-// rowsOf is a problem whose records are the rows that there may be at most, for estimates
-// of what passes over them take.
+// rowsOf returns the problem with the largest possible number of rows as its records, for estimates of
+// the cost of passes.
 func rowsOf(p optimize.Problem, s *dataset.Schema) optimize.Problem {
 	p.Records *= float64(max(1, s.Unit().Rows))
 	return p
 }
 
-// unitOf says whose rows make up one record under a loss, as certificates do.
+// unitOf says whose rows form one record under a loss, in the form of certificates.
 func unitOf(s *dataset.Schema, l loss.Loss) certificate.Unit {
 	u, ok := l.(loss.Units)
 	if !ok {

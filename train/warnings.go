@@ -9,17 +9,17 @@ import (
 
 // Codes of warnings, for programs.
 const (
-	// WarnNotBetter: the model is not better than the best constant by more than noise.
+	// WarnNotBetter: noise explains the difference between the model's loss and the best constant's.
 	WarnNotBetter = "not-better-than-constant"
-	// WarnWorse: it is worse, by more than noise.
+	// WarnWorse: the model's loss is above the best constant's by more than noise explains.
 	WarnWorse = "worse-than-constant"
-	// WarnEpsilon: epsilon promises next to nothing.
+	// WarnEpsilon: epsilon is so large that it guarantees next to nothing.
 	WarnEpsilon = "epsilon-large"
-	// WarnDelta: delta does not exclude that somebody's record is published.
+	// WarnDelta: delta is so large that publishing somebody's record is not excluded.
 	WarnDelta = "delta-large"
 	// WarnSmall: the table is too small for the budget.
 	WarnSmall = "table-small"
-	// WarnRows: many rows do not count, by the released second moment.
+	// WarnRows: many rows are counted but not learned from, by the released second moment.
 	WarnRows = "rows-lost"
 	// WarnConstant: a column hardly varies, by the released second moment.
 	WarnConstant = "column-constant"
@@ -28,10 +28,10 @@ const (
 	WarnBounds = "bounds-clamped"
 )
 
-// Warning is a fact about a fit that its user has to know.
+// Warning is a fact about a fit that its user must know.
 type Warning = model.Warning
 
-// privacyWarnings are about a budget and a number of records.
+// privacyWarnings returns the warnings about a budget and a number of records.
 func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
 	if epsilon > 10 {
 		list = append(list, Warning{Code: WarnEpsilon, Text: fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", epsilon, epsilon)})
@@ -45,7 +45,7 @@ func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning
 	return list
 }
 
-// comparisonWarnings are what a released comparison says against a model.
+// comparisonWarnings returns the warnings that follow from a released comparison.
 func comparisonWarnings(c *optimize.Compared) []Warning {
 	if c == nil || c.Verdict() == optimize.Better {
 		return nil
@@ -57,7 +57,7 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 	return []Warning{{Code: code, Text: fmt.Sprintf("the model %s: its mean loss less the constant's is %.3g, with noise of %.2g", how, c.Difference, c.Sigma)}}
 }
 
-// warnings are those of a run, the worst first.
+// warnings returns the warnings of a run, the worst first.
 func (h Head) warnings(r Released) []Warning {
 	list := comparisonWarnings(r.Run.Compared)
 	if law := r.Run.Law; law != nil {
@@ -66,7 +66,7 @@ func (h Head) warnings(r Released) []Warning {
 	return append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
 }
 
-// Warnings are about a plan, before anything was released.
+// Warnings returns the warnings about a plan, before any release.
 func (p Planned) Warnings() []Warning {
 	return privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.Summary.Effective)
 }
