@@ -2,7 +2,7 @@ package optimize
 
 import "math/rand/v2"
 
-// Coins are public random bits. They decide which iterate is the result, or what is added to a step.
+// Coins are public random bits. They decide which iterate is the result, or are added to a step.
 // They are generated from a public seed, so that a run is a function of the seed and of the releases
 // alone.
 type Coins = rand.Rand

@@ -18,7 +18,7 @@ type Plan interface {
 	Summary() Summary
 	// Needs lists the methods that the plan calls on its oracle.
 	Needs() Needs
-	// Properties say what kind of plan it is.
+	// Properties returns the facts, other than forecasts, by which plans are chosen.
 	Properties() Properties
 	// Run runs the plan. observe, if not nil, is called with released numbers after each step. On an
 	// error the result holds what the run had reached, which is as public as the result of a finished
@@ -72,7 +72,7 @@ type Step struct {
 	W []float64
 }
 
-// Settled holds what all plans have in common. A plan embeds it and adds its loop.
+// Settled holds the common parts of all plans. A plan embeds it and adds its loop.
 type Settled struct {
 	problem    Problem
 	summary    Summary
@@ -132,7 +132,7 @@ func (s *Settled) Summary() Summary { return s.summary }
 // Needs lists the methods that the plan calls on its oracle.
 func (s *Settled) Needs() Needs { return s.needs }
 
-// Properties say what kind of plan it is.
+// Properties returns the facts, other than forecasts, by which plans are chosen.
 func (s *Settled) Properties() Properties { return s.properties }
 
 // Law returns the law by which releases become steps.

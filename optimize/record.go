@@ -10,17 +10,17 @@ type (
 	Realised = runrecord.Law
 	// Measured is a point's released quality.
 	Measured = runrecord.Measured
-	// Compared is what was released about a model beside the best constant.
+	// Compared is the released comparison of a model with the best constant.
 	Compared = runrecord.Compared
-	// Verdict is what a comparison says of a model.
+	// Verdict is the conclusion of a comparison.
 	Verdict = runrecord.Verdict
-	// Late is what the last quarter of a run's steps found.
+	// Late describes the gradients of the last quarter of a run's steps.
 	Late = runrecord.Late
-	// Arrival is what late gradients say of a run.
+	// Arrival says whether a run reached the point after which more steps would only add noise.
 	Arrival = runrecord.Arrival
 	// Moment is the rows' second moment as a run released it.
 	Moment = runrecord.Moment
-	// Curved is what ChooseCurved was told of a candidate.
+	// Curved is the curvature that ChooseCurved released at a candidate.
 	Curved = runrecord.Curved
 )
 

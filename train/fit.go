@@ -16,7 +16,7 @@ import (
 
 // Options say where a fit is kept and which functions observe it.
 type Options struct {
-	// Keeper stores the fit; with nil the fit is only in what Fit returns. If a process without a
+	// Keeper stores the fit; with nil the fit is only in the values that Fit returns. If a process without a
 	// keeper is killed, nothing of its fit is left, and the budget that a store has reserved for it
 	// stays charged in full.
 	Keeper Keeper
@@ -38,7 +38,7 @@ type Options struct {
 // Step holds the facts of a step that may be shown.
 type Step = optimize.Step
 
-// Fitted is what a fit released and what it cost.
+// Fitted holds the releases and the cost of a fit.
 type Fitted struct {
 	Planned
 	Result optimize.Result

@@ -28,7 +28,7 @@ type Keeper interface {
 	// when the store knows how much the run used.
 	Intend(store, dataset, run string) error
 	Forget() error
-	// Begin reserves space for the run's releases.
+	// Begin reserves space for the run's files and opens its log.
 	Begin(Head, Released) (Log, error)
 	// Reserve writes the reservation of the whole budget to stable storage before the first answer.
 	// Settle writes how the run ended. The reservation stays.
@@ -50,7 +50,7 @@ type Log interface {
 	// Publish stores the run's model, nil if there is none, and its certificate, and settles the
 	// reservation.
 	Publish(model []byte, c *certificate.Certificate) error
-	// Discard removes the unfinished files.
+	// Discard removes the files reserved for the model and the certificate. The stored events stay.
 	Discard()
 	Close()
 }

@@ -28,7 +28,7 @@ const mostSeen, seenBytes = 8, 1024
 // seen is a released second moment in the units of the schema: a number is u in [-1, 1], from the
 // lower to the upper of its bounds, and a level is 0 or 1.
 type seen struct {
-	matrix []float64 // of u, the mean over all rows, those that do not count as zeros
+	matrix []float64 // of u, the mean over all rows; rows that do not count are zeros
 	mean   []float64 // released mean row in the same units; nil if the moment is not about a mean
 	dim    int
 	// sigma is the deviation of the noise in an entry of the matrix's diagonal before the mean's
@@ -78,8 +78,8 @@ func (g seen) at(j, k int) (value, sigma float64) {
 	return g.matrix[j*g.dim+k], sigma
 }
 
-// seenWarnings returns what a released second moment says against a table: rows that do not count,
-// columns that hardly vary, bounds at which nearly all cells lie. It asks nothing of records.
+// seenWarnings returns the warnings that follow from a released second moment: rows that do not count,
+// columns that hardly vary, bounds at which nearly all cells lie. It makes no query about records.
 func seenWarnings(s *dataset.Schema, m *runrecord.Moment) (list []Warning) {
 	g, ok := seenBy(s, m)
 	if !ok {

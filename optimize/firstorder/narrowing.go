@@ -47,7 +47,7 @@ const (
 	lookShare       = .02 // of the steps' charges that looks have
 	passed          = .5  // of the way from the first mean square to the last
 	startOver       = 2   // r_0 in radii that passed
-	foldSteps       = 3   // steps a factor e of radii, in those of the smooth rule's first factor
+	foldSteps       = 3   // steps for each factor e of radii, in units of the smooth rule's first factor
 	smoothSteps     = 4.2 // steps of that rule, in the same unit
 	mostNarrowing   = 200
 	mostMomentum    = .9

@@ -86,12 +86,12 @@ const leastClipped, manyClipped = 48, 500
 
 // Constants of the rule. No table was found to be sensitive to them.
 const (
-	firstClip  = .7  // C_0 over what bounds the root mean square: slopes are below L0
+	firstClip  = .7  // C_0 over the bound of the root mean square: slopes are below L0
 	forgetting = .7  // of the mean square, from one release of it to the next
 	leastRoot  = .02 // of L0^2 d_eff, below which a released mean square is noise
 	limit      = 2   // B^2 in L0^2 d_eff, its mean if every slope is L0: few are cut
 	squares    = 12  // about how many mean squares are released in a run
-	usualRoot  = .15 // of L0^2 d_eff, what forecasts take the mean square for
+	usualRoot  = .15 // of L0^2 d_eff, the mean square that forecasts assume
 	leastCount = .5  // of d_eff: a direction that varies by lambda, which the noise may hide
 )
 
