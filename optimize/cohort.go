@@ -8,13 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// dealer draws disjoint cohorts of given expected sizes, for methods in which a
-// record takes part in one release only. Under replace-one a cohort is drawn by
-// number; under add-or-remove, where numbers are secret, every record not yet in
-// a cohort joins by a coin of probability size over the declared number left.
+// dealer draws disjoint cohorts (subsets of records) of given expected sizes, for methods in which each
+// record takes part in one release only. Under replace-one a cohort has a fixed number of records.
+// Under add-or-remove the number of records is secret, so each record that is not yet in a cohort joins
+// independently with probability size / (declared number of records left).
 //
-// Each cohort has the whole budget: records of different cohorts compose in
-// parallel.
+// Each cohort can spend the whole budget, since records of different cohorts compose in parallel.
 type dealer struct {
 	oracle Oracle
 	coins  bool
@@ -22,14 +21,14 @@ type dealer struct {
 	left float64
 }
 
-// newDealer draws from an oracle of which no cohort has been drawn.
+// newDealer returns a dealer for an oracle from which no cohort has been drawn yet.
 func newDealer(o Oracle, p Problem) *dealer {
 	return &dealer{oracle: o, coins: p.Relation == account.AddOrRemove, left: o.All().Size()}
 }
 
-// draw returns a cohort of the given size: rounded to a whole number, at least
-// 1, under replace-one; in expectation under add-or-remove. More than are left,
-// beyond rounding, is an error.
+// draw returns a cohort of the given size. Under replace-one the size is rounded to a whole number, at
+// least 1. Under add-or-remove it is the expected size. A size above the declared number of records
+// left, beyond rounding, is an error.
 func (d *dealer) draw(size float64) (query.Cohort, error) {
 	if !d.coins {
 		size = max(math.Round(size), 1)

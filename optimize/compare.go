@@ -8,39 +8,39 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Compare asks whether a released model is better than the best constant: the model of the
-// same loss that gives every row the same margins. Three releases follow each other, all
-// of single numbers:
+// Compare estimates whether a released model is better than the best constant. The best constant is the
+// model of the same loss that gives every row the same margins. Compare makes three groups of releases
+// in this order, each release a single number:
 //
-//  1. the constant. Of one margin it is found by bisection on the sign of the mean change
-//     of the loss between two margins close to each other; of several, the margins of
-//     classes are the logarithms of the classes' released shares;
-//  2. the mean loss of the constant;
-//  3. the mean difference of the losses of the model and of the constant, each record's
-//     clipped to F0 at either side.
+//   1. The constant. With one margin, bisection finds it from the sign of the mean change of the loss
+//      between two nearby margins. With several margins, the margin of a class is the logarithm of the
+//      released share of the class.
+//   2. The mean loss of the constant.
+//   3. The mean difference between the losses of the model and of the constant. The difference of each
+//      record is clipped to [-F0, F0].
 //
-// The first takes 3/5 of the charge, the second 1/20, the third the rest. A wrong turn of
-// the bisection costs a loss of the order of its noise; a constant that is not the best
-// one speaks for the model, by as much.
+// The first group spends 3/5 of the charge, the second 1/20, the third the rest. A wrong turn of the
+// bisection costs a loss of the order of its noise. If the constant found is not the best one, the
+// comparison favours the model by the loss that the constant is above the best.
 type Compare struct {
-	// Charge is what all releases together are charged.
+	// Charge is the charge of all releases together.
 	Charge float64
 	// Loss is the loss of a record.
 	Loss loss.Loss
-	// Features is how many features a row has, and Intercept the value of the last one,
-	// which all rows share. Intercept 0 stands for rows without one: the constant is then
-	// the model whose weights are all zero.
+	// Features is the number of features of a row. Intercept is the value of the last feature, which is
+	// the same in all rows. Intercept 0 means that rows have no intercept: the constant is then the
+	// model whose weights are all zero.
 	Features  int
 	Intercept float64
 }
 
-// Resolves reports whether the comparison can tell apart a model that saves half of F0
-// from the constant. Where it cannot, its charge is better kept for the model.
+// Resolves reports whether the noise of the comparison is small enough to tell a model that saves half
+// of F0 from the constant. If it is not, the charge is better spent on the model.
 func (c Compare) Resolves(p Problem) bool {
 	return c.Charge > 0 && 2*c.sigma(p, p.Constants.InitialGap, c.Charge*compareShare) < p.Constants.InitialGap/2
 }
 
-// sigma is the noise of a mean of numbers clipped to [-clip, clip].
+// sigma is the standard deviation of the noise of a mean of numbers clipped to [-clip, clip].
 func (c Compare) sigma(p Problem, clip, charge float64) float64 {
 	return query.Gradient.Facts().Moves(p.Relation) * clip / (p.Records * math.Sqrt(charge*usable))
 }
@@ -51,8 +51,8 @@ const (
 	compareShare  = .35
 )
 
-// Ask compares the model with parameters w. The whole of it is post-processing of single
-// numbers, each charged before it is computed.
+// Ask compares the model with parameters w to the best constant. Each release is a single number that
+// is charged before it is computed; all else is post-processing.
 func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Compared, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return Compared{}, err
@@ -80,7 +80,8 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Com
 	return out, nil
 }
 
-// weights are those of the model that gives every row the margins z.
+// weights returns the weights of the model that gives every row the margins z. It returns false if rows
+// have no intercept, z is empty or the loss has no such model.
 func (c Compare) weights(z []float64) ([]float64, bool) {
 	if c.Intercept == 0 || len(z) == 0 {
 		return nil, false
@@ -88,8 +89,8 @@ func (c Compare) weights(z []float64) ([]float64, bool) {
 	return loss.ConstantWeights(loss.RowLoss(c.Loss), c.Features, c.Intercept, z)
 }
 
-// constant finds the margins of the best constant; none where rows have no intercept or
-// the loss no margins.
+// constant returns the margins of the best constant. It returns none if rows have no intercept or the
+// loss has no margins.
 func (c Compare) constant(ctx context.Context, o Oracle) ([]float64, error) {
 	of := loss.Outputs(c.Loss)
 	k := loss.Count(of)
@@ -102,11 +103,12 @@ func (c Compare) constant(ctx context.Context, o Oracle) ([]float64, error) {
 	return c.shares(ctx, o, of.(loss.Margins))
 }
 
-// bisections is how often an interval of margins is cut in half.
+// bisections is the number of times the bisection halves its interval of margins.
 const bisections = 12
 
-// margins are where the best constant is looked for: numbers lie in [-1, 1], logarithms of
-// shares of a largest count, and of odds, in wider intervals.
+// margins returns the interval in which the best constant is searched: [-1, 1] for real targets, [-16,
+// 2] for counts, whose margin is the logarithm of a share of the largest count, and [-8, 8] for log
+// odds.
 func margins(of loss.Loss) (lo, hi float64) {
 	switch {
 	case loss.Counts(of):
@@ -117,8 +119,8 @@ func margins(of loss.Loss) (lo, hi float64) {
 	return -8, 8
 }
 
-// bisect follows the sign of the mean change of the loss between two margins, which is a
-// slope of Lipschitz constant L0 whatever their distance.
+// bisect follows the sign of the mean change of the loss between two margins. The change divided by the
+// distance of the margins is at most L0, whatever the distance.
 func (c Compare) bisect(ctx context.Context, o Oracle, of loss.Loss) ([]float64, error) {
 	lo, hi := margins(of)
 	apart := (hi - lo) / (1 << bisections)
@@ -143,10 +145,10 @@ func (c Compare) bisect(ctx context.Context, o Oracle, of loss.Loss) ([]float64,
 	return []float64{(lo + hi) / 2}, nil
 }
 
-// shares finds the margins of classes from how much the loss changes where the margin of
-// one of them rises from 0 to 1: by log((e+K-1)/K) for every record, and by 1 less for
-// those of the class, times a record's weight. Sum over classes tells the weights' mean.
-// What is no more than its noise counts as that.
+// shares returns the margins of classes. For each class it releases how much the loss changes if the
+// margin of the class rises from 0 to 1. A record's loss changes by log((e+K-1)/K), minus 1 if the
+// record is of the class, times the record's weight. The sum over classes determines the mean weight. A
+// share below the standard deviation of its noise is replaced by that deviation.
 func (c Compare) shares(ctx context.Context, o Oracle, of loss.Margins) ([]float64, error) {
 	k := of.K()
 	rise := math.Log((math.E + float64(k) - 1) / float64(k))
@@ -176,7 +178,7 @@ func (c Compare) shares(ctx context.Context, o Oracle, of loss.Margins) ([]float
 	return centred(z), nil
 }
 
-// centred is z less its mean.
+// centred subtracts the mean of z from z, in place, and returns z.
 func centred(z []float64) []float64 {
 	sum := 0.
 	for _, v := range z {

@@ -7,28 +7,26 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Candidate is a released point with unit vectors along which to ask for the curvature
-// of the objective there: directions that are public, as those of released points from
-// each other.
+// Candidate is a released point with unit vectors along which the curvature of the objective is
+// released. The vectors must be public, such as directions from one released point to another.
 type Candidate struct {
 	W     []float64
 	Along [][]float64
 }
 
-// doubted is how many standard deviations a curvature must be below zero to count
-// against a point.
+// doubted is the number of standard deviations of noise by which a curvature must be below zero to
+// exclude a point.
 const doubted = 4
 
-// ChooseCurved returns the index of a candidate at which the objective has a small
-// gradient and, along the directions that were given, no eigenvalue far below zero; and
-// what was released of each. Half of mu^2 is charged to the records of the cohort for
-// curvatures, at most, and half for a choice by the norm of the gradient among the
-// points where the least of them is not below -max(gap/2, 4 sigma) (see Selected for how
-// well that choice finds the smallest). Where there is no such point, the one is
-// returned whose least curvature is greatest.
+// ChooseCurved returns the index of a candidate at which the objective has a small gradient and no
+// curvature far below zero along the given directions. It also returns the released curvature of each
+// candidate. It charges the records of the cohort at most mu^2: half for curvatures, half for a
+// selection by gradient norm. The selection is among the candidates whose least curvature is at least
+// -max(gap/2, 4 sigma) (see Selected for its accuracy). If no candidate is above that limit,
+// ChooseCurved returns the candidate whose least curvature is greatest.
 //
-// Gradients alone would choose the saddle that a run started from, where the gradient
-// is exactly zero.
+// A selection by gradient norm alone would choose the saddle at which a run started, since the gradient
+// is exactly zero there.
 func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, mu, gap float64, points []Candidate) (k int, known []Curved, err error) {
 	asked := 0
 	for _, c := range points {
@@ -82,8 +80,8 @@ func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, m
 	return sound[k], known, nil
 }
 
-// regularizerAlong is v' times the Hessian of the regularizer at w times v, by a
-// difference of gradients.
+// regularizerAlong returns v' H v for the Hessian H of the regularizer at w, by a central difference of
+// gradients.
 func (p Problem) regularizerAlong(w, v []float64) (along float64) {
 	if p.Regularizer == nil {
 		return 0
@@ -102,9 +100,10 @@ func (p Problem) regularizerAlong(w, v []float64) (along float64) {
 	return along
 }
 
-// TowardsEachOther adds to the directions of every candidate that towards a given one,
-// such as a run's result, and to its own that towards the candidate farthest from it: the
-// way that the run took. What noise has led astray is longer in that way than in others.
+// TowardsEachOther adds to each candidate the direction towards the candidate hub, such as a run's
+// result. To hub itself it adds the direction towards the candidate farthest from it, which is the way
+// that the run came. A point that noise moved away from its place on a path has moved most along that
+// direction.
 func TowardsEachOther(points []Candidate, hub int) {
 	centre, most := points[hub].W, 0.
 	var farthest []float64

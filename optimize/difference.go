@@ -6,16 +6,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// DifferenceBall says which ball per-record gradient differences are clipped to.
-// The zero DifferenceBall is centred on the curvature interval.
+// DifferenceBall selects the ball to which gradient differences of records are clipped. The zero
+// DifferenceBall is the ball centred on the curvature interval.
 type DifferenceBall struct {
-	// Fraction c in (0, 1] takes the ball of radius c max(|l|, L1) ||w - w'||
-	// around zero instead. c = 1 is the textbook's bound; below 1 it may clip,
-	// which biases and never harms privacy.
+	// Fraction c in (0, 1] selects the ball of radius c max(|l|, L1) ||w - w'|| around zero instead. c
+	// = 1 is the bound of the textbook. With c below 1 differences may be clipped, which adds bias and
+	// does not weaken privacy.
 	Fraction float64 `yaml:"ball_fraction"`
 }
 
-// Validate checks the fraction.
+// Validate returns an error unless the fraction is 0 or in (0, 1].
 func (b DifferenceBall) Validate() error {
 	if b.Fraction != 0 && !(b.Fraction > 0 && b.Fraction <= 1) {
 		return fmt.Errorf("optimize: ball fraction = %v: must be 0 (the centred ball) or in (0, 1]", b.Fraction)
@@ -31,7 +31,7 @@ func (b DifferenceBall) String() string {
 	return fmt.Sprintf("%g of the smoothness bound around zero", b.Fraction)
 }
 
-// Slope is the ball's radius for points at distance 1.
+// Slope returns the radius of the ball for points at distance 1.
 func (b DifferenceBall) Slope(p Problem) float64 {
 	if b.Fraction > 0 {
 		return b.Fraction * p.DataSmoothness()
@@ -40,9 +40,9 @@ func (b DifferenceBall) Slope(p Problem) float64 {
 	return (hi - lo) / 2
 }
 
-// Difference asks for the per-record gradient difference between w and prev,
-// clipped to the ball, or to the ball of radius 2 L0 around zero that two
-// clipped gradients never leave, whichever is smaller.
+// Difference returns the term for the records' gradient differences between w and prev. Differences are
+// clipped to the ball, or to the ball of radius 2 L0 around zero if that is smaller: the difference of
+// two clipped gradients is never longer than 2 L0.
 func (b DifferenceBall) Difference(p Problem, c query.Cohort, w, prev []float64) query.Term {
 	if b.Fraction == 0 {
 		lo, hi := p.Curvature()
@@ -54,12 +54,12 @@ func (b DifferenceBall) Difference(p Problem, c query.Cohort, w, prev []float64)
 	return query.DifferenceWithin(c, w, prev, min(b.Slope(p)*t.Distance(), 2*p.Constants.Lipschitz))
 }
 
-// Mix weights gradient and difference by K and 1-K, leaving out what cannot
-// move.
+// Mix gives the gradient the weight K and the difference the weight 1-K. It leaves out a term whose
+// weight or radius is at most 2^-100.
 func Mix(gradient, difference query.Term, K float64) []query.Term {
 	var terms []query.Term
-	// Questions take no weights or radii below 2^-200; far above that a term is
-	// already nothing beside the other.
+	// Queries reject weights and radii below 2^-200. A term far above that limit is already negligible
+	// beside the other.
 	const least = 0x1p-100
 	if K > least {
 		terms = append(terms, gradient.Weighted(K))

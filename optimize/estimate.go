@@ -6,8 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Answer is a release as a run hands it out. Its Mean may be read and changed; estimates
-// are made of the run's own copy.
+// Answer is a release as a run returns it to an algorithm. An algorithm may read and change Mean;
+// estimates are made from the run's own copy.
 type Answer struct {
 	query.Release
 	own *given
@@ -24,17 +24,17 @@ func newAnswer(a query.Release) Answer {
 	return Answer{Release: a, own: &given{mean: append([]float64(nil), a.Mean...), sigma: a.Sigma}}
 }
 
-// Estimate is an estimate of the gradient. A run makes it, of answers and of earlier
-// estimates, and so knows its noise: what an algorithm mixes is in the law that the run
-// writes down, since there is no other way to mix it.
+// Estimate is an estimate of the gradient. Only a run can make one, from answers and earlier estimates,
+// so the run knows the noise of each. Every mixture of answers is therefore in the law that the run
+// records.
 type Estimate struct {
 	g []float64
-	// The estimate is keep times that of step from, counted from 1, plus answers whose
-	// noise has deviation noise a coordinate. from is 0 where there is none.
+	// The estimate is keep times the estimate of step from (counted from 1), plus answers whose noise
+	// has standard deviation noise in each coordinate. from is 0 if no earlier estimate is part of it.
 	noise, keep float64
 	from        int
-	// used is the last step that was taken on the estimate, 0 for none. kept says that
-	// another estimate was made of it before any step was.
+	// used is the last step that used the estimate, 0 for none. kept reports that another estimate was
+	// made of this one before any step used it.
 	used int
 	kept bool
 }
@@ -42,14 +42,14 @@ type Estimate struct {
 // Vector returns a copy of the estimate's coordinates.
 func (e *Estimate) Vector() []float64 { return append([]float64(nil), e.g...) }
 
-// Estimate makes an estimate of one answer alone.
+// Estimate returns the estimate that consists of one answer.
 func (r *Run) Estimate(a Answer) *Estimate { return r.Mix(nil, 0, a, 1) }
 
-// Mix makes the estimate keep*e + share*answer. The zero Answer adds nothing.
+// Mix returns the estimate keep*e + share*answer. The zero Answer adds nothing.
 //
-// An answer goes into one estimate, and an estimate that no step was taken on into one
-// other: where one goes into two, their noises are alike, which the law has no words for,
-// and the run states no noise.
+// An answer may enter one estimate only. An estimate that no step has used may enter one other estimate
+// only. If either enters two, the noises of the two are correlated; the law cannot express that, and
+// the run then states no noise.
 func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate {
 	next := &Estimate{g: make([]float64, len(r.at))}
 	if a.own != nil {
@@ -75,8 +75,9 @@ func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate 
 	return next
 }
 
-// mixed says how the estimate of the step about to be taken came about, as the law's
-// columns have it: keep times that of back steps before, and an answer.
+// mixed returns how the estimate of the coming step was made, in the terms of the law's columns: keep
+// times the estimate used back steps earlier, plus an answer whose noise has standard deviation noise
+// in each coordinate.
 func (r *Run) mixed(e *Estimate) (keep float64, back int, noise float64) {
 	step := r.out.seen + 1
 	if e.used > 0 { // a second step on the same estimate
@@ -88,8 +89,8 @@ func (r *Run) mixed(e *Estimate) (keep float64, back int, noise float64) {
 	return e.keep, back, e.noise
 }
 
-// shaken returns the estimate's coordinates with the coins of its use, and the deviation
-// of a coordinate's noise with theirs.
+// shaken returns the estimate's coordinates plus the public random numbers of its use, and the standard
+// deviation of a coordinate's noise including these numbers.
 func (e *Estimate) shaken(u Use, noise float64) ([]float64, float64) {
 	if u.Coins == nil {
 		return e.g, noise

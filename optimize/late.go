@@ -6,23 +6,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// late adds up the first and the last quarter of the steps.
+// late sums the estimates of the first quarter and of the last quarter of the steps.
 type late struct {
 	first, last quarter
-	// gradient and noise are of the first steps, when the former was longest beside
-	// the latter.
+	// gradient and noise are the norm of the mean estimate of the first k steps and the norm of its
+	// noise, for the k at which their ratio was largest.
 	gradient, noise float64
 }
 
-// quarter is the sum of some steps' estimates.
+// quarter is the sum of the estimates of some steps.
 type quarter struct {
 	sum      []float64
 	steps    int
 	variance float64 // of a coordinate of the sum
 }
 
-// visit sees the estimate of the step just taken, the regularizer's gradient included,
-// how much it keeps of the one before, and the variance of a coordinate's noise in it.
+// visit adds the estimate of the step just made. g includes the regularizer's gradient, keep is the
+// share of the previous estimate in it, and variance is the variance of a coordinate's noise.
 func (l *late) visit(r *Run, g []float64, keep, variance float64) {
 	if 4*(r.out.seen-1) < r.plan.summary.Steps {
 		l.first.add(g, variance, keep)
@@ -45,8 +45,8 @@ func (q *quarter) add(g []float64, variance, keep float64) {
 	for j, v := range g {
 		q.sum[j] += v
 	}
-	// An estimate that keeps some of the one before shares its noise: then deviations
-	// are added, which is the most they can come to.
+	// An estimate that keeps part of the one before shares its noise. Standard deviations are then
+	// added, which is an upper bound.
 	if keep == 0 {
 		q.variance += variance
 	} else {
@@ -54,7 +54,7 @@ func (q *quarter) add(g []float64, variance, keep float64) {
 	}
 }
 
-// mean is the length of the mean estimate and of the noise in it.
+// mean returns the norm of the mean estimate and the norm of the noise in it (root mean square).
 func (q *quarter) mean() (gradient, noise float64) {
 	if q.steps == 0 {
 		return 0, 0

@@ -7,15 +7,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Measure asks how good a released point is: the mean loss there and the norm
-// of the gradient. Each is a single number with the noise of a single coordinate,
-// so a few percent of a budget tell much.
+// Measure releases the quality of a released point: the mean loss and the norm of the gradient there.
+// Each release is a single number with the noise of a single coordinate, so a few percent of a budget
+// are enough for a precise figure.
 type Measure struct {
-	// Charge is what both answers together are charged.
+	// Charge is the charge of both answers together.
 	Charge float64
 }
 
-// Ask asks both questions at w, over all records.
+// Ask releases both numbers at w, over all records.
 func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Measured, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return Measured{}, err

@@ -2,7 +2,8 @@ package optimize
 
 import "fmt"
 
-// NameOf is the name of the i-th value of a small enumeration.
+// NameOf returns the name of value i of a small enumeration. For a value without a name it returns
+// field(i).
 func NameOf(names []string, field string, i uint8) string {
 	if int(i) < len(names) {
 		return names[i]
@@ -10,8 +11,8 @@ func NameOf(names []string, field string, i uint8) string {
 	return fmt.Sprintf("%s(%d)", field, i)
 }
 
-// ParseName returns the number of a name; the empty one, if no value has it, is
-// the first.
+// ParseName returns the value with the name s. An empty s that is no value's name is value 0. Any other
+// unknown name is an error that lists the names.
 func ParseName(names []string, field, s string) (int, error) {
 	var list []string
 	for i, name := range names {

@@ -5,58 +5,56 @@ import (
 	"math"
 )
 
-// Output is a rule that chooses the result among the iterates of a run. All
-// rules are post-processing of released answers.
+// Output is a rule that chooses the result from the iterates of a run. All rules are post-processing of
+// released answers.
 type Output uint8
 
 const (
-	// RuleOutput stands for the algorithm's own rule.
+	// RuleOutput means the algorithm's own rule.
 	RuleOutput Output = iota
-	// TailAverage is the average of the iterates of the second half, weighted
-	// by the charges of the answers asked at them.
+	// TailAverage is the average of the iterates of the second half of the run. The weight of an
+	// iterate is the charge of the answer released there.
 	TailAverage
 	// Last is the last iterate.
 	Last
-	// Smallest is the iterate at which the released gradient estimate was
-	// smallest.
+	// Smallest is the iterate at which the norm of the released gradient estimate was smallest.
 	Smallest
-	// Random is an iterate drawn uniformly by a public coin (Problem.Seed) when the
-	// plan is made: the rule that theorems on stationary points speak of.
+	// Random is an iterate drawn uniformly with public random bits (Problem.Seed) when the plan is
+	// made. Theorems on stationary points are about this iterate.
 	Random
-	// Average is the average of all iterates, weighted as TailAverage weighs those
-	// of the second half.
+	// Average is the average of all iterates, with weights as in TailAverage.
 	Average
 
-	// outputs is the number of rules. It stays last.
+	// outputs is the number of rules. It must stay last.
 	outputs
 )
 
 var outputNames = [...]string{"", "tail-average", "last", "smallest", "random", "average"}
 
-// Every rule has a name, or this does not compile.
+// This line does not compile unless every rule has a name.
 var _ = [1]struct{}{}[len(outputNames)-int(outputs)]
 
-// missing is what a switch over rules does with one that it does not know: it has no
-// rule to fall back on, least of all the last iterate.
+// missing is the panic message of a switch over rules for a rule that has no case. There is no default
+// rule.
 func (o Output) missing() string {
 	return fmt.Sprintf("optimize: output = %v: is in no case of a switch over rules", o)
 }
 
 func (o Output) String() string { return NameOf(outputNames[:], "output", uint8(o)) }
 
-// ParseOutput reads the name of an output rule; the empty name is RuleOutput.
+// ParseOutput returns the rule of a name; the empty name is RuleOutput. An unknown name is an error.
 func ParseOutput(s string) (Output, error) {
 	i, err := ParseName(outputNames[:], "output", s)
 	return Output(i), err
 }
 
-// UnmarshalText reads a name as ParseOutput does.
+// UnmarshalText sets the rule by its name, as ParseOutput reads it.
 func (o *Output) UnmarshalText(text []byte) (err error) {
 	*o, err = ParseOutput(string(text))
 	return err
 }
 
-// Or returns the rule, or that of the algorithm if it was left to it.
+// Or returns o, or the given rule of the algorithm if o is RuleOutput.
 func (o Output) Or(rule Output) Output {
 	if o == RuleOutput {
 		return rule
@@ -67,31 +65,32 @@ func (o Output) Or(rule Output) Output {
 // Result is a released point.
 type Result struct {
 	W []float64
-	// Steps is how many steps were taken.
+	// Steps is the number of steps made.
 	Steps int
-	// Output says which rule chose W.
+	// Output describes the rule that chose W.
 	Output string
-	// Complete is false when the run ended before its plan did.
+	// Complete is false if the run ended before its plan did.
 	Complete bool
-	// Law is how the releases became W.
+	// Law states how the releases became W.
 	Law Realised
-	// Late says whether more steps would have helped; zero where steps are not told apart.
+	// Late tells whether more steps would have helped. It is zero if the algorithm does not separate
+	// steps.
 	Late Late
-	// Foreseen is the gradient norm at W that is to be expected after what the run
-	// released of the rows and of their gradients; 0 where that does not tell.
+	// Foreseen is the gradient norm expected at W, given the rows' statistics and the gradients that
+	// the run released. It is 0 if these releases do not determine it.
 	Foreseen float64
-	// Curvature is what the run released of that at W; nil for nothing.
+	// Curvature is the curvature at W as the run released it; nil if the run released none.
 	Curvature *Curved
 }
 
-// choice is an output rule settled for a number of steps.
+// choice is an output rule for a fixed number of steps.
 type choice struct {
 	rule  Output
 	steps int
-	// pick is the iterate Random takes, counted from 0.
+	// pick is the iterate that Random returns, counted from 0.
 	pick int
-	// reached says that the average is of the points that steps reach, not of
-	// those asked about: where steps are few the last point is the best.
+	// reached says that the average is over the points that steps reach, not over the points at which
+	// answers were released. In runs of few steps the last point reached is the best.
 	reached bool
 }
 
@@ -113,12 +112,12 @@ func (c choice) describe() string {
 	return c.rule.String()
 }
 
-// averages reports whether iterate t, counted from 0, is in the average.
+// averages reports whether iterate t, counted from 0, is part of the average.
 func (c choice) averages(t int) bool { return c.rule == Average || 2*(t+1) >= c.steps }
 
-// weights returns the weight in the result of each iterate asked about, given
-// the charges, and of the one that the last step reaches. Smallest has no weights
-// beforehand; it is taken for Last.
+// weights returns, given the charges, the weight in the result of each iterate at which an answer is
+// released, and of the point that the last step reaches. The weights of Smallest are not known
+// beforehand; weights returns the weights of Last for it.
 func (c choice) weights(charges []float64) []float64 {
 	w := make([]float64, c.steps+1)
 	switch c.rule {
@@ -147,13 +146,13 @@ func (c choice) weights(charges []float64) []float64 {
 	return w
 }
 
-// begin starts collecting the iterates of a run.
+// begin returns a collector for the iterates of a run.
 func (c choice) begin() *collector {
 	return &collector{choice: c, smallest: math.Inf(1)}
 }
 
-// collector sees every iterate once, in order, with the charge of the answer
-// asked there and the norm of the gradient estimate.
+// collector receives each iterate once, in order, with the charge of the answer released there and the
+// norm of the gradient estimate.
 type collector struct {
 	choice
 	seen     int
@@ -162,9 +161,9 @@ type collector struct {
 	kept     []float64
 	sum      []float64
 	weight   float64
-	// weights are those of the iterates seen, in an average.
+	// given holds the weights in the average of the iterates received so far.
 	given []float64
-	// ended is the output of a run that ended early, as it should.
+	// ended is the output description of a run that ended early by rule, not by an error.
 	ended string
 }
 
@@ -197,7 +196,7 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 	}
 }
 
-// look sees an iterate at which there was an estimate, but no step.
+// look receives an iterate that has an estimate but was not followed by a step.
 func (c *collector) look(w []float64, gradient float64) {
 	if c.rule == Smallest {
 		c.looked++
@@ -212,8 +211,8 @@ func (c *collector) compare(w []float64, gradient float64) {
 	}
 }
 
-// result applies the rule; current is the iterate reached, which serves when
-// the rule's choice has not come up yet.
+// result applies the rule. It returns current, the iterate reached, if the run ended before the rule's
+// choice.
 func (c *collector) result(current []float64) Result {
 	r := Result{Steps: c.seen, Output: c.describe(), Complete: c.seen == c.steps}
 	switch {
@@ -230,7 +229,7 @@ func (c *collector) result(current []float64) Result {
 	return r
 }
 
-// weightsOf returns the weights of w_0, ..., w_t in the result; nil for w_t alone.
+// weightsOf returns the weights of w_0, ..., w_t in the result. nil means that w_t is the result.
 func (c *collector) weightsOf() []float64 {
 	if c.rule == Random && c.kept != nil {
 		w := make([]float64, c.seen+1)
@@ -250,7 +249,8 @@ func (c *collector) weightsOf() []float64 {
 	return w
 }
 
-// chosen is among how many iterates the result was chosen by their estimates.
+// chosen returns the number of iterates among which the result was chosen by the estimates' norms; 0 if
+// the rule does not choose by estimates.
 func (c *collector) chosen() int {
 	if c.rule != Smallest {
 		return 0
