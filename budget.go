@@ -8,46 +8,46 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Budget is what a fit may charge: all it releases together is (Epsilon, Delta)-
-// differentially private under the relation. Nothing in it has a default but Records and
-// Dataset.
+// Budget is the privacy budget of a fit. All releases of the fit together are (Epsilon, Delta)-differentially
+// private under Relation. Only Records and Dataset may be left out.
 type Budget struct {
-	// Epsilon is finite and > 0. Of two neighbouring tables, nothing that is released is
-	// e^Epsilon times as likely from one as from the other, but for Delta.
+	// Epsilon must be finite and > 0. Except for Delta, no set of released values is more than e^Epsilon
+	// times as likely from one table as from a neighbouring one.
 	Epsilon float64
-	// Delta is > 0 and below 1/2: a chance of no protection at all, which belongs below
-	// one in the number of records.
+	// Delta must be > 0 and below 1/2. It is a chance of no protection at all and should be below 1/(number
+	// of records).
 	Delta float64
-	// Relation says what neighbouring tables are.
+	// Relation is the neighbouring relation of the guarantee.
 	Relation Relation
-	// Records is the public number of records: it must be given under AddOrRemove, where it
-	// stands in for the secret one, and is checked against the table under ReplaceOne.
+	// Records is the public number of records. Under AddOrRemove it must be given and is used in place of the
+	// secret number. Under ReplaceOne it may be left out; if given, the fit fails unless the table has this
+	// number.
 	Records int
-	// Dataset is the registered dataset that the fit is charged to beside itself; nil for
-	// none.
+	// Dataset is the registered dataset that also pays for the fit. nil means none.
 	Dataset *Dataset
 }
 
-// Relation says what neighbouring tables are.
+// Relation is the neighbouring relation: it defines how two neighbouring tables differ.
 type Relation = account.Relation
 
 const (
-	// ReplaceOne: one record is any other. The number of records is public.
+	// ReplaceOne: neighbouring tables differ in one record, which is replaced by any other. The number of
+	// records is public.
 	ReplaceOne = account.ReplaceOne
-	// AddOrRemove: one record more or less. The number of records is secret.
+	// AddOrRemove: one of two neighbouring tables has one record more. The number of records is secret.
 	AddOrRemove = account.AddOrRemove
 )
 
-// Dataset is one that its custodian registered in a store of budgets, with a cap on all
-// that is ever released of it (package budget; stillpoint budget create). A fit is charged
-// its whole budget there before its first release, and gets back what it did not use.
+// Dataset is a dataset that its owner registered in a store of budgets. The registration sets a cap on the
+// privacy loss of all releases about the dataset (package budget; stillpoint budget create). A fit is charged
+// its whole budget there before its first release. When it has ended, the unused part is free again.
 type Dataset struct {
-	// Store is sqlite:FILE or postgres://USER@HOST/DATABASE, which Spec.Stores opens, and
-	// Name the dataset's there.
+	// Store is the address of the store, sqlite:FILE or postgres://USER@HOST/DATABASE. Spec.Stores opens it.
+	// Name is the dataset's name in the store.
 	Store, Name string
 }
 
-// into writes the budget into a configuration.
+// into copies the budget into a configuration. It returns an error if a value is out of range.
 func (b Budget) into(c *Config) error {
 	switch {
 	case !(b.Epsilon > 0) || math.IsInf(b.Epsilon, 0):

@@ -1,72 +1,70 @@
-// Package stillpoint trains models on sensitive records under differential privacy, by
-// finding stationary points of the loss.
+// Package stillpoint trains models on sensitive records under differential privacy. Its optimizers find
+// stationary points of the loss.
 //
-// Fit takes a table, public facts about its columns, a loss and a budget, and returns a
-// model and a certificate from which anybody can recheck the cost. Plan says beforehand
-// what would run; Verify rechecks what was saved; Predict applies a model. The command in
-// cmd/stillpoint goes through this package. The packages below it are for those who bring
-// losses, optimizers or stores of their own.
+// Fit takes a table, public facts about the table's columns, a loss and a budget. It returns a model and a
+// certificate. Anybody can recheck the privacy cost from the certificate. Plan says before a fit what the fit
+// would run. Verify rechecks saved files. Predict applies a model. The command in cmd/stillpoint uses this
+// package. Programs with losses, optimizers or stores of their own use the packages below it.
 //
 // # The guarantee
 //
-// A run with budget (epsilon, delta) is (epsilon, delta)-differentially private
-// for neighbouring tables that differ in one row: by replacing it under the
-// relation replace-one, by its presence under add-or-remove. It is counted in
-// Gaussian differential privacy: every answer about records carries Gaussian
-// noise and is charged (sensitivity/sigma)^2, a private selection what makes it
-// as private as such an answer, all charges sum to at most mu^2, and mu is the
-// largest value for which mu-GDP implies (epsilon, delta)-DP. The sum is guarded
-// by a filter that refuses what would pass mu^2 before anything is computed, so
-// the guarantee is settled before the first answer and holds for algorithms that
-// choose their questions adaptively. Releases on Poisson samples have no such
-// filter: they follow a schedule that is fixed before the first of them and
-// composed by privacy-loss distributions.
+// A run with budget (epsilon, delta) is (epsilon, delta)-differentially private for neighbouring tables that
+// differ in one row. Under the relation replace-one, the row in one table is replaced by any other row in the
+// other table. Under add-or-remove, the row is in one table and absent from the other.
 //
-// One answer rests on more: phased SGD (Recursive with PhasedSGD inside) is
-// private because stochastic gradient steps on a convex, smooth loss do not take
-// two runs apart. It is given for losses proven so, its rounding is bounded and
-// charged, and its certificate says what is trusted.
+// The privacy loss is counted in Gaussian differential privacy. Every noisy answer (release) about records
+// carries Gaussian noise and is charged (sensitivity/sigma)^2. A private selection is charged as much as a
+// Gaussian answer that is as private. All charges sum to at most mu^2, where mu is the largest value for
+// which mu-GDP implies (epsilon, delta)-DP. A privacy filter guards the sum: it refuses a query whose charge
+// would exceed mu^2, before anything is computed for the query. The guarantee is therefore fixed before the
+// first answer. It holds for algorithms that choose each query by earlier answers. Releases on Poisson
+// samples have no such filter. They follow a schedule that is fixed before the first of these releases, and
+// privacy-loss distributions compose the schedule.
 //
-// Sensitivity is enforced: each record's contribution is clipped, differences
-// of gradients included, in arithmetic whose rounding is bounded and charged.
-// Contributions are rounded to integers, summed exactly, and given exactly
-// rounded normal noise; what is released is a post-processing of the ideal
-// mechanism. Package account holds the arithmetic of charges, package curator
-// the wall around the records, docs/exactness.md the derivation.
+// One kind of answer has a further assumption: phased SGD (Recursive with PhasedSGD inside). It is private
+// because steps of stochastic gradient descent on a convex, smooth loss do not move two runs on neighbouring
+// tables further apart (non-expansiveness). Phased SGD accepts only losses that are proven convex and smooth.
+// Its rounding is bounded and charged, and its certificate says what is trusted.
 //
-// A row filter is only on a column declared public, whose value everybody may
-// know for every row, and is part of the guarantee: neighbouring tables then
-// differ in one row that passes the filter in both, and the number of such rows
-// is what replace-one makes public. A malformed row passes every filter
-// (dataset.Filter says why). Rows that do not pass are not used at all.
+// Sensitivity is enforced. Each record's contribution is clipped, differences of gradients included, in
+// arithmetic whose rounding is bounded and charged. Contributions are rounded to integers and summed exactly,
+// and exactly rounded normal noise is added. The released value is a post-processing of the ideal mechanism.
+// Package account has the arithmetic of charges. Package curator keeps the records and gives other packages
+// noisy answers only. The derivation is in docs/exactness.md.
 //
-// Where a schema has a unit, a record is all rows with one value in a column, such as the
-// number of a person, however many: neighbouring tables then differ in all of them, and
-// how many values there are is what replace-one makes public (dataset.Unit).
+// A row filter is possible only on a column that is declared public: everybody may know the column's value
+// for every row. The row filter is part of the guarantee. Neighbouring tables then differ in one row that
+// passes the filter in both tables, and under replace-one the number of rows that pass is public. A malformed
+// row passes every filter, or else a cell other than the public one would decide whether a row counts
+// (dataset.Filter). Rows that do not pass are not used at all.
+//
+// Where a schema has a unit, a record is all rows that have the same value in one column, for example a
+// person's number. A record may have any number of rows. Neighbouring tables then differ in all rows of one
+// record, and under replace-one the number of different values is public (dataset.Unit).
 //
 // # The adversary
 //
-// The adversary knows every record but one, the configuration, the code and
-// everything a run writes: model, certificate, ledger, progress, exit status.
-// It chooses the records it knows, malformed ones included. It does not see the
-// machine's memory, and it does not measure time at a resolution that tells
-// rows apart.
+// The adversary knows every record but one, the configuration, the code and everything a run writes: model,
+// certificate, ledger, progress, exit status. It chooses the records it knows, malformed ones included. It
+// does not see the machine's memory, and it does not measure time at a resolution that tells rows apart.
 //
-// It may crash the program, and sees what the system keeps of that: the command
-// leaves no traceback and no core. A Go program must
-// see to the same, by Silence, first in its main function; and must not
-// log recovered panics or stacks, serve profiles, or offer other ways to look at
-// its goroutines.
+// The adversary may crash the program, and it sees all that the system keeps of the crash. The command leaves
+// no traceback and no core file. A Go program must do the same: it must call Silence first in its main
+// function. It must not log recovered panics or stacks, serve profiles, or show its goroutines in any other
+// way.
 //
 // # Out of scope
 //
-// Several rows of one person where the schema names no unit of privacy (a record is
-// then a row), timing and other side
-// channels of the machine, a loss written to leak, an optimizer that reads other
-// goroutines' stacks (the layering test keeps runtime, and whatever else shows them, out of
-// package optimize and those below it), choices an analyst makes
-// after looking at the table (bounds, features, hyperparameters), and whatever
-// is computed from the table by other means, evaluation included. A second fit
-// costs a second budget; package budget holds all fits of a registered dataset to one
-// cap, and cannot hold those to it who can read the table and do not come through it.
+// The guarantee does not cover:
+//
+//   - several rows of one person, where the schema names no unit: a record is then one row;
+//   - timing and other side channels of the machine;
+//   - a loss written to leak;
+//   - an optimizer that reads other goroutines' stacks (the layering test refuses imports of runtime, and of
+//     other packages that show stacks, in package optimize and in the packages below it);
+//   - choices an analyst makes after looking at the table: bounds, features, hyperparameters;
+//   - anything computed from the table by other means, evaluation included.
+//
+// A second fit costs a second budget. Package budget limits all fits of a registered dataset together to one
+// cap. It cannot stop somebody who reads the table with another program.
 package stillpoint

@@ -15,7 +15,7 @@ import (
 // Model is a trained model.
 type Model = model.Model
 
-// Prediction is what a model predicts of one row.
+// Prediction is a model's prediction for one row.
 type Prediction = model.Prediction
 
 // PredictOptions changes what is predicted. The zero value predicts every row.
@@ -24,13 +24,13 @@ type PredictOptions = model.PredictOptions
 // ReadModel reads a model's file.
 func ReadModel(path string) (*Model, error) { return model.Read(path) }
 
-// Predict writes predictions for the rows of a table as CSV: a header row, then one row for
-// each of the table's, in its order (model.Model.Predict has the columns). The table needs
-// the schema's feature columns; the target may be absent. Predictions of numbers are clamped
-// to the target's public bounds.
+// Predict writes predictions for the rows of a table as CSV: a header row, then one row for each row of the
+// table, in the same order (model.Model.Predict describes the columns). The table must have the schema's
+// feature columns. The target column may be absent. Predictions of numbers are clamped to the target's public
+// bounds.
 //
-// It costs no privacy of the records that the model was trained on; predictions are as
-// sensitive as the rows they are for.
+// Predict costs no privacy of the records that the model was trained on. The predictions are as sensitive as
+// the rows of the table t.
 func Predict(ctx context.Context, m *Model, t Table, w io.Writer, o PredictOptions) error {
 	s, err := given(m, t)
 	if err != nil {
@@ -39,8 +39,8 @@ func Predict(ctx context.Context, m *Model, t Table, w io.Writer, o PredictOptio
 	return m.ReadAs(t.csv).PredictFrom(ctx, s, w, o)
 }
 
-// Predictions is Predict for programs: the predictions, one for each row, in the table's
-// order. An error ends them.
+// Predictions returns the predictions of Predict as a sequence: one for each row, in the table's order. The
+// sequence ends at the first error.
 func Predictions(ctx context.Context, m *Model, t Table) iter.Seq2[Prediction, error] {
 	s, err := given(m, t)
 	if err != nil {
@@ -56,9 +56,10 @@ func given(m *Model, t Table) (model.Source, error) {
 	return t.source()
 }
 
-// Verify rechecks the guarantee of a fit, without the data, from the files in its folder:
-// the certificate, and that the model beside it, if it names one, is the certified one.
-// What it establishes is in the report; errors are those of package certificate.
+// Verify rechecks the guarantee of a fit from the files in its folder, without the data. It verifies the
+// certificate. If the certificate names a model, Verify also compares the model file in the folder with the
+// certificate's SHA-256. The report says what was established. The errors are the errors of package
+// certificate and of reading files.
 func Verify(ctx context.Context, dir string) (*certificate.Report, error) {
 	cert := filepath.Join(dir, runfolder.CertificateFile)
 	c, err := certificate.Read(cert)
@@ -71,7 +72,8 @@ func Verify(ctx context.Context, dir string) (*certificate.Report, error) {
 	return VerifyFiles(ctx, cert, filepath.Join(dir, runfolder.ModelFile))
 }
 
-// VerifyFiles is Verify of a certificate's file and, unless it is empty, of a model's.
+// VerifyFiles is Verify for a certificate file and a model file, each by its path. An empty modelPath
+// verifies the certificate alone.
 func VerifyFiles(ctx context.Context, certificatePath, modelPath string) (*certificate.Report, error) {
 	c, err := certificate.Read(certificatePath)
 	if err != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Result is what a fit released and what it cost. All of it may be published.
+// Result is what a fit released, and the privacy cost. All of it may be published.
 type Result struct {
-	// Model is what was trained; nil if the fit was interrupted before there was one.
+	// Model is the trained model. It is nil if the fit was interrupted before there was a model.
 	Model *Model
-	// Certificate is the public record from which anybody can recheck the cost.
+	// Certificate is the public record of the fit. Anybody can recheck the privacy cost from it.
 	Certificate *certificate.Certificate
-	// Ledger is what was charged, release by release.
+	// Ledger lists the charges, one for each release.
 	Ledger account.View
-	// Run has all the rest: the plan, how the result compares with the best constant
-	// (Compared), what was measured (Measured), Warnings.
+	// Run has all other results: the plan, the comparison with the best constant (Compared), the measurements
+	// (Measured) and Warnings.
 	Run *train.Fitted
-	// Kept is the folder that the fit is kept in, with the other fits of the table that
-	// are known there; nil without Spec.Folder.
+	// Kept describes the folder of the fit and the other fits of the table that are recorded there. It is nil
+	// without Spec.Folder.
 	Kept *runfolder.Fitted
 
 	table string
@@ -37,16 +37,16 @@ func result(c *Config, f *train.Fitted, kept *runfolder.Fitted) *Result {
 	return &Result{Model: f.Model, Certificate: f.Certificate, Ledger: f.Ledger, Run: f, Kept: kept, table: c.TableName()}
 }
 
-// Warnings are what a user of the model has to know, the worst first.
+// Warnings returns the facts that a user of the model must know, the worst first.
 func (r *Result) Warnings() []Warning { return r.Run.Warnings }
 
-// Save writes model, certificate and ledger to a folder, which is made if it is not there
-// and must hold no earlier fit: the files that stillpoint verify, report and predict take.
-// It charges nothing. A fit that is kept in a folder has them there already.
+// Save writes the model, the certificate and the ledger to the folder dir. The commands stillpoint verify,
+// report and predict read these files. Save makes the folder if there is none, and fails if the folder has an
+// earlier fit. Save charges nothing. A fit with Spec.Folder has these files already.
 func (r *Result) Save(dir string) error { return runfolder.Save(dir, r.Run) }
 
-// Report writes the page about the fit for readers: HTML in one file, with no script, that
-// loads nothing. It follows from what was released alone.
+// Report writes a page about the fit for readers: one HTML file without scripts that loads nothing else. The
+// page uses released values only.
 func (r *Result) Report(w io.Writer) error {
 	if r.Certificate == nil {
 		return errors.New("stillpoint: report: the fit has no certificate")

@@ -15,117 +15,116 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Spec says what is fitted, to what and at what cost. Table, Schema, Loss and Budget must be
-// given; all else has a stated zero value.
+// Spec describes a fit. Table, Schema, Loss and Budget must be given. Every other field has a zero value,
+// whose meaning the field's comment states.
 type Spec struct {
-	// Table is where the rows come from: CSV, Parquet, File, Rows or Reader.
+	// Table is the source of the rows: CSV, Parquet, File, Rows or Reader.
 	Table Table
-	// Schema describes the table's columns by public facts: bounds, categories, target.
-	// It is never read from the table (package dataset).
+	// Schema describes the table's columns by public facts: bounds, categories, target. It is never derived
+	// from the table (package dataset).
 	Schema *dataset.Schema
-	// Loss is the loss of one row, one that package loss makes: the model names it, and who
-	// reads the model makes it again by that name. Where the schema has a unit, rows of one
-	// are weighed by Units.
+	// Loss is the loss of one row. Package loss must make it: the model stores the loss's name, and the
+	// reader of the model makes the loss again by this name. Where the schema has a unit, Units gives the
+	// weights of the unit's rows.
 	Loss loss.Loss
-	// Budget is what the fit may charge. It has no default.
+	// Budget is the privacy budget of the fit. It has no default.
 	Budget Budget
 
-	// Weights are public weights of classes; 1 for those left out.
+	// Weights are public weights of the classes. A class that is left out has the weight 1.
 	Weights map[string]float64
-	// Regularizer is added to the mean loss; nil for none.
+	// Regularizer is added to the mean loss. nil adds nothing.
 	Regularizer loss.Regularizer
-	// Radius, if not 0, keeps the weights in the ball of that radius around the start.
+	// Radius, if not 0, keeps the weights in the ball of this radius around the start.
 	Radius float64
-	// Reduce, for example jl(500), trains on rows mapped to so many features by a public
-	// random map; empty for none.
+	// Reduce maps rows to fewer features by a public random map before training: jl(500) maps to 500
+	// features. An empty text maps nothing.
 	Reduce string
-	// KL is what is publicly known of how fast the objective rises from its minimum.
+	// KL is public knowledge of how fast the objective rises from its minimum (optimize.KL).
 	KL optimize.KL
-	// Units is mean or sum, where the schema has a unit: each unit counts alike, or each
-	// row does. Empty for mean.
+	// Units is "mean" or "sum", where the schema has a unit. With mean every unit has the same weight; with
+	// sum every row has. An empty text means mean.
 	Units string
 
-	// Train overrides the choice of the algorithm and its settings, and says which shares
-	// of the budget tell how good the result is. The zero Train has all chosen by public
-	// numbers alone, and the result compared with the best constant.
+	// Train overrides the choice of the algorithm and its settings. It also says which shares of the budget
+	// are used to measure the quality of the result. With the zero Train, all choices follow from public
+	// numbers alone, and the result is compared with the best constant.
 	Train Train
-	// Memory bounds what of the table is in memory; all of it if left out. Rows beyond it
-	// go to a private file while the fit lasts, which is not encrypted.
+	// Memory limits how much of the table is in memory. The zero Memory sets no limit. Rows beyond the limit
+	// are kept in a private file during the fit. This file is not encrypted.
 	Memory Memory
 
-	// Folder keeps the fit in a folder while it lasts and afterwards: a process that is
-	// killed leaves there what its files can be made from. nil for no file at all, unless
-	// Result.Save is called: a process that is killed then leaves nothing, and what it was
-	// charged in a store stays charged in full.
+	// Folder keeps the fit in a folder, during the fit and afterwards. If the process is killed, the folder
+	// has the data from which the fit's files can be made. With nil the fit writes no file until Result.Save
+	// is called. If the process is killed then, nothing is left, and a store of budgets keeps the fit's whole
+	// charge.
 	Folder *Folder
 
-	// Stores opens the store of budgets that Budget.Dataset, or Config, names: stores.Open
-	// of package budget/stores. It is given by programs, so that those which have no store
-	// carry no database.
+	// Stores opens the store of budgets that Budget.Dataset or Config names. Programs pass stores.Open of
+	// package budget/stores. Programs without a store leave it nil, and so link no database.
 	Stores func(ctx context.Context, address string) (*budget.Book, error)
 
-	// Config describes all of the above but Folder in place of the fields, as a
-	// configuration file does. See ReadConfig.
+	// Config is a fit as a configuration file describes it. It replaces all fields above except Folder and
+	// Stores. See ReadConfig.
 	Config *Config
 
-	// Anyway fits also a table that is too small for its budget: one of an effective size
-	// below 30, at which a model is noise.
+	// Anyway also fits a table that is too small for its budget. A table is too small if its signal-to-noise
+	// size (optimize.SmallSize) is below 30; its model is then noise.
 	Anyway bool
-	// Software names the program and its version in the files; "a Go program" if empty.
+	// Software is the program's name and version in the files. If empty, "a Go program" is written.
 	Software string
-	// Planned, if not nil, is called once all is settled and before anything is charged.
-	// Step is called after each step, with released and public numbers only. Both are
-	// called from the goroutine of Fit, and end before it goes on.
+	// Planned, if not nil, is called once, after the plan is fixed and before anything is charged. Fit calls
+	// it on Fit's own goroutine and continues after it returns.
 	Planned func(Planned)
-	Step    func(Step)
+	// Step, if not nil, is called after each step, with released and public numbers only. Fit calls it as it
+	// calls Planned.
+	Step func(Step)
 }
 
-// Names of the other packages that specs are written in.
+// Types of package train in a Spec.
 type (
-	// Train says how a model is fitted.
+	// Train chooses the algorithm and its settings.
 	Train = train.Train
-	// Settings are those of an algorithm, by name (stillpoint algorithms NAME).
+	// Settings are settings of an algorithm, by name (stillpoint algorithms NAME).
 	Settings = train.Settings
-	// Memory says how much of a table is kept in memory.
+	// Memory limits how much of a table is kept in memory.
 	Memory = train.Memory
 	// Config is a fit as a configuration file describes it.
 	Config = train.Config
-	// Planned is what will run, before any record has been asked about.
+	// Planned is the plan of a fit, made before any query on records.
 	Planned = train.Planned
-	// Step is what may be shown of a step.
+	// Step is the public and released facts of one step.
 	Step = train.Step
-	// Warning is a fact about a fit that its user has to know: a code and a text.
+	// Warning is a fact about a fit that its user must know: a code and a text.
 	Warning = train.Warning
-	// ChargedError is an error after the budget was charged, which stays so.
+	// ChargedError is an error of a fit after the budget was charged. The charge stays.
 	ChargedError = train.ChargedError
 )
 
-// Folder is where a fit is kept.
+// Folder is a folder in which a fit is kept.
 type Folder = runfolder.Out
 
 // ReadConfig reads a configuration file, for Spec.Config.
 func ReadConfig(path string) (*Config, error) { return train.ReadConfig(path) }
 
-// Fit trains a model. It reads the table behind a wall (package curator), settles a plan by
-// public numbers, charges the whole budget, trains, and makes the model and the certificate
-// from which anybody can recheck what it cost.
+// Fit trains a model. It reads the table through package curator, makes a plan from public numbers, charges
+// the whole budget, trains, and makes the model and the certificate. Anybody can recheck the privacy cost
+// from the certificate.
 //
-// All that a fit releases, the Result included, is (Budget.Epsilon, Budget.Delta)-
-// differentially private for neighbouring tables, which differ in one row or, where the
-// schema has a unit, in all rows of one; see the package comment for what that leaves out.
-// A second fit of the same people costs a second budget: only Budget.Dataset holds fits to
-// one cap, and a fit that the rest of the cap does not cover is refused with an
-// *account.BudgetError before the table is read.
+// All releases of a fit, the Result included, are (Budget.Epsilon, Budget.Delta)-differentially private for
+// neighbouring tables. Neighbouring tables differ in one row or, where the schema has a unit, in all rows of
+// one unit. The package comment lists the limits of this guarantee. A second fit on the same people costs a
+// second budget. Only Budget.Dataset limits several fits together to one cap: if the rest of the cap does not
+// cover a fit, Fit returns an *account.BudgetError before the table is read.
 //
-// Fit refuses, before anything is charged: what breaks a rule, with an error that names
-// field, value and rule; a table too small for its budget, unless Anyway says otherwise; a
-// plan that would return its start. Warnings of the result say what else its user has to
-// know, first of all a model that is not better than a constant.
+// Fit refuses in three cases, before anything is charged. First, a value breaks a rule; the error names
+// field, value and rule. Second, the table is too small for its budget and Anyway is not set. Third, the plan
+// would return its start. Warnings of the result state other facts that the user must know, first of all a
+// model that is not better than a constant.
 //
-// A context that is cancelled before the first release costs nothing. Later it ends the fit
-// after the step: Fit then returns the result reached so far, certified as incomplete,
-// together with the context's error. After any other error the result is nil, and a
-// *ChargedError says if the budget is charged.
+// If the context is cancelled before the first release, the fit costs nothing. If it is cancelled later, the
+// fit ends after the current step. Fit then returns the result of the steps so far, certified as incomplete,
+// together with the context's error. After any other error the result is nil. The error is a *ChargedError if
+// the budget is charged.
 func Fit(ctx context.Context, s Spec) (*Result, error) {
 	c, err := s.config()
 	if err != nil {
@@ -143,9 +142,8 @@ func Fit(ctx context.Context, s Spec) (*Result, error) {
 	return result(c, kept.Fitted, kept), s.said(err)
 }
 
-// Plan settles what Fit would run, and asks nothing about records. The table is opened only
-// to count its rows, which are public under replace-one, and not even that where
-// Budget.Records is given.
+// Plan returns the plan that Fit would run. It makes no query on records. It opens the table only to count
+// its rows, which is public under replace-one, and only if Budget.Records is not given.
 func Plan(ctx context.Context, s Spec) (Planned, error) {
 	c, err := s.config()
 	if err != nil {
@@ -154,9 +152,8 @@ func Plan(ctx context.Context, s Spec) (Planned, error) {
 	return c.Plan(ctx)
 }
 
-// Silence keeps the process from showing records when it crashes, and returns where its own
-// messages go, also where it fails. A program that holds records calls it first in main
-// (package silence).
+// Silence keeps the process from showing records when it crashes. It returns the file for the program's own
+// messages, also if it fails. A program that reads records must call Silence first in main (package silence).
 func Silence() (stderr *os.File, err error) {
 	if stderr, err = silence.Crashes(); err != nil {
 		return os.Stderr, err
@@ -172,7 +169,7 @@ func (s Spec) options() train.Options {
 	return o
 }
 
-// said names the way round an error in the words of a Spec.
+// said adds to a *train.SmallError the field of Spec that allows the fit.
 func (s Spec) said(err error) error {
 	if small := (*train.SmallError)(nil); s.Config == nil && errors.As(err, &small) {
 		return fmt.Errorf("%w; Anyway fits all the same", err)
@@ -180,12 +177,12 @@ func (s Spec) said(err error) error {
 	return err
 }
 
-// rule says what a field must be.
+// rule is the error for a field whose value breaks a rule.
 func rule(field string, value any, must string) error {
 	return fmt.Errorf("stillpoint: %s = %v: must be %s", field, value, must)
 }
 
-// config is the spec as configurations are written.
+// config returns the spec as a Config.
 func (s Spec) config() (*Config, error) {
 	if s.Config != nil {
 		return s.Config, s.bare()
@@ -221,8 +218,8 @@ func (s Spec) config() (*Config, error) {
 	return c, s.Table.check(c)
 }
 
-// lossName is the name by which a model knows a loss. One that package loss does not make
-// could not be made again by who reads the model.
+// lossName is the name of a loss in a model. It returns an error for a loss that package loss does not make:
+// the reader of the model could not make such a loss again.
 func lossName(l loss.Loss) (train.LossName, error) {
 	own, err := loss.Parse(l.Name())
 	if err != nil || fmt.Sprintf("%T", own) != fmt.Sprintf("%T", l) {
@@ -231,7 +228,7 @@ func lossName(l loss.Loss) (train.LossName, error) {
 	return train.LossName(l.Name()), nil
 }
 
-// bare refuses a description beside a configuration.
+// bare returns an error if a field is set that Config replaces.
 func (s Spec) bare() error {
 	for field, given := range map[string]bool{
 		"table": s.Table.kind != nothing, "schema": s.Schema != nil, "loss": s.Loss != nil, "budget": s.Budget != (Budget{}),

@@ -9,11 +9,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Summary says what the fit released and what it cost, a fact a line.
+// Summary returns a text with the released results and the privacy cost, one fact on each line.
 func (r *Result) Summary() string { return r.summary(false) }
 
-// Details is Summary with the optimizer's numbers: charges in units of mu^2, and the gradient
-// norm that was expected.
+// Details is Summary with two of the optimizer's numbers: the charge in units of mu^2, and the expected
+// gradient norm.
 func (r *Result) Details() string { return r.summary(true) }
 
 func (r *Result) summary(details bool) string {
@@ -82,7 +82,7 @@ func (r *Result) summary(details bool) string {
 	return b.String()
 }
 
-// besideConstant says how the model compares with the best constant, as it was released.
+// besideConstant describes the released comparison of the model with the best constant.
 func besideConstant(c *train.Compared) string {
 	text := fmt.Sprintf("%v: its mean loss is %.3g below the constant's, with noise of %.2g", c.Verdict(), -c.Difference, c.Sigma)
 	if c.Difference > 0 {
@@ -94,7 +94,7 @@ func besideConstant(c *train.Compared) string {
 	return text
 }
 
-// compared says what a measured loss is to be compared with.
+// compared describes the measured loss beside the loss of the model that scores every record 0.
 func compared(f *train.Fitted) string {
 	m, k := f.Measured, f.Constant
 	const constant = "the model that gives every record the score 0"

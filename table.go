@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// Table is where rows come from. CSV, Parquet, File, Rows and Reader make one.
+// Table is the source of rows. CSV, Parquet, File, Rows and Reader make a Table.
 type Table struct {
 	kind   kind
 	paths  []string
@@ -33,53 +33,53 @@ const (
 	stream
 )
 
-// CSV is a table in text files, plain or compressed by gzip or zstd, with a header row.
-// Several files, which have the same columns in the same order, are one table, in their
-// order, and must be Named. A name may be a pattern with *, ? and [...].
+// CSV is a table in text files with a header row, plain or compressed by gzip or zstd. Several files make one
+// table, in the order given. They must have the same columns in the same order, and the table must have a
+// name (Table.Named). A path may be a pattern with *, ? and [...].
 func CSV(paths ...string) Table { return Table{kind: csvFiles, paths: slices.Clone(paths)} }
 
-// Parquet is CSV for files of that format.
+// Parquet is a table in Parquet files. The rules of CSV for several files and patterns hold for Parquet too.
 func Parquet(paths ...string) Table { return Table{kind: parquetFiles, paths: slices.Clone(paths)} }
 
-// File is CSV or Parquet, as its files say of themselves. "-" is standard input.
+// File is a table in CSV or Parquet files. The content of the files says which. "-" is standard input.
 func File(paths ...string) Table { return Table{kind: anyFiles, paths: slices.Clone(paths)} }
 
-// Column is one column of records of type T: its name, and its cell in a record.
+// Column is one column of records of type T: the column's name, and a function that returns a record's cell.
 type Column[T any] = curator.Column[T]
 
-// Number is a column of numbers. NaN is missing.
+// Number is a column of numbers. NaN counts as missing.
 func Number[T any](name string, of func(T) float64) Column[T] { return curator.Number(name, of) }
 
-// Text is a column of categories, labels or other text. An empty one is missing.
+// Text is a column of categories, labels or other text. An empty text counts as missing.
 func Text[T any](name string, of func(T) string) Column[T] { return curator.Text(name, of) }
 
-// Rows is a table of records that the program holds: a row for each, whatever the record
-// holds, read when the fit begins and copied. The columns' functions run on one goroutine;
-// one that panics ends the fit, and what it panicked with is shown nowhere.
+// Rows is a table of records in the program's memory. Each record makes one row, whatever the record
+// contains. The records are read and copied when the fit begins. The columns' functions run on one goroutine.
+// A function that panics ends the fit; the panic's value is shown nowhere, since it could contain a record.
 func Rows[T any](records []T, columns ...Column[T]) Table {
 	return Table{kind: held, rows: curator.RowsOf(records, columns...)}
 }
 
-// Reader is a table in a stream of text, plain or compressed by gzip or zstd, with a header
-// row. It is read once, to its end, which whoever writes it must see to being the table's.
-// What it fails with is shown nowhere.
+// Reader is a table in a stream of text with a header row, plain or compressed by gzip or zstd. The stream is
+// read once, to its end. The writer must make sure that the stream's end is the table's end: a stream that
+// stops early is a shorter table. The text of a reading error is shown nowhere.
 func Reader(r io.Reader) Table { return Table{kind: stream, reader: r} }
 
-// Written is the table with its text written as said: delimiters, decimal marks, encoding.
+// Written returns the table with the given format of its text: delimiter, decimal mark, encoding.
 func (t Table) Written(as dataset.CSV) Table {
 	t.csv = as
 	return t
 }
 
-// Named gives the table a public name, by which the ledgers of folders sum its fits in
-// place of its path. Fits of Rows and Readers without a name are summed as if all were of
-// one table.
+// Named returns the table with a public name. The ledgers of folders sum the fits of a table by its name, or
+// by its path if it has no name. Fits of Rows and Readers without a name are summed as if they all used one
+// table.
 func (t Table) Named(name string) Table {
 	t.name = name
 	return t
 }
 
-// check demands files of the kind that was said, by their first bytes.
+// check returns an error if a file's first bytes contradict the kind of the table, CSV or Parquet.
 func (t Table) check(c *Config) error {
 	if t.kind != csvFiles && t.kind != parquetFiles {
 		return nil
@@ -114,7 +114,7 @@ func isParquet(path string) (bool, error) {
 	return bytes.Equal(start[:n], []byte("PAR1")), nil
 }
 
-// source is the table as models read it.
+// source returns the table in the form that package model reads.
 func (t Table) source() (model.Source, error) {
 	switch {
 	case t.kind == nothing:

@@ -7,44 +7,44 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Format and Version open every certificate file.
+// Format and Version are the first members of every certificate file.
 const (
 	Format  = "stillpoint certificate"
 	Version = 1
 )
 
-// BasisGaussianFilter names what a claim rests on: the guarantee is the Gaussian
-// differential privacy filter's mu, fixed before the first release.
+// BasisGaussianFilter is the basis of a claim whose guarantee is the mu of the filter for Gaussian
+// differential privacy, fixed before the first release.
 const BasisGaussianFilter = "gaussian-dp-filter"
 
-// BasisSchedule names the other ground of a claim: a schedule of releases on
-// Poisson samples, fixed before the first one and composed by privacy-loss
-// distributions, beside Gaussian releases within the claim's mu.
+// BasisSchedule is the basis of a claim whose guarantee is the sum of two parts: a schedule of releases on
+// Poisson samples, fixed before the first of them and composed by privacy-loss distributions, and Gaussian
+// releases within the claim's mu.
 const BasisSchedule = "sampled-gaussian-schedule"
 
-// PrivacyUnit is what one record is, and UnitOfRows what it is where a Unit says whose
-// rows it is. Others are refused.
+// PrivacyUnit and UnitOfRows are the two names of a record that a certificate may state. PrivacyUnit is one
+// row. UnitOfRows is all rows with one value in a column, which Unit names. Other names are refused.
 const (
 	PrivacyUnit = "row"
 	UnitOfRows  = "rows with one value"
 )
 
-// Coins says where the noise came from. The zero value is invalid.
+// Coins is the source of the noise's random bits. The zero value is invalid.
 type Coins string
 
 const (
-	// Secret coins come from the operating system and are known to nobody.
+	// Secret: the operating system gave the random bits, and nobody knows them.
 	Secret Coins = "secret"
-	// Simulated coins are seeded, replayed or absent, and protect nobody.
+	// Simulated: the random bits were seeded, replayed or absent. Such noise protects nobody.
 	Simulated Coins = "simulated"
 )
 
-// Claim is what the certificate says of the run: it is (Epsilon, Delta)-DP under
-// the relation, for records of the unit. With BasisGaussianFilter it is Mu-GDP; with
-// BasisSchedule, Mu is the share of Gaussian releases beside the schedule, often 0.
+// Claim is the claimed guarantee: the run is (Epsilon, Delta)-DP under the relation, for records of the unit.
+// With BasisGaussianFilter the run is Mu-GDP. With BasisSchedule, Mu covers only the Gaussian releases beside
+// the schedule and is often 0.
 type Claim = account.Guarantee
 
-// claim is a claim as files write it. The unit is a member of the document.
+// claim is a claim as files write it. The unit is not in it: it is a member of the document.
 type claim struct {
 	Epsilon  float64          `json:"epsilon"`
 	Delta    float64          `json:"delta"`
@@ -52,20 +52,19 @@ type claim struct {
 	Relation account.Relation `json:"relation"`
 }
 
-// Algorithm says what was run. Plan is a JSON object of public quantities fixed
-// before the first release, free in form.
+// Algorithm is the algorithm of the run. Plan is a JSON object with any members. It states public quantities
+// that were fixed before the first release.
 type Algorithm struct {
 	Name string          `json:"name"`
 	Plan json.RawMessage `json:"plan"`
 }
 
-// Reservation says where a run was charged before its first release: a row of a
-// dataset's chain in a store of budgets, by its hash. What the dataset's runs cost together
-// is what its own certificate says; this one speaks of one run.
+// Reservation is the row of a dataset's chain, in a store of budgets, by which the run was charged before its
+// first release. The row's hash identifies it. A certificate states the cost of one run; the dataset's own
+// certificate states the cost of all its runs together.
 type Reservation = account.Reservation
 
-// document is the file without its checksum; the order of the fields is that of
-// the file's members.
+// document is the file without its checksum. The fields are in the order of the file's members.
 type document struct {
 	Format   string `json:"format"`
 	Version  int    `json:"version"`
@@ -73,12 +72,12 @@ type document struct {
 	Claim    claim  `json:"claim"`
 	Basis    string `json:"basis"`
 	Records  int64  `json:"records"`
-	// Budget is given exactly if the run was charged to one that outlasts it.
+	// Budget is present exactly if the run was also charged to a budget that outlasts it.
 	Budget *Reservation `json:"budget,omitempty"`
-	// Filter is given exactly if there was one.
+	// Filter is present exactly if the table had a row filter.
 	Filter      *Filter `json:"filter,omitempty"`
 	PrivacyUnit string  `json:"privacy_unit"`
-	// Unit is given exactly with UnitOfRows.
+	// Unit is present exactly if PrivacyUnit is UnitOfRows.
 	Unit        *Unit     `json:"unit,omitempty"`
 	Algorithm   Algorithm `json:"algorithm"`
 	Complete    bool      `json:"complete"`
@@ -86,24 +85,24 @@ type document struct {
 	Charged     float64   `json:"charged"`
 	Trusted     []string  `json:"trusted"`
 	ModelSHA256 string    `json:"model_sha256"`
-	// Schedule is given exactly with BasisSchedule.
+	// Schedule is present exactly if Basis is BasisSchedule.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	Events   []account.Event        `json:"events"`
 }
 
-// Certificate is the record of one run. It is immutable. What its methods
-// return is what the file says; only [Certificate.Verify] checks it. The zero
-// Certificate claims nothing and does not verify.
+// Certificate is the record of one run. It is immutable. Its methods return the file's statements without
+// verifying them; only [Certificate.Verify] verifies. The zero Certificate claims nothing and does not
+// verify.
 type Certificate struct {
 	doc      document
 	checksum string // as stated
 	text     []byte // the file
 }
 
-// Claim returns what is claimed.
+// Claim returns the claimed guarantee.
 func (c *Certificate) Claim() Claim { return c.doc.guarantee() }
 
-// guarantee is the claim with the unit it is for.
+// guarantee is the claim together with its unit.
 func (d *document) guarantee() Claim {
 	g := Claim{Relation: d.Claim.Relation, Epsilon: d.Claim.Epsilon, Delta: d.Claim.Delta, Mu: d.Claim.Mu}
 	if d.Unit != nil {
@@ -112,17 +111,17 @@ func (d *document) guarantee() Claim {
 	return g
 }
 
-// Basis returns what the claim rests on.
+// Basis returns the basis of the claim: BasisGaussianFilter or BasisSchedule.
 func (c *Certificate) Basis() string { return c.doc.Basis }
 
 // Software returns the program and version that wrote the certificate.
 func (c *Certificate) Software() string { return c.doc.Software }
 
-// Records returns the number of records: the public count under replace-one, the
-// declared count under add-or-remove.
+// Records returns the number of records: the public number under replace-one, the declared number under
+// add-or-remove.
 func (c *Certificate) Records() int64 { return c.doc.Records }
 
-// Filter returns which rows were records; the zero Filter for all of them.
+// Filter returns the row filter that chose the records. The zero Filter means that all rows were records.
 func (c *Certificate) Filter() Filter {
 	if c.doc.Filter == nil {
 		return Filter{}
@@ -130,7 +129,7 @@ func (c *Certificate) Filter() Filter {
 	return *c.doc.Filter
 }
 
-// Unit returns whose rows made up one record; the zero Unit if each was one.
+// Unit returns the unit of privacy. The zero Unit means that each row was one record.
 func (c *Certificate) Unit() Unit {
 	if c.doc.Unit == nil {
 		return Unit{}
@@ -138,8 +137,8 @@ func (c *Certificate) Unit() Unit {
 	return *c.doc.Unit
 }
 
-// Budget returns where the run was charged beside its own ledger; ok is false if
-// nowhere.
+// Budget returns the row of a store of budgets by which the run was also charged. ok is false if no store
+// charged it.
 func (c *Certificate) Budget() (r Reservation, ok bool) {
 	if c.doc.Budget == nil {
 		return Reservation{}, false
@@ -147,18 +146,18 @@ func (c *Certificate) Budget() (r Reservation, ok bool) {
 	return *c.doc.Budget, true
 }
 
-// Algorithm returns what was run.
+// Algorithm returns the algorithm of the run.
 func (c *Certificate) Algorithm() Algorithm {
 	a := c.doc.Algorithm
 	a.Plan = slices.Clone(a.Plan)
 	return a
 }
 
-// Complete reports whether the run ended as planned. The claim of a run that was
-// interrupted holds for what it released.
+// Complete reports whether the run ended as planned. If it was interrupted, the claim holds for everything it
+// released.
 func (c *Certificate) Complete() bool { return c.doc.Complete }
 
-// Coins returns where the noise came from.
+// Coins returns the source of the noise's random bits.
 func (c *Certificate) Coins() Coins { return c.doc.Coins }
 
 // Charged returns the largest total charged to any record, in units of mu^2.

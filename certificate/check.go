@@ -13,15 +13,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// check reports whether the claim follows from what is recorded, whatever the
-// coins. It returns epsilon recomputed from mu and delta.
+// check returns nil if the claim follows from the recorded events, whatever the source of the random bits. It
+// also returns epsilon recomputed from mu and delta.
 func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	switch d.Basis {
 	case BasisGaussianFilter:
 		if d.Schedule != nil {
 			return 0, unsound("schedule", len(d.Schedule), "must be absent for basis %q", d.Basis)
 		}
-		// A sampled event has no charge of its own: only a schedule counts it.
+		// A sampled event has no charge of its own: a schedule states its cost.
 		for i, e := range d.Events {
 			if e.Kind == account.SampledGaussian {
 				return 0, unsound(item("events", i)+".kind", strconv.Quote(string(e.Kind)), "must be counted by a schedule, which basis %q has not", d.Basis)
@@ -60,9 +60,9 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	return epsilon, d.checkStability()
 }
 
-// check recomputes epsilon. It allows no tolerance: a budget's mu is the
-// greatest for which the recomputed epsilon is at most the budget's, and both
-// are computed by the same steps on every machine.
+// check recomputes epsilon and returns an error if it is above the claimed one. There is no tolerance: a
+// budget's mu is the greatest for which the recomputed epsilon is at most the budget's, and every machine
+// computes both by the same steps.
 func (c claim) check() (epsilon float64, err error) {
 	switch {
 	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
@@ -84,8 +84,8 @@ func (c claim) check() (epsilon float64, err error) {
 	return epsilon, nil
 }
 
-// checkGreatest demands the mu of a budget of this epsilon and delta: a smaller one
-// may cover what was charged in the end, but the filter did not hold a run to it.
+// checkGreatest returns an error if mu is smaller than a budget of this epsilon and delta has. A smaller mu
+// may cover the final charge, but the filter did not limit the run to it.
 func (c claim) checkGreatest() error {
 	mu, err := account.GaussianMu(c.Epsilon, c.Delta)
 	if err != nil {
@@ -98,8 +98,8 @@ func (c claim) checkGreatest() error {
 	return nil
 }
 
-// checkSchedule recomputes epsilon from the schedule and has a ledger that
-// follows it admit the events again.
+// checkSchedule recomputes epsilon from the schedule. It also admits the events again, to a ledger that
+// follows the schedule.
 func (d *document) checkSchedule(ctx context.Context) (epsilon float64, err error) {
 	c := d.Claim
 	budget, err := account.NewBudget(c.Epsilon, c.Delta, c.Relation)
@@ -150,7 +150,8 @@ func (d *document) checkTexts() error {
 	return checkDigest("model_sha256", d.ModelSHA256)
 }
 
-// checkReservation demands a row that a chain could have: its first is no reservation.
+// checkReservation returns an error if a chain cannot have this row. A chain's first row is no reservation,
+// so the number must be at least 2.
 func checkReservation(r *Reservation) error {
 	switch {
 	case r == nil:
@@ -165,7 +166,7 @@ func checkReservation(r *Reservation) error {
 	return checkDigest("budget.head", r.Head)
 }
 
-// checkDigest demands 64 digits of lower-case hexadecimal.
+// checkDigest returns an error unless digest is 64 digits of lower-case hexadecimal.
 func checkDigest(field, digest string) error {
 	sum, err := hex.DecodeString(digest)
 	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != digest {
@@ -174,8 +175,8 @@ func checkDigest(field, digest string) error {
 	return nil
 }
 
-// checkEvents recomputes the charges, the largest total of a record, and
-// whether it stays within mu^2.
+// checkEvents recomputes the charges and the largest total of a record. It returns an error if the total
+// differs from the stated one or exceeds mu^2.
 func (d *document) checkEvents() error {
 	for i, e := range d.Events {
 		if err := d.checkEvent(item("events", i), e); err != nil {
@@ -195,8 +196,8 @@ func (d *document) checkEvents() error {
 	return nil
 }
 
-// checkEvent checks what one event shares with the certificate. Cohorts are
-// numbered as they are drawn, and no more are drawn than there are records.
+// checkEvent compares one event with the certificate. Cohorts (disjoint random subsets of the records) are
+// numbered in the order in which they are drawn, and there are at most as many cohorts as records.
 func (d *document) checkEvent(field string, e account.Event) error {
 	switch {
 	case e.Simulated != (d.Coins == Simulated):
@@ -211,7 +212,7 @@ func (d *document) checkEvent(field string, e account.Event) error {
 	return nil
 }
 
-// cohorts counts the drawn cohorts that events speak of.
+// cohorts counts the drawn cohorts in the events.
 func (d *document) cohorts() int {
 	seen := make(map[uint64]bool)
 	for _, e := range d.Events {

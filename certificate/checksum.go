@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// The file is head, the checksum's line, tail; the checksum is of head + tail.
+// The file consists of head, the line of the checksum, and tail. The checksum covers head + tail.
 const (
 	checksumStart = `  "checksum": `
 	checksumKind  = "sha256:"
 	tail          = "}\n"
 )
 
-// seal completes a file whose head, up to the checksum's line, is given.
+// seal returns the whole file for a given head, the text before the checksum's line.
 func seal(head []byte) []byte {
 	return slices.Concat(head, []byte(checksumStart+strconv.Quote(checksum(head))+"\n"+tail))
 }
@@ -27,7 +27,8 @@ func checksum(head []byte) string {
 	return checksumKind + hex.EncodeToString(h.Sum(nil))
 }
 
-// checkSeal recomputes the checksum.
+// checkSeal recomputes the checksum. It returns ErrAltered if the stated one differs or is not where seal
+// writes it.
 func (c *Certificate) checkSeal() error {
 	altered := func(rule string) error {
 		return &fault{ErrAltered, "checksum", strconv.Quote(c.checksum), rule}

@@ -1,67 +1,62 @@
-// Package certificate is the public record of one run: what was claimed, the law
-// of the noise of every release, and enough to recompute the claim without the
+// Package certificate writes, reads and verifies the public record of one run. The record states the claimed
+// guarantee and the noise distribution of every release. From it anybody can recompute the claim without the
 // data.
 //
 // # What a certificate claims
 //
-// The basis of the claim is the filter: mu was fixed before the first release,
-// and the filter admits a release only while the charges to every record sum to
-// at most mu^2, so the run as a whole is mu-GDP (see package account). The
-// claimed (epsilon, delta) follows from mu. What was charged in the end is an
-// odometer reading, recorded for information; it is not the guarantee.
+// The claim is based on the privacy filter. The filter's mu is fixed before the first release. The filter
+// admits a release only while the charges to every record sum to at most mu^2, so the run as a whole is
+// mu-GDP (see package account). The claimed (epsilon, delta) follows from mu. The total charged at the end of
+// the run is recorded for information (a privacy odometer's reading). It is not the guarantee.
 //
-// [Certificate.Verify] recomputes all of it: epsilon from mu and delta, that mu is
-// the greatest for them, each event's charge from its sensitivity and noise, the
-// largest total charged to any record and that it is within mu^2. Each event states
-// the relation under which its sensitivity holds, which must be the claim's. What
-// is trusted beyond the stability of a loss is the writer's statement; nothing in
-// the file shows it. A certificate of simulated coins can be
-// written and read but is never verified: such a run protects nobody.
+// [Certificate.Verify] recomputes epsilon from mu and delta, and each event's charge from the event's
+// sensitivity and noise. It verifies that mu is the greatest for the claimed epsilon and delta, and that the
+// largest total charged to any record is within mu^2. Each event states the relation under which its
+// sensitivity holds; this relation must be the claim's. The certificate lists trusted assumptions. Except for
+// the stability of a loss, they are the writer's statement and nothing in the file shows them. A run with
+// simulated random bits protects nobody: its certificate can be written and read, but Verify always refuses
+// it.
 //
-// The sensitivity of a release is enforced by clipping, unless its event has the
-// basis "stability": then it rests on the convexity and the declared smoothness
-// of the loss that the event names, and the certificate lists that as trusted.
+// The sensitivity of a release is enforced by clipping, unless its event has the basis "stability". The
+// sensitivity of such a release depends on the convexity and the declared smoothness of the loss that the
+// event names, and the certificate lists both as trusted.
 //
-// A certificate is made from a session that is closed ([New]), or from what a program wrote
-// down of its ledger before the session was gone ([FromJournal]). Budget, relation, number
-// of records, unit of privacy, filter, coins, schedule and events are the ledger's, from
-// where the records were opened; none of them is an argument. An event that does not state
-// its relation is refused, here and in a file.
+// A certificate is made from a closed session ([New]), or from a program's journal of a session that is gone
+// ([FromJournal]). Budget, relation, number of records, privacy unit, filter, source of random bits, schedule
+// and events come from the session's ledger, which got them when the records were opened. None of them is an
+// argument. An event that does not state its relation is refused, by New, by FromJournal and in a file.
 //
-// Its neighbouring tables differ in one row; if a row filter chose the records,
-// in one row that passes it in both tables, and the member filter says which
-// rows those are. A certificate without that member had no filter.
+// Neighbouring tables differ in one row. If a row filter chose the records, they differ in one row that
+// passes the filter in both tables, and the member filter says which rows pass. A run whose certificate has
+// no member filter had no row filter.
 //
-// A run that was charged to a budget which outlasts it names, in the member budget, its
-// row in that dataset's chain and the row's hash (package budget). Verify checks how
-// they are written; whether a store has that row is for who has the store. What all runs
-// of a dataset cost together is said by its own certificate.
+// A run may also be charged to a budget that outlasts it (package budget). The member budget then names the
+// run's row in the dataset's chain, and the row's hash. Verify tests only the form of these values. Only a
+// reader of the store can find out whether the store has this row. A separate certificate of the dataset
+// states the total cost of all its runs.
 //
-// A certificate holds no records, no statistic of them and no digest of the
-// table. It holds the SHA-256 of the model file, which is itself a released
-// output.
+// A certificate contains no records, no statistic of records and no digest of the table. It contains the
+// SHA-256 of the model file, and the model file is itself a released output.
 //
 // # What a certificate does not prove
 //
-// THE CHECKSUM IS NOT A SIGNATURE. It detects accidents and careless editing.
-// Whoever can edit the file can recompute the checksum, and whoever writes a
-// consistent list of events for a run that never happened obtains a certificate
-// that verifies. Verification shows that the claim follows from the recorded
-// events; that these events are what happened rests on trust in whoever ran the
-// program and in how the file reached its reader. Where that is not enough, sign
-// the file by other means. The same holds of code in the writer's process, which can open
-// a ledger of its own and make a certificate of that: that certificates come from sessions
-// stops mistakes, not a forger.
+// THE CHECKSUM IS NOT A SIGNATURE. It detects accidents and careless editing. Whoever can edit the file can
+// recompute the checksum. Whoever writes a consistent list of events for a run that never happened obtains a
+// certificate that verifies. Verification shows that the claim follows from the recorded events. It does not
+// show that these events happened: the reader must trust whoever ran the program, and the way by which the
+// file arrived. Where this is not enough, sign the file by other means. Code in the writer's process can open
+// a ledger of its own and make a certificate of it. The rule that certificates come from sessions prevents
+// mistakes; it does not stop a forger.
 //
 // # The file
 //
-// A JSON object, indented by two spaces, its members always in the same order,
-// the checksum last, with one newline at the end. The checksum is the SHA-256 of
-// the file without the checksum's line, byte for byte:
+// The file is a JSON object, indented by two spaces, with one newline at the end. Its members are always in
+// the same order, and the checksum is last. The checksum is the SHA-256 of the file without the checksum's
+// line, byte for byte:
 //
 //	grep -v '^  "checksum":' certificate.json | sha256sum
 //
-// A file that was reformatted, or whose line ends were converted, therefore
-// counts as altered. Every member is required, none may appear twice, and no
-// others are allowed.
+// A file that was reformatted, or whose line ends were converted, therefore counts as altered. The members
+// budget, filter, unit and schedule, and some members of events, are absent where they would state nothing.
+// Every other member is required. No member may appear twice, and no others are allowed.
 package certificate

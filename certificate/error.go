@@ -7,20 +7,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// The kinds of failure, for [errors.Is]. Failures of the file system are
-// returned as they are.
+// The kinds of failure, for [errors.Is]. Errors of the file system are returned unchanged.
 var (
-	// ErrMalformed: not a certificate of a known version, or not written as one.
+	// ErrMalformed: the file is no certificate of a known version, or breaks the rules of its format.
 	ErrMalformed = errors.New("not a valid certificate")
 	// ErrAltered: the checksum does not match the rest of the file.
 	ErrAltered = errors.New("altered since it was written")
-	// ErrUnsound: the claim does not follow from what is recorded.
+	// ErrUnsound: the claim does not follow from the recorded events.
 	ErrUnsound = errors.New("unsound")
-	// ErrModel: the model file is not the one the certificate speaks of.
+	// ErrModel: the model file is not the certified one.
 	ErrModel = errors.New("not the certified model")
 )
 
-// fault names a field, its value and the rule it breaks.
+// fault is an error that names a field, its value and the rule that the value breaks.
 type fault struct {
 	kind  error
 	field string
@@ -49,7 +48,7 @@ func unsound(field string, value any, rule string, args ...any) error {
 	return &fault{ErrUnsound, field, fmt.Sprint(value), fmt.Sprintf(rule, args...)}
 }
 
-// shorten keeps errors about long values readable.
+// shorten cuts a long value for an error message.
 func shorten(value string) string {
 	const most = 80
 	if len(value) <= most {

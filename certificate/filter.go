@@ -8,11 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Filter says which rows of the table were its records. The zero Filter is none: every row
-// was a record.
+// Filter is the row filter that chose the records. The zero Filter is no filter: every row was a record.
 type Filter = account.Filter
 
-// checkFilter demands a name and a value as package dataset takes them.
+// checkFilter returns an error for a column or value that package dataset refuses.
 func checkFilter(f *Filter) error {
 	if f == nil {
 		return nil

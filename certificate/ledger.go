@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Ledger verifies the certificate and returns the ledger of its events, which has ended:
-// what a store of budgets settles the run by.
+// Ledger verifies the certificate and returns the ended ledger of its events. A store of budgets settles the
+// run by this ledger.
 func (c *Certificate) Ledger(ctx context.Context) (account.View, error) {
 	if _, err := c.Verify(ctx); err != nil {
 		return account.View{}, err
@@ -31,7 +31,7 @@ func (c *Certificate) Ledger(ctx context.Context) (account.View, error) {
 	return v, nil
 }
 
-// records are those that the certificate states.
+// records returns the certificate's statements about the records.
 func (c *Certificate) records() account.Records {
 	return account.Records{
 		Count: c.doc.Records, Unit: c.Unit(), Filter: c.Filter(),

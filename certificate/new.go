@@ -11,34 +11,34 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Params is what a run states about itself. Claim, records, unit, filter, coins, schedule
-// and events are not among it: they are the ledger's, from where its records were opened.
+// Params are a run's statements about itself. They do not include claim, records, unit, filter, source of
+// random bits, schedule and events: the ledger has them, from the opening of its records.
 type Params struct {
 	// Software is the program and version, such as "stillpoint v1.2.0".
 	Software string
-	// Reservation is where the run was charged beside its own ledger; nil for nowhere.
+	// Reservation is the row of a store of budgets by which the run was also charged. nil means none.
 	Reservation *Reservation
-	// Algorithm is what was run; a nil Plan is written as {}.
+	// Algorithm is the algorithm of the run. A nil Plan is written as {}.
 	Algorithm Algorithm
 	// Complete is false for a run that was interrupted.
 	Complete bool
-	// Trusted lists the assumptions that are trusted rather than enforced, beside
-	// those of releases by stability, which New adds.
+	// Trusted lists assumptions that are trusted rather than enforced. New adds the assumptions of releases
+	// by stability.
 	Trusted []string
-	// ModelSHA256 is of the model file's bytes, in lower-case hexadecimal. It may
-	// be empty for an interrupted run that wrote none.
+	// ModelSHA256 is the SHA-256 of the model file's bytes, in lower-case hexadecimal. It may be empty for an
+	// interrupted run that wrote no model.
 	ModelSHA256 string
 }
 
-// Session is what a certificate is made from: a *curator.Session.
+// Session is the source of a certificate: a *curator.Session.
 type Session interface {
 	Ledger() account.View
 }
 
-// New makes the certificate of a session that is closed. While a session is open it may
-// still release, and a certificate would not cover that. New checks all that
-// [Certificate.Verify] checks, but for the coins: a session with simulated coins gets a
-// certificate that says so and never verifies.
+// New makes the certificate of a closed session. It returns [ErrUnsound] for an open session: the session may
+// still release, and the certificate would not cover the release. New also returns an error if
+// [Certificate.Verify] would fail for another reason than the random bits. A session with simulated random
+// bits gets a certificate that says so and never verifies.
 func New(s Session, p Params) (*Certificate, error) {
 	v := s.Ledger()
 	if _, opened := v.Records(); !opened {
@@ -50,10 +50,10 @@ func New(s Session, p Params) (*Certificate, error) {
 	return certify(v.Journal(), p)
 }
 
-// FromJournal makes the certificate of a session that is gone, from what its program
-// wrote down of its ledger. The journal's events are admitted again one by one; those
-// without a relation, that leave a gap or that the budget does not cover are refused. That
-// none is missing at the end, and that they are what happened, is for the program to know.
+// FromJournal makes the certificate of a session that is gone, from its program's journal of the ledger. The
+// journal's events are admitted again one by one. FromJournal refuses an event without a relation, an event
+// after a gap, and an event that the budget does not cover. The program must know that no event is missing at
+// the end, and that the events happened.
 func FromJournal(j account.Journal, p Params) (*Certificate, error) {
 	v, err := account.Replay(j)
 	if err != nil {
@@ -62,7 +62,7 @@ func FromJournal(j account.Journal, p Params) (*Certificate, error) {
 	return certify(v.Journal(), p)
 }
 
-// certify makes the certificate of a ledger that has ended.
+// certify makes the certificate of an ended ledger.
 func certify(j account.Journal, p Params) (*Certificate, error) {
 	d := document{
 		Format:   Format,

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// checkJSON checks that data is one JSON value in UTF-8, nothing after it, with
-// no key twice in any of its objects. Package json takes the last of two.
+// checkJSON returns an error unless data is one JSON value in UTF-8, with nothing after it and with no key
+// twice in any object. Package json alone would take the last of two members with the same key.
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return malformed("", "", "must be UTF-8")
@@ -30,7 +30,7 @@ func checkJSON(data []byte) error {
 	return checkKeys("", decoder)
 }
 
-// checkKeys walks one value.
+// checkKeys reads one value and returns an error if a key occurs twice in an object.
 func checkKeys(field string, decoder *json.Decoder) error {
 	token, err := decoder.Token()
 	if err != nil {
@@ -70,15 +70,14 @@ func checkKeys(field string, decoder *json.Decoder) error {
 
 func notJSON(err error) error { return malformed("", "", "must be JSON: "+err.Error()) }
 
-// object is a JSON object, read member by member. The first error sticks: later
-// calls do nothing.
+// object is a JSON object that is read member by member. The first error is kept, and later calls do nothing.
 type object struct {
 	field   string
 	members map[string]json.RawMessage
 	err     *error
 }
 
-// newObject splits an object that checkJSON has seen.
+// newObject reads the members of an object that has passed checkJSON.
 func newObject(field string, data json.RawMessage, err *error) object {
 	o := object{field: field, err: err}
 	if *err != nil {
@@ -92,7 +91,7 @@ func newObject(field string, data json.RawMessage, err *error) object {
 	return o
 }
 
-// only checks that all keys but the optional one are present, and no others.
+// only records an error unless all keys are present, and no others but the optional ones.
 func (o object) only(keys []string, optional ...string) {
 	if *o.err != nil {
 		return
@@ -154,8 +153,8 @@ func typeName(into any) string {
 	return "a string"
 }
 
-// mostPath is how much of a field's path errors tell, in bytes. Keys may be long
-// and nesting deep, and paths are made for all values of a file.
+// mostPath is the greatest length of a field's path in errors, in bytes. Keys may be long and nesting deep,
+// and a path is made for every value of a file.
 const mostPath = 200
 
 func join(field, key string) string {

@@ -28,12 +28,11 @@ var (
 	}
 )
 
-// mostBytes is the largest certificate: two million releases.
+// mostBytes is the greatest size of a certificate file, about two million releases.
 const mostBytes = 512 << 20
 
-// Read reads a certificate file; see [Parse]. What cannot be read is an error of
-// the file system. A file that does not begin as a certificate is refused by its
-// first bytes.
+// Read reads a certificate file; see [Parse]. It returns the file system's error if the file cannot be read.
+// It refuses a file by its first bytes if they are not the beginning of a certificate.
 func Read(path string) (*Certificate, error) {
 	file, err := regular.Open(path)
 	if err != nil {
@@ -56,10 +55,8 @@ func Read(path string) (*Certificate, error) {
 	return Parse(text.Bytes())
 }
 
-// Parse reads the bytes of a certificate file. It checks that the file is
-// written as a certificate: every member present, once and of its type, and
-// nothing else. Its errors are [ErrMalformed]. Whether the claim holds is for
-// [Certificate.Verify] to say.
+// Parse reads the bytes of a certificate file. It returns [ErrMalformed] unless every required member is
+// present, once and of its type, and no other is. [Certificate.Verify] decides whether the claim holds.
 func Parse(data []byte) (*Certificate, error) {
 	if err := checkJSON(data); err != nil {
 		return nil, err
@@ -113,8 +110,8 @@ func (c *Certificate) read() (err error) {
 	return err
 }
 
-// readHead comes before all else, so that a file of another kind or version is
-// called that.
+// readHead reads format and version before all other members, so that the error for a file of another kind or
+// version says so.
 func readHead(o object, d *document) {
 	if *o.err != nil {
 		return
@@ -195,8 +192,8 @@ func readEvent(o object, e *account.Event) {
 	decodeOptional(o, "simulated", &e.Simulated)
 }
 
-// decodeOptional reads a member that is absent where it would be zero: a fact has
-// one way of being written.
+// decodeOptional reads a member that must be absent where its value is zero: every fact is written in one way
+// only.
 func decodeOptional[T comparable](o object, key string, into *T) {
 	raw, given := o.members[key]
 	if !given {

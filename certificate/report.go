@@ -11,40 +11,38 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// Report is what verification established.
+// Report is the result of a verification.
 type Report struct {
-	// Guarantee is the claim: what the run was held to. Its mu is the filter's.
+	// Guarantee is the claim, which limited the run. Its mu is the filter's.
 	account.Guarantee
-	// Recomputed is the epsilon at Delta that follows from Mu, or from the
-	// schedule; at most Epsilon.
+	// Recomputed is the epsilon at Delta that follows from Mu, or from the schedule. It is at most Epsilon.
 	Recomputed float64 `json:"epsilon_recomputed"`
 	Basis      string  `json:"basis"`
-	// Charged is the largest total charged to any record; at most Mu^2. It is
-	// informational: the guarantee is Mu.
+	// Charged is the largest total charged to any record, at most Mu^2. It is for information: the guarantee
+	// is Mu.
 	Charged float64 `json:"charged"`
 	Records int64   `json:"records"`
-	// Neighbour says what a neighbouring table is, the filter with it.
+	// Neighbour describes a neighbouring table, including the row filter.
 	Neighbour string `json:"neighbour"`
-	// Filter says which rows were records; nil for all of them.
+	// Filter is the row filter. nil means that all rows were records.
 	Filter *Filter `json:"filter,omitempty"`
-	// Unit says whose rows made up one record; nil if each was one.
+	// Unit is the unit of privacy. nil means that each row was one record.
 	Unit   *Unit `json:"unit,omitempty"`
 	Events int   `json:"events"`
-	// Cohorts is how many drawn cohorts the events speak of. They are disjoint by
-	// construction, which a certificate cannot show: their charges are not added.
+	// Cohorts is the number of drawn cohorts (random subsets of the records) in the events. The program draws
+	// them disjoint, so their charges are not added. A certificate cannot show that they were disjoint.
 	Cohorts int `json:"cohorts,omitempty"`
-	// Stable is how many of the events rest on the convexity and the declared
-	// smoothness of a loss, which Trusted then names, beside Basis.
+	// Stable is the number of events whose guarantee depends on the convexity and the declared smoothness of
+	// a loss, beside Basis. Trusted then names the loss.
 	Stable   int  `json:"stable,omitempty"`
 	Complete bool `json:"complete"`
-	// Budget is where the run was charged beside its own ledger; nil for nowhere.
+	// Budget is the row of a store of budgets by which the run was also charged. nil means none.
 	Budget *Reservation `json:"budget,omitempty"`
-	// Trusted lists assumptions on which the guarantee rests and that the program
-	// does not enforce.
+	// Trusted lists assumptions that the guarantee needs and the program does not enforce.
 	Trusted []string `json:"trusted,omitempty"`
 }
 
-// MarshalJSON writes the members in the order that they always had.
+// MarshalJSON writes the members in the order of earlier versions.
 func (r Report) MarshalJSON() ([]byte, error) {
 	type rest Report
 	return json.Marshal(struct {

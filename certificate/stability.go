@@ -8,13 +8,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// StabilityAssumption is what releases with the basis account.Stability trust of
-// the loss that they name. A certificate of such releases lists it as trusted.
+// StabilityAssumption is the assumption about the named loss that releases with the basis account.Stability
+// need. A certificate of such releases lists it as trusted.
 func StabilityAssumption(loss string) string {
 	return fmt.Sprintf("the loss %s is convex and as smooth as it declares (basis %q)", loss, account.Stability)
 }
 
-// stable counts the events that rest on stability.
+// stable counts the events with the basis stability.
 func (d *document) stable() int {
 	n := 0
 	for _, e := range d.Events {
@@ -25,7 +25,7 @@ func (d *document) stable() int {
 	return n
 }
 
-// untold returns the assumptions of the events that are not listed as trusted.
+// untold returns the assumptions of the events that Trusted does not list.
 func (d *document) untold() []string {
 	var list []string
 	for _, e := range d.Events {
@@ -39,8 +39,9 @@ func (d *document) untold() []string {
 	return list
 }
 
-// checkStability demands of releases by stability that what they trust is listed,
-// and that records were replaced: adding one would shift the others.
+// checkStability returns an error if an assumption of a release by stability is not listed as trusted, or if
+// the relation of such a release is not replace-one. Under add-or-remove, a further record would shift the
+// order of the others.
 func (d *document) checkStability() error {
 	if n := d.stable(); n > 0 && d.Claim.Relation != account.ReplaceOne {
 		return unsound("claim.relation", d.Claim.Relation, "must be replace-one for releases with basis %q", account.Stability)

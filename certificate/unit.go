@@ -8,19 +8,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Unit says whose rows made up one record. The zero Unit is a row: each was a record.
+// Unit is the unit of privacy: the column whose value makes rows one record. The zero Unit means that each
+// row is one record.
 type Unit = account.Unit
 
-// Counting is how rows of a unit counted together.
+// Counting is the way in which the rows of a unit are weighted.
 type Counting = account.Counting
 
-// Mean weighs each of m rows by 1/m, Sum by one over the most there may be.
+// Mean gives each of a unit's m rows the weight 1/m. Sum gives each row the weight 1/(greatest number of rows
+// of a unit).
 const (
 	Mean = account.Mean
 	Sum  = account.Sum
 )
 
-// checkUnit demands what package dataset takes.
+// checkUnit returns an error for a unit that package dataset refuses.
 func checkUnit(u *Unit) error {
 	switch {
 	case u == nil:
@@ -35,7 +37,7 @@ func checkUnit(u *Unit) error {
 	return nil
 }
 
-// privacyUnit is what a certificate calls it.
+// privacyUnit is the name of the unit in a certificate.
 func privacyUnit(u *Unit) string {
 	if u == nil {
 		return PrivacyUnit

@@ -10,23 +10,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
-// Verify recomputes everything that the certificate states and can be
-// recomputed without the data:
+// Verify recomputes everything in the certificate that can be recomputed without the data. It returns an
+// error unless all of these hold:
 //
-//   - the checksum ([ErrAltered] if it differs; it is not a signature);
-//   - epsilon, from mu and delta or from the schedule: at most the claimed one;
-//   - that mu is a filter's for the claimed epsilon and delta, no smaller one;
-//   - the charge of each event, from its sensitivity and noise: at most the
-//     stated one;
-//   - the largest total charged to any record: as stated, and at most mu^2;
-//   - that events state the claim's relation, are of kinds that the basis counts,
-//     and speak of no more cohorts than there are records;
-//   - that what releases by stability trust of a loss is listed as trusted;
-//   - that the coins were secret, and that relation, basis, counts and names are
-//     those a guarantee can be stated for.
+//   - the checksum is right ([ErrAltered] if not; it is not a signature);
+//   - epsilon, recomputed from mu and delta or from the schedule, is at most the claimed one;
+//   - mu is the mu of a filter for the claimed epsilon and delta, no smaller one;
+//   - the charge of each event, recomputed from its sensitivity and noise, is at most the stated one;
+//   - the largest total charged to any record is the stated one, and at most mu^2;
+//   - events state the claim's relation, are of kinds that the basis counts, and name no more cohorts than
+//     there are records;
+//   - the assumptions of releases by stability are listed as trusted;
+//   - the random bits were secret, and relation, basis, counts and names are ones for which a guarantee can
+//     be stated.
 //
-// Any failure but the first is [ErrUnsound]; a cancelled context is its own error. See the package comment for what a
-// verified certificate does not prove.
+// Every failure but the first is [ErrUnsound]. If the context is cancelled, the context's error is returned.
+// The package comment says what a verified certificate does not prove.
 func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 	if err := c.checkSeal(); err != nil {
 		return nil, err
@@ -57,9 +56,8 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 	}, nil
 }
 
-// VerifyModel reports whether the file at path is the model the certificate
-// speaks of; if not, the error is [ErrModel]. It says nothing about the
-// certificate itself.
+// VerifyModel compares the SHA-256 of the file at path with the certificate's. It returns [ErrModel] if they
+// differ or if the run wrote no model. It does not verify the certificate itself.
 func VerifyModel(c *Certificate, path string) error {
 	if c.doc.ModelSHA256 == "" {
 		return &fault{ErrModel, "model_sha256", `""`, "the run wrote no model"}

@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// Write writes the certificate to path, replacing a file that is there. The file
-// appears under its name whole or not at all.
+// Write writes the certificate to path and replaces an existing file. A crash leaves the whole new file under
+// this name, or none of it.
 func (c *Certificate) Write(path string) error {
 	text, err := c.Bytes()
 	if err != nil {
@@ -21,7 +21,7 @@ func (c *Certificate) Write(path string) error {
 	return nil
 }
 
-// Bytes returns what Write writes.
+// Bytes returns the bytes of the file that Write writes.
 func (c *Certificate) Bytes() ([]byte, error) {
 	if len(c.text) == 0 {
 		return nil, errors.New("certificate: the zero Certificate claims nothing")

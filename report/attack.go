@@ -9,23 +9,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// attack is the best that anybody can do who sees all releases, knows every
-// other row, and has to tell whether one row was in the table.
+// attack is the best attack by an adversary who sees all releases, knows every other row, and must decide
+// whether one row was in the table.
 type attack struct {
-	// detected is the greatest probability of recognising the row at each
-	// probability of a false alarm.
+	// detected is the greatest probability of recognising the row, for each probability of a false alarm in
+	// alarms.
 	alarms, detected []float64
-	// right is the greatest probability of a right guess from even odds: half of
-	// one more than delta at epsilon 0, the total variation distance.
+	// right is the greatest probability of a right guess from even odds: (1 + d)/2, where d is delta at
+	// epsilon 0, the total variation distance.
 	right float64
-	// gaussian says that the curve is that of mu; else it is known at its points
-	// only.
+	// gaussian is true if the curve is the curve of mu-GDP. Otherwise the curve is known only at its points.
 	gaussian bool
 	mu       float64
 	relation account.Relation
 }
 
-// alarms are where the curve is drawn: denser where alarms are few.
+// alarms returns the false-alarm probabilities at which the curve is drawn, denser where they are small.
 func alarms() []float64 {
 	list := make([]float64, 101)
 	for i := range list {
@@ -40,8 +39,8 @@ func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 // quantile is the inverse of normal for 0 < p < 1.
 func quantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
 
-// gaussianPower is the trade-off of Gaussian differential privacy (Dong, Roth and
-// Su 2022): the power of the best test of size alarm.
+// gaussianPower is the trade-off function of Gaussian differential privacy (Dong, Roth and Su 2022): the
+// power of the best test with false-alarm probability alarm.
 func gaussianPower(mu, alarm float64) float64 {
 	switch {
 	case alarm <= 0:
@@ -52,7 +51,7 @@ func gaussianPower(mu, alarm float64) float64 {
 	return normal(quantile(alarm) + mu)
 }
 
-// pairPower is what (epsilon, delta) alone guarantees.
+// pairPower is the greatest power of a test that (epsilon, delta) alone allows.
 func pairPower(epsilon, delta, alarm float64) float64 {
 	gain := 0.0
 	if alarm > 0 { // e^epsilon may be infinite
@@ -92,7 +91,7 @@ func (f *Fit) attack(ctx context.Context) (attack, error) {
 	return a, err
 }
 
-// guess says in a sentence what the guarantee means.
+// guess explains the guarantee in one sentence.
 func (a attack) guess() string {
 	right := percent(a.right, true)
 	if a.relation == account.AddOrRemove {
@@ -101,8 +100,8 @@ func (a attack) guess() string {
 	return fmt.Sprintf("Somebody who knows all rows but one, knows that this one belongs to one of two people, and sees everything that was released guesses which of the two at most %s of the time; a coin guesses right 50 %% of the time.", right)
 }
 
-// at is the curve between its points, from above: it is concave, so the next
-// point's value bounds it.
+// at returns an upper bound on the curve between its points. The curve is concave and ends at 1, so it never
+// falls, and the next point's value bounds it.
 func (a attack) at(alarm float64) float64 {
 	if a.gaussian {
 		return gaussianPower(a.mu, alarm)
@@ -115,7 +114,7 @@ func (a attack) at(alarm float64) float64 {
 	return 1
 }
 
-// plot draws the curve beside what (epsilon, delta) alone would allow.
+// plot draws the curve, and beside it the greatest one that (epsilon, delta) alone would allow.
 func (a attack) plot(epsilon, delta float64) Plot {
 	pair := make([]float64, len(a.alarms))
 	for i, x := range a.alarms {

@@ -13,8 +13,8 @@ type scale struct {
 	from, to float64 // positions of the ends
 }
 
-// newScale covers the values from lo to hi, with some room around them unless
-// the axis states its ends.
+// newScale covers the values from lo to hi, with some room around them. If the axis states its ends, it
+// covers the stated range.
 func newScale(a Axis, lo, hi, from, to float64) scale {
 	s := scale{log: a.Log, lo: lo, hi: hi, from: from, to: to}
 	if a.Min < a.Max {
@@ -43,7 +43,7 @@ func newScale(a Axis, lo, hi, from, to float64) scale {
 	return s
 }
 
-// at is the position of a value, which may lie outside of the axis.
+// at returns the position of a value. The value may be outside the axis.
 func (s scale) at(x float64) float64 {
 	share := (x - s.lo) / (s.hi - s.lo)
 	if s.log {
@@ -60,14 +60,13 @@ func (s scale) holds(x float64) bool {
 	return x >= s.lo-slack && x <= s.hi+slack
 }
 
-// tick is a mark on an axis; a minor one has no label.
+// tick is a mark on an axis. A minor tick has no label.
 type tick struct {
 	at    float64
 	label string
 }
 
-// ticks marks the axis: round steps on a linear one, decades on a logarithmic
-// one.
+// ticks returns the marks of the axis: round steps on a linear axis, decades on a logarithmic axis.
 func (s scale) ticks(most int) []tick {
 	if s.log {
 		return s.logTicks(most)
@@ -95,8 +94,7 @@ func roundStep(x float64) float64 {
 	return 10 * power
 }
 
-// tickLabel writes a multiple of step with the digits that tell it from its
-// neighbours.
+// tickLabel writes a multiple of step with as many digits as distinguish it from the next multiples.
 func tickLabel(x, step float64) string {
 	if math.Abs(x) < step/2 {
 		return "0"
@@ -111,9 +109,9 @@ func tickLabel(x, step float64) string {
 	return sign(x) + grouped(strconv.FormatFloat(math.Abs(x), 'f', places, 64))
 }
 
-// logTicks names decades, or every second and so on where there are many; also
-// 2 and 5 times a decade where there are few, and every digit where there are
-// none. Where even that names too little it takes the linear steps.
+// logTicks labels decades. If there are many decades it labels every second, third and so on. If there are
+// few it also labels 2 and 5 times a decade, and if there is none every digit. If even this gives too few
+// labels, it uses linear steps.
 func (s scale) logTicks(most int) []tick {
 	first, last := math.Floor(math.Log10(s.lo)), math.Ceil(math.Log10(s.hi))
 	// The quotient of the ends may leave the range of float64.

@@ -8,20 +8,19 @@ import (
 	"strconv"
 )
 
-// Bars compares values, one a line.
+// Bars compares values, one on each line.
 type Bars struct {
 	Title   string `json:"title"`
 	Caption string `json:"caption"`
 	X       Axis   `json:"x"`
 	Items   []Bar  `json:"items"`
-	// Dots marks values instead of drawing bars from zero, for scales on which
-	// zero means nothing.
+	// Dots draws a point instead of a bar from zero, for scales on which zero has no meaning.
 	Dots bool `json:"dots,omitempty"`
-	// Marks are values to compare with, drawn across all lines.
+	// Marks are values for comparison, drawn across all lines.
 	Marks []Mark `json:"marks,omitempty"`
 }
 
-// Bar is a value. Interval, if not zero, is drawn over it. A faint bar is hollow.
+// Bar is one value. Interval, if not zero, is drawn over the bar. A faint bar is hollow.
 type Bar struct {
 	Name     string   `json:"name"`
 	Value    float64  `json:"value"`
@@ -29,19 +28,19 @@ type Bar struct {
 	Faint    bool     `json:"faint,omitempty"`
 }
 
-// Interval holds what a value may be.
+// Interval is a range that a value may be in.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Mark is a value to compare with.
+// Mark is a value for comparison.
 type Mark struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// mostBars fit a few pages.
+// mostBars is the greatest number of bars, a few pages.
 const mostBars = 200
 
 func (b Bars) check() error {
@@ -186,8 +185,8 @@ func (b Bars) item(s *svg, x scale, item Bar, y float64) {
 	s.close()
 }
 
-// written is a value with as many decimals as all others, where that is few: so
-// many that the least has two digits.
+// written formats a value with the same number of decimals as all other values, if this number is small:
+// enough to give the least value two digits.
 func (b Bars) written(v float64) string {
 	least, most := math.Inf(1), 0.0
 	for _, i := range b.Items {
@@ -202,7 +201,7 @@ func (b Bars) written(v float64) string {
 	return sign(v) + grouped(strconv.FormatFloat(math.Abs(v), 'f', int(places), 64))
 }
 
-// interval draws a line with ends.
+// interval draws a line with a stroke at both ends.
 func (s *svg) interval(low, high, y float64, style string) {
 	s.line(low, y, high, y, style)
 	s.line(low, y-4, low, y+4, style)

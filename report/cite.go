@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// cite gives the words to publish the model with.
+// cite is the section with sentences for publishing the model.
 func (f *Fit) cite() Section {
 	s := Section{Title: "How to cite and recheck the guarantee", Parts: []Part{
 		Code{Name: "For a paper or a data sheet", Text: f.paragraph()},
@@ -90,7 +90,7 @@ func (f *Fit) bibtex() string {
 		f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation, trusting, f.digest, bibText(f.Certificate.Software()))
 }
 
-// bibText replaces what BibTeX and TeX take for commands.
+// bibText replaces characters that BibTeX and TeX would read as commands.
 func bibText(s string) string {
 	return strings.NewReplacer(`\`, " ", "{", "(", "}", ")", "%", `\%`, "&", `\&`, "$", `\$`, "#", `\#`, "_", `\_`, "~", " ", "^", " ", "\n", " ").Replace(s)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// score says in what unit coefficients are.
+// score returns the unit of the coefficients.
 func (f *Fit) score() (unit string, odds bool) {
 	target := f.Model.Schema().Target()
 	if rates(f.Model) {
@@ -28,7 +28,7 @@ func (f *Fit) score() (unit string, odds bool) {
 	return "score for “" + target.Classes[1] + "”", false
 }
 
-// coefficients says what the model says, and how sure the noise lets one be.
+// coefficients is the section about the model's coefficients and their noise.
 func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
 	e, ok := f.explained(n)
@@ -55,8 +55,8 @@ func (f *Fit) coefficients(n runNoise) Section {
 	return s
 }
 
-// beyond counts the coefficients that noise alone does not explain, but for the intercept,
-// among how many.
+// beyond returns the number of coefficients that noise alone does not explain, and the number of all
+// coefficients. Intercepts are not counted.
 func (e explanation) beyond() (beyond, all int) {
 	for _, c := range e.list {
 		if c.intercept {
@@ -70,7 +70,7 @@ func (e explanation) beyond() (beyond, all int) {
 	return beyond, all
 }
 
-// certainty says how much of the coefficients is noise.
+// certainty is the part that says how much of the coefficients is noise.
 func (f *Fit) certainty(e explanation, n runNoise) Part {
 	if e.how == unstated {
 		return Note("How much of each coefficient is noise is not stated here: " + e.why + ". Small coefficients may be noise alone.")
@@ -83,7 +83,7 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 	return Note(text + f.meaning(e, n))
 }
 
-// meaning says what the deviations are.
+// meaning explains the standard deviations of the coefficients.
 func (f *Fit) meaning(e explanation, n runNoise) string {
 	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the steps, and from the second moment of the rows, which was released: data pull weights back along directions that rows see. In simulated fits most were between .7 and 1.4 of the spread; of levels and columns that say nearly the same the noise may be two and a half times as large."
 	if e.how == bounded {
@@ -101,8 +101,8 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 	return how + " They are of privacy noise alone: that a table holds only some of the people there are comes on top, so that they make no confidence interval."
 }
 
-// overshoots reports whether steps are longer than twice what the loss's largest curvature
-// asks for, or once with momentum: then noise grows along a direction that is so curved.
+// overshoots reports whether steps are longer than 2/L or, with momentum, longer than 1/L, where L is the
+// largest curvature of loss and regularizer. Then noise grows along a direction with this curvature.
 func (f *Fit) overshoots(n runNoise) bool {
 	l := f.plan.Law
 	if l == nil {
@@ -121,7 +121,7 @@ func (f *Fit) overshoots(n runNoise) bool {
 	return false
 }
 
-// ranked sorts the coefficients, but for the intercept, by their size.
+// ranked sorts the coefficients by their size, without the intercept.
 func ranked(list []coefficient) []coefficient {
 	list = slices.DeleteFunc(slices.Clone(list), func(c coefficient) bool { return c.intercept })
 	slices.SortStableFunc(list, func(a, b coefficient) int { return cmp.Compare(math.Abs(b.span), math.Abs(a.span)) })
@@ -157,7 +157,7 @@ func (f *Fit) bars(e explanation, unit string) Bars {
 	return b
 }
 
-// table lists the coefficients, or the largest of many, in the schema's order.
+// table lists the coefficients in the schema's order. If there are many, it lists only the largest.
 func (f *Fit) table(e explanation, odds bool) Table {
 	list := e.list
 	t := Table{

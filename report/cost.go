@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// cost says what the run cost and what that means.
+// cost is the section about the privacy cost of the run and its meaning.
 func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
 	filter, unit := f.Certificate.Filter(), f.Certificate.Unit()
@@ -56,7 +56,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	return s
 }
 
-// chargePlot draws the largest total charged to a row, release by release.
+// chargePlot draws the largest total charged to a row after each release.
 func (f *Fit) chargePlot() Plot {
 	c := f.Certificate.Claim()
 	var everyone, most float64
@@ -81,7 +81,8 @@ func (f *Fit) chargePlot() Plot {
 	}
 }
 
-// capital makes a sentence of words that do not start or end one.
+// capital returns the sentence that says how the budget was divided. s describes the division; an empty s
+// gives no sentence.
 func capital(s string) string {
 	if s == "" {
 		return ""
@@ -101,8 +102,7 @@ func (f *Fit) scheduleTable() Table {
 	return t
 }
 
-// ledger says what this table has been charged besides, as far as the folder
-// knows.
+// ledger lists the other charges to this table that the folder's ledger has.
 func (f *Fit) ledger(ctx context.Context) []Part {
 	own, ok := f.own()
 	if !ok {

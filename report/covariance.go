@@ -14,30 +14,31 @@ import (
 )
 
 type (
-	// law is a run's law, of which a covariance can be worked out.
+	// law is the public description of a run from which a covariance can be computed.
 	law runrecord.Law
-	// moment is a released second moment of rows, which can be read.
+	// moment is the released second moment of rows, with methods that read it.
 	moment runrecord.Moment
 )
 
-// mostCovariance is the largest number of weights of which a covariance is worked out.
+// mostCovariance is the largest number of weights for which a covariance is computed.
 const mostCovariance = 1500
 
-// Entries of a second moment are below 1 but for noise; these keep what forgeries state
-// within what eigenvectors can be worked out of.
+// Without noise, entries of a second moment are below 1. The limits keep the numbers of a forged file within
+// the range in which eigenvectors can be computed.
 const leastMoment, mostMoment = 1e-12, 1e6
 
-// covariance is that of privacy noise in the weights of a run, of k margins of d features,
-// as the sum of what the steps' noise makes of it and of what the metric's does.
+// covariance is the covariance of privacy noise in the weights of a run with k margins of d features. It is
+// the sum of two parts: the effect of the steps' noise, and the effect of the noise in the preconditioner
+// (the metric).
 type covariance struct {
-	// mix is the margins' matrix: weights are mix times those of margins that the loss
-	// does not couple, the directions. ways are these, a direction each.
+	// mix is the margins' matrix. The weights are mix times the weights of the directions: combinations of
+	// margins that the loss does not couple. ways has one entry for each direction.
 	mix  *mat.Dense
 	ways []way
 }
 
-// way is how one direction's weights came about. Weights are back times coordinates, each
-// of which follows a recursion of its own.
+// way describes the weights of one direction. The weights are back times coordinates, and each coordinate
+// follows a recursion of its own.
 type way struct {
 	back      *mat.Dense
 	noise     []float64  // deviation of each coordinate: the steps' noise
@@ -46,7 +47,7 @@ type way struct {
 
 func (m *moment) matrix() ([]float64, error) { return (*runrecord.Moment)(m).Matrix() }
 
-// symmetric reads the second moment.
+// symmetric returns the second moment as a symmetric matrix.
 func (m *moment) symmetric() (*mat.SymDense, error) {
 	entries, err := m.matrix()
 	if err != nil {
@@ -61,29 +62,30 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 	return mat.NewSymDense(m.Features, entries), nil
 }
 
-// covariance works out what noise the releases of a run in a metric left in its weights,
-// from what is known publicly: the law, the second moment and the model.
+// covariance computes the noise that the releases of a preconditioned run left in its weights. It uses public
+// facts only: the law, the second moment and the model.
 //
 // To first order in the noise, an iterate's error u, measured in the metric, follows
 //
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
-// with momentum and averages as the law has them: b is an eigenvalue of the mean second
-// derivative of the loss in the margins (model.Bend), S the rows' second moment and s the
-// regularizer's curvature. Along each eigenvector of A that is a recursion in a number. S
-// is what the released G tells of it: less than its eigenvalues, which noise spreads
-// (seen), and as rows of the schema have it (structure).
+// with the law's momentum and averages. Here b is an eigenvalue of the mean second derivative of the loss in
+// the margins (model.Bend), S is the rows' second moment and s is the regularizer's curvature. Along each
+// eigenvector of A this is a recursion in one number. S is estimated from the released G. The estimate has
+// smaller eigenvalues than G, because noise spreads G's eigenvalues (seen), and it satisfies the equations
+// that the schema implies for its rows (structure).
 //
-// The noise of G itself moves the metric, which matters along directions that rows do not
-// see: there the weights are what the metric makes of the others. With M = G_+ + ridge I
-// and w = f(M^-1 A) w*, where f(a) is how far steps go along an eigenvalue a, and E the
-// noise in G, the change of f(K) has, among K's eigenvectors, the entries f[a_i, a_j]
-// (change of K)_ij, and M^-1, among G's, the entries h[g_i, g_j] E_ij for
-// h(x) = 1/(max(x, 0) + ridge) (Daletskii and Krein 1965). E is drawn so many times from
-// its public law: the draws stand for a sum over pairs of pairs of features.
+// The noise of G itself changes the metric. This matters along directions in which rows hardly vary: there
+// the metric determines the weights from the other weights. Let M = G_+ + ridge I and w = f(M^-1 A) w*, where
+// f(a) is the share of the way to the minimum that the steps cover along an eigenvalue a. Let E be the noise
+// in G. In the basis of K's eigenvectors, the change of f(K) has the entries f[a_i, a_j] (change of K)_ij. In
+// the basis of G's eigenvectors, the change of M^-1 has the entries h[g_i, g_j] E_ij for h(x) = 1/(max(x, 0)
+// + ridge) (Daletskii and Krein 1965). E is drawn several times from its public distribution. The draws
+// replace a sum over pairs of pairs of features.
 //
-// shared is the value of the last feature where all rows share it, and 0 where they share
-// none; value is the model's mean loss, 0 where it is not known; impose, if not nil, makes a matrix one that rows of the schema may have.
+// shared is the value of the last feature if all rows have the same value there, and 0 otherwise. value is
+// the model's mean loss, 0 if it is unknown. impose, if not nil, changes a matrix into one that rows of the
+// schema may have.
 func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, impose func(rows *mat.SymDense, sigma float64)) (*covariance, error) {
 	moment := (*moment)(l.Moment)
 	about, err := moment.symmetric()
@@ -152,8 +154,8 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	return c, nil
 }
 
-// about returns G = C + m m' and the matrix of the metric, C_+ + MeanWeight m m', C being the
-// second moment about the mean row m.
+// about returns G = C + m m' and the matrix of the metric, C_+ + MeanWeight m m'. C is the second moment
+// about the mean row m.
 func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(c, true) {
@@ -169,7 +171,7 @@ func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 
 var errNoEigenvalues = errors.New("the second moment has no eigenvalues")
 
-// released is a second moment G = vectors diag(values) vectors', with the metric's root.
+// released is a second moment G = vectors diag(values) vectors', together with the metric's matrix root.
 type released struct {
 	*moment
 	values  []float64
@@ -187,7 +189,7 @@ func (r *released) power(p float64) *mat.Dense {
 	return r.with(func(i int) float64 { return math.Pow(max(r.values[i], 0)+r.Ridge, p) })
 }
 
-// with is the matrix of G's eigenvectors that has other eigenvalues.
+// with returns the matrix that has G's eigenvectors and the given eigenvalues.
 func (r *released) with(value func(i int) float64) *mat.Dense {
 	var scaled, out mat.Dense
 	scaled.Apply(func(_, i int, v float64) float64 { return v * value(i) }, r.vectors)
@@ -195,13 +197,13 @@ func (r *released) with(value func(i int) float64) *mat.Dense {
 	return &out
 }
 
-// rows is what G tells of the rows' second moment.
+// rows returns the estimate of the rows' second moment from G.
 func (r *released) rows() *mat.SymDense {
 	values := seen(r.values, r.Sigma)
 	return symmetrised(r.with(func(i int) float64 { return values[i] }))
 }
 
-// symmetrised takes off what roundings left.
+// symmetrised removes the asymmetry that rounding errors left.
 func symmetrised(a *mat.Dense) *mat.SymDense {
 	d, _ := a.Dims()
 	out := mat.NewSymDense(d, nil)
@@ -213,7 +215,7 @@ func symmetrised(a *mat.Dense) *mat.SymDense {
 	return out
 }
 
-// draws are changes of (G_+ + ridge I)^-1 by noise of G's law.
+// draws returns random changes of (G_+ + ridge I)^-1 by noise with the distribution of G's noise.
 func (r *released) draws() []*mat.Dense {
 	d := len(r.values)
 	coins := rand.New(rand.NewPCG(3, 4)) // of no consequence: the points of a sum
@@ -236,11 +238,12 @@ func (r *released) draws() []*mat.Dense {
 	return list
 }
 
-// How many draws there are: as many as take a part of a second, within bounds that keep the
-// error of a deviation below a tenth and below a thirtieth.
+// The number of draws. workDraws limits the time to a part of a second. leastDraws draws keep the relative
+// error of a standard deviation below a tenth, and mostDraws draws keep it below a thirtieth.
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
-// way follows the steps in a direction of the margins, of given curvature, to its weights.
+// way follows the steps in one direction of the margins, which has the given curvature, to the direction's
+// weights.
 func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
@@ -270,8 +273,9 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
 	}
-	// What is pulled along directions that rows hardly see, and what noise moves there
-	// from those that they see well, cannot be told apart at first.
+	// Along directions in which rows hardly vary, the weights have two causes: the pull of the data, and
+	// noise that moves weights there from directions in which rows vary much. The first round cannot
+	// distinguish the two.
 	most := 0.
 	for _, p := range paths {
 		most = max(most, p.curvature)
@@ -293,8 +297,8 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 	return w, nil
 }
 
-// displace works out what the metric's noise moves each coordinate by, draw by draw. turn
-// has the coordinates' directions, out of the metric, in G's eigenvectors.
+// displace computes, for each draw, by how much the metric's noise moves each coordinate. turn has the
+// coordinates' directions, mapped out of the metric, in the basis of G's eigenvectors.
 func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
 	for n, change := range draws {
 		var left, moved mat.Dense
@@ -312,8 +316,8 @@ func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
 	}
 }
 
-// linear returns an error where a run's result is no linear function of its releases, each
-// of which went into one step.
+// linear returns an error unless the run's result is a linear function of its releases and each release is
+// used in one step.
 func (l *law) linear() error {
 	switch {
 	case len(l.Back) > 0 || len(l.Keep) > 0 || l.Move > 0 || len(l.Rounds) > 1:
@@ -335,10 +339,10 @@ func (l *law) linear() error {
 	return nil
 }
 
-// mostFollowed is how many steps are followed, for each weight.
+// mostFollowed is the greatest number of steps that are followed for each weight.
 const mostFollowed = 20_000
 
-// path is how one coordinate came about.
+// path describes the recursion of one coordinate.
 type path struct {
 	curvature float64 // along it, in the metric
 	share     float64 // of the way to the minimum that the result went: f
@@ -346,13 +350,14 @@ type path struct {
 	pull      float64 // curvature times the way to the minimum
 }
 
-// adjoint returns for each step how far the result moves with w_{t+1} along an eigenvector
-// of curvature a in the metric, divided by how far that moves.
+// adjoint returns, for each step, by how much the result moves if w_{t+1} moves by 1 along an eigenvector of
+// curvature a in the metric.
 func (l *law) adjoint(a float64) []float64 {
 	T := len(l.Noise)
 	moves := make([]float64, T)
-	// y_t = w_t + beta_t (w_t - w_{t-1}) and w_{t+1} = (1 - eta a) y_t: next is what the
-	// result moves by with w_{t+1}, later what it moves by with y_{t+1}, times its momentum.
+	// y_t = w_t + beta_t (w_t - w_{t-1}) and w_{t+1} = (1 - eta a) y_t. next is the change of the result for
+	// a change of w_{t+1} by 1. later is the change of the result for a change of y_{t+1} by 1, times the
+	// momentum of y_{t+1}.
 	next, later := 1., 0.
 	if l.Weights != nil {
 		next = l.Weights[T]
@@ -369,12 +374,13 @@ func (l *law) adjoint(a float64) []float64 {
 	return moves
 }
 
-// stepped is which share of the way to the minimum step t goes along an eigenvector of
-// curvature a. Steps do not go past it: where a loss is smoothed over less from step to
-// step, its first steps are longer than its last curvature bears, and so was that less.
+// stepped returns the share of the way to the minimum that step t covers along an eigenvector of curvature a,
+// at most 1. If a loss is smoothed less from step to step, its first steps are longer than the last curvature
+// allows. The curvature was smaller at the first steps, so these steps did not go past the minimum either.
 func (l *law) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, t)*a, 1) }
 
-// entry is that of a column for step t; one entry is for all, and none is 0.
+// entry returns a column's value for step t. A column with one entry has the same value for all steps, and an
+// empty column has 0.
 func entry(column []float64, t int) float64 {
 	switch len(column) {
 	case 0:
@@ -385,8 +391,8 @@ func entry(column []float64, t int) float64 {
 	return column[t]
 }
 
-// respond returns the noise in the result along an eigenvector of curvature a in the
-// metric, and f: which share of the way to the minimum the result went.
+// respond returns the noise in the result along an eigenvector of curvature a in the metric. It also returns
+// f, the share of the way to the minimum that the result covered.
 func (l *law) respond(a float64) (noise, share float64) {
 	for t, move := range l.adjoint(a) {
 		eta := entry(l.StepSizes, t)
@@ -396,8 +402,8 @@ func (l *law) respond(a float64) (noise, share float64) {
 	return math.Sqrt(noise), share
 }
 
-// slope is that of f, by a difference: f is a polynomial, of moderate coefficients where
-// steps are stable.
+// slope returns the derivative of f by a difference quotient. f is a polynomial, whose coefficients are
+// moderate where steps are stable.
 func (l *law) slope(a float64) float64 {
 	const h = 1e-5
 	_, above := l.respond(a + h)
@@ -405,7 +411,7 @@ func (l *law) slope(a float64) float64 {
 	return (above - below) / (a + h - max(a-h, 0))
 }
 
-// divided is the divided difference of f.
+// divided returns the divided difference of f.
 func divided(p, q path) float64 {
 	a, b := p.curvature, q.curvature
 	if math.Abs(a-b) <= 1e-6*(1+max(a, b)) {
@@ -414,7 +420,7 @@ func divided(p, q path) float64 {
 	return (p.share - q.share) / (a - b)
 }
 
-// inverted is the divided difference of 1/(max(x, 0) + ridge).
+// inverted returns the divided difference of 1/(max(x, 0) + ridge).
 func inverted(x, y, ridge float64) float64 {
 	at := func(x float64) float64 { return 1 / (max(x, 0) + ridge) }
 	if math.Abs(x-y) <= 1e-9*(ridge+max(math.Abs(x), math.Abs(y))) {
@@ -426,12 +432,11 @@ func inverted(x, y, ridge float64) float64 {
 	return (at(x) - at(y)) / (x - y)
 }
 
-// seen returns what the rows vary by along the eigenvectors of a released second moment:
-// less than the eigenvalues, which noise spreads. It is the estimator of least square
-// error among those that keep the eigenvectors (Bun, Allez, Bouchaud and Potters 2016, for
-// additive noise), g - sigma^2 sum_j 1/(g - g_j) with sigma^2 the variance of an entry of
-// the diagonal; the sum is smoothed over about the distance at which eigenvalues of noise
-// stand.
+// seen estimates the rows' second moment along the eigenvectors of a released second moment. The estimate is
+// less spread than the eigenvalues, because noise spreads them. It is the estimator with the least square
+// error among all estimators that keep the eigenvectors (Bun, Allez, Bouchaud and Potters 2016, for additive
+// noise): g - sigma^2 sum_j 1/(g - g_j), where sigma^2 is the variance of a diagonal entry. The sum is
+// smoothed over about the distance between neighbouring eigenvalues of noise.
 func seen(values []float64, sigma float64) []float64 {
 	square, width := sigma*sigma, sigma*math.Sqrt2
 	edge := width * math.Sqrt(float64(len(values)))
@@ -448,7 +453,7 @@ func seen(values []float64, sigma float64) []float64 {
 	return out
 }
 
-// bendAt is the mean second derivative of the loss at the model's margins.
+// bendAt returns the mean second derivative of the loss at the model's margins.
 func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense, bool) {
 	d := g.SymmetricDim()
 	if v := g.At(d-1, d-1); shared > 0 && v > 4*released.Sigma { // rows may be longer than 1, and cut
@@ -483,7 +488,7 @@ func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value fl
 	return out, true
 }
 
-// of returns the covariance of linear functions of the weights, each a row of factors.
+// of returns the covariance of linear functions of the weights. Each function is one row of factors.
 func (c *covariance) of(rows [][]float64) *mat.SymDense {
 	k := len(c.ways)
 	d := len(c.ways[0].noise)

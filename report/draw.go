@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Sizes in units of the view box, in which text is 12 high.
+// Sizes in units of the view box. Text is 12 units high.
 const (
 	plotWidth  = 760.0
 	plotHeight = 400.0
@@ -56,7 +56,7 @@ func (p Plot) draw(id string) template.HTML {
 	return d.end()
 }
 
-// labelWidth is the room for the names at the right.
+// labelWidth returns the width of the room for the names at the right.
 func (p Plot) labelWidth() float64 {
 	w := 0.0
 	for _, s := range p.Series {
@@ -189,11 +189,11 @@ func referenceStyle(i int) string {
 	return `class="frame" stroke="` + ink + `" stroke-width="1.4"` + dashed(referenceDashes[i])
 }
 
-// mostPoints is how many points of a series are drawn.
+// mostPoints is the greatest number of drawn points of a series.
 const mostPoints = 600
 
-// thin returns the indices to draw: all of few, else the first, the last and
-// the least and greatest of each stretch.
+// thin returns the indices of the points to draw. A short series is drawn whole. Of a long one the first and
+// the last point are drawn, and the least and the greatest of each stretch.
 func thin(s Series) []int {
 	n := len(s.Y)
 	if n <= mostPoints {

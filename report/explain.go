@@ -10,32 +10,32 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// coefficient is a term of the model's sum in the user's units.
+// coefficient is one term of the model's sum, in the table's units.
 type coefficient struct {
 	name   string
 	column string
-	// against is the level of reference of a difference; "" for what is none.
+	// against is the reference level of a difference; "" if the term is no difference.
 	against string
 	per     string
-	// class is whose it is, where there are several; the effect is then on its
-	// log-odds against the mean of all classes.
+	// class is the class of the term if there are several classes. The effect is then on the log-odds of this
+	// class against the mean of all classes.
 	class string
-	// effect is that of one unit, span that between a number's bounds; sd are the
-	// standard deviations of their noise, 0 where unknown.
+	// effect is the effect of one unit, and effectSD the standard deviation of its privacy noise, 0 if
+	// unknown. span is the effect of the way between a number's bounds, and spanSD its standard deviation.
 	effect, effectSD float64
 	span, spanSD     float64
 	intercept        bool
-	// units is how many units lie between a number's bounds, 1 for what is no number.
+	// units is the number of units between a number's bounds; 1 if the term is no number.
 	units float64
-	// parts are the effect's in all weights of the model, one class after the other.
+	// parts express the effect in all weights of the model, one class after the other.
 	parts []dataset.Part
 }
 
-// within reports whether noise alone explains the coefficient: less than two
-// standard deviations.
+// within reports whether noise alone explains the coefficient: whether its size is less than two standard
+// deviations.
 func (c coefficient) within() bool { return c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
 
-// label names the coefficient among all.
+// label returns a name that is unique among all coefficients.
 func (c coefficient) label() string {
 	name := c.name
 	if c.class != "" {
@@ -47,7 +47,7 @@ func (c coefficient) label() string {
 	return name
 }
 
-// certainty is what is known of the deviations of noise.
+// certainty says how the standard deviations of noise are known.
 type certainty uint8
 
 const (
@@ -56,22 +56,22 @@ const (
 	estimated                  // they follow from the second moment that was released
 )
 
-// explanation is what the model says, and how sure the noise lets one be.
+// explanation is the list of the model's coefficients with the certainty of their noise.
 type explanation struct {
 	list []coefficient
 	how  certainty
-	// why says why no deviation is stated, or what a bound rests on.
+	// why is the reason why no standard deviation is stated, or the basis of a bound.
 	why string
-	// covariance is that of the noise in the list's effects, nil unless it is estimated.
+	// covariance is the covariance of the noise in the list's effects. It is nil unless it is estimated.
 	covariance *mat.SymDense
-	// hashed are the columns of which no coefficient can be told.
+	// hashed are the columns for which no coefficient can be stated.
 	hashed []string
 }
 
-// explained is the model's coefficients; ok is false if weights are no sum's.
+// explained returns the model's coefficients. ok is false if the weights are not the weights of a sum.
 //
-// Probabilities of classes stay what they are when the same is added to the weights of
-// every class, so weights less their mean over the classes are explained.
+// The probabilities of classes do not change if the same vector is added to the weights of every class. The
+// weights minus their mean over the classes are therefore explained.
 func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 	s, w := f.Model.Schema(), f.Model.Weights()
 	d := s.Dim()
@@ -110,8 +110,7 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 	return e, true
 }
 
-// newCoefficient is a term in the units that people read, without its value: effect is its
-// constant.
+// newCoefficient returns a term in the table's units, without its value: effect is the term's constant.
 func newCoefficient(t dataset.Term, column dataset.Column) coefficient {
 	c := coefficient{name: t.Name, column: t.Column, against: t.Reference, effect: t.Constant, units: 1, parts: t.Parts}
 	switch {
@@ -135,8 +134,8 @@ func newCoefficient(t dataset.Term, column dataset.Column) coefficient {
 	return c
 }
 
-// unitOf is what people read a slope by, in units of the column as it is encoded: a
-// doubling of what a logarithm was taken of, a year in days.
+// unitOf returns the unit of a slope, in units of the encoded column: a doubling for a column under a
+// logarithm, a year in days for a date.
 func unitOf(c dataset.Column) float64 {
 	switch {
 	case c.Kind == dataset.Date:
@@ -155,7 +154,7 @@ func scaled(parts []dataset.Part, by float64) []dataset.Part {
 	return out
 }
 
-// centred are the parts of one of k classes' terms less the mean of all classes'.
+// centred returns the parts of one class's term minus the mean of all k classes' terms.
 func centred(parts []dataset.Part, class, k, d int) []dataset.Part {
 	var out []dataset.Part
 	for other := range k {
@@ -178,9 +177,10 @@ func partsOf(parts []dataset.Part, w []float64) float64 {
 	return sum
 }
 
-// deviations are those of privacy noise in coefficients, nil where none are known, and how
-// they are: of a run in a metric whose second moment was released, from the covariance; of
-// a run without a metric on a convex objective, at most those of a flat one.
+// deviations returns the standard deviations of privacy noise in coefficients, nil if none are known, and how
+// they are known. For a preconditioned run whose second moment was released, they follow from the covariance.
+// For a run without a preconditioner on a convex objective, they are at most the standard deviations for a
+// flat objective.
 func (f *Fit) deviations(list []coefficient, n runNoise) (sd []float64, covariance *mat.SymDense, how certainty, why string) {
 	if n.why != nil {
 		return nil, nil, unstated, n.why.Error()
@@ -211,8 +211,8 @@ func (f *Fit) deviations(list []coefficient, n runNoise) (sd []float64, covarian
 	return sd, nil, bounded, n.loose
 }
 
-// length is that of a term's factors: what noise of deviation 1 in each weight makes of it
-// at most, independent or, if absolute, each however it goes with the others.
+// length returns the greatest standard deviation of a term if each weight has noise of standard deviation 1.
+// The noise of the weights is independent or, if absolute is true, correlated in any way.
 func length(parts []dataset.Part, absolute bool) float64 {
 	sum := 0.
 	for _, p := range parts {
@@ -225,17 +225,17 @@ func length(parts []dataset.Part, absolute bool) float64 {
 	return sum
 }
 
-// lifted is the public map from a run's weights to the model's, where rows were
-// shortened. Its zero value is none.
+// lifted is the public linear map from a run's weights to the model's, for runs whose rows were mapped to
+// fewer features. The zero value is no map.
 type lifted struct {
 	size, dim int
 	columns   [][]float64 // the model's weights for each of the run's
 }
 
-// mostLift is the largest number of entries of such a map that is worked with.
+// mostLift is the largest number of entries of such a map for which the map is used.
 const mostLift = 1 << 24
 
-// lift is that of the fit.
+// lift returns the map of the fit.
 func (f *Fit) lift() (lifted, error) {
 	if f.plan.Reduce == "" {
 		return lifted{}, nil
@@ -257,8 +257,8 @@ func (f *Fit) lift() (lifted, error) {
 	return l, nil
 }
 
-// of are the factors in a run's weights of what has these in the model's, one for each
-// place.
+// of returns the factors in the run's weights that correspond to the parts, factors in the model's weights.
+// There is one factor for each place.
 func (l lifted) of(parts []dataset.Part) []dataset.Part {
 	if l.size == 0 {
 		return parts
@@ -284,7 +284,7 @@ func (l lifted) of(parts []dataset.Part) []dataset.Part {
 	return out
 }
 
-// weights are a run's of which the model's are the lift.
+// weights returns weights of the run that the map takes to the model's weights w.
 func (l lifted) weights(w []float64) ([]float64, error) {
 	if l.size == 0 {
 		return w, nil
@@ -303,7 +303,7 @@ func (l lifted) weights(w []float64) ([]float64, error) {
 	return out.RawMatrix().Data, nil
 }
 
-// covarianceOf is that of the effects of coefficients.
+// covarianceOf returns the covariance of the coefficients' effects.
 func (f *Fit) covarianceOf(list []coefficient, lift lifted) (*mat.SymDense, error) {
 	l, s := f.plan.Law, f.Model.Schema()
 	if l.Moment == nil {
@@ -341,7 +341,8 @@ func (f *Fit) covarianceOf(list []coefficient, lift lifted) (*mat.SymDense, erro
 	return c.of(rows), nil
 }
 
-// meanLoss is the model's as it was released, 0 where it was not or is mostly noise.
+// meanLoss returns the model's released mean loss. It returns 0 if the mean loss was not released or is
+// mostly noise.
 func (f *Fit) meanLoss() float64 {
 	c := f.plan.Compared
 	if c == nil {
@@ -353,13 +354,13 @@ func (f *Fit) meanLoss() float64 {
 	return 0
 }
 
-// rates reports whether a model predicts rates, of which weights add to the logarithm.
+// rates reports whether a model predicts rates: its weights then add to the logarithm of the rate.
 func rates(m *model.Model) bool {
 	o, err := m.Output()
 	return err == nil && o == model.Rate
 }
 
-// ratesOf says of what.
+// ratesOf names the quantity whose rate the model predicts.
 func ratesOf(t dataset.Target) string {
 	if t.Exposure.Column == "" {
 		return "the expected " + t.Column
@@ -367,10 +368,10 @@ func ratesOf(t dataset.Target) string {
 	return "the expected " + t.Column + " per unit of " + t.Exposure.Column
 }
 
-// year is its mean number of days in the Gregorian calendar.
+// year is the mean number of days of a year in the Gregorian calendar.
 const year = 365.2425
 
-// bounds are a number's, transformed, or a date's, in days from the first.
+// bounds returns the bounds of a number after its transformation, or of a date in days from the first date.
 func bounds(c dataset.Column) (low, high float64) {
 	if c.Kind == dataset.Date {
 		return 0, c.High - c.Low

@@ -21,26 +21,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// Files of a fit's folder.
+// Names of the files in a fit's folder.
 const (
 	modelFile       = "model.json"
 	certificateFile = "certificate.json"
 	ledgerFile      = "ledger.jsonl"
 )
 
-// Fit is what a fit released. All of it may be published.
+// Fit is the released results of a fit. All of them may be published.
 type Fit struct {
 	Certificate *certificate.Certificate
 	// Model is the certified model; nil if the run wrote none.
 	Model *model.Model
-	// Reservations are those of the folder's ledger; nil if there is none.
+	// Reservations are the reservations in the folder's ledger; nil if there is no ledger.
 	Reservations []Reservation
-	// GradientNorms are the norms of the noisy gradient estimates, one a step;
-	// nil if they were not kept.
+	// GradientNorms are the norms of the noisy gradient estimates, one for each step; nil if they were not
+	// kept.
 	GradientNorms []float64
-	// Public, if not nil, is what was measured of the model on a table that is public or
-	// the reader's own to look at. It is shown as such, and is the one thing on the page
-	// that was not released.
+	// Public, if not nil, is the result of measuring the model on a table that is public, or that the reader
+	// may see. The page marks it so. Nothing else on the page is unreleased.
 	Public *model.Metrics
 
 	files    []string
@@ -50,8 +49,8 @@ type Fit struct {
 	plan     runrecord.Run
 }
 
-// ReadFit reads a fit's folder. The certificate must verify, and the model must
-// be the one it speaks of: errors are those of package certificate.
+// ReadFit reads a fit's folder. It returns an error of package certificate if the certificate does not
+// verify, or if the model is not the certified model.
 func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	text, err := regular.Read(filepath.Join(dir, certificateFile), 8*regular.Document)
 	if err != nil {
@@ -71,8 +70,8 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 			return nil, err
 		}
 		if err := f.certified(text, path); err != nil {
-			// Read once, so that what was checked is what is shown; this one is
-			// for its words.
+			// The file is read once, so that the verified bytes are the shown bytes. VerifyModel reads it
+			// again only for the error's text.
 			if errors.Is(err, certificate.ErrModel) {
 				err = fmt.Errorf("report: %s: must be the certified model: %w", path, cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
 			}
@@ -89,8 +88,8 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	return f, nil
 }
 
-// NewFit is ReadFit of the texts of a certificate and, if the run wrote one, of its model,
-// for fits that are in no folder.
+// NewFit makes a Fit of the texts of a certificate and a model, for fits without a folder. model is empty if
+// the run wrote none. The errors are the errors of ReadFit.
 func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
 	f := new(Fit)
 	if err := f.certify(ctx, certificate); err != nil {
@@ -102,7 +101,7 @@ func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
 	return f, f.certified(model, modelFile)
 }
 
-// certified takes the model that the certificate speaks of.
+// certified sets the model if its digest is the certificate's.
 func (f *Fit) certified(text []byte, path string) (err error) {
 	sum := sha256.Sum256(text)
 	if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
@@ -134,7 +133,7 @@ func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 		return fmt.Errorf("report: certificate: %w", err)
 	}
 	f.schedule = more.Schedule
-	// The plan is free in form: what does not fit is left out.
+	// The plan may have any members. Members that do not fit are left out.
 	if err := json.NewDecoder(bytes.NewReader(f.Certificate.Algorithm().Plan)).Decode(&f.plan); err != nil {
 		f.plan = runrecord.Run{}
 	}
@@ -144,7 +143,7 @@ func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 	return nil
 }
 
-// Files are the paths that were read, for those that must not be written over.
+// Files returns the paths of the files that were read. A program must not overwrite them.
 func (f *Fit) Files() []string { return slices.Clone(f.files) }
 
 // Page makes the page of a fit.
@@ -185,8 +184,8 @@ func (f *Fit) title() string {
 	return "A private model of " + f.Model.Schema().Target().Column
 }
 
-// own is the reservation of this fit: the last one with the certificate's
-// claim. ok is false if the ledger has none.
+// own returns the reservation of this fit: the last one with the certificate's claim. ok is false if the
+// ledger has none.
 func (f *Fit) own() (r Reservation, ok bool) {
 	c := f.Certificate.Claim()
 	for _, o := range f.Reservations {
@@ -197,7 +196,7 @@ func (f *Fit) own() (r Reservation, ok bool) {
 	return r, ok
 }
 
-// asked says what was trained and on what.
+// asked is the section about the trained model and its table.
 func (f *Fit) asked() Section {
 	s := Section{Title: "What was asked"}
 	if f.Model == nil {
@@ -255,10 +254,10 @@ func filterNote(f certificate.Filter) string {
 	return "rows with " + f.String()
 }
 
-// mostRows is the most that a page lists.
+// mostRows is the greatest number of rows that a table of the page has.
 const mostRows = 400
 
-// columns lists what was publicly known of the table.
+// columns lists the public facts about the table's columns.
 func (f *Fit) columns(schema *dataset.Schema) Table {
 	t := Table{
 		Title:   "What was publicly known of each column",
@@ -306,7 +305,7 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	return t
 }
 
-// indicated says whether a column has an indicator.
+// indicated says whether a column has an indicator of missing values.
 func indicated(c dataset.Column) string {
 	if c.Indicator {
 		return "; a missing one is a feature of its own"
@@ -314,7 +313,7 @@ func indicated(c dataset.Column) string {
 	return ""
 }
 
-// listed joins names up to a number of characters.
+// listed joins names up to the given number of characters.
 func listed(names []string, most int) string {
 	text := ""
 	for i, n := range names {

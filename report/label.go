@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// label names a line at the right end of a plot.
+// label is the name of a line, at the right end of a plot.
 type label struct {
 	name         string
 	i            int // of the series or reference
@@ -19,7 +19,7 @@ type label struct {
 
 const labelHeight = 16.0
 
-// labels names every line beside the place where it ends, with a sample of it.
+// labels writes each line's name beside the line's end, with a sample of the line.
 func (d *drawing) labels() {
 	var list []label
 	inside := func(y float64) float64 { return math.Min(math.Max(y, d.y.to), d.y.from) }
@@ -48,7 +48,7 @@ func (d *drawing) labels() {
 	}
 }
 
-// middle is where a line first passes the middle of the plot.
+// middle returns the height at which a line first passes the middle of the plot.
 func (d *drawing) middle(x, y []float64) float64 {
 	half := (d.x.from + d.x.to) / 2
 	for i := 1; i < len(x); i++ {
@@ -61,7 +61,7 @@ func (d *drawing) middle(x, y []float64) float64 {
 	return d.y.at(y[len(y)-1])
 }
 
-// rightmost is the index of the point furthest to the right.
+// rightmost returns the index of the point with the greatest x.
 func rightmost(x []float64) int {
 	best := 0
 	for i, v := range x {
@@ -99,9 +99,9 @@ func (d *drawing) label(l label) {
 	d.close()
 }
 
-// spread moves labels, sorted by where they belong, apart to labelHeight and
-// keeps them between top and bottom: blocks that touch are placed around their
-// mean.
+// spread moves labels apart until their distances are at least labelHeight, and keeps them between top and
+// bottom. The labels must be sorted by the places where they belong. Blocks of labels that touch are centred
+// on their mean place.
 func spread(list []label, top, bottom float64) {
 	type block struct {
 		first, n int

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
-// Reservation is a fit in a folder's ledger: a budget that was set aside before
-// the first release, and what became of it.
+// Reservation is a fit in a folder's ledger: the budget that was reserved before the first release, and how
+// the fit ended.
 type Reservation struct {
 	Time      time.Time
 	Fit       int
@@ -19,15 +19,14 @@ type Reservation struct {
 	Algorithm string
 	account.Guarantee
 	Schedule []account.SampledSteps
-	// Outcome is "settled", "interrupted", or "" for a run that was killed. The
-	// whole reservation counts in any case.
+	// Outcome is "settled", "interrupted", or "" for a run that was killed. The whole reservation counts in
+	// every case.
 	Outcome string
 	Charged float64
 }
 
-// ParseLedger reads the lines of a ledger file. A last line cut short is an
-// unfinished entry under which nothing was released; any other that is no entry
-// is an error.
+// ParseLedger reads the lines of a ledger file. If the last line was cut short, it is an unfinished entry,
+// under which nothing was released, and is ignored. Any other line that is no entry is an error.
 func ParseLedger(text []byte) ([]Reservation, error) {
 	entries, err := ledgerfile.Parse(text)
 	if err != nil {
@@ -47,13 +46,13 @@ func ParseLedger(text []byte) ([]Reservation, error) {
 	return list, nil
 }
 
-// composed is what a reservation is to an accountant.
+// composed returns the reservation as mechanisms for an accountant.
 func (r Reservation) composed() ([]account.Composed, error) {
 	if len(r.Schedule) == 0 {
 		m, err := account.NewGaussian(1 / r.Mu)
 		return []account.Composed{{Mechanism: m, Count: 1}}, err
 	}
-	// The budget of mu went into the schedule.
+	// The schedule covers the whole budget, and no mu is left beside it.
 	return composeSchedule(r.Schedule, 0, r.Relation)
 }
 
@@ -78,8 +77,8 @@ func composeSchedule(schedule []account.SampledSteps, mu float64, r account.Rela
 	return all, nil
 }
 
-// together returns an epsilon of all reservations at a delta; ok is false where
-// they do not compose, as under different relations or for different units.
+// together returns an epsilon of all reservations at a delta. ok is false if they do not compose, for example
+// under different relations or for different units.
 func together(ctx context.Context, list []Reservation, delta float64) (epsilon float64, ok bool) {
 	var all []account.Composed
 	for _, r := range list {
@@ -97,7 +96,7 @@ func together(ctx context.Context, list []Reservation, delta float64) (epsilon f
 	return b.Upper, err == nil
 }
 
-// baseName is the last part of a path of any system.
+// baseName returns the last part of a path, of any operating system.
 func baseName(path string) string {
 	return path[strings.LastIndexAny(path, `/\`)+1:]
 }

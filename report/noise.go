@@ -8,30 +8,28 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// noise is what the certificate tells of the noise in a fit. Every number is a
-// standard deviation in one coordinate, in the encoded space.
+// noise is the noise of a fit that follows from its certificate. Every number is a standard deviation in one
+// coordinate, after scaling of the features.
 //
-// The estimate of step t is e_t = keep e_{t-back} + a release of noise s_t. Steps
-// w_{t+1} = w_t - eta (estimate) carry the noise to the weights. Where the loss is
-// flat and there is no metric the weights' noise is independent, and of the run's own
-// deviation; under a convex loss whose steps do not overshoot, matrices of norm 1 at most
-// come between, so that no combination of weights of length 1 has more. Projections and
-// convex regularizers shrink as well. Clipping and the finite table are not noise in this
-// sense.
+// The estimate of step t is e_t = keep e_{t-back} + a release with noise s_t. Steps w_{t+1} = w_t - eta
+// (estimate) carry the noise to the weights. If the loss is flat and there is no preconditioner (metric), the
+// noise of different weights is independent and has the run's own standard deviation. If the loss is convex
+// and its steps do not overshoot, the noise is multiplied by matrices of norm at most 1, so no combination of
+// weights of length 1 has more noise. Projections and convex regularizers also do not increase it. Noise here
+// does not include the effects of clipping and of the finite table.
 type noise struct {
-	// estimate is that of the gradient estimate at each step; none for runs of
-	// very many steps.
+	// estimate is the noise of the gradient estimate at each step. It is empty for runs of very many steps.
 	estimate []float64
-	// weight is the bound for each weight of the result, where there is no metric.
+	// weight is the bound for each weight of the result of a run without a preconditioner.
 	weight float64
-	// absolute says that the bound is of each weight alone, however they go together.
+	// absolute is true if the bound holds for each weight alone, whatever the correlation of the weights.
 	absolute bool
-	// loose says why weight is a bound that even a flat loss need not reach;
-	// empty if it is none.
+	// loose says why even a flat loss need not reach the bound weight. It is empty if a flat loss reaches the
+	// bound.
 	loose string
 }
 
-// derive reads the noise of a run off its law.
+// derive computes the noise of a run from its law, the public description of its steps.
 func derive(l *runrecord.Law) (noise, error) {
 	if l == nil {
 		return noise{}, errors.New("the certificate does not state how releases became steps")

@@ -12,15 +12,15 @@ import (
 // Page is a report.
 type Page struct {
 	Title string
-	// Lead says in a sentence or two what the reader should take away.
+	// Lead is the page's main message in one or two sentences.
 	Lead     string
 	Facts    []Fact
 	Sections []Section
-	// Foot names where the page comes from.
+	// Foot says where the page comes from.
 	Foot string
 }
 
-// Section is a heading and what is below it.
+// Section is a heading with its parts.
 type Section struct {
 	Title string
 	Parts []Part
@@ -28,9 +28,9 @@ type Section struct {
 
 // Part is a [Text], [Note], [Facts], [Code], [Table], [Plot] or [Bars].
 type Part interface {
-	// check finds what cannot be shown.
+	// check returns an error if the part cannot be shown.
 	check() error
-	// html writes the part; id is unique in the page.
+	// html writes the part. id is unique in the page.
 	html(id string) (template.HTML, error)
 }
 
@@ -42,16 +42,16 @@ type Fact struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Text is a paragraph. Note is one that stands out: a caveat or a warning.
+// Text is a paragraph. Note is a paragraph that stands out: a caveat or a warning.
 type (
 	Text  string
 	Note  string
 	Facts []Fact
 )
 
-// Code is text to be copied as it is.
+// Code is text for copying.
 type Code struct {
-	// Name says what it is.
+	// Name is the title of the text.
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
@@ -89,13 +89,13 @@ func (c Code) html(id string) (template.HTML, error) {
 	}{id, c})
 }
 
-// shownSection is a section ready for the template.
+// shownSection is a section in the form that the template needs.
 type shownSection struct {
 	ID, Title string
 	Parts     []template.HTML
 }
 
-// Render writes the page. Nothing is written if a part cannot be shown.
+// Render writes the page. If a part cannot be shown, Render writes nothing and returns an error.
 func (p Page) Render(w io.Writer) error {
 	if p.Title == "" {
 		return errors.New("report: page: title must be given")

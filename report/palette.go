@@ -1,10 +1,10 @@
 package report
 
-// colours are those of Okabe and Ito (2008), which the colour-blind tell apart;
-// yellow is left out, being too light for lines.
+// colours are the colours of Okabe and Ito (2008), which readers with colour blindness can distinguish.
+// Yellow is left out: it is too light for lines.
 var colours = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
-// dashes and shapes tell series apart in black and white.
+// dashes and shapes distinguish series in black and white.
 var dashes = [...]string{"", "7 3", "2.5 2.5", "10 3 2.5 3", "14 4", "5 2 1.5 2 1.5 2", "1 4"}
 
 const (
@@ -14,7 +14,7 @@ const (
 	frame = "#59616b"
 )
 
-// referenceDashes are for lines that are not data.
+// referenceDashes are the dashes of lines that are not data.
 var referenceDashes = [...]string{"6 4", "1.5 3", "9 3 1.5 3"}
 
 // marker draws the i-th shape around a point.

@@ -8,29 +8,28 @@ import (
 	"math"
 )
 
-// Plot shows series of points over one pair of axes.
+// Plot shows series of points in one coordinate system.
 type Plot struct {
 	Title string `json:"title"`
-	// Caption says what there is to see; it also describes the plot to those who
-	// cannot see it.
+	// Caption describes the plot, also for readers who cannot see it.
 	Caption string   `json:"caption"`
 	X       Axis     `json:"x"`
 	Y       Axis     `json:"y"`
 	Series  []Series `json:"series"`
-	// References are lines that are not data, such as a bound. They are dashed.
+	// References are lines that are not data, for example a bound. They are dashed.
 	References []Reference `json:"references,omitempty"`
 }
 
-// Axis is an axis. Min and Max are its ends; with Min >= Max it covers the data.
+// Axis is an axis from Min to Max. If Min >= Max, it covers the data.
 type Axis struct {
-	// Label names what is measured and its unit.
+	// Label names the measured quantity and its unit.
 	Label string  `json:"label"`
 	Log   bool    `json:"log,omitempty"`
 	Min   float64 `json:"min,omitempty"`
 	Max   float64 `json:"max,omitempty"`
 }
 
-// Style is how a series is drawn. The zero Style marks and joins its points.
+// Style is the way in which a series is drawn. The zero Style marks the points and joins them.
 type Style string
 
 const (
@@ -45,23 +44,23 @@ type Series struct {
 	Name string    `json:"name"`
 	X    []float64 `json:"x"`
 	Y    []float64 `json:"y"`
-	// Low and High bound a band around Y, such as its quartiles; nil for none.
+	// Low and High bound a band around Y, for example its quartiles; nil for no band.
 	Low   []float64 `json:"low,omitempty"`
 	High  []float64 `json:"high,omitempty"`
 	Style Style     `json:"style,omitempty"`
 }
 
-// Reference is a line through its points or, with X nil, level at Y[0].
+// Reference is a line through its points. If X is nil, it is a level line at Y[0].
 type Reference struct {
 	Name string    `json:"name"`
 	X    []float64 `json:"x,omitempty"`
 	Y    []float64 `json:"y"`
 }
 
-// Level is a reference that is the same everywhere.
+// Level returns a level reference line.
 func Level(name string, y float64) Reference { return Reference{Name: name, Y: []float64{y}} }
 
-// mostSeries is what colours, dashes and marks tell apart.
+// mostSeries is the number of series that colours, dashes and marks can distinguish.
 const mostSeries = len(colours)
 
 func (p Plot) check() error {
@@ -139,14 +138,15 @@ func (p Plot) checkPoints(s Series) error {
 	return nil
 }
 
-// drawable keeps sums and quotients along an axis within the range of float64.
+// drawable reports whether x is so moderate that sums and quotients along an axis stay within the range of
+// float64.
 func drawable(x float64, log bool) bool {
 	return finite(x) && math.Abs(x) < 1e200 && (!log || x > 1e-200)
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// span is the range of all that is drawn.
+// span returns the range of everything that is drawn.
 func (p Plot) span() (x0, x1, y0, y1 float64) {
 	x0, x1, y0, y1 = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	over := func(lo, hi *float64, lists ...[]float64) {
@@ -174,7 +174,7 @@ func (p Plot) html(id string) (template.HTML, error) {
 	}{id, p.Title, p.Caption, p.draw(id)})
 }
 
-// SVG writes the plot alone, as a picture of its own.
+// SVG writes the plot as a picture of its own.
 func (p Plot) SVG(w io.Writer) error {
 	if err := p.check(); err != nil {
 		return err

@@ -4,7 +4,8 @@ import "fmt"
 
 const publicTitle = "Measured on a public table"
 
-// public shows what was measured of the model on a table, beside what the run released.
+// public is the section with the model's measured quality on a table that the reader may see, beside the
+// released quality.
 func (f *Fit) public() Section {
 	m := f.Public
 	s := Section{Title: publicTitle, Parts: []Part{

@@ -7,11 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// runNoise is the noise of a fit and, where it is not known, why.
+// runNoise is the noise of a fit. If the noise is not known, it has the reason.
 type runNoise struct {
 	noise
 	why error
-	// convex says that the loss and the regularizer are.
+	// convex is true if the loss and the regularizer are convex.
 	convex bool
 }
 
@@ -24,7 +24,7 @@ func (f *Fit) noise() runNoise {
 	return r
 }
 
-// signal compares the noise with what it hides.
+// signal is the section that compares the noise with the signal.
 func (f *Fit) signal(n runNoise) Section {
 	s := Section{Title: "Noise and signal"}
 	var facts Facts
@@ -96,7 +96,7 @@ func (f *Fit) signal(n runNoise) Section {
 	return s
 }
 
-// noisePlot draws the length of the noise in the gradient estimates.
+// noisePlot draws the length of the noise vector in the gradient estimates.
 func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	p := Plot{
 		Title:   "Length of the noise in the gradient estimate, step by step",
@@ -132,7 +132,7 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	return p
 }
 
-// multiplierPlot draws what is known of any release: noise over sensitivity.
+// multiplierPlot draws noise divided by sensitivity, which is known for every release.
 func (f *Fit) multiplierPlot() Plot {
 	s := Series{Name: "noise / sensitivity", Style: Line}
 	for i, e := range f.Certificate.Events() {

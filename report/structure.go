@@ -6,18 +6,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// structure is what a schema says of the second moment of its rows, whatever they hold:
-// a row has a single level of each category, and the intercept is the same in all. So
+// structure is the set of equations and inequalities that a schema implies for the second moment G of its
+// rows, whatever the rows contain. A row has one level of each category, and the intercept has the same value
+// in all rows. So
 //
 //	G_jk = 0 for two levels of one category, and for a number and its indicator
 //	G_jj = G_j0 for a level, 0 being the intercept, and G_00 = c^2, c being its value
 //	sum of G_jx over the levels of a category = G_0x for every x
 //	|G_jx| <= G_jj for a level and every x, and G_jk >= 0 for two levels
 //
-// and of a level of which no more is seen than noise, no row has it.
+// If a level's entries are not larger than the noise, no row is taken to have the level.
 //
-// A released second moment has noise in all of it. Along what is known to be the same in
-// all rows it must not pass for something that rows vary by.
+// All entries of a released second moment have noise. Along a direction in which all rows are known to be
+// equal, the noise must not be taken for variation of the rows.
 type structure struct {
 	groups  []dataset.Group
 	levels  []bool   // of each feature: it is 0 or c
@@ -25,8 +26,8 @@ type structure struct {
 	shared  float64  // c
 }
 
-// structureOf is that of rows that are not cut: of a schema that says by what norm rows
-// are divided, nothing is known.
+// structureOf returns the structure of rows that are not shortened. ok is false if the schema states a norm
+// by which rows are divided: no such equations are then known.
 func structureOf(s *dataset.Schema) (x structure, ok bool) {
 	if s.Norm() > 0 {
 		return x, false
@@ -56,13 +57,13 @@ func structureOf(s *dataset.Schema) (x structure, ok bool) {
 	return x, true
 }
 
-// seldom is below how many sigma a level is taken to be in no row: 2.6 deviations of the
-// noise in the mean of its three entries.
+// seldom is a limit in units of sigma. A level below it is taken to be in no row. The limit is 2.6 standard
+// deviations of the noise in the mean of the level's three entries.
 const seldom = 1.5
 
-// shrink draws the entries of a level and another feature to what they are if the two are
-// independent, the more the less of them can be told from noise: the feature's mean among
-// the level's rows is taken to be about a deviation of it away from that of all.
+// shrink moves the entries of a level and another feature towards their values under independence. It moves
+// them further if noise hides more of them. The other feature's mean among the level's rows is assumed to
+// differ from the mean of all rows by about one standard deviation of the feature.
 func (x structure) shrink(g *mat.SymDense, sigma float64) {
 	last := g.SymmetricDim() - 1
 	square := x.shared * x.shared
@@ -82,12 +83,12 @@ func (x structure) shrink(g *mat.SymDense, sigma float64) {
 	}
 }
 
-// structureRounds is how often the rules are applied in turn: they are projections on convex sets,
-// whose turns converge to a matrix that all hold of.
+// structureRounds is the number of times that the rules are applied in turn. The rules are projections on
+// convex sets, and alternating projections converge to a matrix for which all rules hold.
 const structureRounds = 100
 
-// impose moves a matrix to one that may be a second moment of such rows; sigma is the
-// deviation of the noise in an entry of its diagonal.
+// impose changes a matrix into one that may be a second moment of such rows. sigma is the standard deviation
+// of the noise in a diagonal entry.
 func (x structure) impose(g *mat.SymDense, sigma float64) {
 	d := g.SymmetricDim()
 	last := d - 1
@@ -111,7 +112,7 @@ func (x structure) impose(g *mat.SymDense, sigma float64) {
 			if !level {
 				continue
 			}
-			// The nearest pair that is alike and not below 0; G_j0 is an entry twice.
+			// The nearest pair of equal values that are not below 0. G_j0 is two entries of the matrix.
 			v := max((g.At(j, j)+2*g.At(j, last))/3, 0)
 			if absent[j] {
 				v = 0

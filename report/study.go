@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// Study is an experiment as plain numbers. What is empty is left out.
+// Study is an experiment as plain numbers. Empty fields are left out of the page.
 type Study struct {
 	Title string `json:"title"`
-	// Question is what was to be found out, Answer what was.
+	// Question is the question of the experiment, and Answer its result.
 	Question string   `json:"question"`
 	Answer   string   `json:"answer"`
 	Caveats  []string `json:"caveats,omitempty"`
 
 	Settings []Fact `json:"settings,omitempty"`
-	// Curves are error against N and the like.
+	// Curves are plots such as error against N.
 	Curves []Plot  `json:"curves,omitempty"`
 	Slopes *Slopes `json:"slopes,omitempty"`
-	// Charges are what was charged, step by step.
+	// Charges are plots of the charges, step by step.
 	Charges []Plot `json:"charges,omitempty"`
-	// Comparisons set methods side by side.
+	// Comparisons compare methods.
 	Comparisons []Bars  `json:"comparisons,omitempty"`
 	Tables      []Table `json:"tables,omitempty"`
-	// Reproduce says how to get the same numbers.
+	// Reproduce describes how to get the same numbers.
 	Reproduce Reproduce `json:"reproduce"`
 }
 
-// Slopes are exponents fitted on logarithmic axes.
+// Slopes are exponents, fitted on logarithmic axes.
 type Slopes struct {
 	Title   string `json:"title"`
 	Caption string `json:"caption"`
@@ -37,25 +37,25 @@ type Slopes struct {
 	Marks []Mark  `json:"marks,omitempty"`
 }
 
-// Slope is a fitted exponent with an interval, and what theory says; Theory is
-// empty where it says nothing.
+// Slope is a fitted exponent with an interval, and the value that theory predicts. Theory is empty if there
+// is no prediction.
 type Slope struct {
 	Name     string   `json:"name"`
 	Value    float64  `json:"value"`
 	Interval Interval `json:"interval"`
 	Theory   string   `json:"theory,omitempty"`
-	// Points is how many were fitted.
+	// Points is the number of fitted points.
 	Points int `json:"points"`
 }
 
-// Reproduce is what it takes to get the same numbers again.
+// Reproduce has everything that is needed to get the same numbers again.
 type Reproduce struct {
 	// Commands are to be run in order.
 	Commands []string `json:"commands"`
 	Facts    []Fact   `json:"facts,omitempty"`
 }
 
-// Page makes the page of a study.
+// Page returns the page of a study.
 func (s Study) Page() (Page, error) {
 	if s.Title == "" || s.Question == "" {
 		return Page{}, errors.New("report: study: title and question must be given")
@@ -108,7 +108,7 @@ func parts[P Part](list []P) []Part {
 	return all
 }
 
-// facts is a table of names and values.
+// facts returns a table of names and values.
 func facts(title string, list []Fact) Table {
 	t := Table{Title: title, Columns: []Column{{Name: "Name"}, {Name: "Value"}}}
 	noted := slices.ContainsFunc(list, func(f Fact) bool { return f.Note != "" })

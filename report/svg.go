@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// svg writes an SVG element by element. Text goes through escape; attributes are
-// made of numbers and constants, except where escape is called.
+// svg writes an SVG element by element. Text goes through escape. Attributes consist of numbers and
+// constants, except where escape is called.
 type svg struct {
 	b     strings.Builder
 	stack []string
@@ -36,7 +36,7 @@ func (s *svg) close() {
 	}
 }
 
-// end closes what is open and returns the whole.
+// end closes all open elements and returns the whole SVG.
 func (s *svg) end() template.HTML {
 	for len(s.stack) > 0 {
 		s.close()
@@ -44,7 +44,7 @@ func (s *svg) end() template.HTML {
 	return template.HTML(strings.TrimSpace(s.b.String()))
 }
 
-// title is shown where the pointer rests; empty for none.
+// title writes a text that is shown under the pointer. An empty text writes nothing.
 func (s *svg) title(t string) {
 	if t != "" {
 		fmt.Fprintf(&s.b, "<title>%s</title>", escape(t))
@@ -63,14 +63,14 @@ func (s *svg) path(d, style string) {
 	fmt.Fprintf(&s.b, `<path d="%s" %s/>`, d, style)
 }
 
-// Where text is held.
+// Anchors of text.
 const (
 	start  = "start"
 	middle = "middle"
 	finish = "end"
 )
 
-// text writes a line of text; class is ink or soft.
+// text writes a line of text. class is ink or soft.
 func (s *svg) text(x, y float64, anchor, class, text, more string) {
 	colour := ink
 	if class == "soft" {
@@ -79,7 +79,7 @@ func (s *svg) text(x, y float64, anchor, class, text, more string) {
 	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s" fill="%s"%s>%s</text>`, num(x), num(y), anchor, class, colour, more, escape(text))
 }
 
-// num writes a coordinate, to a hundredth of a unit.
+// num formats a coordinate, rounded to a hundredth of a unit.
 func num(x float64) string {
 	t := trimZeros(strconv.FormatFloat(x, 'f', 2, 64))
 	if t == "-0" {
@@ -101,7 +101,7 @@ func dashed(pattern string) string {
 	return ` stroke-dasharray="` + pattern + `"`
 }
 
-// polyline and polygon write the path through points x, y, x, y...
+// polyline and polygon format the path through points x, y, x, y...
 func polyline(points []float64) string {
 	var b strings.Builder
 	for i := 0; i+1 < len(points); i += 2 {

@@ -6,7 +6,7 @@ import (
 	"html/template"
 )
 
-// Table is a table of cells as they are to be read.
+// Table is a table whose cells are formatted text.
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []Column `json:"columns"`
@@ -14,13 +14,13 @@ type Table struct {
 	Caption string   `json:"caption,omitempty"`
 }
 
-// Column is a table's column; those of numbers are aligned to the right.
+// Column is a column of a table. Columns of numbers are aligned to the right.
 type Column struct {
 	Name   string `json:"name"`
 	Number bool   `json:"number,omitempty"`
 }
 
-// Row is a table's row, one cell a column. A faint one is of less weight.
+// Row is a row of a table, with one cell for each column. A faint row is less important.
 type Row struct {
 	Cells []string `json:"cells"`
 	Faint bool     `json:"faint,omitempty"`

@@ -6,29 +6,29 @@ import (
 	"math"
 )
 
-// Coefficients are what a linear model says, in the table's units, and how much of it is
-// privacy noise.
+// Coefficients are the coefficients of a linear model in the table's units, with their privacy noise.
 type Coefficients struct {
-	// Target is the column that is predicted, Unit what a coefficient's value is in.
+	// Target is the predicted column, and Unit the unit of a coefficient's value.
 	Target string `json:"target"`
 	Unit   string `json:"unit"`
-	// Terms are what the prediction is the sum of, columns in order and the intercept last;
-	// of several classes each term for each class.
+	// Terms are the terms whose sum is the prediction, in the order of the columns, with the intercept last.
+	// With several classes there is one term for each class.
 	Terms []Coefficient `json:"terms"`
-	// Noise says how deviations are known: "estimated", "bounded" or "not stated".
+	// Noise says how the standard deviations are known: "estimated", "bounded" or "not stated".
 	Noise string `json:"noise"`
-	// Meaning says what they are, or why there are none.
+	// Meaning explains the standard deviations, or says why there are none.
 	Meaning string `json:"meaning"`
-	// Beyond is how many of Counted coefficients, all but intercepts, differ from 0 by more
-	// than two deviations; both are 0 where none are stated.
+	// Beyond is the number of coefficients that differ from 0 by more than two standard deviations. Counted
+	// is the number of all coefficients. Neither counts intercepts. Both are 0 if no standard deviations are
+	// stated.
 	Beyond  int `json:"beyond_two_deviations"`
 	Counted int `json:"of"`
-	// Covariance is that of the noise in the terms' values, in their order; nil unless
+	// Covariance is the covariance of the noise in the terms' values, in the order of Terms. It is nil unless
 	// Noise is "estimated".
 	Covariance [][]float64 `json:"covariance,omitempty"`
-	// References are the levels that levels of categories are compared with.
+	// References are the reference levels with which levels of categories are compared.
 	References map[string]string `json:"references"`
-	// NotInterpretable are hashed columns, which are part of the sum and have no terms.
+	// NotInterpretable are hashed columns: they are part of the sum and have no terms.
 	NotInterpretable []string `json:"not_interpretable,omitempty"`
 }
 
@@ -38,25 +38,25 @@ type Coefficient struct {
 	// Column is the column; "(interactions)" for crossed categories, "" for the intercept.
 	Column string `json:"column"`
 	Term   string `json:"term"`
-	// Reference is what a difference is against; "" for a slope and the intercept.
+	// Reference is the reference level of a difference; "" for a slope and the intercept.
 	Reference string `json:"reference,omitempty"`
-	// Per is what the value is for.
+	// Per is the change that the value is the effect of.
 	Per   string  `json:"per,omitempty"`
 	Value float64 `json:"value"`
-	// Deviation is the standard deviation of privacy noise in the value, or a bound on it
-	// where Noise is "bounded"; nil where it is not stated.
+	// Deviation is the standard deviation of privacy noise in the value, or a bound on it if Noise is
+	// "bounded". It is nil if none is stated.
 	Deviation *float64 `json:"noise_sd"`
 }
 
-// Kinds of Coefficients.Noise.
+// Values of Coefficients.Noise.
 const (
 	NoiseEstimated = "estimated"
 	NoiseBounded   = "bounded"
 	NoiseNotStated = "not stated"
 )
 
-// Coefficients returns what the fit's model says. Nothing is asked of records. It is an
-// error if the fit wrote no model, or the model is no sum of terms.
+// Coefficients returns the coefficients of the fit's model. It makes no query on records. It returns an error
+// if the fit wrote no model, or if the model is no sum of terms.
 func (f *Fit) Coefficients() (*Coefficients, error) {
 	if f.Model == nil {
 		return nil, errors.New("coefficients: the run wrote no model")

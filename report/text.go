@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// clean replaces what has no place in a page: invalid UTF-8, control characters,
-// and characters that turn the direction of the text after them.
+// clean replaces characters that a page must not have: invalid UTF-8, control characters, and characters that
+// change the direction of the text after them.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -28,11 +28,10 @@ func oneLine(s string) string {
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
 
-// escape makes text fit for an element or a quoted attribute, of HTML and XML.
+// escape makes text safe in an element or a quoted attribute of HTML and XML.
 func escape(s string) string { return escaper.Replace(oneLine(s)) }
 
-// wide estimates the width of text in units of its size, for the wider of the
-// fonts in use.
+// wide estimates the width of text in units of the text's size, for the widest font in use.
 func wide(s string) float64 {
 	w := 0.0
 	for _, r := range s {
@@ -52,7 +51,7 @@ func wide(s string) float64 {
 	return w
 }
 
-// shorten cuts text to a width in units of its size.
+// shorten cuts text to a width, in units of the text's size.
 func shorten(s string, width float64) string {
 	if wide(s) <= width {
 		return s
@@ -66,8 +65,8 @@ func shorten(s string, width float64) string {
 	return s
 }
 
-// Number writes a number for people, with three significant digits: 0.00352,
-// 32,561, 4.1×10⁻⁷. Whole numbers below 10^15 keep every digit.
+// Number writes a number for readers, with three significant digits: 0.00352, 32,561, 4.1×10⁻⁷. Whole numbers
+// below 10^15 keep every digit.
 func Number(x float64) string { return digits(x, 3) }
 
 func digits(x float64, n int) string {
@@ -121,11 +120,10 @@ var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "
 
 func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
 
-// Above writes x with n digits and never states less than x; Below never more.
-// Guarantees are stated from above.
+// Above writes x with n digits, rounded up. Below rounds down. Guarantees are rounded up.
 func Above(x float64, n int) string { return toward(x, n, 1) }
 
-// Below is the counterpart of Above.
+// Below writes x with n digits, rounded down.
 func Below(x float64, n int) string { return toward(x, n, -1) }
 
 func toward(x float64, n int, direction float64) string {
@@ -140,7 +138,7 @@ func toward(x float64, n int, direction float64) string {
 	return digits(y, n)
 }
 
-// exact writes every digit of a number that people chose, such as 10⁻⁶.
+// exact writes every digit of a number that a person chose, such as 10⁻⁶.
 func exact(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return Number(x)
@@ -157,7 +155,7 @@ func exact(x float64) string {
 	return sign(x) + mantissa + "×10" + superscript(e)
 }
 
-// percent writes a share, never less than it is if above is set.
+// percent writes a share as a percentage. If above is true, it rounds up.
 func percent(x float64, above bool) string {
 	places := 1
 	if x > 0 && (x < .01 || x > .99) {
@@ -171,7 +169,7 @@ func percent(x float64, above bool) string {
 	return trimZeros(strconv.FormatFloat(y/unit, 'f', places, 64)) + " %"
 }
 
-// count writes a number of things.
+// count writes a number of things with the noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -1,10 +1,10 @@
-// Package runfolder keeps fits in folders: model, certificate and an append-only ledger,
-// and what of a fit must outlast a crash while it lasts.
+// Package runfolder keeps fits in folders. A folder has the model, the certificate and an append-only ledger.
+// While a fit runs, the folder also has everything from the fit that must outlast a crash.
 //
-// The whole budget is on stable storage, in the folder's ledger, before the first answer.
-// Room for both files is made on the disk before that, and what the run releases goes to a
-// journal, from which Recover makes them if the process is killed. Model and certificate
-// are seen together or not at all. A folder is written by one fit at a time.
+// The whole budget is on stable storage, in the folder's ledger, before the first answer. Before that, space
+// for model and certificate is reserved on the disk. The run's releases go to a journal. If the process is
+// killed, Recover makes model and certificate from the journal. Readers see both files or neither. Only one
+// fit at a time writes to a folder.
 //
-// A folder holds charges and released values, and nothing else of a table.
+// A folder contains charges and released values, and nothing else of a table.
 package runfolder

@@ -8,19 +8,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Dry is what a fit would charge and write.
+// Dry describes the charge and the files of a fit that was not run.
 type Dry struct {
-	// Fitted has the plan, the earlier fits of the table and the paths of the files that
-	// would be; nothing of it was released.
+	// Fitted has the plan, the earlier fits of the table and the paths of the files that the fit would write.
+	// Nothing in it was released.
 	*Fitted
-	// Cost is what the dataset of a store of budgets would be charged; nil for none.
+	// Cost is the charge to the dataset of a store of budgets; nil without a store.
 	Cost *budget.Cost
-	// Ledger is where the budget would be reserved first.
+	// Ledger is the path of the ledger in which the budget would be reserved first.
 	Ledger string
 }
 
-// DryRun does all of a fit but what charges and writes (train.Config.DryRun), and asks
-// whether the folder would take the fit.
+// DryRun does everything that a fit does except charging and writing (train.Config.DryRun). It returns an
+// error if the folder would refuse the fit.
 func DryRun(ctx context.Context, c *train.Config, to Out, o train.Options) (*Dry, error) {
 	out := to.folder(c, o.Stores)
 	o.Keeper = &keeper{out}

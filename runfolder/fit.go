@@ -12,50 +12,47 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Out is a folder that a fit writes to.
+// Out is the output folder of a fit.
 type Out struct {
-	// Path is the folder. Empty means NAME-fit in the current folder, with NAME the
-	// configuration's, or NAME-fit-2 and so on if that exists.
+	// Path is the folder. Empty means NAME-fit in the current folder, where NAME is the configuration's name.
+	// If this folder exists, it means NAME-fit-2, and so on.
 	Path string
-	// Overwrite lets a fit replace the model of an earlier one in Path. The
-	// ledger keeps both charges.
+	// Overwrite lets a fit replace the model of an earlier fit in Path. The ledger keeps both charges.
 	Overwrite bool
 
-	// disk is where the folder is; nil for the machine's.
+	// disk is the file system of the folder; nil for the machine's.
 	disk place
 }
 
-// ChargedError is an error after the budget was reserved, which stays so.
+// ChargedError is an error after the budget was reserved. The reservation stays.
 type ChargedError = train.ChargedError
 
-// folder is where a configuration's fit goes. Nothing is created yet.
+// folder returns the folder of a configuration's fit. It creates nothing.
 func (o Out) folder(c *train.Config, stores train.Stores) *folder {
 	f := newFolder(o.disk, o.Path, c.Name(), o.Overwrite)
 	f.stores = stores
 	return f
 }
 
-// Fitted is a fit that is kept in a folder.
+// Fitted is a fit in a folder.
 type Fitted struct {
 	*train.Fitted
-	// Reclaimed is what stores were told of earlier fits in the folder that were killed.
+	// Reclaimed are the settlements, in stores of budgets, of earlier fits in the folder that were killed.
 	Reclaimed []Settlement
-	// Folder holds the files; ModelPath is empty if there is no model.
+	// Folder is the folder of the files. ModelPath is empty if there is no model.
 	Folder, ModelPath, CertificatePath string
-	// Earlier are the other reservations for the same table that the output
-	// folders know of: those made before this one, and some of those made at the
-	// same time.
+	// Earlier are the other reservations for the same table in the output folders: all reservations made
+	// before this one, and some made at the same time.
 	Earlier []Entry
 }
 
-// Fit is train.Config.Fit in a folder: it reads the table, reserves the budget, runs the
-// plan and writes the model and its certificate. The whole budget is on stable storage
-// before the first answer, and stays there whatever happens.
+// Fit is train.Config.Fit with a folder that keeps the fit (the options' Keeper). It reads the table,
+// reserves the budget, runs the plan and writes the model and its certificate. The whole budget is on stable
+// storage before the first answer. It stays reserved in every case.
 //
-// When the context is cancelled on the way, or the journal cannot be written any more,
-// what has been reached is written and certified as incomplete, and Fit returns it
-// together with the error: the answers so far have been paid for. The keeper of the
-// options is the folder.
+// If the context is cancelled during the run, or if writing the journal fails, Fit writes the results so far
+// and certifies them as incomplete. It returns them together with the error, because the answers so far have
+// been paid for.
 func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted, error) {
 	out := to.folder(c, o.Stores)
 	o.Keeper = &keeper{out}
@@ -70,8 +67,8 @@ func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted
 	return fitted, err
 }
 
-// Sum returns an epsilon of this fit and the earlier ones together, at this
-// fit's delta. ok is false when they do not share a relation and a unit of privacy.
+// Sum returns an epsilon of this fit and the earlier ones together, at this fit's delta. ok is false if they
+// do not have the same relation and privacy unit.
 func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	for _, e := range f.Earlier {
 		if !e.Adds(f.Entry.Guarantee) {
@@ -82,7 +79,8 @@ func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	return epsilon, err == nil
 }
 
-// Together says what this fit and the earlier ones cost; "" if there are none.
+// Together describes the privacy cost of this fit and the earlier ones together; "" if there are no earlier
+// fits.
 func (f *Fitted) Together(ctx context.Context) string {
 	n := len(f.Earlier)
 	if n == 0 {
@@ -105,7 +103,7 @@ func (f *Fitted) Together(ctx context.Context) string {
 	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits, RoundUp(epsilon), f.Budget.Delta())
 }
 
-// RoundUp keeps four digits and never states less than x.
+// RoundUp rounds x up to four digits.
 func RoundUp(x float64) float64 {
 	var y float64
 	fmt.Sscanf(fmt.Sprintf("%.4g", x*1.0005), "%g", &y)
@@ -118,7 +116,8 @@ type keeper struct{ f *folder }
 // Look implements train.Keeper.
 func (k *keeper) Look() error { return k.f.look() }
 
-// Claim implements train.Keeper. It settles what earlier fits of the folder left open.
+// Claim implements train.Keeper. It also settles earlier fits of the folder that are not settled in their
+// stores.
 func (k *keeper) Claim(ctx context.Context, table string) (err error) {
 	if err := k.f.claim(table); err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -165,8 +164,8 @@ func (k *keeper) Settle(charged float64, complete bool) error { return k.f.settl
 // Charged implements train.Keeper.
 func (k *keeper) Charged(err error) error { return k.f.charged(err) }
 
-// begin makes room for the files of a run and begins its journal. Nothing is
-// left of them if that fails.
+// begin reserves disk space for the files of a run and begins the run's journal. If it fails, it removes
+// both.
 func (f *folder) begin(h train.Head, r train.Released) (*pair, *journal, error) {
 	files, err := f.newPair(h, r)
 	if err != nil {
@@ -181,14 +180,14 @@ func (f *folder) begin(h train.Head, r train.Released) (*pair, *journal, error) 
 	return files, j, nil
 }
 
-// log is the journal of a run, and its files that are not seen yet.
+// log is the journal of a run, with the run's files while readers do not see them.
 type log struct {
 	f       *folder
 	files   *pair
 	journal *journal
 }
 
-// Events implements train.Log. There is room in the certificate for what is noted.
+// Events implements train.Log. It first makes sure that the certificate's space covers the noted events.
 func (l *log) Events(events []account.Event) error {
 	if err := l.journal.note(events); err != nil {
 		return err
@@ -208,8 +207,7 @@ func (l *log) Compared(c optimize.Compared) error { return l.journal.add(record{
 // Sync implements train.Log.
 func (l *log) Sync() error { return l.journal.sync() }
 
-// Publish implements train.Log: it writes the files, makes them seen, and settles the
-// reservation.
+// Publish implements train.Log: it writes the files, shows them to readers, and settles the reservation.
 func (l *log) Publish(model []byte, cert *certificate.Certificate) error {
 	text, err := cert.Bytes()
 	if err != nil {
@@ -241,9 +239,9 @@ func (l *log) Close() {
 	l.files.close()
 }
 
-// Save writes the files of a fit that was kept nowhere to a new folder, or to one that
-// holds no fit: model, certificate, and a ledger that has its charge. What it wrote is as
-// if the fit had been kept there. It charges nothing.
+// Save writes the files of a fit without a folder: model, certificate, and a ledger with the fit's charge. It
+// writes to a new folder, or to a folder without a fit. The files are the same as if the fit had been kept in
+// the folder. Save charges nothing.
 func Save(dir string, f *train.Fitted) error { return save(machine{}, dir, f) }
 
 func save(disk place, dir string, f *train.Fitted) error {
@@ -289,7 +287,7 @@ func save(disk place, dir string, f *train.Fitted) error {
 	return out.sweep()
 }
 
-// whole makes a pair of files and puts them on stable storage, unseen.
+// whole makes a pair of files and puts them on stable storage, under names that readers do not see.
 func (p *pair) whole(model, certificate []byte) (r ready, err error) {
 	if p.model, err = p.f.newPartial(ModelFile); err != nil {
 		return ready{}, err

@@ -10,36 +10,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Files of an output folder.
+// Names of the files in an output folder.
 const (
 	ModelFile       = "model.json"
 	CertificateFile = train.CertificateFile
-	// LedgerFile is append-only: one JSON line for each reservation and each
-	// settlement. Overwriting a model never removes a line.
+	// LedgerFile is append-only: one JSON line for each reservation and each settlement. Overwriting a model
+	// never removes a line.
 	LedgerFile = "ledger.jsonl"
-	// lockFile keeps two fits from writing to one folder at a time.
+	// lockFile prevents two fits from writing to one folder at the same time.
 	lockFile = ".lock"
 )
 
-// folder is where a fit writes.
+// folder is the output folder of a fit.
 type folder struct {
 	disk place
 	path string
-	// base, if not empty, is the name that a numbered folder is made from.
+	// base, if not empty, is the name from which a numbered folder's name is made.
 	base      string
 	overwrite bool
 	unlock    func()
 	fit       int
 	entry     Entry
 
-	// Of a fit that is kept there: what opens stores of budgets, what they were told of
-	// earlier fits, and the other reservations for its table.
+	// Facts of a fit that is kept here: the function that opens stores of budgets, the settlements of earlier
+	// fits in the stores, and the other reservations for the fit's table.
 	stores    train.Stores
 	reclaimed []Settlement
 	others    []Entry
 }
 
-// newFolder settles where to write. Nothing is created yet.
+// newFolder decides the path of the folder. It creates nothing.
 func newFolder(disk place, out, name string, overwrite bool) *folder {
 	if disk == nil {
 		disk = machine{}
@@ -50,7 +50,8 @@ func newFolder(disk place, out, name string, overwrite bool) *folder {
 	return &folder{disk: disk, path: out, overwrite: overwrite}
 }
 
-// look refuses a file, and to write over an earlier fit unless told to.
+// look returns an error if the path is a file, or if the folder has an earlier fit and overwriting is not
+// allowed.
 func (f *folder) look() error {
 	if f.base != "" {
 		return nil
@@ -61,8 +62,7 @@ func (f *folder) look() error {
 	return f.free()
 }
 
-// free refuses a folder that holds an earlier fit, unless that is to be written
-// over.
+// free returns an error if the folder has an earlier fit and overwriting is not allowed.
 func (f *folder) free() error {
 	if f.overwrite {
 		return nil
@@ -79,10 +79,10 @@ func (f *folder) file(name string) string { return filepath.Join(f.path, name) }
 
 func (f *folder) ledger() string { return f.file(LedgerFile) }
 
-// maxNumbered bounds the search for a free numbered folder.
+// maxNumbered limits the search for a free numbered folder.
 const maxNumbered = 10000
 
-// create makes the folder and waits for its name to be on stable storage.
+// create makes the folder and returns after its name is on stable storage.
 func (f *folder) create() error {
 	if f.base == "" {
 		return durable.MakeFolder(f.disk, f.path)
@@ -101,8 +101,7 @@ func (f *folder) create() error {
 	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
 }
 
-// would settles the folder that create would make, and asks whether files that are there
-// may be replaced.
+// would finds the folder that create would make, and returns an error if existing files may not be replaced.
 func (f *folder) would() error {
 	if f.base != "" {
 		for i := 1; ; i++ {
@@ -118,7 +117,7 @@ func (f *folder) would() error {
 	return f.replaceable()
 }
 
-// replaceable refuses files that no other can take the place of.
+// replaceable returns an error if a file exists that no other file can replace.
 func (f *folder) replaceable() error {
 	for _, name := range []string{ModelFile, CertificateFile} {
 		if err := f.disk.MayReplace(f.file(name)); err != nil {
@@ -135,10 +134,9 @@ func (f *folder) numbered(i int) string {
 	return fmt.Sprintf("%s-%d", f.base, i)
 }
 
-// claim makes the folder, keeps other fits out of it until release, and numbers
-// this one. A ledger that cannot be read is an error before anything is created;
-// what was true of the folder before it was locked is checked again, since
-// another fit may have come and gone.
+// claim makes the folder, locks it against other fits until release, and gives this fit its number. If the
+// ledger cannot be read, claim returns an error before anything is created. After locking, claim repeats the
+// tests of the folder, since another fit may have run in between.
 func (f *folder) claim(data string) error {
 	if _, err := f.earlier(data); err != nil {
 		return err
@@ -166,7 +164,7 @@ func (f *folder) claim(data string) error {
 	return nil
 }
 
-// hold keeps others out of the folder until release.
+// hold locks the folder against others until release.
 func (f *folder) hold() error {
 	unlock, held, err := f.disk.Lock(f.file(lockFile))
 	if err != nil {
@@ -179,7 +177,7 @@ func (f *folder) hold() error {
 	return nil
 }
 
-// release ends the claim.
+// release unlocks the folder.
 func (f *folder) release() {
 	if f.unlock != nil {
 		f.unlock()

@@ -12,35 +12,35 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// intent is what a fit keeps in its folder, on stable storage, from before a store of
-// budgets is asked for a reservation until the store knows how much of it was used. So
-// every reservation that a kill leaves behind in the store is known in a folder:
+// intent is a record in a fit's folder that the fit asks a store of budgets for a reservation. It is on
+// stable storage from before the request until the store knows how much of the reservation was used. So a
+// folder knows every reservation that a killed fit leaves in a store. There are two cases:
 //
-//   - the folder's ledger lacks the run: nothing was released, since the ledger has every
-//     fit, on stable storage, before its first release;
-//   - it has the run: what was released is in the fit's journal or its certificate.
+//   - the folder's ledger lacks the run: nothing was released, since the ledger has every fit, on stable
+//     storage, before the fit's first release;
+//   - the ledger has the run: the fit's journal or certificate states the releases.
 type intent struct {
-	// Version is that of the file.
+	// Version is the version of the file's format.
 	Version int    `json:"intent"`
 	Fit     int    `json:"fit"`
 	Store   string `json:"store"`
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`
-	// Sum is a checksum over the rest.
+	// Sum is a checksum over the other members.
 	Sum string `json:"sum"`
 }
 
 const (
 	intentVersion = 1
-	// mostIntent is the most bytes of one: an address and two names.
+	// mostIntent is the greatest size of an intent, in bytes: an address and two names.
 	mostIntent = 1 << 16
-	// intentFile is what an intent's name before it is seen is made of.
+	// intentFile is the part of an intent's temporary name, before the file is complete.
 	intentFile = "intent"
 )
 
 func (f *folder) intentFile(fit int) string { return f.file(fmt.Sprintf("intent-%d.json", fit)) }
 
-// isIntent reports whether a name is that of an intent, and of which fit.
+// isIntent reports whether a name is the name of an intent, and returns the number of its fit.
 func isIntent(name string) (fit int, ok bool) {
 	number, ok := strings.CutPrefix(name, "intent-")
 	number, also := strings.CutSuffix(number, ".json")
@@ -48,7 +48,7 @@ func isIntent(name string) (fit int, ok bool) {
 	return fit, ok && also && err == nil && fit > 0 && strconv.Itoa(fit) == number
 }
 
-// text is the file of an intent.
+// text returns the bytes of an intent's file.
 func (i intent) text() ([]byte, error) {
 	i.Version, i.Sum = intentVersion, ""
 	bare, err := json.Marshal(i)
@@ -60,7 +60,7 @@ func (i intent) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// parseIntent reads what text wrote, and nothing else.
+// parseIntent reads the output of text. It returns an error for everything else.
 func parseIntent(text []byte, fit int) (i intent, err error) {
 	if err := json.Unmarshal(text, &i); err == nil && i.Version == intentVersion && i.Fit == fit {
 		if again, err := i.text(); err == nil && bytes.Equal(again, text) {
@@ -96,11 +96,11 @@ func (f *folder) intend(i intent) error {
 	return f.disk.SyncFolder(f.path)
 }
 
-// forget takes the intent of a fit away: its store knows all there is to know. It may
-// come back after a crash, and is then found to have been done.
+// forget removes the intent of a fit, after the store has the fit's end. A crash may undo the removal. The
+// intent is then processed again, and the store already has the end.
 func (f *folder) forget(fit int) error { return f.removeIfThere(f.intentFile(fit)) }
 
-// intents returns those in the folder, by their fits.
+// intents returns the intents in the folder, in the order of their fits.
 func (f *folder) intents() ([]intent, error) {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {

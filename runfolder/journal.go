@@ -10,19 +10,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// A journal keeps of a fit, while it runs, what its files are made of at the
-// end: a line for what was settled before the first release, for every event
-// before its answer is handed out, for every step, and for the files once they
-// are written. It holds charges and released values, and nothing else.
+// While a fit runs, its journal keeps everything from which its files are made at the end. It has a line for
+// the facts that were fixed before the first release, a line for every event before the event's answer is
+// handed out, a line for every step, and a line for the files after they are written. It contains charges and
+// released values, and nothing else.
 //
-// Lines are written as they happen, so that a killed process loses none. They
-// are put on stable storage now and then, so that a machine that stops loses the
-// last second; what the fit may cost is in the ledger before its first answer,
-// and does not rest on the journal. What a store of budgets has back does: then
-// every event is on stable storage before its answer, and a journal that was
-// damaged or cut off later is told from one that a kill has left (readJournal).
+// Lines are written as they happen, so a killed process loses none. They are put on stable storage about once
+// a second, so a machine that stops loses the last second. The fit's limit on privacy loss does not depend on
+// the journal: the whole budget is in the ledger before the first answer. The amount that a store of budgets
+// frees after a kill does depend on the journal. For a fit with a store, every event is therefore on stable
+// storage before its answer, and readJournal distinguishes a journal that was damaged or cut off later from a
+// journal that a kill has left.
 
-// record is a line of a journal: one of its members.
+// record is a line of a journal. Exactly one of its members is set.
 type record struct {
 	Head     *train.Head        `json:"head,omitempty"`
 	Event    *account.Event     `json:"event,omitempty"`
@@ -32,66 +32,65 @@ type record struct {
 	Ready    *ready             `json:"ready,omitempty"`
 }
 
-// reached is what a step released.
+// reached is the released values of a step.
 type reached struct {
 	Number int `json:"number"`
-	// Norm is that of the noisy gradient; nil if it is not kept.
+	// Norm is the norm of the noisy gradient; nil if it is not kept.
 	Norm *float64 `json:"norm,omitempty"`
-	// W is the iterate, at some of the steps.
+	// W is the iterate. Only some of the steps have it.
 	W []float64 `json:"w,omitempty"`
 }
 
-// ready says that the files of a fit are on stable storage under the names that
-// they have before they are seen.
+// ready says that the files of a fit are on stable storage under their temporary names, which readers do not
+// see.
 type ready struct {
-	// Model and Certificate are their SHA-256; Model is empty if there is none.
+	// Model and Certificate are the SHA-256 of the files. Model is empty if there is no model.
 	Model       string `json:"model,omitempty"`
 	Certificate string `json:"certificate"`
-	// Charged and Complete are for the ledger.
+	// Charged and Complete are values for the ledger.
 	Charged  float64 `json:"charged"`
 	Complete bool    `json:"complete"`
 }
 
 func (f *folder) journalFile() string { return f.file(fmt.Sprintf("journal-%d.jsonl", f.fit)) }
 
-// syncEvery is how long a line may wait to be put on stable storage.
+// syncEvery is the longest time before a line is put on stable storage.
 const syncEvery = time.Second
 
-// A journal is written into room that was reserved for it, which is zeros. What a kill
-// leaves ends in such room; a file whose end was cut off does not.
+// A journal is written into reserved space, which is filled with zeros. A journal that a kill leaves ends in
+// such zeros; a file whose end was cut off does not.
 const (
-	// roomStep is by how much the room grows at least.
+	// roomStep is the least growth of the reserved space, in bytes.
 	roomStep = 1 << 16
-	// mostRoom is how much more than it needs it grows at most.
+	// mostRoom is the greatest growth beyond the needed space, in bytes.
 	mostRoom = 1 << 20
-	// roomLeft stays free after every line for the last one, which says that the files are
-	// ready, so that it is written though the disk is full.
+	// roomLeft is the space, in bytes, that stays free after every line for the last line. The last line says
+	// that the files are ready, and can so be written even if the disk is full.
 	roomLeft = 1 << 10
 )
 
-// journal writes one.
+// journal writes a journal.
 type journal struct {
 	file durable.File
 	now  func() time.Time
-	// every has each event on stable storage before its answer is handed out, so that a
-	// journal proves all that was charged whatever stopped the machine.
+	// every is true if each event must be on stable storage before its answer is handed out. Such a journal
+	// proves the whole charge, whatever stopped the machine.
 	every bool
 	form  form
-	// lines is how many there are, size what they take, torn what follows of one that
-	// failed, and room how long the file is.
+	// lines is the number of lines and size their bytes. torn is the bytes of a failed line after them, and
+	// room the length of the file.
 	lines            int
 	size, torn, room int64
 
 	events int
 	synced time.Time
-	// checkpoint is the step, and the time, of the last iterate.
+	// checkpoint is the step of the last written iterate; its time is kept too.
 	checkpoint int
 	checked    time.Time
 	began      time.Time
 }
 
-// newJournal begins a fit's journal: its head is on stable storage when
-// newJournal returns.
+// newJournal begins a fit's journal. The journal's first line is on stable storage when newJournal returns.
 func (f *folder) newJournal(h train.Head) (*journal, error) {
 	if err := f.removeIfThere(f.journalFile()); err != nil {
 		return nil, err
@@ -117,8 +116,7 @@ func (f *folder) newJournal(h train.Head) (*journal, error) {
 	return j, nil
 }
 
-// add writes a line. One that fails leaves those before it whole, and is overwritten
-// by the next.
+// add writes a line. If it fails, the lines before stay whole, and the next line overwrites the failed one.
 func (j *journal) add(r record) error {
 	line, err := j.form.write(j.lines+1, r)
 	if err != nil {
@@ -141,8 +139,8 @@ func (j *journal) add(r record) error {
 	return nil
 }
 
-// reserve makes room for so many bytes, on stable storage before a line is written
-// that a store may be settled by.
+// reserve reserves space for size bytes. The space is on stable storage before any line is written by which a
+// store may be settled.
 func (j *journal) reserve(size int64) error {
 	if size <= j.room {
 		return nil
@@ -177,7 +175,7 @@ func (j *journal) note(events []account.Event) error {
 	return j.sync()
 }
 
-// step writes what a step released.
+// step writes the released values of a step.
 func (j *journal) step(s train.Step) error {
 	r := reached{Number: s.Number}
 	if norm, ok := train.KeptNorm(s); ok {
@@ -193,9 +191,10 @@ func (j *journal) step(s train.Step) error {
 	return j.add(record{Step: &r})
 }
 
-// due reports whether a step's iterate is to be kept: so often that a crash loses
-// a step in sixty, or a second or a hundredth of the time, whichever is less, and
-// so seldom that writing them is no work beside making them.
+// due reports whether a step's iterate must be written. An iterate is due if the steps since the last one are
+// more than a 64th of the steps before it, or if the time since then is at least a second and a hundredth of
+// the run's time. A crash loses no more than the shorter of the two. Writing takes little time compared with
+// computing.
 func (j *journal) due(step int) bool {
 	if step >= j.checkpoint+1+j.checkpoint/64 {
 		return true
@@ -204,7 +203,7 @@ func (j *journal) due(step int) bool {
 	return now.Sub(j.checked) >= max(syncEvery, now.Sub(j.began)/100)
 }
 
-// ready writes that the files are.
+// ready writes the line that says that the files are ready.
 func (j *journal) ready(r ready) error {
 	if err := j.add(record{Ready: &r}); err != nil {
 		return err

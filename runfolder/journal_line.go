@@ -11,16 +11,16 @@ import (
 	"strconv"
 )
 
-// form is how the lines of a journal are written. A numbered line begins with its number,
-// from 1, and a checksum over the number and the record:
+// form is the format of a journal's lines. A numbered line begins with its number, from 1, and a checksum
+// over the number and the record:
 //
 //	{"line":7,"sum":"0123456789abcdef","event":{...}}
 //
-// The sum of every line but the first is also over that of the first, so that no line of
-// another journal passes for one of this. Journals of version 1 have the record alone.
+// The checksum of every line but the first also covers the checksum of the first line, so a line of another
+// journal is never accepted as a line of this one. Journals of version 1 have the record alone.
 type form struct {
 	numbered bool
-	// salt is the sum of the first line; empty before that is known.
+	// salt is the checksum of the first line; empty before it is known.
 	salt string
 }
 
@@ -39,7 +39,7 @@ func (f *form) lineSum(number int, rest []byte) string {
 	return hex.EncodeToString(h.Sum(nil))[:sumDigits]
 }
 
-// write returns a record as the line of a number, with its newline.
+// write returns a record as the line with the given number, with its newline.
 func (f *form) write(number int, r record) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil || !f.numbered {
@@ -55,8 +55,8 @@ func (f *form) write(number int, r record) ([]byte, error) {
 
 var errLine = errors.New("its number or checksum is not that of its text")
 
-// read returns the record of a line without its newline, and its number; 0 where lines
-// have none.
+// read returns the record of a line, given without its newline, and the line's number. The number is 0 in
+// journals without line numbers.
 func (f *form) read(line []byte) (number int, r record, err error) {
 	if !f.numbered {
 		r, err = parseRecord(line)

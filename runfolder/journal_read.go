@@ -15,14 +15,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// mostLine is the most bytes of a journal's line: a head with a wide schema, or an
-// iterate as wide.
+// mostLine is the greatest size of a journal's line, in bytes: a head with a wide schema, or a wide iterate.
 const mostLine = 64 << 20
 
-// told is what a journal tells of a run.
+// told is the content of a run's journal.
 type told struct {
 	head *train.Head
-	// parameters is how many weights the head's model has.
+	// parameters is the number of weights of the head's model.
 	parameters int
 	events     []account.Event
 	norms      []float64
@@ -33,25 +32,24 @@ type told struct {
 	ready      *ready
 
 	form form
-	// lines is how many lines were read, and size how many bytes; unended says that the
-	// last of them lacks its newline.
-	// What a kill left of one more, rest bytes, tells nothing.
+	// lines is the number of lines that were read, and size their bytes. unended is true if the last line
+	// lacks its newline. rest is the number of bytes that a kill left of one more line; their content is
+	// ignored.
 	lines   int
 	size    int64
 	rest    int64
 	unended bool
-	// damaged is the number of the first line that a kill cannot have left as it is; 0 if
-	// there is none. Lines that follow may have been lost with it, so that the journal
-	// does not tell all that was charged.
+	// damaged is the number of the first line that a kill cannot have left so; 0 if there is none. Later
+	// lines may be lost with it, so the journal may lack charges.
 	damaged int
 }
 
-// proves reports whether the journal tells of every event whose answer was handed out:
-// whether a store may be settled by it. Journals of version 1 have neither checksums nor
-// an end that a cut could be told by, so that nothing shows that they are whole.
+// proves reports whether the journal has every event whose answer was handed out. Only then may a store be
+// settled by it. Journals of version 1 prove nothing: they have neither checksums nor an end by which a cut
+// could be detected.
 func (t *told) proves() bool { return t.form.numbered && t.damaged == 0 }
 
-// tells reads the journal of a fit. The error is fs.ErrNotExist if there is none.
+// tells reads the journal of a fit. It returns fs.ErrNotExist if there is none.
 func (f *folder) tells() (*told, error) {
 	file, err := f.disk.Open(f.journalFile())
 	if err != nil {
@@ -65,16 +63,15 @@ func (f *folder) tells() (*told, error) {
 	return t, nil
 }
 
-// readJournal reads lines up to the first that is none or does not follow from
-// those before it: a crash may leave anything where lines were not yet on stable
-// storage, but what was is a beginning of the journal. The first line was before
-// the budget was reserved: a journal without its head is an error.
+// readJournal reads lines up to the first one that is no line or does not follow from the lines before it. A
+// crash may leave anything in lines that were not yet on stable storage, but the lines on stable storage are
+// a beginning of the journal. The first line was written before the budget was reserved, so a journal without
+// its head is an error.
 //
-// A kill leaves whole lines, the beginning of one more at most, and then the zeros of
-// the room that was reserved. Whatever else follows the lines is damage: a line that
-// ends and is none, other bytes behind zeros, or the end of the file without any zeros,
-// which is where a file was cut off. Only after a fit has said that its files are ready
-// does it matter no more.
+// A kill leaves whole lines, at most the beginning of one more, and then the zeros of the reserved space.
+// Anything else after the lines is damage: a line with an end that is no record, other bytes after zeros, or
+// the end of the file without any zeros, where the file was cut off. Damage no longer matters after the line
+// that says that the fit's files are ready.
 func readJournal(r io.Reader, most int) (*told, error) {
 	t := new(told)
 	lines := bufio.NewReaderSize(r, 1<<16)
@@ -102,7 +99,7 @@ func readJournal(r io.Reader, most int) (*told, error) {
 	}
 }
 
-// read takes in a line without its newline, the next.
+// read adds the next line, given without its newline.
 func (t *told) read(line []byte) error {
 	if t.head == nil {
 		t.form.numbered = bytes.HasPrefix(line, []byte(lineOpen))
@@ -122,9 +119,8 @@ func (t *told) read(line []byte) error {
 	return nil
 }
 
-// judge says whether a kill can have left what follows the lines read, of which the
-// first is given, and looks behind damage for the line that says that the files are
-// ready.
+// judge decides whether a kill can have left the text after the lines read; line is the first line of this
+// text. After damage it searches for the line that says that the files are ready.
 func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (err error) {
 	if !t.form.numbered || t.torn(line, end) {
 		t.rest = int64(len(line))
@@ -142,8 +138,8 @@ func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (er
 	return err
 }
 
-// torn reports whether a line is what a kill may leave of the next, or the file ends
-// behind the last.
+// torn reports whether a kill may have left line as a part of the next line, or whether the file ends
+// directly after a journal whose files are ready.
 func (t *told) torn(line []byte, end lineEnd) bool {
 	if end == missing && len(line) == 0 {
 		return t.ready != nil
@@ -161,7 +157,7 @@ func (t *told) torn(line []byte, end lineEnd) bool {
 	return string(line[:n]) == begin[:n]
 }
 
-// lineEnd is how a line ends.
+// lineEnd is the way in which a line ends.
 type lineEnd int
 
 const (
@@ -171,7 +167,7 @@ const (
 	missing          // with the file
 )
 
-// readLine reads up to a newline, a zero or the end.
+// readLine reads up to a newline, a zero or the end of the file.
 func readLine(r *bufio.Reader, most int) (line []byte, end lineEnd, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -198,7 +194,7 @@ func readLine(r *bufio.Reader, most int) (line []byte, end lineEnd, err error) {
 	}
 }
 
-// readZeros reads zeros to the end of the file, or less if others follow.
+// readZeros reads zeros to the end of the file, or up to the first other byte.
 func readZeros(r *bufio.Reader) (lineEnd, error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -217,7 +213,7 @@ func onlyZeros(text []byte) bool { return len(bytes.Trim(text, "\x00")) == 0 }
 
 var errOrder = errors.New("does not follow")
 
-// take takes in a record that follows those before it.
+// take adds a record that follows from the records before it.
 func (t *told) take(r record) error {
 	members := 0
 	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil, r.Ready != nil} {
@@ -266,7 +262,7 @@ func (t *told) take(r record) error {
 	return nil
 }
 
-// check checks of a head what making files of it does not.
+// check tests what making files of a head does not test.
 func check(h *train.Head) error {
 	switch {
 	case h.Journal != 1 && h.Journal != train.JournalVersion:
@@ -279,8 +275,7 @@ func check(h *train.Head) error {
 	return nil
 }
 
-// resume opens a journal to go on after what it tells. What follows is overwritten by
-// the next line.
+// resume opens a journal for writing after the lines in t. The next line overwrites the text after them.
 func (f *folder) resume(t *told) (*journal, error) {
 	file, err := f.disk.Update(f.journalFile())
 	if err != nil {

@@ -19,15 +19,13 @@ import (
 // Entry is a line of a ledger file.
 type Entry = ledgerfile.Entry
 
-// mostLedger is the most bytes of a ledger that are read, those of some 100,000
-// fits.
+// mostLedger is the greatest size of a ledger that is read, in bytes: about 100,000 fits.
 const mostLedger = 64 << 20
 
-// reserve records the whole budget in the folder's ledger, on stable storage,
-// before anything is released. It returns the other reservations for the same
-// table that the output folders know of. They are read after this one is
-// written: of fits that reserve at the same time, each sees those that were
-// written before its own, and so one of them sees all.
+// reserve writes the whole budget to the folder's ledger, on stable storage, before anything is released. It
+// returns the other reservations for the same table in the output folders. It reads them after writing its
+// own. If several fits reserve at the same time, each one sees the reservations written before its own, so
+// the last one sees all.
 func (f *folder) reserve(e Entry) (others []Entry, err error) {
 	e.Entry, e.Fit = ledgerfile.Reserved, f.fit
 	f.entry = e
@@ -40,7 +38,7 @@ func (f *folder) reserve(e Entry) (others []Entry, err error) {
 	return others, nil
 }
 
-// settle records how the fit ended. The reservation stays.
+// settle writes the end of the fit. The reservation stays.
 func (f *folder) settle(charged float64, complete bool) error {
 	e := f.entry
 	e.Entry, e.Charged = ledgerfile.Settled, charged
@@ -53,7 +51,7 @@ func (f *folder) settle(charged float64, complete bool) error {
 	return nil
 }
 
-// append writes a line and waits for it to be on stable storage.
+// append writes a line and returns after the line is on stable storage.
 func (f *folder) append(e Entry) error {
 	e.Time = time.Now().UTC().Truncate(time.Second)
 	line, err := json.Marshal(e)
@@ -69,10 +67,9 @@ func (f *folder) append(e Entry) error {
 
 var newline = []byte{'\n'}
 
-// mendTail sees to what follows the last newline. A whole entry, whose newline
-// an editor has dropped, is kept: start is the newline it lacks. Anything else
-// is an entry whose writing was cut short, and so one that nothing was released
-// under: it is removed.
+// mendTail repairs the text after the last newline. If it is a whole entry whose newline an editor has
+// dropped, the entry is kept, and start is the missing newline. Anything else is an entry whose writing was
+// cut short. Nothing was released under such an entry, and mendTail removes it.
 func (f *folder) mendTail() (start []byte, err error) {
 	text, err := f.text(f.path)
 	if err != nil || len(text) == 0 {
@@ -96,9 +93,8 @@ func (f *folder) mendTail() (start []byte, err error) {
 	return nil, err
 }
 
-// earlier returns the reservations for the same table in this folder or, for a
-// numbered one, in those that exist, whatever numbers are missing; all but this
-// fit's own.
+// earlier returns the reservations for the same table in this folder, without this fit's own. For a numbered
+// folder it reads all existing folders of the same base name, also if numbers are missing between them.
 func (f *folder) earlier(data string) ([]Entry, error) {
 	paths := []string{f.path}
 	if f.base != "" {
@@ -123,7 +119,7 @@ func (f *folder) earlier(data string) ([]Entry, error) {
 	return prior, nil
 }
 
-// siblings returns the folders named base or base-NUMBER.
+// siblings returns the folders with the name base or base-NUMBER.
 func (f *folder) siblings() ([]string, error) {
 	entries, err := f.disk.ReadDir(filepath.Dir(f.base))
 	if err != nil {
@@ -145,7 +141,7 @@ func (f *folder) siblings() ([]string, error) {
 	return paths, nil
 }
 
-// read reads the ledger of a folder; one that does not exist is empty.
+// read reads the ledger of a folder. A ledger that does not exist is empty.
 func (f *folder) read(path string) ([]Entry, error) {
 	text, err := f.text(path)
 	if err != nil {

@@ -14,26 +14,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Model and certificate are seen together: a model never without the certificate
-// that speaks of it. Both are on stable storage under other names, and the
-// journal says so, before either is seen; then an earlier model is taken away,
-// the certificate is put in its place, and the model follows. Wherever that
-// stops, the journal knows how to go on.
+// Readers see model and certificate together: never a model without its certificate. First both are on stable
+// storage under temporary names, and the journal says so. Then an earlier model is removed, the certificate
+// is renamed to its place, and the model follows. If this stops at any point, the journal has what is needed
+// to go on.
 
-// pair is a model and a certificate that are not seen yet.
+// pair is a model and a certificate under temporary names.
 type pair struct {
 	f                  *folder
 	model, certificate durable.File
-	// size is what the certificate takes before its first event, events for how
-	// many of them there is room.
+	// size is the size of the certificate before its first event, in bytes. events is the number of events
+	// for which space is reserved.
 	size   int64
 	events int
 }
 
-// partial is the name of a file of this fit before it is seen.
+// partial is the temporary name of a file of this fit.
 func (f *folder) partial(name string) string { return f.file(fmt.Sprintf(".%s-%d", name, f.fit)) }
 
-// newPair reserves on the disk what the files of a run can take.
+// newPair reserves disk space for the greatest size of a run's files.
 func (f *folder) newPair(h train.Head, r train.Released) (*pair, error) {
 	p := &pair{f: f}
 	if err := p.make(h, r); err != nil {
@@ -61,7 +60,7 @@ func (p *pair) make(h train.Head, r train.Released) (err error) {
 	return p.reserve(h.Plan.Steps + spareEvents)
 }
 
-// spareEvents is room for the releases of a plan beside its steps.
+// spareEvents is the number of events with reserved space beside the steps of a plan.
 const spareEvents = 64
 
 func (f *folder) newPartial(name string) (durable.File, error) {
@@ -78,7 +77,7 @@ func (f *folder) removeIfThere(path string) error {
 	return nil
 }
 
-// reserve makes room for so many events.
+// reserve reserves space for the given number of events.
 func (p *pair) reserve(events int) error {
 	if err := p.certificate.Reserve(p.size + train.PerEvent*int64(events)); err != nil {
 		return err
@@ -87,7 +86,8 @@ func (p *pair) reserve(events int) error {
 	return nil
 }
 
-// grow sees to it that there is room for so many events, and for some more.
+// grow makes sure that space is reserved for the given number of events. If space is missing, it reserves
+// some more than needed.
 func (p *pair) grow(events int) error {
 	if events+spareEvents/2 <= p.events {
 		return nil
@@ -95,8 +95,7 @@ func (p *pair) grow(events int) error {
 	return p.reserve(events + events/4 + spareEvents)
 }
 
-// fill puts the files of a run on stable storage. Afterwards they need only be
-// seen.
+// fill puts the files of a run on stable storage. Afterwards only show is missing.
 func (p *pair) fill(model, certificate []byte) (r ready, err error) {
 	r.Certificate = sha(certificate)
 	if err := durable.Fill(p.certificate, certificate); err != nil {
@@ -111,7 +110,7 @@ func (p *pair) fill(model, certificate []byte) (r ready, err error) {
 	return r, p.f.disk.SyncFolder(p.f.path)
 }
 
-// close lets go of the files; discard also removes them.
+// close closes the files. discard also removes them.
 func (p *pair) close() {
 	for _, file := range []durable.File{p.model, p.certificate} {
 		if file != nil {
@@ -127,7 +126,7 @@ func (p *pair) discard() {
 	}
 }
 
-// show makes filled files seen, from wherever an earlier attempt was stopped.
+// show gives filled files their names, from any point at which an earlier attempt was stopped.
 func (f *folder) show(r ready) error {
 	seen, err := f.digest(f.file(ModelFile))
 	if err != nil {
@@ -138,7 +137,7 @@ func (f *folder) show(r ready) error {
 		return err
 	}
 	if seen != "" && (seen != r.Model || certified != r.Certificate) {
-		// Another run's, or this one's before its certificate was.
+		// The model of another run, or of this run before its certificate had its name.
 		if err := f.disk.Remove(f.file(ModelFile)); err != nil {
 			return err
 		}
@@ -186,9 +185,9 @@ func (f *folder) digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// sweep removes the journals and the files never seen of this fit and of those
-// before it, which nothing can be recovered from any more. What earlier fits left stays
-// while their intents do: it is all that may ever prove what they used.
+// sweep removes the journals and the temporary files of this fit and of earlier ones, from which nothing can
+// be recovered any more. The files of an earlier fit stay while its intent exists: only they can prove how
+// much of its reservation it used.
 func (f *folder) sweep() error {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {
@@ -210,8 +209,8 @@ func (f *folder) sweep() error {
 	return nil
 }
 
-// leftover reports whether a name is that of a fit's journal or of a file that
-// was not seen yet, and of which fit.
+// leftover reports whether a name is the name of a fit's journal or temporary file, and returns the number of
+// the fit.
 func leftover(name string) (fit int, ok bool) {
 	number, ok := strings.CutPrefix(name, "journal-")
 	if ok {

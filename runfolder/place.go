@@ -10,18 +10,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// place is where output folders are.
+// place is the file system of output folders.
 type place interface {
 	durable.Disk
-	// Lock keeps others from a file until unlock; held says that another has it.
+	// Lock locks a file until unlock is called. held is true if another process has locked it.
 	Lock(path string) (unlock func(), held bool, err error)
 }
 
 // machine is the machine's own file system.
 type machine struct{ durable.System }
 
-// Lock locks a file that all who may write in its folder share. The lock goes
-// with the process, so a killed fit leaves none behind.
+// Lock locks a file that everybody who may write in its folder shares. The lock ends with the process, so a
+// killed fit leaves none.
 func (m machine) Lock(path string) (unlock func(), held bool, err error) {
 	f, err := m.Append(path)
 	if errors.Is(err, fs.ErrNotExist) {

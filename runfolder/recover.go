@@ -13,36 +13,35 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Recovered is what Recover saved of a fit that did not end.
+// Recovered describes what Recover saved of a fit that did not end.
 type Recovered struct {
-	// Fit is its number in the folder's ledger; Budget what it had reserved.
+	// Fit is the fit's number in the folder's ledger. Budget is its reserved budget.
 	Fit    int
 	Budget account.Budget
-	// Unit says whose rows made up one record; the zero Unit if each was one.
+	// Unit is the unit of privacy. The zero Unit means that each row was one record.
 	Unit certificate.Unit
-	// Files says that model and certificate were made or put in their places. If not, the
-	// fit had ended with them or released nothing, and what follows is not given but for
-	// Settlements.
+	// Files is true if model and certificate were made, or were given their names. If it is false, the fit
+	// had ended with both files or had released nothing, and of the fields below only Settlements is set.
 	Files bool
-	// Complete says that the fit had made its files, and only they were not seen.
+	// Complete is true if the fit had made its files, and only their names were missing.
 	Complete bool
-	// Step of Steps is the one whose iterate the model is; 0 without a model, and
-	// when the fit had made its files.
+	// Step is the step, of Steps, whose iterate is the model. It is 0 without a model, and if the fit had
+	// made its files.
 	Step, Steps int
-	// Releases is how many the journal proves, and Charged what they were charged,
-	// in units of mu^2. There may have been more; all are within the budget.
+	// Releases is the number of releases that the journal proves. Charged is their charge, in units of mu^2.
+	// There may have been more releases; all of them are within the budget.
 	Releases int
 	Charged  float64
-	// Damaged is the journal's first line that a kill cannot have left as it is; 0 if
-	// there is none. What it and those behind it told is lost.
+	// Damaged is the number of the journal's first line that a kill cannot have left so; 0 if there is none.
+	// The content of this line and of all later lines is lost.
 	Damaged int
-	// Settlements is what stores of budgets were told, or why they were not.
+	// Settlements are the messages to stores of budgets, or the reasons why there were none.
 	Settlements []Settlement
-	// Folder holds the files; ModelPath is empty if there is no model.
+	// Folder is the folder of the files. ModelPath is empty if there is no model.
 	Folder, ModelPath, CertificatePath string
 
-	// unproven says that the journal is kept, and the ledger without an end, since a store
-	// keeps the whole charge.
+	// unproven is true if a store keeps the whole charge. The journal is then kept, and the ledger has no end
+	// of the fit.
 	unproven bool
 }
 
@@ -50,26 +49,25 @@ const recoveredNote = "made from the journal of a run that was stopped: the mode
 	"not the planned output; the events are those that the journal proves, and some that came last may be missing. " +
 	"The claim covers those too: the whole budget was reserved before the first."
 
-// RecoverOptions say how a fit is recovered.
+// RecoverOptions are the options of Recover.
 type RecoverOptions struct {
-	// Overwrite lets the files of a journal replace those of an earlier fit.
+	// Overwrite allows the files made from a journal to replace the files of an earlier fit.
 	Overwrite bool
-	// Stores opens the store of budgets that the fit was charged to; nil where none is.
+	// Stores opens the store of budgets to which the fit was charged; nil without a store.
 	Stores train.Stores
 }
 
-// Recover makes model and certificate of the last fit in a folder if that was
-// killed, or could not write them: from the files it had made, or else from its
-// journal, certified as incomplete. Nothing is charged, and what was reserved
-// stays reserved in the folder's ledger. It replaces the files of an earlier fit by
-// those of a journal only if it is told to. What Recover does can itself be stopped
-// anywhere, and be done again.
+// Recover makes model and certificate of the last fit in a folder, if the fit was killed or could not write
+// them. It uses the files that the fit had made. If there are none, it uses the fit's journal and certifies
+// the result as incomplete. Nothing is charged. The reservation in the folder's ledger stays. Files made from
+// a journal replace the files of an earlier fit only with Overwrite. Recover can be stopped at any point and
+// can then be run again.
 //
-// Stores of budgets are told what the folder proves of the runs in it that have not
-// settled, and have the rest back: nothing was released by a run that the ledger lacks;
-// others are charged by their journals, or certificates once they have ended. A run
-// whose journal is damaged or cut off stays charged in full. Where a store cannot be
-// reached, what was done is returned together with the error.
+// Recover also settles runs of the folder that are not settled in their stores of budgets, by what the folder
+// proves, and the stores free the rest. A run that the ledger lacks released nothing. Every other run is
+// charged by its journal or, if it has ended, by its certificate. A run whose journal is damaged or cut off
+// stays charged in full. If a store cannot be reached, Recover returns the results so far together with the
+// error.
 func Recover(ctx context.Context, dir string, o RecoverOptions) (*Recovered, error) {
 	return recoverIn(ctx, machine{}, dir, o)
 }
@@ -110,7 +108,7 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 	return r, nil
 }
 
-// enter claims a folder that holds fits, and reads its ledger and intents.
+// enter claims a folder that has fits, and reads its ledger and intents.
 func (f *folder) enter() (entries []Entry, left []intent, err error) {
 	if info, err := f.disk.Stat(f.path); err != nil {
 		return nil, nil, err
@@ -123,7 +121,7 @@ func (f *folder) enter() (entries []Entry, left []intent, err error) {
 		}
 		return err
 	}
-	// A folder of something else is left without a lock file.
+	// A folder without fits is left without a lock file.
 	if err := read(); err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +134,7 @@ func (f *folder) enter() (entries []Entry, left []intent, err error) {
 	return entries, left, read()
 }
 
-// recover makes the files of the folder's fit seen, and records its end.
+// recover gives the files of the folder's fit their names, and writes its end to the ledger.
 func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool) (err error) {
 	if r.Budget, err = account.NewBudget(f.entry.Epsilon, f.entry.Delta, f.entry.Relation); err != nil {
 		return err
@@ -165,8 +163,8 @@ func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool)
 	return f.settle(done.Charged, done.Complete)
 }
 
-// tell settles in their stores the runs that have an intent, and the last that the
-// ledger has: folders of earlier versions have no intents.
+// tell settles in their stores all runs with an intent, and the ledger's last run: folders of earlier
+// versions have no intents.
 func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left []intent) error {
 	entries, err := f.read(f.path) // with the end that may just have been recorded
 	if err != nil {
@@ -196,8 +194,7 @@ func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left
 	return err
 }
 
-// last makes the folder that of the last fit in its ledger; ended says that the
-// ledger has its end.
+// last sets the folder's fit to the last fit in its ledger. ended is true if the ledger has this fit's end.
 func (f *folder) last(entries []Entry) (ended bool) {
 	for _, e := range entries {
 		if e.Entry == ledgerfile.Reserved {
@@ -209,7 +206,7 @@ func (f *folder) last(entries []Entry) (ended bool) {
 	return ended
 }
 
-// belongs checks that a journal is that of a reservation.
+// belongs returns an error unless the journal is the journal of the reservation e.
 func (t *told) belongs(e Entry) error {
 	if h := t.head; h.Fit != e.Fit || h.Relation != e.Relation || h.Epsilon != e.Epsilon || h.Delta != e.Delta || !slices.Equal(h.Schedule, e.Schedule) {
 		return fmt.Errorf("is not the journal of fit %d as %s has it", e.Fit, LedgerFile)
@@ -217,7 +214,7 @@ func (t *told) belongs(e Entry) error {
 	return nil
 }
 
-// save makes the files seen that a journal is for.
+// save gives the files of a journal's fit their names. It makes the files first if they are missing.
 func (f *folder) save(ctx context.Context, t *told, r *Recovered) (ready, error) {
 	r.Steps = t.head.Plan.Steps
 	done := t.ready
@@ -239,7 +236,7 @@ func (f *folder) save(ctx context.Context, t *told, r *Recovered) (ready, error)
 	return *done, nil
 }
 
-// holds reports whether a model or a certificate is to be seen.
+// holds reports whether the folder has a model or a certificate under its name.
 func (f *folder) holds() bool {
 	for _, name := range []string{ModelFile, CertificateFile} {
 		if _, err := f.disk.Lstat(f.file(name)); err == nil {
@@ -249,8 +246,8 @@ func (f *folder) holds() bool {
 	return false
 }
 
-// has reports whether the files that a journal calls ready are there, seen or
-// not.
+// has reports whether the folder has the files that a journal calls ready, under their names or under
+// temporary ones.
 func (f *folder) has(r ready) bool {
 	for name, want := range map[string]string{ModelFile: r.Model, CertificateFile: r.Certificate} {
 		seen, err := f.digest(f.file(name))
@@ -262,8 +259,8 @@ func (f *folder) has(r ready) bool {
 	return true
 }
 
-// remake makes files of what a journal tells, and says so in the journal. One that does
-// not prove what a store might be settled at is left as it is.
+// remake makes the files from a journal, and writes to the journal that they are ready. It leaves the journal
+// unchanged if a store might settle by the journal and the journal does not prove the charge.
 func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	text, cert, err := t.files(ctx)
 	if ctx.Err() != nil {
@@ -302,7 +299,7 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	return &done, j.ready(done)
 }
 
-// files are those of what a journal tells.
+// files returns the files made from a journal.
 func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certificate, err error) {
 	h, note := *t.head, recoveredNote
 	if t.stored() && t.damaged > 0 {
@@ -332,5 +329,5 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 	return model, cert, err
 }
 
-// stored reports whether the run was charged to a store, too.
+// stored reports whether the run was also charged to a store.
 func (t *told) stored() bool { return t.head.Budget != nil }

@@ -17,23 +17,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Settlement is what a store of budgets was told of a run, or why it was not.
+// Settlement is the end of a run as it was told to a store of budgets, or the reason why the store was not
+// told.
 type Settlement struct {
 	Store   string `json:"store"`
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`
-	// Fit is the run's number in the folder's ledger; 0 if the ledger does not have it,
-	// so that nothing was released.
+	// Fit is the run's number in the folder's ledger. It is 0 if the ledger lacks the run, and then nothing
+	// was released.
 	Fit int `json:"fit"`
-	// Absent says that the store had not reserved the run.
+	// Absent is true if the store had not reserved the run.
 	Absent bool `json:"absent"`
-	// Charged is what the run is charged, in units of mu^2.
+	// Charged is the run's final charge, in units of mu^2.
 	Charged float64 `json:"charged"`
-	// Kept, if not empty, says why the run stays charged in full.
+	// Kept, if not empty, is the reason why the run stays charged in full.
 	Kept string `json:"kept,omitempty"`
 }
 
-// String says it in a few words.
+// String returns a short description.
 func (s Settlement) String() string {
 	run := fmt.Sprintf("%s: run %s", printable.Text(s.Dataset), printable.Text(s.Run))
 	switch {
@@ -47,18 +48,18 @@ func (s Settlement) String() string {
 	return fmt.Sprintf("%s is charged %.6g (units of mu^2), all that it can have released; the store has the rest back", run, s.Charged)
 }
 
-// mostCertificate is the most bytes of one.
+// mostCertificate is the greatest size of a certificate, in bytes.
 const mostCertificate = 512 << 20
 
-// errKept is why a folder does not prove what a run used, which so stays charged in full.
+// errKept is the reason why a folder does not prove how much of its budget a run used. The run then stays
+// charged in full.
 type errKept struct{ why string }
 
 func (e errKept) Error() string { return e.why }
 
 func kept(format string, args ...any) error { return errKept{fmt.Sprintf(format, args...)} }
 
-// settleIntent tells a store what the folder proves of a run that it was asked to
-// reserve.
+// settleIntent settles the run of an intent in its store, by what the folder proves.
 func (f *folder) settleIntent(ctx context.Context, open train.Stores, i intent, entries []Entry) (Settlement, error) {
 	for _, e := range entries {
 		if e.Entry == ledgerfile.Reserved && e.Run == i.Run {
@@ -76,8 +77,8 @@ func (f *folder) settleIntent(ctx context.Context, open train.Stores, i intent, 
 	return s, errors.Join(err, book.Close())
 }
 
-// settleEntry tells a store what the folder proves of a run that its ledger has. told
-// says that the store did not know before.
+// settleEntry settles a run of the folder's ledger in its store, by what the folder proves. told is true if
+// the store did not know the run's end before.
 func (f *folder) settleEntry(
 	ctx context.Context, open train.Stores, e Entry, entries []Entry,
 ) (s Settlement, told bool, err error) {
@@ -103,7 +104,7 @@ func (f *folder) settleEntry(
 	return s, !known, book.Settle(ctx, proof)
 }
 
-// ended reports whether a store knows of a run's end.
+// ended reports whether a store has a run's end.
 func ended(ctx context.Context, book *budget.Book, e Entry) (bool, error) {
 	d, err := book.Dataset(ctx, e.Dataset)
 	if err != nil {
@@ -117,9 +118,9 @@ func ended(ctx context.Context, book *budget.Book, e Entry) (bool, error) {
 	return false, nil
 }
 
-// proof returns the certificate of what a fit that has the room of a folder to itself was
-// charged at most, made from its journal or, where it has ended, the fit's own. The error
-// is errKept where neither proves it.
+// proof returns a certificate of the greatest charge of a fit. No other fit may use the folder meanwhile. The
+// certificate is made from the journal or, if the fit has ended, is the fit's own. If neither proves the
+// charge, the error is errKept.
 func (f *folder) proof(ctx context.Context, e Entry, entries []Entry) (*certificate.Certificate, error) {
 	own := *f
 	own.fit, own.entry = e.Fit, e
@@ -136,7 +137,7 @@ func (f *folder) proof(ctx context.Context, e Entry, entries []Entry) (*certific
 	return own.journalled(ctx, t)
 }
 
-// journalled returns the certificate of what the folder's fit was charged by its journal.
+// journalled returns a certificate of the charge of the folder's fit, made from its journal.
 func (f *folder) journalled(ctx context.Context, t *told) (*certificate.Certificate, error) {
 	if t.damaged > 0 {
 		return nil, kept("%s: line %d is damaged or cut off, and what was released after it is not known", f.journalFile(),
@@ -166,8 +167,8 @@ func (f *folder) sealed(ctx context.Context, r ready) (*certificate.Certificate,
 	return nil, kept("%s: is not the one that the journal speaks of", f.file(CertificateFile))
 }
 
-// certified returns the certificate that is seen, once nothing else is left of the
-// folder's fit, if the ledger says the same.
+// certified returns the certificate under its name, after all other files of the folder's fit are gone. The
+// certificate and the ledger must state the same charge.
 func (f *folder) certified(ctx context.Context, entries []Entry) (*certificate.Certificate, error) {
 	for _, e := range entries {
 		if e.Fit == f.fit && e.Entry != ledgerfile.Reserved {
@@ -177,8 +178,8 @@ func (f *folder) certified(ctx context.Context, entries []Entry) (*certificate.C
 	return nil, kept("fit %d has left no journal", f.fit)
 }
 
-// charges returns a certificate of the folder's run, which must say that it was charged as
-// much as was said elsewhere.
+// charges returns the certificate at path. It returns errKept unless the certificate verifies, belongs to the
+// folder's run, was made by the fit and not from a journal, and states the charge want.
 func (f *folder) charges(ctx context.Context, path string, want float64) (*certificate.Certificate, error) {
 	text, err := durable.ReadAll(f.disk, path, mostCertificate)
 	if err != nil {
@@ -214,8 +215,8 @@ func isRecovered(c *certificate.Certificate) bool {
 	return json.Unmarshal(c.Algorithm().Plan, &plan) != nil || plan.Recovered != nil
 }
 
-// Settle tells a store what a folder proves of one run: what [Recover] tells it, without
-// making files. A run that the folder does not know is an error.
+// Settle settles one run in its store by what the folder proves, as [Recover] does, without making files. It
+// returns an error if the folder does not have the run.
 func Settle(ctx context.Context, dir, run string, open train.Stores) (Settlement, error) {
 	f := &folder{disk: machine{}, path: dir}
 	entries, left, err := f.enter()
@@ -242,8 +243,8 @@ func Settle(ctx context.Context, dir, run string, open train.Stores) (Settlement
 	return Settlement{}, fmt.Errorf("%s: knows no run %s: must be the output folder of that run", dir, run)
 }
 
-// Runs returns the runs charged to stores that folders below a root know of, each with its
-// folder. What cannot be read is passed over.
+// Runs returns the runs with a store in all folders below a root, each with its folder. It skips folders and
+// files that cannot be read, but returns an error for a root that cannot be read.
 func Runs(ctx context.Context, root string) (folders map[string]string, err error) {
 	folders = map[string]string{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -272,8 +273,8 @@ func Runs(ctx context.Context, root string) (folders map[string]string, err erro
 	return folders, err
 }
 
-// reclaim settles what earlier fits of the folder left open in their stores. What the
-// folder does not prove stays charged, and hinders nobody.
+// reclaim settles earlier fits of the folder in their stores. A run whose charge the folder does not prove
+// stays charged in full, and causes no error.
 func (f *folder) reclaim(ctx context.Context, open train.Stores) (all []Settlement, err error) {
 	left, err := f.intents()
 	if err != nil || len(left) == 0 {

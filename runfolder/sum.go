@@ -14,19 +14,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
-// Total is what the fits of one table cost together, under one relation and for one unit
-// of privacy: those under others have a guarantee of their own.
+// Total is the privacy cost of all fits of one table under one relation and for one unit of privacy. Fits
+// under other relations or units have a Total of their own.
 type Total struct {
-	// Table is its public name, behind the word table, or its path.
+	// Table is the table's public name after the word table, or the table's path.
 	Table string
-	// Guarantee is an upper bound for all of them: Epsilon at Delta. Its mu is 0: they are
-	// summed by their privacy-loss distributions.
+	// Guarantee is an upper bound for all the fits together: Epsilon at Delta. Its mu is 0, because the fits
+	// are composed by their privacy-loss distributions.
 	account.Guarantee
-	// Fits counts reservations, those of fits that were killed among them.
+	// Fits is the number of reservations, including the reservations of fits that were killed.
 	Fits int
 }
 
-// MarshalJSON writes the members in the order that they always had.
+// MarshalJSON writes the members in the order of earlier versions.
 func (t Total) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Table    string           `json:"table"`
@@ -38,9 +38,8 @@ func (t Total) MarshalJSON() ([]byte, error) {
 	}{t.Table, t.Relation, t.Unit, t.Fits, t.Epsilon, t.Delta})
 }
 
-// Totals sums the ledgers of output folders by table. A folder that holds no ledger
-// stands for the folders in it. Without a delta each total is at the largest of its
-// fits'.
+// Totals sums the ledgers of output folders by table. A folder without a ledger stands for the folders in it.
+// If delta is 0, each total is stated at the largest delta of its fits.
 func Totals(ctx context.Context, folders []string, delta float64) ([]Total, error) {
 	if delta != 0 && !(delta > 0 && delta < 1) {
 		return nil, fmt.Errorf("delta = %v: must be > 0 and < 1", delta)
@@ -135,8 +134,8 @@ func reservedIn(folders []string) (all []Entry, err error) {
 	return all, nil
 }
 
-// together is an epsilon of reservations under one relation at a delta: Gaussian
-// budgets and schedules are composed by their privacy-loss distributions.
+// together returns an epsilon of reservations under one relation at a delta. Gaussian budgets and schedules
+// are composed by their privacy-loss distributions.
 func together(ctx context.Context, entries []Entry, delta float64) (epsilon float64, err error) {
 	var all []account.Composed
 	for _, e := range entries {

@@ -135,7 +135,7 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-// check judges the flags against each other.
+// check returns an error if two flags contradict each other.
 func (a *accountCommand) check() error {
 	if err := checkPicture(a.Plot); err != nil {
 		return err
@@ -172,8 +172,8 @@ func (a *accountCommand) check() error {
 	return nil
 }
 
-// releases returns what the flags and the file describe, grouped, and with the
-// unknown found where one was asked for.
+// releases returns the grouped releases of the flags and the file. If a flag asks for an unknown parameter,
+// it is computed first.
 func (a *accountCommand) releases(ctx context.Context) (*accountReport, []account.Composed, error) {
 	report := &accountReport{Group: a.Group}
 	var events []account.Composed
@@ -218,7 +218,7 @@ func (a *accountCommand) releases(ctx context.Context) (*accountReport, []accoun
 	return report, events, nil
 }
 
-// own returns the releases of the flags, grouped.
+// own returns the grouped releases of the flags.
 func (a *accountCommand) own(relation account.Relation) ([]account.Composed, error) {
 	if a.Steps < 1 {
 		return nil, fmt.Errorf("account: steps = %d: must be >= 1", a.Steps)

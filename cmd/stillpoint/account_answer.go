@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// answer is what one accountant says to one question. The names of its fields
-// and of those of accountReport are documented in the command's help.
+// answer is one accountant's answer to one question. The command's help documents the names of its fields and
+// of the fields of accountReport.
 type answer struct {
 	Accountant   string   `json:"accountant"`
 	Kind         string   `json:"kind"`
@@ -65,9 +65,9 @@ func (r *accountReport) describe(events []account.Composed) {
 	r.Neighbours = what
 }
 
-// ask puts every question to every accountant, the exact one first. What an
-// accountant cannot say is said beside it; it is an error if none can say
-// anything. refused is why there is no composition.
+// ask asks every accountant every question, the exact accountant first. If an accountant has no answer, the
+// reason is printed beside it. If none has any answer, ask returns an error. refused is the reason why there
+// is no composition.
 func (a *accountCommand) ask(ctx context.Context, c *account.Composition, refused error, events []account.Composed) ([]answer, error) {
 	rho, noRho := account.ZCDP(ctx, events)
 	orders, noOrders := account.ComposeRenyi(ctx, events)
@@ -121,7 +121,7 @@ func (a *accountCommand) ask(ctx context.Context, c *account.Composition, refuse
 	return out, nil
 }
 
-// fill states the bracket or why there is none.
+// fill sets the lower and upper bound, or the reason why there is none.
 func (r *answer) fill(err error) {
 	if err == nil && (math.IsNaN(r.bracket.Upper) || math.IsInf(r.bracket.Upper, 0)) {
 		err = fmt.Errorf("account: %s: no finite bound", r.Accountant)
@@ -140,7 +140,7 @@ func (r *answer) fill(err error) {
 	}
 }
 
-// curvePoints are taken from epsilon 0 to where delta is curveLeast.
+// The curve has curvePoints points, from epsilon 0 to the epsilon at which delta is curveLeast.
 const curvePoints, curveLeast = 32, 1e-12
 
 func curve(ctx context.Context, c *account.Composition) ([]curvePoint, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// calibrated is the parameter that was found.
+// calibrated is the computed parameter.
 type calibrated struct {
 	Parameter string  `json:"parameter"`
 	Value     float64 `json:"value"`
@@ -16,8 +16,8 @@ type calibrated struct {
 	Delta     float64 `json:"delta"`
 }
 
-// calibrate finds the unknown flag, beside other releases, and sets it. What it
-// sets was itself found private, in the digits and to the width that are printed.
+// calibrate computes the unknown flag, beside the other releases, and sets it. The value it sets has itself
+// been found private, with the printed digits and at the printed width.
 func (a *accountCommand) calibrate(ctx context.Context, relation account.Relation, beside []account.Composed) (*calibrated, error) {
 	epsilon, delta := a.Epsilon[0], a.Delta[0]
 	a.Width = min(a.Width, 1e-3)
@@ -69,8 +69,9 @@ func (a *accountCommand) calibrate(ctx context.Context, relation account.Relatio
 	return out, nil
 }
 
-// verified moves the value by single digits until it is private as printed,
-// which it is at once but for the width of the search.
+// verified moves the value by single units of its last digit until the value is private as printed. It
+// usually is at the first test; the width of the search is the only cause of further ones. After 20 tests it
+// returns an error.
 func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit float64, at func(float64) ([]account.Composed, error)) error {
 	const tries = 20
 	for range tries {

@@ -65,10 +65,10 @@ func (a *auditCommand) Run(ctx context.Context, c *console) error {
 	return result.Err()
 }
 
-// leastRuns is the fewest from which a threshold can be chosen and judged.
+// leastRuns is the least number of runs from which a threshold can be chosen and tested.
 const leastRuns = 20
 
-// replayed shows how far an audit is.
+// replayed shows the progress of an audit.
 func (p *progress) replayed(done, of int) {
 	if p.terminal {
 		if p.bar == nil {

@@ -60,7 +60,7 @@ type storeFlag struct {
 	JSON  bool   `help:"Print JSON." name:"json"`
 }
 
-// with opens the store for f.
+// with opens the store, calls f and closes the store.
 func (s storeFlag) with(ctx context.Context, f func(*budget.Book) error) error {
 	book, err := stores.Open(ctx, s.Store)
 	if err != nil {
@@ -232,7 +232,7 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// against checks that the run of a certificate is in a dataset's chain.
+// against returns an error unless the run of a certificate is in a dataset's chain.
 func against(ctx context.Context, d *budget.Dataset, path string) error {
 	cert, err := certificate.Read(path)
 	if err != nil {
@@ -266,7 +266,7 @@ func (b *budgetClose) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// spent describes a dataset.
+// spent describes the spent budget of a dataset.
 func spent(d *budget.Dataset) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -298,7 +298,7 @@ func spent(d *budget.Dataset) string {
 	return b.String()
 }
 
-// isBudget reports whether a file begins as a dataset's certificate.
+// isBudget reports whether a file begins like a dataset's certificate.
 func isBudget(path string) bool {
 	f, err := regular.Open(path)
 	if err != nil {

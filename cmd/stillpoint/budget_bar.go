@@ -7,9 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// bar is a picture of so many characters of what is spent.
+// bar draws the spent part of the budget as a bar of width characters.
 func bar(d *budget.Dataset, width int) string {
-	// What is reserved shows, however little it is.
+	// A reserved part has at least one character, even if it is very small.
 	all := min(width, ceiling(d.Spent/d.Charge*float64(width)))
 	open := min(all, ceiling(d.Open/d.Charge*float64(width)))
 	return "[" + strings.Repeat("#", all-open) + strings.Repeat("+", open) + strings.Repeat(".", width-all) + "]"

@@ -16,13 +16,13 @@ type openRun struct {
 	Run  string `json:"run"`
 	Row  int    `json:"row"`
 	Time string `json:"time"`
-	// Charge is what it has reserved.
+	// Charge is the charge that the run has reserved.
 	Charge float64 `json:"charge"`
-	// Folder is its output folder; empty if none was found.
+	// Folder is the run's output folder; empty if none was found.
 	Folder string `json:"folder,omitempty"`
 }
 
-// open lists the runs of a dataset that have not ended, with the folders found for them.
+// open lists the runs of a dataset that have not ended, with their folders where they were found.
 func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun, err error) {
 	folders := map[string]string{}
 	for _, root := range b.In {
@@ -42,7 +42,7 @@ func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun
 	return all, nil
 }
 
-// listed describes runs that have not ended, one a line.
+// listed describes runs that have not ended, one on each line.
 func listed(all []openRun, store string) string {
 	var b strings.Builder
 	for i, r := range all {
@@ -84,7 +84,7 @@ store that the folder names, and saves model and certificate.`
 }
 
 func (b *budgetSettle) Run(ctx context.Context, c *console) error {
-	// The store may be called otherwise here than where the run was charged.
+	// The store's address here may differ from the address under which the run was charged.
 	open := func(ctx context.Context, _ string) (*budget.Book, error) { return stores.Open(ctx, b.Store) }
 	s, err := runfolder.Settle(ctx, b.From, b.ID, open)
 	if err != nil {

@@ -61,7 +61,7 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// coefficientTable is for people.
+// coefficientTable formats the coefficients as a table of text.
 func coefficientTable(list *report.Coefficients) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -100,7 +100,7 @@ func coefficientTable(list *report.Coefficients) string {
 	return b.String()
 }
 
-// wrapped breaks a text into lines of at most so many bytes, where its words allow.
+// wrapped breaks a text into lines of at most width bytes. A longer word has a line of its own.
 func wrapped(text string, width int) string {
 	var b strings.Builder
 	at := 0

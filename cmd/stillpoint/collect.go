@@ -7,27 +7,27 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// heapShare is how many hundredths of the stated memory the heap may take before garbage
-// is collected more often: what is read and thrown away would else double it.
+// heapShare is the heap's limit as a percentage of the configured memory. Above the limit, garbage is
+// collected more often. Without a limit, garbage from reading could double the heap.
 const heapShare = 110
 
-// heapBase is what the heap may take beside, in bytes, whatever is stated.
+// heapBase is added to the heap's limit, in bytes, for every configuration.
 const heapBase = 8 << 20
 
-// collect has the garbage collector keep to the memory that a configuration states, unless
-// the environment (GOMEMLIMIT) asks for less.
+// collect sets the garbage collector's limit to the configured memory, unless the environment (GOMEMLIMIT)
+// sets a lower limit.
 func collect(m train.Memory) {
 	if limit := heapLimit(m); limit < debug.SetMemoryLimit(-1) {
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// heapLimit is the heap's limit in bytes; none where no memory is stated.
+// heapLimit returns the heap's limit in bytes. Without configured memory there is no limit.
 func heapLimit(m train.Memory) int64 {
 	if m.Gigabytes <= 0 {
 		return math.MaxInt64
 	}
-	// Memory of 2^62 bytes and more is no limit.
+	// 2^62 bytes and more count as no limit.
 	limit := m.Gigabytes*1e9*heapShare/100 + heapBase
 	if limit >= 1<<62 {
 		return math.MaxInt64

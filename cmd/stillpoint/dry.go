@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// drySummary says what a fit would charge and write, below its plan.
+// drySummary describes the charge and the files of a fit that was not run, for the lines below its plan.
 func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -28,7 +28,7 @@ func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
 	return b.String()
 }
 
-// dryJSON is the plan and what would be charged and written.
+// dryJSON returns the plan with the charge and the files of a fit that was not run.
 func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 	j := struct {
 		DryRun      bool   `json:"dry_run"`
@@ -36,11 +36,11 @@ func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 		Ledger      string `json:"ledger"`
 		Model       string `json:"model"`
 		Certificate string `json:"certificate"`
-		// Dataset and Charge are of the store of budgets, if there is one.
+		// Dataset and Charge are the dataset and the charge in the store of budgets; absent without a store.
 		Dataset string  `json:"dataset,omitempty"`
 		Charge  float64 `json:"charge,omitempty"`
 		Earlier int     `json:"earlier_fits"`
-		// Together is an epsilon of all fits at this one's delta.
+		// Together is an epsilon of all fits of the table, at this fit's delta.
 		Together float64 `json:"together,omitempty"`
 	}{DryRun: true, Plan: planJSON(d.Planned, nil), Ledger: d.Ledger, Model: d.ModelPath, Certificate: d.CertificatePath, Earlier: len(d.Earlier)}
 	if d.Cost != nil {

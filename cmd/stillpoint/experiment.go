@@ -31,7 +31,7 @@ type experimentFlags struct {
 	Out  string `help:"Folder of the runs. NAME-runs in the current folder if not given." placeholder:"DIR"`
 }
 
-// read returns the specification and the folder of its runs.
+// read returns the specification and the folder for its runs.
 func (f experimentFlags) read() (*experiment.Spec, string, error) {
 	s, err := experiment.ReadSpec(f.Spec)
 	if err != nil {
@@ -115,8 +115,7 @@ func printSummary(w io.Writer, s experiment.Summary, asJSON bool) error {
 	return printJSON(w, s)
 }
 
-// runProgress shows how far a specification is: a bar on a terminal, a few
-// lines elsewhere.
+// runProgress shows the progress of a specification: a bar on a terminal, a few lines elsewhere.
 type runProgress struct {
 	w        io.Writer
 	terminal bool

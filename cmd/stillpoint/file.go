@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// writeFile gives path what write writes. A file appears whole or not at all,
-// and takes the place of one that is there unless that is one of inputs; a
-// device or pipe is written to as it is.
+// writeFile writes a file at path with the output of write. The whole file appears or none of it. It replaces
+// an existing file, and returns an error if this file is one of inputs. It writes directly to a device or
+// pipe.
 func writeFile(path string, inputs []string, write func(io.Writer) error) (err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

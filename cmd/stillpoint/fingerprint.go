@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// fingerprint returns a keyed hash of a table's header and cells, in order: the same for a
-// table and for its copy, compressed or not. The key is hashed before and after, as in
-// HMAC, so that nothing can be told of a fingerprint without it.
+// fingerprint returns a keyed hash of a table's header and cells, in order. A table and its copy have the
+// same fingerprint, compressed or not. The key is hashed before and after the table, as in HMAC, so that
+// nobody without the key can learn anything from a fingerprint.
 func fingerprint(ctx context.Context, path string, as dataset.CSV, key string) (string, error) {
 	t, err := table.Open([]string{path}, as)
 	if err != nil {

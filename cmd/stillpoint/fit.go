@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// privacyFlags override the configuration's section of the same name.
+// privacyFlags override the configuration's section privacy.
 type privacyFlags struct {
 	Epsilon *float64 `help:"Override privacy.epsilon." placeholder:"E"`
 	Delta   *float64 `help:"Override privacy.delta." placeholder:"D"`
@@ -128,7 +128,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-// around names the way round a refusal.
+// around adds to a *train.SmallError the flag that allows the fit.
 func around(err error) error {
 	if _, small := errors.AsType[*train.SmallError](err); small {
 		return fmt.Errorf("%w; --anyway fits all the same", err)
@@ -136,7 +136,7 @@ func around(err error) error {
 	return err
 }
 
-// dry says what a fit would do.
+// dry prints the plan, the charge and the files of a fit without running it.
 func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) error {
 	c.note("reading", "reading "+reads(config))
 	d, err := runfolder.DryRun(ctx, config, runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{Strict: !f.Anyway, Software: software(), Stores: stores.Open})

@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// reads says which table is read.
+// reads names the table that is read.
 func reads(c *train.Config) string {
 	if c.DataPath() == table.Standard {
 		return c.TableName() + " from standard input"
@@ -16,7 +16,7 @@ func reads(c *train.Config) string {
 	return c.DataPath()
 }
 
-// fittedJSON is what fit --json prints: what summary says.
+// fittedJSON is the output of fit --json, with the facts of the text summary.
 type fittedJSON struct {
 	Folder      string `json:"folder"`
 	Model       string `json:"model"`
@@ -31,27 +31,27 @@ type fittedJSON struct {
 	Delta     float64 `json:"delta"`
 	Relation  string  `json:"relation"`
 	Neighbour string  `json:"neighbour"`
-	// Charged and Budget are in units of mu^2; Charged is zero for a schedule's.
+	// Charged and Budget are in units of mu^2. Charged is zero for a schedule.
 	Charged  float64  `json:"charged"`
 	Budget   float64  `json:"budget"`
 	Releases int      `json:"releases"`
 	Trusted  []string `json:"trusted,omitempty"`
-	// Warnings are what a user of the model has to know, as the model's file has them.
+	// Warnings are the facts that a user of the model must know, as in the model's file.
 	Warnings []train.Warning `json:"warnings,omitempty"`
-	// Compared is how the model compares with the best constant, and Verdict what that
-	// says: better, unclear or worse.
+	// Compared is the comparison of the model with the best constant. Verdict is its result: better, unclear
+	// or worse.
 	Compared *train.Compared `json:"compared,omitempty"`
 	Verdict  string          `json:"verdict,omitempty"`
 	Measured any             `json:"measured,omitempty"` // as in a certificate
-	// Constant is the loss of the model that gives every record the score 0, as far as it
-	// is public: what to compare the measured loss with.
+	// Constant is the loss of the model that scores every record 0, as far as it is public. The measured loss
+	// should be compared with it.
 	Constant any `json:"constant,omitempty"`
-	// Curvature is what was released of that at the result, as in a certificate.
+	// Curvature is the released curvature at the result, as in a certificate.
 	Curvature any `json:"curvature,omitempty"`
-	// Stored is where the fit was charged in a store of budgets.
+	// Stored is the row of a store of budgets by which the fit was charged.
 	Stored any `json:"stored,omitempty"`
-	// Table is the name by which its fits are summed; Earlier of them were before
-	// this one, and together they cost Together at Delta, nothing if that is not known.
+	// Table is the name by which fits of the table are summed. Earlier is the number of its fits before this
+	// one. Together is the epsilon of all of them at Delta; it is absent if unknown.
 	Table    string   `json:"table"`
 	Earlier  int      `json:"earlier"`
 	Together *float64 `json:"together,omitempty"`

@@ -1,5 +1,5 @@
-// Command stillpoint trains models on sensitive tables under differential
-// privacy, and checks the certificates it writes.
+// Command stillpoint trains models on sensitive tables under differential privacy, and verifies the
+// certificates that it writes.
 package main
 
 import (
@@ -77,18 +77,18 @@ type commands struct {
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
-// console is where commands print. What holds words from files goes through
-// printable.Writer, which run puts before both.
+// console is the output of commands. Text from files goes through printable.Writer, which run puts before
+// both outputs.
 type console struct {
 	out, err io.Writer
-	// saving is called by a command that will save what it reached when it is
-	// interrupted, however long that takes.
+	// saving is called by a command that saves its results when it is interrupted. The command may then take
+	// any time to end.
 	saving func()
-	// json has messages printed as JSON.
+	// json is true if messages are printed as JSON.
 	json bool
 }
 
-// terminal returns the terminal that is written to, if it is one.
+// terminal returns the writer below the escaping one, and whether this writer is a terminal.
 func terminal(w io.Writer) (io.Writer, bool) {
 	if escaped, ok := w.(*printable.Writer); ok {
 		w = escaped.Unwrap()
@@ -108,7 +108,8 @@ func main() {
 	}))
 }
 
-// escaping is a console of which nothing reaches the plain one but characters that show.
+// escaping returns a console that writes to the plain one, with all characters escaped that do not show
+// (printable.Writer).
 func escaping(plain *console) (c *console, flush func()) {
 	out, failures := printable.NewWriter(plain.out), printable.NewWriter(plain.err)
 	c = &console{out: out, err: failures, saving: plain.saving}
@@ -164,8 +165,8 @@ func run(ctx context.Context, args []string, plain *console) int {
 func exitCode(err error) int {
 	over := (*account.BudgetError)(nil)
 	switch {
-	// First: what is wrong with a certificate may be that its events are over
-	// its budget.
+	// These errors come first: a certificate may be refused because its events exceed its budget, which is
+	// also a budget error.
 	case errors.Is(err, certificate.ErrMalformed), errors.Is(err, certificate.ErrAltered),
 		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel), errors.Is(err, budget.ErrChain):
 		return exitRefused

@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// With --progress=json, what goes to standard error is a JSON object a line, which
-// says under "event" what it is. Like all that is printed it is public or released.
+// With --progress=json, standard error has one JSON object on each line. The member "event" names the kind of
+// the object. Like everything printed, the objects contain public and released values only.
 
 // printLine prints one line of JSON.
 func printLine(w io.Writer, v any) {
@@ -50,15 +50,16 @@ type errorEvent struct {
 	Event string `json:"event"` // error
 	Code  string `json:"code"`
 	Exit  int    `json:"exit"`
-	// Field and Rule are those of a value at fault, where the message names them.
+	// Field and Rule are the name of a wrong field and the rule that its value breaks, if the message has
+	// them.
 	Field   string `json:"field,omitempty"`
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
-	// Charged says that a budget was reserved, and stays so.
+	// Charged is true if a budget was reserved. The reservation stays.
 	Charged bool `json:"charged"`
 }
 
-// codes name the exit codes of errors.
+// codes are the names of the exit codes of errors.
 var codes = map[int]string{
 	exitFailed: "configuration", exitUsage: "usage", exitOverBudget: "budget", exitRefused: "refused",
 	exitSystem: "system", exitInterrupted: "interrupted",
@@ -73,8 +74,7 @@ func (c *console) note(event, text string) {
 	fmt.Fprintln(c.err, printable.Text(text))
 }
 
-// complain prints an error, in one line: a name with a line end in it must not begin
-// a line of its own.
+// complain prints an error in one line. A name that contains a line end must not begin a line of its own.
 func (c *console) complain(err error, exit int) {
 	if !c.json {
 		fmt.Fprintln(c.err, "stillpoint:", printable.Text(err.Error()))
@@ -88,15 +88,15 @@ func (c *console) complain(err error, exit int) {
 	printLine(c.err, event)
 }
 
-// savedError is an error of a fit that was charged for and whose model is saved.
+// savedError is an error of a fit whose budget was charged and whose model is saved.
 type savedError struct{ error }
 
 func (e *savedError) Unwrap() error { return e.error }
 
-// convention is how errors name a field, its value and the rule it breaks.
+// convention matches error messages that name a field, its value and the rule that the value breaks.
 var convention = regexp.MustCompile(`(?s)(?:^|: )([A-Za-z_][\w.\[\]-]*)(?: = .*?)?: ((?:must|is|needs) .*)$`)
 
-// broken returns the field and the rule of an error's message.
+// broken returns the field and the rule in an error's message, empty if the message has none.
 func broken(message string) (field, rule string) {
 	if m := convention.FindStringSubmatch(message); m != nil {
 		return m[1], strings.TrimSpace(m[2])
@@ -104,12 +104,10 @@ func broken(message string) (field, rule string) {
 	return "", ""
 }
 
-// nameless are the system's answers to a name that is wrong, which is the input's
-// fault.
+// nameless are the system's errors for a wrong file name, which is a mistake in the input.
 var nameless = []error{fs.ErrNotExist, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EINVAL}
 
-// fromSystem reports whether an error is the machine's: a full disk, a missing
-// permission.
+// fromSystem reports whether the machine caused an error: for example a full disk or a missing permission.
 func fromSystem(err error) bool {
 	if _, is := errors.AsType[syscall.Errno](err); !is {
 		return false

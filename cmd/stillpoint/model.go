@@ -36,8 +36,8 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 		return stillpoint.Predict(ctx, m, rows, w, stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin})
 	}
 	if p.Out == "" {
-		// The names of classes hold no control or invisible characters (package
-		// dataset), and what reads predictions from a pipe gets them to the letter.
+		// The names of classes have no control or invisible characters (package dataset). A program that
+		// reads predictions from a pipe gets them unchanged.
 		if w, is := terminal(c.out); !is {
 			return predict(w)
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/report"
 )
 
-// leastDelta is where the curve ends.
+// leastDelta is the delta at which the curve ends.
 const leastDelta = 1e-12
 
-// checkPicture refuses names that promise another format than the one written.
+// checkPicture returns an error for a file name with an ending other than .svg: the picture is always an SVG.
 func checkPicture(path string) error {
 	if e := filepath.Ext(path); e != "" && !strings.EqualFold(e, ".svg") {
 		return fmt.Errorf("--plot %s: is drawn as SVG: the name must end in .svg", path)
@@ -21,8 +21,8 @@ func checkPicture(path string) error {
 	return nil
 }
 
-// plotCurve draws the upper end of delta over epsilon, delta on a logarithmic
-// scale, from epsilon 0 to where delta is leastDelta.
+// plotCurve draws the upper bound of delta over epsilon, from epsilon 0 to the epsilon at which delta is
+// leastDelta. The axis of delta is logarithmic.
 func plotCurve(ctx context.Context, path string, c *account.Composition) error {
 	last, err := c.Epsilon(ctx, leastDelta)
 	if err != nil {

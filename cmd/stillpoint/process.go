@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// interrupts are signals that ask a command to end and keep what it reached.
+// interrupts are the signals that ask a command to end and to save its results so far.
 var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
-// heeded returns the signals that were not ignored when the process started:
-// nohup has it ignore SIGHUP, a shell's background job SIGINT, and so it stays.
+// heeded returns the signals that were not ignored when the process started. nohup makes a process ignore
+// SIGHUP, and a shell makes a background job ignore SIGINT. The process continues to ignore them.
 func heeded(signals []os.Signal) []os.Signal {
 	var heeded []os.Signal
 	for _, s := range signals {
@@ -26,18 +26,17 @@ func heeded(signals []os.Signal) []os.Signal {
 	return heeded
 }
 
-// grace is how long a command has to end after an interrupt, unless it has said
-// that it will save what it reached.
+// grace is the time in which a command must end after an interrupt, unless the command has called saving.
 const grace = time.Second
 
-// govern runs a command under the process's signals and returns the exit code:
+// govern runs a command, handles the process's signals and returns the exit code:
 //
-//   - an interrupt cancels the command's context and, if the command does not
-//     save what it reached, ends it after the grace whatever it is doing;
+//   - an interrupt cancels the command's context. If the command has not called saving, the process ends
+//     after the grace period, whatever the command is doing;
 //   - a second interrupt ends the process at once, by the signal;
-//   - a signal at which the Go runtime would show all stacks ends it at once,
-//     with a word of its own;
-//   - a panic ends it with no word of what it said: that may hold values of
+//   - a signal at which the Go runtime would print all stacks ends the process at once, with a message of its
+//     own;
+//   - a panic ends the process without the panic's message, because the message may contain values of
 //     records.
 func govern(stderr io.Writer, command func(ctx context.Context, saving func()) int) (code int) {
 	defer func() {

@@ -4,5 +4,5 @@ package main
 
 import "io"
 
-// watchFatal has no signals to watch here.
+// watchFatal does nothing: this system has no such signals.
 func watchFatal(io.Writer) {}

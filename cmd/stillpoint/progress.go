@@ -10,9 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// progress shows a bar on a terminal and a few lines elsewhere. It shows
-// released and public numbers only, no words from files: a bar is drawn with
-// control characters.
+// progress shows a bar on a terminal and a few lines elsewhere. It shows released and public numbers only. It
+// shows no text from files, because a bar is drawn with control characters.
 type progress struct {
 	c        *console
 	w        io.Writer

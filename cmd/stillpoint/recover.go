@@ -44,7 +44,7 @@ func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// describe says what was saved.
+// describe prints a description of the saved files.
 func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	line := func(name, format string, args ...any) {
 		if err == nil {

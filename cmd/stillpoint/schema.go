@@ -80,7 +80,7 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// drafted drafts the schema, from a public table if one is given.
+// drafted drafts the schema. It uses the values of a public table if one is given.
 func (s *schemaCommand) drafted(ctx context.Context, header []string, note *string) (string, error) {
 	if s.FromPublic == "" {
 		return dataset.Draft(header), nil
@@ -97,7 +97,7 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 	return dataset.DraftWith(header, columns, missing), nil
 }
 
-// another refuses the table itself as the public one.
+// another returns an error if the public table is the sensitive table itself.
 func (s *schemaCommand) another() error {
 	public, err := os.Stat(s.FromPublic)
 	if err != nil {
@@ -113,11 +113,11 @@ func (s *schemaCommand) another() error {
 	return nil
 }
 
-// mostName is the most characters that are taken for one name.
+// mostName is the greatest length of a column's name, in characters.
 const mostName = 1000
 
-// tooMuch returns the first cell that cannot be a name on anybody's word: more
-// than a header stands in it. It is -1 if there is none.
+// tooMuch returns the index of the first cell of the header that cannot be a name, and -1 if there is none.
+// Such a cell is longer than mostName or contains a control character: it holds more than a header.
 func tooMuch(header []string) int {
 	for i, name := range header {
 		if utf8.RuneCountInString(name) > mostName || strings.ContainsFunc(name, unicode.IsControl) {

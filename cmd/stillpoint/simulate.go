@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// simulate runs what was planned on generated rows. Where the configuration
-// names its algorithm that is the only candidate.
+// simulate runs the plan's candidates on generated rows. If the configuration names its algorithm, this
+// algorithm is the only candidate.
 func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io.Writer) ([]experiment.Checked, error) {
 	problem, l, err := c.Problem(p.Budget, p.Records)
 	if err != nil {
@@ -34,7 +34,7 @@ func medians(tried []experiment.Checked) (m []float64) {
 	return m
 }
 
-// comparison says what the candidates reached beside what was predicted.
+// comparison compares the candidates' results with the predicted ones.
 func comparison(p train.Planned, tried []experiment.Checked) string {
 	if len(tried) == 0 {
 		return ""

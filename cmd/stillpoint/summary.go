@@ -13,9 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// outline describes a plan. It answers first what a reader asks: which rows count, what is
-// protected, what the noise will cost, how long the fit takes. With verbose it adds the
-// optimizer's numbers: steps, charges, predicted gradient norms, and the plans not chosen.
+// outline describes a plan. It begins with the facts that readers ask for: which rows count, what is
+// protected, what the noise costs in accuracy, how long the fit takes. With verbose it adds the optimizer's
+// numbers: steps, charges, predicted gradient norms, and the plans not chosen.
 func outline(p train.Planned, verbose bool) string {
 	o := p.Summary
 	var b strings.Builder
@@ -63,7 +63,7 @@ func outline(p train.Planned, verbose bool) string {
 	return b.String()
 }
 
-// details are the optimizer's numbers of a plan.
+// details returns the optimizer's numbers of a plan.
 func details(p train.Planned) string {
 	o := p.Summary
 	var b strings.Builder
@@ -112,31 +112,30 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Delta    float64 `json:"delta"`
 		Mu       float64 `json:"mu"`
 		Relation string  `json:"relation"`
-		// Neighbour says what a neighbouring table is, Filter which rows are
-		// records if not all of them.
+		// Neighbour describes a neighbouring table. Filter is the row filter, absent if all rows are records.
 		Neighbour string              `json:"neighbour"`
 		Filter    *certificate.Filter `json:"filter,omitempty"`
-		// Unit says whose rows make up one record, if each is not one.
+		// Unit is the unit of privacy, absent if each row is one record.
 		Unit *certificate.Unit `json:"unit,omitempty"`
 		Plan any               `json:"plan"`
-		// Compare is the share of the budget kept for comparing the model with the best
-		// constant, and Warnings what a user has to know before the fit.
+		// Compare is the share of the budget for comparing the model with the best constant. Warnings are the
+		// facts that a user must know before the fit.
 		Compare  float64         `json:"compare,omitempty"`
 		Outlook  train.Outlook   `json:"outlook"`
 		Warnings []train.Warning `json:"warnings,omitempty"`
-		// LowerBound is up to a constant.
+		// LowerBound is known only up to a constant factor.
 		LowerBound float64 `json:"lower_bound"`
-		// Considered are the plans that auto compared, the chosen one first.
+		// Considered are the plans that auto compared, the chosen plan first.
 		Considered []any `json:"considered,omitempty"`
-		// Takes is about what fit takes.
+		// Takes is an estimate of the fit's processor time and memory.
 		Takes train.Estimate `json:"takes"`
 		Why   string         `json:"why,omitempty"`
-		// Simulated are the medians that the considered reached on generated rows.
+		// Simulated are the median results of the considered plans on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
 	}{p.Records, p.Dim, p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Mu(), p.Budget.Relation().String(), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, comparing(p), p.Outlook(), p.Warnings(), p.LowerBound, considered, p.Estimate, p.Why, medians(tried)}
 }
 
-// comparing is the share of the budget kept for comparing the result with a constant.
+// comparing returns the share of the budget for comparing the result with a constant.
 func comparing(p train.Planned) float64 {
 	if p.Compare == nil {
 		return 0

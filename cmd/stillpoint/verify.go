@@ -50,7 +50,7 @@ func (v *verifyCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// verifyBudget rechecks the certificate of a dataset.
+// verifyBudget verifies the certificate of a dataset.
 func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 	if v.Model != "" {
 		return fmt.Errorf("%s: is a dataset's certificate, which speaks of no model", v.Certificate)
@@ -75,7 +75,7 @@ func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 	return err
 }
 
-// provenOf says what a verified chain proves.
+// provenOf describes what a verified chain proves.
 func provenOf(d *budget.Dataset) string {
 	return fmt.Sprintf(`Everything that was released of this dataset by the runs above is together
 (%v, %v)-differentially private under %v: each was charged before its

@@ -13,11 +13,11 @@ func (versionCommand) Run(c *console) error {
 	return err
 }
 
-// stamp is the version that a build was told: go build -ldflags "-X main.stamp=v1.2.0".
+// stamp is the version that was given to the build: go build -ldflags "-X main.stamp=v1.2.0".
 var stamp string
 
-// software names the program with its version: the stamp, the module's, or the
-// revision it was built from.
+// software returns the program's name and version. The version is the stamp, the module's version, or the
+// source revision of the build.
 func software() string {
 	if stamp != "" {
 		return "stillpoint " + stamp
