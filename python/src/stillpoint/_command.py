@@ -72,7 +72,7 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
         # Interrupts come from here alone: at a second one the command would end at once.
         **({"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}),
     )
-    failed = threading.Event()
+    failed, ended = threading.Event(), threading.Event()
     said: list[Event] = []
     printed: list[bytes] = []
 
@@ -108,22 +108,30 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
 
     def read() -> None:
         assert process.stdout is not None
-        printed.append(process.stdout.read())
+        try:
+            printed.append(process.stdout.read())
+        finally:
+            ended.set()
 
     reader = threading.Thread(target=read, daemon=True)
     threads = [threading.Thread(target=listen, daemon=True), reader]
     if feed is not None:
         threads.append(threading.Thread(target=write, daemon=True))
+    begun = 0
     try:
         for thread in threads:
+            begun += 1
             thread.start()
-        _join(reader)
+        _wait(ended)
     except KeyboardInterrupt:
-        # It saves what it reached. A second interrupt ends the waiting.
+        # It may come while a thread starts, which then starts by itself; the others follow.
+        for thread in threads[begun:]:
+            thread.start()
+        # The command saves what it reached. A second interrupt ends the waiting.
         process.send_signal(signal.CTRL_BREAK_EVENT if os.name == "nt" else signal.SIGINT)
-        _join(reader)
+        _wait(ended)
     finally:
-        if reader.ident is None or reader.is_alive():  # no thread could begin, or a second interrupt came
+        if not ended.is_set():  # no thread could begin, or a second interrupt came
             process.kill()
         process.wait()
         for thread in threads:
@@ -141,10 +149,10 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
     return b"".join(printed).decode()
 
 
-def _join(thread: threading.Thread) -> None:
-    """Waits for a thread in turns: a wait without end may keep an interrupt from being seen."""
-    while thread.is_alive():
-        thread.join(0.2)
+def _wait(event: threading.Event) -> None:
+    """Waits for an event in turns: a wait without end may keep an interrupt from being seen."""
+    while not event.wait(0.2):
+        pass
 
 
 def _event(line: bytes) -> Event:
