@@ -215,7 +215,8 @@ func (c *Composition) delta(e *effort, epsilon float64) (Bracket, error) {
 	return out, nil
 }
 
-// allowed is the effort of one bracket.
+// allowed returns a new counter of work for one [Bracket]. Its limit grows with the number of unlike
+// mechanisms; a bracket that needs more work is refused with an error.
 func (c *Composition) allowed(ctx context.Context) *effort {
 	return newEffort(ctx, among(effortMost, len(c.parts)))
 }

@@ -11,7 +11,8 @@ import (
 // Filter is the row filter that chose the records. The zero Filter is no filter: every row was a record.
 type Filter = account.Filter
 
-// checkFilter returns an error for a column or value that package dataset refuses.
+// checkFilter returns an error if the filter's column or value is empty, is not valid UTF-8, or begins
+// or ends with white space, which package dataset refuses. A nil filter is valid.
 func checkFilter(f *Filter) error {
 	if f == nil {
 		return nil

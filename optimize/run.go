@@ -280,8 +280,8 @@ func (r *Run) towards(g []float64, noise float64) (direction []float64, eta floa
 	return direction, eta
 }
 
-// move moves the iterate along direction. If directions are bounded, no coordinate moves farther than
-// the law's Move.
+// move subtracts eta*direction from the iterate. If the run was declared by Bounded, each coordinate
+// moves by at most the Move of its law: longer steps are cut.
 func (r *Run) move(direction []float64, eta float64) {
 	if r.direction == nil {
 		Descend(r.at, direction, eta)

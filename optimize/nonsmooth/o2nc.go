@@ -91,7 +91,8 @@ type O2NC struct {
 	Directions int `yaml:"directions"`
 }
 
-// Oracle says how gradient estimates are released.
+// Oracle is the choice of how gradient estimates are released: each anew, by differences over all
+// records, or from fresh records in prefix sums.
 type Oracle uint8
 
 const (

@@ -39,7 +39,8 @@ func (c theorem) fresh() float64 {
 	return c.G*c.root/c.alpha + c.G*c.G/(c.alpha*c.alpha) + c.M*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha + c.M*c.M/(c.rho*c.alpha)
 }
 
-// batch returns b_t for a distance (Lemma 3.14).
+// batch returns b_t, the smallest number of records with which the difference of gradients over a
+// step of length distance is accurate enough (Lemma 3.14). It is at least 1.
 func (c theorem) batch(distance float64) float64 {
 	move := c.M * distance
 	return max(move*c.root/c.alpha, c.kappa*move/(c.alpha*c.alpha), c.rho*c.kappa*distance/(c.M*c.alpha),
