@@ -138,7 +138,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				var before state
 				var end ending
 				// Noise settles how many steps some algorithms take: a run may end before.
-				for try := 0; try == 0 || end.returned && try < 5; try++ {
+				for try := 0; try == 0 || end.returned && try < 40; try++ {
 					before = s.state(t)
 					end = fault{Dir: s.dir, Out: s.out, Kill: at, Limit: -1}.run(t)
 				}
