@@ -12,13 +12,12 @@ import (
 // Thresholds of the warnings that follow from a released second moment, and how many standard
 // deviations of its noise a warning must clear.
 const (
-	manyRows   = .9  // share of the rows that count
-	oneLevel   = .99 // share of rows with one level of a category
-	oneSide    = .97 // mean of a number, in half widths of its bounds from their middle
-	hardlyAny  = .06 // standard deviation of a number, in half widths of its bounds
-	clearly    = 3
-	someRows   = .2 // share of the rows below which nothing is said of columns
-	leastWidth = 1e-9
+	manyRows  = .9  // share of the rows that count
+	oneLevel  = .99 // share of rows with one level of a category
+	oneSide   = .97 // mean of a number, in half widths of its bounds from their middle
+	hardlyAny = .06 // standard deviation of a number, in half widths of its bounds
+	clearly   = 3
+	someRows  = .2 // share of the rows below which nothing is said of columns
 )
 
 // mostSeen is the largest number of these warnings in a fit, each of at most seenBytes: names of
@@ -126,7 +125,7 @@ func (g seen) number(column string, j int, share, noise float64) []Warning {
 	squareNoise = math.Hypot(squareNoise, noise*square/share) / share
 	most := max(variance, 0) + clearly*math.Hypot(squareNoise, 2*mean*firstNoise)
 	if most < hardlyAny*hardlyAny {
-		return []Warning{{Code: WarnConstant, Text: fmt.Sprintf("column %.80q hardly varies: its standard deviation is at most %.2g%% of the width of its bounds, which may be far too wide", column, 50*math.Sqrt(most)+leastWidth)}}
+		return []Warning{{Code: WarnConstant, Text: fmt.Sprintf("column %.80q hardly varies: its standard deviation is at most %.2g%% of the width of its bounds, which may be far too wide", column, 50*math.Sqrt(most))}}
 	}
 	return nil
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// What is asked about rows less a public point m takes rows with all their features, in
-// their order: x - m has no zeros to pass over.
+// Kinds about rows minus a public point m read every feature of a row, in the order of the
+// features, since x - m has no zeros that could be skipped.
 
-// apart returns ||x - m||^2, in an order of additions that is everybody's.
+// apart returns ||x - m||^2 as the sum of four interleaved partial sums. Every engine adds in this
+// order, so that all return the same bits.
 func apart(x []float32, m []float64) float64 {
 	var s [4]float64
 	for j, v := range m {
@@ -19,7 +20,7 @@ func apart(x []float32, m []float64) float64 {
 	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
-// addSquaredDistances is ||x - m||^2, less its public centre.
+// addSquaredDistances adds the clipped ||x - m||^2 minus its public centre to each coefficient.
 func addSquaredDistances(p *pass, t *pointedTerm, b row.Block) {
 	x, stride := p.writer.out(b), p.layout.Full()
 	most := t.ball.Centre + t.ball.Radius
@@ -29,12 +30,12 @@ func addSquaredDistances(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// shortest is by how much less than the radius a centred row is made at most, so that
-// rounding it to float32 leaves it within.
+// shortest is the longest a centred row may be, as a share of the radius. Rounding such a row to
+// float32 does not make it longer than the radius.
 const shortest = 1 - 0x1p-23
 
-// centre sets z to x - m, shortened to the radius where it is longer. Whatever x and m
-// are, z is finite: where the square of the length is not, z is zero.
+// centre sets z to x - m, shortened to the radius if it is longer. z is always finite: it is zero if
+// the squared length of x - m overflows.
 func centre(z []float32, x []float32, m []float64, radius float64) {
 	f, most := 1., float64(radius*shortest)
 	if n := math.Sqrt(apart(x, m)); n > most {
@@ -55,7 +56,7 @@ func (p *pass) addCentredPairs(c []float64, b row.Block) {
 	x, stride := p.writer.out(b), p.layout.Full()
 	radius := math.Sqrt(t.ball.Radius)
 	for i, v := range c {
-		Round(float64(float64(v*math.Sqrt2) * t.ball.Radius)) // no product with features is larger
+		Round(float64(float64(v*math.Sqrt2) * t.ball.Radius)) // tests fail if this bound of all products cannot be rounded
 		centre(p.centred[i*d:(i+1)*d], x[i*stride:], t.among, radius)
 	}
 	addAllPairs(p.acc, c, p.centred, d, d)
