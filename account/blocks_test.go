@@ -4,11 +4,11 @@ import (
 	"testing"
 )
 
-// TestEveryBlockOfASchedule: release i has the multiplier and the probability of its own block, for
-// five blocks. An event with more of either is refused. It fails if a third block is compared with
-// the second.
+// TestEveryBlockOfASchedule: release i of a schedule with five blocks must have the multiplier and the
+// probability of its own block. An event with a smaller multiplier than its block's must be refused. The
+// test fails if the code compares an event of the third block with the second block.
 func TestEveryBlockOfASchedule(t *testing.T) {
-	steps := []SampledSteps{{10, .5, 2}, {20, .4, 1}, {30, .3, 3}, {15, .2, 2}, {40, .1, 4}}
+	steps := []SampledSteps{sampledSteps(10, .5, 2), sampledSteps(20, .4, 1), sampledSteps(30, .3, 3), sampledSteps(15, .2, 2), sampledSteps(40, .1, 4)}
 	var list []SampledSteps
 	for _, s := range steps {
 		for range s.Count {
@@ -27,25 +27,6 @@ func TestEveryBlockOfASchedule(t *testing.T) {
 		e.Sigma *= 1 - 1e-9
 		if f.covers(i, e) == nil {
 			t.Errorf("release %d: less noise than its block's is admitted", i)
-		}
-	}
-}
-
-// TestApproximateIsCheckedWhereCellsBegin: below returns false for a divergence that exceeds
-// delta-approximate mu-GDP at the beginning of one cell only, the first or another.
-func TestApproximateIsCheckedWhereCellsBegin(t *testing.T) {
-	const mu, delta, width = .5, 1e-3, 1e-4
-	for cell := range 3 {
-		for _, over := range []bool{false, true} {
-			p := tabled{epsilon: []float64{0, width, 2 * width, 3 * width}, delta: make([]float64, 4)}
-			end := p.epsilon[cell] + width/approximateParts
-			p.delta[cell] = (delta + (1-delta)*gaussianDelta(mu, end)) * (1 - 1e-6)
-			if over {
-				p.delta[cell] *= 1 + 2e-6
-			}
-			if p.below(mu, delta) == over {
-				t.Errorf("cell %d, above %t: said to be below: %t", cell, over, !over)
-			}
 		}
 	}
 }

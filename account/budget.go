@@ -3,6 +3,9 @@ package account
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account/internal/round"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
 // Budget is the largest mu, in Gaussian differential privacy, that a run may spend. It also holds
@@ -13,9 +16,9 @@ type Budget struct {
 	relation           Relation
 }
 
-// NewBudget returns the largest Gaussian budget that is (epsilon, delta)-DP under the relation: its
-// mu is [GaussianMu], rounded down. epsilon must be finite and > 0, delta in (0, 1). It is an error
-// if mu is 0.
+// NewBudget returns the budget with the largest mu for which mu-GDP implies (epsilon, delta)-DP under the
+// relation. This mu is [mechanism.GaussianMu], rounded down. epsilon must be finite and > 0, and delta must
+// be in (0, 1). It is an error if mu is 0.
 func NewBudget(epsilon, delta float64, r Relation) (Budget, error) {
 	if !r.Valid() {
 		return Budget{}, fmt.Errorf("account: relation = %v: must be replace-one or add-or-remove", r)
@@ -26,7 +29,7 @@ func NewBudget(epsilon, delta float64, r Relation) (Budget, error) {
 	if !(delta > 0 && delta < 1) {
 		return Budget{}, fmt.Errorf("account: delta = %v: must be > 0 and < 1", delta)
 	}
-	mu, err := GaussianMu(epsilon, delta)
+	mu, err := mechanism.GaussianMu(epsilon, delta)
 	if err != nil {
 		return Budget{}, err
 	}
@@ -46,7 +49,7 @@ func (b Budget) Delta() float64 { return b.delta }
 func (b Budget) Mu() float64 { return b.mu }
 
 // Charge returns mu^2 rounded down, the limit on the sum of all charges to one record.
-func (b Budget) Charge() float64 { return mulDown(b.mu, b.mu) }
+func (b Budget) Charge() float64 { return round.MulDown(b.mu, b.mu) }
 
 // Relation returns the neighbouring relation under which the budget's guarantee holds.
 func (b Budget) Relation() Relation { return b.relation }

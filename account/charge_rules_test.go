@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestChargesAreFiniteAndCover: an event of any kind has a finite charge that covers its law, or is
-// refused by Check, by a ledger and by Total.
+// TestChargesAreFiniteAndCover: an event of any kind must have a finite charge that is at least what
+// its noise requires. Otherwise Check, a ledger and Total must refuse it.
 func TestChargesAreFiniteAndCover(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
-	s, err := NewSchedule(t.Context(), b, .01, SampledSteps{20, .1, 2})
+	s, err := NewSchedule(t.Context(), b, .01, sampledSteps(20, .1, 2))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,45 +3,51 @@ package account
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account/internal/round"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// Everyone is the cohort identifier that stands for all records.
+// Everyone is the cohort identifier that stands for all records. A cohort is a group of records that
+// one release reads.
 const Everyone uint64 = 0
 
-// MaxCohort is the largest identifier of a cohort, and the largest number of records of a session.
-// Cohorts are disjoint and numbered from 1.
+// MaxCohort is the largest identifier of a cohort (a group of records that one release reads), and the
+// largest number of records of a session. Cohorts are disjoint and numbered from 1.
 const MaxCohort = math.MaxInt32
 
-// EventKind names the probability law of a release. The accountant refuses an event of an unknown
-// kind.
-type EventKind string
+// EventKind names the probability law of a release. The ledger refuses an event of a kind that is
+// not listed here.
+type EventKind = mechanism.EventKind
 
 const (
 	// Gaussian is the law of a vector plus N(0, Sigma^2 I).
-	Gaussian EventKind = "gaussian"
-	// SampledGaussian is the law of a sum over a Poisson sample plus N(0, Sigma^2 I). Each record
-	// joins the sample with probability Sampling, by its own secret random bits. Its Charge is 0: a
-	// [Schedule] accounts for it.
-	SampledGaussian EventKind = "sampled-gaussian"
+	Gaussian = mechanism.Gaussian
+	// SampledGaussian is the law of a sum over a Poisson sample plus N(0, Sigma^2 I). Each record joins the
+	// sample with probability Sampling, by its own secret random bits. The Charge of such an event is 0,
+	// because a [Schedule] accounts for it.
+	SampledGaussian = mechanism.SampledGaussian
+	// Selection is the law of the index of one of several candidates. Epsilon is an upper bound on the
+	// range of the privacy loss (see [mechanism.SelectionMu]).
+	Selection = mechanism.Selection
 )
 
-// Basis is the reason why the stated sensitivity of an event holds. The accountant refuses an
-// unknown basis.
+// Basis is the reason why the sensitivity that an event states is a true bound. The accountant
+// refuses an unknown basis.
 type Basis string
 
 const (
 	// Clipped is the zero value: the curator clips the contribution of each record, so that the
 	// sensitivity holds for any loss.
 	Clipped Basis = ""
-	// Stability: the release is made by gradient steps that do not move two points further apart,
-	// because the loss is convex and as smooth as it declares. Both properties are trusted. It
+	// Stability: the release is made by gradient steps that do not move two points further apart. This
+	// holds if the loss is convex and as smooth as it declares. Both properties are trusted. The basis
 	// requires replace-one.
 	Stability Basis = "stability"
 )
 
-// Event describes one release by the law of its noise. It does not hold the released value. The law
-// is necessary and sufficient for accounting. Events are values; an event in a ledger cannot be
-// changed.
+// Event describes one release by the law of its noise. It does not hold the released value:
+// accounting needs only the law of the noise. An event that is in a ledger cannot be changed.
 type Event struct {
 	// Index is the number of the event in its ledger, counted from 0. The ledger sets it.
 	Index int `json:"index"`
@@ -49,25 +55,26 @@ type Event struct {
 	Kind EventKind `json:"kind"`
 	// Question names the query, e.g. "gradient". It is for readers only.
 	Question string `json:"question"`
-	// Cohort is the identifier of the records that took part. Cohorts other than [Everyone] are
+	// Cohort is the identifier of the group of records that took part. Cohorts other than [Everyone] are
 	// disjoint from each other.
 	Cohort uint64 `json:"cohort"`
 	// Relation is the neighbouring relation under which Sensitivity, or Epsilon, holds. The ledger
-	// sets it where it is absent.
+	// sets it if the caller did not.
 	Relation Relation `json:"relation,omitempty"`
-	// Sensitivity is an upper bound on the Euclidean distance between the vectors without noise of
+	// Sensitivity is an upper bound on the Euclidean distance between two noiseless vectors, computed from
 	// two neighbouring tables. For a sampled sum it is an upper bound on the norm of one record's
-	// contribution. Its unit is the unit of the sum. It is 0 for a selection.
+	// contribution. Its unit is the unit of the vector. It is 0 for a selection.
 	Sensitivity float64 `json:"sensitivity"`
 	// Sigma is the standard deviation of the noise in each coordinate, in the
 	// unit of Sensitivity.
 	Sigma float64 `json:"sigma"`
 	// Charge is (Sensitivity/Sigma)^2, rounded up. For a selection it is the square of
-	// [SelectionMu], rounded up.
+	// [mechanism.SelectionMu], rounded up.
 	Charge float64 `json:"charge"`
-	// Sampling is the probability with which a record joins a sample. It is 0 for other kinds.
+	// Sampling is the probability with which a record joins a sample. It is 0 for events that are not
+	// sampled.
 	Sampling float64 `json:"sampling,omitempty"`
-	// Epsilon is the range of a [Selection]. It is 0 for other kinds.
+	// Epsilon is an upper bound on the range of the privacy loss of a [Selection]. It is 0 for other kinds.
 	Epsilon float64 `json:"epsilon,omitempty"`
 	// Basis is the reason why Sensitivity holds. It is absent where clipping enforces Sensitivity.
 	Basis Basis `json:"basis,omitempty"`
@@ -78,8 +85,8 @@ type Event struct {
 	Simulated bool `json:"simulated,omitempty"`
 }
 
-// GaussianEvent returns the event of a Gaussian release, with its charge. sensitivity and sigma
-// must be finite and > 0.
+// GaussianEvent returns the event of a Gaussian release, with its charge (sensitivity/sigma)^2, where
+// sigma is the standard deviation of the noise. Both arguments must be finite and > 0.
 func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (Event, error) {
 	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma}
 	charge, err := e.recharge()
@@ -113,7 +120,20 @@ func SampledEvent(question string, sampling, contribution, sigma float64) (Event
 	return e, nil
 }
 
-// recharge checks the fields of the law and computes the charge from them.
+// SelectionEvent returns the event of a selection. Its charge is the square of [mechanism.SelectionMu],
+// rounded up. epsilon must be in [2^-40, 16].
+func SelectionEvent(question string, cohort uint64, epsilon float64) (Event, error) {
+	e := Event{Kind: Selection, Question: question, Cohort: cohort, Epsilon: epsilon}
+	charge, err := e.recharge()
+	if err != nil {
+		return Event{}, err
+	}
+	e.Charge = charge
+	return e, nil
+}
+
+// recharge returns the charge that the event's kind, sensitivity, noise and epsilon require. It
+// returns an error if one of these fields is invalid.
 func (e Event) recharge() (float64, error) {
 	if e.Kind != Selection && e.Epsilon != 0 {
 		return 0, fmt.Errorf("account: epsilon = %v: must be absent for kind %q", e.Epsilon, e.Kind)
@@ -147,8 +167,8 @@ func (e Event) recharge() (float64, error) {
 	if !(e.Sigma > 0) || math.IsInf(e.Sigma, 0) {
 		return 0, fmt.Errorf("account: sigma = %v: must be finite and > 0", e.Sigma)
 	}
-	ratio := divUp(e.Sensitivity, e.Sigma)
-	charge := mulUp(ratio, ratio)
+	ratio := round.DivUp(e.Sensitivity, e.Sigma)
+	charge := round.MulUp(ratio, ratio)
 	if math.IsInf(charge, 0) {
 		return 0, fmt.Errorf("account: sigma = %v: too small for sensitivity %v", e.Sigma, e.Sensitivity)
 	}
@@ -156,6 +176,19 @@ func (e Event) recharge() (float64, error) {
 		return 0, nil
 	}
 	return charge, nil
+}
+
+// selectionCharge returns the charge of a selection, the square of [mechanism.SelectionMu] for the
+// event's epsilon, rounded up.
+func (e Event) selectionCharge() (float64, error) {
+	if e.Sensitivity != 0 || e.Sigma != 0 || e.Sampling != 0 {
+		return 0, fmt.Errorf("account: sensitivity = %v, sigma = %v, sampling = %v: must be 0 for kind %q", e.Sensitivity, e.Sigma, e.Sampling, e.Kind)
+	}
+	mu, err := mechanism.SelectionMu(e.Epsilon)
+	if err != nil {
+		return 0, err
+	}
+	return round.MulUp(mu, mu), nil
 }
 
 // checkBasis returns an error for an unknown basis. The basis [Stability] must belong to a Gaussian
@@ -178,8 +211,8 @@ func (e Event) checkBasis() error {
 	return nil
 }
 
-// Check returns an error if the stated charge is below the charge that the law requires, if it is
-// infinite, or if the law is invalid.
+// Check returns an error in three cases: the stated charge is below the charge that the event's law of
+// noise requires, the charge is infinite, or the law is invalid.
 func (e Event) Check() error {
 	charge, err := e.recharge()
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestBudgetMayBeMetExactly: the filter admits an event that brings a record's total exactly to the
-// budget, to the last bit. It then refuses every further event for that record, however small. This
-// holds for everyone and for a cohort.
+// TestBudgetMayBeMetExactly: the filter must admit an event that brings a record's total exactly to the
+// budget, to the last bit. It must then refuse every further event for that record, however small. This
+// must hold for all records and for a cohort.
 func TestBudgetMayBeMetExactly(t *testing.T) {
 	b, err := NewBudget(1, 1e-6, ReplaceOne)
 	if err != nil {
@@ -21,7 +21,7 @@ func TestBudgetMayBeMetExactly(t *testing.T) {
 		e.Charge = charge // a charge may exceed the charge of its law
 		return e
 	}
-	// Halves are exact, and so is their sum: totals are rounded up otherwise.
+	// Halves of the budget, and their sum, are exact in float64. Other totals are rounded up.
 	for _, charges := range [][]float64{{1}, {.5, .5}} {
 		for _, cohorts := range [][]uint64{{Everyone}, {3}, {Everyone, 3}, {3, Everyone}} {
 			cohorts = cohorts[:min(len(cohorts), len(charges))]

@@ -5,29 +5,31 @@ import (
 	"math"
 )
 
-// Guarantee says what is promised of all that a run, or several together, release:
-// (Epsilon, Delta)-differential privacy under Relation for records of Unit. Budgets, caps,
-// ledgers, certificates, models and reports state it by this type; each file writes its
+// Guarantee is a promise about everything that one run, or several runs together, release:
+// (Epsilon, Delta)-differential privacy under Relation for records of Unit. Budgets, caps, ledgers,
+// certificates, models and reports all use this type. Each of their files writes the guarantee's
 // members in its own order.
 type Guarantee struct {
-	// Relation says what neighbouring tables are.
+	// Relation decides which tables are neighbours.
 	Relation Relation `json:"relation"`
 	Epsilon  float64  `json:"epsilon"`
 	Delta    float64  `json:"delta"`
-	// Unit is the column of which all rows with one value are one record; empty where each
-	// row is one.
+	// Unit names a column: all rows with the same value in it are one record. It is empty if
+	// each row is one record.
 	Unit string `json:"unit,omitempty"`
-	// Mu is that of the Gaussian releases by which it is kept; 0 where all are of a schedule.
+	// Mu bounds the Gaussian releases together: they are Mu-GDP. It is 0 if every release follows a
+	// [Schedule].
 	Mu float64 `json:"mu"`
 }
 
-// Guarantee states what a budget promises for records of a unit; empty for rows.
+// Guarantee returns the guarantee of a budget for records of the named unit; "" means that each
+// row is a record.
 func (b Budget) Guarantee(unit string) Guarantee {
 	return Guarantee{Relation: b.relation, Epsilon: b.epsilon, Delta: b.delta, Unit: unit, Mu: b.mu}
 }
 
-// Check demands what every guarantee is: a relation, an epsilon that is finite and > 0, a
-// delta in (0, 1) and a mu that is finite and >= 0.
+// Check returns an error unless the guarantee's fields are valid: the relation is known, epsilon is
+// finite and > 0, delta is in (0, 1), and mu is finite and >= 0.
 func (g Guarantee) Check() error {
 	switch {
 	case !g.Relation.Valid():
@@ -42,13 +44,13 @@ func (g Guarantee) Check() error {
 	return nil
 }
 
-// Adds reports whether this guarantee and another add up to one: those under other
-// relations, and for records of other units, do not.
+// Adds reports whether the two guarantees can be added to one guarantee. They can if they have the
+// same relation and the same unit.
 func (g Guarantee) Adds(other Guarantee) bool {
 	return g.Relation == other.Relation && g.Unit == other.Unit
 }
 
-// Text states the guarantee in the field's terms.
+// Text states epsilon, delta, the relation and the unit in words.
 func (g Guarantee) Text() string {
 	return fmt.Sprintf("(epsilon %v, delta %v) under %v%s", g.Epsilon, g.Delta, g.Relation, g.forAll())
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestGuarantees: a budget's guarantee says what the budget does, has one JSON and one text,
-// and adds up with those of its relation and unit alone.
+// TestGuarantees: a budget's guarantee has the budget's epsilon, delta, relation and mu, is
+// written in a fixed text and a fixed JSON, and adds up with guarantees of the same relation
+// and unit only. Check refuses each field that is out of range.
 func TestGuarantees(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

@@ -14,10 +14,16 @@ type Journal struct {
 	Events []Event
 }
 
-// Replay has a new ledger admit a journal's events again, one after the other, and returns a view
-// of that ledger. The ledger has ended. It is an error if the budget's filter or the schedule
-// refuses an event, if an event's index is not its position, or if an event does not state the
-// budget's relation.
+// Journal returns the content of the ledger so far.
+func (v View) Journal() Journal {
+	r, _ := v.Records()
+	return Journal{Budget: v.Budget(), Records: r, Schedule: v.Schedule(), Events: v.Events()}
+}
+
+// Replay makes a new ledger admit the events of a journal again, one after the other. It returns a
+// view of that ledger, which admits no further events. It is an error if the budget's filter or the
+// schedule refuses an event, if an event's index is not its position, or if an event does not state
+// the budget's relation.
 //
 // A journal can be written by hand. Replay proves that its events are consistent and within the
 // budget. It does not prove that these events took place.

@@ -126,7 +126,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestRecordsThatThereAre: a ledger is opened with valid records, or refuses invalid ones.
+// TestRecordsThatThereAre: OpenLedger accepts valid descriptions of records and refuses invalid ones.
 func TestRecordsThatThereAre(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	for _, c := range []struct {

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// BudgetError reports that a charge would exceed the budget. Nothing was computed and nothing was
-// charged.
+// BudgetError reports that a charge would exceed the budget. The ledger refused the event: nothing
+// was computed and nothing was charged.
 type BudgetError struct {
-	// Want is the requested charge. Have is the charge left for the records concerned. Both are in
-	// units of mu^2. For a sampled event beyond the end of its schedule they are 1 and 0.
+	// Want is the requested charge. Have is the charge that the records concerned may still be given.
+	// Both are in units of mu^2. For a sampled event beyond the end of its schedule, Want is 1 and Have
+	// is 0: both then count events.
 	Want, Have float64
 }
 
@@ -18,14 +21,14 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("account: over budget: charge %.6g asked, %.6g left (units of mu^2)", e.Want, e.Have)
 }
 
-// Ledger is an append-only list of events guarded by the exact privacy filter of Gaussian DP: it
-// admits an event only if the charges to every record sum to at most mu^2. The decision depends on
-// public quantities only, so that a refusal reveals nothing about records.
+// Ledger is an append-only list of events guarded by the exact privacy filter of Gaussian DP. It
+// admits an event only if the charges to every record sum to at most mu^2 of the budget. The
+// decision depends on public quantities only, so that a refusal reveals nothing about records.
 //
-// Disjoint cohorts compose in parallel: a record is charged the events on [Everyone] and the events
-// on its own cohort. The filter limits the largest such total. Under replace-one this also holds
-// for cohorts that are drawn adaptively, because a drawn cohort consists of records that no other
-// cohort has.
+// Disjoint cohorts (groups of records) compose in parallel: a record is charged the events on
+// [Everyone] and the events on its own cohort. The filter limits the largest total charge of any
+// record. Under replace-one this also holds for cohorts that are drawn adaptively, because a drawn
+// cohort consists of records that no other cohort has.
 //
 // A Ledger is safe for concurrent use. The zero Ledger admits nothing. Code that holds a pointer to
 // a Ledger can assign another Ledger over it. A session therefore shows its ledger only as a
@@ -39,21 +42,22 @@ type Ledger struct {
 	schedule *fixed
 	// sampled is the number of sampled events so far.
 	sampled int
-	// limit bounds the charges of the other events, in units of mu^2.
+	// limit bounds the sum of the charges of the events that are not sampled, in units of mu^2.
 	limit  float64
 	events []Event
 	filter filter
 	ended  bool
 }
 
-// NewLedger returns an empty ledger for a budget, without records. It adds up charges, but a store
-// of budgets and a certificate refuse it.
+// NewLedger returns an empty ledger for a budget. It names no records. The ledger adds up charges,
+// but package budget's stores and package certificate refuse it.
 func NewLedger(b Budget) *Ledger {
 	return &Ledger{budget: b, limit: b.Charge()}
 }
 
-// OpenLedger returns an empty ledger of records. It is for a session, which holds the records, and
-// for [Replay]. Any other caller makes a statement about records that nothing checks.
+// OpenLedger returns an empty ledger that charges the records r. A session calls it, since the
+// session holds the records, and so does [Replay]. If another caller uses it, nothing checks that
+// the statement r about the records is true.
 func OpenLedger(b Budget, r Records) (*Ledger, error) {
 	if !b.relation.Valid() {
 		return nil, fmt.Errorf("account: budget: relation = %v: must be replace-one or add-or-remove", b.relation)
@@ -67,9 +71,9 @@ func OpenLedger(b Budget, r Records) (*Ledger, error) {
 }
 
 // Follow binds an empty ledger to a schedule. The ledger then admits the sampled events of the
-// schedule, each once and in order, and Gaussian events only within the schedule's share for them.
-// The schedule must have been made for the ledger's budget. A later assignment to *s does not
-// change the ledger.
+// schedule, each once and in order, and Gaussian events only as long as their charges sum to at most
+// the square of the mu that the schedule reserves for them. It is an error if the schedule was made
+// for another budget. A later assignment to *s does not change the ledger.
 func (l *Ledger) Follow(schedule *Schedule) error {
 	s := schedule.content()
 	l.mu.Lock()
@@ -82,12 +86,12 @@ func (l *Ledger) Follow(schedule *Schedule) error {
 	case len(l.events) > 0 || l.schedule != nil:
 		return errors.New("account: follow: must come before the first event, and once")
 	}
-	l.schedule, l.limit = s, mulDown(s.mu, s.mu)
+	l.schedule, l.limit = s, round.MulDown(s.mu, s.mu)
 	return nil
 }
 
-// Reserve appends the event if the filter or the schedule admits it, and returns an error
-// otherwise. It is called before anything is computed from records. An event cannot be taken back,
+// Reserve appends the event if the privacy filter or the schedule admits it, and returns an error
+// otherwise. It is called before anything is computed from records. An event stays in the ledger,
 // whatever happens to its release.
 func (l *Ledger) Reserve(e Event) error {
 	if err := e.Check(); err != nil {
@@ -125,7 +129,27 @@ func (l *Ledger) Reserve(e Event) error {
 	return nil
 }
 
-// End makes the ledger refuse every further event: its readings are final.
+// covers returns an error unless sampled event number i, counted from 0, is within the schedule: i
+// is less than the schedule's number of releases, the event's sampling probability equals the
+// schedule's, and the event's noise is at least the schedule's multiplier times the sensitivity.
+func (s *fixed) covers(i int, e Event) error {
+	if s == nil {
+		return fmt.Errorf("account: kind = %q: needs a schedule", e.Kind)
+	}
+	if i >= s.total {
+		return &BudgetError{Want: 1, Have: 0}
+	}
+	z, q := s.step(i)
+	if e.Sampling != q {
+		return fmt.Errorf("account: sampling = %v: must be the schedule's %v", e.Sampling, q)
+	}
+	if !(round.MulDown(e.Sensitivity, z) <= e.Sigma) {
+		return fmt.Errorf("account: sigma = %v: must be at least the schedule's multiplier %v times %v", e.Sigma, z, e.Sensitivity)
+	}
+	return nil
+}
+
+// End makes the ledger refuse every further event. The totals read from it are then final.
 func (l *Ledger) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,8 +177,8 @@ func (l *Ledger) Events() []Event {
 	return append([]Event(nil), l.events...)
 }
 
-// Charged returns the largest total charged to any record so far, rounded up, in units of mu^2. It
-// is a running total; the guarantee of a run is its budget.
+// Charged returns the largest total charged to any record so far, rounded up, in units of mu^2. It is
+// a running total; the guarantee of a run is its whole budget, even if less is charged.
 func (l *Ledger) Charged() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,7 +203,8 @@ func (l *Ledger) Left(cohort uint64) float64 {
 	return l.filter.left(cohort, l.limit)
 }
 
-// filter holds the totals, rounded up at each addition.
+// filter is the state of the privacy filter: the total charges so far of all records and of each
+// cohort, rounded up at each addition.
 type filter struct {
 	everyone float64
 	cohorts  map[uint64]float64
@@ -187,29 +212,30 @@ type filter struct {
 	most float64
 }
 
-// total returns the largest total of any record that an event on the cohort would charge.
+// total returns the largest total charge among the records that an event on the cohort would
+// charge.
 func (f *filter) total(cohort uint64) float64 {
 	if cohort == Everyone {
 		return f.largest()
 	}
-	return addUp(f.everyone, f.cohorts[cohort])
+	return round.AddUp(f.everyone, f.cohorts[cohort])
 }
 
-func (f *filter) largest() float64 { return addUp(f.everyone, f.most) }
+func (f *filter) largest() float64 { return round.AddUp(f.everyone, f.most) }
 
 func (f *filter) left(cohort uint64, limit float64) float64 {
-	left := -addUp(f.total(cohort), -limit)
+	left := -round.AddUp(f.total(cohort), -limit)
 	return max(left, 0)
 }
 
 func (f *filter) admit(e Event, limit float64) error {
 	everyone, own := f.everyone, f.most
 	if e.Cohort == Everyone {
-		everyone = addUp(everyone, e.Charge)
+		everyone = round.AddUp(everyone, e.Charge)
 	} else {
-		own = addUp(f.cohorts[e.Cohort], e.Charge)
+		own = round.AddUp(f.cohorts[e.Cohort], e.Charge)
 	}
-	if !(addUp(everyone, own) <= limit) {
+	if !(round.AddUp(everyone, own) <= limit) {
 		return &BudgetError{Want: e.Charge, Have: f.left(e.Cohort, limit)}
 	}
 	f.everyone = everyone
@@ -224,9 +250,9 @@ func (f *filter) admit(e Event, limit float64) error {
 }
 
 // Total recomputes, from events alone, the largest total charged to any record, rounded up and in
-// units of mu^2. It is an error if an event's charge does not cover its law or if an index is not
-// its position. Sampled events add nothing to the total; a [Schedule] accounts for them. Total is
-// for a verifier: it needs neither the table nor the ledger that wrote the events.
+// units of mu^2. It is an error if an event's charge is below the charge that its noise requires or
+// if an index is not its position. Sampled events add nothing to the total; a [Schedule] accounts for
+// them. Total is for a verifier: it needs neither the table nor the ledger that wrote the events.
 func Total(events []Event) (float64, error) {
 	var f filter
 	for i, e := range events {
@@ -251,5 +277,6 @@ func Total(events []Event) (float64, error) {
 	return f.largest(), nil
 }
 
-// maxCharge is a limit that no sum of realistic charges reaches.
+// maxCharge is the limit beyond which a sum of charges is refused, in units of mu^2. Real sums are
+// far below it.
 const maxCharge = 1e300

@@ -85,7 +85,7 @@ func TestFilterIsExact(t *testing.T) {
 			case err != nil && !errors.As(err, &over):
 				t.Fatal(err)
 			case err != nil:
-				// Refused: with the event the total would exceed mu^2, or be within rounding of it.
+				// The event was refused: with it the total must exceed mu^2, or be within rounding of mu^2.
 				near, _ := new(big.Rat).Quo(after, limit).Float64()
 				if near < 1-1e-12 {
 					t.Fatalf("refused an event that fits: total/budget = %v", near)

@@ -6,10 +6,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// String is the column's name on one line, or "" for the zero Unit.
+// String returns the name of the unit's column on one line, with control characters escaped. It is ""
+// for the zero Unit, with which each row is a record.
 func (u Unit) String() string { return printable.Text(u.Column) }
 
-// Record says what one record was.
+// Record describes one record in words: "one row", or "all rows of one" followed by the name of the
+// unit's column, such as a person's number.
 func (u Unit) Record() string {
 	if u == (Unit{}) {
 		return "one row"
@@ -17,7 +19,8 @@ func (u Unit) Record() string {
 	return "all rows of one " + u.String()
 }
 
-// Protected says what of a person is protected.
+// Protected describes in words which rows of a person are protected: one row, or all rows with the
+// same value in the unit's column together.
 func (u Unit) Protected() string {
 	if u == (Unit{}) {
 		return "one row a person"
@@ -25,7 +28,8 @@ func (u Unit) Protected() string {
 	return u.Record() + " together"
 }
 
-// Neighbour says what a neighbouring table is.
+// Neighbour describes in words how a neighbouring table differs from the table. f is the row filter
+// and r the neighbouring relation. u says which rows make up a record.
 func (u Unit) Neighbour(f Filter, r Relation) string {
 	if u == (Unit{}) {
 		return f.Neighbour(r)
@@ -43,7 +47,9 @@ func (u Unit) Neighbour(f Filter, r Relation) string {
 	return fmt.Sprintf("a table with %s, however many, replaced by any rows of one other, however many%s", u.Record(), with)
 }
 
-// Note says what Neighbour leaves out; "" where each row was a record.
+// Note states in words three facts that Neighbour leaves out: the largest number of rows used of
+// each unit, their weighting, and that rows without a readable unit were not used. It is "" if each
+// row was a record.
 func (u Unit) Note() string {
 	if u == (Unit{}) {
 		return ""
@@ -55,7 +61,8 @@ func (u Unit) Note() string {
 	return fmt.Sprintf("at most %d rows of each were used, and %s; rows whose %s cannot be read were not used", u.Rows, counted, u)
 }
 
-// String returns column = value on one line, or "" for the zero Filter.
+// String returns the filter's column and value as "column = value" on one line, or "" for the zero
+// Filter, which every row passes.
 func (f Filter) String() string {
 	if f == (Filter{}) {
 		return ""
@@ -63,7 +70,8 @@ func (f Filter) String() string {
 	return printable.Text(f.Column) + " = " + printable.Text(f.Value)
 }
 
-// Neighbour says what a neighbouring table is.
+// Neighbour describes in words how a neighbouring table differs from the table, if each row is a
+// record. r is the neighbouring relation.
 func (f Filter) Neighbour(r Relation) string {
 	switch {
 	case r == AddOrRemove && f == (Filter{}):
@@ -76,7 +84,8 @@ func (f Filter) Neighbour(r Relation) string {
 	return "a table with one row replaced by any other, both with " + f.String()
 }
 
-// Note says what Neighbour leaves out; "" without a filter.
+// Note states in words three facts that Neighbour leaves out: the filter's column is public, other
+// rows were not used, and malformed rows count as passing the filter. It is "" without a filter.
 func (f Filter) Note() string {
 	if f == (Filter{}) {
 		return ""

@@ -3,53 +3,54 @@ package account
 import "fmt"
 
 // Records describes the records that a ledger charges, by public facts. The session that holds the
-// records sets them when it opens the records, so that a later reader of the ledger need not trust
-// a separate statement about them. The zero Records is for a ledger without records.
+// records sets these facts when it opens the records. A later reader of the ledger then need not
+// trust a separate statement about them. The zero Records is for a ledger without records.
 type Records struct {
-	// Count is the number of records: the public number under replace-one, the declared number
-	// under add-or-remove.
+	// Count is the number of records. Under replace-one it is the true number, which is public. Under
+	// add-or-remove it is the declared number.
 	Count int64
-	// Unit describes the rows that make up one record. It is the zero Unit if each row is a record.
+	// Unit describes which rows make up one record. It is the zero Unit if each row is a record.
 	Unit Unit
-	// Filter describes the rows that are records. It is the zero Filter if all rows are.
+	// Filter describes which rows are records. It is the zero Filter if all rows are.
 	Filter Filter
 	// Simulated is true if the noise does not come from secret random bits. Such records are
 	// generated or public and are not protected.
 	Simulated bool
 }
 
-// Unit describes the rows that make up one record: all rows with the same value in Column, of which
-// at most Rows are used. Count is their weight. With the zero Unit each row is a record.
+// Unit describes which rows make up one record: all rows with the same value in Column. At most Rows
+// of them are used. The field Count says how the rows are weighted. With the zero Unit each row is a
+// record.
 type Unit struct {
 	Column string   `json:"column"`
 	Rows   int      `json:"rows"`
 	Count  Counting `json:"count"`
 }
 
-// Counting is the weight of the rows of a unit.
+// Counting is the way in which the rows of a unit, which are one record, are weighted.
 type Counting string
 
-// Mean gives each of the m rows of a unit the weight 1/m. Sum gives each the weight 1/Rows of
-// [Unit].
+// Mean gives each of the m rows of a unit, which make up one record, the weight 1/m. Sum gives each
+// row the weight 1/Rows, where Rows is the field of [Unit].
 const (
 	Mean Counting = "mean"
 	Sum  Counting = "sum"
 )
 
-// Filter describes the rows of a table that are records: the rows whose cell in Column, which is
-// declared public beforehand, is Value. A malformed row, whose cell cannot be read, counts as one
-// of them (package dataset). With the zero Filter every row is a record.
+// Filter describes which rows of a table are records: the rows whose cell in Column is Value. The
+// column must be declared public before the table is read. A malformed row, whose cell cannot be
+// read, counts as a record (package dataset says why). With the zero Filter every row is a record.
 type Filter struct {
 	Column string `json:"column"`
 	Value  string `json:"value"`
 }
 
-// MaxRecords is the largest number of records. It keeps the number exact for readers that hold it
-// in a float64.
+// MaxRecords is the largest number of records. Up to this number, programs that read it as a
+// float64 have it exactly.
 const MaxRecords = 1 << 53
 
-// check returns an error for records that cannot exist. Column names and values are checked where
-// they are read and written.
+// check returns an error for records that cannot exist. It does not check column names and values:
+// their readers and writers do.
 func (r Records) check() error {
 	u := r.Unit
 	switch {
@@ -67,9 +68,10 @@ func (r Records) check() error {
 	return nil
 }
 
-// Reservation identifies the row of a dataset's hash chain, in a store of budgets (package budget),
-// in which a run was charged before its first release. If the hash of that row in the store is no
-// longer Head, the store was set back to an earlier copy.
+// Reservation identifies the charge of a run in a store of budgets (package budget). The charge is
+// a row of the dataset's hash chain and was made before the run's first release. Head is the hash
+// of this row. If the store's row with this number has another hash, the store was set back to an
+// earlier copy.
 type Reservation struct {
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`

@@ -2,11 +2,11 @@ package account
 
 import "testing"
 
-// TestScheduleComesFirst: a ledger with events cannot follow a schedule, which was composed without
-// them.
+// TestScheduleComesFirst: a ledger with events cannot follow a schedule, since the schedule's privacy
+// was computed without these events.
 func TestScheduleComesFirst(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
-	s, err := NewSchedule(t.Context(), b, 0, SampledSteps{20, .1, 2})
+	s, err := NewSchedule(t.Context(), b, 0, sampledSteps(20, .1, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestScheduleComesFirst(t *testing.T) {
 // refused, also with a smaller one.
 func TestScheduleIsFollowedExactly(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
-	s, err := NewSchedule(t.Context(), b, 0, SampledSteps{5, .25, 2})
+	s, err := NewSchedule(t.Context(), b, 0, sampledSteps(5, .25, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +38,8 @@ func TestScheduleIsFollowedExactly(t *testing.T) {
 	}
 }
 
-// TestScheduleCountsEveryRun: equal steps in several places count together, like one entry with the
-// sum of their counts.
+// TestScheduleCountsEveryRun: equal steps in several places of a schedule are accounted for together,
+// like one entry with the sum of their counts.
 func TestScheduleCountsEveryRun(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	epsilon := func(steps ...SampledSteps) float64 {
@@ -49,35 +49,45 @@ func TestScheduleCountsEveryRun(t *testing.T) {
 		}
 		return s.Epsilon()
 	}
-	one := epsilon(SampledSteps{5, .1, 30}, SampledSteps{9, .2, 7})
-	if split := epsilon(SampledSteps{5, .1, 10}, SampledSteps{9, .2, 7}, SampledSteps{5, .1, 20}); split != one {
+	one := epsilon(sampledSteps(5, .1, 30), sampledSteps(9, .2, 7))
+	if split := epsilon(sampledSteps(5, .1, 10), sampledSteps(9, .2, 7), sampledSteps(5, .1, 20)); split != one {
 		t.Errorf("epsilon %v in runs of 10 and 20, %v in one of 30", split, one)
 	}
-	if less := epsilon(SampledSteps{5, .1, 20}, SampledSteps{9, .2, 7}); !(less < one*.99) {
+	if less := epsilon(sampledSteps(5, .1, 20), sampledSteps(9, .2, 7)); !(less < one*.99) {
 		t.Errorf("epsilon %v of 20 steps, %v of 30", less, one)
 	}
 }
 
-// TestScheduleClaimsTheUpperEnd: a schedule's epsilon is above the true value, by at most its
-// width. A bracket 100 times as narrow shows the side.
-func TestScheduleClaimsTheUpperEnd(t *testing.T) {
-	b := mustBudget(t, 8, 1e-6)
-	for _, mu := range []float64{0, .3} {
-		steps := []SampledSteps{{2, .05, 100}, {4, .1, 20}}
-		s, err := NewSchedule(t.Context(), b, mu, steps...)
+// TestFollowWantsItsOwnBudget: Follow refuses to bind a ledger to a schedule whose budget differs in
+// epsilon, delta or relation alone from the ledger's budget.
+func TestFollowWantsItsOwnBudget(t *testing.T) {
+	const epsilon, delta = 1., 1e-6
+	b, err := NewBudget(epsilon, delta, AddOrRemove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		epsilon, delta float64
+		relation       Relation
+		ok             bool
+	}{
+		{epsilon, delta, AddOrRemove, true},
+		{epsilon * 1.01, delta, AddOrRemove, false},
+		{epsilon * .99, delta, AddOrRemove, false},
+		{epsilon, delta * 1.01, AddOrRemove, false},
+		{epsilon, delta * .99, AddOrRemove, false},
+		{epsilon, delta, ReplaceOne, false},
+	} {
+		other, err := NewBudget(c.epsilon, c.delta, c.relation)
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := composed(mu, steps, 1, b.Relation())
+		s, err := NewSchedule(t.Context(), other, 0, sampledSteps(30, .1, 2))
 		if err != nil {
 			t.Fatal(err)
 		}
-		fine, err := compose(t, scheduleWidth/100, events...).Epsilon(t.Context(), b.Delta())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !(s.Epsilon() >= fine.Lower && s.Epsilon() <= fine.Upper*(1+2*scheduleWidth)) {
-			t.Errorf("mu %v: epsilon %v, the truth is within %v", mu, s.Epsilon(), fine)
+		if err := NewLedger(b).Follow(s); (err == nil) != c.ok {
+			t.Errorf("schedule for %v under a budget of %v: %v", other, b, err)
 		}
 	}
 }

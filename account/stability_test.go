@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestStabilityEvents: a release by stability is charged as any Gaussian one, names its basis and
-// its loss, and is admitted under replace-one only.
+// TestStabilityEvents: a release whose sensitivity rests on the stability of gradient steps is
+// charged as any Gaussian one, states this basis and its loss, and is admitted under replace-one
+// only.
 func TestStabilityEvents(t *testing.T) {
 	e, err := StabilityEvent("stable sgd", "logistic", 2, .5, 4)
 	if err != nil {

@@ -1,14 +1,14 @@
 package account
 
-// View gives read access to a ledger: it is the form in which a session shows its ledger. A View
-// follows the ledger as events are added. An assignment to a View changes which ledger the variable
-// reads, never a ledger. The zero View reads an empty ledger of the zero Budget. Two views are
-// equal, by ==, exactly if they read the same ledger.
+// View gives read access to a ledger. A session shows its ledger as a View. A View follows the ledger
+// as events are added. An assignment to a View variable changes which ledger the variable reads. The
+// assignment never changes a ledger. The zero View reads an empty ledger of the zero Budget. Two
+// views are equal, by ==, exactly if they read the same ledger.
 type View struct {
 	ledger *Ledger
 }
 
-// View returns a view of the ledger.
+// View returns read access to the ledger, to be handed to code that must not change it.
 func (l *Ledger) View() View { return View{ledger: l} }
 
 func (v View) source() *Ledger {
@@ -25,14 +25,9 @@ func (v View) Budget() Budget { return v.source().Budget() }
 // records.
 func (v View) Records() (r Records, ok bool) { return v.source().Records() }
 
-// Ended reports whether the ledger refuses every further event: its readings are then final.
+// Ended reports whether the ledger refuses every further event. If it does, the totals read from it
+// are final.
 func (v View) Ended() bool { return v.source().Ended() }
-
-// Journal returns the content of the ledger so far.
-func (v View) Journal() Journal {
-	r, _ := v.Records()
-	return Journal{Budget: v.Budget(), Records: r, Schedule: v.Schedule(), Events: v.Events()}
-}
 
 // Events returns a copy of the events so far.
 func (v View) Events() []Event { return v.source().Events() }

@@ -1,0 +1,146 @@
+package mechanism
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account/internal/round"
+)
+
+// ApproximateMu returns a mu for which the releases of steps are together delta-approximately
+// mu-GDP. This means that, for every epsilon >= 0 and in both directions, their hockey-stick
+// divergence is at most
+//
+//	delta + (1 - delta) GaussianDelta(mu, epsilon).
+//
+// This bound is the divergence of a mechanism that publishes everything with probability delta and
+// is mu-GDP otherwise. By Blackwell's theorem (Dong, Roth & Su 2022, theorem 2.10) the releases are
+// a post-processing of that mechanism. The privacy filter of Gaussian differential privacy
+// therefore applies to them: mu^2 adds, delta adds, and both may be chosen after earlier releases
+// were seen. The composed privacy-loss distributions alone allow no such choice: they hold for laws
+// that are fixed beforehand.
+//
+// The divergence used is a certified upper bound for all steps together. The returned mu exceeds
+// the least mu that this upper bound proves by about 1e-6 of itself. delta must be within [1e-30,
+// 0.1]. It is an error if no mu up to 1024 is proven.
+func ApproximateMu(ctx context.Context, steps []SampledSteps, r Relation, delta float64) (mu float64, err error) {
+	p, err := profileOf(ctx, steps, r, delta)
+	if err != nil {
+		return 0, err
+	}
+	low, high := 0.0, 1.0
+	for !p.below(high, delta) {
+		if low, high = high, 2*high; high > approximateMost {
+			return 0, fmt.Errorf("account: steps: no mu <= %v is known to cover them at delta = %v", float64(approximateMost), delta)
+		}
+	}
+	for high-low > approximateWidth*high {
+		if mid := low + (high-low)/2; p.below(mid, delta) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	// The factor leaves a margin, because CheckApproximateMu may repeat the proof on a machine that
+	// rounds differently.
+	return high * (1 + approximateWidth), nil
+}
+
+// CheckApproximateMu returns an error unless it can prove, as [ApproximateMu] does, that the
+// releases of steps are delta-approximately mu-GDP.
+func CheckApproximateMu(ctx context.Context, steps []SampledSteps, r Relation, delta, mu float64) error {
+	p, err := profileOf(ctx, steps, r, delta)
+	if err != nil {
+		return err
+	}
+	if !(mu <= approximateMost && p.below(mu, delta)) {
+		return fmt.Errorf("account: mu = %v: must cover the steps at delta = %v", mu, delta)
+	}
+	return nil
+}
+
+const (
+	// approximateMost is the largest mu that is tried. A mu this large protects nobody.
+	approximateMost  = 1 << 10
+	approximateWidth = 1e-6
+	// approximateCells is the number of intervals of epsilon. into which the range of a tabled
+	// hockey-stick divergence is divided. The divergence is computed at their ends. Each interval is
+	// compared with the Gaussian divergence in approximateParts parts.
+	approximateCells, approximateParts = 64, 16
+)
+
+// tabled is an upper bound on a hockey-stick divergence, as a table. At epsilon[j] the divergence
+// is at most delta[j]. Between two entries it is convex in e^epsilon. Beyond the last entry it is
+// at most the delta given to profileOf.
+type tabled struct{ epsilon, delta []float64 }
+
+// profileOf tabulates an upper bound on the hockey-stick divergence of steps, up to the epsilon at
+// which this bound is delta. It is an error if that epsilon exceeds tradeoffMost.
+func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta float64) (tabled, error) {
+	if !(delta >= 1e-30 && delta <= .1) {
+		return tabled{}, fmt.Errorf("account: delta = %v: must be within [1e-30, 0.1]", delta)
+	}
+	plan := SampledPlan{Steps: steps, Relation: r}
+	if _, err := plan.Count(); err != nil {
+		return tabled{}, err
+	}
+	events, err := plan.composed(1)
+	if err != nil {
+		return tabled{}, err
+	}
+	c, err := Compose(ctx, events, 1e-2)
+	if err != nil {
+		return tabled{}, err
+	}
+	e := newEffort(ctx, among(effortMost, len(c.parts)))
+	var last Bracket
+	err = e.lend(e.left/4, func(e *effort) (err error) { last, err = c.epsilon(e, delta); return err })
+	if err != nil {
+		return tabled{}, err
+	}
+	if last.Upper > tradeoffMost {
+		return tabled{}, fmt.Errorf("account: steps: epsilon = %v at delta = %v: must be at most %v", last.Upper, delta, float64(tradeoffMost))
+	}
+	var p tabled
+	for j := range approximateCells {
+		epsilon := last.Upper * float64(j) / approximateCells
+		var d Bracket
+		err := e.lend(e.left/float64(approximateCells-j), func(e *effort) (err error) { d, err = c.delta(e, epsilon); return err })
+		if err != nil {
+			return tabled{}, err
+		}
+		if j > 0 { // delta does not increase
+			d.Upper = min(d.Upper, p.delta[j-1])
+		}
+		p.epsilon, p.delta = append(p.epsilon, epsilon), append(p.delta, d.Upper)
+	}
+	// Beyond last.Upper the divergence is at most delta, and so within the bound to be proven, for
+	// every mu.
+	p.epsilon, p.delta = append(p.epsilon, last.Upper), append(p.delta, min(delta, p.delta[len(p.delta)-1]))
+	return p, nil
+}
+
+// below reports whether the tabled divergence is nowhere above the largest divergence of a
+// delta-approximately mu-GDP mechanism. Both divergences decrease in epsilon. Each interval between
+// two entries is divided into parts. On a part, the tabled divergence is at most the value of the
+// interval's chord at the beginning of the part, and the divergence of mu-GDP is at least its value
+// at the end of the part. below compares these two values.
+func (p tabled) below(mu, delta float64) bool {
+	for j := range len(p.epsilon) - 1 {
+		width := p.epsilon[j+1] - p.epsilon[j]
+		for i := range approximateParts {
+			begin, end := width*float64(i)/approximateParts, width*float64(i+1)/approximateParts
+			weight := 0.0 // the weight of the cell's end, linear in e^epsilon
+			if i > 0 {
+				weight = math.Expm1(begin) / math.Expm1(width)
+			}
+			chord := (p.delta[j] + weight*(p.delta[j+1]-p.delta[j])) * (1 + 0x1p-40)
+			least := gaussianDelta(mu, round.Up(p.epsilon[j]+end)) * (1 - 0x1p-40)
+			if !(chord <= delta+(1-delta)*least) {
+				return false
+			}
+		}
+	}
+	return true
+}

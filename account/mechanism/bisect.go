@@ -1,0 +1,46 @@
+package mechanism
+
+import (
+	"errors"
+	"math"
+)
+
+// calibrationStep is the relative width of the interval at which a search for a noise multiplier or
+// a sampling probability ends.
+const calibrationStep = 2e-6
+
+// bisect searches between two values no and yes, at geometric means: ok is false at no and true at
+// yes. no may be the smaller or the larger of the two. The search ends when the relative width of the
+// interval is calibrationStep or when the computation has used up the work allowed to it. bisect
+// returns the last value at which ok was true.
+func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
+	for math.Abs(yes/no-1) > calibrationStep {
+		mid := math.Sqrt(no * yes)
+		fine, err := ok(mid)
+		if errors.Is(err, errEffort) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		if fine {
+			yes = mid
+		} else {
+			no = mid
+		}
+	}
+	return yes, nil
+}
+
+// halve bisects the interval from no to yes the given number of times. ok is assumed to be true at
+// yes. halve returns the last value at which ok was true.
+func halve(no, yes float64, times int, ok func(float64) bool) float64 {
+	for range times {
+		if mid := (no + yes) / 2; ok(mid) {
+			yes = mid
+		} else {
+			no = mid
+		}
+	}
+	return yes
+}

@@ -1,0 +1,13 @@
+package mechanism
+
+// Bracket encloses a number that cannot be computed exactly, such as an epsilon: Lower <= number <=
+// Upper is proven. Upper is the value to report for an epsilon or a delta.
+type Bracket struct{ Lower, Upper float64 }
+
+// Width returns (Upper - Lower)/Upper. It is 0 for a Bracket whose Upper is 0.
+func (b Bracket) Width() float64 {
+	if b.Upper == 0 {
+		return 0
+	}
+	return (b.Upper - b.Lower) / b.Upper
+}

@@ -1,0 +1,225 @@
+package mechanism
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// EventFile is a relation and the mechanisms to be composed under it.
+type EventFile struct {
+	Relation Relation
+	Events   []Composed
+}
+
+// maxFileEvents bounds the number of events of a file. maxRepeatedEvents bounds the number of
+// events inside repeat-and-select events, because their divergences are tabulated while the file is
+// read.
+const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
+
+// DecodeEventFile reads an event file:
+//
+//	{"relation": "add-or-remove",
+//	 "events": [{"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250},
+//	            {"kind": "gaussian", "noise_multiplier": 20, "count": 1}]}
+//
+// A kind has exactly these fields, besides count (>= 1), all required unless a
+// default stands beside them:
+//
+//	gaussian             noise_multiplier: sigma over the sensitivity under the relation
+//	sampled-gaussian     noise_multiplier: sigma over one record's largest norm; sampling
+//	fixed-size-gaussian  noise_multiplier: the same; records, batch; replace-one only
+//	gaussian-mixture     noise_multiplier, weights, offsets; add-or-remove only
+//	discrete-gaussian    sigma; sensitivity, a whole number
+//	tree                 noise_multiplier: sigma over one record's largest norm; items;
+//	                     participations (1), separation (1)
+//	toeplitz             the same, and bands (items)
+//	laplace              scale, over the l1 sensitivity
+//	randomized-response  p, the probability of a lie
+//	pure                 epsilon
+//	selection            epsilon, the range: as in the exponential mechanism's weights
+//	                     exp(epsilon score/(2 sensitivity))
+//	bounded-range        epsilon: another name of a selection
+//	repeat-and-select    repetitions: "poisson", "geometric", "logarithmic" or
+//	                     "negative-binomial"; mean; shape, for the last alone; events,
+//	                     one run, in the format of the events of the file
+//
+// For instance, one line a kind:
+//
+//	{"kind": "gaussian", "noise_multiplier": 20, "count": 1}
+//	{"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250}
+//	{"kind": "fixed-size-gaussian", "noise_multiplier": 3, "records": 50000, "batch": 500, "count": 100}
+//	{"kind": "gaussian-mixture", "noise_multiplier": 9, "weights": [0.5, 0.5], "offsets": [0, 1], "count": 1}
+//	{"kind": "discrete-gaussian", "sigma": 40, "sensitivity": 2, "count": 10}
+//	{"kind": "tree", "noise_multiplier": 12, "items": 1024, "participations": 4, "separation": 256, "count": 1}
+//	{"kind": "toeplitz", "noise_multiplier": 8, "items": 1024, "bands": 256, "count": 1}
+//	{"kind": "laplace", "scale": 50, "count": 2}
+//	{"kind": "randomized-response", "p": 0.49, "count": 1}
+//	{"kind": "pure", "epsilon": 0.01, "count": 1}
+//	{"kind": "selection", "epsilon": 0.02, "count": 1}
+//	{"kind": "repeat-and-select", "repetitions": "geometric", "mean": 20, "count": 1,
+//	 "events": [{"kind": "sampled-gaussian", "noise_multiplier": 2, "sampling": 0.01, "count": 1000}]}
+//
+// Trees that are restarted are one event with the items of one tree; its count
+// is the largest number of trees that one record is in.
+//
+// Anything else is an error: unknown, repeated, missing or misspelt fields,
+// null, and text after the end.
+func DecodeEventFile(data []byte) (EventFile, error) {
+	top, err := decodeObject(data, "file")
+	if err != nil {
+		return EventFile{}, err
+	}
+	if err := exactly(top, "file", "relation", "events"); err != nil {
+		return EventFile{}, err
+	}
+	var p EventFile
+	var name string
+	if err := decodeField(top, "file", "relation", &name); err != nil {
+		return EventFile{}, err
+	}
+	if p.Relation, err = ParseRelation(name); err != nil {
+		return EventFile{}, err
+	}
+	var raw []json.RawMessage
+	if err := decodeField(top, "file", "events", &raw); err != nil {
+		return EventFile{}, err
+	}
+	d := planDecoder{relation: p.Relation}
+	p.Events, err = d.list(raw, "")
+	return p, err
+}
+
+// planDecoder counts the events of a file, including the events inside repeat-and-select events,
+// while the file is decoded, to keep to the limits on their numbers.
+type planDecoder struct {
+	relation       Relation
+	seen, repeats  int
+	insideRepeated bool
+}
+
+// list decodes a list of events. prefix is the name of the enclosing event, used in error messages.
+// It is empty for the outermost list.
+func (d *planDecoder) list(raw []json.RawMessage, prefix string) ([]Composed, error) {
+	if d.seen += len(raw); d.seen > maxFileEvents {
+		return nil, fmt.Errorf("account: file: %d events: must be at most %d", d.seen, maxFileEvents)
+	}
+	if d.insideRepeated {
+		if d.repeats += len(raw); d.repeats > maxRepeatedEvents {
+			return nil, fmt.Errorf("account: file: %d repeated events: must be at most %d", d.repeats, maxRepeatedEvents)
+		}
+	}
+	var out []Composed
+	for i, r := range raw {
+		e, err := d.event(r, fmt.Sprintf("%sevent %d", prefix, i))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func (d *planDecoder) event(data []byte, where string) (Composed, error) {
+	object, err := decodeObject(data, where)
+	if err != nil {
+		return Composed{}, err
+	}
+	f := &planFields{object: object, where: where}
+	var kind EventKind
+	f.read("kind", &kind)
+	var out Composed
+	f.read("count", &out.Count)
+	if f.err == nil && (out.Count < 1 || out.Count > countLimit) {
+		f.err = fmt.Errorf("account: %s: count = %d: must be within [1, 2^30]", where, out.Count)
+	}
+	out.Mechanism = d.mechanism(kind, f)
+	return out, f.err
+}
+
+// mechanism reads the fields of a kind and returns its mechanism. The first error is kept in f.
+func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
+	switch kind {
+	case Gaussian:
+		z := f.number("noise_multiplier")
+		return f.build(func() (Mechanism, error) { return NewGaussian(z) })
+	case SampledGaussian:
+		z, q := f.number("noise_multiplier"), f.number("sampling")
+		return f.build(func() (Mechanism, error) { return NewSampledGaussian(z, q, d.relation) })
+	case FixedSizeGaussian:
+		z, n, b := f.number("noise_multiplier"), f.whole("records"), f.whole("batch")
+		f.demand(kind, d.relation, ReplaceOne)
+		return f.build(func() (Mechanism, error) { return NewFixedSizeGaussian(z, n, b) })
+	case GaussianMixture:
+		z := f.number("noise_multiplier")
+		var weights, offsets []float64
+		f.read("weights", &weights)
+		f.read("offsets", &offsets)
+		f.demand(kind, d.relation, AddOrRemove)
+		return f.build(func() (Mechanism, error) { return NewGaussianMixture(z, weights, offsets) })
+	case DiscreteGaussian:
+		sigma, n := f.number("sigma"), f.whole("sensitivity")
+		return f.build(func() (Mechanism, error) { return NewDiscreteGaussian(sigma, n) })
+	case Tree, Toeplitz:
+		z := f.number("noise_multiplier")
+		s := PrefixSums{Items: f.whole("items"), Participations: f.wholeOr("participations", 1), Separation: f.wholeOr("separation", 1)}
+		if kind == Tree {
+			return f.build(func() (Mechanism, error) { return NewTree(z, s, d.relation) })
+		}
+		s.Bands = f.wholeOr("bands", s.Items)
+		return f.build(func() (Mechanism, error) { return NewToeplitz(z, s, d.relation) })
+	case Laplace:
+		scale := f.number("scale")
+		return f.build(func() (Mechanism, error) { return NewLaplace(scale) })
+	case RandomizedResponse:
+		p := f.number("p")
+		return f.build(func() (Mechanism, error) { return NewRandomizedResponse(p) })
+	case Pure:
+		epsilon := f.number("epsilon")
+		return f.build(func() (Mechanism, error) { return NewPure(epsilon) })
+	case BoundedRange, Selection:
+		epsilon := f.number("epsilon")
+		return f.build(func() (Mechanism, error) { return NewBoundedRange(epsilon) })
+	case RepeatAndSelect:
+		return d.repeated(f)
+	}
+	if f.err == nil {
+		f.err = fmt.Errorf("account: %s: kind = %q: not a kind", f.where, kind)
+	}
+	return nil
+}
+
+func (d *planDecoder) repeated(f *planFields) Mechanism {
+	var name string
+	f.read("repetitions", &name)
+	times := Repetitions{Mean: f.number("mean")}
+	switch name {
+	case "poisson":
+		times.Poisson = true
+	case "geometric":
+		times.Shape = 1
+	case "logarithmic":
+	case "negative-binomial":
+		times.Shape = f.number("shape")
+	default:
+		if f.err == nil {
+			f.err = fmt.Errorf("account: %s: repetitions = %q: must be poisson, geometric, logarithmic or negative-binomial", f.where, name)
+		}
+	}
+	var raw []json.RawMessage
+	f.read("events", &raw)
+	if f.err == nil && d.insideRepeated {
+		f.err = fmt.Errorf("account: %s: %s: must not be among the events of another", f.where, RepeatAndSelect)
+	}
+	if f.err != nil {
+		return nil
+	}
+	d.insideRepeated = true
+	events, err := d.list(raw, f.where+": ")
+	d.insideRepeated = false
+	if err != nil {
+		f.err = err
+		return nil
+	}
+	return f.build(func() (Mechanism, error) { return NewRepeatAndSelect(context.Background(), times, events) })
+}

@@ -1,0 +1,284 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+)
+
+// Mechanism is the worst case of one release for privacy: an immutable value made by the constructors
+// of this package. It is represented by a dominating pair of distributions (Zhu, Dong & Wang 2022):
+// the guarantee of this pair holds for every pair of neighbouring tables and composes adaptively.
+type Mechanism interface {
+	fmt.Stringer
+	// laws returns the laws of the privacy loss ln(P/Q) in the two directions, which are the two orders
+	// of neighbouring tables. Under add-or-remove the first is the removal of a record, where P is the
+	// output with the record. The second is the addition of a record. The two are equal if the
+	// dominating pair is symmetric.
+	laws() [2]law
+	// oneDirection reports whether the two laws are equal.
+	oneDirection() bool
+	// relation returns the neighbouring relation for which the mechanism was made. It is the zero
+	// Relation if the mechanism holds for any relation; its noise multiplier is then relative to the
+	// sensitivity under the relation in use.
+	relation() Relation
+	// renyi returns the Renyi divergence of the given order > 1, rounded up: the larger of the
+	// divergences for the two orders of neighbouring tables. It is an error if no bound is known.
+	renyi(order float64) (float64, error)
+}
+
+type gaussianMechanism struct{ multiplier, sensitivity float64 }
+
+// NewGaussian returns the Gaussian mechanism with the given noise multiplier: the noise's standard
+// deviation divided by the sensitivity under the relation in use. The multiplier must be finite and
+// > 0.
+func NewGaussian(multiplier float64) (Mechanism, error) {
+	if !(multiplier > 0) || math.IsInf(multiplier, 0) {
+		return nil, fmt.Errorf("account: noise multiplier = %v: must be finite and > 0", multiplier)
+	}
+	return gaussianMechanism{multiplier, 1}, nil
+}
+
+// mu returns the mechanism's parameter in Gaussian DP.
+func (m gaussianMechanism) mu() float64 { return m.sensitivity / m.multiplier }
+
+func (m gaussianMechanism) String() string {
+	return fmt.Sprintf("gaussian(noise multiplier %v)", m.multiplier/m.sensitivity)
+}
+func (m gaussianMechanism) laws() [2]law {
+	l := gaussianLaw(m.mu())
+	return [2]law{l, l}
+}
+func (gaussianMechanism) oneDirection() bool { return true }
+func (gaussianMechanism) relation() Relation { return 0 }
+
+func gaussianLaw(mu float64) law {
+	return newMixtureLaw([]bump{{1, mu}}, []bump{{1, 0}})
+}
+
+type sampledGaussian struct {
+	multiplier, sampling float64
+	under                Relation
+}
+
+// NewSampledGaussian returns the Gaussian mechanism on a Poisson sample: each record takes part
+// with probability sampling in (0, 1], by its own secret random bits. The noise has standard
+// deviation multiplier times C, the largest norm of one record's contribution, under either
+// relation. Replacing a record that is always sampled moves the sum by 2C, so that sampling = 1
+// under replace-one is the Gaussian mechanism of half the multiplier.
+//
+// With q = sampling and s = multiplier, the dominating pairs are as follows. Add-or-remove: (1-q)
+// N(0, s^2) + q N(1, s^2) against N(0, s^2), in both orders. Replace-one: (1-q) N(0, s^2) + q N(1,
+// s^2) against (1-q) N(0, s^2) + q N(-1, s^2) (Zhu, Dong & Wang 2022; Lebeda, Regehr, Kamath &
+// Steinke 2024). multiplier must be in [0.02, 1e7] and sampling in [1e-200, 1].
+func NewSampledGaussian(multiplier, sampling float64, r Relation) (Mechanism, error) {
+	if err := positive("noise multiplier", multiplier); err != nil {
+		return nil, err
+	}
+	if !(sampling > 0 && sampling <= 1) {
+		return nil, fmt.Errorf("account: sampling = %v: must be > 0 and <= 1", sampling)
+	}
+	if sampling < weightLeast {
+		return nil, fmt.Errorf("account: sampling = %v: must be at least %v", sampling, weightLeast)
+	}
+	if !r.Valid() {
+		return nil, fmt.Errorf("account: relation = %v: must be replace-one or add-or-remove", r)
+	}
+	if sampling == 1 {
+		sensitivity := 1.0
+		if r == ReplaceOne {
+			sensitivity = 2
+		}
+		return boundGaussian{gaussianMechanism{multiplier, sensitivity}, r}, nil
+	}
+	return sampledGaussian{multiplier, sampling, r}, nil
+}
+
+// boundGaussian is a Gaussian mechanism that was made for one neighbouring relation.
+type boundGaussian struct {
+	gaussianMechanism
+	under Relation
+}
+
+func (m boundGaussian) relation() Relation { return m.under }
+
+func (m sampledGaussian) String() string {
+	return fmt.Sprintf("sampled gaussian(noise multiplier %v, sampling %v, %v)", m.multiplier, m.sampling, m.under)
+}
+
+func (m sampledGaussian) laws() [2]law {
+	q, mu := m.sampling, 1/m.multiplier
+	without := bump{1 - q, 0}
+	if m.under == ReplaceOne {
+		l := newMixtureLaw([]bump{without, {q, mu}}, []bump{without, {q, -mu}})
+		return [2]law{l, l}
+	}
+	alone := []bump{{1, 0}}
+	return [2]law{
+		newMixtureLaw([]bump{without, {q, mu}}, alone),
+		newMixtureLaw(alone, []bump{without, {q, -mu}}),
+	}
+}
+func (m sampledGaussian) oneDirection() bool { return m.under == ReplaceOne }
+func (m sampledGaussian) relation() Relation { return m.under }
+
+type gaussianMixture struct {
+	multiplier       float64
+	weights, offsets []float64
+}
+
+// NewGaussianMixture returns a Gaussian mechanism whose sensitivity is random and secret, under
+// add-or-remove. The sensitivity is offsets[i] >= 0 with probability weights[i]. The noise has
+// standard deviation multiplier. This describes a record that may join several of the sums that
+// make up one release. The weights must sum to 1. Each weight must be at least 1e-200, multiplier
+// in [0.02, 1e7], and each offset 0 or in [1e-100, 1e4] times multiplier, at least one of them > 0.
+func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
+	if err := positive("noise multiplier", multiplier); err != nil {
+		return nil, err
+	}
+	if len(weights) == 0 || len(weights) != len(offsets) {
+		return nil, fmt.Errorf("account: %d weights, %d offsets: must be as many, and some", len(weights), len(offsets))
+	}
+	var sum, largest float64
+	for i, w := range weights {
+		if !(w > 0 && w <= 1) {
+			return nil, fmt.Errorf("account: weights[%d] = %v: must be > 0 and <= 1", i, w)
+		}
+		if w < weightLeast {
+			return nil, fmt.Errorf("account: weights[%d] = %v: must be at least %v", i, w, weightLeast)
+		}
+		if !(offsets[i] >= 0) || math.IsInf(offsets[i], 0) {
+			return nil, fmt.Errorf("account: offsets[%d] = %v: must be finite and >= 0", i, offsets[i])
+		}
+		if mu := offsets[i] / multiplier; mu > offsetMost || mu != 0 && mu < offsetLeast {
+			return nil, fmt.Errorf("account: offsets[%d] = %v: must be 0 or within [%v, %v] times the noise multiplier", i, offsets[i], offsetLeast, float64(offsetMost))
+		}
+		sum += w
+		largest = max(largest, offsets[i])
+	}
+	if math.Abs(sum-1) > 1e-12 {
+		return nil, fmt.Errorf("account: weights sum to %v: must sum to 1", sum)
+	}
+	if !(largest > 0) {
+		return nil, fmt.Errorf("account: offsets = %v: one must be > 0", offsets)
+	}
+	m := gaussianMixture{multiplier, append([]float64(nil), weights...), append([]float64(nil), offsets...)}
+	for i := range m.weights {
+		m.weights[i] /= sum
+	}
+	return m, nil
+}
+
+func (m gaussianMixture) String() string {
+	return fmt.Sprintf("gaussian mixture(noise multiplier %v, weights %v, offsets %v)", m.multiplier, m.weights, m.offsets)
+}
+
+func (m gaussianMixture) laws() [2]law {
+	with, mirror := make([]bump, len(m.weights)), make([]bump, len(m.weights))
+	for i, w := range m.weights {
+		with[i] = bump{w, m.offsets[i] / m.multiplier}
+		mirror[i] = bump{w, -m.offsets[i] / m.multiplier}
+	}
+	alone := []bump{{1, 0}}
+	return [2]law{newMixtureLaw(with, alone), newMixtureLaw(alone, mirror)}
+}
+func (gaussianMixture) oneDirection() bool { return false }
+func (gaussianMixture) relation() Relation { return AddOrRemove }
+
+type boundedMechanism struct {
+	name    string
+	epsilon float64
+	law     func(epsilon float64) exponentialLaw
+	order   func(order, epsilon float64) float64
+	// rangeOnly reports that epsilon bounds the range of the loss, not its absolute value.
+	rangeOnly bool
+}
+
+// NewLaplace returns the Laplace mechanism whose noise has the given scale, in units of the l1
+// sensitivity. It is (1/scale)-DP. scale must be in [0.02, 1e7].
+func NewLaplace(scale float64) (Mechanism, error) {
+	if err := positive("scale", scale); err != nil {
+		return nil, err
+	}
+	m, err := newBounded("laplace", 1/scale, laplaceLaw, laplaceRenyi)
+	return m.checked(err)
+}
+
+// NewRandomizedResponse returns the mechanism that releases one bit, inverted with probability p in
+// (0, 1/2).
+func NewRandomizedResponse(p float64) (Mechanism, error) {
+	if !(p > 0 && p < .5) {
+		return nil, fmt.Errorf("account: p = %v: must be > 0 and < 1/2", p)
+	}
+	m, err := newBounded("randomized response", math.Log1p(-p)-math.Log(p), responseLaw, responseRenyi)
+	return m.checked(err)
+}
+
+// NewPure returns the epsilon-DP mechanism with the largest privacy loss, which is randomized
+// response. It dominates every epsilon-DP mechanism. epsilon must be in [1e-7, 600].
+func NewPure(epsilon float64) (Mechanism, error) {
+	m, err := newBounded("pure", epsilon, responseLaw, responseRenyi)
+	return m.checked(err)
+}
+
+// NewBoundedRange returns a mechanism that dominates every epsilon-bounded-range mechanism. An
+// example is the exponential mechanism with weights exp(epsilon score/(2 sensitivity)), or
+// exp(epsilon score/sensitivity) if the scores change in one direction only (Dong, Durfee & Rogers
+// 2020). epsilon must be in [1e-7, 600].
+func NewBoundedRange(epsilon float64) (Mechanism, error) {
+	m, err := newBounded("bounded range", epsilon, boundedRangeLaw, boundedRangeRenyi)
+	m.rangeOnly = true
+	return m.checked(err)
+}
+
+// boundedLeast and boundedMost bound the epsilon of pure and bounded-range mechanisms. Below
+// boundedLeast, float64 cannot resolve the losses. Up to boundedMost, e^epsilon is within the range
+// of float64.
+const boundedLeast, boundedMost = 1e-7, 600
+
+func newBounded(name string, epsilon float64, l func(float64) exponentialLaw, r func(float64, float64) float64) (boundedMechanism, error) {
+	if !(epsilon >= boundedLeast && epsilon <= boundedMost) {
+		return boundedMechanism{}, fmt.Errorf("account: %s: epsilon = %v: must be within [%v, %v]", name, epsilon, boundedLeast, float64(boundedMost))
+	}
+	return boundedMechanism{name: name, epsilon: epsilon, law: l, order: r}, nil
+}
+
+func (m boundedMechanism) checked(err error) (Mechanism, error) {
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m boundedMechanism) String() string { return fmt.Sprintf("%s(epsilon %v)", m.name, m.epsilon) }
+func (m boundedMechanism) laws() [2]law {
+	l := m.law(m.epsilon)
+	return [2]law{l, l}
+}
+func (boundedMechanism) oneDirection() bool { return true }
+func (boundedMechanism) relation() Relation { return 0 }
+func (m boundedMechanism) renyi(order float64) (float64, error) {
+	return m.order(order, m.epsilon), nil
+}
+
+// weightLeast is the least weight of a component of a Gaussian mixture. Products of smaller weights
+// underflow in float64 or lose precision.
+const weightLeast = 1e-200
+
+// offsetLeast and offsetMost bound a mixture's offset divided by the noise's standard deviation. The
+// effect of a smaller offset is below the rounding errors; a larger offset is detected with practical
+// certainty.
+const offsetLeast, offsetMost = 1e-100, 1e4
+
+// multiplierFloor and multiplierCeiling bound a noise multiplier. With less noise the guarantee is
+// useless; with more noise the output is.
+const multiplierFloor, multiplierCeiling = 0.02, 1e7
+
+func positive(name string, x float64) error {
+	if !(x > 0) || math.IsInf(x, 0) {
+		return fmt.Errorf("account: %s = %v: must be finite and > 0", name, x)
+	}
+	if x < multiplierFloor || x > multiplierCeiling {
+		return fmt.Errorf("account: %s = %v: must be within [%v, %v]", name, x, multiplierFloor, multiplierCeiling)
+	}
+	return nil
+}
