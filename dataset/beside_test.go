@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// TestTargetsCarry tests that a target carries the weight or the exposure of its record, clamped to
-// its bounds; that a record without one has no target; and that prediction does not need the
-// column.
+// TestTargetsCarry tests that an encoded target, one float64, also contains the record's weight or
+// exposure, clamped to its bounds; that a record whose weight or exposure is missing or invalid has
+// no target; and that prediction does not need that column.
 func TestTargetsCarry(t *testing.T) {
 	column := Column{Name: "x", Kind: Number, Low: 0, High: 1}
 	for name, c := range map[string]struct {
@@ -87,7 +87,8 @@ func TestTargetsCarry(t *testing.T) {
 	}
 }
 
-// TestBesideRules tests that an invalid weight or exposure is refused with an error that names it.
+// TestBesideRules tests that a schema with an invalid column of weights or exposures is refused with
+// an error that names it.
 func TestBesideRules(t *testing.T) {
 	column := Column{Name: "x", Kind: Number, Low: 0, High: 1}
 	count := Target{Column: "y", Kind: Number, Low: 0, High: 10}

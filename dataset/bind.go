@@ -13,17 +13,18 @@ type Map struct {
 	cells   int // columns of the table
 	dim     int
 	groups  int // number of groups of one-hot features
-	grouped int // number of features in these groups
+	grouped int // number of features in these groups, and of hats
+	hats    []Hats
 	scale   float64
 	inputs  []input
 	crosses []cross
-	target  int // index of the target's cell; -1: unlabelled
-	beside  int // index of the cell of the target's weight or exposure; -1: none, or unlabelled
-	where   int // index of the filter's cell; -1: no filter
-	unit    int // index of the cell that names the privacy unit; -1: none, or unlabelled
-	classes map[string]float64
-	reads   []bool // which cells the map reads
-	numbers []int  // which of these cells are numbers
+	target  int         // index of the target's cell; -1: unlabelled
+	beside  int         // index of the cell of the target's weight or exposure; -1: none, or unlabelled
+	where   int         // index of the filter's cell; -1: no filter
+	unit    int         // index of the cell that names the privacy unit; -1: none, or unlabelled
+	columns []ColumnMap // by cell
+	reads   []bool      // which cells the map reads
+	numbers []int       // which of these cells are numbers
 }
 
 // input is a feature column, bound to a cell.
@@ -36,6 +37,7 @@ type input struct {
 	other  int            // index of "other" within the column; 0 for a number or date, which has no "other"
 	// indicated: the feature after a number or date is 1 if the cell cannot be read
 	indicated bool
+	knots     int // number of hats of a curve; 0 for none
 }
 
 // level returns the index, within its column, of the feature of a trimmed cell. The column must be
@@ -87,12 +89,15 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		if s.unit.Column != "" {
 			m.unit = at[s.unit.Column]
 		}
-		m.classes = s.target.codes()
 	}
 	m.bindCells(s, at, labelled)
 	for _, g := range s.Groups() {
 		m.groups++
 		m.grouped += g.Width
+	}
+	m.hats = s.hats
+	for _, h := range s.hats {
+		m.grouped += h.Width
 	}
 	next := 0
 	var names []string
@@ -102,7 +107,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		case Ignore, Public:
 			continue
 		case Number, Date:
-			in.interval, in.indicated = newInterval(c), c.Indicator
+			in.interval, in.indicated, in.knots = newInterval(c), c.Indicator, max(c.Curve, 0)
 		case Category:
 			in.levels = make(map[string]int, len(c.Categories))
 			for i, v := range c.Categories {
@@ -116,6 +121,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		next += c.width()
 	}
 	m.bindInteractions(names, next)
+	m.bindColumns()
 	return m, nil
 }
 
@@ -189,5 +195,5 @@ func (m *Map) Keep(cells []string) bool {
 	if m.schema == nil || m.where < 0 || len(cells) != m.cells {
 		return true
 	}
-	return strings.TrimSpace(cells[m.where]) == m.schema.filter.Value
+	return m.columns[m.where].Text(cells[m.where]) == passes
 }

@@ -67,13 +67,16 @@ type Column struct {
 	Buckets    int       // Hash: number of buckets
 	Layout     string    // Date: layout of the cells, such as %d.%m.%Y; empty: ISO 8601
 	Indicator  bool      // Number, Date: an additional feature is 1 if the cell is missing or unreadable
+	Curve      int       // Number, Date: knots of a curve beside the number; 0: none; CurveAuto: by a rule. A curve has an Indicator
+	Knots      []float64 // the Curve knots, from Low to High in the same units; nil: at equal distances after the transform
+	Monotone   Monotone  // Number, Date: the direction in which the score may move as the number grows
 }
 
 // other names the feature for missing cells and for values outside the list. A hash has it for
 // missing cells only.
 const other = "other"
 
-// indicator is the value of the key missing: that adds a feature for missing cells.
+// indicator is the value of the key missing: that adds an indicator feature for missing cells.
 const indicator = "indicator"
 
 // width returns the number of features of the column.
@@ -81,7 +84,7 @@ func (c Column) width() int {
 	switch c.Kind {
 	case Number, Date:
 		if c.Indicator {
-			return 2
+			return 2 + max(c.Curve, 0)
 		}
 		return 1
 	case Category:
@@ -99,6 +102,9 @@ func (c Column) validate(missing []string) error {
 	}
 	if c.Indicator && c.Kind != Number && c.Kind != Date {
 		return &fieldError{field + ".missing", indicator, "only a number or a date has an indicator; a missing category is other already"}
+	}
+	if err := c.validateCurve(); err != nil {
+		return err
 	}
 	switch c.Kind {
 	case Number:
@@ -188,7 +194,8 @@ func validateBounds(field string, low, high float64) error {
 	return &fieldError{field, showBounds(low, high), rule}
 }
 
-// valueRule returns the rule that a category or class breaks, or "".
+// valueRule returns the rule that v breaks as the text of a category's value or a class, or "" if it
+// breaks none.
 func valueRule(v string, missing []string) string {
 	switch {
 	case v == "":
@@ -206,7 +213,7 @@ func valueRule(v string, missing []string) string {
 	return ""
 }
 
-// nameRule returns the rule that a column's name breaks, or "".
+// nameRule returns the rule that a column's name breaks, or "" if it breaks none.
 func nameRule(name string) string {
 	switch {
 	case name == "":

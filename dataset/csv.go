@@ -72,6 +72,13 @@ func (c CSV) Marks() (delimiter, quote byte) {
 	return delimiter, quote
 }
 
+// Charset returns the name of the text encoding, such as utf-8. It is "" if the encoding is to be
+// recognised.
+func (c CSV) Charset() string { return c.Encoding }
+
+// Names returns the names of the columns for files without a header row, or nil if files have one.
+func (c CSV) Names() []string { return c.Header }
+
 // Check returns an error for the first rule that is broken.
 func (c CSV) Check() error {
 	fail := func(field, value, rule string) error {
@@ -109,7 +116,7 @@ func (c CSV) Check() error {
 	return nil
 }
 
-// mark reports whether a text is one character that may be a delimiter or a quote.
+// mark reports whether s is one character that may be a delimiter or a quote.
 func mark(s string) bool {
 	if len(s) != 1 {
 		return false
@@ -126,9 +133,9 @@ func (c CSV) decimal() string {
 	return c.Decimal
 }
 
-// plain returns a trimmed number in the form that [strconv.ParseFloat] reads. A cell that is not a
-// number in these files is returned as it is, or with a prefix if ParseFloat would read it as a
-// number.
+// plain returns a number, written in the dialect of these files, in the form that
+// [strconv.ParseFloat] reads. A cell that is not a number in these files is returned as it is, or
+// with a prefix if ParseFloat would read it as a number.
 func (c CSV) plain(cell string) string {
 	number, ok := c.number(cell)
 	if ok {
@@ -140,11 +147,12 @@ func (c CSV) plain(cell string) string {
 	return cell
 }
 
-// unread is the prefix of a cell that is a number in the default dialect only.
+// unread is put before a cell that would be read as a number although it is none in the dialect of
+// these files.
 const unread = "no number: "
 
-// number returns a number without separators and with a decimal point. Separators must stand
-// between groups of three digits: 1.5 is not 15 where points separate.
+// number returns a number without separators and with a decimal point. Thousands separators must
+// stand between groups of three digits: where the point separates thousands, 1.5 is not 15.
 func (c CSV) number(cell string) (plain string, ok bool) {
 	sign := ""
 	if cell != "" && (cell[0] == '-' || cell[0] == '+') {
@@ -185,10 +193,19 @@ func allDigits(s string) bool {
 	return true
 }
 
-// Respell returns a function that rewrites the numbers of a row, in place, from the dialect c to
-// the form that [Map.Encode] reads; nil if there is nothing to rewrite. Missing markers stay unchanged.
-func (m *Map) Respell(c CSV) func(cells []string) {
-	if c.decimal() == "." && c.Thousands == "" || len(m.numbers) == 0 {
+// Respelled returns the function that rewrites a trimmed number from the dialect to the form that
+// [Map.Encode] reads; nil if the dialect writes that form.
+func (c CSV) Respelled() func(cell string) string {
+	if c.decimal() == "." && c.Thousands == "" {
+		return nil
+	}
+	return c.plain
+}
+
+// Respell returns a function that rewrites the numbers of a row, in place, by plain, which
+// [CSV.Respelled] returns; nil if there is nothing to rewrite. Missing markers stay unchanged.
+func (m *Map) Respell(plain func(cell string) string) func(cells []string) {
+	if plain == nil || len(m.numbers) == 0 {
 		return nil
 	}
 	return func(cells []string) {
@@ -197,7 +214,7 @@ func (m *Map) Respell(c CSV) func(cells []string) {
 		}
 		for _, i := range m.numbers {
 			if cell := strings.TrimSpace(cells[i]); !slices.Contains(m.schema.missing, cell) {
-				cells[i] = c.plain(cell)
+				cells[i] = plain(cell)
 			}
 		}
 	}
@@ -206,7 +223,19 @@ func (m *Map) Respell(c CSV) func(cells []string) {
 // Reads reports for each cell of a row whether the map reads it.
 func (m *Map) Reads() []bool { return slices.Clone(m.reads) }
 
-// bindCells records which cells the map reads, and which of these are numbers.
+// ReadsToCount reports for each cell of a row whether Keep or Unit reads it.
+func (m *Map) ReadsToCount() []bool {
+	reads := make([]bool, m.cells)
+	for _, i := range []int{m.where, m.unit} {
+		if i >= 0 {
+			reads[i] = true
+		}
+	}
+	return reads
+}
+
+// bindCells records which cells the map reads, and which of these are numbers to be rewritten from
+// the dialect of the files.
 func (m *Map) bindCells(s *Schema, at map[string]int, labelled bool) {
 	m.reads = make([]bool, m.cells)
 	for _, name := range s.needed(labelled) {

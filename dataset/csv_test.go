@@ -60,7 +60,7 @@ schema:
   missing: ["", "-9,9"]
 `)
 	m := mustBind(t, s, "a", "b", "c", "y", "w")
-	respell := m.Respell(CSV{Decimal: ","})
+	respell := m.Respell(CSV{Decimal: ","}.Respelled())
 	cells := []string{" 1,5 ", "1,5", "1,5", "2,5", "0,5"}
 	if respell(cells); !slices.Equal(cells, []string{"1.5", "1,5", "1,5", "2.5", "0.5"}) {
 		t.Errorf("%q", cells)
@@ -73,7 +73,7 @@ schema:
 	if respell(cells); cells[0] != "1,5" {
 		t.Errorf("%q", cells)
 	}
-	if m.Respell(CSV{Delimiter: ";"}) != nil {
+	if m.Respell(CSV{Delimiter: ";"}.Respelled()) != nil {
 		t.Error("numbers are written alike")
 	}
 	if got := m.Reads(); !slices.Equal(got, []bool{true, true, false, true, true}) {

@@ -16,7 +16,8 @@ type dateLayout []layoutPart
 type layoutPart struct {
 	directive byte
 	text      string
-	// whole requires the full number of digits, because another directive is directly beside it.
+	// whole says that a cell must have the directive's largest number of digits, because another
+	// directive directly follows or precedes it.
 	whole bool
 }
 
@@ -152,7 +153,7 @@ func daysIf(ok bool, f [6]int, east int) (float64, bool) {
 	return daysOf(f, east)
 }
 
-// offset parses an offset from UTC and returns it in seconds.
+// offset parses an offset from UTC, such as Z or +01:00, and returns it in seconds east.
 func offset(s string) (east int, ok bool) {
 	if s == "" || s == "Z" || s == "z" {
 		return 0, true
@@ -172,7 +173,7 @@ func offset(s string) (east int, ok bool) {
 	return sign * 60 * (60*hours + minutes), true
 }
 
-// digits parses between least and most decimal digits, as many as there are.
+// digits parses between least and most decimal digits, as many as the text begins with.
 func digits(s string, least, most int) (n int, rest string, ok bool) {
 	i := 0
 	for i < len(s) && i < most && '0' <= s[i] && s[i] <= '9' {

@@ -15,7 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slowDays reads a date by a regular expression, and counts days one by one.
+// slowDays parses a date with a regular expression and counts days one by one. It is the reference
+// for Column.Days.
 func slowDays(layout, cell string) (float64, error) {
 	expression := `^(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)([Tt ](?P<H>\d\d):(?P<M>\d\d)(:(?P<S>\d\d)(\.\d+)?)?(?P<z>[Zz]|[+-]\d\d:\d\d)?)?$`
 	if layout != "" {
@@ -73,7 +74,7 @@ func slowDays(layout, cell string) (float64, error) {
 	return float64(days) + float64(seconds)/86400, nil
 }
 
-// anyDate draws cells that are dates in the tested layouts, or nearly.
+// anyDate draws cells that are valid dates in the tested layouts, or nearly valid.
 func anyDate() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		year := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 1900, 1970, 2000, 2023, 2024, 2100, 9999}), rapid.IntRange(0, 9999)).Draw(t, "year")
@@ -95,7 +96,7 @@ func anyDate() *rapid.Generator[string] {
 	})
 }
 
-// TestDates tests cells computed by hand. It fails if a zone is ignored, a leap day is read as the
+// TestDates tests cells computed by hand. The test fails if a zone is ignored, a leap day is read as the
 // first of March, or a time changes the day.
 func TestDates(t *testing.T) {
 	for _, test := range []struct {
@@ -187,7 +188,7 @@ schema:
 `
 
 // TestIndicators tests rows computed by hand from the package comment: S = 2, and a cell that
-// cannot be read sets the feature after its number to 1/2. It fails if the indicator is not scaled.
+// cannot be read sets the feature after its number to 1/2. The test fails if the indicator is not scaled.
 func TestIndicators(t *testing.T) {
 	s := mustLoad(t, visits)
 	m := mustBind(t, s, "y", "seen", "age", "born")
@@ -209,7 +210,7 @@ func TestIndicators(t *testing.T) {
 			t.Errorf("%s: %v, %v: want %v", cells, row, ok, want)
 		}
 	}
-	// The longest rows: numbers at a bound, or unreadable.
+	// The longest possible rows: every number at a bound, or unreadable.
 	for _, cells := range []string{"0,01.01.2020,0,1970-01-01", "0,,,1970-01-03"} {
 		row := make([]float32, 6)
 		m.Encode(row, strings.Split(cells, ","))

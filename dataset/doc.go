@@ -12,12 +12,16 @@
 //	    capital_gain: {number: [0, 99999], transform: log1p}
 //	    height:       {number: [120, 220], missing: indicator} # a missing one is a feature of its own
 //	    admitted:     {date: [2019-01-01, 2024-12-31]}         # layout: "%d.%m.%Y" if not ISO 8601
+//	    hours:        {number: [1, 99], curve: auto}           # a curve beside the line; curve: 6 has six knots
+//	    fare:         {number: [0, 500], curve: [0, 10, 20, 50, 500]} # knots that are public knowledge, too
+//	    bmi:          {number: [10, 60], curve: auto, monotone: up}   # predictions never fall as it grows
 //	    workclass:    {category: [Private, Federal-gov, State-gov]}
 //	    town:         {hash: 256}     # any value, in one of 256 buckets
 //	    fnlwgt:       ignore
 //	    split:        {public: [train, test]}         # known of every row; not a feature
 //	  target: {column: income, classes: ["0", "1"]}   # of two, the negative class first
-//	  interactions: [[workclass, sex]]                # optional: pairs of categories
+//	  interactions: [[workclass, sex], [age, hours]]  # optional: pairs of categories, numbers and dates
+//	  curves: auto                    # optional: curve: auto for every number and date; curve: none exempts one
 //	  where: split=train              # optional: only rows with this cell of a public column
 //	  missing: ["", NA, "?"]          # optional: cells that mean missing
 //	  norm: 10                        # optional: longer rows are cut to this norm
@@ -52,7 +56,7 @@
 //     log(1+x). The result t is mapped to u = 2 (t-lo)/(hi-lo) - 1 in [-1, 1].
 //     A cell that is missing, NaN or not a number gives u = 0, the midpoint. Since a
 //     person of unknown age is not a person of middle age, missing: indicator adds a
-//     feature after the number, which is 1 for such a cell and 0 for any other.
+//     feature after the number, the indicator, which is 1 for such a cell and 0 for any other.
 //     A date is the number of days since 1970-01-01 in the Gregorian calendar, with the
 //     time of day as a fraction; its bounds are days too. It is then mapped as a number. A
 //     cell is read as ISO 8601 (2024-02-29, 2024-02-29T18:30, optionally with seconds and
@@ -69,9 +73,21 @@
 //     each value to a bucket. A model cannot tell apart values in the same bucket.
 //     An interaction of two categories is one-hot, too: one feature for each pair of
 //     their features, after the features of all columns.
+//     A curve of K knots adds K features, called hats, after a number or date and its
+//     indicator. (A number with a curve always has an indicator.) Hat i is a piecewise linear
+//     function of u: 1 if u is knot i, 0 at all other knots. The knots are equally spaced
+//     from -1 to 1. If the schema lists knots, they are mapped to [-1, 1] as cells are. At
+//     most two neighbouring hats, 1-f and f, are not zero. Hats are multiplied by sqrt 2. If
+//     the number is missing, all hats are zero. Hats are computed from the row's float32
+//     features: u is the number's feature divided by the intercept's, and each hat is
+//     rounded to float32.
+//     An interaction of a category and a number or date has one feature for each pair of a
+//     level and a hat. An interaction of two numbers or dates has one for each pair of hats.
+//     The feature is the product. In interactions a number has five knots, which are equally
+//     spaced or, if the schema lists knots, equally spaced in the index of the listed knots.
 //  4. The last feature is the constant 1, the intercept.
-//  5. The row is divided by S = sqrt(#numbers + #dates + #categories + #hashes + #interactions + 1),
-//     the largest norm it could have ([Schema.Scale]), then by max(1, ||x||), all in
+//  5. The row is divided by S, the largest norm it could have ([Schema.Scale]; see Norms), then by
+//     max(1, ||x||), all in
 //     float64, and each feature is rounded to float32. If the schema states norm,
 //     S is that norm: most rows of a wide table are far shorter than the largest possible
 //     norm, while the noise does not depend on their length. A row longer than norm is
@@ -89,16 +105,25 @@
 //
 // # Norms
 //
-// Before step 5, each number or date and the intercept contribute at most 1 to the squared norm.
-// (With an indicator, a number contributes u^2 + 0 if the cell is read and 0 + 1 if it is not.)
-// Each category, hash or interaction contributes exactly 1. So ||x|| <= S for all cells unless the
-// schema states norm, and the division by max(1, ||x||) changes nothing in exact arithmetic. In
-// float64 the nonzero quotients, at most K = #numbers + #dates + #categories +
-// #hashes + #interactions + 1, have a relative error of about 2^-53 each. If rounding makes the sum
-// of squares exceed 1, the division by max(1, ||x||) brings it back to 1. With K <= 2^20 (a rule of
-// [New]) the norm then is at most 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies
-// each feature by at most 1 + 2^-24 or, below the normal range, moves it by at most 2^-150. So the
-// norm of every encoded row is below [NormBound] = 1 + 2^-23.
+// The squared norm of a row before step 5 is a sum over its columns and interactions. Each number or
+// date and the intercept contribute at most 1. (With an indicator, a number contributes u^2 + 0 if the
+// cell is read and 0 + 1 if it is not.) Each category, hash or interaction of categories contributes
+// exactly 1. A curve contributes at most 2, because the squares of 1-f and f add up to at most 1. An
+// interaction with one number contributes at most 2, an interaction of two numbers at most 4. S^2 is the
+// sum of these bounds. It does not depend on the number of knots. For hats, step 5 uses the bound and
+// not the value, so that a row's divisor does not depend on where the knots are.
+//
+// Hats are computed from rounded features and rounded again. So their factor is smaller than sqrt 2 by
+// 2^-20 of it, which is more than the rounding to float32 of the number, of the intercept and of the hat
+// can add.
+//
+// So ||x|| <= S for all cells unless the schema states norm, and the division by max(1, ||x||) changes
+// nothing in exact arithmetic. In float64, the sum of squares has at most K = S^2 terms (without a stated
+// norm), with a relative error of about 2^-53 each. If rounding makes the sum exceed 1, the division by
+// max(1, ||x||) brings it back to 1. With K <= 2^20 (a rule of [New]) the norm then is at most
+// 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies each feature by at most 1 + 2^-24 or,
+// below the normal range, moves it by at most 2^-150. So the norm of every encoded row is below
+// [NormBound] = 1 + 2^-23.
 //
 // # Agreement across machines
 //

@@ -13,7 +13,8 @@ import (
 // with [LooksLikeNames].
 func Draft(header []string) string { return DraftWith(header, nil, nil) }
 
-// Drafted is a column as a public source suggests it, and a note that names the source.
+// Drafted is the entry of a column in a drafted schema, as a public source suggests it, and a note
+// that names the source.
 type Drafted struct {
 	Column Column
 	Note   string

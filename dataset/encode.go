@@ -5,62 +5,87 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Encode writes the row of the given cells to dst[:Dim] and returns its target; the package comment
-// defines the map. The target is in [-1, 1] or, with more than two classes, the index of the class.
-// Encode leaves dst[Dim:] unchanged. It panics if dst is shorter than Dim.
+// Encode writes the features of a row to dst[:Dim] and returns the row's target; the package
+// comment defines the map. The target is in [-1, 1] or, with more than two classes, the index of
+// the class. Encode leaves dst[Dim:] unchanged. It panics if dst is shorter than Dim.
 //
-// If the schema's target has a weight or an exposure, the returned number also holds that share:
-// loss.Carried splits it.
+// If the schema's target has a weight or an exposure, the returned number contains it as well;
+// loss.Carried separates the two.
 //
-// ok is false for a row with the wrong number of cells and, unless the map is unlabelled, for a
-// missing or invalid target, weight or exposure. dst[:Dim] and the target are then zero. The row is
-// still counted as a record.
+// ok is false for a row with the wrong number of cells. Unless the map is unlabelled, ok is also
+// false if the target, weight or exposure is missing or invalid. dst[:Dim] and the target are then
+// zero. The row is still counted as a record.
 func (m *Map) Encode(dst []float32, cells []string) (target float64, ok bool) {
+	return m.encodeWhole(dst, row{texts: cells})
+}
+
+// encodeWhole writes all features of a row, hats (values of curves' basis functions) included, to
+// dst[:Dim].
+func (m *Map) encodeWhole(dst []float32, cells row) (target float64, ok bool) {
 	if len(dst) < m.dim {
 		panic(fmt.Sprintf("dataset: a row of %d features does not fit in %d", m.dim, len(dst)))
 	}
 	clear(dst[:m.dim])
-	return m.encode(&features{x: dst[:m.dim]}, cells)
+	if len(m.hats) == 0 {
+		return m.encode(&features{x: dst[:m.dim]}, cells)
+	}
+	all := features{x: dst[:m.dim], which: make([]int, 0, m.groups)}
+	if target, ok = m.encode(&all, cells); ok {
+		m.hang(all.x, all.which)
+	}
+	return target, ok
 }
 
-// EncodeCoded is Encode for storage by groups ([Schema.Groups]). It writes to x the features
-// outside of all groups, in order. For each group it writes to codes the index, within the group,
-// of the feature that is not zero. level is the value of these features, the same in every group.
-// All values equal the values of Encode to the bit. If ok is false, all are zero.
+// EncodeCoded is Encode for rows that are stored by groups ([Schema.Groups]). It writes to x, in
+// order, the features outside of all groups and hats ([Schema.Hats]). For each group it writes to
+// codes the index, within the group, of the one feature that is not zero. level is the value of
+// these features, which is the same in every group. All values have the bits that Encode writes.
+// Hats are left out, because they can be computed from x and codes. If ok is false, all results are
+// zero.
 func (m *Map) EncodeCoded(x []float32, codes []uint32, cells []string) (level float32, target float64, ok bool) {
+	return m.encodeCoded(x, codes, row{texts: cells})
+}
+
+func (m *Map) encodeCoded(x []float32, codes []uint32, cells row) (level float32, target float64, ok bool) {
 	if len(x) != m.dim-m.grouped || len(codes) != m.groups {
 		panic(fmt.Sprintf("dataset: a row of %d numbers and %d groups does not fit in %d and %d", m.dim-m.grouped, m.groups, len(x), len(codes)))
 	}
 	clear(x)
 	clear(codes)
-	row := features{x: x, codes: codes, coded: true}
-	target, ok = m.encode(&row, cells)
-	return row.level, target, ok
+	dst := features{x: x, codes: codes, coded: true}
+	target, ok = m.encode(&dst, cells)
+	return dst.level, target, ok
 }
 
-// features is the destination of a row's features: all features in x, or x and codes.
+// features is the destination of a row's features: all of them in x or, if coded is true, in x only
+// the features outside of one-hot groups, and in codes the index of each group's nonzero feature.
 type features struct {
 	x     []float32
 	coded bool
 	codes []uint32 // codes of the groups not yet written
 	level float32
-	// skipped is the number of features of the groups so far, which are not in x.
+	// skipped is the number of features, so far, of groups and hats that are not stored in x.
 	skipped int
+	// which collects the codes of the one-hot groups (indices of their nonzero features) so far, from
+	// which hats are computed. It is used only if coded is false and the schema has hats.
+	which []int
 }
 
-// number writes a feature outside of all groups.
+// number writes the value v of a feature outside of all one-hot groups.
 func (e *features) number(at int, v float32) { e.x[at-e.skipped] = v }
 
-// one writes a group of width features that starts at feature at. Feature at+which is v, the others
-// are zero.
+// one writes a one-hot group of width features that starts at feature at. Feature at+which is v, the
+// others are zero.
 func (e *features) one(at, width, which int, v float32) {
 	if !e.coded {
 		e.x[at+which] = v
+		if cap(e.which) > 0 {
+			e.which = append(e.which, which)
+		}
 		return
 	}
 	e.codes[0], e.level = uint32(which), v
@@ -68,29 +93,63 @@ func (e *features) one(at, width, which int, v float32) {
 	e.skipped += width
 }
 
-// encode writes the features of a row, all of which must be zero before.
-func (m *Map) encode(row *features, cells []string) (target float64, ok bool) {
-	if m.schema == nil || len(cells) != m.cells {
+// hats skips a range of hats (values of curves' basis functions). They are written later, when all
+// other features are known.
+func (e *features) hats(of int) {
+	if e.coded {
+		e.skipped += of
+	}
+}
+
+// row is a row of a table. Its cells are texts or, if texts is nil, the numbers to which its cells
+// were mapped ([ColumnMap]), in row number at of columns of such readings.
+type row struct {
+	texts    []string
+	readings [][]float64
+	at       int
+}
+
+// cells returns the number of the row's cells.
+func (r *row) cells() int {
+	if r.texts != nil {
+		return len(r.texts)
+	}
+	return len(r.readings)
+}
+
+// reading returns the number to which the row map first maps cell i (its reading; see [ColumnMap]).
+func (m *Map) reading(r *row, i int) float64 {
+	if r.texts != nil {
+		return m.columns[i].Text(r.texts[i])
+	}
+	return r.readings[i][r.at]
+}
+
+// encode writes the features of a row except hats. All features of dst must be zero before.
+func (m *Map) encode(dst *features, cells row) (target float64, ok bool) {
+	if m.schema == nil || cells.cells() != m.cells {
 		return 0, false
 	}
 	if m.target >= 0 {
-		if target, ok = m.readTarget(cells); !ok {
+		if target, ok = m.readTarget(&cells); !ok {
 			return 0, false
 		}
 	}
-	first := *row
-	if sum := m.fill(row, cells, 1); sum > 1 {
-		// The sum exceeds 1 only by rounding, unless the schema states norm; see Norms in the
+	first := *dst
+	if sum := m.fill(dst, &cells, 1); sum > 1 {
+		// Unless the schema states norm, the sum exceeds 1 only by rounding; see Norms in the
 		// package comment.
-		*row = first
-		m.fill(row, cells, math.Sqrt(sum))
+		*dst = first
+		m.fill(dst, &cells, math.Sqrt(sum))
 	}
 	return target, true
 }
 
-// fill writes the features of a row, divided by S and then by norm, over zeros or over an earlier
-// fill. It returns the sum of their squares before rounding to float32.
-func (m *Map) fill(row *features, cells []string, norm float64) (sum float64) {
+// fill writes the features of a row except hats, divided by S ([Schema.Scale]) and then by norm. It
+// may overwrite an earlier fill of the same row. It returns the sum of the squared features before
+// rounding to float32. In this sum hats, the values of curves' basis functions, count as the most
+// they can be: 2 for a curve or an interaction with one number, 4 for an interaction of two numbers.
+func (m *Map) fill(dst *features, cells *row, norm float64) (sum float64) {
 	scaled := func(u float64) float32 {
 		v := u / m.scale
 		if norm != 1 {
@@ -99,45 +158,63 @@ func (m *Map) fill(row *features, cells []string, norm float64) (sum float64) {
 		sum += float64(v * v)
 		return float32(v)
 	}
+	hung := func(most int) {
+		for range most {
+			scaled(1)
+		}
+	}
 	for i := range m.inputs {
 		in := &m.inputs[i]
-		cell := strings.TrimSpace(cells[in.cell])
-		if in.other == 0 {
-			u, known := in.unitOf(cell, m.schema.missing)
-			row.number(in.at, scaled(u))
-			if in.indicated && !known {
-				row.number(in.at+1, scaled(1))
-			}
+		var v float64
+		if cells.texts == nil {
+			v = cells.readings[in.cell][cells.at]
+		} else {
+			v = m.columns[in.cell].Text(cells.texts[in.cell])
+		}
+		if in.other > 0 {
+			dst.one(in.at, in.width(), int(v), scaled(1))
 			continue
 		}
-		row.one(in.at, in.width(), in.level(cell, m.schema.missing), scaled(1))
+		known := v == v
+		if !known {
+			v = 0
+		}
+		dst.number(in.at, scaled(v))
+		if in.indicated && !known {
+			dst.number(in.at+1, scaled(1))
+		}
+		if in.knots > 0 {
+			dst.hats(in.knots)
+			hung(2)
+		}
 	}
 	for i := range m.crosses {
 		x := &m.crosses[i]
-		a := x.a.level(strings.TrimSpace(cells[x.a.cell]), m.schema.missing)
-		b := x.b.level(strings.TrimSpace(cells[x.b.cell]), m.schema.missing)
-		row.one(x.at, x.a.width()*x.b.width(), a*x.b.width()+b, scaled(1))
+		if x.numbers > 0 {
+			dst.hats(x.width)
+			hung(2 * x.numbers)
+			continue
+		}
+		a, b := int(m.reading(cells, x.a.cell)), int(m.reading(cells, x.b.cell))
+		dst.one(x.at, x.a.width()*x.b.width(), a*x.b.width()+b, scaled(1))
 	}
-	row.number(m.dim-1, scaled(1))
+	dst.number(m.dim-1, scaled(1))
 	return sum
 }
 
-func (m *Map) readTarget(cells []string) (target float64, ok bool) {
-	cell := strings.TrimSpace(cells[m.target])
-	t := &m.schema.target
-	if t.Kind == Category {
-		target, ok = m.classes[cell]
-	} else if target, ok = parse(cell, m.schema.missing); ok {
-		target = newInterval(Column{Low: t.Low, High: t.High}).unit(target)
-	}
-	if !ok || m.beside < 0 {
-		return target, ok
-	}
-	share, ok := t.share(cells[m.beside], m.schema.missing)
-	if !ok {
+func (m *Map) readTarget(cells *row) (target float64, ok bool) {
+	target = m.reading(cells, m.target)
+	if target != target {
 		return 0, false
 	}
-	return carry.Join(target, share, len(t.Classes) > 2), true
+	if m.beside < 0 {
+		return target, true
+	}
+	share := m.reading(cells, m.beside)
+	if share != share {
+		return 0, false
+	}
+	return carry.Join(target, share, len(m.schema.target.Classes) > 2), true
 }
 
 // interval maps the cell of a number or date to [-1, 1].
@@ -168,17 +245,8 @@ func (c Column) Transformed() (from, to float64) {
 	return n.from, n.to
 }
 
-// unitOf returns the value of a cell in [-1, 1]. For a missing cell and for a cell that is not a
-// number or date it returns 0 and false.
-func (n *interval) unitOf(cell string, missing []string) (u float64, known bool) {
-	x, known := n.read(cell, missing)
-	if !known {
-		return 0, false
-	}
-	return n.unit(x), true
-}
-
-// read parses a trimmed cell of a number or date.
+// read parses a trimmed cell of a number or date. ok is false if the cell is missing or cannot be
+// read.
 func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 	if !n.date {
 		return parse(cell, missing)
@@ -189,17 +257,21 @@ func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 	return n.layout.days(cell)
 }
 
-// unit maps x to [-1, 1]. x must not be NaN.
-func (n interval) unit(x float64) float64 {
+// unit maps x to [-1, 1]: it clamps x to the bounds and applies the transform. NaN maps to NaN.
+func (n *interval) unit(x float64) float64 {
 	x = clamp(x, n.low, n.high)
 	if n.log {
 		x = min(max(log1p(x), n.from), n.to) // within bounds even if log1p is not monotone
 	}
-	// Rounding is monotone, so the quotient is within [0, 1]. Doubling is exact.
-	return 2*((x-n.from)/n.width) - 1
+	return between(x, n.from, n.width)
 }
 
-// parse parses a trimmed cell. Numbers beyond float64 become infinities.
+// between maps x from [from, from+width] to [-1, 1]. Rounding is monotone, so the rounded quotient is
+// within [0, 1]. Doubling is exact.
+func between(x, from, width float64) float64 { return 2*((x-from)/width) - 1 }
+
+// parse parses a trimmed cell as a number; ok is false if the cell is missing, NaN or no number. A
+// number too large for a float64 becomes an infinity.
 func parse(cell string, missing []string) (x float64, ok bool) {
 	if cell == "" || slices.Contains(missing, cell) {
 		return 0, false

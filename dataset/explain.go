@@ -13,18 +13,28 @@ type Coefficient struct {
 	Value   float64
 }
 
-// interacting stands for the column in the coefficients of interactions.
+// interacting stands in place of a column in the coefficients of interactions.
 const interacting = "(interactions)"
 
 // Explain restates a linear score <w, row> in the user's units. For cells within their bounds the
-// score is the sum of: slope times number (or times log1p of the number, or times the days since
-// the first date); one offset for each category; one offset for each missing number with an
-// indicator; and the intercept. A cell beyond a bound counts as the bound. A missing number counts
-// as the midpoint of its (transformed) bounds. With a regression target, values are in the target's
-// units and the sum is the prediction. With two classes values are in units of the score.
+// score is the sum of
 //
-// Explain leaves out the rounding to float32 and the division by max(1, ||x||); the latter only
-// matters if the schema has norm and the row is longer. It panics unless len(w) is Dim.
+//   - the intercept;
+//   - for each number and date: slope times the number (or times log1p of the number, or times the
+//     days since the first date);
+//   - for each category, hash or interaction of categories: the offset of its level;
+//   - for each missing number with an indicator: an offset;
+//   - for each number with a curve: the offsets of the two knots around the number, interpolated
+//     linearly between them;
+//   - for each interaction with numbers: the offsets of the knots around the numbers, interpolated
+//     in the same way.
+//
+// A cell beyond a bound counts as the bound. A missing number counts as the midpoint of its
+// (transformed) bounds. With a regression target, values are in the target's units and the sum is
+// the prediction. With two classes, values are in units of the score.
+//
+// Explain leaves out the rounding to float32 and the division by max(1, ||x||). The division
+// matters only if the schema has norm and the row is longer. Explain panics unless len(w) is Dim.
 func (s *Schema) Explain(w []float64) []Coefficient {
 	if s.target.Kind == Number {
 		return s.explain(w, s.target.half(), s.target.mid())
@@ -32,13 +42,14 @@ func (s *Schema) Explain(w []float64) []Coefficient {
 	return s.explain(w, 1, 0)
 }
 
-// ExplainRate is Explain for a score that is the logarithm of a rate, as in a loss of counts:
-// values are in units of the natural logarithm of the rate ([Target.Rate]).
+// ExplainRate is [Schema.Explain] for a score that is the logarithm of a rate, as in a loss for
+// counts. Values are in units of the natural logarithm of the rate ([Target.Rate]).
 func (s *Schema) ExplainRate(w []float64) []Coefficient {
 	return s.explain(w, 1, math.Log(s.target.Rate()))
 }
 
-// explain explains constant + unit * score.
+// explain returns the coefficients, as [Schema.Explain] does, of constant + unit times the score <w,
+// row>.
 func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 	if len(w) != s.Dim() {
 		panic(fmt.Sprintf("dataset: %d weights for %d features", len(w), s.Dim()))
@@ -55,7 +66,8 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 		at := len(list)
 		switch c.Kind {
 		case Number, Date:
-			// w u = w (2 (t-from)/width - 1) = (2w/width) t - w (from+to)/width
+			// The term of the score is w u = w (2 (t-from)/width - 1) = (2w/width) t - w
+			// (from+to)/width.
 			first := c.Low
 			if c.Kind == Date {
 				c.Low, c.High = 0, c.High-c.Low // exact, because both are whole numbers
@@ -73,14 +85,21 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 			if c.Indicator {
 				list = append(list, Coefficient{s.features[at+1], c.Name, "", unit * w[at+1]})
 			}
+			for i := range max(c.Curve, 0) {
+				list = append(list, Coefficient{s.features[at+2+i], c.Name, "", unit * HatScale * w[at+2+i]})
+			}
 		case Category, Hash:
 			for i := range c.width() {
 				list = append(list, Coefficient{s.features[at+i], c.Name, "", unit * w[at+i]})
 			}
 		}
 	}
-	for at := len(list); at < last; at++ { // of interactions
-		list = append(list, Coefficient{Feature: s.features[at], Column: interacting, Value: unit * w[at]})
+	for _, pair := range s.interactions {
+		x := s.crossed(pair)
+		for range x.width() {
+			at := len(list)
+			list = append(list, Coefficient{Feature: s.features[at], Column: interacting, Value: unit * x.scale() * w[at]})
+		}
 	}
 	return append(list, Coefficient{Feature: s.features[last], Value: constant})
 }

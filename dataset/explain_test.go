@@ -12,8 +12,8 @@ import (
 )
 
 // TestExplainGolden tests coefficients computed by hand: S = 2; age in [0, 10] has slope w (2/10)/2
-// and moves the intercept by -w/2; log1p(gain) in [0, log 4] has slope w (2/log 4)/2 and moves it
-// by -w/2; offsets and the intercept are halved.
+// and moves the intercept by -w/2; log1p(gain) in [0, log 4] has slope w (2/log 4)/2 and also moves
+// the intercept by -w/2; offsets and the intercept are halved.
 func TestExplainGolden(t *testing.T) {
 	got := mustLoad(t, people).Explain([]float64{10, 2, 4, 6, 8, 1})
 	want := []Coefficient{
@@ -59,8 +59,8 @@ func TestExplainAddsUp(t *testing.T) {
 					sum += c.Value
 				}
 			}
-			// The tolerance is for float32 features: 6 terms of at most 5/2, times 150 for the
-			// regression.
+			// The tolerance covers the rounding of features to float32: 6 terms of at most 5/2, times
+			// 150 for the regression.
 			if tolerance := 150 * 6 * 2.5 * 0x1p-23; math.Abs(sum-score) > tolerance {
 				t.Fatalf("coefficients give %v: the row gives %v", sum, score)
 			}

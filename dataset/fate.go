@@ -54,7 +54,7 @@ func (m *Map) Fates(cells []string, each func(column, cell string, fate Fate)) (
 	}
 	t := &s.target
 	cell := strings.TrimSpace(cells[m.target])
-	if _, known := m.classes[cell]; t.Kind == Category {
+	if _, known := m.columns[m.target].classes[cell]; t.Kind == Category {
 		each(t.Column, cell, listedFate(known, cell, s.missing))
 	} else {
 		bounds := newInterval(Column{Low: t.Low, High: t.High})
@@ -82,7 +82,8 @@ func (in *input) fate(cell string, missing []string) Fate {
 	return listedFate(known, cell, missing)
 }
 
-// listedFate returns the fate of a cell that must be a listed value; known says whether it is.
+// listedFate returns how the row map treats (the fate of) a cell that must be a listed value; known
+// says whether it is one.
 func listedFate(known bool, cell string, missing []string) Fate {
 	switch {
 	case cell == "" || slices.Contains(missing, cell):

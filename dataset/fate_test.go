@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFates tests cells whose fates were found by hand.
+// TestFates tests cells whose fates (how the row map treats them) were found by hand.
 func TestFates(t *testing.T) {
 	s := mustLoad(t, `
 schema:
@@ -44,8 +44,8 @@ schema:
 	}
 }
 
-// TestFatesAreTheMaps tests that a cell's fate agrees with its features. It fails if a check reads
-// cells in another way than a fit does.
+// TestFatesAreTheMaps tests that a cell's fate agrees with its features. The test fails if Fates and
+// Encode read a cell differently.
 func TestFatesAreTheMaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySchema().Draw(t, "schema")

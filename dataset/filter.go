@@ -34,7 +34,7 @@ type Filter struct {
 	Column, Value string
 }
 
-// String returns column=value, or "" for the zero Filter.
+// String returns the filter as column=value, or "" for the zero Filter, which every row passes.
 func (f Filter) String() string {
 	if f == (Filter{}) {
 		return ""
@@ -58,8 +58,8 @@ func (s *Schema) Where(filter string) (*Schema, error) {
 	return &t, nil
 }
 
-// parseFilter parses column=value. Since a name may contain "=", it tries every cut at a "=";
-// exactly one must fit. If none fits, it returns the error of the first cut.
+// parseFilter parses column=value. Since a name may contain "=", it tries to cut the text at every
+// "="; exactly one must fit. If none fits, it returns the error of the first cut.
 func (s *Schema) parseFilter(filter string) (Filter, error) {
 	fail := func(rule string, args ...any) (Filter, error) {
 		return Filter{}, &fieldError{"where", strconv.Quote(filter), fmt.Sprintf(rule, args...)}

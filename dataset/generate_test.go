@@ -1,6 +1,9 @@
 package dataset
 
 import (
+	"strings"
+	"testing"
+
 	"pgregory.net/rapid"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
@@ -13,6 +16,22 @@ func anyText() *rapid.Generator[string] {
 		"a#b", "a: ", ":", "-", "=", "<<", "2020-01-01", "\u2028x\u2028y", "|", ">", "NaN", ".nan", "\u0000", "\ufeffx", "😀"}
 	return rapid.OneOf(rapid.SampledFrom(awkward), rapid.String()).
 		Filter(func(s string) bool { return valueRule(s, nil) == "" && s != other && s != placeholder })
+}
+
+// TestEveryKindOfColumnIsDrawn tests that anySchema draws every kind of column: the tests of encodings,
+// fates and spellings try no other kinds.
+func TestEveryKindOfColumnIsDrawn(t *testing.T) {
+	drawn := map[ColumnKind]bool{}
+	for seed := range 60 {
+		for _, c := range anySchema().Example(seed).Columns() {
+			drawn[c.Kind] = true
+		}
+	}
+	for k := Number; !strings.HasPrefix(k.String(), "Kind("); k++ {
+		if !drawn[k] {
+			t.Errorf("no schema has a column of kind %v", k)
+		}
+	}
 }
 
 func anySchema() *rapid.Generator[*Schema] {
@@ -43,7 +62,10 @@ func anySchema() *rapid.Generator[*Schema] {
 				c.Kind = Public
 				c.Values = rapid.SliceOfNDistinct(anyText(), 1, 5, rapid.ID[string]).Draw(t, "values")
 			}
-			c.Indicator = (c.Kind == Number || c.Kind == Date) && rapid.Bool().Draw(t, "indicator")
+			if c.isNumber() {
+				c.Indicator = rapid.Bool().Draw(t, "indicator")
+				c.Curve = rapid.SampledFrom([]int{0, 0, 3, 4, 16}).Draw(t, "curve")
+			}
 			def.Columns = append(def.Columns, c)
 		}
 		def.Target = Target{Column: names[0], Kind: Number}
@@ -62,7 +84,7 @@ func anySchema() *rapid.Generator[*Schema] {
 		}
 		var crossed []string
 		for _, c := range def.Columns {
-			if c.Kind == Category {
+			if c.Kind == Category || c.isNumber() {
 				crossed = append(crossed, c.Name)
 			}
 		}
@@ -77,7 +99,8 @@ func anySchema() *rapid.Generator[*Schema] {
 	})
 }
 
-// anyBounds draws bounds far enough apart for a slow computation to agree.
+// anyBounds draws bounds far enough apart that rounding does not separate the encoding from a slow
+// reference.
 func anyBounds(t *rapid.T, least float64) (low, high float64) {
 	low = rapid.Float64Range(least, 1e6).Draw(t, "low")
 	return low, low + rapid.Float64Range(1e-3, 1e6).Draw(t, "width")*(1+max(low, -low))

@@ -5,8 +5,8 @@ import "strconv"
 // mostBuckets bounds the number of buckets of a hash column.
 const mostBuckets = 1 << 20
 
-// Hashing uses arithmetic that databases have as well (package export): squares modulo two primes
-// in turn, with products below 2^63. With a single prime, sums over characters would be
+// Hashing uses arithmetic that databases have as well (package export): squares modulo two primes in
+// turn, whose products are below 2^63. With a single prime, sums over characters would be
 // polynomials, which collide far more often than random values.
 const (
 	hashPrime = 1<<31 - 1
@@ -39,7 +39,8 @@ func (h Hashing) bucket(cell string, buckets int) int {
 	return int(s * s % h.Prime % int64(buckets))
 }
 
-// sum returns s mod q. Each byte that is not UTF-8 counts as U+FFFD.
+// sum returns the number s mod q in the formula at [Hashing], for the code points of text. Each byte
+// that is not UTF-8 counts as U+FFFD.
 func (h Hashing) sum(text string) int64 {
 	s, i := h.Salt, int64(0)
 	for _, c := range text {

@@ -24,7 +24,8 @@ func TestBuckets(t *testing.T) {
 			t.Errorf("bucket(%q, %q, %d) = %d, want %d", c.column, c.cell, c.buckets, got, c.want)
 		}
 	}
-	// 12,000 values in 12 buckets: each count has deviation 30, and none deviates by 7 of these.
+	// 12,000 values in 12 buckets: each count has a standard deviation of 30. No count may deviate
+	// by 7 of these.
 	counts := make([]int, 12)
 	together := 0
 	for i := range 12_000 {
@@ -50,8 +51,9 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestHashedColumn tests that one feature is set, the last one for a missing cell, whatever else
-// the row holds, and that norm and names are formed as for a category.
+// TestHashedColumn tests that exactly one feature of a hash column is set, and that this is the
+// last one for a missing cell, whatever the other cells contain. Norm and names must be formed as
+// for a category.
 func TestHashedColumn(t *testing.T) {
 	s := mustLoad(t, "\nschema:\n  columns:\n    age: {number: [0, 10]}\n    town: {hash: 7}\n  target: {column: y, classes: [0, 1]}\n  missing: [\"\", \"?\"]\n")
 	if want := "[age town#0 town#1 town#2 town#3 town#4 town#5 town#6 town=other (intercept)]"; fmt.Sprint(s.Features()) != want {

@@ -50,7 +50,8 @@ var values = []string{
 	"yes", "no", "true", "false", "na", "n/a", "nan", "null", "none", "nil", "inf", "infinity", "missing", "unknown", "male", "female",
 }
 
-// looksLikeName applies the rules of LooksLikeNames to one trimmed cell.
+// looksLikeName reports whether one trimmed cell obeys the rules by which LooksLikeNames tells names
+// of columns from data.
 func looksLikeName(s string) bool {
 	if !utf8.ValidString(s) || utf8.RuneCountInString(s) > longestName || slices.Contains(values, strings.ToLower(s)) {
 		return false

@@ -79,8 +79,8 @@ func FuzzDraft(f *testing.F) {
 				t.Fatalf("%q: holds %q", doc, r)
 			}
 		}
-		// Every line is one of the draft's own lines or one column: nothing of the header begins a
-		// line.
+		// Every line of a draft is one of its own lines or the line of one column, so that no line
+		// begins with other text of the header.
 		if got, want := strings.Count(doc, "\n"), strings.Count(Draft(nil), "\n")+len(header); got != want {
 			t.Fatalf("%d lines: want %d\n%s", got, want, doc)
 		}

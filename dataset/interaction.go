@@ -2,31 +2,76 @@ package dataset
 
 import "strconv"
 
-// Interaction crosses two category columns: it has one feature for each pair of their features,
-// other included, so that the effect of one column may depend on the other.
+// Interaction names two columns that are crossed: categories, numbers or dates. It has one feature
+// for each pair of a feature of one column and a feature of the other, "other" included, so that
+// the effect of one column may depend on the other column. A number or date is represented by
+// PairKnots hats ([Hats]).
 type Interaction [2]string
 
-// cross is an interaction, bound to the inputs of a map.
+// cross is an interaction of two columns, bound to the cells from which a map reads them.
 type cross struct {
-	a, b input
-	at   int // index of its first feature
+	a, b    input
+	at      int // index of its first feature
+	width   int // number of features
+	numbers int // how many of the two are numbers or dates
 }
 
-// width returns the number of features of a category.
+// crossed holds the two columns of an interaction in the order of its features. If one is a
+// category and the other a number, the category comes first (is the outer).
+type crossed [2]Column
+
+func (s *Schema) crossed(pair Interaction) crossed {
+	a, _ := s.column(pair[0])
+	b, _ := s.column(pair[1])
+	if a.isNumber() && !b.isNumber() {
+		a, b = b, a
+	}
+	return crossed{a, b}
+}
+
+// numbers reports whether one of the interaction's columns is a number or date. It is enough to look
+// at the second column, since a category comes first.
+func (x crossed) numbers() bool { return x[1].isNumber() }
+
+// count returns how many of the interaction's two columns are numbers or dates.
+func (x crossed) count() (n int) {
+	for _, c := range x {
+		if c.isNumber() {
+			n++
+		}
+	}
+	return n
+}
+
+// scale returns the factor by which the interaction's features are multiplied before the row is
+// divided by [Schema.Scale]: HatScale for each number.
+func (x crossed) scale() float64 { return []float64{1, HatScale, HatScale * HatScale}[x.count()] }
+
+// width returns the number of features.
+func (x crossed) width() int { return len(x[0].inPairs()) * len(x[1].inPairs()) }
+
+// inPairs returns the names of a column's features in interactions.
+func (c Column) inPairs() []string {
+	if c.isNumber() {
+		return c.knotNames(c.pairKnots())
+	}
+	return featureNames(c)
+}
+
+// width returns the number of features of a category or hash column, "other" included.
 func (in *input) width() int { return in.other + 1 }
 
-// checkInteractions validates the interactions and appends their features.
+// checkInteractions validates the interactions and appends the names of their features to
+// s.features.
 func (s *Schema) checkInteractions(taken map[string]bool) error {
 	for i, pair := range s.interactions {
 		field := itemField("interactions", i)
-		var crossed [2]Column
-		for k, name := range pair {
-			c, listed := s.column(name)
-			if !listed || c.Kind != Category {
-				return &fieldError{field, strconv.Quote(name), "must be a category among the columns"}
+		for _, name := range pair {
+			if c, listed := s.column(name); !listed || c.Kind != Category && !c.isNumber() {
+				return &fieldError{field, strconv.Quote(name), "must be a category, number or date among the columns"}
 			}
-			crossed[k] = c
 		}
+		x := s.crossed(pair)
 		if pair[0] == pair[1] {
 			return &fieldError{field, strconv.Quote(pair[0]), "must be two different columns"}
 		}
@@ -35,11 +80,23 @@ func (s *Schema) checkInteractions(taken map[string]bool) error {
 				return &fieldError{field, "", "is listed twice"}
 			}
 		}
-		if crossed[0].width() > maxTerms/crossed[1].width() {
+		outer, inner := x[0].inPairs(), x[1].inPairs()
+		if len(outer) > maxTerms/len(inner) {
 			return &fieldError{field, "", "must make at most " + strconv.Itoa(maxTerms) + " features"}
 		}
-		for _, a := range featureNames(crossed[0]) {
-			for _, b := range featureNames(crossed[1]) {
+		if x.numbers() {
+			h := Hats{First: len(s.features), Width: len(outer) * len(inner), Group: -1}
+			for _, c := range x {
+				if c.isNumber() {
+					h.Axes = append(h.Axes, c.axis(s.at(c.Name), c.pairKnots()))
+				} else {
+					h.Group = s.group(c.Name)
+				}
+			}
+			s.hats = append(s.hats, h)
+		}
+		for _, a := range outer {
+			for _, b := range inner {
 				name := a + " & " + b
 				if taken[name] {
 					return &fieldError{field, "", "makes a second feature named " + strconv.Quote(name)}
@@ -48,21 +105,35 @@ func (s *Schema) checkInteractions(taken map[string]bool) error {
 				s.features = append(s.features, name)
 			}
 		}
-		s.terms++
+		s.terms += []int{1, 2, 4}[x.count()]
 	}
 	return nil
 }
 
-// bindInteractions binds the interactions to the inputs of a map. next is the number of features
-// before them.
+// group returns the index, among [Schema.Groups], of a category column.
+func (s *Schema) group(name string) (index int) {
+	for _, c := range s.columns {
+		if c.Name == name {
+			return index
+		}
+		if c.Kind == Category || c.Kind == Hash {
+			index++
+		}
+	}
+	return index
+}
+
+// bindInteractions binds the interactions to the inputs of the map. names are the columns of
+// m.inputs; next is the number of features before the interactions.
 func (m *Map) bindInteractions(names []string, next int) {
 	inputs := make(map[string]input, len(names))
 	for i, name := range names {
 		inputs[name] = m.inputs[i]
 	}
 	for _, pair := range m.schema.interactions {
-		x := cross{inputs[pair[0]], inputs[pair[1]], next}
+		c := m.schema.crossed(pair)
+		x := cross{inputs[c[0].Name], inputs[c[1].Name], next, c.width(), c.count()}
 		m.crosses = append(m.crosses, x)
-		next += x.a.width() * x.b.width()
+		next += x.width
 	}
 }

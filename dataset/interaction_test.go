@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestInteractions tests that the feature of a pair of values is set, other included, that its
-// coefficient is an offset, and that the row's norm counts it as one term.
+// TestInteractions tests that a row sets the feature of its pair of values, other included, that
+// the feature's coefficient is an offset, and that an interaction adds 1 to the squared norm of the
+// row.
 func TestInteractions(t *testing.T) {
 	s := mustLoad(t, `
 schema:
@@ -48,9 +49,9 @@ schema:
 		t.Errorf("explained as %+v", c)
 	}
 	for text, want := range map[string]string{
-		"[[ward, age]]":              `interactions[0] = "age": must be a category among the columns`,
-		"[[ward, town]]":             `"town": must be a category among the columns`,
-		"[[ward]]":                   "1 columns: must be two categories",
+		"[[age, age]]":               "must be two different columns",
+		"[[ward, town]]":             `interactions[0] = "town": must be a category, number or date among the columns`,
+		"[[ward]]":                   "1 columns: must be two columns",
 		"[[ward, ward]]":             "must be two different columns",
 		"[[ward, sex], [sex, ward]]": "interactions[1]: is listed twice",
 		"[ward, sex]":                "must be a list",

@@ -17,10 +17,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// mostListed bounds the number of values in a range and in a file.
+// mostListed bounds the number of values in a range such as 1..12, and in a file that lists the
+// values of a category.
 const mostListed = 100_000
 
-// mostBytes bounds the length of a value in a file. A longer line is no category.
+// mostBytes bounds the number of bytes of a value in a file that lists the values of a category.
 const mostBytes = 1000
 
 // span matches a range of whole numbers, such as 1..12, as YAML writes it without quotes.
@@ -59,7 +60,8 @@ func plainSpan(node ast.Node, text string) bool {
 	return node.GetToken().Type == token.StringType && span.MatchString(text)
 }
 
-// expanded lists the numbers of a range. rule is empty or the rule that the range breaks.
+// expanded returns the numbers of a range such as 1..12, as texts. rule is empty or the rule that the
+// range breaks.
 func expanded(text string) (values []string, rule string) {
 	ends := span.FindStringSubmatch(text)
 	low, _ := strconv.Atoi(ends[1]) // span matches at most nine digits
@@ -104,9 +106,9 @@ func (d *yamlDecoder) category(raw *rawColumn, field string, node ast.Node) (err
 	return err
 }
 
-// pending returns a schema whose lists are in files. It cannot be used until WithLists has read the
-// files, but all other rules are checked now. Until then the name of a file stands in place of its
-// values.
+// pending returns a schema in which the values of some categories are still to be read from files. It
+// checks all other rules now, with the name of a file in place of its values. The schema cannot be
+// used until [Schema.WithLists] has read the files.
 func (r rawSchema) pending() (*Schema, error) {
 	standing := r
 	standing.Columns = slices.Clone(r.Columns)

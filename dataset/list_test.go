@@ -119,7 +119,7 @@ func TestLists(t *testing.T) {
 	if _, err := s.WithLists(func(string) ([]byte, error) { return nil, errors.New("no such file") }); err == nil || err.Error() != "dataset: columns.town.category.file: no such file" {
 		t.Error(err)
 	}
-	// Other errors are reported before files are read.
+	// Errors that need no file are reported before files are read.
 	if _, err := load(strings.Replace(townsYAML, "[a, b]", "[a, a]", 1)); err == nil || !strings.Contains(err.Error(), "[5:") {
 		t.Errorf("%v: must be found at its line", err)
 	}

@@ -8,11 +8,11 @@ const (
 	ln2Low  = math.Ln2 - ln2High
 )
 
-// log1p returns log(1+x) for finite x > -1, within two units in the last place and with the same
-// bits on every machine.
+// log1p returns log(1+x) for finite x > -1, within two units in the last place and with the same bits
+// on every machine.
 //
-// With v = fl(1+x) and c = (1+x) - v, log(1+x) = log v + log(1 + c/v), and the last term is c/v to
-// well below a rounding error. With v = 2^k m, m in [1/sqrt 2, sqrt 2), and s = (m-1)/(m+1),
+// With v the rounded sum 1+x and c = (1+x) - v, log(1+x) = log v + log(1 + c/v), and the last term is
+// c/v to well below a rounding error. With v = 2^k m, m in [1/sqrt 2, sqrt 2), and s = (m-1)/(m+1),
 //
 //	log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...)
 //
@@ -30,7 +30,7 @@ func log1p(x float64) float64 {
 	for i := 23; i >= 3; i -= 2 {
 		tail = float64((tail + 1/float64(i)) * s2)
 	}
-	// Small terms first.
+	// Small terms are added first, to lose fewer bits.
 	low := float64(float64(k)*ln2Low) + float64(2*s*tail) + c/v
 	return float64(float64(k)*ln2High) + (float64(2*s) + low)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // TestNorm tests that rows are divided by the schema's norm, that longer rows are scaled down to
-// length 1 in the same direction, and that the written schema gives the same map. It fails if long
+// length 1 in the same direction, and that the written schema gives the same map. The test fails if long
 // rows stay long.
 func TestNorm(t *testing.T) {
 	columns := []Column{{Name: "a", Kind: Number, Low: -4, High: 4}, {Name: "b", Kind: Number, Low: -4, High: 4}, {Name: "c", Kind: Number, Low: 0, High: 1}}

@@ -56,13 +56,14 @@ func (p *Projection) Serves(features int) error {
 	return nil
 }
 
-// signs returns the signs of 64 entries in the column of feature j, from row 64 word on.
+// signs returns one bit for each of 64 entries in the matrix column of feature j: the entries in rows
+// 64 word to 64 word + 63. A set bit is a minus sign.
 func (p *Projection) signs(j, word int) uint64 {
 	const golden = 0x9e3779b97f4a7c15
 	return mix(mix(p.seed*golden+uint64(j)) + uint64(word)*golden)
 }
 
-// entries calls f with the index and the sign of each entry in the column of feature j.
+// entries calls f with the row index and the sign of each entry in the matrix column of feature j.
 func (p *Projection) entries(j int, f func(i int, negative bool)) {
 	for word := 0; word*64 < p.size; word++ {
 		signs := p.signs(j, word)
@@ -101,9 +102,9 @@ func (p *Projection) Map(dst []float32, scratch []float64, x []float32) {
 	}
 }
 
-// Lift returns the coefficients of the original features that give the same margins as the weights
-// w of mapped rows: the transposed map, applied to each margin. It panics unless len(w) is a
-// multiple of Size.
+// Lift returns the coefficients of the original features that give the same margins as the weights w
+// of mapped rows: it applies the transposed matrix to the weights of each margin. It panics unless
+// len(w) is a multiple of Size.
 func (p *Projection) Lift(w []float64) []float64 {
 	if len(w)%p.size != 0 {
 		panic(fmt.Sprintf("dataset: %d weights of rows mapped to %d", len(w), p.size))

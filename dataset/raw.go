@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// rawColumn and rawTarget are the common content of the YAML and JSON forms: each key as it was
-// given, before the rules on combinations of keys are checked.
+// rawColumn, rawTarget, rawExposure, rawUnit and rawSchema are the common content of the YAML and
+// JSON forms: each key as it was given, before the rules on combinations of keys are checked.
 type rawColumn struct {
 	Name      string    `json:"name"`
 	Ignore    bool      `json:"ignore,omitempty"`
@@ -18,8 +18,11 @@ type rawColumn struct {
 	Date      []string  `json:"date,omitempty"`
 	Layout    string    `json:"layout,omitempty"`
 	Missing   string    `json:"missing,omitempty"`
+	Curve     *rawCurve `json:"curve,omitempty"`
+	Monotone  string    `json:"monotone,omitempty"`
 
-	File string `json:"-"` // name of the file with the category's values; see WithLists
+	File     string `json:"-"` // name of the file with the category's values; see WithLists
+	straight bool   // curve: none
 }
 
 type rawTarget struct {
@@ -64,7 +67,7 @@ func (r rawSchema) schema() (*Schema, error) {
 	}
 	for i, names := range r.Interactions {
 		if len(names) != 2 {
-			return nil, &fieldError{itemField("interactions", i), fmt.Sprintf("%d columns", len(names)), "must be two categories"}
+			return nil, &fieldError{itemField("interactions", i), fmt.Sprintf("%d columns", len(names)), "must be two columns"}
 		}
 		def.Interactions = append(def.Interactions, Interaction{names[0], names[1]})
 	}
@@ -120,6 +123,13 @@ func (r rawColumn) column() (Column, error) {
 		return Column{}, &fieldError{field + ".layout", strconv.Quote(r.Layout), "only a date has a layout"}
 	}
 	c.Indicator = r.Missing == indicator
+	if err := c.setCurve(r.Curve); err != nil {
+		return Column{}, err
+	}
+	var err error
+	if c.Monotone, err = monotoneOf(field+".monotone", r.Monotone); err != nil {
+		return Column{}, err
+	}
 	switch {
 	case r.Transform == "":
 	case c.Kind != Number:
@@ -132,7 +142,7 @@ func (r rawColumn) column() (Column, error) {
 	return c, nil
 }
 
-// days sets the kind and the bounds of a date column.
+// days makes c a date column: it sets its kind, its layout and its bounds in days since 1970-01-01.
 func (c *Column) days(field string, r rawColumn) error {
 	c.Kind, c.Layout = Date, r.Layout
 	if len(r.Date) != 2 {
@@ -180,7 +190,7 @@ func pair(field string, bounds []float64) (low, high float64, err error) {
 	return bounds[0], bounds[1], nil
 }
 
-// raw is the inverse of rawSchema.schema.
+// raw converts a schema to its written form; it is the inverse of rawSchema.schema.
 func (s *Schema) raw() (rawSchema, error) {
 	if err := s.usable(); err != nil {
 		return rawSchema{}, err
@@ -220,6 +230,10 @@ func (c Column) raw() rawColumn {
 	}
 	if c.Indicator {
 		r.Missing = indicator
+	}
+	r.Curve = c.rawCurve()
+	if c.Monotone != 0 {
+		r.Monotone = c.Monotone.String()
 	}
 	return r
 }

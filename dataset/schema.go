@@ -9,10 +9,12 @@ import (
 // NormBound is an upper bound of the Euclidean norm of every row that [Map.Encode] writes.
 const NormBound = 1 + 0x1p-23
 
-// maxTerms bounds the square of [Schema.Scale]; the proof of [NormBound] needs it.
+// maxTerms bounds the square of [Schema.Scale], the largest norm of a row before it is divided; the
+// proof of [NormBound] needs it.
 const maxTerms = 1 << 20
 
-// leastNorm is the least value of the schema's norm. Rows are longer: the intercept is 1.
+// leastNorm is the smallest allowed value of the schema's norm. Every row is longer before it is
+// divided, because the intercept is 1.
 const leastNorm = .001
 
 // intercept names the constant feature.
@@ -22,14 +24,14 @@ const intercept = "(intercept)"
 type Definition struct {
 	Columns []Column // all columns except the target; their order is the order of the features
 	Target  Target
-	// Interactions cross category columns. Their features follow the features of the columns.
+	// Interactions cross two columns. Their features follow the features of the columns.
 	Interactions []Interaction
 
 	Where   string   // row filter column=value, on a public column; empty: every row
 	Missing []string // cells that mean missing; nil: only the empty cell
-	// Norm, if not 0, divides rows in place of the largest norm that a row could have. Rows longer
-	// than Norm are scaled down to it, so it must be public knowledge that few rows exceed Norm by
-	// much.
+	// Norm, if not 0, is the divisor of rows in place of the largest norm that a row could have.
+	// Rows longer than Norm are scaled down to it. Norm must be public knowledge; it should be
+	// exceeded by few rows.
 	Norm float64
 	// Unit says which rows make up one record. With the zero Unit each row is a record.
 	Unit Unit
@@ -48,11 +50,12 @@ type Schema struct {
 
 	interactions []Interaction
 
-	// places maps the name of a column to its index.
+	// places maps the name of a column to its index in columns.
 	places   map[string]int
 	features []string
+	hats     []Hats
 	unread   *rawSchema // the schema as read, if lists of values are in unread files; see WithLists
-	terms    int        // #numbers + #dates + #categories + #hashes + #interactions + 1; 0 in the zero Schema
+	terms    int        // largest squared norm of a row before it is divided (Scale); 0 in the zero Schema
 }
 
 // New validates a definition. Names, categories, classes and missing markers must be distinct and
@@ -73,6 +76,7 @@ func New(def Definition) (*Schema, error) {
 	if def.Missing == nil {
 		s.missing = []string{""}
 	}
+	s.normalise()
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
@@ -110,7 +114,7 @@ func (s *Schema) validate() error {
 func (s *Schema) validateColumns() error {
 	s.places = make(map[string]int, len(s.columns))
 	features := make(map[string]bool)
-	s.features, s.terms = nil, 1
+	s.features, s.terms, s.hats = nil, 1, nil
 	for i, c := range s.columns {
 		if _, twice := s.places[c.Name]; twice {
 			return &fieldError{columnField(c.Name), "", "is listed twice"}
@@ -118,6 +122,11 @@ func (s *Schema) validateColumns() error {
 		s.places[c.Name] = i
 		if err := c.validate(s.missing); err != nil {
 			return err
+		}
+		if c.Curve > 0 {
+			at := len(s.features)
+			s.hats = append(s.hats, Hats{at + 2, c.Curve, []Axis{c.axis(at, c.knots())}, -1, true})
+			s.terms += 2
 		}
 		for _, f := range featureNames(c) {
 			if features[f] || f == intercept {
@@ -131,6 +140,9 @@ func (s *Schema) validateColumns() error {
 		}
 	}
 	if err := s.checkInteractions(features); err != nil {
+		return err
+	}
+	if err := s.checkMonotone(); err != nil {
 		return err
 	}
 	if s.terms == 1 {
@@ -147,7 +159,7 @@ func featureNames(c Column) []string {
 	switch c.Kind {
 	case Number, Date:
 		if c.Indicator {
-			return []string{c.Name, c.Name + "=missing"}
+			return append([]string{c.Name, c.Name + "=missing"}, c.knotNames(c.knots())...)
 		}
 		return []string{c.Name}
 	case Category:
@@ -182,7 +194,7 @@ func (s *Schema) Dim() int { return len(s.features) }
 func (s *Schema) Features() []string { return slices.Clone(s.features) }
 
 // Group is a range of features of which exactly one is not zero in a row: the features of a
-// category, a hash or an interaction.
+// category, a hash or an interaction of categories.
 type Group struct{ First, Width int }
 
 // Groups returns the groups in the order of their features.
@@ -195,12 +207,23 @@ func (s *Schema) Groups() (groups []Group) {
 		next += c.width()
 	}
 	for _, pair := range s.interactions {
-		a, _ := s.column(pair[0])
-		b, _ := s.column(pair[1])
-		groups = append(groups, Group{next, a.width() * b.width()})
-		next += a.width() * b.width()
+		x := s.crossed(pair)
+		if !x.numbers() {
+			groups = append(groups, Group{next, x.width()})
+		}
+		next += x.width()
 	}
 	return groups
+}
+
+// Filled returns a bound on the number of features of a row that are not zero. The features of a category, a
+// hash or an interaction of categories count as one.
+func (s *Schema) Filled() int {
+	n := s.Dim()
+	for _, g := range s.Groups() {
+		n -= g.Width - 1
+	}
+	return n
 }
 
 // Columns returns the columns in order, ignored ones included.
@@ -212,17 +235,17 @@ func (s *Schema) Target() Target { return s.target.clone() }
 // Filter returns the row filter; the zero Filter if there is none.
 func (s *Schema) Filter() Filter { return s.filter }
 
-// Interactions returns the pairs of categories that are crossed.
+// Interactions returns the pairs of columns that are crossed.
 func (s *Schema) Interactions() []Interaction { return slices.Clone(s.interactions) }
 
-// Missing returns the cells that mean missing.
+// Missing returns the texts of cells that stand for a missing value.
 func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 
 // Norm returns the norm that the schema states; 0 if it states none.
 func (s *Schema) Norm() float64 { return s.norm }
 
-// Scale returns S, the divisor of every row: sqrt(#numbers + #dates + #categories +
-// #hashes + #interactions + 1), or the schema's norm if it states one.
+// Scale returns S, the divisor of every row: the root of the largest squared norm that a row could have
+// (see Norms in the package comment), or the schema's norm if it states one.
 func (s *Schema) Scale() float64 {
 	if s.norm > 0 {
 		return s.norm
@@ -255,6 +278,7 @@ func cloneColumns(columns []Column) []Column {
 	for i := range clone {
 		clone[i].Categories = slices.Clone(clone[i].Categories)
 		clone[i].Values = slices.Clone(clone[i].Values)
+		clone[i].Knots = slices.Clone(clone[i].Knots)
 	}
 	return clone
 }

@@ -186,7 +186,7 @@ func TestRoundTrip(t *testing.T) {
 		if err := json.Unmarshal(asJSON, &fromJSON); err != nil {
 			t.Fatalf("%v\n%s", err, asJSON)
 		}
-		if diff := cmp.Diff(s, &fromJSON, cmp.AllowUnexported(Schema{})); diff != "" {
+		if diff := cmp.Diff(s, &fromJSON, cmp.AllowUnexported(Schema{}, Hats{})); diff != "" {
 			t.Fatalf("JSON (-want +got):\n%s\n%s", diff, asJSON)
 		}
 		type config struct{ Schema *Schema }
@@ -198,7 +198,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, asYAML)
 		}
-		if diff := cmp.Diff(s, fromYAML, cmp.AllowUnexported(Schema{})); diff != "" {
+		if diff := cmp.Diff(s, fromYAML, cmp.AllowUnexported(Schema{}, Hats{})); diff != "" {
 			t.Fatalf("YAML (-want +got):\n%s\n%s", diff, asYAML)
 		}
 	})
@@ -241,5 +241,41 @@ func TestZeroSchema(t *testing.T) {
 	}
 	if _, err := yaml.Marshal(&s); err == nil {
 		t.Error("MarshalYAML accepted the zero Schema")
+	}
+}
+
+// TestFilled: a category counts as one feature, with other columns' features and the intercept beside it, and no
+// encoded row has more features that are not zero.
+func TestFilled(t *testing.T) {
+	s := mustLoad(t, people)
+	if got := s.Filled(); got != 4 {
+		t.Errorf("%d features of a row of two numbers, a category and the intercept", got)
+	}
+	s = mustLoad(t, `
+schema:
+  columns:
+    a: {hash: 50}
+    b: {number: [0, 1], curve: 5}
+    c: {category: [x, y]}
+    d: {category: [u, v]}
+  interactions: [[c, d]]
+  target: {column: t, classes: [n, p]}
+`)
+	m := mustBind(t, s, "a", "b", "c", "d", "t")
+	x, most := make([]float32, m.Dim()), 0
+	for _, cells := range [][]string{{"q", ".3", "x", "v", "n"}, {"r", ".99", "y", "u", "p"}, {"", "1", "z", "", "p"}} {
+		if _, ok := m.Encode(x, cells); !ok {
+			t.Fatal(cells)
+		}
+		filled := 0
+		for _, v := range x {
+			if v != 0 {
+				filled++
+			}
+		}
+		most = max(most, filled)
+	}
+	if got := s.Filled(); got < most || got > 20 {
+		t.Errorf("%d features may be nonzero, %d are, of %d", got, most, m.Dim())
 	}
 }

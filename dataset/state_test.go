@@ -174,7 +174,8 @@ func TestEncodeIsTheDocumentedMap(t *testing.T) {
 	}
 }
 
-// documentedUnit implements step 2: 2 (t-lo)/(hi-lo) - 1 of a clamped cell, 0 for a missing one.
+// documentedUnit implements step 2 of the row map in the package comment: 2 (t-lo)/(hi-lo) - 1 of a
+// clamped cell, 0 for a missing one.
 func documentedUnit(cell string, low, high float64, log bool) (u float64, present bool) {
 	for len(cell) > 0 && cell[0] == ' ' {
 		cell = cell[1:]
@@ -220,8 +221,8 @@ func documentedLog(x *big.Float) *big.Float {
 	return sum.SetMantExp(sum, halvings)
 }
 
-// documentedHot implements step 3: one feature for each listed value, and a last one for all other
-// cells.
+// documentedHot implements step 3 of the row map in the package comment: one feature for each listed
+// value, and a last one for all other cells.
 func documentedHot(cell string, listed ...string) []float64 {
 	hot := make([]float64, len(listed)+1)
 	for i, v := range listed {

@@ -30,7 +30,8 @@ type Exposure struct {
 	Low, High float64 // public bounds, in its units; 0 < Low < High
 }
 
-// beside returns the column of the target's weight or exposure; "" for none.
+// beside returns the name of the column with the target's weight or exposure; "" if the target has
+// neither.
 func (t Target) beside() string {
 	if t.Weight != "" {
 		return t.Weight
@@ -38,19 +39,17 @@ func (t Target) beside() string {
 	return t.Exposure.Column
 }
 
-// share returns the weight of a cell, or its exposure as a fraction of the largest.
-func (t Target) share(cell string, missing []string) (share float64, ok bool) {
-	x, ok := parse(strings.TrimSpace(cell), missing)
-	if !ok {
-		return 0, false
-	}
+// share returns a weight or an exposure x as a fraction: a weight clamped to [0, 1], or an exposure
+// clamped to its bounds and divided by the largest exposure. NaN stays NaN.
+func (t Target) share(x float64) float64 {
 	if t.Weight != "" {
-		return min(max(x, 0), 1), true
+		return min(max(x, 0), 1)
 	}
-	return min(max(x, t.Exposure.Low), t.Exposure.High) / t.Exposure.High, true
+	return min(max(x, t.Exposure.Low), t.Exposure.High) / t.Exposure.High
 }
 
-// Least returns the least exposure as a fraction of the largest; 0 for a target without one.
+// Least returns the least exposure as a fraction of the largest; or 0 for a target without an
+// exposure.
 func (t Target) Least() float64 {
 	if t.Exposure == (Exposure{}) {
 		return 0
@@ -58,8 +57,8 @@ func (t Target) Least() float64 {
 	return t.Exposure.Low / t.Exposure.High
 }
 
-// Rate returns the count per unit of exposure that is a rate of 1 in a loss's units: the largest
-// count divided by the largest exposure or, without exposures, the largest count.
+// Rate returns the count per unit of exposure that a loss for counts treats as a rate of 1: the
+// largest count divided by the largest exposure or, without exposures, the largest count.
 func (t Target) Rate() float64 {
 	if t.Exposure == (Exposure{}) {
 		return t.High
@@ -100,8 +99,8 @@ func (t Target) validateBeside() error {
 	return nil
 }
 
-// leastExposure is the least fraction Low/High of exposures. It bounds the loss of a record with a
-// small exposure.
+// leastExposure is the least allowed value of Low/High of an exposure. It bounds the loss of a
+// record with a small exposure.
 const leastExposure = 1e-6
 
 func (t Target) validate(missing []string) error {
@@ -141,7 +140,8 @@ func (t Target) validate(missing []string) error {
 
 const classesRule = "must list at least two, of two the negative class first"
 
-// codes maps the cell of a class to the number that losses use for the class.
+// codes maps the cell of a class to the number that losses use for the class, such as -1 and +1 for
+// two classes.
 func (t Target) codes() map[string]float64 {
 	if len(t.Classes) == 2 {
 		return map[string]float64{t.Classes[0]: -1, t.Classes[1]: 1}
@@ -162,6 +162,7 @@ func (t Target) clone() Target {
 // words are allowed.
 func unseen(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }
 
-// half and mid map [-1, 1] to [Low, High] without overflow.
+// half and mid return the half-width and the midpoint of the target's bounds [Low, High], computed
+// without overflow: mid + half u maps u in [-1, 1] to the bounds.
 func (t Target) half() float64 { return t.High/2 - t.Low/2 }
 func (t Target) mid() float64  { return t.Low/2 + t.High/2 }

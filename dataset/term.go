@@ -2,35 +2,37 @@ package dataset
 
 import "math"
 
-// Term is a number that a linear score says of the columns, in the user's units: a slope, a
-// difference between two levels of a category, or the intercept. It is a sum over weights,
-// and a constant.
+// Term is one quantity of a linear score in the user's units: a slope, a difference between two
+// levels of a category, or the intercept. Its value is a constant plus a linear combination of
+// weights.
 //
-// A single level of a category says nothing by itself: the same may be added to the
-// weights of all levels and taken off the intercept, and no prediction changes. So levels
-// are compared with a level of reference, which is the first one declared.
+// The weight of a single level of a category has no meaning of its own: adding a number to the
+// weights of all levels and subtracting it from the intercept changes no prediction. Each level is
+// therefore compared with a reference level, which is the first level that the schema declares.
 type Term struct {
-	// Name is that of the feature; of a difference, of the level that is compared.
+	// Name is the name of the feature; for a difference, of the level that is compared.
 	Name string
-	// Column is the column it belongs to; "(interactions)" for theirs, "" for the
+	// Column is the column of the feature; it is "(interactions)" for an interaction, and "" for the
 	// intercept.
 	Column string
-	// Reference names what a difference is against: the feature of the first level declared;
-	// "" for a slope and the intercept.
+	// Reference is the feature that a difference is relative to: the first declared level or knot,
+	// or a text such as "no interaction". It is "" for a slope and for the intercept.
 	Reference string
-	// Per is what one unit is, as in Coefficient; "" for a difference and the intercept.
+	// Per is the quantity that a slope multiplies, as in [Coefficient]; "" for a difference and for
+	// the intercept.
 	Per      string
 	Parts    []Part
 	Constant float64
 }
 
-// Part is a weight's part in a term: its place among the features, and its factor.
+// Part is one weight of a term's linear combination: the index of its feature, and the factor of
+// the weight.
 type Part struct {
 	Feature int
 	Factor  float64
 }
 
-// Of is the term's value at some weights.
+// Of returns the term's value at the weights w.
 func (t Term) Of(w []float64) float64 {
 	sum := t.Constant
 	for _, p := range t.Parts {
@@ -39,26 +41,34 @@ func (t Term) Of(w []float64) float64 {
 	return sum
 }
 
-// midpoint is what the indicator of a missing number is against.
+// midpoint is the text in Term.Reference for a missing number with an indicator, whose term is the
+// difference from a number there.
 const midpoint = "at the midpoint of its bounds"
 
-// Terms returns what a linear score says: for cells within their bounds it is the
-// intercept, plus slope times number for each number and date (its log1p where the
-// transform says so; of a date, the days since its first), plus the difference from the
-// reference for the level of each category, plus what a missing number with an indicator
-// adds to a number at the midpoint of its bounds. The intercept is the score at numbers of
-// 0, dates at their first day and categories at their reference.
+// Terms returns the terms of a linear score. For cells within their bounds the score is the sum of
 //
-// Of crossed categories the difference between two levels of the one is that at the
-// reference of the other, and the interaction's terms are what a pair of levels adds to
-// both differences: none for pairs with a level of reference.
+//   - the intercept: the score with numbers at 0, dates at their first day, numbers with curves at
+//     their first knot, and categories at their reference level;
+//   - for each number and date without a curve: slope times the number, its log1p if it has that
+//     transform, or the days since the first date;
+//   - for each category: the difference between its level and the reference level;
+//   - for each missing number with an indicator: the difference from a number at the midpoint of
+//     its bounds;
+//   - for each number with a curve: the difference between its knots and the first knot,
+//     interpolated linearly (on the scale of log1p if it has that transform). A number with a curve
+//     has no slope;
+//   - for each interaction with a number: the term of each feature, interpolated linearly in each
+//     number;
+//   - for each interaction of categories: a term for each pair of levels other than the references.
+//     It is the difference of the pair beyond the two differences of its levels, which hold at the
+//     other column's reference level.
 //
-// Buckets of a hashed column stand for nobody knows which values, and have no terms; the
-// intercept leaves out what they add. With a target that is a number, values are in the
-// target's units and the sum is the prediction; with classes, in units of the score. With
-// rate the score is the logarithm of a rate, as of [Schema.ExplainRate].
+// The buckets of a hash column have no terms, because the values in a bucket are unknown; the sum
+// leaves out what they add. With a numeric target, values are in the target's units and the sum is
+// the prediction; with classes, values are in units of the score. If rate is true, the score is the
+// logarithm of a rate, as in [Schema.ExplainRate].
 //
-// Roundings and the division by max(1, ||x||) are left out, as of [Schema.Explain].
+// As in [Schema.Explain], roundings and the division by max(1, ||x||) are left out.
 func (s *Schema) Terms(rate bool) []Term {
 	unit, constant := 1., 0.
 	switch {
@@ -82,6 +92,11 @@ func (s *Schema) Terms(rate bool) []Term {
 		at := start[c.Name]
 		switch c.Kind {
 		case Number, Date:
+			if c.Curve > 0 {
+				list = append(list, s.knotTerms(c, at, unit)...)
+				whole.Parts = append(whole.Parts, Part{at, -unit}, Part{at + 2, unit * HatScale})
+				continue
+			}
 			slope := s.slope(c, at, unit)
 			n := newInterval(spanned(c))
 			whole.Parts = append(whole.Parts, Part{at, -unit * (n.from/n.width + n.to/n.width)})
@@ -101,6 +116,12 @@ func (s *Schema) Terms(rate bool) []Term {
 		}
 	}
 	for _, x := range crossings {
+		if x.scale != 1 {
+			for k := range x.width[0] * x.width[1] {
+				list = append(list, Term{Name: s.features[x.at+k], Column: interacting, Reference: noInteraction, Parts: []Part{{x.at + k, unit * x.scale}}})
+			}
+			continue
+		}
 		whole.Parts = append(whole.Parts, Part{x.place(0, 0), unit})
 		for i := 1; i < x.width[0]; i++ {
 			for j := 1; j < x.width[1]; j++ {
@@ -114,7 +135,8 @@ func (s *Schema) Terms(rate bool) []Term {
 	return append(list, whole)
 }
 
-// spanned is a column with the bounds of a date in days from its first.
+// spanned returns the column unchanged or, for a date, with bounds counted in days from its first
+// date.
 func spanned(c Column) Column {
 	if c.Kind == Date {
 		c.Low, c.High = 0, c.High-c.Low // exact, as both are whole
@@ -122,8 +144,9 @@ func spanned(c Column) Column {
 	return c
 }
 
-// slope is a number's or a date's term: w u = w (2 (t-from)/width - 1), whose constant part
-// goes to the intercept.
+// slope returns the term of a number or date without a curve. Its part of the score is w u = w (2
+// (t-from)/width - 1) for the weight w and the value t, and the part that does not depend on t
+// belongs to the intercept.
 func (s *Schema) slope(c Column, at int, unit float64) Term {
 	per := c.Name
 	n := newInterval(spanned(c))
@@ -136,30 +159,59 @@ func (s *Schema) slope(c Column, at int, unit float64) Term {
 	return Term{Name: s.features[at], Column: c.Name, Per: per, Parts: []Part{{at, 2 * unit / n.width}}}
 }
 
-// crossing is an interaction's place among the features.
+// noInteraction is the text in Term.Reference for the terms of an interaction with a number.
+const noInteraction = "no interaction"
+
+// knotTerms returns the terms of a number with a curve, whose features begin at index at. The
+// number's own weight is part of each difference between knots.
+func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
+	k := c.knots()
+	first := at + 2
+	for i := 1; i < k.Len(); i++ {
+		list = append(list, Term{
+			Name: s.features[first+i], Column: c.Name, Reference: s.features[first],
+			Parts: []Part{{at, unit * (k.Place(i) + 1)}, {first + i, unit * HatScale}, {first, -unit * HatScale}},
+		})
+	}
+	missing := Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}}
+	cell, f := k.Cell(0)
+	missing.Parts = append(missing.Parts, Part{first + cell, -unit * HatScale * (1 - f)}, Part{first + cell + 1, -unit * HatScale * f})
+	return append(list, missing)
+}
+
+// crossing is the range of features of one interaction of two columns. at is the index of its first
+// feature, width the number of features of each column, scale the factor of the features; scale is 1
+// if neither column is a number.
 type crossing struct {
 	columns Interaction
 	width   [2]int
 	at      int
+	scale   float64
 }
 
-// crossings are those of the interactions, whose features begin at next.
+// crossings returns the feature ranges of the interactions. next is the index of the first feature
+// of the first one.
 func (s *Schema) crossings(start map[string]int, next int) (list []crossing) {
 	for _, pair := range s.interactions {
-		a, _ := s.column(pair[0])
-		b, _ := s.column(pair[1])
-		list = append(list, crossing{pair, [2]int{a.width(), b.width()}, next})
-		next += a.width() * b.width()
+		x := s.crossed(pair)
+		c := crossing{Interaction{x[0].Name, x[1].Name}, [2]int{len(x[0].inPairs()), len(x[1].inPairs())}, next, x.scale()}
+		list = append(list, c)
+		next += x.width()
 	}
 	return list
 }
 
-// place is the feature of level i of the first column and level j of the second.
+// place returns the index of the feature of level i of the interaction's first column and level j of
+// its second.
 func (x crossing) place(i, j int) int { return x.at + i*x.width[1] + j }
 
-// difference is what level i of a column adds to its difference from the reference, at
-// the other column's reference.
+// difference returns what the interaction adds to the difference between level i of a column and
+// its reference level, when the other column is at its reference level. It is nil if an interacting
+// column is a number, or if the column is not part of the interaction.
 func (x crossing) difference(column string, i int, unit float64) []Part {
+	if x.scale != 1 {
+		return nil
+	}
 	switch column {
 	case x.columns[0]:
 		return []Part{{x.place(i, 0), unit}, {x.place(0, 0), -unit}}

@@ -24,13 +24,15 @@ schema:
   target: {column: y, number: [-60, 240]}
 `
 
-// By hand: S = sqrt 8 and half the target's range is 150. The difference between two wards
-// is that of women, the reference, of whom the crossed features have their own.
+// TestTermsGolden tests terms computed by hand: S = sqrt 8, and half the target's range is 150. The
+// difference between two wards holds for women, the reference level of sex, and includes the
+// features of ward and sex crossed.
 func TestTermsGolden(t *testing.T) {
 	s := mustLoad(t, termed)
 	list := s.Terms(false)
 	unit := 150 / math.Sqrt(8)
-	// age, gain, gain=missing, seen, ward (4), sex (3), town (4), ward & sex (12), intercept.
+	// The features: age, gain, gain=missing, seen, ward (4), sex (3), town (4), ward & sex (12),
+	// intercept.
 	want := []Term{
 		{Name: "age", Column: "age", Per: "age", Parts: []Part{{0, 2 * unit / 40}}},
 		{Name: "gain", Column: "gain", Per: "log1p(gain)", Parts: []Part{{1, 2 * unit / math.Log(4)}}},
@@ -61,9 +63,9 @@ func TestTermsGolden(t *testing.T) {
 	}
 }
 
-// TestTermsAddUp: for every combination of levels, present or not, terms add up to the
-// score of the encoded row, but for what a bucket adds. Fails for a level of reference that
-// is left out, and for a crossed term that is counted twice.
+// TestTermsAddUp tests, for every combination of levels, that terms add up to the score of the
+// encoded row less what the bucket of a hash adds. The test fails if a reference level is left out or a
+// crossed term is counted twice.
 func TestTermsAddUp(t *testing.T) {
 	for _, target := range []string{"{column: y, number: [-60, 240]}", "{column: y, classes: [0, 1]}"} {
 		s := mustLoad(t, strings.Replace(termed, "{column: y, number: [-60, 240]}", target, 1))
@@ -114,7 +116,7 @@ func TestTermsAddUp(t *testing.T) {
 	}
 }
 
-// TestTermsOfARate: the intercept of a rate is the logarithm of the rate at a score of 0.
+// TestTermsOfARate tests that the intercept of a rate is the logarithm of the rate at a score of 0.
 func TestTermsOfARate(t *testing.T) {
 	s := mustLoad(t, strings.Replace(termed, "[-60, 240]", "[0, 8]", 1))
 	list, w := s.Terms(true), make([]float64, s.Dim())

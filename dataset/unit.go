@@ -9,14 +9,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Unit says which rows make up one record: the unit of privacy. All rows with the same cell in
-// Column, such as the number of a person, are one record. At most Rows of them are used. With the
-// zero Unit each row is a record.
+// Unit is the privacy unit: it says which rows make up one record. All rows with the same cell in
+// Column, such as a person's number, are one record. At most Rows of them are used. With the zero
+// Unit each row is a record.
 //
-// Cells are compared as trimmed text: 7 and 7.0 are two units. A row whose cell is missing, and a
-// malformed row, whose cell cannot be identified, belong to no unit and to no record. So nobody
-// gets a second record by leaving the cell out, and the number of records is the number of distinct
-// cells, whatever other rows hold.
+// Cells are compared as trimmed text: 7 and 7.0 are two units. A row whose cell is missing belongs
+// to no unit and to no record. The same holds for a malformed row, whose cell cannot be identified.
+// So nobody gets a second record by leaving the cell out, and the number of records is the number
+// of distinct cells, whatever other rows contain.
 //
 // Neighbouring tables differ in all rows of one unit: in their number and in their cells. In both
 // tables the unit has at least one row that passes the filter. The numbers of records agree, and

@@ -8,7 +8,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// ofPeople returns a schema with a unit.
+// ofPeople returns a schema with a privacy unit: all rows of a person, at most the given number, are
+// one record.
 func ofPeople(t *testing.T, rows int) *Schema {
 	t.Helper()
 	s, err := New(Definition{
@@ -57,7 +58,7 @@ func TestWhoseRow(t *testing.T) {
 	}
 }
 
-// bind binds the schema without its unit.
+// bind binds a copy of the schema that has no privacy unit to a header without the unit's column.
 func bind(t *testing.T, s *Schema) *Map {
 	t.Helper()
 	without := *s

@@ -58,6 +58,12 @@ func (r rawColumn) yaml() string {
 			more += ", " + s[0] + ": " + yamlText(s[1])
 		}
 	}
+	if r.Curve != nil {
+		more += ", curve: " + r.Curve.yaml()
+	}
+	if r.Monotone != "" {
+		more += ", monotone: " + r.Monotone
+	}
 	switch {
 	case r.Number != nil:
 		return "{number: " + yamlNumbers(r.Number) + more + "}"
@@ -105,8 +111,8 @@ func yamlNumbers(values []float64) string {
 	return "[" + strings.Join(shown, ", ") + "]"
 }
 
-// plain matches texts that need no quotes. It matches no YAML number; the YAML words for null, true
-// and false are excluded below.
+// plain matches texts that need no quotes in YAML. It matches no YAML number; the YAML words for
+// null, true and false are excluded separately.
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // QuoteYAML returns a text as a YAML scalar in double quotes.

@@ -59,7 +59,7 @@ func located(message string, at *token.Token) error {
 	return &yaml.SyntaxError{Message: message, Token: place}
 }
 
-// yamlDecoder records the position of each field.
+// yamlDecoder decodes a schema and records the position of each field, for error messages.
 type yamlDecoder struct {
 	at map[string]*token.Token
 }
@@ -84,6 +84,7 @@ func (d *yamlDecoder) locate(err error, root ast.Node) error {
 
 func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 	var raw rawSchema
+	curves := false
 	err := d.mapping("schema", "", node, func(name, field string, key, value ast.Node) (err error) {
 		switch name {
 		case "columns":
@@ -102,15 +103,22 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 			})
 		case "unit":
 			raw.Unit, err = d.unit(value)
+		case "curves":
+			curves, err = d.curves(field, value)
 		case "norm":
 			raw.Norm, err = number(field, value, "write a norm that is publicly known to be seldom exceeded by much")
 		default:
-			err = unknownKey(key, field, "columns, target, interactions, where, missing, norm, unit")
+			err = unknownKey(key, field, "columns, target, interactions, curves, where, missing, norm, unit")
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	for i := range raw.Columns {
+		if c := &raw.Columns[i]; curves && c.Curve == nil && !c.straight && (c.Number != nil || c.Date != nil) {
+			c.Curve = &rawCurve{knots: CurveAuto}
+		}
 	}
 	if slices.ContainsFunc(raw.Columns, func(c rawColumn) bool { return c.File != "" }) {
 		return raw.pending()
@@ -152,6 +160,10 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 			raw.Layout, err = d.text(field, value, "write how dates are written, such as %d.%m.%Y, or leave it out")
 		case "missing":
 			raw.Missing, err = d.text(field, value, "write indicator or leave it out")
+		case "curve":
+			err = d.curve(&raw, field, value)
+		case "monotone":
+			raw.Monotone, err = d.text(field, value, "write up or down or leave it out")
 		case "category":
 			err = d.category(&raw, field, value)
 		case "public":
@@ -159,11 +171,56 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 		case "hash":
 			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+printable.Text(name)+" fall")
 		default:
-			err = unknownKey(key, field, "number, date, layout, transform, missing, category, hash, public")
+			err = unknownKey(key, field, "number, date, layout, transform, missing, curve, monotone, category, hash, public")
 		}
 		return err
 	})
 	return raw, err
+}
+
+// curves decodes the schema's key curves:, whose only value is auto. The key stands for curve: auto
+// in every number and date without a key curve.
+func (d *yamlDecoder) curves(field string, node ast.Node) (bool, error) {
+	text, err := d.text(field, node, "write auto or leave it out")
+	if err == nil && text != auto {
+		err = &fieldError{field, strconv.Quote(text), "must be auto; a number of knots is a column's (curve)"}
+	}
+	return true, err
+}
+
+// curve decodes a column's curve: auto, none, a number of knots or the knots.
+func (d *yamlDecoder) curve(raw *rawColumn, field string, node ast.Node) error {
+	if list, isList := node.(*ast.SequenceNode); isList {
+		c := new(rawCurve)
+		raw.Curve = c
+		if len(list.Values) > 0 {
+			if _, err := number(field, list.Values[0], ""); err == nil {
+				c.at, err = d.numbers(field, node, "write the knots, from bound to bound")
+				return err
+			}
+		}
+		dates, err := d.texts(field, node, "write the knots, from bound to bound")
+		if c.dates = dates; err == nil && len(dates) == 0 {
+			err = &fieldError{field, "[]", "must be auto, none, a number of knots or the knots"}
+		}
+		return err
+	}
+	switch text, _ := scalar(node); text {
+	case auto:
+		raw.Curve = &rawCurve{knots: CurveAuto}
+		return nil
+	case noCurve:
+		raw.straight = true
+		return nil
+	}
+	n, err := d.count(field, node, "write auto, none or a number of knots")
+	if err != nil {
+		return err
+	}
+	if raw.Curve = (&rawCurve{knots: *n}); *n <= 0 {
+		return &fieldError{field, strconv.Itoa(*n), "must be auto, none, a number of knots or the knots"}
+	}
+	return nil
 }
 
 const kindsOfColumns = "{number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore"
@@ -224,7 +281,8 @@ func (d *yamlDecoder) unit(node ast.Node) (*rawUnit, error) {
 	return raw, err
 }
 
-// mapping calls visit for each key of a mapping, in order.
+// mapping calls visit for each key of a mapping, in order. It returns an error if node is not a
+// mapping or repeats a key.
 func (d *yamlDecoder) mapping(field, prefix string, node ast.Node, visit func(name, field string, key, value ast.Node) error) error {
 	m, isMap := node.(ast.MapNode)
 	if !isMap {
@@ -247,7 +305,8 @@ func (d *yamlDecoder) mapping(field, prefix string, node ast.Node, visit func(na
 	return nil
 }
 
-// sequence calls visit for each item of a sequence, in order.
+// sequence calls visit for each item of a sequence, in order. It returns an error if node is not a
+// sequence.
 func (d *yamlDecoder) sequence(field string, node ast.Node, visit func(field string, value ast.Node) error) error {
 	list, isList := node.(*ast.SequenceNode)
 	if !isList {
@@ -327,7 +386,8 @@ func number(field string, node ast.Node, todo string) (float64, error) {
 	return 0, formError(node, field, "must be a finite number")
 }
 
-// scalar returns a scalar as it is written: 007, 1.0 and yes stay unchanged.
+// scalar returns the text of a scalar as it is written: 007, 1.0 and yes stay unchanged. ok is
+// false if node is not a scalar.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -349,7 +409,7 @@ func unknownKey(key ast.Node, field, known string) error {
 	return formError(key, field, "unknown key; the keys here are "+known)
 }
 
-// describe names the kind of a node, and reveals nothing of its content.
+// describe returns the kind of a node, and reveals nothing of its content.
 func describe(node ast.Node) string {
 	switch n := node.(type) {
 	case nil, *ast.NullNode:

@@ -44,7 +44,7 @@ schema: # comments anywhere
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Schema{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Schema{}, Hats{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -81,8 +81,8 @@ func TestYAMLComments(t *testing.T) {
 func TestYAMLErrors(t *testing.T) {
 	const target = "\n  target: {column: y, classes: [a, b]}"
 	for _, test := range []struct{ section, want string }{
-		{"  columns:\n    x: {number: [0, 1]}\n  extra: 1", "[4:3] dataset: schema: unknown key; the keys here are columns, target, interactions, where, missing"},
-		{"  columns:\n    x: {number: [0, 1], unit: kg}", "[3:25] dataset: columns: unknown key; the keys here are number, date, layout, transform, missing, category, hash, public"},
+		{"  columns:\n    x: {number: [0, 1]}\n  extra: 1", "[4:3] dataset: schema: unknown key; the keys here are columns, target, interactions, curves, where, missing"},
+		{"  columns:\n    x: {number: [0, 1], unit: kg}", "[3:25] dataset: columns: unknown key; the keys here are number, date, layout, transform, missing, curve, monotone, category, hash, public"},
 		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y, class: [a, b]}", "[3:23] dataset: target: unknown key; the keys here are column, classes, number"},
 		{"  columns:\n    x: {number: [0, 1]}\n    x: ignore", "[4:5] mapping key \"x\" already defined at [3:5]"},
 		{"  columns:\n    x: ignored", `[3:8] dataset: columns: must be {number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore`},

@@ -1,0 +1,478 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
+)
+
+// CurveAuto, as the value of Column.Curve, leaves the number of knots to [Schema.Resolve]. Until
+// Resolve has run, the column is encoded as a number without a curve.
+const CurveAuto = -1
+
+// PairKnots is the number of knots that a number or date has in an interaction.
+const PairKnots = 5
+
+// The constants of the rule by which [Schema.Resolve] chooses numbers of knots. N = n mu is the size
+// of a fit: the number n of records times the mu of its budget under replace-one. A curve gets
+// knotsOfSize N^(1/3) knots, at most mostAuto, and no curve if that rounds to fewer than leastAuto.
+// The exponent balances the variance of the privacy noise, which grows with the knots, with the bias
+// of a piecewise linear function, which falls with them. Interactions with numbers are used if N is
+// at least leastPairs; that value was measured (results/accuracy.md).
+const (
+	knotsOfSize = .42
+	leastAuto   = 3
+	mostAuto    = 16
+	leastPairs  = 1500
+)
+
+// HatScale is the factor by which hats are multiplied before the row is divided by [Schema.Scale].
+// A feature of a curve is HatScale times a hat. A feature of an interaction of two numbers is
+// HatScale^2 times a product of two hats.
+const HatScale = hats.Scale
+
+// Hats is the range of features of one curve, or of one interaction with at least one number or
+// date. A hat is a piecewise linear function that is 1 at one knot and 0 at all other knots. The
+// features are computed from the row's numbers and the public knots.
+type Hats struct {
+	First, Width int
+	// Axes are the number of a curve, or the one or two numbers of an interaction. Of two numbers
+	// the outer comes first.
+	Axes []Axis
+	// Group is the index, among [Schema.Groups], of the category of an interaction of a category
+	// and a number. The category is the outer of the two. Group is -1 for a curve and for an
+	// interaction of two numbers.
+	Group int
+	curve bool
+}
+
+// Curve reports whether the hats (values of basis functions) are a column's curve (true) or an
+// interaction (false).
+func (h Hats) Curve() bool { return h.curve }
+
+// Axis is one number or date from which Hats are computed.
+type Axis struct {
+	Column          string
+	Number, Missing int // features of the number and of its indicator
+	Knots           hats.Knots
+}
+
+// Hats returns the ranges of features that hold hats (values of basis functions): those of all curves
+// and of all interactions with numbers, in the order of their features.
+func (s *Schema) Hats() []Hats {
+	list := slices.Clone(s.hats)
+	for i := range list {
+		list[i].Axes = slices.Clone(list[i].Axes)
+	}
+	return list
+}
+
+// Resolved lists the choices that [Schema.Resolve] made, for printing in plans and for storing in
+// models.
+type Resolved struct {
+	// Curves are the columns whose number of knots Resolve chose. Linear are the columns with curve:
+	// auto that got no curve because the size of the fit, n records times mu, is too small.
+	Curves, Linear []string
+	// Without are the interactions with numbers that Resolve left out because the fit is too small.
+	Without []Interaction
+	// Needed is the least size N = n mu (records times the mu of the budget) at which every column in
+	// Linear and every interaction in Without would be used; 0 if both are empty.
+	Needed float64
+}
+
+// Unresolved reports whether a column has curve: auto, so that [Schema.Resolve] must choose its
+// knots.
+func (s *Schema) Unresolved() bool {
+	for _, c := range s.columns {
+		if c.Curve == CurveAuto {
+			return true
+		}
+	}
+	return false
+}
+
+// Adapts reports whether [Schema.Resolve] could change the schema: it has a column with curve: auto
+// or an interaction with a number.
+func (s *Schema) Adapts() bool {
+	for _, pair := range s.interactions {
+		if s.hasNumber(pair) {
+			return true
+		}
+	}
+	return s.Unresolved()
+}
+
+func (s *Schema) hasNumber(pair Interaction) bool {
+	for _, name := range pair {
+		if c, listed := s.column(name); listed && c.isNumber() {
+			return true
+		}
+	}
+	return false
+}
+
+// Resolve returns the schema that a fit of the given size uses. size is N = n mu, a public number.
+// Each curve: auto becomes a number of knots, twice that number if the column has transform log1p,
+// or no curve if the size is too small for the smallest curve. Interactions with numbers are
+// removed if the size is too small for them. Resolve uses only public numbers.
+func (s *Schema) Resolve(size float64) (*Schema, Resolved, error) {
+	var r Resolved
+	if err := s.usable(); err != nil {
+		return nil, r, err
+	}
+	if !s.Adapts() {
+		return s, r, nil
+	}
+	def := s.definition()
+	knots := knotsFor(size)
+	for i := range def.Columns {
+		c := &def.Columns[i]
+		switch {
+		case c.Curve != CurveAuto:
+		case knots == 0:
+			c.Curve = 0
+			r.Linear = append(r.Linear, c.Name)
+			r.Needed = max(r.Needed, math.Ceil(math.Pow((leastAuto-.5)/knotsOfSize, 3)))
+		default:
+			if c.Curve = knots; c.Transform == Log1p {
+				c.Curve = 2 * knots
+			}
+			r.Curves = append(r.Curves, c.Name)
+		}
+	}
+	def.Interactions = nil
+	for _, pair := range s.interactions {
+		if s.hasNumber(pair) && !(size >= leastPairs) {
+			r.Without = append(r.Without, pair)
+			r.Needed = max(r.Needed, leastPairs)
+			continue
+		}
+		def.Interactions = append(def.Interactions, pair)
+	}
+	resolved, err := New(def)
+	return resolved, r, err
+}
+
+// knotsFor returns the number of knots of a column with curve: auto, for a fit of the given size
+// (records times the mu of the budget). It returns 0, for no curve, if the size is too small for
+// leastAuto knots.
+func knotsFor(size float64) int {
+	k := math.Round(knotsOfSize * math.Cbrt(size))
+	if !(k >= leastAuto) {
+		return 0
+	}
+	return int(min(k, mostAuto))
+}
+
+func (s *Schema) definition() Definition {
+	return Definition{
+		Columns: cloneColumns(s.columns), Target: s.target.clone(), Interactions: s.Interactions(),
+		Where: s.filter.String(), Missing: s.missing, Norm: s.norm, Unit: s.unit,
+	}
+}
+
+func (c Column) isNumber() bool { return c.Kind == Number || c.Kind == Date }
+
+// knots returns the knots of the column's curve, mapped to [-1, 1] as cells are; the zero Knots if
+// the column has no curve.
+func (c Column) knots() hats.Knots {
+	switch {
+	case c.Curve <= 0:
+		return hats.Knots{}
+	case c.Knots == nil:
+		return hats.Equal(c.Curve)
+	}
+	k, _ := hats.At(c.places()) // validateCurve has tested it
+	return k
+}
+
+// places returns the knots that the schema lists for the column, mapped to [-1, 1].
+func (c Column) places() []float64 {
+	n := newInterval(c)
+	list := make([]float64, len(c.Knots))
+	for i, x := range c.Knots {
+		list[i] = n.unit(x)
+	}
+	return list
+}
+
+// pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without
+// listed knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots
+// are equally spaced in the index of the listed knots: a fractional index stands for the linear
+// interpolation between two of them.
+func (c Column) pairKnots() hats.Knots {
+	if c.Curve <= 0 || c.Knots == nil {
+		return hats.Equal(PairKnots)
+	}
+	own := c.places()
+	list := make([]float64, PairKnots)
+	for i := range list {
+		way := float64(i*(len(own)-1)) / (PairKnots - 1)
+		at := min(int(way), len(own)-2)
+		list[i] = own[at] + float64((way-float64(at))*(own[at+1]-own[at]))
+	}
+	list[0], list[PairKnots-1] = -1, 1 // what the sum rounds to may be beside them
+	k, err := hats.At(list)
+	if err != nil { // knots as near as two float64s
+		return hats.Equal(PairKnots)
+	}
+	return k
+}
+
+func (c Column) validateCurve() error {
+	switch {
+	case c.Knots != nil && len(c.Knots) != c.Curve:
+		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve), "must be the number of its knots"}
+	case c.Curve == 0 || c.Curve == CurveAuto && c.isNumber():
+		return nil
+	case !c.isNumber():
+		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve), "only a number or a date has a curve"}
+	case c.Curve < hats.Least || c.Curve > hats.Most:
+		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve), "must be auto, none, knots or a number of knots from " + strconv.Itoa(hats.Least) + " to " + strconv.Itoa(hats.Most)}
+	}
+	return c.validateKnots()
+}
+
+func (c Column) validateKnots() error {
+	if c.Knots == nil {
+		return nil
+	}
+	for i, x := range c.Knots {
+		if !finite(x) || i > 0 && !(c.Knots[i-1] < x) {
+			return &fieldError{columnField(c.Name) + ".curve", showFloat(x), "knots must be finite and increase"}
+		}
+		if c.Kind == Date && x != math.Trunc(x) {
+			return &fieldError{columnField(c.Name) + ".curve", showFloat(x), "the knots of a date must be whole days since 1970-01-01, as they are written"}
+		}
+	}
+	if c.Knots[0] != c.Low || c.Knots[len(c.Knots)-1] != c.High {
+		return &fieldError{columnField(c.Name) + ".curve", showBounds(c.Knots[0], c.Knots[len(c.Knots)-1]), "the first and the last knot must be the column's bounds"}
+	}
+	if _, err := hats.At(c.places()); err != nil {
+		return &fieldError{columnField(c.Name) + ".curve", "", "two knots are too near to each other for a float64"}
+	}
+	return nil
+}
+
+func showCurve(knots int) string {
+	if knots == CurveAuto {
+		return auto
+	}
+	return strconv.Itoa(knots)
+}
+
+const (
+	auto    = "auto"
+	noCurve = "none"
+)
+
+// KnotCells returns the knots in the column's own units: numbers, or days since 1970-01-01.
+func (c Column) KnotCells(k hats.Knots) []float64 {
+	cells := make([]float64, k.Len())
+	for i := range cells {
+		cells[i] = c.cellAt(k.Place(i))
+	}
+	return cells
+}
+
+// cellAt returns the cell (the number in the column's own units) that the row map encodes as u in
+// [-1, 1].
+func (c Column) cellAt(u float64) float64 {
+	n := newInterval(c)
+	t := n.from + n.width*((u+1)/2)
+	if n.log {
+		t = math.Expm1(t)
+	}
+	return min(max(t, c.Low), c.High)
+}
+
+// knotNames returns a name for each knot, such as age@17 and age@23.1, with the fewest digits, at
+// least 4, at which all names differ.
+func (c Column) knotNames(k hats.Knots) []string {
+	cells := c.KnotCells(k)
+	names := make([]string, len(cells))
+	for digits := 4; ; digits++ {
+		seen := make(map[string]bool, len(cells))
+		for i, x := range cells {
+			text := strconv.FormatFloat(x, 'g', digits, 64)
+			switch {
+			case digits > 17:
+				text = strconv.Itoa(i + 1)
+			case c.Kind == Date && digits == 4:
+				text = ShowDay(math.Floor(x))
+			case math.Abs(x) < 1e15 && x == math.Trunc(x):
+				text = strconv.FormatFloat(x, 'f', -1, 64)
+			}
+			names[i] = c.Name + "@" + text
+			seen[text] = true
+		}
+		if len(seen) == len(cells) {
+			return names
+		}
+	}
+}
+
+// normalise turns on the indicator, a feature that is 1 if the number is missing, of every number or
+// date from which hats are computed. A row in which the number is missing has no nonzero hat, so only
+// the indicator can represent it.
+func (s *Schema) normalise() {
+	numbers := make(map[string]bool)
+	for _, pair := range s.interactions {
+		numbers[pair[0]], numbers[pair[1]] = true, true
+	}
+	for i := range s.columns {
+		if c := &s.columns[i]; c.isNumber() && (c.Curve > 0 || numbers[c.Name]) {
+			c.Indicator = true
+		}
+	}
+}
+
+// axis returns the description, for computing hats, of a number or date whose first feature has the
+// index at. The indicator is the feature after it.
+func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k} }
+
+// at returns the index of a column's first feature.
+func (s *Schema) at(name string) (next int) {
+	for _, c := range s.columns {
+		if c.Name == name {
+			return next
+		}
+		next += c.width()
+	}
+	return next
+}
+
+// hang writes the hats of a row, whose other features must have been written to x. codes holds, for
+// each group of [Schema.Groups], the index of the row's nonzero feature. Hats of a missing number
+// stay zero.
+func (m *Map) hang(x []float32, codes []int) {
+	level := x[m.dim-1]
+	for i := range m.hats {
+		h := &m.hats[i]
+		if x[h.Axes[0].Missing] != 0 {
+			continue
+		}
+		a := &h.Axes[0]
+		cell, f := a.Knots.Cell(float64(x[a.Number]) / float64(level))
+		at := h.First + cell
+		if len(h.Axes) == 1 {
+			if h.Group >= 0 {
+				at += codes[h.Group] * a.Knots.Len()
+			}
+			x[at], x[at+1] = hats.Curve(level, f)
+			continue
+		}
+		b := &h.Axes[1]
+		if x[b.Missing] != 0 {
+			continue
+		}
+		inner, g := b.Knots.Cell(float64(x[b.Number]) / float64(level))
+		width := b.Knots.Len()
+		at = h.First + cell*width + inner
+		v := hats.Pair(level, f, g)
+		x[at], x[at+1], x[at+width], x[at+width+1] = v[0], v[1], v[2], v[3]
+	}
+}
+
+// rawCurve is the value of the key curve: in YAML and JSON. It is auto, a number of knots, or a
+// list of knots that are numbers or dates.
+type rawCurve struct {
+	knots int
+	at    []float64
+	dates []string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c rawCurve) MarshalJSON() ([]byte, error) {
+	switch {
+	case c.dates != nil:
+		return json.Marshal(c.dates)
+	case c.at != nil:
+		return json.Marshal(c.at)
+	case c.knots == CurveAuto:
+		return json.Marshal(auto)
+	}
+	return json.Marshal(c.knots)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *rawCurve) UnmarshalJSON(text []byte) error {
+	*c = rawCurve{}
+	switch {
+	case string(text) == strconv.Quote(auto):
+		c.knots = CurveAuto
+		return nil
+	case json.Unmarshal(text, &c.knots) == nil && c.knots > 0:
+		return nil
+	}
+	c.knots = 0
+	if json.Unmarshal(text, &c.at) == nil && len(c.at) > 0 {
+		return nil
+	}
+	c.at = nil
+	if json.Unmarshal(text, &c.dates) == nil && len(c.dates) > 0 {
+		return nil
+	}
+	return errors.New("curve: must be auto, a number of knots or the knots")
+}
+
+// yaml returns the curve in YAML form.
+func (c rawCurve) yaml() string {
+	switch {
+	case c.dates != nil:
+		return "[" + strings.Join(c.dates, ", ") + "]"
+	case c.at != nil:
+		return yamlNumbers(c.at)
+	}
+	return showCurve(c.knots)
+}
+
+// setCurve sets the column's Curve and Knots from r. It returns an error if the knots are dates for
+// a number, numbers for a date, or invalid dates. A nil r leaves the column without a curve.
+func (c *Column) setCurve(r *rawCurve) error {
+	if r == nil {
+		return nil
+	}
+	c.Curve, c.Knots = r.knots, r.at
+	field := columnField(c.Name) + ".curve"
+	switch {
+	case r.dates != nil && c.Kind != Date:
+		return &fieldError{field, strconv.Quote(r.dates[0]), "the knots of a number must be numbers"}
+	case r.at != nil && c.Kind == Date:
+		return &fieldError{field, showFloat(r.at[0]), "the knots of a date must be dates"}
+	}
+	for i, text := range r.dates {
+		day, err := Day(text)
+		if err != nil {
+			return &fieldError{itemField(field, i), strconv.Quote(text), "must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
+		}
+		c.Knots = append(c.Knots, day)
+	}
+	if c.Knots != nil {
+		c.Curve = len(c.Knots)
+	}
+	return nil
+}
+
+// rawCurve returns the column's curve in its written form; it is the inverse of setCurve; nil for a
+// column without a curve.
+func (c Column) rawCurve() *rawCurve {
+	switch {
+	case c.Curve == 0:
+		return nil
+	case c.Knots == nil:
+		return &rawCurve{knots: c.Curve}
+	case c.Kind != Date:
+		return &rawCurve{at: c.Knots}
+	}
+	r := new(rawCurve)
+	for _, day := range c.Knots {
+		r.dates = append(r.dates, ShowDay(day))
+	}
+	return r
+}

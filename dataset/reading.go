@@ -1,0 +1,162 @@
+package dataset
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// ColumnMap is the first step of the row map, for the cells of one column. It maps each cell to a
+// reading: a number that contains everything the row map uses of the cell. The reading of
+//
+//   - a number or date is its value in [-1, 1], or NaN if the cell is missing or cannot be read;
+//   - a category or hash is the index of its feature within the column;
+//   - the target is its number, and of a weight or exposure the clamped fraction. NaN makes the row
+//     malformed;
+//   - the filter's public column is 1 if the row passes, else 0.
+//
+// The second step, [Map.EncodeReadings], computes a row from the readings of its cells.
+// [Map.EncodeCoded] does both steps. A table therefore encodes to the same rows whether its cells
+// are texts or typed values.
+type ColumnMap struct {
+	use      use
+	interval        // of a number or date, and of a target that is a number
+	in       *input // of a category or hash
+	classes  map[string]float64
+	target   *Target // of a weight or exposure
+	value    string  // of the filter
+	missing  []string
+}
+
+// use is the purpose for which a map reads a column, such as a number, the target or the filter.
+type use uint8
+
+const (
+	noUse    use = iota // an ignored column, and the column of a unit, whose text alone counts
+	asNumber            // a number or date
+	asLevel             // a category or hash
+	asClass
+	asShare // a weight or exposure
+	asFilter
+)
+
+// passes is the number (reading) to which a cell of the filter's public column is mapped if the row
+// passes the filter.
+const passes = 1
+
+// bindColumns sets the use of each column that the map reads. No column has two uses.
+func (m *Map) bindColumns() {
+	s := m.schema
+	m.columns = make([]ColumnMap, m.cells)
+	for i := range m.columns {
+		m.columns[i].missing = s.missing
+	}
+	for i := range m.inputs {
+		in := &m.inputs[i]
+		c := &m.columns[in.cell]
+		if c.use, c.in, c.interval = asLevel, in, in.interval; in.other == 0 {
+			c.use = asNumber
+		}
+	}
+	if m.target >= 0 {
+		c, t := &m.columns[m.target], s.target
+		if c.use = asClass; t.Kind == Category {
+			c.classes = t.codes()
+		} else {
+			c.use, c.interval = asNumber, newInterval(Column{Low: t.Low, High: t.High})
+		}
+	}
+	if m.beside >= 0 {
+		c := &m.columns[m.beside]
+		c.use, c.target = asShare, &s.target
+	}
+	if m.where >= 0 {
+		c := &m.columns[m.where]
+		c.use, c.value = asFilter, s.filter.Value
+	}
+}
+
+// Column returns the map of the cells of column i of the table. The map must have been bound to the
+// table's header by Bind or BindUnlabelled.
+func (m *Map) Column(i int) *ColumnMap { return &m.columns[i] }
+
+// ByUnit reports whether the map is bound to a privacy unit ([Unit]). The rows that are used of a
+// unit are selected by the texts of all cells, so readings do not suffice.
+func (m *Map) ByUnit() bool { return m.unit >= 0 }
+
+// EncodeReadings encodes, as [Map.EncodeCoded] does, row i of a table that is given by columns of
+// readings, the numbers to which a [ColumnMap] maps the cells. Columns that the map does not read may
+// be nil.
+func (m *Map) EncodeReadings(x []float32, codes []uint32, columns [][]float64, i int) (level float32, target float64, ok bool) {
+	return m.encodeCoded(x, codes, row{readings: columns, at: i})
+}
+
+// EncodeReadingsWhole encodes, as [Map.Encode] does, row i of a table that is given by columns of
+// readings, the numbers to which a [ColumnMap] maps the cells.
+func (m *Map) EncodeReadingsWhole(dst []float32, columns [][]float64, i int) (target float64, ok bool) {
+	return m.encodeWhole(dst, row{readings: columns, at: i})
+}
+
+// KeepReadings reports, as [Map.Keep] does, whether row i is a record, for a table that is given by
+// columns of readings, the numbers to which a [ColumnMap] maps the cells.
+func (m *Map) KeepReadings(columns [][]float64, i int) bool {
+	return m.schema == nil || m.where < 0 || len(columns) != m.cells || columns[m.where][i] == passes
+}
+
+// Missing returns the texts of missing cells, besides the empty text.
+func (c *ColumnMap) Missing() []string { return slices.Clone(c.missing) }
+
+// Text returns the number to which the map maps a cell that is given as text (its reading).
+func (c *ColumnMap) Text(cell string) float64 {
+	cell = strings.TrimSpace(cell)
+	switch c.use {
+	case asNumber, asShare:
+		if x, ok := c.interval.read(cell, c.missing); ok {
+			return c.number(x)
+		}
+		return math.NaN()
+	case asLevel:
+		return float64(c.in.level(cell, c.missing))
+	case asClass:
+		if code, listed := c.classes[cell]; listed {
+			return code
+		}
+		return math.NaN()
+	case asFilter:
+		if cell == c.value {
+			return passes
+		}
+	}
+	return 0
+}
+
+// Number reports whether cells are read as numbers. Numbers may then be given in place of texts.
+func (c *ColumnMap) Number() bool { return (c.use == asNumber || c.use == asShare) && !c.date }
+
+// Days reports whether cells are read as dates of ISO 8601. Days since 1970-01-01 may then be given
+// in place of texts, with the time of day, in whole seconds, as a fraction.
+func (c *ColumnMap) Days() bool { return c.use == asNumber && c.date && c.layout == nil }
+
+// Numbers replaces each number of x by the reading of a cell that contains that number. Number or
+// Days must be true. NaN stands for a cell that is missing or cannot be read.
+func (c *ColumnMap) Numbers(x []float64) {
+	if c.use == asNumber && !c.log { // the usual case, without calls
+		low, high, from, width := c.low, c.high, c.from, c.interval.width
+		for i, v := range x {
+			x[i] = between(clamp(v, low, high), from, width)
+		}
+		return
+	}
+	for i, v := range x {
+		x[i] = c.number(v)
+	}
+}
+
+// number returns the reading of a number or date x: its place in [-1, 1], or for a weight or exposure
+// the clamped fraction.
+func (c *ColumnMap) number(x float64) float64 {
+	if c.use == asShare {
+		return c.target.share(x)
+	}
+	return c.interval.unit(x)
+}

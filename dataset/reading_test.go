@@ -1,0 +1,64 @@
+package dataset
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestReadingsEncodeAsTexts tests that a row of readings has the same features as the row of texts,
+// to the bit. The schema has hats and interactions; rows are stored whole and by groups.
+func TestReadingsEncodeAsTexts(t *testing.T) {
+	for _, norm := range []string{"", "  norm: 2\n"} {
+		s := mustLoad(t, `
+schema:
+  columns:
+    ward: {category: [a, b]}
+    age: {number: [17, 90], curve: 9}
+    gain: {number: [0, 99], transform: log1p, curve: 16}
+    seen: {date: [2020-01-01, 2024-01-01], curve: [2020-01-01, 2020-02-01, 2024-01-01]}
+    town: {category: [x]}
+  interactions: [[gain, ward], [town, ward], [age, gain]]
+  target: {column: ill, classes: [no, yes]}
+`+norm)
+		m := mustBind(t, s, "ill", "ward", "age", "gain", "seen", "town")
+		rows := [][]string{
+			{"yes", "a", "17", "0", "2020-01-01", "x"},
+			{"no", "b", "90", "99", "2024-01-01", ""},
+			{"no", "c", "26.125", "3", "2022-07-01T12:00", "x"},
+			{"no", "", "", "NaN", "", ""},
+			{"yes", "b", "1e300", "-inf", "1999-09-09", "x"},
+			{"perhaps", "b", "40", "5", "2021-01-01", "x"},
+		}
+		columns := make([][]float64, len(rows[0]))
+		for _, r := range rows {
+			for j, cell := range r {
+				columns[j] = append(columns[j], m.Column(j).Text(cell))
+			}
+		}
+		hung := 0
+		for i, r := range rows {
+			want, got := make([]float32, m.Dim()), make([]float32, m.Dim())
+			for j := range got {
+				got[j] = 7 // of the row before
+			}
+			y, ok := m.Encode(want, r)
+			z, sound := m.EncodeReadingsWhole(got, columns, i)
+			if ok != sound || y != z || !slices.EqualFunc(want, got, sameBits) {
+				t.Errorf("norm %q: row %d:\n%v %v %v of texts\n%v %v %v of readings", norm, i, want, y, ok, got, z, sound)
+			}
+			for _, h := range s.Hats() {
+				for _, v := range want[h.First : h.First+h.Width] {
+					if v != 0 {
+						hung++
+					}
+				}
+			}
+		}
+		if hung < 10 {
+			t.Errorf("%d hats: the rows test nothing", hung)
+		}
+	}
+}
+
+func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }

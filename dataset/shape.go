@@ -1,0 +1,97 @@
+package dataset
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
+)
+
+// Shape is a piecewise linear part of a linear score: the curve of a number or a date, or what an
+// interaction with a number or a date adds to the score.
+type Shape struct {
+	// Axes are the column of a curve, or the two columns of an interaction. Of an interaction, the
+	// outer column comes first.
+	Axes []ShapeAxis
+	// Places has an entry for each knot of a curve, or for each pair of knots or levels of an
+	// interaction. The entries of an interaction that belong to the same knot or level of the outer
+	// column are adjacent.
+	Places []Place
+}
+
+// Place is a knot of a curve, or a pair of knots or levels of an interaction.
+type Place struct {
+	// Parts give the value of the shape at the place, in the units of [Schema.Terms].
+	Parts []Part
+	// Feature is the index of the feature that belongs to the place: the value of a basis function
+	// (hat) that is 1 there. For a curve, consider the rows in which the number is not missing. The
+	// means of the hats over these rows are in proportion to the numbers of rows around the knots.
+	Feature int
+}
+
+// ShapeAxis is a column of a Shape. For a category, Levels are the names of its features, and Knots
+// is nil.
+type ShapeAxis struct {
+	Column Column
+	Knots  []float64 // in the column's units; of a date, days since 1970-01-01
+	Levels []string
+	knots  hats.Knots
+}
+
+// Evenly returns, for each knot, the share, of the range between the column's bounds (after its
+// transform), that is nearer to this knot than to the others.
+func (a ShapeAxis) Evenly() []float64 {
+	n := a.knots.Len()
+	shares := make([]float64, n)
+	for i := range shares {
+		shares[i] = (a.knots.Place(min(i+1, n-1)) - a.knots.Place(max(i-1, 0))) / 4
+	}
+	return shares
+}
+
+// Between returns the cell (the number in the column's own units) at a share, from 0 to 1, of the way
+// from one knot to the next knot, in the transformed range. The values of a Shape are linear in this
+// share.
+func (a ShapeAxis) Between(knot int, share float64) float64 {
+	if share <= 0 || knot == len(a.Knots)-1 {
+		return a.Knots[knot]
+	}
+	from, to := a.knots.Place(knot), a.knots.Place(knot+1)
+	return min(max(a.Column.cellAt(from+share*(to-from)), a.Knots[knot]), a.Knots[knot+1])
+}
+
+// Shapes returns the curves of a linear score, and its interactions with a number or a date, in the
+// order of their features. rate has the same meaning as in [Schema.Terms].
+func (s *Schema) Shapes(rate bool) (list []Shape) {
+	unit := 1 / s.Scale()
+	if s.target.Kind == Number && !rate {
+		unit *= s.target.half()
+	}
+	for _, h := range s.hats {
+		var shape Shape
+		if h.Group >= 0 {
+			c := s.grouped(h.Group)
+			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Levels: featureNames(c)})
+		}
+		for _, a := range h.Axes {
+			c, _ := s.column(a.Column)
+			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.KnotCells(a.Knots), knots: a.Knots})
+		}
+		scale := unit * math.Pow(HatScale, float64(len(h.Axes)))
+		for i := range h.Width {
+			p := Place{Parts: []Part{{h.First + i, scale}}, Feature: h.First + i}
+			if h.curve {
+				p.Parts = append(p.Parts, Part{h.Axes[0].Number, unit * h.Axes[0].Knots.Place(i)})
+			}
+			shape.Places = append(shape.Places, p)
+		}
+		list = append(list, shape)
+	}
+	return list
+}
+
+// grouped returns the column whose one-hot group has the given index in Groups.
+func (s *Schema) grouped(group int) Column {
+	i := slices.IndexFunc(s.columns, func(c Column) bool { return s.group(c.Name) == group && (c.Kind == Category || c.Kind == Hash) })
+	return s.columns[i]
+}
