@@ -19,7 +19,7 @@ type codec struct {
 	// claims more is damaged, and is refused before memory is allocated for it.
 	most int64
 	// into decompresses src into dst. It fails unless the result fills dst exactly. The former
-	// content of dst has no effect.
+	// content of dst has no effect on the result.
 	into func(dst, src []byte) error
 }
 
@@ -62,7 +62,7 @@ func gunzip(dst, src []byte) error {
 
 func unbrotli(dst, src []byte) error { return fill(dst, brotli.NewReader(bytes.NewReader(src))) }
 
-// fill reads dst from r, which must end there.
+// fill reads exactly len(dst) bytes from r. It returns ErrDamaged if r has fewer or more.
 func fill(dst []byte, r io.Reader) error {
 	if _, err := io.ReadFull(r, dst); err != nil {
 		return ErrDamaged

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzFile tests that no bytes crash the reader, and that it holds no more than the limit and a
-// page.
+// FuzzFile tests that no sequence of bytes crashes the reader.
 func FuzzFile(f *testing.F) {
 	for _, content := range fixtures(f) {
 		if len(content) < 10_000 {
@@ -34,7 +33,24 @@ func survives(t *testing.T, content []byte) error {
 	return err
 }
 
-// TestDamage tests that a damaged file of any kind gives an error or values, and never a crash.
+// TestHeaderOutsideOfTheFile tests that a page is reported as damage if its offset is outside of the
+// part of the file that holds pages. The offset comes from the footer or from the size of the
+// previous page, either of which may be any number.
+func TestHeaderOutsideOfTheFile(t *testing.T) {
+	for name, content := range fixtures(t) {
+		f, err := Open(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, offset := range []int64{f.end, f.end + 1, f.end + 1000, 1 << 62} {
+			if _, err := f.header(offset); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: a header at %d of %d bytes: %v", name, offset, f.end, err)
+			}
+		}
+	}
+}
+
+// TestDamage tests that reading a damaged file returns an error or values, and never crashes.
 func TestDamage(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	tries := 60

@@ -75,7 +75,8 @@ func (d *deltas) decode(dst []int64) error {
 	return nil
 }
 
-// next starts the next part, and a new block if the current one has ended.
+// next reads the header of the next part of a block (a miniblock), and of a new block if the current
+// block has ended.
 func (d *deltas) next() error {
 	if len(d.widths) == 0 {
 		least, n := binary.Varint(d.b)
@@ -100,7 +101,7 @@ func (d *deltas) next() error {
 	return nil
 }
 
-// skim decodes all integers and returns the bytes after them.
+// skim decodes all integers without keeping them, and returns the bytes after them.
 func (d *deltas) skim() ([]byte, error) {
 	var scratch [256]int64
 	for d.left > 0 {

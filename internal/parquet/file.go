@@ -31,8 +31,9 @@ func (u Unsupported) Error() string { return "parquet: the file " + string(u) }
 
 // File is a Parquet file. Different groups may be read by different goroutines.
 type File struct {
-	// Limit bounds the bytes of pages held at a time, in addition to one page for each group being
-	// read. It is DefaultLimit unless set before the first group is read.
+	// Limit bounds the bytes of decompressed pages in memory at a time, in addition to one page and
+	// one dictionary for each group being read. It is DefaultLimit unless set before the first
+	// group is read.
 	Limit int64
 	// Columns are the columns of the table.
 	Columns []Column
@@ -41,9 +42,13 @@ type File struct {
 	end    int64 // end of the pages
 	groups []groupInfo
 	held   atomic.Int64 // bytes of pages held
+	short  atomic.Bool  // the limit was exceeded: pages will be read again
 
 	rows, largeRows int // rows of a batch: see batchRows
 }
+
+// over reports whether the pages in memory exceed the limit, or have exceeded it before.
+func (f *File) over() bool { return f.short.Load() || f.held.Load() > f.Limit }
 
 // Open reads the metadata of a file with the given size.
 func Open(src io.ReaderAt, size int64) (*File, error) {
@@ -81,7 +86,8 @@ func Open(src io.ReaderAt, size int64) (*File, error) {
 	return f, check(m, leaves)
 }
 
-// check returns ErrDamaged unless redundant counts agree.
+// check returns ErrDamaged unless the counts of rows and columns, which the metadata states in
+// several places, agree.
 func check(m metadata, leaves int) error {
 	rows := int64(0)
 	for _, g := range m.groups {
@@ -93,8 +99,8 @@ func check(m metadata, leaves int) error {
 	return exactly(rows == m.rows)
 }
 
-// columns reads the columns from the schema. Its first element is the root, and its children follow
-// each element. It returns the number of leaves.
+// columns reads the columns from the schema, a tree in depth-first order whose first element is the
+// root. It returns the number of leaves, which are the nodes that hold values.
 func (f *File) columns(elements []element) (leaves int, err error) {
 	if len(elements) == 0 {
 		return 0, ErrDamaged
@@ -129,7 +135,8 @@ func (f *File) columns(elements []element) (leaves int, err error) {
 // mostScale bounds the digits after a decimal's point.
 const mostScale = 100
 
-// checked returns the type, with the meaning Unreadable if kind and meaning do not fit.
+// checked returns the type, but with the meaning Unreadable if the storage form and the meaning do
+// not go together.
 func (y Type) checked() Type {
 	integer := y.Kind == Int32 || y.Kind == Int64
 	ok := y.Kind >= Boolean && y.Kind <= FixedLenByteArray && y.Meaning != Unreadable
@@ -161,6 +168,7 @@ type Group struct {
 	file       *File
 	info       groupInfo
 	compressed []byte // buffer for the page that is being decompressed
+	entries    []byte // buffer for the dictionary that is being read
 }
 
 // Group returns a row group.

@@ -18,7 +18,7 @@ func newHybrid(b []byte, width uint) (hybrid, error) {
 	return hybrid{b: b, width: width}, exactly(width <= 32)
 }
 
-// run reads the head of the next run.
+// run reads the header of the next run.
 func (h *hybrid) run() error {
 	head, n := binary.Uvarint(h.b)
 	if n <= 0 || head>>1 == 0 {
@@ -36,7 +36,7 @@ func (h *hybrid) run() error {
 		h.left, h.value, h.packed, h.b = head>>1, int32(number), nil, h.b[size:]
 		return exactly(uint64(number)>>h.width == 0)
 	}
-	// Eight numbers take as many bytes as a number has bits. The last run of a page may end after
+	// Eight bit-packed numbers of width bits take width bytes. The last run of a page may end after
 	// its last number.
 	if h.left = head >> 1; h.left > 1<<32 {
 		return ErrDamaged
@@ -50,8 +50,8 @@ func (h *hybrid) run() error {
 	return exactly(h.left > 0)
 }
 
-// ones skips n numbers and returns true, if they are all in the current run and that run consists
-// of ones. Otherwise it returns false.
+// ones skips n numbers and returns true if the current run consists of ones and has at least n
+// left. Otherwise it skips nothing and returns false.
 func (h *hybrid) ones(n int) bool {
 	if h.packed != nil || h.value != 1 || h.left < uint64(n) {
 		return false

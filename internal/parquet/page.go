@@ -26,7 +26,7 @@ const (
 	dataPage2      = 3
 )
 
-// header describes a page.
+// header is the header of a page: its type, its sizes and its encodings.
 type header struct {
 	kind              int32
 	whole, compressed int32 // bytes of the contents, which follow the header in the file
@@ -74,8 +74,9 @@ func (h *header) is(kind int32) bool {
 	return h.kind == kind
 }
 
-// numbers reads a struct whose first fields are integers. If use is true, it stores them in dst and
-// reports whether field 7 is false; otherwise it skips all fields and returns false.
+// numbers reads a struct whose first fields are integers. If use is true, it stores the integers in
+// dst and reports whether the struct has a field 7 that is false; otherwise it skips all fields and
+// returns false.
 func (t *thrift) numbers(use bool, dst ...*int32) (no bool) {
 	t.fields(func(id int16, kind byte) bool {
 		if id == 7 && kind == thriftFalse {
@@ -171,7 +172,8 @@ type page struct {
 	values   values // nil before the first value
 }
 
-// open splits a data page's contents into levels and values.
+// open splits a data page's contents into definition levels, which say which rows have a value, and
+// values.
 func (r *Reader) open(h header, b []byte) (*page, error) {
 	p := &page{rows: int(h.values), encoding: h.encoding, b: b}
 	var levels []byte

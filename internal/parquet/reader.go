@@ -2,7 +2,8 @@ package parquet
 
 import "fmt"
 
-// Rows of a batch. A batch has largeRows if the page is decompressed again for each batch.
+// The numbers of rows of a batch. A batch has largeRows if the page must be decompressed again for
+// each batch.
 const (
 	batchRows = 1 << 10
 	largeRows = 1 << 14
@@ -39,6 +40,7 @@ type Reader struct {
 	done    int    // rows of the page already returned in batches
 	page    *page  // nil if there is none, or it must be read again
 	buf     []byte // contents of the page
+	beside  int64  // bytes that the caller holds
 	held    int64  // bytes that the file counts for this reader
 }
 
@@ -61,33 +63,48 @@ func (r *Reader) Next(b *Batch) error {
 		}
 	}
 	rows := r.group.file.rows
-	if r.group.file.held.Load() > r.group.file.Limit {
+	if r.group.file.over() {
 		rows = r.group.file.largeRows
 	}
 	return r.decode(b, rows)
 }
 
-// Rest releases the page if all pages together take more bytes than the file's limit.
-func (r *Reader) Rest() {
+// Rest releases the page if the pages of all readers, and the bytes that callers declared with
+// Hold, take more than the file's limit. It reports whether it released the page; then the caller
+// must also release what it declared.
+func (r *Reader) Rest() bool {
+	if !r.group.file.over() {
+		return false
+	}
+	r.group.file.short.Store(true)
 	if r.group.file.held.Load() > r.group.file.Limit {
 		r.Close()
+		return true
 	}
+	return false
+}
+
+// Hold declares how many bytes the caller keeps for this column, such as converted dictionary
+// entries.
+func (r *Reader) Hold(bytes int) {
+	r.beside = int64(bytes)
+	r.count()
 }
 
 // Close releases the memory that the reader holds.
 func (r *Reader) Close() {
-	r.page, r.buf = nil, nil
+	r.page, r.buf, r.beside = nil, nil, 0
 	r.count()
 }
 
 // count updates the file's count of bytes that the reader holds.
 func (r *Reader) count() {
-	now := int64(cap(r.buf))
+	now := int64(cap(r.buf)) + r.beside
 	r.group.file.held.Add(now - r.held)
 	r.held = now
 }
 
-// again reads the page that Rest released, and skips the rows already returned.
+// again reads the page that Rest has released a second time, and skips the rows already returned.
 func (r *Reader) again(b *Batch) error {
 	if r.current.start == 0 || r.done == int(r.current.values) {
 		return nil
@@ -182,7 +199,7 @@ func (r *Reader) decode(b *Batch, rows int) error {
 	return nil
 }
 
-// present decodes which of the next rows have a value.
+// present decodes the definition levels of the next rows: which of them have a value.
 func (b *Batch) present(levels *hybrid, rows int) error {
 	b.levels = resize(b.levels, rows)
 	if levels.ones(rows) {
@@ -203,7 +220,7 @@ func (b *Batch) present(levels *hybrid, rows int) error {
 	return nil
 }
 
-// until returns the number of rows before value n.
+// until returns the number of rows of the batch before the row that has value number n.
 func (b *Batch) until(n int) int {
 	if b.Present == nil {
 		return n
@@ -242,7 +259,7 @@ func (r *Reader) values(b *Batch) (int, error) {
 	return p.values.next(&b.Values, b.N)
 }
 
-// indices decodes entries of the dictionary.
+// indices decodes the next values of a page that stores them as indices of dictionary entries.
 func (r *Reader) indices(dst []int32) error {
 	p := r.page
 	if p.indices == nil {
@@ -265,12 +282,20 @@ func (r *Reader) indices(dst []int32) error {
 	return exactly(most < uint32(r.entries))
 }
 
-// Dictionary calls take with the entries of the dictionary, a part at a time. It may be called only
-// after a batch with Indices.
-func (r *Reader) Dictionary(take func(v *Values, n int) error) error {
-	b, err := r.contents(r.dictionary, nil)
+// Dictionary calls take with the entries of the dictionary, n entries at a time. left is an upper
+// bound of the number of entries from this call on: the number that the file states, limited by the
+// bytes that were read for them. Dictionary may be called only after a batch with Indices. Entries
+// are valid until take returns.
+func (r *Reader) Dictionary(take func(v *Values, n, left int) error) error {
+	b, err := r.contents(r.dictionary, r.group.entries)
 	if err != nil {
 		return err
+	}
+	r.group.entries = b
+	// A byte array is preceded by its length in four bytes.
+	possible := len(b) / max(r.column.Type.width(), 1)
+	if r.column.Type.Kind == ByteArray {
+		possible = len(b) / 4
 	}
 	entries, err := newValues(r.column.Type, plain, b)
 	if err != nil {
@@ -285,7 +310,7 @@ func (r *Reader) Dictionary(take func(v *Values, n int) error) error {
 		if err != nil {
 			return err
 		}
-		if err := take(&v, n); err != nil {
+		if err := take(&v, n, min(left, possible)); err != nil {
 			return err
 		}
 		left -= n

@@ -48,8 +48,8 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// TestIndicesAreInTheDictionary tests that an index outside of the dictionary is damage, also the
-// first index.
+// TestIndicesAreInTheDictionary tests that an index outside of the dictionary, also the first index
+// of a page, is ErrDamaged.
 func TestIndicesAreInTheDictionary(t *testing.T) {
 	for entries, want := range map[int32]error{6: nil, 5: ErrDamaged, 0: ErrDamaged} {
 		p := &page{rows: 8, encoding: rleDictionary, b: []byte{3, 8 << 1, 5}}
@@ -110,7 +110,8 @@ func TestMostDictionary(t *testing.T) {
 	}
 }
 
-// TestLevelsAreBits tests that a definition level above 1 is damage.
+// TestLevelsAreBits tests that a page of a flat column with a definition level above 1 is reported as
+// damaged.
 func TestLevelsAreBits(t *testing.T) {
 	for level, want := range map[byte]error{0: nil, 1: nil, 2: ErrDamaged, 255: ErrDamaged} {
 		h := hybrid{b: []byte{8 << 1, level}, width: 1}
@@ -120,7 +121,8 @@ func TestLevelsAreBits(t *testing.T) {
 	}
 }
 
-// TestHadoop tests one part of several blocks, and several parts.
+// TestHadoop tests LZ4 pages in Hadoop's framing that have one part of several blocks, or several
+// parts.
 func TestHadoop(t *testing.T) {
 	block := func(text string) []byte { return append([]byte{byte(len(text)) << 4}, text...) }
 	framed := func(total int, blocks ...[]byte) (b []byte) {

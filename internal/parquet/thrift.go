@@ -21,8 +21,8 @@ const (
 // mostDepth bounds the nesting of values that are skipped.
 const mostDepth = 32
 
-// thrift reads values of Thrift's compact protocol from a slice. After the first error every value
-// read is zero and every struct and list is empty.
+// thrift reads values of Thrift's compact protocol from the bytes of a message. After the first error
+// every value read is zero and every struct and list is empty.
 type thrift struct {
 	b   []byte
 	at  int
@@ -120,7 +120,7 @@ func (t *thrift) listHead() (n uint64, kind byte) {
 	return n, head & 15
 }
 
-// skip skips a value of a struct.
+// skip reads over the value of a struct's field, whose type is kind. depth is the depth of nesting.
 func (t *thrift) skip(kind byte, depth int) {
 	if depth > mostDepth {
 		t.fail()
@@ -150,7 +150,7 @@ func (t *thrift) skip(kind byte, depth int) {
 	}
 }
 
-// skipElement skips an element of a list; in a list a boolean takes a byte.
+// skipElement reads over an element of a list, whose type is kind; in a list a boolean takes a byte.
 func (t *thrift) skipElement(kind byte, depth int) {
 	if kind == thriftTrue || kind == thriftFalse {
 		kind = thriftByte

@@ -21,7 +21,7 @@ type Values struct {
 // mostBytes is the number of bytes of values after which a batch ends early.
 const mostBytes = 1 << 20
 
-// values decodes the values of a page, one part after the other.
+// values is a decoder of the values of a page, for one encoding. It decodes one part after the other.
 type values interface {
 	// next decodes up to n of the next values, at least one, and returns their number. It is less
 	// than n only if the batch would grow too large.

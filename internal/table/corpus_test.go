@@ -18,9 +18,9 @@ import (
 
 var corpus = flag.String("corpus", "", "a folder that testdata/parquet/make.py has filled, to be read too")
 
-// TestParquetOfOtherWriters tests that Parquet files of any writer have the cells of the same table
-// as CSV. The fixtures are small files of five writers; testdata/parquet/make.py makes them, and
-// all other combinations of codec, encoding and page version.
+// TestParquetOfOtherWriters tests that Parquet files of several writers have the same cells as the
+// same table in CSV. The fixtures are small files of five writers. testdata/parquet/make.py writes
+// them, and all other combinations of codec, encoding and page version.
 func TestParquetOfOtherWriters(t *testing.T) {
 	folders := []string{"testdata/parquet"}
 	if *corpus != "" {
@@ -85,8 +85,8 @@ func columnsOf(t *testing.T, path string) map[string][]string {
 	return columns
 }
 
-// TestOneRowMovesNoOther tests that replacing a record by any other changes the cells of no other
-// row, for all codecs and encodings and for pages and groups of any size.
+// TestOneRowMovesNoOther tests that replacing one record changes the cells of no other row, for all
+// codecs and encodings and for pages and groups of any size.
 func TestOneRowMovesNoOther(t *testing.T) {
 	type row struct {
 		Yes   bool    `parquet:"yes"`

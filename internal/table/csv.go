@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 const byteOrderMark = "\uFEFF"
@@ -20,12 +18,12 @@ type csvFile struct {
 	header []string
 }
 
-func newCSV(path string, as dataset.CSV, src *bufio.Reader) (*csvFile, error) {
+func newCSV(path string, as Dialect, src *bufio.Reader) (*csvFile, error) {
 	if start, _ := peek(src, len(byteOrderMark)); string(start) == byteOrderMark {
 		src.Discard(len(byteOrderMark))
 	}
 	delimiter, quote := as.Marks()
-	f := &csvFile{split: splitter{dialect: dialect{delimiter, quote}, src: src, size: chunkSize, most: mostRecord}, header: as.Header}
+	f := &csvFile{split: splitter{dialect: dialect{delimiter, quote}, src: src, size: chunkSize, most: mostRecord}, header: as.Names()}
 	if f.header != nil {
 		return f, nil
 	}
@@ -40,7 +38,7 @@ func newCSV(path string, as dataset.CSV, src *bufio.Reader) (*csvFile, error) {
 	return f, nil
 }
 
-// limit has no effect: a text reader holds one chunk and one record.
+// limit has no effect: a text reader keeps only one chunk and one record in memory.
 func (f *csvFile) limit(int64) {}
 
 // head reads the first record of the text.
@@ -65,9 +63,9 @@ func (s *splitter) head() ([]string, verdict, error) {
 
 const ruleCR = "lines must end in LF or CRLF: those of the header row end in CR alone"
 
-// endsInCR reports whether the first line of a file's start ends in CR alone. Then the whole file
-// is the header row. This must be reported before any other rule, since records would decide which
-// other rule is broken.
+// endsInCR reports whether the first line of a file's start ends in CR alone. If lines end in CR
+// alone, the whole file is the header row. The error about this must come before any other, because
+// the records would decide which other rule the header breaks.
 func endsInCR(start []byte) bool {
 	i := bytes.IndexAny(start, "\r\n")
 	return i >= 0 && i+1 < len(start) && start[i] == '\r' && start[i+1] != '\n' && !slices.ContainsFunc(start[:i], foreignByte)
@@ -84,16 +82,14 @@ func headerRule(cells []string, v verdict, delimiter byte) string {
 		return fmt.Sprintf("the header row, up to its newline, is longer than %d bytes", mostHeader)
 	case slices.ContainsFunc(cells, func(s string) bool { return !utf8.ValidString(s) }):
 		return "the header row is not UTF-8: " + supported
-	case slices.ContainsFunc(cells, func(s string) bool { return strings.ContainsRune(s, '\r') }):
-		return ruleCR
 	case len(cells) == 1:
 		return otherDelimiter(cells[0], delimiter)
 	}
 	return ""
 }
 
-// otherDelimiter returns advice about a header row with a single cell that contains another common
-// delimiter.
+// otherDelimiter returns advice, for an error message, if the only cell of a header row contains
+// another common delimiter. It returns "" if it does not.
 func otherDelimiter(cell string, delimiter byte) string {
 	for _, d := range []struct{ mark, name, yaml, flag string }{
 		{";", "semicolons", `";"`, `';'`}, {"\t", "tabs", "tab", "tab"}, {"|", "bars", `"|"`, `'|'`}, {",", "commas", `","`, `','`},
@@ -108,7 +104,7 @@ func otherDelimiter(cell string, delimiter byte) string {
 func (f *csvFile) names() []string { return f.header }
 
 // use does nothing: the cells of a text are known only when its row is split.
-func (f *csvFile) use([]bool) error { return nil }
+func (f *csvFile) use([]bool, columns) error { return nil }
 
 func (f *csvFile) chunk() (Chunk, error) {
 	c, err := f.split.next()
@@ -118,7 +114,7 @@ func (f *csvFile) chunk() (Chunk, error) {
 	if c.long {
 		return &malformedRow{}, nil
 	}
-	// One cell more than the header has shows that a row has too many.
+	// One cell more than the header has is kept, to show that a row has too many.
 	return &textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}}, nil
 }
 

@@ -51,8 +51,8 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestFirstRecordDecidesNothing tests tables without a header row, which start with a record: for
-// any first record, the other rows are the same and there is no error.
+// TestFirstRecordDecidesNothing tests tables without a header row, whose first row is a record:
+// whatever the first record is, the other rows are the same and there is no error.
 func TestFirstRecordDecidesNothing(t *testing.T) {
 	as := dataset.CSV{Header: []string{"a", "b"}}
 	for _, first := range []string{"1,2", "PAR1\x15,\x00", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd\x04", "\xff\xfe", "\xfe\xffx,", "\xef\xbb\xbf1", "PK\x03\x04", "\x00", "a;b", "\r1", `"` + "\n" + `"x`} {
@@ -70,7 +70,8 @@ func TestFirstRecordDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestNumbersAreSpelledAlike tests that numbers of text files are rewritten for the row map.
+// TestNumbersAreSpelledAlike tests that numbers of text files are rewritten to the form that the
+// row map reads.
 func TestNumbersAreSpelledAlike(t *testing.T) {
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1}, {Name: "b", Kind: dataset.Category, Categories: []string{"1,5"}}},
@@ -112,7 +113,7 @@ func asGiven(t *testing.T, paths []string, as dataset.CSV, s *dataset.Schema) (r
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.For(m); err != nil {
+	if err := For(r, m); err != nil {
 		t.Fatal(err)
 	}
 	for {

@@ -1,21 +1,21 @@
 // Package table reads tables of records: CSV, plain or compressed by gzip or zstd, and Parquet. It
 // recognises the format by content, not by name.
 //
-// Text is UTF-8, or UTF-16 with a byte order mark, with commas between fields, quoting as in RFC
-// 4180, lines ended by LF or CRLF, and a header row; dataset.CSV declares other forms. A byte order
-// mark at the start and white space before a field are dropped. Empty lines are skipped, so an
-// empty cell alone on its line needs quotes. A header row with a CR in it is refused: where lines
-// end in CR alone, the header row would be the whole file. Bytes that are invalid in the encoding
-// become U+FFFD in their cell.
+// Text is UTF-8, or UTF-16 with a byte order mark. Fields are separated by commas and quoted as in
+// RFC 4180, lines end in LF or CRLF, and the first row is a header row; dataset.CSV declares other
+// forms. A byte order mark at the start and white space before a field are dropped. Empty lines are
+// skipped, so an empty cell alone on its line needs quotes. A header row that contains a CR is
+// refused: where lines end in CR alone, the header row would be the whole file. Bytes that are
+// invalid in the encoding become U+FFFD in their cell.
 //
-// A file without a header row starts with a record, whose bytes must affect nothing but that
-// record's row. Such a file is never read as Parquet; it is decompressed if its name ends in .gz or
-// .zst; its encoding is the one in dataset.CSV; and it is not refused for looking like another
-// format.
+// A file without a header row starts with a record. The bytes of that record must affect only its
+// own row. Therefore such a file is never read as Parquet; it is decompressed if its name ends in
+// .gz or .zst; its encoding is the one in dataset.CSV; and it is not refused for looking like
+// another format.
 //
 // Several files may be one table: their rows follow each other, in the order of the files. Either
 // all files have a header row, with the same names in the same order, or none has one. A record
-// never continues in the next file. No file may be given twice, by whatever names.
+// never continues in the next file. No file may be given twice, even under different names.
 //
 // # Parallel reading
 //
@@ -28,14 +28,20 @@
 // # Parquet
 //
 // Columns that the schema does not use are not read, and may have any type; the others must be
-// flat. A value is read as the cell that the same table has as CSV: text and bytes unchanged;
-// integers in decimal; true or false; decimals with all digits of their scale; floats as the
-// shortest decimal that is the same float of their width, with an exponent below 1e-6 and from 1e21
-// on; dates as 2006-01-02; timestamps as 2006-01-02T15:04:05 with as many digits of a fraction as
-// they need, and Z if they are in UTC; times of day likewise; UUIDs in their usual form. A null
-// value is an empty cell, which is missing; NaN is not a number, as in CSV. Rows of Parquet are
-// never malformed. A row group is a chunk. Package internal/parquet documents the supported
-// features and the memory used.
+// flat. A value is read as the cell that the same table has as CSV:
+//
+//   - Text and bytes are unchanged, integers are decimal, booleans are true or false, and UUIDs
+//     have their usual form.
+//   - Decimals have all digits of their scale. A float is the shortest decimal that is the same
+//     float of its width, with an exponent below 1e-6 and from 1e21 on.
+//   - Dates are written as 2006-01-02, timestamps as 2006-01-02T15:04:05, with as many digits of a
+//     fraction as they need, and Z if they are in UTC. Times of day are written likewise.
+//   - A null value is an empty cell, which is missing. NaN is not a number, as in CSV.
+//
+// A session uses readings ([Typed]) in place of cells. Readings are the same to the bit, but the
+// text of a number or date need not be written, and each entry of a dictionary is read once. Rows
+// of Parquet are never malformed. A row group is a chunk. Package internal/parquet documents the
+// supported features and the memory used.
 //
 // # Content of errors
 //
@@ -47,21 +53,16 @@
 // A record that is not valid CSV is not an error but a malformed row: Next returns nil cells for it
 // and reading continues.
 //
-//   - A quote inside an unquoted field, or text after a closing quote, makes
-//     the record malformed up to the end of that line. The next line starts a new record.
-//
-//   - A quoted field may span lines. A quote that is opened and not closed
-//     therefore includes the following lines up to the next quote or, without
-//     one, up to 16 MiB of the rest of the file, in one malformed row. This rule
-//     defines the rows before any privacy guarantee applies:
-//     guarantees speak of replacing one parsed row, not one line of text.
-//     Tables whose free text may contain stray quotes should be written by a
-//     program that escapes them.
-//
-//   - A record of more than 16 MiB, line ends and quotes included, is malformed
-//     and ends with the line that makes it too long. So neither an unclosed quote
-//     nor a line without end uses more memory than that. Only the record's own bytes
-//     decide this.
+//   - A quote inside an unquoted field, or text after a closing quote, makes the record malformed
+//     up to the end of that line. The next line starts a new record.
+//   - A quoted field may span lines. A quote that is opened and not closed therefore includes the
+//     following lines up to the next quote or, without one, up to 16 MiB of the rest of the file,
+//     in one malformed row. This rule defines the rows before any privacy guarantee applies:
+//     guarantees hold for replacing one parsed row, not one line of text. Tables whose free text
+//     may contain stray quotes should be written by a program that escapes them.
+//   - A record of more than 16 MiB, line ends and quotes included, is malformed and ends with the
+//     line that makes it too long. So neither an unclosed quote nor a line without end uses more
+//     memory than that. Only the record's own bytes decide this.
 //
 // A record with too few cells is returned as it is. A record with too many is returned with one
 // cell more than the header has.

@@ -6,8 +6,6 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
-
-	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 var (
@@ -15,9 +13,9 @@ var (
 	bigEndian    = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 )
 
-// decode converts text to UTF-8. Bytes that are invalid in the encoding become U+FFFD. They are no
-// error, because records would decide whether there is one. UTF-8 is passed on unchanged.
-func decode(src *bufio.Reader, as dataset.CSV) (*bufio.Reader, error) {
+// decode converts text to UTF-8. Bytes that are invalid in the encoding become U+FFFD; an error
+// would depend on the records. UTF-8 is passed on unchanged.
+func decode(src *bufio.Reader, as Dialect) (*bufio.Reader, error) {
 	from, err := encodingOf(src, as)
 	if from == nil || err != nil {
 		return src, err
@@ -26,8 +24,8 @@ func decode(src *bufio.Reader, as dataset.CSV) (*bufio.Reader, error) {
 }
 
 // encodingOf returns the encoding of a text; nil for UTF-8.
-func encodingOf(src *bufio.Reader, as dataset.CSV) (encoding.Encoding, error) {
-	switch as.Encoding {
+func encodingOf(src *bufio.Reader, as Dialect) (encoding.Encoding, error) {
+	switch as.Charset() {
 	case "latin-1":
 		return charmap.ISO8859_1, nil
 	case "windows-1252":
@@ -42,11 +40,11 @@ func encodingOf(src *bufio.Reader, as dataset.CSV) (encoding.Encoding, error) {
 	return byMark(src, as)
 }
 
-// byMark returns the encoding that a byte order mark at the start of a text states. If the text has
-// no header row it may start with a record; then a mark is read only if the declared encoding
-// requires one.
-func byMark(src *bufio.Reader, as dataset.CSV) (encoding.Encoding, error) {
-	if as.Header != nil && as.Encoding == "" {
+// byMark returns the encoding that a byte order mark at the start of a text states. A text without a
+// header row starts with a record, which must not be mistaken for a mark. In such a text a mark is
+// read only if the declared encoding is utf-16.
+func byMark(src *bufio.Reader, as Dialect) (encoding.Encoding, error) {
+	if as.Names() != nil && as.Charset() == "" {
 		return nil, nil
 	}
 	start, err := peek(src, 2)
@@ -57,7 +55,7 @@ func byMark(src *bufio.Reader, as dataset.CSV) (encoding.Encoding, error) {
 		return littleEndian, nil
 	case string(start) == "\xfe\xff":
 		return bigEndian, nil
-	case as.Encoding == "utf-16":
+	case as.Charset() == "utf-16":
 		return nil, errMark
 	}
 	return nil, nil

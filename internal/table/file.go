@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
@@ -23,15 +22,16 @@ type file struct {
 // content reads the rows of a file.
 type content interface {
 	names() []string
-	// use says which cells are read; nil for all.
-	use(cells []bool) error
+	// use declares which cells are read; nil means all. If rows is not nil, the method chunk may
+	// return a Typed, which gives numbers in place of texts.
+	use(cells []bool, rows columns) error
 	// limit bounds the bytes that may be buffered ahead of rows.
 	limit(bytes int64)
 	// chunk returns the next rows; io.EOF after the last.
 	chunk() (Chunk, error)
 }
 
-func openFile(path string, as dataset.CSV) (*file, error) {
+func openFile(path string, as Dialect) (*file, error) {
 	if path == Standard {
 		f := &file{watch: watch{path: path}, text: true, closer: io.NopCloser(os.Stdin)}
 		return f, f.read(os.Stdin, as)
@@ -52,8 +52,8 @@ func openFile(path string, as dataset.CSV) (*file, error) {
 	return f, f.read(disk, as)
 }
 
-// read starts reading text.
-func (f *file) read(src io.Reader, as dataset.CSV) error {
+// read starts reading the file's content as text.
+func (f *file) read(src io.Reader, as Dialect) error {
 	plain, err := decompress(f.path, bufio.NewReaderSize(&sticky{r: src}, bufferSize), as)
 	if err != nil {
 		return f.fault(err)
@@ -61,7 +61,7 @@ func (f *file) read(src io.Reader, as dataset.CSV) error {
 	if plain, err = decode(plain, as); err != nil {
 		return f.fault(err)
 	}
-	if start, _ := peek(plain, startSize); as.Header == nil && endsInCR(start) {
+	if start, _ := peek(plain, startSize); as.Names() == nil && endsInCR(start) {
 		return &Error{f.name(), ruleCR, nil}
 	}
 	if rule := refused(plain, as); rule != "" {
@@ -83,8 +83,8 @@ func (f *file) close() error {
 	return f.closer.Close()
 }
 
-// fault returns the error to show for err. If the file has changed since it was opened, that is the
-// error, since a changed file may look damaged.
+// fault returns the error to show for err. If the file has changed since it was opened, the error
+// says so, because a changed file may look damaged.
 func (f *file) fault(err error) error {
 	if f.changed() {
 		return errChanged(f.path)
@@ -98,8 +98,8 @@ func errChanged(path string) error {
 
 // isParquet reports whether a file starts as Parquet does. It is false for a file that may start
 // with a record, as the package comment explains.
-func isParquet(src io.ReaderAt, as dataset.CSV) bool {
-	if as.Header != nil {
+func isParquet(src io.ReaderAt, as Dialect) bool {
+	if as.Names() != nil {
 		return false
 	}
 	start := make([]byte, startSize)

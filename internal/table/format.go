@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 const (
@@ -25,13 +23,13 @@ const mostWindow = 128 << 20
 
 // decompress recognises a compressed file by its first bytes or, if these may belong to a record,
 // by its name, and returns the decompressed content.
-func decompress(path string, src *bufio.Reader, as dataset.CSV) (*bufio.Reader, error) {
+func decompress(path string, src *bufio.Reader, as Dialect) (*bufio.Reader, error) {
 	start, err := peek(src, len(zstdMagic))
 	if err != nil {
 		return src, err
 	}
 	is := func(magic, ending string) bool {
-		if as.Header != nil {
+		if as.Names() != nil {
 			return strings.HasSuffix(path, ending)
 		}
 		return strings.HasPrefix(string(start), magic)
@@ -68,10 +66,11 @@ var foreign = []struct{ magic, name string }{
 	{zstdMagic, "compressed twice"},
 }
 
-// refused returns the rule that the start of a table breaks, or "". It reads only the first line,
-// which is the header if the file is a table, and nothing if the first line is a record.
-func refused(src *bufio.Reader, as dataset.CSV) string {
-	if as.Header != nil {
+// refused returns the rule that the start of a table breaks, or "". It looks only at the first
+// line, which is the header row. If files have no header row, it looks at nothing, because the
+// first line is a record.
+func refused(src *bufio.Reader, as Dialect) string {
+	if as.Names() != nil {
 		return ""
 	}
 	start, err := peek(src, startSize)

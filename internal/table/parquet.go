@@ -14,8 +14,9 @@ import (
 type parquetFile struct {
 	file   *file
 	source *parquet.File
-	used   []bool // nil for all
-	group  int    // index of the next group
+	used   []bool  // nil for all
+	rows   columns // nil if the cells are read as texts only
+	group  int     // index of the next group
 }
 
 func newParquet(f *file, disk *os.File) (*parquetFile, error) {
@@ -45,8 +46,8 @@ func (p *parquetFile) names() []string {
 
 func (p *parquetFile) limit(bytes int64) { p.source.Limit = bytes }
 
-func (p *parquetFile) use(cells []bool) error {
-	p.used = cells
+func (p *parquetFile) use(cells []bool, rows columns) error {
+	p.used, p.rows = cells, rows
 	for i, c := range p.source.Columns {
 		if !p.uses(i) {
 			continue
@@ -67,7 +68,7 @@ func (p *parquetFile) uses(i int) bool { return p.used == nil || p.used[i] }
 
 func (p *parquetFile) chunk() (Chunk, error) {
 	if p.group == 0 && p.used == nil {
-		if err := p.use(nil); err != nil {
+		if err := p.use(nil, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -87,17 +88,25 @@ func (p *parquetFile) chunk() (Chunk, error) {
 		if err != nil {
 			return nil, p.file.parquetFault(err)
 		}
-		rows.columns[i] = &column{reader: r, batch: &rows.batch, spell: spellerOf(c.Type)}
+		rows.columns[i] = &column{reader: r, batch: &rows.batch, spell: spellerOf(c.Type), spare: &rows.spare}
+		if p.rows != nil {
+			of := p.rows(i)
+			rows.columns[i].read, rows.columns[i].none = readingsOf(c.Type, of), of.Text("")
+		}
 	}
-	return rows, nil
+	if p.rows == nil {
+		return rows, nil
+	}
+	return &typedRows{rows, make([][]float64, len(rows.columns))}, nil
 }
 
-// groupRows are the rows of a group.
+// groupRows are the rows of a Parquet row group, returned as texts.
 type groupRows struct {
 	file    *file
 	left    int64
 	columns []*column // nil for columns that are not read
 	batch   parquet.Batch
+	spare   []float64
 	row     []string
 }
 
@@ -133,7 +142,8 @@ func (g *groupRows) close() {
 	g.columns = nil
 }
 
-// column holds the cells of a column of a group, one batch of rows at a time, as text.
+// column reads the cells of one column of a row group, one batch of rows at a time, as texts or as
+// readings.
 type column struct {
 	reader *parquet.Reader
 	batch  *parquet.Batch // shared by all columns; data needed longer are copied
@@ -145,7 +155,14 @@ type column struct {
 	index      []int32 // dictionary entry of each value; nil if values holds the values
 	values     texts   // texts of the values
 	dictionary []string
-	known      bool // dictionary has been read
+	known      bool // dictionary, or entries, has been read
+
+	// The following fields are used if readings are read in place of texts.
+	read     func(dst []float64, v *parquet.Values)
+	none     float64    // reading of a missing value
+	readings []float64  // of the batch, missing values included
+	entries  []float64  // readings of the dictionary
+	spare    *[]float64 // memory for entries, shared by the columns of a group
 }
 
 // next returns the next cell of the batch.
@@ -163,7 +180,7 @@ func (c *column) next() string {
 	return c.dictionary[c.index[value]]
 }
 
-// load reads the next batch.
+// load reads the next batch of the column's values and writes their texts.
 func (c *column) load() error {
 	b := c.batch
 	if err := c.reader.Next(b); err != nil {
@@ -194,7 +211,7 @@ func (c *column) define() error {
 		return nil
 	}
 	c.known = true
-	return c.reader.Dictionary(func(v *parquet.Values, n int) error {
+	return c.reader.Dictionary(func(v *parquet.Values, n, _ int) error {
 		var part texts
 		c.spell(&part, v, n)
 		part.seal()
@@ -217,7 +234,7 @@ func (t *texts) reset() { t.built, t.ends = t.built[:0], t.ends[:0] }
 // seal copies the buffer to a string, so that cells stay valid when the buffer is reused.
 func (t *texts) seal() { t.text = string(t.built) }
 
-// at returns text i.
+// at returns the text with index i.
 func (t *texts) at(i int) string {
 	start := 0
 	if i > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
-// speller appends the text of the first n values: the cells that the same table has as CSV; see the
-// package comment.
+// speller appends to t the texts of the first n values of v: the cells that the same table has as
+// CSV; see the package comment.
 type speller func(t *texts, v *parquet.Values, n int)
 
 // spellerOf returns the speller for a type; nil for a type without a text form.
@@ -47,7 +47,7 @@ func spellerOf(y parquet.Type) speller {
 	return func(t *texts, v *parquet.Values, n int) { join(t, v.Bytes[:n], spell) }
 }
 
-// join appends the texts of values.
+// join appends to t the text of each value, which the function spell writes.
 func join[T any](t *texts, values []T, spell func([]byte, T) []byte) {
 	for _, v := range values {
 		t.built = spell(t.built, v)
@@ -78,7 +78,8 @@ func spellInt(y parquet.Type, bits int) func(b []byte, x int64) []byte {
 
 const timestamp = "2006-01-02T15:04:05.999999999"
 
-// moment returns the time x units after the start of 1970; perSecond units are a second.
+// moment returns the time that is x units after the start of 1970, where a second has perSecond
+// units.
 func moment(x, perSecond int64) time.Time {
 	seconds, rest := x/perSecond, x%perSecond
 	return time.Unix(seconds, rest*int64(time.Second)/perSecond).UTC()
@@ -154,7 +155,7 @@ func spellUUID(b, value []byte) []byte {
 	return b
 }
 
-// half converts a 16-bit float: sign, 5 bits of exponent, 10 of fraction (IEEE 754).
+// half returns the value of a 16-bit float: sign, 5 bits of exponent, 10 of fraction (IEEE 754).
 func half(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&31), float64(bits&1023)
 	var x float64

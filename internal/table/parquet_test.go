@@ -103,7 +103,7 @@ func TestParquetColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.For(m); err != nil {
+		if err := For(r, m); err != nil {
 			return err
 		}
 		if cells, ok, err := r.Next(); err != nil || !ok || !cmp.Equal(cells, []string{"1", "", "", "0.5"}) {

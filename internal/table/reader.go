@@ -5,20 +5,19 @@ import (
 	"io"
 	"os"
 	"slices"
-
-	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 // Reader reads a table: one file, or several files that are one table, one after the other. A
 // Reader is not safe for concurrent use. Different chunks may be read by different goroutines.
 type Reader struct {
-	as     dataset.CSV
+	as     Dialect
 	header []string
 	files  []watch // the table's files, in order
 
 	open  []*file // the open files; the last is being read
 	next  int     // index of the next file to open
 	uses  []bool  // which cells are read; nil for all
+	typed columns // the columns whose readings chunks may give; nil for none
 	spell func([]string)
 	most  int64 // bytes that may be buffered ahead of rows; 0 for the default
 
@@ -26,7 +25,7 @@ type Reader struct {
 	err  error // repeated by every call; io.EOF at the end of the table
 }
 
-// Chunk holds consecutive rows of a table.
+// Chunk is a sequence of consecutive rows of a table.
 type Chunk interface {
 	// Next returns the next row's cells, or nil cells for a malformed row. The slice is overwritten
 	// by the next call; its strings stay valid. At the end of the chunk ok is false and err is nil.
@@ -34,18 +33,29 @@ type Chunk interface {
 	Next() (cells []string, ok bool, err error)
 }
 
-// Open opens a table and reads its header. paths are regular files, or Standard alone. Files must
-// not change until the last row is read. Several files must have the same columns in the same
-// order, and no file may be given twice: its records would count twice. as describes the dialect of
+// Typed is a chunk of a file whose cells have types, such as Parquet. In place of the cells' texts it
+// returns their readings: the numbers to which the map given to [For] maps the cells. A chunk must be
+// read either by Readings or by Next, not by both.
+type Typed interface {
+	Chunk
+	// Readings returns the readings of the next n rows, at least one. columns has an element for
+	// each column of the table; it is nil for columns that the map does not read. The next call
+	// overwrites them. At the end of the chunk n is 0. Errors reveal nothing about records.
+	Readings() (columns [][]float64, n int, err error)
+}
+
+// Open opens a table and reads its header. paths are regular files, or Standard alone. The files
+// must not change until the last row is read. Several files must have the same columns in the same
+// order. No file may be given twice, because its records would count twice. as is the dialect of
 // text files.
-func Open(paths []string, as dataset.CSV) (*Reader, error) {
+func Open(paths []string, as Dialect) (*Reader, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("table: must be at least one file")
 	}
 	if err := as.Check(); err != nil {
 		return nil, err
 	}
-	as.Header = slices.Clone(as.Header)
+	as = named{as, slices.Clone(as.Names())}
 	r := &Reader{as: as}
 	for i, path := range paths {
 		f, err := openFile(path, as)
@@ -69,13 +79,13 @@ func Open(paths []string, as dataset.CSV) (*Reader, error) {
 	return r, nil
 }
 
-// OpenStream is Open for a text that is read from a stream once, to its end. It cannot tell
+// OpenStream is Open for text from a stream, which is read once, to its end. OpenStream cannot tell
 // a stream that ends early from a shorter table.
-func OpenStream(src io.Reader, as dataset.CSV) (*Reader, error) {
+func OpenStream(src io.Reader, as Dialect) (*Reader, error) {
 	if err := as.Check(); err != nil {
 		return nil, err
 	}
-	as.Header = slices.Clone(as.Header)
+	as = named{as, slices.Clone(as.Names())}
 	f := &file{watch: watch{path: Stream}, text: true, closer: io.NopCloser(src)}
 	if err := f.read(src, as); err != nil {
 		return nil, err
@@ -83,8 +93,8 @@ func OpenStream(src io.Reader, as dataset.CSV) (*Reader, error) {
 	return &Reader{as: as, header: slices.Clone(f.names()), files: []watch{f.watch}, open: []*file{f}, next: 1}, nil
 }
 
-// admit adds a file to the table. It returns an error if the file is given twice, or if standard
-// input is not the only file.
+// admit adds a file to the table. It returns an error if the file is given twice, if its columns
+// differ from the first file's, or if standard input is not the only file.
 func (r *Reader) admit(f *file) error {
 	for _, other := range r.files {
 		switch {
@@ -104,14 +114,25 @@ func (r *Reader) admit(f *file) error {
 // Header returns the names of the columns.
 func (r *Reader) Header() []string { return slices.Clone(r.header) }
 
-// For declares the map that encodes the rows: cells that the map does not read may be left empty,
-// and numbers are rewritten to the form that the map reads. It must be called before the first row
-// is read. It returns an error if a Parquet column that the map reads is nested or of a type
-// without a text form.
-func (r *Reader) For(m *dataset.Map) error {
+// For declares the map that encodes the rows. Cells that the map does not read may then be left
+// empty, numbers are rewritten to the form that the map reads, and chunks may be Typed. For must be
+// called before the first row is read. It returns an error if a Parquet column that the map reads
+// is nested or of a type without a text form.
+func For[C Column](r *Reader, m Map[C]) error {
 	r.uses = m.Reads()
-	r.spell = m.Respell(r.as)
-	return r.open[0].use(r.uses)
+	r.spell = m.Respell(r.as.Respelled())
+	if !m.ByUnit() {
+		r.typed = func(i int) Column { return m.Column(i) }
+	}
+	return r.open[0].use(r.uses, r.typed)
+}
+
+// Use declares the cells of a row that are read, for callers that do not encode rows: other cells
+// may be left empty. It must be called before the first row is read, and returns the errors of
+// [For].
+func (r *Reader) Use(cells []bool) error {
+	r.uses = cells
+	return r.open[0].use(r.uses, nil)
 }
 
 // Limit bounds the bytes of Parquet pages that are held while rows are read, in addition to one
@@ -121,8 +142,8 @@ func (r *Reader) Limit(bytes int64) {
 	r.open[0].limit(bytes)
 }
 
-// Next returns the table's next row, with the results of Chunk.Next. After an error every further
-// call returns the same error.
+// Next returns the table's next row, in the form that Chunk.Next documents. After an error every
+// further call returns the same error.
 func (r *Reader) Next() (cells []string, ok bool, err error) {
 	for r.err == nil {
 		if r.rows == nil {
@@ -143,8 +164,8 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 	return nil, false, r.err
 }
 
-// Chunk returns the next rows of the table; io.EOF after the last. The caller then reads all rows
-// of the chunks and calls whole, which reports whether a file changed meanwhile.
+// Chunk returns the next rows of the table; io.EOF after the last. After reading all rows of all
+// chunks, the caller must call whole, which reports whether a file changed meanwhile.
 func (r *Reader) Chunk() (Chunk, error) {
 	for {
 		f := r.open[len(r.open)-1]
@@ -166,7 +187,7 @@ func (r *Reader) Chunk() (Chunk, error) {
 	}
 }
 
-// turn opens the next file.
+// turn opens the next file. It returns an error if the file has changed since the table was opened.
 func (r *Reader) turn() error {
 	if last := r.open[len(r.open)-1]; last.text { // all its rows have been handed out
 		last.close()
@@ -185,10 +206,11 @@ func (r *Reader) turn() error {
 	if r.most > 0 {
 		f.limit(r.most)
 	}
-	return f.use(r.uses)
+	return f.use(r.uses, r.typed)
 }
 
-// whole returns io.EOF, or an error if a file has changed since it was opened.
+// whole is called after the last row. It returns io.EOF, or an error if a file has changed since it
+// was opened.
 func (r *Reader) whole() error {
 	for _, f := range r.files {
 		if f.changed() {
@@ -208,7 +230,8 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// spelled is a chunk whose numbers are rewritten by spell.
+// spelled is a chunk of text whose numbers the function spell rewrites from the file's dialect to
+// plain decimals.
 type spelled struct {
 	Chunk
 	spell func([]string)

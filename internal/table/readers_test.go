@@ -15,7 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// samples makes a table of each format: columns a and b, and three rows. The second row is
+// samples makes a table of each format, with columns a and b and three rows. The second row is
 // malformed or, if the format has no malformed rows, empty.
 var samples = map[string]func(testing.TB) []byte{
 	"t.csv":     func(testing.TB) []byte { return []byte("a,b\n1,2\n3,x\"y\n5,6\n") },
@@ -41,9 +41,9 @@ func parquetOf[T any](t testing.TB, rows []T, options ...parquet.WriterOption) [
 	return b.Bytes()
 }
 
-// TestEveryReader tests that Open chooses each type of reader for its sample, and that all readers
-// give the same header, rows and repeated end. It fails for a reader without a sample, and for a
-// sample that Open refuses.
+// TestEveryReader tests that Open chooses the right type of reader for each sample, and that all
+// readers give the same header and rows and repeat the error at the end. The test fails for a reader
+// without a sample, and for a sample that Open refuses.
 func TestEveryReader(t *testing.T) {
 	opened := map[string]bool{}
 	for name, content := range samples {

@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes in bytes, including line ends and quotes.
+// Limits on the sizes of records and header rows, in bytes, including line ends and quotes.
 const (
 	mostHeader = 1 << 20
 	mostRecord = 16 << 20
 )
 
-// verdict says what the remaining text starts with.
+// verdict says what the remaining text starts with: a whole record, a malformed one, or one whose end
+// is not in the text.
 type verdict uint8
 
 const (
@@ -129,7 +130,8 @@ func (r *records) line(i int) (end, next int, ended bool) {
 	return end, next, true
 }
 
-// quoteFrom returns the position of the first quote from i on, or the length of the text.
+// quoteFrom returns the position of the first quote from i on, or the length of the text if there
+// is none.
 func (r *records) quoteFrom(i int) int {
 	if r.quoted < i {
 		r.quoted = len(r.text)
@@ -169,9 +171,10 @@ func (r *records) space(s string) int {
 	return n
 }
 
-// inQuotes returns the cell whose opening quote is before i, and the position after the closing
-// quote. A quote closes the cell if no quote follows it. closed is false if the text does not
-// contain the closing quote and the byte after it.
+// inQuotes returns the cell whose opening quote is before i, and the position after its closing
+// quote. Two quotes in a row stand for one quote within the cell; a single quote closes it. closed
+// is false if the text does not contain both the closing quote and the byte after it, so that the
+// cell's end is not yet known.
 func (r *records) inQuotes(i int) (cell string, after int, closed bool) {
 	r.built = r.built[:0]
 	for first := true; ; first = false {

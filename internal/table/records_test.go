@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// bufferOf is so small that records do not fit.
+// bufferOf is the size of a buffer that is so small that records do not fit.
 const bufferOf = 16
 
 // split returns the records of a text, split in chunks of about the given size.
@@ -68,6 +68,13 @@ func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
 	for _, text := range []string{"\"a\"\"b\",c\n", "\"\"\"\"\n", "\"\"\"a\",\"a\"\"\"\n", "\"\",\"\"\"\"\"\"\n", "a\"\"b\n", "\"a\"b\"\n"} {
 		if diff := cmp.Diff(reference(t, text), split(text, bufferOf, 1<<20, 1<<20)); diff != "" {
 			t.Errorf("%q (-csv +records):\n%s", text, diff)
+		}
+	}
+	// Line ends within cells, wherever a chunk may end.
+	for size := 1; size <= 24; size++ {
+		text := "a,\"b\nc\"\n\"\n\n\",d\ne,\"\"\"\n\"\n"
+		if diff := cmp.Diff(reference(t, text), split(text, size, 1<<20, 1<<20)); diff != "" {
+			t.Errorf("%q in chunks of %d (-csv +records):\n%s", text, size, diff)
 		}
 	}
 	piece := rapid.SampledFrom([]string{"a", "bc", "seventeen letters", "\"", "\"\"", ",", "\n", "\r\n", "\r", " ", "\t", "\u00a0", "\xff", "é", "\x00"})

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestSplitterIsTheRule tests the splitter on all short texts over a few characters. The result
-// must be the records taken one by one from the whole text, where a record that is too long is
-// malformed and ends with the line that makes it too long.
+// TestSplitterIsTheRule tests the splitter on all short texts over a few characters. The records of
+// its chunks must be the records that are parsed one by one from the whole text. In both cases a
+// record that is too long is malformed and ends with the line that makes it too long.
 func TestSplitterIsTheRule(t *testing.T) {
 	const characters = "a,\"\n\r "
 	longest := 5
@@ -93,8 +93,8 @@ func TestLinesOfCRAlone(t *testing.T) {
 	}
 }
 
-// TestFormsOfOneTable tests a table of text and Parquet files in either order: numbers of text are
-// read in the declared dialect, and numbers of Parquet are not changed.
+// TestFormsOfOneTable tests a table of a text file and a Parquet file, in either order. Numbers of
+// the text file are read in the declared dialect; numbers of the Parquet file are not changed.
 func TestFormsOfOneTable(t *testing.T) {
 	p := write(t, "p.parquet", parquetOf(t, []struct {
 		X float64 `parquet:"x"`

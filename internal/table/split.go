@@ -9,9 +9,9 @@ import (
 // that handing chunks over costs little.
 const chunkSize = 256 << 10
 
-// splitter divides a text into chunks of whole records. It finds the end of a record by scanning
-// the text from its start, by the same rules as records: a quote may join lines, so no part of a
-// text shows by itself whether it is inside a cell. Memory is bounded by the size of one record.
+// splitter divides a text into chunks of whole records. It finds the ends of records by scanning
+// the text from its start, by the rules of type records, because no part of a text shows by itself
+// whether it is inside quotes. Its memory is bounded by the size of one record.
 type splitter struct {
 	dialect
 	src  io.Reader
@@ -22,14 +22,15 @@ type splitter struct {
 	err  error  // error that ended src
 }
 
-// chunk is a text of whole records, or stands for one record that is too long.
+// chunk is a part of the text that consists of whole records, or stands for one record that is too
+// long.
 type chunk struct {
 	text string
 	last bool // the table ends with this chunk
 	long bool
 }
 
-// next returns the next chunk; io.EOF after the last.
+// next returns the next chunk; after the last it returns io.EOF.
 func (s *splitter) next() (chunk, error) {
 	for size := s.size; ; size *= 2 {
 		s.fill(min(size, s.most))
@@ -42,7 +43,8 @@ func (s *splitter) next() (chunk, error) {
 			s.skipLine()
 			return chunk{long: true}, nil
 		}
-		// At the end, everything held is whole records; the next iteration returns it.
+		// At the end of the source all bytes held are whole records, which the next iteration
+		// returns.
 		if s.err != nil && (s.err != io.EOF || len(s.held) == 0) {
 			return chunk{}, s.err
 		}
@@ -77,7 +79,7 @@ func (s *splitter) whole(text string) int {
 	}
 }
 
-// tooLong reports whether the first record is longer than a record may be.
+// tooLong reports whether the first record held is longer than most bytes.
 func (s *splitter) tooLong() bool {
 	if len(s.held) == s.most {
 		s.fill(s.most + 1)

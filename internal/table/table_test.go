@@ -269,7 +269,7 @@ func TestFaultsAreTheSameForEveryTable(t *testing.T) {
 	}
 }
 
-// failing returns an error in the middle of a table, once, and data after it.
+// failing is a reader that returns an error once, in the middle of a table, and more data after it.
 type failing struct{ parts []any }
 
 func (f *failing) Read(p []byte) (int, error) {

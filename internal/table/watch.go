@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// watch detects changes of a file since it was opened: another file at its path, or another size or
-// time of modification. A watch without info detects nothing.
+// watch detects whether a file has changed since it was opened: another file at its path, another
+// size or another time of modification. A watch without info detects nothing.
 type watch struct {
 	path string
 	info fs.FileInfo

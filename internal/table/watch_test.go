@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestChangedWhileRead tests that a table which has changed since it was opened gives an error at
-// its end, which reveals nothing about records, and that reading a file by another program gives
-// none.
+// TestChangedWhileRead tests that a table which has changed since it was opened returns an error at
+// its end, that the error reveals nothing about records, and that reading the file with another
+// program causes no error.
 func TestChangedWhileRead(t *testing.T) {
 	const content = "a,b\n1,2\n3,4\n5,6\n"
 	must := func(err error) {

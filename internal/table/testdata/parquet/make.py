@@ -171,6 +171,8 @@ def by_pyarrow(out, t, n, small):
         write(f"groups-of-{size}", select(t.slice(0, n), "yes", "word", "double") if small or size == 1 else t, row_group_size=size, compression="none")
     write("checksum", select(t, "int", "text"), write_page_checksum=True, data_page_size=500)
     write("mixed", select(t, "word", "text", "double", "int"), dictionary_pagesize_limit=300, data_page_size=200, compression="none")
+    write("overflow", select(t, "word", "single", "double", "int32", "int64", "money_38", "at_us"), dictionary_pagesize_limit=100,
+          data_page_size=64, write_batch_size=8, compression="none")
     write("int96", pa.table({"at_ns": t["at_ns"]}), use_deprecated_int96_timestamps=True)
     write("categories", pa.table({c: t[c].dictionary_encode() for c in ("word", "text")}))
     write("integers-as-decimals", select(t, "money"), store_decimal_as_integer=True)
