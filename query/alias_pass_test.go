@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestAPassSharesNothing: a pass keeps every slice as it was when the query was made, and returns
-// copies.
+// TestAPassSharesNothing: later writes to the caller's slices must not change a pass, and its getters must
+// return copies.
 func TestAPassSharesNothing(t *testing.T) {
 	p := query.Pass{Start: []float64{1, 2}, Step: .1, Clip: 1, Lambda: .5, Linear: []float64{3, 4}, Radius: 9, Centre: []float64{5, 6}}
 	q, err := query.NewStable(1, query.NewCohort(1, 10), p)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// shown returns the results of all getters of a term.
+// shown returns the results of all getters of a term, to be compared after a write to a slice.
 func shown(t Term) []any {
 	lo, hi, ok := t.Curvature()
 	return []any{t.Kind(), t.Cohort(), t.Weight(), t.Ball(), lo, hi, ok, t.Point(), t.Previous(), t.Step(), t.Shift(), t.Distance(), t.Dim(), t.Metric(), t.Slope()}
@@ -13,8 +13,8 @@ func shown(t Term) []any {
 
 var plain, _ = NewMetric(2, []float64{1, 0, 0, 1})
 
-// TestSlicesAreOnesOwn: writing to a slice after it was passed or returned changes no term, query,
-// selection or pass.
+// TestSlicesAreOnesOwn: a write to a slice that was passed to or returned by a constructor or getter must
+// not change a term, query, selection or pass.
 func TestSlicesAreOnesOwn(t *testing.T) {
 	for name, make := range map[string]func(a, b []float64) Term{
 		"gradient":   func(a, _ []float64) Term { return GradientAt(some, a, 1) },

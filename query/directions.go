@@ -6,15 +6,16 @@ import (
 	"math/bits"
 )
 
-// Directions are the public directions in which a term evaluates the loss around its point
-// (Smoothing.By is Gradients or Values). A term has a pool of directions. Each record uses a few
-// consecutive ones, from a position in the pool that a hash of its own features and target selects.
-// A record's contribution therefore depends on this record and on public random bits alone, and not
-// on other records or their order. All records together use many directions although each uses few.
+// Directions are the public random directions along which a term evaluates the loss near its point,
+// if it asks for a loss that is smoothed by randomized smoothing (the smoothers Gradients and
+// Values). A term has a pool of directions. Each record uses a few consecutive directions, from a
+// position in the pool that a hash of its own features and target selects. A record's contribution
+// therefore depends on this record and on public random bits alone, and not on other records or their
+// order. All records together use many directions although each uses few.
 //
-// The random bits come from the seed and the bits of the term's point. Each point has new
-// directions, and anybody who knows the seed and the point can compute them. A difference uses the
-// directions of its point W at both points. The bits are the same on every machine.
+// The random bits come from the seed and the bits of the term's point. Each point has new directions,
+// and anybody who knows the seed and the point can compute them. A difference of gradients between
+// points W and Prev uses the directions of W at both points. The bits are the same on every machine.
 type Directions struct {
 	by    Smoother
 	count int
@@ -22,7 +23,8 @@ type Directions struct {
 	key   uint64
 }
 
-// Directions returns the directions of a term. ok is false for a term that draws none.
+// Directions returns the random directions of a term. ok is false if the term does not smooth the
+// loss by random directions.
 func (t Term) Directions() (d Directions, ok bool) {
 	s := t.smoothing
 	if !s.Sampled() {
@@ -38,14 +40,16 @@ func (t Term) Directions() (d Directions, ok bool) {
 // Count returns the number of directions that a record uses.
 func (d Directions) Count() int { return d.count }
 
-// poolNumbers is the approximate number of float64 in a pool: 8 megabytes, or more in very many
-// dimensions. poolLeast and poolMost bound the number of directions.
+// poolNumbers is the approximate number of float64s in a pool of directions, which then takes 8
+// megabytes. poolLeast and poolMost bound the number of directions: in very many dimensions,
+// poolLeast directions take more than poolNumbers.
 const poolNumbers, poolLeast, poolMost = 1 << 20, 64, 1 << 12
 
 // Pool returns the number of directions in the pool of a point with dim coordinates.
 func Pool(dim int) int { return min(max(poolNumbers/max(dim, 1), poolLeast), poolMost) }
 
-// Of returns the number in the pool of the j-th direction of a record, j from 0.
+// Of returns the index in the pool of the j-th direction, j >= 0, that a record with features x and
+// target y uses.
 func (d Directions) Of(x []float32, y float64, j int) int {
 	h := d.key
 	for _, v := range x {
@@ -60,8 +64,9 @@ func (d Directions) Of(x []float32, y float64, j int) int {
 	return (int(first) + j) % n
 }
 
-// Write sets dst, of as many coordinates as the point, to the direction with the given number: for
-// Gradients a uniform point of the unit ball, for Values a uniform point of the unit sphere.
+// Write sets dst to the direction of the pool that has the index number. dst has as many coordinates
+// as the point. The direction is for Gradients a uniform point of the unit ball, and for Values a
+// uniform point of the unit sphere.
 //
 // A vector of normals has a uniform direction. The first d coordinates of a uniform point on the
 // sphere in d+2 dimensions are uniform in the ball in d dimensions.
@@ -91,7 +96,8 @@ func (d Directions) Write(dst []float64, number int) {
 	}
 }
 
-// stream is SplitMix64 (Steele, Lea and Flood 2014).
+// stream is a generator of public pseudo-random bits, SplitMix64 (Steele, Lea and Flood 2014). Its
+// value is the state.
 type stream uint64
 
 const golden = 0x9e3779b97f4a7c15
@@ -139,10 +145,11 @@ func logarithm(x float64) float64 {
 	return math.FMA(float64(e), math.Ln2, float64(2*s)*sum)
 }
 
-// Steepness returns a bound on the change of the gradient of a loss of Lipschitz constant 1,
-// smoothed over a ball of radius 1, divided by the distance of two points. The curvature of the
-// smoothed loss is in [-Steepness, Steepness] times the Lipschitz constant over the radius. It is
-// the largest density of the first coordinate of a ball, times 2 for slopes from -1 to 1,
+// Steepness returns a bound on the curvature of a smoothed loss: the loss has Lipschitz constant 1 in
+// the parameters and is smoothed over a ball of radius 1 in dim dimensions. For other losses and
+// balls, the curvature is in [-Steepness, Steepness] times the Lipschitz constant over the radius.
+// The bound is the largest density of the first coordinate of a uniform point of the ball, times 2,
+// since slopes range from -1 to 1:
 //
 //	2 Gamma(d/2+1)/(sqrt(pi) Gamma((d+1)/2)), about .8 sqrt d.
 func Steepness(dim int) float64 {
@@ -151,8 +158,8 @@ func Steepness(dim int) float64 {
 	return 2 / math.Sqrt(math.Pi) * math.Exp(up-down)
 }
 
-// sampledName returns the name of a smoothing by drawn directions in events. It holds everything,
-// besides the point, that is needed to draw the directions again.
+// sampledName returns the name that events give to a smoothing along random directions. The name
+// contains everything, besides the point, that is needed to draw the directions again.
 func (s Smoothing) sampledName() string {
 	what := "gradients in the ball"
 	if s.By == Values {

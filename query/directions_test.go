@@ -15,11 +15,11 @@ func directionsOf(t *testing.T, by Smoother, seed uint64, w ...float64) Directio
 	return d
 }
 
-// TestDirectionsAreUniform: in even and odd dimensions, for the ball and the sphere, mean,
-// covariance and fourth moment agree with the uniform law, and lengths are within the set. Each
-// estimate is a mean of n numbers in an interval of length 2, of one point each. It is off by
-// 6/sqrt n with probability at most 2 exp(-18) = 3e-8 (Hoeffding 1963), so that a run fails by
-// chance with probability at most 7e-7 for the 20 estimates of each set.
+// TestDirectionsAreUniform: in even and odd dimensions, for the ball and the sphere, mean, covariance
+// and fourth moment agree with the uniform law, and all directions lie in the set. Each estimate is a
+// mean of n numbers in an interval of length 2, each computed from one point. It is off by 6/sqrt n
+// with probability at most 2 exp(-18) = 3e-8 (Hoeffding 1963), so that a run fails by chance with
+// probability at most 7e-7 for the 20 estimates of each set.
 func TestDirectionsAreUniform(t *testing.T) {
 	for _, by := range []Smoother{Gradients, Values} {
 		for _, dim := range []int{1, 2, 3, 8} {
@@ -59,8 +59,8 @@ func TestDirectionsAreUniform(t *testing.T) {
 	}
 }
 
-// TestDirectionsBits: the numbers are the same on every machine. This code printed the values; the
-// test above checks its moments.
+// TestDirectionsBits: the directions must have the same bits on every machine. The expected values
+// are this code's own output; TestDirectionsAreUniform checks its moments.
 func TestDirectionsBits(t *testing.T) {
 	d := directionsOf(t, Gradients, 7, 1, 2, 3)
 	u := make([]float64, 3)
@@ -107,7 +107,8 @@ func TestDirectionsFollowTheRecord(t *testing.T) {
 	}
 }
 
-// TestLogarithm compares with the standard library, to a few units of the last place.
+// TestLogarithm compares logarithm with the standard library's math.Log, to a few units of the last
+// place.
 func TestLogarithm(t *testing.T) {
 	for s := stream(1); s < 1<<62; s = s*3 + 1 {
 		x := math.Ldexp(math.Abs(s.signed()), -int(s%70))
@@ -117,8 +118,8 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// TestSteepness: in dimension 1 a step becomes a ramp of slope 1/2 on either side, and the gradient
-// of |w| a ramp of slope 1. In high dimension the result is about .8 sqrt d.
+// TestSteepness: in dimension 1 the ball is [-1, 1], over which the average of the gradient of |w|, a
+// jump from -1 to 1, is a ramp of slope 1. In high dimension the result is about .8 sqrt d.
 func TestSteepness(t *testing.T) {
 	for dim, want := range map[int]float64{1: 1, 2: 4 / math.Pi, 3: 1.5} {
 		if got := Steepness(dim); math.Abs(got-want) > 1e-12 {
@@ -130,8 +131,8 @@ func TestSteepness(t *testing.T) {
 	}
 }
 
-// TestSampledSmoothingRules: a broken rule is an error that names it, and events name the seed and
-// the directions.
+// TestSampledSmoothingRules: a smoothing that breaks a rule is refused with an error that names the
+// rule, and the names in events contain the seed and the directions.
 func TestSampledSmoothingRules(t *testing.T) {
 	w, good := []float64{1, 2}, Smoothing{Radius: .1, By: Gradients, Directions: 2, Seed: 9}
 	m, err := NewMetric(2, []float64{1, 0, 0, 1})

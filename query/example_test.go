@@ -6,8 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// A query states its charge. The difference of gradients at near points is clipped to a small ball,
-// so that it needs little noise.
+// A query states its charge in units of mu^2. Here the difference of gradients at near points is
+// clipped to a small ball, so that it needs little noise.
 func ExampleDifferenceByCurvature() {
 	everybody := query.NewCohort(1, 1000)
 	term := query.DifferenceByCurvature(everybody, []float64{0.1, 0}, []float64{0, 0}, 0, 0.25)

@@ -2,16 +2,17 @@ package query
 
 import "math"
 
-// Form is a way to ask a kind of query: it returns the terms of one query about a cohort at two
-// points, for a loss with the given bounds. Audits ask every form.
+// Form is an example of how to ask a query of some kind, for audits, which ask every form of every
+// kind of the records under test. Ask returns the terms of one query about a cohort, with the points
+// w and prev, for a loss with the given bounds.
 type Form struct {
 	Name string
 	Ask  func(c Cohort, w, prev []float64, b Bounds) []Term
 }
 
-// Bounds holds constants of a loss by which clip norms are chosen: Lipschitz bounds the gradient's
-// norm, InitialGap the values' range, and [Lo, Hi] the curvature. Features is the number of
-// features; the number of coordinates of a point is a multiple of it.
+// Bounds holds constants of a loss from which forms choose clip norms. Lipschitz bounds the
+// gradient's norm, InitialGap the range of values, and [Lo, Hi] the curvature. Features is the number
+// of features; the number of coordinates of a point is a multiple of Features.
 type Bounds struct {
 	Lipschitz, InitialGap, Lo, Hi float64
 	Features                      int
@@ -19,7 +20,8 @@ type Bounds struct {
 	Smoothing Smoothing
 }
 
-// smoothed returns the form for the smoothed loss, if the bounds have a smoothing.
+// smoothed returns a form that asks for the smoothed loss if the bounds have a smoothing. It is used
+// for terms that may be smoothed.
 func (f Form) smoothed() Form {
 	return Form{f.Name, func(c Cohort, w, prev []float64, b Bounds) []Term {
 		terms := f.Ask(c, w, prev, b)
@@ -32,10 +34,10 @@ func (f Form) smoothed() Form {
 	}}
 }
 
-// ball returns the curvature interval, extended to contain zero.
+// ball returns the interval of the loss's curvature, extended to contain zero.
 func (b Bounds) ball() (lo, hi float64) { return min(0, b.Lo), max(0, b.Hi) }
 
-// one returns a form of one term.
+// one returns a form whose query has one term, made by the given function.
 func one(name string, term func(c Cohort, w, prev []float64, b Bounds) Term) Form {
 	return Form{name, func(c Cohort, w, prev []float64, b Bounds) []Term { return []Term{term(c, w, prev, b)} }}
 }
@@ -66,7 +68,8 @@ var differenceForms = []Form{
 	}),
 }
 
-// around is a difference clipped to a fraction of the largest difference that the curvature allows.
+// around returns a term for a difference of gradients, clipped to a fraction of the largest
+// difference that the curvature allows.
 func around(c Cohort, w, prev []float64, b Bounds, fraction float64) Term {
 	lo, hi := b.ball()
 	far := DifferenceByCurvature(c, w, prev, lo, hi)
@@ -101,8 +104,9 @@ var rowMeanForms = []Form{
 	one("mean row", func(c Cohort, _, _ []float64, b Bounds) Term { return RowMeanOf(c, b.Features) }),
 }
 
-// The points among the rows are the first features of prev, as long as they are or a
-// hundredth of that: rows lie on one side of the former.
+// The public points of these forms are the first features of prev, as they are or scaled by 1/100.
+// Seen from the unscaled point, which may be far from the rows, all rows lie in about the same
+// direction.
 var distanceForms = []Form{
 	one("squared distance", func(c Cohort, _, prev []float64, b Bounds) Term {
 		return SquaredDistanceFrom(c, scaled(prev[:b.Features], .01), 1)
@@ -121,7 +125,7 @@ var centredForms = []Form{
 	}),
 }
 
-// scaled is v times a number.
+// scaled returns v times the number by, in a new slice.
 func scaled(v []float64, by float64) []float64 {
 	u := clone(v)
 	for j := range u {
@@ -142,15 +146,21 @@ var metricForms = []Form{
 	one("gradient in a metric, short clip", func(c Cohort, w, prev []float64, b Bounds) Term {
 		return GradientInMetric(c, w, b.Lipschitz/20, 4*b.Lipschitz, towards(prev[:b.Features]))
 	}),
+	one("gradient in a metric, diagonal", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return GradientInMetric(c, w, b.Lipschitz/5, b.Lipschitz, along(prev[:b.Features]))
+	}),
 }
 
 var slopeForms = []Form{
 	one("squared slope", func(c Cohort, w, prev []float64, b Bounds) Term {
 		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, towards(prev[:b.Features]))
 	}),
+	one("squared slope, diagonal", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, along(prev[:b.Features]))
+	}),
 }
 
-// The vector of a product is prev, or prev scaled to length 1.
+// The Hessian products of these forms are with the vector prev, as it is or scaled to length 1.
 var productForms = []Form{
 	one("Hessian product", func(c Cohort, w, prev []float64, b Bounds) Term {
 		lo, hi := b.ball()
@@ -184,7 +194,7 @@ var alongForms = []Form{
 	}),
 }
 
-// unit returns v scaled to length 1, NaN if v is zero.
+// unit returns v scaled to length 1. Its entries are NaN if v is zero.
 func unit(v []float64) []float64 {
 	u, size := clone(v), norm(v)
 	for j := range u {
@@ -193,7 +203,7 @@ func unit(v []float64) []float64 {
 	return u
 }
 
-// towards returns a metric that lengthens one direction: I + v v'/<v, v>.
+// towards returns the metric of the matrix I + v v'/<v, v>, which lengthens the direction of v.
 func towards(v []float64) Metric {
 	d, square := len(v), 0.
 	for _, x := range v {

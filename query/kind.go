@@ -8,82 +8,105 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Kind names the function of one record that a term computes.
+// Kind names the function of one record, such as its gradient, that a term computes.
 type Kind uint8
 
 const (
-	// Gradient is the gradient of the record's loss at W.
+	// Gradient is the gradient of the record's loss at the public point W.
 	Gradient Kind = iota + 1
-	// Difference is the gradient at W minus the gradient at Prev.
+	// Difference is the gradient of the record's loss at the point W minus its gradient at the point Prev.
 	Difference
 	// Value is the record's loss at W, a scalar.
 	Value
-	// Norm is the gradient at W. The answer is the norm of its sum over records.
+	// Norm is the gradient at the point W, summed over records. The answer is the norm of this sum.
 	Norm
 	// SecondMoment is x x', the outer product of the record's features with themselves. It does not
 	// depend on the loss.
 	SecondMoment
-	// Curvature is phi'' x x', the Hessian of the record's loss at W.
+	// Curvature is phi'' x x', the Hessian at the point W of a loss phi(<w,x>, y) with the features x.
 	Curvature
-	// MetricGradient is the gradient at W times a public matrix, the metric, in
-	// which it is clipped.
+	// MetricGradient is R g for the matrix R of a public metric and the gradient g of the loss at the
+	// point W. The product is clipped, not the gradient.
 	MetricGradient
 	// SquaredSlope is the squared norm of the vector that MetricGradient clips, a scalar.
 	SquaredSlope
 	// Product is the Hessian of the record's loss at W times a public vector.
 	Product
-	// ProductChange is the Product at W minus the Product at Prev.
+	// ProductChange is the Hessian at the point W minus the Hessian at the point Prev, times a public vector.
 	ProductChange
-	// CurvatureAlong is v'Hv, a scalar, for the Hessian H of the record's loss at W and a public
-	// vector v.
+	// CurvatureAlong is v'Hv, a number, for the Hessian H of the record's loss at the point W and a
+	// public vector v.
 	CurvatureAlong
-	// ValueChange is the record's loss at W minus its loss at Prev, a scalar.
+	// ValueChange is the record's loss at the point W minus its loss at the point Prev, a scalar.
 	ValueChange
 	// RowMean is x, the record's features, whatever the loss.
 	RowMean
-	// SquaredDistance is ||x - W||^2, W being a public point among the rows, whatever the
-	// loss: a scalar.
+	// SquaredDistance is ||x - W||^2, a number, for the record's features x and a public point W in
+	// their space. It does not depend on the loss.
 	SquaredDistance
-	// CentredMoment is z z', z being x - W shortened to a public length, whatever the loss.
+	// CentredMoment is z z', where z is the record's features minus a public point, shortened to a public
+	// length if it is longer. It does not depend on the loss.
 	CentredMoment
+	// WeightedGradient is u phi' R x, for a row x, the slope phi' of its loss, a metric's matrix R, and a
+	// weight u that depends on the length of R x alone.
+	WeightedGradient
+	// WeightedCurvature is u phi'' R x x' R, for a row x, the second derivative phi'' of its loss, a metric's
+	// matrix R and the row's weight u.
+	WeightedCurvature
+	// ScoreMoment is the outer product of the record's WeightedGradient with itself.
+	ScoreMoment
+	// WeightedMoment is u R x x' R, for a row x, a metric's matrix R and the row's weight u. It does
+	// not depend on the loss.
+	WeightedMoment
+	// SquaredFeatures is the vector of the squares of the record's features, whatever the loss.
+	SquaredFeatures
 )
 
-// Facts is an entry of the table of kinds: the public properties of a kind. The engine has an entry
-// for each kind that computes it, and the kernel's tests have one that computes it slowly.
-// Sessions, audits and tests use these tables and name no kind themselves.
+// Facts is an entry of the table of kinds: the public properties of a kind of term. The engine's own
+// table has a function for each kind, and the kernel's tests have a second one, which is slow and
+// simple. Sessions, audits and tests read these tables and have no cases for single kinds.
 //
-// Adding a record moves the sum of any kind by at most its clip norm, since every contribution is
-// clipped to its ball. Moves returns the number of clip norms by which replacing a record moves it.
+// Adding a record changes the sum of any kind by at most its clip norm, since every contribution is
+// clipped to its ball. Replacing a record changes it by at most the number of clip norms that Moves
+// returns.
 type Facts struct {
 	// Name is the kind's name in queries and events.
 	Name string
-	// Number reports that a record contributes one number, clipped to an interval. Otherwise it
-	// contributes a vector with one coordinate for each coordinate of the point, or as Pairs says.
+	// Number reports that a record contributes one number, clipped to an interval. Otherwise it contributes a
+	// vector. The vector has one coordinate for each coordinate of the point, unless Pairs is set.
 	Number bool
-	// Pairs reports that the vector is a nonnegative multiple of the products of the record's
-	// features, or of numbers computed feature by feature, one coordinate for each pair of them
-	// (svec). The angle between any two such vectors is at most a right angle.
+	// Pairs reports that the contribution is a symmetric matrix, stored as a vector (svec) with one
+	// coordinate for each pair of features. The matrix is a nonnegative multiple of the matrix of
+	// products of the record's features, or of numbers computed from them one by one. The angle
+	// between any two such vectors is at most a right angle.
 	Pairs bool
+	// Nonnegative reports that no coordinate of the contribution is negative. The angle between any two such
+	// vectors is at most a right angle.
+	Nonnegative bool
 	// Losses is the set of losses for which the kind is defined.
 	Losses Losses
-	// Metric reports that contributions are measured in a metric. Lifted reports that their sum is
-	// multiplied by the metric's matrix.
+	// Metric reports that a record's vector is multiplied by a metric's matrix and clipped by the
+	// length of the product. Lifted reports that the sum of contributions is afterwards multiplied by
+	// the metric's matrix.
 	Metric, Lifted bool
+	// Weighted reports that a row is multiplied by a metric's matrix and weighted by the length of
+	// the product (see Term.Reach). A record may consist of all rows of a unit, such as a person.
+	Weighted bool
 	// Centre restricts the centre of the clip ball.
 	Centre Centring
-	// Normed reports that the answer is one number, the norm of the sum plus a public shift. It
-	// moves by at most as much as the sum.
+	// Normed reports that the answer is one number, the norm of the sum plus a public shift. One
+	// record changes this number by at most the length by which it changes the sum.
 	Normed bool
-	// Roundings is the number of times the answer is rounded after the sum. Each time it may move
-	// by one grid step more than the sum.
+	// Roundings is the number of times that the answer is rounded to the noise's grid after the sum
+	// is taken. Each rounding may increase the effect of one record by one grid step.
 	Roundings int
-	// Uses are the ways in which the kind may be asked.
+	// Uses are the ways in which a query may use the kind, besides alone.
 	Uses Ways
-	// Smooths reports that the kind may be asked of a smoothed loss (Term.Smoothed).
+	// Smooths reports that a query of the kind may be about the smoothed loss (Term.Smoothed).
 	Smooths bool
 }
 
-// Losses is a set of losses for which a kind is defined.
+// Losses is a class of losses for which a kind is defined.
 type Losses uint8
 
 const (
@@ -96,16 +119,22 @@ const (
 	OfMargins
 	// OfOneMargin contains the losses phi(<w,x>, y).
 	OfOneMargin
+	// OfRows contains losses phi(<w,x>, y) of a single row, and losses of units (records of several
+	// rows) that are weighted sums of such losses.
+	OfRows
 	// Twice contains the losses that can compute the product of their Hessian and a vector: losses
 	// of margins, and other losses with a method for it.
 	Twice
 )
 
-// Suits reports whether the kind is defined for a loss with the given number of margins, 0 for a
-// loss that writes its own gradient. products reports whether the loss can compute products with
-// its Hessian.
-func (f Facts) Suits(margins int, products bool) bool {
+// Suits reports whether the kind is defined for a loss with the given number of margins, which is 0
+// for a loss that is not a function of margins <w,x> and computes its gradient itself. products
+// reports whether the loss can compute products of its Hessian with a vector. unit reports whether it
+// is the loss of a unit of rows that have one margin each.
+func (f Facts) Suits(margins int, products, unit bool) bool {
 	switch f.Losses {
+	case OfRows:
+		return margins == 1 || unit
 	case OfMargins:
 		return margins >= 1
 	case OfOneMargin:
@@ -116,21 +145,21 @@ func (f Facts) Suits(margins int, products bool) bool {
 	return true
 }
 
-// Centring restricts the centre of a kind's clip ball.
+// Centring says which points may be the centre of a kind's clip ball.
 type Centring uint8
 
 const (
 	// AtZero allows only the centre zero.
 	AtZero Centring = iota
-	// AlongStep allows a multiple of the term's step (for a Product, of its vector), such that the
-	// ball contains zero.
+	// AlongStep allows a multiple of the displacement W - Prev between the term's points (for a
+	// product with Hessians, of the vector that is multiplied) such that the clip ball contains zero.
 	AlongStep
 	// Anywhere allows any public number.
 	Anywhere
 )
 
-// Ways is a set of ways in which a kind may be asked, besides a query of its own about all records
-// or a cohort.
+// Ways is a set of ways in which a query may use a kind besides the ways that are open to all: every
+// kind may be used alone, about all records or a cohort.
 type Ways uint8
 
 const (
@@ -144,8 +173,8 @@ const (
 	Sampled
 )
 
-// table has an entry for each kind: its facts, and its forms, at least one. The forms of a kind
-// differ in the records that move the answer most.
+// table has an entry for each kind: its facts, and at least one form, a way in which audits ask it. A
+// kind has several forms if the record that changes the answer most differs between them.
 var table = [...]struct {
 	Facts
 	forms []Form
@@ -168,6 +197,13 @@ var table = [...]struct {
 	RowMean:         {Facts{Name: "mean row", Losses: NoLoss}, rowMeanForms},
 	SquaredDistance: {Facts{Name: "squared distance", Number: true, Centre: Anywhere, Losses: NoLoss}, distanceForms},
 	CentredMoment:   {Facts{Name: "centred second moment", Pairs: true, Losses: NoLoss}, centredForms},
+
+	WeightedGradient:  {Facts{Name: "weighted gradient", Losses: OfRows, Weighted: true}, weightedGradientForms},
+	WeightedCurvature: {Facts{Name: "weighted curvature", Pairs: true, Losses: OfRows, Weighted: true}, weightedCurvatureForms},
+	ScoreMoment:       {Facts{Name: "second moment of weighted gradients", Pairs: true, Losses: OfRows, Weighted: true}, scoreMomentForms},
+	WeightedMoment:    {Facts{Name: "weighted second moment", Pairs: true, Losses: OfRows, Weighted: true}, weightedMomentForms},
+
+	SquaredFeatures: {Facts{Name: "squared features", Nonnegative: true, Losses: NoLoss}, squaredFeaturesForms},
 }
 
 // Kinds returns all kinds.
@@ -179,7 +215,7 @@ func Kinds() []Kind {
 	return list
 }
 
-// Facts returns the kind's entry, zero for an invalid kind.
+// Facts returns the kind's facts, or zero facts for an invalid kind.
 func (k Kind) Facts() Facts {
 	if int(k) >= len(table) {
 		return Facts{}
@@ -187,7 +223,7 @@ func (k Kind) Facts() Facts {
 	return table[k].Facts
 }
 
-// Forms returns the ways in which audits ask the kind, none for an invalid kind.
+// Forms returns the ways in which audits ask the kind. It returns none for an invalid kind.
 func (k Kind) Forms() []Form {
 	if int(k) >= len(table) {
 		return nil
@@ -199,10 +235,10 @@ func (k Kind) Forms() []Form {
 	return list
 }
 
-// May reports whether the kind may be asked in all ways of u.
+// May reports whether a query may use the kind in all ways of the set u.
 func (k Kind) May(u Ways) bool { return k.Facts().Uses&u == u }
 
-// SumDim returns the number of coordinates that are summed over records, for points of dim
+// SumDim returns the number of coordinates that are summed over records, if the points have dim
 // coordinates.
 func (f Facts) SumDim(dim int) int {
 	switch {
@@ -214,20 +250,23 @@ func (f Facts) SumDim(dim int) int {
 	return dim
 }
 
-// Moves returns the largest number of clip norms by which one record moves the sum. Under
-// add-or-remove it is 1. Under replace-one it is 2 in general, and sqrt 2 (rounded up, as the
-// constant is) for vectors at angles of at most a right angle.
+// WithinRightAngle reports that any two contributions have an angle of at most a right angle.
+func (f Facts) WithinRightAngle() bool { return f.Pairs || f.Nonnegative }
+
+// Moves returns the largest change of the sum by one record, in units of the clip norm. Under
+// add-or-remove it is 1. Under replace-one it is 2 in general. It is sqrt 2, rounded up, for vectors
+// any two of which have an angle of at most a right angle.
 func (f Facts) Moves(r account.Relation) float64 {
 	switch {
 	case r == account.AddOrRemove:
 		return 1
-	case f.Pairs:
+	case f.WithinRightAngle():
 		return math.Sqrt2
 	}
 	return 2
 }
 
-// Dim returns the number of coordinates of the answer, for points of dim coordinates.
+// Dim returns the number of coordinates of the answer, if the points have dim coordinates.
 func (f Facts) Dim(dim int) int {
 	if f.Normed {
 		return 1
@@ -242,7 +281,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// plurals lists the kinds that may be asked in the ways u, for an error.
+// plurals lists the names of the kinds that a query may use in all ways of the set u, for error
+// messages.
 func plurals(u Ways) string {
 	var names []string
 	for _, k := range Kinds() {

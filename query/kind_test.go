@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTableOfKinds: every kind's entry is complete and consistent with the ways in which it may be
-// asked. Its forms are queries of that kind, valid in these ways and no others.
+// TestTableOfKinds: the entry of each kind must be complete and consistent with the ways in which queries
+// may use the kind. Its forms must be queries of that kind that are valid in exactly these ways.
 func TestTableOfKinds(t *testing.T) {
 	kinds := Kinds()
 	if len(kinds) != len(table)-1 || kinds[0] != 1 || Kind(0).Facts() != (Facts{}) || Kind(len(table)).Facts() != (Facts{}) || Kind(len(table)).Forms() != nil {
@@ -54,7 +54,8 @@ func TestTableOfKinds(t *testing.T) {
 	}
 }
 
-// checkUses compares the allowed uses of one term with the table.
+// checkUses compares the queries that may be made of the given terms with the uses that the table of
+// kinds allows.
 func checkUses(t *testing.T, k Kind, terms []Term) {
 	t.Helper()
 	if _, err := New(1, terms[0], terms[0]); (err == nil) != k.May(Mixed) {
@@ -71,7 +72,8 @@ func checkUses(t *testing.T, k Kind, terms []Term) {
 	}
 }
 
-// TestCentres: a term's centre must be as its kind's Centre allows.
+// TestCentres tests that the centre of a term's clip ball must be one that the Centre of its kind
+// allows.
 func TestCentres(t *testing.T) {
 	for _, k := range Kinds() {
 		for _, form := range k.Forms() {
@@ -88,7 +90,7 @@ func TestCentres(t *testing.T) {
 	}
 }
 
-// TestOver: a term over another cohort is otherwise the same term.
+// TestOver tests that Over changes nothing about a term but its cohort.
 func TestOver(t *testing.T) {
 	for _, k := range Kinds() {
 		term := k.Forms()[0].Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Hi: 1, Features: 2})[0].Weighted(.5)
@@ -102,17 +104,24 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestSuits: kinds of features suit every loss, kinds of slopes suit losses with margins, and kinds
-// of curvature suit losses with one margin.
+// TestSuits: kinds that depend on features alone suit every loss, kinds that use the loss's slopes
+// suit losses of margins <w,x>, and kinds that use its curvature suit losses of one margin.
 func TestSuits(t *testing.T) {
 	least, most := map[Kind]int{MetricGradient: 1, SquaredSlope: 1, Curvature: 1}, map[Kind]int{Curvature: 1}
+	rows := map[Kind]bool{WeightedGradient: true, WeightedCurvature: true, ScoreMoment: true, WeightedMoment: true}
+	for k := range rows {
+		least[k], most[k] = 1, 1
+	}
 	twice := map[Kind]bool{Product: true, ProductChange: true, CurvatureAlong: true}
 	for _, k := range Kinds() {
 		for margins := range 5 {
 			for _, products := range []bool{false, true} {
 				want := margins >= least[k] && (most[k] == 0 || margins <= most[k]) && (products || !twice[k])
-				if got := k.Facts().Suits(margins, products); got != want {
+				if got := k.Facts().Suits(margins, products, false); got != want {
 					t.Errorf("%v of a loss of %d margins, products %v: %v, want %v", k, margins, products, got, want)
+				}
+				if got := k.Facts().Suits(margins, products, true); got != (want || rows[k]) {
+					t.Errorf("%v of a unit's loss, margins %d, products %v: %v", k, margins, products, got)
 				}
 			}
 		}

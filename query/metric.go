@@ -5,34 +5,37 @@ import (
 	"math"
 )
 
-// Metric is a public symmetric matrix R by which contributions are measured: a record's gradient g
-// is clipped to a norm of R g and released as R g. It is immutable. The zero Metric stands for no
-// metric.
+// Metric is a public symmetric matrix R in which contributions are measured: for a record's gradient
+// g, the vector R g is clipped and the noisy mean of such vectors is released. A Metric is immutable.
+// The zero Metric stands for no metric.
 //
-// For a matrix P, R is P rounded to multiples of Step, a power of two between 2^-20 and 2^-19 of
-// P's largest entry. Contributions are measured by R, not by P. An optimizer that steps along R
-// times an answer must therefore multiply by R, with Times.
+// For a given matrix P, R is P rounded to multiples of Step, a power of two between 2^-20 and 2^-19
+// of P's largest entry. Contributions are measured by R, not by P. An optimizer that steps along the
+// metric times an answer must therefore multiply by R (Times), not by P.
 type Metric struct{ m *metric }
 
 type metric struct {
 	dim  int
 	step float64
-	// upper is R/step, row after row, from each row's diagonal on.
+	// diagonal reports that only the entries of the diagonal are stored: the others are zero.
+	diagonal bool
+	// upper holds the entries of R in steps, row after row, each row from its diagonal entry on.
 	upper []int32
 	norm  float64
 }
 
-// metricBits is the number of bits of a metric's largest integer.
+// metricBits is the number of bits of the largest of the integers that a metric stores, its entries
+// as multiples of the rounding unit (Step).
 const metricBits = 20
 
 // MaxPairs is the largest number of features for a query about pairs of features, and the largest
 // dimension of a metric. Sums over pairs take 8 bytes for each pair and goroutine.
 const MaxPairs = 2000
 
-// NewMetric returns a metric of a symmetric matrix of dim rows, row after row. It is an error if
-// dim is not in [1, MaxPairs], if an entry is not finite, if the largest entry is outside [2^-40,
-// 2^40] or if the matrix is not symmetric up to Step. The matrix should be positive definite for
-// sums to be well conditioned. Privacy does not depend on this, and it is not checked.
+// NewMetric returns the metric of a symmetric matrix of dim rows, given row after row. It is an error if dim
+// is not in [1, MaxPairs], if an entry is not finite, if the largest entry is outside [2^-40, 2^40] or if the
+// matrix is not symmetric up to Step. The matrix should be positive definite for sums to be well conditioned.
+// NewMetric does not check this, and privacy does not depend on it.
 func NewMetric(dim int, p []float64) (Metric, error) {
 	if dim < 1 || dim > MaxPairs {
 		return Metric{}, fmt.Errorf("query: metric: dimension = %d: must be between 1 and %d", dim, MaxPairs)
@@ -65,11 +68,15 @@ func NewMetric(dim int, p []float64) (Metric, error) {
 	return Metric{m}, nil
 }
 
-// bound returns an upper bound on the operator norm of R, in steps: the smaller of the Frobenius
-// norm and the largest sum of absolute values along a row, each of which bounds the operator norm
-// of a symmetric matrix. Both are sums of fewer than 2^22 integers below 2^41, so that they are
-// exact.
+// bound returns an upper bound on the operator norm of the metric's matrix, as a multiple of the
+// rounding unit (Step): the smaller of the Frobenius norm and the largest sum of absolute values
+// along a row. Each of them bounds the operator norm of a symmetric matrix. Both are computed from
+// sums of fewer than 2^22 integers below 2^41, which are exact. For a diagonal matrix it is the
+// operator norm itself.
 func (m *metric) bound() float64 {
+	if m.diagonal {
+		return m.largest()
+	}
 	sums := make([]int64, m.dim)
 	var squares int64
 	i := 0
@@ -101,7 +108,8 @@ func (m Metric) Dim() int {
 	return m.m.dim
 }
 
-// Step returns the power of two of which every entry is a multiple, 0 for the zero Metric.
+// Step returns the metric's rounding unit, the power of two of which every entry of the matrix is a
+// multiple. It returns 0 for the zero Metric.
 func (m Metric) Step() float64 {
 	if m.m == nil {
 		return 0
@@ -109,9 +117,14 @@ func (m Metric) Step() float64 {
 	return m.m.step
 }
 
-// Row sets dst[k] to entry j, k in steps, an integer of at most 2^20 in absolute value. len(dst)
-// must be Dim.
+// Row sets dst[k] to the matrix's entry in row j and column k as a multiple of the rounding unit
+// (Step): an integer of at most 2^20 in absolute value. len(dst) must be Dim.
 func (m Metric) Row(dst []int64, j int) {
+	if m.m.diagonal {
+		clear(dst)
+		dst[j] = m.Entry(j)
+		return
+	}
 	at := j // index of entry 0, j
 	for k := range dst {
 		if k > j {
@@ -125,8 +138,9 @@ func (m Metric) Row(dst []int64, j int) {
 	}
 }
 
-// Norm returns an upper bound on the operator norm of R, in steps: the smaller of the Frobenius
-// norm and the largest sum of absolute values along a row, rounded up.
+// Norm returns an upper bound on the operator norm of the matrix, as a multiple of the rounding unit
+// (Step): the smaller of the Frobenius norm and the largest sum of absolute values along a row,
+// rounded up.
 func (m Metric) Norm() float64 {
 	if m.m == nil {
 		return 0
@@ -134,83 +148,149 @@ func (m Metric) Norm() float64 {
 	return m.m.norm
 }
 
-// Times returns R v. If v holds several vectors one after the other, it returns R times each of
-// them. len(v) must be a multiple of Dim.
+// Times returns R v for the metric's matrix R. If v holds several vectors one after the other, it
+// returns R times each of them. len(v) must be a multiple of Dim.
 func (m Metric) Times(v []float64) []float64 {
 	out := make([]float64, len(v))
-	row := make([]int64, m.Dim())
-	for j := range row {
-		m.Row(row, j)
-		for at := 0; at < len(v); at += len(row) {
-			for k, r := range row {
-				out[at+j] += float64(float64(r) * v[at+k])
-			}
-			out[at+j] *= m.m.step
+	for at, d := 0, m.Dim(); at < len(v); at += d {
+		times(m.m, out[at:at+d], v[at:at+d])
+		for i := at; i < at+d; i++ {
+			out[i] *= m.m.step
 		}
 	}
 	return out
 }
 
-// GradientInMetric is the per-record gradient at w times the metric's matrix R, clipped to norm
-// clip. The record's slope phi' is clipped to +-clip/||R x|| and to +-slope. slope is a public
-// bound such as the loss's Lipschitz constant: without it a record with a small ||R x|| could have
-// an unbounded slope. A query has only one such term, and the loss must not write its own gradient.
-// For several margins the slopes phi' are a vector whose norm is clipped, and R multiplies each
-// margin's gradient; the metric's dimension is the number of features.
+// TimesIntegers returns (R/Step) v for a vector v of integers, where R/Step is the metric's matrix as
+// integer multiples of its rounding unit. Products and sums may wrap modulo 2^64. If v holds several
+// vectors, each is multiplied.
+func (m Metric) TimesIntegers(v []int64) []int64 {
+	out := make([]int64, len(v))
+	for at, d := 0, m.Dim(); at < len(v); at += d {
+		times(m.m, out[at:at+d], v[at:at+d])
+	}
+	return out
+}
+
+// times adds the metric's matrix, as integer multiples of its rounding unit (Step), times v to out,
+// which must be zero. Each sum is in the order of the columns, and each product and sum is rounded.
+// An entry above the diagonal is read once and used for its row and its column. Four rows are
+// processed at a time, after all rows before them, so that each column's sum is in order.
+func times[T float64 | int64](m *metric, out, v []T) {
+	if m.diagonal {
+		for j, entry := range m.upper {
+			out[j] = T(T(entry) * v[j])
+		}
+		return
+	}
+	d, upper, j := m.dim, m.upper, 0
+	for ; j+4 <= d; j += 4 {
+		var r [4][]int32
+		for i := range r {
+			r[i], upper = upper[:d-j-i], upper[d-j-i:]
+		}
+		for i := range 4 {
+			for k := range 4 {
+				entry := r[min(i, k)][max(i, k)-min(i, k)]
+				out[j+i] += T(T(entry) * v[j+k])
+			}
+		}
+		rest := d - j - 4
+		r0, r1, r2, r3 := r[0][4:][:rest], r[1][3:][:rest], r[2][2:][:rest], r[3][1:][:rest]
+		v0, v1, v2, v3 := v[j], v[j+1], v[j+2], v[j+3]
+		s0, s1, s2, s3 := out[j], out[j+1], out[j+2], out[j+3]
+		columns := out[j+4:][:rest]
+		for k, x := range v[j+4:][:rest] {
+			sum := columns[k]
+			entry := T(r0[k])
+			s0 += T(entry * x)
+			sum += T(entry * v0)
+			entry = T(r1[k])
+			s1 += T(entry * x)
+			sum += T(entry * v1)
+			entry = T(r2[k])
+			s2 += T(entry * x)
+			sum += T(entry * v2)
+			entry = T(r3[k])
+			s3 += T(entry * x)
+			sum += T(entry * v3)
+			columns[k] = sum
+		}
+		out[j], out[j+1], out[j+2], out[j+3] = s0, s1, s2, s3
+	}
+	for ; j < d; j++ {
+		for i, entry := range upper[:d-j] {
+			out[j] += T(T(entry) * v[j+i])
+			if i > 0 {
+				out[j+i] += T(T(entry) * v[j])
+			}
+		}
+		upper = upper[d-j:]
+	}
+}
+
+// GradientInMetric is the metric's matrix R times the per-record gradient at w, clipped to norm clip.
+// The slope phi' of the loss of a record with features x is clipped to +-clip/||R x|| and to +-slope.
+// slope is a public bound such as the loss's Lipschitz constant: without it a record with a small ||R
+// x|| could have an unbounded slope. A query may have only one such term, and the loss must be a
+// function of margins <w,x>. For several margins, phi' is a vector whose norm is clipped, and R
+// multiplies each margin's gradient. The metric's dimension is the number of features.
 //
-// The answer is mean R phi' x, with one coordinate for each coordinate of w. The noise in each
-// coordinate has standard deviation Sigma = 2 clip/(n sqrt(charge)) under replace-one and half of
-// this under add-or-remove. R times the answer is a step in the metric.
+// The answer is mean R phi' x, with one coordinate for each coordinate of w. For n records and a
+// charge in units of mu^2, the noise in each coordinate has standard deviation Sigma = 2 clip/(n
+// sqrt(charge)) under replace-one and half of this under add-or-remove. R times the answer is a step
+// of steepest descent in the metric.
 //
 // A session computes ||R x|| for all rows at the first query with a metric, in about d^2 operations
-// a row (fewer where features are zero). It keeps the norms for the latest metric, 4 bytes a row.
-// Further queries with that metric cost as much as gradients.
+// for each row of d features (fewer if features are zero). It keeps the norms for the latest metric,
+// in 4 bytes for each row. Further queries with that metric cost as much as gradients.
 func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term {
 	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope, metric: m}
 }
 
-// SquaredSlopeAt is the per-record (||phi'|| ||R x||)^2 at w, clipped to [0, limit]: the squared
-// norm of the vector that GradientInMetric clips. Its noise has standard deviation Sigma = limit/(n
-// sqrt(charge)) under replace-one and half of this under add-or-remove. A small mean is often below
-// its noise, and the answer may be negative.
+// SquaredSlopeAt is the per-record (||phi'|| ||R x||)^2 at w, for the slopes phi' of the record's
+// loss, its features x and the metric's matrix R, clipped to [0, limit]. It is the squared norm of
+// the vector that GradientInMetric clips. For n records and a charge in units of mu^2, its noise has
+// standard deviation Sigma = limit/(n sqrt(charge)) under replace-one and half of this under
+// add-or-remove. A small mean is often below its noise, and the answer may be negative.
 func SquaredSlopeAt(c Cohort, w []float64, limit float64, m Metric) Term {
 	return Term{kind: SquaredSlope, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}, metric: m}
 }
 
-// SecondMomentOf is the per-record x x' of dim features. It does not depend on the loss. The answer
-// is mean x x' as a vector (svec): the entries on and above the diagonal, row after row, with the
-// entries above it times sqrt 2, which preserves norms. [Symmetric] converts it to the matrix. dim
-// must be at most [MaxPairs].
+// SecondMomentOf is the per-record x x', for dim features x. It does not depend on the loss. The
+// answer is mean x x' as a vector (svec): the entries on and above the diagonal, row after row, with
+// the entries above it times sqrt 2, which preserves norms. [Symmetric] converts it to the matrix.
+// dim must be at most [MaxPairs].
 //
-// The answer has dim (dim+1)/2 coordinates. The noise in each has standard deviation Sigma = sqrt
-// 2/(n sqrt(charge)) under replace-one, since two such vectors are at most sqrt 2 apart, and 1/(n
-// sqrt(charge)) under add-or-remove. In the matrix, entries off the diagonal have this noise over
-// sqrt 2.
+// The answer has dim (dim+1)/2 coordinates. For n records and a charge in units of mu^2, the noise in
+// each has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under replace-one, since two such
+// vectors are at most sqrt 2 apart, and 1/(n sqrt(charge)) under add-or-remove. In the matrix,
+// entries off the diagonal have this noise over sqrt 2.
 func SecondMomentOf(c Cohort, dim int) Term {
 	return Term{kind: SecondMoment, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
 
-// RowMeanOf is the per-record x, of dim features, whatever the loss: the answer is the
-// mean row. Rows are at most 1 long, so that each coordinate has noise of standard
-// deviation Sigma = 2/(n sqrt(charge)) under replace-one, half of that under
-// add-or-remove.
+// RowMeanOf is the per-record x, for dim features x, and does not depend on the loss. The answer is
+// the mean row. Rows have norm at most 1. For n records and a charge in units of mu^2, each
+// coordinate therefore has noise of standard deviation Sigma = 2/(n sqrt(charge)) under replace-one
+// and half of this under add-or-remove.
 func RowMeanOf(c Cohort, dim int) Term {
 	return Term{kind: RowMean, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
 
-// SquaredDistanceFrom is the per-record ||x - m||^2, cut at limit: a scalar from 0 to
-// limit, whatever the loss. m is public, for instance a released mean row. Its noise has
-// standard deviation Sigma = limit/(n sqrt(charge)) under replace-one, half of that under
-// add-or-remove.
+// SquaredDistanceFrom is the per-record ||x - m||^2, for the features x and a public point m, cut at
+// limit: a number from 0 to limit. It does not depend on the loss. m is, for instance, a released
+// mean row. For n records and a charge in units of mu^2, the noise has standard deviation Sigma =
+// limit/(n sqrt(charge)) under replace-one and half of this under add-or-remove.
 func SquaredDistanceFrom(c Cohort, m []float64, limit float64) Term {
 	return Term{kind: SquaredDistance, cohort: c, weight: 1, w: clone(m), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}}
 }
 
-// CentredMomentOf is the per-record z z', whatever the loss, z being x - m and shortened
-// to length radius where it is longer. m is public, for instance a released mean row.
-// The answer has the form of SecondMomentOf's and its noise times radius^2, so that rows
-// that lie near each other are told apart at less noise. radius must be between 2^-20 and
-// 2^20. Work is d^2/2 operations a row, whatever is zero in it.
+// CentredMomentOf is the per-record z z'. It does not depend on the loss. z is x - m, for the
+// features x and a public point m, shortened to length radius if it is longer. m is, for instance, a
+// released mean row. The answer has the form of SecondMomentOf's answer, and radius^2 times its
+// noise: if all rows are near m, a small radius gives less noise. radius must be between 2^-20 and
+// 2^20. The engine needs d^2/2 operations for each row of d features, even if most features are zero.
 func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
 	t := Term{kind: CentredMoment, cohort: c, weight: 1, w: clone(m), ball: ClipBall{Radius: float64(radius * radius)}}
 	if !(radius >= 0x1p-20 && radius <= 0x1p20) {
@@ -219,15 +299,17 @@ func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
 	return t
 }
 
-// CurvatureAt is the per-record c x x' at w, where c is phi's second derivative clipped to [0,
-// bound]: the Hessian of a loss phi(<w,x>, y). The answer has the form of [SecondMomentOf]'s
-// answer, and bound times its noise.
+// CurvatureAt is the per-record c x x' at w, for the features x and phi's second derivative c,
+// clipped to [0, bound]: the Hessian of a loss phi(<w,x>, y). It is the upper triangle of a symmetric
+// matrix as a vector. The answer has the form of [SecondMomentOf]'s answer, and bound times its
+// noise.
 func CurvatureAt(c Cohort, w []float64, bound float64) Term {
 	return Term{kind: Curvature, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: bound}}
 }
 
-// Symmetric returns the matrix of which v is the svec, in dim rows, row after row. The answers to
-// SecondMomentOf and CurvatureAt are svecs. It is an error if len(v) is not d(d+1)/2 for a d >= 1.
+// Symmetric returns the symmetric matrix whose svec is v (its entries on and above the diagonal,
+// those above it times sqrt 2), row after row, and its number of rows. Answers to SecondMomentOf and
+// CurvatureAt, for instance, are svecs. It is an error if len(v) is not d(d+1)/2 for a d >= 1.
 func Symmetric(v []float64) (matrix []float64, dim int, err error) {
 	dim = int(math.Sqrt(2 * float64(len(v))))
 	if dim == 0 || dim*(dim+1)/2 != len(v) {
@@ -247,14 +329,16 @@ func Symmetric(v []float64) (matrix []float64, dim int, err error) {
 	return matrix, dim, nil
 }
 
-// shaped validates the dimension of kinds of pairs, and the metric and slope of kinds with a
-// metric.
+// shaped validates the number of features of kinds about pairs of features, and the metric and slope of kinds
+// with a metric.
 func (t Term) shaped(f Facts) error {
 	switch {
 	case f.Pairs && len(t.w) > MaxPairs:
 		return fmt.Errorf("query: %v: %d features: must be at most %d, since there is a sum for each pair of them", t.kind, len(t.w), MaxPairs)
 	case f.Metric && (t.metric.Dim() == 0 || len(t.w)%t.metric.Dim() != 0):
 		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, of which the point's %d coordinates are a multiple", t.kind, t.metric.Dim(), len(t.w))
+	case f.Weighted:
+		return t.weightedShape()
 	case t.kind == MetricGradient && !(t.slope >= least && t.slope <= most):
 		return fmt.Errorf("query: %v: slope = %v: must be between 2^-200 and 2^200", t.kind, t.slope)
 	}

@@ -32,7 +32,7 @@ func metricOf(t testing.TB, d int, p []float64) Metric {
 }
 
 // TestMetricIsTheRoundedMatrix: the entries are integers of at most 20 bits times a power of two,
-// each nearest to the matrix's entry, and the getters return these entries.
+// each nearest to the matrix's entry, and the methods that return entries return these entries.
 func TestMetricIsTheRoundedMatrix(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 1))
 	for range 300 {
@@ -98,7 +98,7 @@ func metricTimes(p []float64, d int, v []float64) []float64 {
 	return out
 }
 
-// TestNormOfMetric: the norm is the smaller of the Frobenius norm and the largest sum along a row.
+// TestNormOfMetric: Norm returns the smaller of the Frobenius norm and the largest sum along a row.
 func TestNormOfMetric(t *testing.T) {
 	for name, c := range map[string]struct {
 		p    []float64
@@ -117,8 +117,8 @@ func TestNormOfMetric(t *testing.T) {
 	}
 }
 
-// TestMetricIsItsOwn: writing to the matrix it was made from, or to its results, does not change a
-// metric.
+// TestMetricIsItsOwn tests that a metric does not change if its caller writes to the matrix from
+// which it was made, or to slices that its methods returned.
 func TestMetricIsItsOwn(t *testing.T) {
 	p := []float64{2, 1, 1, 3}
 	m := metricOf(t, 2, p)
@@ -191,8 +191,8 @@ func TestMetricRefusals(t *testing.T) {
 	}
 }
 
-// TestSymmetric: the matrix of an svec has the svec's norm and its entries in their places. A
-// vector of another length is an error.
+// TestSymmetric: the matrix that Symmetric makes of a vector v (an svec) has the norm of v and the
+// entries of v in their places. A vector of another length is an error.
 func TestSymmetric(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 2))
 	lengths, root := map[int]bool{}, math.Sqrt(2)
@@ -223,12 +223,13 @@ func TestSymmetric(t *testing.T) {
 	}
 }
 
-// TestMoves: the sensitivity has the factor sqrt 2 for vectors that are at most a right angle
-// apart, and for no others. The constant is above the real sqrt 2.
+// TestMoves: the number of clip norms by which replacing one record changes the sum is sqrt 2 for
+// vectors that are at most a right angle apart, and for no others. The constant is not below the real
+// number sqrt 2.
 func TestMoves(t *testing.T) {
 	for _, k := range Kinds() {
 		want := 2.
-		if k == SecondMoment || k == Curvature || k == CentredMoment {
+		if k == SecondMoment || k == Curvature || k == CentredMoment || k == WeightedCurvature || k == ScoreMoment || k == WeightedMoment || k == SquaredFeatures {
 			want = math.Sqrt2
 		}
 		if got := k.Facts().Moves(account.ReplaceOne); got != want {
@@ -243,7 +244,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestBallsOfMetrics: contributions are clipped to the requested norm.
+// TestBallsOfMetrics tests that terms with a metric have the requested clip norm.
 func TestBallsOfMetrics(t *testing.T) {
 	for _, c := range []struct {
 		term  Term
@@ -260,6 +261,52 @@ func TestBallsOfMetrics(t *testing.T) {
 	} {
 		if c.term.Ball() != c.ball || c.term.Slope() != c.slope || c.term.Weight() != 1 || c.term.Cohort() != some {
 			t.Errorf("%v: clipped to %+v and slopes to %v, want %+v and %v", c.term.Kind(), c.term.Ball(), c.term.Slope(), c.ball, c.slope)
+		}
+	}
+}
+
+// TestTimesAddsInOrder tests that R v is the sum over columns in their order, each product and sum
+// rounded, to the bit: for dimensions next to multiples of four, and for several vectors in one
+// slice.
+func TestTimesAddsInOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 29))
+	for d := 1; d <= 70; d++ {
+		p := make([]float64, d*d)
+		for j := range d {
+			for k := range j + 1 {
+				p[j*d+k] = r.NormFloat64()
+				p[k*d+j] = p[j*d+k]
+			}
+		}
+		m, err := NewMetric(d, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := make([]float64, d*(1+r.IntN(3)))
+		for i := range v {
+			v[i] = math.Ldexp(r.NormFloat64(), r.IntN(80)-40)
+		}
+		whole := make([]int64, len(v))
+		for i := range whole {
+			whole[i] = r.Int64() - r.Int64()
+		}
+		got, lifted, row := m.Times(v), m.TimesIntegers(whole), make([]int64, d)
+		for j := range d {
+			m.Row(row, j)
+			for at := 0; at < len(v); at += d {
+				var want float64
+				var integer int64
+				for k, entry := range row {
+					want += float64(float64(entry) * v[at+k])
+					integer += entry * whole[at+k]
+				}
+				if lifted[at+j] != integer {
+					t.Fatalf("d = %d: integer %d of vector %d is %d, want %d", d, j, at/d, lifted[at+j], integer)
+				}
+				if want *= m.Step(); math.Float64bits(got[at+j]) != math.Float64bits(want) {
+					t.Fatalf("d = %d: entry %d of vector %d is %v, want %v", d, j, at/d, got[at+j], want)
+				}
+			}
 		}
 	}
 }

@@ -7,17 +7,22 @@ import (
 	"math/bits"
 )
 
-// Factorization is the matrix factorization that correlates the noise of a prefix sum's answers.
+// Factorization is the choice of the mechanism that answers a [Prefix] query, a sequence of noisy
+// prefix sums. Each mechanism factorizes the matrix that sums the items, which determines how the
+// noise of different answers is correlated.
 type Factorization uint8
 
 const (
-	// Tree adds an item to every node above it in a binary tree, and noise to every node. A prefix
-	// is the sum of the nodes in the binary expansion of its length (Dwork, Naor, Pitassi and
-	// Rothblum 2010; Chan, Shi and Song 2011). It stores as many vectors as Items has bits.
+	// Tree is the binary tree mechanism: every item of the sum is added to each node above it in a
+	// binary tree, and every node has its own noise. A prefix sum is the sum of the nodes in the
+	// binary expansion of its length (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song
+	// 2011). Tree stores as many vectors as the number of items (Prefix.Items) has binary digits.
 	Tree Factorization = iota + 1
-	// Toeplitz multiplies the items by the square root of the matrix that sums them (Fichtenberger,
-	// Henzinger and Upadhyay 2023). Its answers have at most a quarter of the tree's variance. It
-	// stores two vectors for each item and reads them all for every answer.
+	// Toeplitz is the square-root mechanism: it multiplies the vector of items by the square root of
+	// the lower triangular matrix of ones, adds noise, and multiplies by this square root again
+	// (Fichtenberger, Henzinger and Upadhyay 2023). The variance of its answers is at most a quarter
+	// of the variance of Tree's answers. It stores two vectors for each item and reads all of them
+	// for every answer.
 	Toeplitz
 )
 
@@ -32,24 +37,27 @@ func (m Factorization) String() string {
 }
 
 // Prefix specifies a prefix sum: after each of up to Items items, the sum of all items so far is
-// released. An item is the mean, over its own cohort's declared size, of clipped per-record
-// vectors. All fields are fixed before the first item. The zero Prefix is invalid.
+// released. An item is a sum of clipped per-record vectors over a set of records (cohort) that
+// differs from item to item, divided by the cohort's declared size. All fields are fixed before the
+// first item. The zero Prefix is invalid.
 type Prefix struct {
 	// Factorization correlates the noise.
 	Factorization Factorization
 	// Items is the largest number of items.
 	Items int
-	// Sensitivity is an upper bound on the distance by which one record moves its item, in the unit
-	// of a mean: 2 clip/size under replace-one, clip/size under add-or-remove. An item that exceeds
-	// it is refused.
+	// Sensitivity is a declared upper bound on the norm of the change of an item, a mean over a
+	// cohort, when one record changes. For a clip norm clip and a cohort of declared size size, the
+	// bound may be 2 clip/size under replace-one and clip/size under add-or-remove. An item whose
+	// sensitivity exceeds the bound is refused.
 	Sensitivity float64
-	// Charge is the charge for each item, in units of mu^2. It is charged to the records of the
-	// item's cohort and covers all answers from this item on.
+	// Charge is the charge for each item, in units of mu^2 of mu-GDP. It is charged to the records of
+	// the item's cohort. It covers the item's part in this answer and in all later ones.
 	Charge float64
 }
 
-// maxTreeItems exceeds the possible number of cohorts. maxToeplitzItems keeps the sum of the
-// squares of a column exact in 64 bits.
+// maxTreeItems and maxToeplitzItems bound the number of items of a prefix sum. maxTreeItems is more
+// than the possible number of cohorts, each of which contributes one item. maxToeplitzItems keeps the
+// sum of the squares of a column of the square-root matrix exact in 64 bits.
 const maxTreeItems, maxToeplitzItems = math.MaxInt32, 1 << 20
 
 // Validate returns an error for the first rule that p breaks.
@@ -74,9 +82,9 @@ func (p Prefix) Validate() error {
 	return nil
 }
 
-// Sigma predicts the standard deviation of the noise in each coordinate of the t-th answer, 1 <= t
-// <= Items, with a relative error of at most 2^-8. The Sigma of a [Release] is exact. For Toeplitz
-// it takes time linear in Items. p must be valid.
+// Sigma predicts the standard deviation of the noise in each coordinate of the t-th answer, 1 <= t <=
+// Items, with a relative error of at most 2^-8. The Sigma of the [Release] that holds an answer is
+// exact. For Toeplitz it takes time linear in Items. p must be valid.
 func (p Prefix) Sigma(t int) float64 {
 	noise := p.Sensitivity / math.Sqrt(p.Charge)
 	if p.Factorization == Tree {
@@ -94,7 +102,8 @@ func (p Prefix) Sigma(t int) float64 {
 	return noise * math.Sqrt(float64(column*prefix))
 }
 
-// PrefixSum is an open prefix sum. Sessions create it.
+// PrefixSum is a sequence of noisy prefix sums that has been opened in a session and takes further
+// items. Only sessions create one.
 type PrefixSum interface {
 	// Add adds the next item, the terms' sum over their cohort divided by the cohort's declared
 	// size. It returns the noisy sum of all items so far.

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Question is a sum of terms over one cohort, with the charge offered for a noisy answer. It is
-// immutable. The zero Question is invalid.
+// Question is a query: a sum of terms over one cohort of records, with the charge offered for a noisy
+// answer. It is immutable. The zero Question is invalid.
 type Question struct {
 	terms  []Term
 	charge float64
 }
 
-// maxTerms keeps the rounding errors of adding terms far below the slack that the sensitivity
-// includes.
+// maxTerms is the largest number of terms. It keeps the rounding errors of adding terms far below the
+// allowance that the sensitivity includes for them.
 const maxTerms = 1 << 16
 
-// New returns a query. All terms must be over the same cohort and have answers of the same
-// dimension. charge, in units of mu^2, must be finite and > 0. The noise follows from the charge:
-// sigma is the sum's sensitivity over sqrt(charge). The sensitivity is the weighted sum of the clip
-// radii times [Facts.Moves]: twice this sum under replace-one for most kinds, once under
+// New returns a query. All terms must be over the same cohort and have answers of the same dimension.
+// charge, in units of mu^2 of mu-GDP, must be finite and > 0. The standard deviation of the noise is
+// the sum's sensitivity over sqrt(charge). The sensitivity is the weighted sum of the clip radii,
+// times the number that [Facts.Moves] returns: 2 under replace-one for most kinds, 1 under
 // add-or-remove.
 func New(charge float64, terms ...Term) (Question, error) {
 	if !(charge > 0) || math.IsInf(charge, 0) {
@@ -71,8 +71,8 @@ func (q Question) Cohort() Cohort {
 	return q.terms[0].cohort
 }
 
-// Facts returns the public properties of the query's kind. Terms of one query agree on them, except
-// for their names and centres.
+// Facts returns the public properties of the query's kinds. All terms of a query have equal
+// properties, except in names and centres.
 func (q Question) Facts() Facts {
 	if len(q.terms) == 0 {
 		return Facts{}
@@ -80,7 +80,7 @@ func (q Question) Facts() Facts {
 	return q.terms[0].kind.Facts()
 }
 
-// May reports whether all terms may be asked in all ways of u.
+// May reports whether all terms may be used in all ways of the set u.
 func (q Question) May(u Ways) bool {
 	for _, t := range q.terms {
 		if !t.kind.May(u) {
@@ -99,7 +99,8 @@ func (q Question) Dim() int {
 }
 
 // SumDim returns the number of coordinates that are summed over records. It differs from Dim for a
-// norm, which is computed from the sum.
+// query for the norm of a mean gradient: the sum has a coordinate for each parameter, and the answer
+// has one.
 func (q Question) SumDim() int {
 	if len(q.terms) == 0 {
 		return 0
@@ -115,8 +116,8 @@ func (q Question) PointDim() int {
 	return len(q.terms[0].w)
 }
 
-// Clip returns the clip norm of a record's whole contribution around its public centre: the
-// weighted sum of the terms' radii.
+// Clip returns the clip norm of a record's whole contribution: the largest distance of the
+// contribution from its public centre. It is the weighted sum of the terms' radii.
 func (q Question) Clip() float64 {
 	var c float64
 	for _, t := range q.terms {
@@ -134,16 +135,17 @@ func (q Question) Name() string {
 	return strings.Join(names, "+")
 }
 
-// Sampled reports whether a term draws directions. The contribution of such a term is not a
-// multiple of the row.
+// Sampled reports whether a term estimates gradients along random directions. The contribution of such a term
+// is not a multiple of the row.
 func (q Question) Sampled() bool {
 	return slices.ContainsFunc(q.terms, func(t Term) bool { return t.smoothing.Sampled() })
 }
 
-// Release is a noisy answer. Nothing else about the records is returned.
+// Release is the noisy answer to a query. Nothing else about the records leaves the session.
 type Release struct {
-	// Mean is the noisy sum over the declared size of the cohort, one value for each coordinate,
-	// including public centres. For a norm it is the noisy norm of the mean, which may be negative.
+	// Mean is the noisy sum divided by the declared size of the cohort, one value for each
+	// coordinate, with the public centres of the clip balls included. For a norm it is the noisy norm
+	// of the mean, which may be negative.
 	Mean []float64
 	// Sigma is the standard deviation of the noise in each coordinate of Mean.
 	Sigma float64

@@ -8,7 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestOutOfRange: a query whose sensitivity could exceed its bound is refused.
+// TestOutOfRange tests that a query is refused if its sensitivity could exceed the largest
+// sensitivity that sessions accept.
 func TestOutOfRange(t *testing.T) {
 	all := query.NewCohort(0, 10)
 	w, zero := []float64{.5, 1}, []float64{0, 0}

@@ -79,7 +79,8 @@ func TestQuestionRules(t *testing.T) {
 	}
 }
 
-// TestSelectionRules: candidates are charged as equal ones, so that their clips must be equal.
+// TestSelectionRules: the candidates of a selection must have equal clip norms, since the charge
+// assumes that all scores have the same sensitivity.
 func TestSelectionRules(t *testing.T) {
 	value, norm := ValueAt(everyone, at(1, 2), .5, 1), NormAt(everyone, at(1, 2), 1, nil)
 	for name, c := range map[string]struct {

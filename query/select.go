@@ -2,22 +2,21 @@ package query
 
 import "fmt"
 
-// Selection asks which of several candidates has the lowest score over a cohort. A score is the
-// mean of a clipped value ([ValueAt]) or the norm of the mean of clipped gradients ([NormAt]). The
-// answer is an index, drawn by the exponential mechanism. It is immutable. The zero Selection is
+// Selection asks which of several candidates has the lowest score over a cohort. A score is the mean
+// of a clipped value ([ValueAt]) or the norm of the mean of clipped gradients ([NormAt]). The answer
+// is an index, drawn by the exponential mechanism. A Selection is immutable. The zero Selection is
 // invalid.
 type Selection struct {
 	questions []Question
 	epsilon   float64
 }
 
-// maxCandidates bounds the number of passes over the records.
+// maxCandidates bounds the number of candidates, each of which takes a pass over the records.
 const maxCandidates = 1 << 16
 
-// NewSelection returns a selection among candidates, one term each: values or norms over one
-// cohort, all with the same clip and centre, and with weight 1. epsilon must be in [2^-40, 16]. The
-// answer is epsilon-DP, and its charge is smaller than the charge of an arbitrary epsilon-DP answer
-// (account.SelectionMu).
+// NewSelection returns a selection among candidates, one term each: values or norms over one cohort, all with
+// the same clip norm and centre, and with weight 1. epsilon must be in [2^-40, 16]. The answer is epsilon-DP.
+// Its charge, mechanism.SelectionMu's, is smaller than the charge of an arbitrary epsilon-DP answer.
 func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 	if !(epsilon >= 0x1p-40 && epsilon <= 16) {
 		return Selection{}, fmt.Errorf("query: selection: epsilon = %v: must be between 2^-40 and 16", epsilon)
@@ -49,7 +48,8 @@ func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 	return s, nil
 }
 
-// Questions returns each candidate's score as a query. Their charges have no meaning.
+// Questions returns each candidate's score as a query. The charges of these queries have no meaning:
+// only the selection as a whole is charged.
 func (s Selection) Questions() []Question { return append([]Question(nil), s.questions...) }
 
 // Epsilon returns the epsilon of the selection.

@@ -2,24 +2,23 @@ package query
 
 import "fmt"
 
-// Smoothing makes a term use the loss smoothed as a function of w, for each record separately. The
-// smoothed gradient replaces the gradient before the clip; clip norm and charge do not change. The
-// zero Smoothing leaves the loss as it is.
+// Smoothing makes a term use a smoothed loss: each record's loss, smoothed as a function of the parameters w.
+// The smoothed gradient replaces the gradient before the clip. Clip norm and charge do not change. The zero
+// Smoothing leaves the loss as it is.
 //
-// Losses phi(<w,x>, y) whose slopes jump are smoothed in closed form (loss.Kinked). For any other
-// loss the gradient of the smoothed loss is estimated from points around w, in public directions of
-// each record (Directions).
+// Losses phi(<w,x>, y) whose slopes jump are smoothed in closed form (loss.Kinked). For any other loss, the
+// gradient of the smoothed loss is estimated from points around w, in public random directions of each record
+// (Directions).
 type Smoothing struct {
-	// Radius is the radius of the ball of parameters over which the loss is smoothed, as By defines
-	// it.
+	// Radius is the radius of the ball of parameters over which the loss is smoothed, in the way that
+	// the field By names.
 	Radius float64
 	// By is the method of smoothing.
 	By Smoother
-	// Directions is the number of directions that a record uses with Gradients and Values. It is
-	// zero otherwise.
-	Directions int
-	// Seed is the seed from which directions are drawn with Gradients and Values. It is zero
+	// Directions is the number of directions that each record uses, if By is Gradients or Values. It is zero
 	// otherwise.
+	Directions int
+	// Seed is the seed from which directions are drawn, if By is Gradients or Values. It is zero otherwise.
 	Seed uint64
 }
 
@@ -29,37 +28,42 @@ type Smoother uint8
 const (
 	// Ball is the mean of the loss over the ball around w (loss.OverBall).
 	Ball Smoother = iota
-	// LasryLions is the double envelope (loss.LasryLions).
+	// LasryLions is the Lasry-Lions regularization, two Moreau envelopes one after the other
+	// (loss.LasryLions).
 	LasryLions
-	// Gradients estimates the gradient of Ball by the mean of gradients at w + Radius u, for u
-	// uniform in the unit ball (first order). Its norm is at most the norm of gradients.
+	// Gradients estimates the gradient of the smoothing Ball by the mean of gradients at w + Radius
+	// u, for directions u uniform in the unit ball (a first-order estimate). The norm of the estimate
+	// is at most the largest norm of gradients.
 	Gradients
-	// Values estimates the gradient of Ball by the mean of
+	// Values estimates the gradient of the smoothing Ball by the mean of
 	//
 	//	(d/(2 Radius)) (f(w + Radius u) - f(w - Radius u)) u
 	//
-	// for u uniform on the unit sphere, without gradients (zero order). Its norm may be d times the
-	// norm of gradients, and is near their norm with about d directions.
+	// for directions u uniform on the unit sphere, with the loss f of d parameters and without
+	// gradients (a zero-order estimate). The norm of the estimate may be d times the norm of
+	// gradients, and with about d directions it is near the norm of gradients.
 	Values
 )
 
-// leastRadius and mostRadius keep the products of a radius far from the ends of the range of
-// float64.
+// leastRadius and mostRadius bound the radius, so that products with it stay far from the ends of the range
+// of float64.
 const leastRadius, mostRadius = 1e-9, 1e9
 
-// On reports whether the loss is smoothed.
+// On reports whether s smooths the loss: the zero Smoothing does not.
 func (s Smoothing) On() bool { return s.Radius != 0 }
 
-// Sampled reports whether the smoothing draws directions.
+// Sampled reports whether s estimates the gradient of the smoothed loss along random directions, as
+// the smoothers Gradients and Values do.
 func (s Smoothing) Sampled() bool { return s.On() && (s.By == Gradients || s.By == Values) }
 
-// Smoothed returns the term for the smoothed loss.
+// Smoothed returns the same term for the loss smoothed by s.
 func (t Term) Smoothed(s Smoothing) Term {
 	t.smoothing = s
 	return t
 }
 
-// Smoothing returns the term's smoothing.
+// Smoothing returns the smoothing of the loss that the term uses. It is the zero Smoothing if there
+// is none.
 func (t Term) Smoothing() Smoothing { return t.smoothing }
 
 func (t Term) validateSmoothing(f Facts) error {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSmoothingRules: terms of slopes accept a smoothing. Other terms refuse it with an error that
-// names the kind, and radii out of range are refused.
+// TestSmoothingRules: terms that are computed from slopes of the loss accept a smoothing. Other terms
+// refuse it with an error that names the kind, and radii out of range are refused.
 func TestSmoothingRules(t *testing.T) {
 	c := NewCohort(0, 10)
 	w := []float64{1, 2}

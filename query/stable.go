@@ -13,16 +13,16 @@ import (
 //	w_{t+1} = project(w_t - Step (clip(slope_t) x_t + Lambda w_t - Linear))
 //
 // where slope_t is the derivative of the t-th record's loss with respect to its margin <w_t, x_t>,
-// clipped to [-Clip, Clip]. The order is random, secret and independent of the records' values. A
-// faulty record has slope 0.
+// clipped to [-Clip, Clip]. The order of the records is random, secret and independent of the
+// records' values. A malformed (faulty) record has slope 0.
 //
-// The regularizer sum_s (lambda_s/2) ||w - c_s||^2 has Lambda = sum_s lambda_s and Linear = sum_s
-// lambda_s c_s. All fields are public.
+// The regularizer sum_s (lambda_s/2) ||w - c_s||^2 has the fields Lambda = sum_s lambda_s and Linear
+// = sum_s lambda_s c_s. All fields are public.
 type Pass struct {
 	// Start is w_1, with one coordinate for each feature.
 	Start []float64
-	// Step is at most 2/(L1 + Lambda), where L1 is the upper end of the declared curvature of the
-	// session's loss. Sessions refuse a longer step.
+	// Step is at most 2/(L1 + Lambda), where Lambda is the regularizer's curvature and L1 is the
+	// upper end of the declared curvature of the session's loss. Sessions refuse a longer step.
 	Step float64
 	// Clip bounds the absolute value of a record's slope, and so the norm of its gradient. It is
 	// usually the loss's Lipschitz constant.
@@ -81,17 +81,18 @@ func (p Pass) Validate() error {
 	return nil
 }
 
-// Gain is the factor of a clipped gradient: Step minus 2^-20 of Step. Rows are stored with a norm
-// of up to 1 + 2^-23. With this shorter step no row moves the parameters by more than Step*Clip or
-// has a curvature times step above Step*L1.
+// Gain is the factor of a clipped gradient in a step: Step minus 2^-20 of Step. Stored rows have a
+// norm of up to 1 + 2^-23 instead of 1. With this shorter step no row moves the parameters by more
+// than Step*Clip, and no row's curvature times the step exceeds Step times the loss's declared
+// curvature.
 func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
 
-// Sensitivity predicts, with a relative error of at most 2^-5, the distance by which one of n
-// records moves the average of the iterates, for a loss of curvature between 0 and smoothness. It
-// is (2 Step Clip/n)(1 + c + ... + c^(n-2)), where c <= 1 is the factor by which a step contracts
-// the distance of two runs. This is 2 Step Clip (n-1)/n without a regularizer. With one, it is at
-// most 2 Clip/(n Lambda) if Step <= 2/(smoothness + 2 Lambda). The event holds the exact
-// sensitivity. p must be valid and n >= 2.
+// Sensitivity predicts the distance by which one of n records moves the average of the iterates, for
+// a loss of curvature between 0 and smoothness. Its relative error is at most 2^-5. The prediction is
+// (2 Step Clip/n)(1 + c + ... + c^(n-2)), where c <= 1 is the factor by which a step contracts the
+// distance between the runs on two neighbouring data sets. This is 2 Step Clip (n-1)/n without a
+// regularizer. With a regularizer, it is at most 2 Clip/(n Lambda) if Step <= 2/(smoothness + 2
+// Lambda). The event holds the exact sensitivity. p must be valid and n >= 2.
 func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 	keep := 1 - float64(p.Step*p.Lambda)
 	c := max(keep, float64(p.Gain()*smoothness)-keep)
@@ -106,21 +107,21 @@ func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 // (Feldman, Koren and Talwar 2020). The answer is a vector with one coordinate for each feature. It
 // is immutable. The zero Stable is invalid.
 //
-// It is the only query whose sensitivity is not enforced by clipping alone. For a convex loss of
-// curvature at most L1, a step of at most 2/(L1 + Lambda) does not increase the distance of two
-// points. Runs that differ in one record therefore differ by at most 2 Step Clip at any time
-// (Hardt, Recht and Singer 2016). The loss declares that it is convex and has the curvature L1, and
-// this declaration is trusted. Sessions accept only losses that are proven to satisfy it, and only
-// under replace-one, and the event names the loss.
+// It is the only query whose sensitivity is not enforced by clipping alone. For a convex loss of curvature at
+// most L1 and a regularizer of curvature Lambda, a step of at most 2/(L1 + Lambda) does not increase the
+// distance of two points. Runs that differ in one record therefore differ by at most 2 Step Clip at any time
+// (Hardt, Recht and Singer 2016). The loss declares that it is convex and has the curvature L1, and this
+// declaration is trusted. Sessions accept only losses for which the declaration is proven, and only under
+// replace-one. The event names the loss.
 type Stable struct {
 	pass   Pass
 	cohort Cohort
 	charge float64
 }
 
-// NewStable returns a query about a cohort that was drawn by number. charge, in units of mu^2, must
-// be finite and > 0. The standard deviation of the noise is the sensitivity (see
-// [Pass.Sensitivity]) over sqrt(charge).
+// NewStable returns a query about a cohort that was drawn by a number of records (not by a rate).
+// charge, in units of mu^2, of mu-GDP, must be finite and > 0. The standard deviation of the noise is
+// the sensitivity (see [Pass.Sensitivity]) over sqrt(charge).
 func NewStable(charge float64, c Cohort, p Pass) (Stable, error) {
 	if !(charge > 0) || math.IsInf(charge, 0) {
 		return Stable{}, fmt.Errorf("query: stable sgd: charge = %v: must be finite and > 0", charge)
@@ -142,10 +143,10 @@ func (p Pass) clone() Pass {
 	return p
 }
 
-// Pass returns a copy of the pass.
+// Pass returns a copy of the pass of gradient descent whose average the query asks for.
 func (q Stable) Pass() Pass { return q.pass.clone() }
 
-// Cohort returns the cohort of the pass.
+// Cohort returns the cohort whose records the pass uses.
 func (q Stable) Cohort() Cohort { return q.cohort }
 
 // Charge returns the charge offered, in units of mu^2.

@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestStableRules: errors name the field, its value and the rule.
+// TestStableRules tests that the error about an invalid pass names the field, its value and the rule.
 func TestStableRules(t *testing.T) {
 	drawn := query.NewCohort(1, 10)
 	plain := query.Pass{Start: []float64{1, 2}, Step: .5, Clip: 1}
@@ -59,7 +59,8 @@ func TestStableRules(t *testing.T) {
 	}
 }
 
-// TestPassSensitivity compares the prediction with the sum for which it stands.
+// TestPassSensitivity compares the closed form of the predicted sensitivity with the sum (2 Step
+// Clip/n)(1 + c + ... + c^(n-2)) that it stands for.
 func TestPassSensitivity(t *testing.T) {
 	for _, n := range []int{2, 3, 100, 10000} {
 		for _, lambda := range []float64{0, 1e-9, 1e-3, .5, 3} {

@@ -5,21 +5,23 @@ import (
 	"math"
 )
 
-// least and most bound nonzero weights and clip radii, and the lengths of curvature intervals. No
-// product of such numbers comes near the ends of the float64 range, where relative errors have no
-// bound.
+// least and most bound nonzero weights, nonzero clip radii, and the lengths of declared curvature
+// intervals. Products of such numbers stay far from the ends of the float64 range, where relative
+// errors have no bound.
 const least, most = 0x1p-200, 0x1p200
 
-// ClipBall is the ball to which a record's contribution is clipped. It has the given radius around
-// Centre times the displacement W - Prev (for a Product, times its vector), or around the number
-// Centre for values. Centre is 0 for most kinds (see Facts.Centre). The ball of a vector contains
-// zero, which is the contribution of a faulty record.
+// ClipBall is the ball to which a record's contribution is clipped. For a vector, its centre is
+// Centre times the displacement W - Prev between the two points of the term (for a product with
+// Hessians, times its vector). For a number, its centre is Centre. Centre is 0 for most kinds (see
+// Facts.Centre). The ball of a vector contains zero, which is what a malformed (faulty) record
+// contributes.
 type ClipBall struct {
 	Radius float64
 	Centre float64
 }
 
-// Term is one clipped per-record vector: Weight times the vector of its Kind, clipped to its Ball.
+// Term is one summand of a query: the per-record vector or number that its kind defines, clipped to a
+// ball, times a public weight.
 type Term struct {
 	kind    Kind
 	cohort  Cohort
@@ -33,34 +35,37 @@ type Term struct {
 	centred bool
 	metric  Metric
 	slope   float64
+	reach   float64
 	err     error
 
 	smoothing Smoothing
 }
 
-// GradientAt is the per-record gradient at w, clipped to norm clip.
+// GradientAt is the term of the per-record gradient of the loss at w, clipped to norm clip and summed
+// over the cohort c.
 func GradientAt(c Cohort, w []float64, clip float64) Term {
 	return Term{kind: Gradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}}
 }
 
-// ValueAt is the per-record loss at w, clipped to [centre-clip, centre+clip]. centre is public, for
-// instance the loss at w = 0.
+// ValueAt is the per-record loss at w, clipped to [centre-clip, centre+clip] and summed over the
+// cohort c. centre is a public number, for instance the loss at w = 0.
 func ValueAt(c Cohort, w []float64, centre, clip float64) Term {
 	return Term{kind: Value, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip, Centre: centre}}
 }
 
 // ValueChangeAt is the per-record loss at w minus the loss at prev, clipped to [-clip, clip]. The
-// loss itself may be arbitrarily large at both points. The mean change needs a smaller clip norm,
-// and so less noise, than two means.
+// loss itself may be arbitrarily large at both points. The mean change can be asked with a smaller
+// clip norm, and therefore with less noise, than the mean losses at the two points.
 func ValueChangeAt(c Cohort, w, prev []float64, clip float64) Term {
 	t := Term{kind: ValueChange, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: ClipBall{Radius: clip}}
 	t.displace()
 	return t
 }
 
-// NormAt asks for the norm of the mean of per-record gradients at w, each clipped to norm clip,
-// plus shift. shift is a public vector such as a regularizer's gradient, nil for none. The answer
-// is one number. It has the sensitivity of the mean gradient, but the noise of a single coordinate.
+// NormAt asks for the norm of a vector: the mean of the per-record gradients at w, each clipped to
+// norm clip, plus shift. shift is a public vector such as a regularizer's gradient, nil for none. The
+// answer is one number. It has the sensitivity of the mean gradient, but noise is added to this one
+// number only.
 func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
 	t := Term{kind: Norm, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, shift: clone(shift)}
 	if shift != nil && len(shift) != len(w) {
@@ -69,18 +74,19 @@ func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
 	return t
 }
 
-// DifferenceWithin is the per-record difference of gradients between w and prev, clipped to norm
-// radius.
+// DifferenceWithin is the per-record gradient at w minus the gradient at prev, clipped to norm
+// radius. It needs no bound on the curvature of the loss.
 func DifferenceWithin(c Cohort, w, prev []float64, radius float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: ClipBall{Radius: radius}}
 	t.displace()
 	return t
 }
 
-// DifferenceByCurvature is the per-record difference of gradients between w and prev, for a loss
-// whose curvature lies in [lo, hi], lo <= 0 <= hi. Such a difference is H (w - prev) with lo <= H
-// <= hi. It lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w - prev||, and
-// is clipped to this ball. For convex losses the radius is half of hi ||w - prev||.
+// DifferenceByCurvature is the per-record gradient at w minus the gradient at prev, for a loss whose
+// curvature lies in [lo, hi], lo <= 0 <= hi. Such a difference is H (w - prev) for a matrix H with
+// eigenvalues in [lo, hi]. It lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w
+// - prev||, and is clipped to this ball. For convex losses lo is 0, and the radius is (hi/2) ||w -
+// prev||.
 func DifferenceByCurvature(c Cohort, w, prev []float64, lo, hi float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), lo: lo, hi: hi, centred: true}
 	t.displace()
@@ -102,13 +108,13 @@ func (t *Term) displace() {
 	}
 }
 
-// Weighted returns the term times weight.
+// Weighted returns the same term with its weight multiplied by the given factor.
 func (t Term) Weighted(weight float64) Term {
 	t.weight *= weight
 	return t
 }
 
-// Over returns the term for another cohort.
+// Over returns the same term, summed over another cohort.
 func (t Term) Over(c Cohort) Term {
 	t.cohort = c
 	return t
@@ -117,7 +123,8 @@ func (t Term) Over(c Cohort) Term {
 // Kind returns the term's kind.
 func (t Term) Kind() Kind { return t.kind }
 
-// name returns the term's name in queries and events.
+// name returns the name of the term's kind, with the smoothing if there is one, as queries and events
+// show it.
 func (t Term) name() string {
 	if t.smoothing.Sampled() {
 		return t.kind.String() + t.smoothing.sampledName()
@@ -134,40 +141,45 @@ func (t Term) Weight() float64 { return t.weight }
 // Ball returns the clip ball.
 func (t Term) Ball() ClipBall { return t.ball }
 
-// Curvature returns the declared interval of a term made by DifferenceByCurvature or ProductAt. ok
+// Curvature returns the declared curvature interval of a term made by DifferenceByCurvature or ProductAt. ok
 // is false for other terms.
 func (t Term) Curvature() (lo, hi float64, ok bool) { return t.lo, t.hi, t.centred }
 
 // Point returns a copy of w.
 func (t Term) Point() []float64 { return clone(t.w) }
 
-// Previous returns a copy of prev, nil for kinds of one point.
+// Previous returns a copy of the point prev. It returns nil for kinds with one point.
 func (t Term) Previous() []float64 { return clone(t.prev) }
 
-// Step returns a copy of w - prev as rounded to float64, the displacement to which all bounds of a
-// difference refer. For a Product it is the vector of the product. It is nil for other kinds.
+// Step returns a copy of w - prev as rounded to float64. All bounds on a difference refer to this
+// displacement. For a product with Hessians, Step is the vector that is multiplied. It is nil for
+// other kinds.
 func (t Term) Step() []float64 { return clone(t.step) }
 
-// Distance returns the norm of Step, rounded up.
+// Distance returns the norm of the displacement w - prev (for a product with Hessians, of the vector
+// that is multiplied), rounded up.
 func (t Term) Distance() float64 { return norm(t.step) }
 
-// Shift returns a copy of the vector that a Norm adds to the mean, nil for none.
+// Shift returns a copy of the vector that a term for a norm adds to the mean gradient before the norm
+// is taken. It returns nil if there is none.
 func (t Term) Shift() []float64 { return clone(t.shift) }
 
-// Along returns a copy of the vector by which Hessians are multiplied, nil for kinds without one.
+// Along returns a copy of the vector by which Hessians are multiplied. It returns nil for kinds without one.
 func (t Term) Along() []float64 { return clone(t.along) }
 
-// Metric returns the metric in which contributions are measured, the zero Metric for kinds without
+// Metric returns the metric in which contributions are measured. It returns the zero Metric for kinds without
 // one.
 func (t Term) Metric() Metric { return t.metric }
 
-// Slope returns the largest slope of a MetricGradient, 0 for other kinds.
+// Slope returns the limit to which the term clips the slope of a record's loss in its margin (for
+// some weighted kinds, the second derivative). It returns 0 for kinds without a metric.
 func (t Term) Slope() float64 { return t.slope }
 
 // Dim returns the number of coordinates of the answer.
 func (t Term) Dim() int { return t.kind.Facts().Dim(len(t.w)) }
 
-// sumDim returns the number of coordinates summed over records.
+// sumDim returns the number of coordinates that are summed over records before the answer is computed
+// from the sum.
 func (t Term) sumDim() int { return t.kind.Facts().SumDim(len(t.w)) }
 
 func (t Term) validate() error {
@@ -212,16 +224,16 @@ func (t Term) validate() error {
 	if facts.Centre == AtZero && t.ball.Centre != 0 {
 		return fmt.Errorf("query: %v: clip centre = %v: must be 0", t.kind, t.ball.Centre)
 	}
-	// For lo <= 0 <= hi, |lo + hi| <= hi - lo, and rounding preserves this order.
+	// For lo <= 0 <= hi, |lo + hi| <= hi - lo. Rounding preserves this inequality.
 	if facts.Centre == AlongStep && t.ball.Centre != 0 && !(math.Abs(t.ball.Centre)*t.Distance() <= t.ball.Radius) {
 		return fmt.Errorf("query: %v: clip ball: centre %v at radius %v: must hold zero, which a faulty record contributes", t.kind, t.ball.Centre, t.ball.Radius)
 	}
 	return nil
 }
 
-// norm returns the Euclidean norm, rounded up. The plain sum of squares has a relative error below
-// (len+2) 2^-53 and is scaled so that it neither over- nor underflows. Charges depend on this
-// bound. vector.Norm gives no such bound: its last bits may be too low.
+// norm returns the Euclidean norm, rounded up. The computed sum of squares has a relative error below (len+2)
+// 2^-53 and is scaled so that it neither over- nor underflows. Charges depend on the result being no less
+// than the norm. vector.Norm does not guarantee this: its last bits may be too low.
 func norm(v []float64) float64 {
 	var big float64
 	for _, x := range v {

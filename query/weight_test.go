@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestWeightsMultiply: weights of a term multiply, also in its clip norm, for terms of every kind
-// that has a weight.
+// TestWeightsMultiply: two calls of Weighted multiply a term's weight and its clip norm by both
+// factors, for terms of every kind that has a weight.
 func TestWeightsMultiply(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 10)
 	w, prev := []float64{1, 2}, []float64{0, 3}

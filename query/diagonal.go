@@ -1,0 +1,98 @@
+package query
+
+import (
+	"fmt"
+	"math"
+)
+
+// MaxDiagonal is the largest dimension of a diagonal metric.
+const MaxDiagonal = 1 << 24
+
+// NewDiagonal returns the metric of the diagonal matrix with the given entries, for tables of more
+// features than [MaxPairs]. It takes 4 bytes for each feature, and computing the length of a row
+// times the metric takes time proportional to the row's nonzero features. It is an error if there are
+// no entries or more than MaxDiagonal, if an entry is not finite or if the largest entry is outside
+// [2^-40, 2^40]. Weighted kinds do not accept a diagonal metric.
+func NewDiagonal(entries []float64) (Metric, error) {
+	if len(entries) < 1 || len(entries) > MaxDiagonal {
+		return Metric{}, fmt.Errorf("query: diagonal metric: dimension = %d: must be between 1 and %d", len(entries), MaxDiagonal)
+	}
+	var big float64
+	for i, x := range entries {
+		if !finite(x) {
+			return Metric{}, fmt.Errorf("query: diagonal metric: entry %d = %v: must be finite", i, x)
+		}
+		big = max(big, math.Abs(x))
+	}
+	if !(big >= 0x1p-40 && big <= 0x1p40) {
+		return Metric{}, fmt.Errorf("query: diagonal metric: largest entry = %v: must be between 2^-40 and 2^40", big)
+	}
+	_, exp := math.Frexp(big)
+	m := &metric{dim: len(entries), diagonal: true, step: math.Ldexp(1, exp-metricBits), upper: make([]int32, len(entries))}
+	for j, x := range entries {
+		m.upper[j] = int32(math.RoundToEven(x / m.step))
+	}
+	m.norm = m.bound()
+	return Metric{m}, nil
+}
+
+// Diagonal reports whether the metric was made by NewDiagonal.
+func (m Metric) Diagonal() bool { return m.m != nil && m.m.diagonal }
+
+// Entry returns the j-th diagonal entry of the metric's matrix as a multiple of the metric's rounding
+// unit (Metric.Step).
+func (m Metric) Entry(j int) int64 {
+	if m.m.diagonal {
+		return int64(m.m.upper[j])
+	}
+	return int64(m.m.upper[j*m.m.dim-j*(j-1)/2])
+}
+
+// entries returns the number of entries that the metric stores.
+func (m *metric) entries() int {
+	if m.diagonal {
+		return m.dim
+	}
+	return m.dim * (m.dim + 1) / 2
+}
+
+// largest returns the largest absolute value of the integers that the metric stores. For a diagonal
+// matrix it is the operator norm, in multiples of the metric's rounding unit.
+func (m *metric) largest() float64 {
+	var big int32
+	for _, v := range m.upper {
+		big = max(big, v, -v)
+	}
+	return float64(big)
+}
+
+// SquaredFeaturesOf is the per-record vector of squares x_j^2, for dim features x: the diagonal of x
+// x'. It does not depend on the loss. The answer has one coordinate for each feature, and there is no
+// limit to their number.
+//
+// Squares are not negative and add up to ||x||^2 <= 1. The vector therefore has norm at most 1, and
+// two such vectors have an angle of at most a right angle. For n records and a charge in units of
+// mu^2, the noise in each coordinate has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under
+// replace-one and 1/(n sqrt(charge)) under add-or-remove.
+func SquaredFeaturesOf(c Cohort, dim int) Term {
+	return Term{kind: SquaredFeatures, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
+}
+
+var squaredFeaturesForms = []Form{
+	one("squared features", func(c Cohort, _, _ []float64, b Bounds) Term { return SquaredFeaturesOf(c, b.Features) }),
+}
+
+// along returns an example of a diagonal metric: it has the entries 1 + |v_j|/max |v|, each with the
+// sign of v_j.
+func along(v []float64) Metric {
+	big := least
+	for _, x := range v {
+		big = max(big, math.Abs(x))
+	}
+	entries := make([]float64, len(v))
+	for j, x := range v {
+		entries[j] = math.Copysign(1+math.Abs(x)/big, x)
+	}
+	m, _ := NewDiagonal(entries) // the zero Metric, which is refused, if v is not finite
+	return m
+}
