@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// loud is a loss whose caller holds a pointer to it.
+// loud is a loss that its caller can still change after it was given to a session, by a pointer.
 type loud struct {
 	loss.RankOne
 	factor float64
@@ -82,7 +82,7 @@ func catch(t testing.TB) *prey {
 	return p
 }
 
-// spent fails unless a session that has charged its budget still refuses queries.
+// spent fails the test unless a session that has charged its budget still refuses queries.
 func spent(t *testing.T, name string, s *curator.Session, cohort query.Cohort) {
 	t.Helper()
 	var over *account.BudgetError
@@ -246,7 +246,7 @@ var attacks = map[string]func(t *testing.T, p *prey) *curator.Session{
 	},
 }
 
-// unmoved fails unless the query is unchanged.
+// unmoved writes into slices of a query, and fails the test unless the query is unchanged.
 func unmoved(t *testing.T, p *prey) *curator.Session {
 	t.Helper()
 	if q := p.question; q.Clip() != 1 || !slices.Equal(q.Terms()[0].Point(), make([]float64, 5)) {
@@ -292,9 +292,10 @@ func TestWhatOthersHoldDecidesNothing(t *testing.T) {
 	}
 }
 
-// loudened changes a loss after it is given to a session. The clip norm of the query still limits
-// each record, and the charge stays the same. An answer exceeds the clip norm by 8 standard
-// deviations of its noise with probability below 1e-14.
+// loudened changes a loss after it was given to a session, and tests that this gives no more
+// influence to a record. The clip norm of the query still limits each record, and the charge stays
+// the same. An answer exceeds the clip norm by 8 standard deviations of its noise with probability
+// below 1e-14.
 func loudened(t *testing.T) *curator.Session {
 	t.Helper()
 	c := config(t, write(t, "people.csv", people))

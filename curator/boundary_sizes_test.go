@@ -94,7 +94,7 @@ func bytesOfFile(t *testing.T, n int) {
 	d.asLogistic(t, fmt.Sprint("a record after ", n, " bytes"))
 }
 
-// weighed tests that weighting many records at a time gives the same as weighting them one by one.
+// weighed tests that weights give the same result for many records at a time as for one record at a time.
 func weighed(t *testing.T, n int) {
 	l, err := loss.NewWeighted(loss.Logistic(), loss.Weights{Classes: []float64{.5, 2}, Row: true})
 	if err != nil {
@@ -137,7 +137,7 @@ func asInts(members []int32) (list []int) {
 	return list
 }
 
-// walked tests a pass of SGD step by step.
+// walked tests a pass of SGD over n records against a computation step by step.
 func walked(t *testing.T, n int) {
 	columns := numberColumns(3)
 	d := table(t, loss.Logistic(), twoClasses(), columns, randomCells(rand.New(rand.NewPCG(8, uint64(n))), n, columns))
@@ -195,7 +195,7 @@ func units64(t *testing.T, n int) {
 	closeTo(t, fmt.Sprint(n, " units"), mean(t, session, query.GradientAt(session.All(), w, 3)), want)
 }
 
-// margins tests softmax with n margins.
+// margins compares a session with softmax of n classes, which has n margins, with plain arithmetic.
 func margins(t *testing.T, n int) {
 	l, err := loss.Softmax(n)
 	if err != nil {
@@ -280,7 +280,8 @@ func terms(t *testing.T, n int) {
 	closeTo(t, fmt.Sprint(n, " terms"), mean(t, s, list...), want)
 }
 
-// codes tests two groups with n features together.
+// codes compares a session over rows with two one-hot groups, which have n features together, with
+// plain arithmetic.
 func codes(t *testing.T, n int) {
 	columns := []dataset.Column{
 		{Name: "c", Kind: dataset.Category, Categories: []string{"a"}}, {Name: "h", Kind: dataset.Hash, Buckets: n - 3},
@@ -328,8 +329,8 @@ func noisy(t *testing.T, n int) {
 	}
 }
 
-// TestEveryBlockOfASchedule: each step has the noise multiplier and the sampling probability of its
-// own block, and after the last block there are no more steps.
+// TestEveryBlockOfASchedule: each step must have the noise multiplier and the sampling probability of
+// its own block of equal steps. After the last block there must be no more steps.
 func TestEveryBlockOfASchedule(t *testing.T) {
 	blocks := []account.SampledSteps{
 		{NoiseMultiplier: 2, Sampling: .5, Count: 2}, {NoiseMultiplier: 3, Sampling: .25, Count: 1},

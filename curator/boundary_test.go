@@ -59,7 +59,8 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// tabled is a configuration and the rows that it encodes, with their targets.
+// tabled is a configuration of a session and the rows to which it encodes its table, with their
+// targets.
 type tabled struct {
 	curator.Config
 	x [][]float32
@@ -145,7 +146,7 @@ func (d tabled) watched(t *testing.T, w kernel.Watcher) *curator.Session {
 	return s
 }
 
-// released is a watcher that changes nothing.
+// released is a watcher that changes no answer.
 func released(x kernel.Exchange) (any, error) { return x.Released, nil }
 
 // mean returns the answer to a query about a cohort.
@@ -193,7 +194,8 @@ func (d tabled) logistic(w []float64, rows []int) (value float64, gradient []flo
 
 func upTo(n int) []int { return identity(n) }
 
-// closeTo fails unless an answer is right up to the grid's step.
+// closeTo fails the test unless an answer equals the expected one up to the step of the grid on which
+// it is released.
 func closeTo(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for j := range want {
@@ -203,8 +205,9 @@ func closeTo(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// asLogistic compares a session with plain arithmetic for the gradient, the value, and a difference
-// of two points that differ only in their last coordinate, in one query.
+// asLogistic compares a session with plain arithmetic for the logistic loss: its gradient, its value,
+// and a difference of gradients of two points that differ only in their last coordinate, in one
+// query.
 func (d tabled) asLogistic(t *testing.T, what string) {
 	t.Helper()
 	s := d.watched(t, released)

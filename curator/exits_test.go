@@ -24,8 +24,8 @@ var exits = map[string]account.Basis{
 	"Session.Stable": account.Stability,
 }
 
-// TestExitsAreListed: the carriers that return an answer, and the package's documentation, name
-// exactly these exits and their basis.
+// TestExitsAreListed: the entries of the list carriers that return an answer, and the package's
+// documentation, name exactly these exits and their basis.
 func TestExitsAreListed(t *testing.T) {
 	var answers []string
 	for name, reason := range carriers {

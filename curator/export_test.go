@@ -6,27 +6,31 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Read returns the source of rows that a session would be opened over, of at most most rows.
+// Read returns the encoded rows over which a session would be opened, as a source of at most most
+// rows.
 func Read(ctx context.Context, c Config, most int) (row.Source, error) {
 	return ReadKeyed(ctx, c, most, [32]byte{})
 }
 
-// ReadKeyed is Read with the seed of the key that determines which rows of a unit are kept.
+// ReadKeyed returns what Read returns, for a chosen seed of the key that determines which rows of a
+// unit are kept.
 func ReadKeyed(ctx context.Context, c Config, most int, seed [32]byte) (row.Source, error) {
 	return read(ctx, c, most, coin.Simulated(seed).Keyed())
 }
 
-// OpenWatched is Open with seeded random bits and without noise. w gets every exchange, with the
-// exact sum.
+// OpenWatched opens a session with seeded random bits and without noise. The watcher w gets a
+// description of every release, with the exact sum.
 func OpenWatched(ctx context.Context, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
 	return openSeeded(ctx, c, seed, w, true)
 }
 
-// OpenNoisy is OpenWatched with noise from the seeded random bits.
+// OpenNoisy opens a session with noise from seeded random bits. The watcher w gets a description of
+// every release, with the exact sum.
 func OpenNoisy(ctx context.Context, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
 	return openSeeded(ctx, c, seed, w, false)
 }
@@ -39,18 +43,36 @@ func openSeeded(ctx context.Context, c Config, seed uint64, w kernel.Watcher, no
 	return over(rows, c, seed, w, noiseless)
 }
 
-// OpenOver is OpenWatched over rows in place of the configuration's.
+// OpenShards opens a session with noise from seeded random bits over the configuration's shards.
+func OpenShards(ctx context.Context, c Config, seed uint64) (*Session, error) {
+	e, err := c.gather(ctx, coin.Simulated(seeded(seed)).Key())
+	if err != nil {
+		return nil, err
+	}
+	return c.seeded(e, seed, nil, false)
+}
+
+// OpenOver opens a session without noise over the given rows in place of the configuration's. The
+// watcher w gets a description of every release, with the exact sum.
 func OpenOver(rows row.Source, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
 	return over(rows, c, seed, w, true)
 }
 
 func over(rows row.Source, c Config, seed uint64, w kernel.Watcher, noiseless bool) (*Session, error) {
+	e, err := c.engine(rows)
+	if err != nil {
+		return nil, err
+	}
+	return c.seeded(e, seed, w, noiseless)
+}
+
+func (c Config) seeded(e engine.Engine, seed uint64, w kernel.Watcher, noiseless bool) (*Session, error) {
 	k, err := kernel.New(kernel.Config{
-		Table: rows, Loss: c.Loss, Budget: c.Budget, Declared: c.Declared, Workers: c.workers(),
+		Engine: e, Budget: c.Budget, Declared: c.Declared, Workers: c.workers(),
 		Coins: coin.Simulated(seeded(seed)), Noiseless: noiseless, Watcher: w,
 	})
 	if err != nil {
-		rows.Close()
+		e.Close()
 		return nil, err
 	}
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil

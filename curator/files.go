@@ -13,7 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// open opens the table's files or its reader.
+// open opens the table's files, or the caller's reader if there is one.
 func (c Config) open() (*table.Reader, error) {
 	if c.Reader != nil {
 		return table.OpenStream(&guarded{c.Reader}, c.CSV)
@@ -21,8 +21,8 @@ func (c Config) open() (*table.Reader, error) {
 	return table.Open(c.paths(), c.CSV)
 }
 
-// guarded is a reader of the caller's, whose code may panic with what a record holds, or
-// fail in words that quote one: neither is shown.
+// guarded is a reader that the caller gave. Its code may panic with a record's values, or return an error
+// that quotes them. Neither the panic's value nor the error's text is shown.
 type guarded struct{ r io.Reader }
 
 // Read implements io.Reader.
@@ -40,7 +40,7 @@ func (g *guarded) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// readerError is an error of the caller's own, like rowsError.
+// readerError wraps an error of the caller's reader. Like rowsError, it shows a fixed text.
 type readerError struct{ cause func() error }
 
 func (*readerError) Error() string { return "curator: reader: failed" }
@@ -56,7 +56,8 @@ func (c Config) paths() []string {
 	return append([]string{c.Path}, c.Paths...)
 }
 
-// encoded is a row in its stored form: its numbers, level and codes, its target, and its unit.
+// encoded is a row in its stored form: its numbers, the level and codes of its one-hot groups, its target,
+// and its unit.
 type encoded struct {
 	x     []float32
 	level float32
@@ -66,7 +67,7 @@ type encoded struct {
 	owned
 }
 
-// encoder encodes rows. It is for one goroutine.
+// encoder encodes rows. It must be used by one goroutine at a time.
 type encoder struct {
 	rows    *dataset.Map
 	grouped *grouping
@@ -86,7 +87,7 @@ func (c Config) encoder(m *dataset.Map, l *row.Layout, g *grouping) *encoder {
 	return e
 }
 
-// encode encodes a row. The result is valid until the next call.
+// encode encodes the row with the given cells. The result is valid until the next call.
 func (e *encoder) encode(cells []string) encoded {
 	r := encoded{x: e.x, codes: e.codes, owned: e.grouped.owner(e.rows, cells)}
 	if e.reduce == nil {
@@ -98,20 +99,36 @@ func (e *encoder) encode(cells []string) encoded {
 	return r
 }
 
+// encodeReadings encodes row i of a table whose cells are already read as numbers, column by column.
+// Each row of the table is a record.
+func (e *encoder) encodeReadings(columns [][]float64, i int) encoded {
+	r := encoded{x: e.x, codes: e.codes}
+	if e.reduce == nil {
+		r.level, r.y, r.ok = e.rows.EncodeReadings(e.x, e.codes, columns, i)
+		return r
+	}
+	r.y, r.ok = e.rows.EncodeReadingsWhole(e.full, columns, i)
+	e.reduce.Map(e.x, e.sums, e.full)
+	return r
+}
+
 // batch holds consecutive rows, encoded.
 type batch struct {
-	rows int // number of rows read, with those that the filter rejects
+	rows int // number of rows read, including rows that the filter rejects
 	kept []encoded
 	// numbers and codes of the kept rows, one after the other
 	x     []float32
 	codes []uint32
 }
 
-// batchBytes is the approximate size of a batch: small compared with the rows of a session, and
-// large enough that passing it between goroutines costs nothing.
+// batchBytes is the approximate size of a batch: small compared with the rows of a session, and large
+// enough that passing it between goroutines costs little.
 const batchBytes = 1 << 20
 
-func (b *batch) add(r encoded) {
+func (b *batch) add(r encoded, most int) {
+	if b.kept == nil {
+		b.kept, b.x, b.codes = make([]encoded, 0, most), make([]float32, 0, most*len(r.x)), make([]uint32, 0, most*len(r.codes))
+	}
 	b.x = append(b.x, r.x...)
 	b.codes = append(b.codes, r.codes...)
 	b.kept = append(b.kept, r)
@@ -121,15 +138,45 @@ func (b *batch) read() int { return b.rows }
 
 func (b *batch) reset() { *b = batch{kept: b.kept[:0], x: b.x[:0], codes: b.codes[:0]} }
 
-// eachOfFiles is each for files. Several goroutines encode rows; one calls f on them, in their
-// order.
+// eachOfFiles calls f for every row of the table's files that passes the public filter. Several
+// goroutines encode rows; one goroutine calls f on them, in the order of the rows.
 func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f func(encoded) error) error {
 	numbers, groups := l.Numbers(), l.Groups()
-	most := max(1, batchBytes/(4*(numbers+groups)))
+	most := min(max(1, batchBytes/(4*(numbers+groups))), contextRows)
 	spare := sync.Pool{New: func() any { return new(batch) }}
 	work := func(m *dataset.Map, rows table.Chunk, yield func(*batch) bool) error {
 		e, b := c.encoder(m, l, g), spare.Get().(*batch)
 		b.reset()
+		pass := func() bool { // passes the batch on if it is full
+			if len(b.kept) < most && b.rows < contextRows {
+				return true
+			}
+			if !yield(b) {
+				return false
+			}
+			b = spare.Get().(*batch)
+			b.reset()
+			return true
+		}
+		typed, ok := rows.(table.Typed)
+		for ok {
+			columns, n, err := typed.Readings()
+			if err != nil {
+				return err
+			}
+			for i := range n {
+				if b.rows++; m.KeepReadings(columns, i) {
+					b.add(e.encodeReadings(columns, i), most)
+				}
+				if !pass() {
+					return nil
+				}
+			}
+			if n == 0 {
+				yield(b)
+				return nil
+			}
+		}
 		for {
 			cells, more, err := rows.Next()
 			if err != nil {
@@ -140,19 +187,14 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 				return nil
 			}
 			if b.rows++; m.Keep(cells) {
-				b.add(e.encode(cells))
+				b.add(e.encode(cells), most)
 			}
-			if len(b.kept) < most && b.rows < contextRows {
-				continue
-			}
-			if !yield(b) {
+			if !pass() {
 				return nil
 			}
-			b = spare.Get().(*batch)
-			b.reset()
 		}
 	}
-	return eachPart(ctx, c, work, func(b *batch) error {
+	return eachPart(ctx, c, func(r *table.Reader, m *dataset.Map) error { return table.For(r, m) }, work, func(b *batch) error {
 		for i, r := range b.kept {
 			r.x, r.codes = b.x[i*numbers:(i+1)*numbers], b.codes[i*groups:(i+1)*groups]
 			if err := f(r); err != nil {
@@ -164,17 +206,18 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 	})
 }
 
-// part holds results from consecutive rows. read returns their number, with the rows that the
-// filter rejects.
+// part holds the results of reading one chunk of consecutive rows. Its method read returns how many
+// rows those are, including rows that the filter rejects.
 type part interface{ read() int }
 
-// pageShare limits the memory for Parquet pages while rows are read. The limit is Config.Memory divided
-// by pageShare. This memory comes on top of Config.Memory.
+// pageShare limits the memory for Parquet pages while rows are read. The limit is Config.Memory divided by
+// pageShare. This memory is in addition to Config.Memory.
 const pageShare = 16
 
-// eachPart reads a table in chunks. Several goroutines call work on the chunks, and one calls take
-// on the results, in the order of the rows.
-func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
+// eachPart reads a table in chunks. It calls declare first, which tells the table's reader which columns are
+// read. Several goroutines call work on the chunks. One goroutine calls take on work's results, in the order
+// of the rows.
+func eachPart[T part](ctx context.Context, c Config, declare func(*table.Reader, *dataset.Map) error, work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
 	r, err := c.open()
 	if err != nil {
 		return err
@@ -184,14 +227,14 @@ func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, tab
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.name(), err)
 	}
-	if err := r.For(m); err != nil {
+	if err := declare(r, m); err != nil {
 		return err
 	}
 	if c.Memory > 0 {
 		r.Limit(c.Memory / pageShare)
 	}
-	// The context is tested after a number of rows, which is public. A negative number of workers
-	// is refused by kernel.New.
+	// The context is tested after a number of rows, which is public. kernel.New refuses a negative number of
+	// workers.
 	rows, look := 0, 0
 	return table.Each(r, max(1, c.workers()), func(rows table.Chunk, yield func(T) bool) error {
 		return work(m, rows, yield)
@@ -206,7 +249,7 @@ func eachPart[T part](ctx context.Context, c Config, work func(*dataset.Map, tab
 	})
 }
 
-// counted counts the records among some rows: rows, or the set of their units.
+// counted is a count of the records among some rows: the number of records or, with a unit, the set of units.
 type counted struct {
 	rows, records int
 	units         map[string]bool
@@ -214,11 +257,13 @@ type counted struct {
 
 func (k *counted) read() int { return k.rows }
 
-// count returns the number of records.
+// count returns the number of records, as Count describes.
 func (c Config) count(ctx context.Context) (n int, err error) {
 	rows := c.Schema.Unit() == (dataset.Unit{})
 	of := map[string]bool{}
 	switch {
+	case c.Shards != nil:
+		return 0, errors.New("curator: shards: their records cannot be counted beforehand")
 	case c.Reader != nil:
 		return 0, errors.New("curator: reader: is read once: its records cannot be counted beforehand")
 	case c.Rows != nil:
@@ -232,7 +277,7 @@ func (c Config) count(ctx context.Context) (n int, err error) {
 		})
 		return n + len(of), err
 	}
-	err = eachPart(ctx, c, func(m *dataset.Map, chunk table.Chunk, yield func(*counted) bool) error {
+	err = eachPart(ctx, c, func(r *table.Reader, m *dataset.Map) error { return r.Use(m.ReadsToCount()) }, func(m *dataset.Map, chunk table.Chunk, yield func(*counted) bool) error {
 		k := &counted{units: map[string]bool{}}
 		for {
 			cells, more, err := chunk.Next()

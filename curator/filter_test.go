@@ -69,3 +69,23 @@ func TestNeighboursAgreeOnTheNumber(t *testing.T) {
 		}
 	}
 }
+
+// TestCountOfTypedRows: the count of a Parquet file's records, for which only the filter's column is read,
+// must be the number of records of a session over the file.
+func TestCountOfTypedRows(t *testing.T) {
+	rows := [][]string{{"1", "train", "x", "no"}, {"2", "test", "", "yes"}, {"", " train", "x", "yes"}, {"3", "", "x", "no"}, {"4", "train", "", ""}}
+	c := config(t, write(t, "people.parquet", string(parquet([]string{"age", "split", "note", "ill"}, rows, 2))))
+	c.Schema = schema(t, filteredSchema)
+	n, err := curator.Count(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := curator.Open(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n != 3 || s.All().Size() != 3 {
+		t.Errorf("%d records are counted, a session has %v: want 3", n, s.All().Size())
+	}
+}

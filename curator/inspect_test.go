@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestInspectionEndsAtTheWall: package reflect reads unexported fields behind every pointer,
-// interface, map and slice. Starting from a session, or from anything that it hands out, it does
-// not reach values of packages below curator, such as the rows and the random bits.
+// TestInspectionEndsAtTheWall: package reflect reads unexported fields behind every pointer, interface, map
+// and slice. Starting from a session, or from any value that it returns, it must not reach a value of a
+// package below curator, such as the rows or the random bits.
 func TestInspectionEndsAtTheWall(t *testing.T) {
 	p := catch(t)
 	schedule := must[*account.Schedule](t)(account.NewSchedule(context.Background(), p.Ledger().Budget(), 0, account.SampledSteps{NoiseMultiplier: 1e3, Sampling: .5, Count: 1}))

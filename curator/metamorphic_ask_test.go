@@ -14,9 +14,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// frame maps the parameters of one world to those of a world derived from it. In each run of
-// features, feature j moves to place[j], run b moves to run[b], and all are multiplied by sign. The
-// zero frame changes nothing.
+// frame maps the parameters of one world (a random table with its schema) to those of a world derived
+// from it. The parameters consist of runs with one coordinate for each feature. In each run, feature
+// j moves to place[j], run b moves to run[b], and all are multiplied by sign. The zero frame changes
+// nothing.
 type frame struct {
 	place, run []int
 	sign       float64
@@ -37,7 +38,7 @@ func (f frame) put(v []float64, runs int) []float64 {
 	return out
 }
 
-// index returns the new place of parameter i.
+// index returns the index to which the frame moves parameter i.
 func (f frame) index(i, runs int) int {
 	d := len(f.place)
 	if d == 0 || i >= runs*d {
@@ -58,7 +59,7 @@ func pair(j, k, d int) int {
 	return j*d - j*(j-1)/2 + k - j
 }
 
-// sums maps an exact sum.
+// sums returns the exact sum of the derived world that corresponds to the given sum.
 func (f frame) sums(sum []int64, facts query.Facts, runs, d int) []int64 {
 	out := slices.Clone(sum)
 	if facts.Losses == query.NoLoss { // features alone: neither margins nor targets count
@@ -85,7 +86,8 @@ func (f frame) sums(sum []int64, facts query.Facts, runs, d int) []int64 {
 	return out
 }
 
-// metric returns a public matrix, mapped to the frame's features.
+// metric returns the metric of a random symmetric matrix, with rows and columns in the frame's order
+// of features.
 func (f frame) metric(t rapid.TB, d int, seed uint64) query.Metric {
 	r := rand.New(rand.NewPCG(seed, 77))
 	p, moved := make([]float64, d*d), make([]float64, d*d)
@@ -179,9 +181,14 @@ func (w *world) questions(t rapid.TB, l loss.Loss, d int, f frame) (list []asked
 	return append(list,
 		asked{"second moment", of(query.SecondMomentOf(on, d)), false},
 		asked{"mean row", of(query.RowMeanOf(on, d)), false},
+		asked{"squared features", of(query.SquaredFeaturesOf(on, d)), false},
 		asked{"squared distance", of(query.SquaredDistanceFrom(on, among, 2)), false},
 		asked{"centred moment", of(query.CentredMomentOf(on, among, .4)), false},
 		asked{"curvature", of(query.CurvatureAt(on, x, hi)), false},
+		asked{"weighted gradient", of(query.WeightedGradientAt(on, x, steep, .7, m)), false},
+		asked{"weighted curvature", of(query.WeightedCurvatureAt(on, x, hi, .7, m)), false},
+		asked{"scores", of(query.ScoreMomentAt(on, x, steep, .7, m)), false},
+		asked{"weighted moment", of(query.WeightedMomentOf(on, .7, m)), false},
 		asked{"in a metric", of(query.GradientInMetric(on, x, steep, 2*steep, m)), false},
 		asked{"in a metric, smoothed", of(query.GradientInMetric(on, prev, steep/2, 2*steep, m).Smoothed(ball)), false},
 		asked{"squared slope", of(query.SquaredSlopeAt(on, x, steep*steep, m)), false},
@@ -196,7 +203,7 @@ type answer struct {
 	kernel.Exchange
 }
 
-// opener opens a session whose exchanges go to w.
+// opener opens a session that reports every release, with the exact sum, to w.
 type opener func(w kernel.Watcher) (*curator.Session, error)
 
 // open opens sessions over a configuration.

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// filesAreRows: the answers do not depend on where a table is read from or where its rows are
-// stored.
+// filesAreRows tests that the answers do not depend on where a table is read from or where its rows
+// are stored.
 func filesAreRows(t rapid.TB, w *world) {
 	folder, err := os.MkdirTemp("", "metamorphic")
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 // instructions is a GODEBUG setting that turns off processor instructions, for a child process.
 const instructions = "cpu.avx512f=off,cpu.avx2=off"
 
-// TestKernelsAddUpAlike: a process without the processor instructions that kernels and exponentials
-// use computes the same integers as this process, for worlds of every kind.
+// TestKernelsAddUpAlike: a process without the processor instructions that kernels and exponentials use
+// must compute the same integers as this process, for worlds (random tables with their schemas and losses)
+// of every kind.
 func TestKernelsAddUpAlike(t *testing.T) {
 	const child = "STILLPOINT_TEST_DIGEST"
 	if os.Getenv(child) != "" {

@@ -34,8 +34,8 @@ var relations = []relation{
 	{"units of one row", subject{rows: true}, unitsOfOneRow},
 }
 
-// columnsPermuted: the order of a schema's columns changes the order of coordinates and nothing
-// else.
+// columnsPermuted tests that the order of a schema's columns changes the order of coordinates and
+// nothing else.
 func columnsPermuted(t rapid.TB, w *world) {
 	c, other := w.config(t), w.clone()
 	r := rand.New(rand.NewPCG(w.seed, 8))
@@ -57,8 +57,8 @@ func shuffle[T any](r *rand.Rand, list []T) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// headerPermuted: the order of a table's columns does not matter, except for the choice of rows in
-// a unit with too many.
+// headerPermuted tests that the order of a table's columns does not matter, except for the choice of
+// rows in a unit with too many.
 func headerPermuted(t rapid.TB, w *world) {
 	other := w.clone()
 	order := rand.New(rand.NewPCG(w.seed, 9)).Perm(len(w.header))
@@ -73,8 +73,8 @@ func headerPermuted(t rapid.TB, w *world) {
 		frame{}, w.open(c)))
 }
 
-// codesAreNumbers: rows stored by the codes of their groups give the same answers as rows with a
-// number for each feature.
+// codesAreNumbers tests that rows stored by the codes of their one-hot groups give the same answers
+// as rows with a number for each feature.
 func codesAreNumbers(t rapid.TB, w *world) {
 	c := w.config(t)
 	m, err := c.Schema.Bind(w.header)
@@ -100,7 +100,8 @@ func codesAreNumbers(t rapid.TB, w *world) {
 		w.open(c)))
 }
 
-// hashesAreCategories: a hashed column is a category of its buckets.
+// hashesAreCategories tests that a hashed column gives the same answers as a category whose values
+// are the hash's buckets.
 func hashesAreCategories(t rapid.TB, w *world) {
 	other := w.clone()
 	for i, c := range w.def.Columns {
@@ -134,8 +135,13 @@ func bucket(c dataset.Column, cell string) int {
 	return int(s * s % h.Prime % int64(c.Buckets))
 }
 
-// interactionsAreCategories: the interaction of two categories is a category of their pairs.
+// interactionsAreCategories tests that the interaction of two categories gives the same answers as a
+// category whose values are the pairs of their values.
 func interactionsAreCategories(t rapid.TB, w *world) {
+	w = w.clone()
+	w.def.Interactions = slices.DeleteFunc(slices.Clone(w.def.Interactions), func(x dataset.Interaction) bool {
+		return w.column(x[0]).Kind != dataset.Category || w.column(x[1]).Kind != dataset.Category
+	})
 	other := w.clone()
 	other.def.Interactions = nil
 	for i, crossed := range w.def.Interactions {
@@ -157,7 +163,8 @@ func interactionsAreCategories(t rapid.TB, w *world) {
 	w.sameRows(t, other, "interactions as categories")
 }
 
-// listed returns a cell's category.
+// listed returns the value for which a cell of a category column counts: the cell itself, or "else" if
+// it is not listed.
 func listed(c dataset.Column, cell string) string {
 	if cell = strings.TrimSpace(cell); slices.Contains(c.Categories, cell) {
 		return cell
@@ -165,13 +172,13 @@ func listed(c dataset.Column, cell string) string {
 	return "else"
 }
 
-// sameRows fails unless a world whose rows are the same numbers has the same answers.
+// sameRows fails the test unless a world whose rows are the same numbers has the same answers.
 func (w *world) sameRows(t rapid.TB, other *world, what string) {
 	c, same := w.config(t), other.config(t)
 	equal(t, w, what, w.answers(t, c.Loss, frame{}, other.open(same)), w.answers(t, c.Loss, frame{}, w.open(c)))
 }
 
-// workersAndBlocks: the number of workers and the size of blocks change no answer.
+// workersAndBlocks tests that the number of workers and the size of blocks change no answer.
 func workersAndBlocks(t rapid.TB, w *world) {
 	c := w.config(t)
 	want := w.answers(t, c.Loss, frame{}, w.open(c))
@@ -182,8 +189,8 @@ func workersAndBlocks(t rapid.TB, w *world) {
 		w.open(c)), want)
 }
 
-// rowsPermuted: the order of rows, also within a unit, affects which rows are drawn and nothing
-// else.
+// rowsPermuted tests that the order of rows, also within a unit, affects which rows are drawn and
+// nothing else.
 func rowsPermuted(t rapid.TB, w *world) {
 	other := w.clone()
 	shuffle(rand.New(rand.NewPCG(w.seed, 10)), other.rows)
@@ -192,8 +199,8 @@ func rowsPermuted(t rapid.TB, w *world) {
 		c.Loss, frame{}, w.open(c)), drawn))
 }
 
-// rowsDoubled: a table with every row twice has twice the sum. The grid is the same if the number
-// of records is not public.
+// rowsDoubled tests that a table with every row twice has twice the sum. The grid is the same only if
+// the number of records is not public.
 func rowsDoubled(t rapid.TB, w *world) {
 	other := w.clone()
 	w = w.clone()
@@ -211,8 +218,8 @@ func rowsDoubled(t rapid.TB, w *world) {
 	equal(t, w, "rows doubled", got, want)
 }
 
-// classesNegated: with the two classes exchanged and points negated, gradients are negated and
-// values stay.
+// classesNegated tests that, if the two classes are exchanged and points are negated, gradients are
+// negated and values stay the same.
 func classesNegated(t rapid.TB, w *world) {
 	other := w.clone()
 	slices.Reverse(other.def.Target.Classes)
@@ -241,7 +248,8 @@ func identity(n int) []int {
 	return list
 }
 
-// classesRotated: softmax has a run of parameters for each class, in the order of the classes.
+// classesRotated tests that softmax has a run of parameters for each class, in the order of the
+// classes: if the classes are listed in another order, the runs of the answers are.
 func classesRotated(t rapid.TB, w *world) {
 	other := w.clone()
 	classes := w.def.Target.Classes
@@ -264,7 +272,7 @@ func classesRotated(t rapid.TB, w *world) {
 	near(t, w, "classes rotated", f, 3, d, without(got, sampled), without(want, sampled))
 }
 
-// weightsOfOne: a weight of 1 for every row is the same as no weights.
+// weightsOfOne tests that a weight of 1 for every row is the same as no weights.
 func weightsOfOne(t rapid.TB, w *world) {
 	if w.def.Target.Weight != "" {
 		return
@@ -292,13 +300,14 @@ func weightsOfOne(t rapid.TB, w *world) {
 	}
 	other.loss = l
 	c, weighed := w.config(t), other.config(t)
-	// This query is not made for losses with weights.
+	// Losses with weights refuse this query.
 	envelope := func(a answer) bool { return a.name == "by an envelope" }
 	got, want := w.answers(t, c.Loss, frame{}, other.open(weighed)), w.answers(t, c.Loss, frame{}, w.open(c))
 	equal(t, w, "weights of one", without(got, envelope), without(want, envelope))
 }
 
-// exposuresOfOne: counts with the largest exposure are plain counts.
+// exposuresOfOne tests that counts with the largest exposure give the same answers as counts without
+// exposures.
 func exposuresOfOne(t rapid.TB, w *world) {
 	w = w.clone()
 	for i := range w.rows {
@@ -314,9 +323,9 @@ func exposuresOfOne(t rapid.TB, w *world) {
 		c.Loss, frame{}, w.open(c)))
 }
 
-// unitsOfOneRow: if every unit has one row, a record is a row, and the sums are equal for queries
-// without a clip. With a clip they differ, since it limits the slope of a row but the gradient of a
-// unit.
+// unitsOfOneRow tests that, if every unit has one row, a record is a row, and the sums are equal for
+// queries without a clip. With a clip they differ, since it limits the slope of a row but the
+// gradient of a unit.
 func unitsOfOneRow(t rapid.TB, w *world) {
 	other := w.clone()
 	other.def.Unit = dataset.Unit{Column: person, Rows: 1}

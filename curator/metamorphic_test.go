@@ -13,7 +13,8 @@ import (
 
 var long = flag.Duration("long", 0, "how long TestRelationsHold searches each relation, such as 1h")
 
-// relation is a relation between the answers to two worlds. It holds for all worlds of its subject.
+// relation is a metamorphic test: it derives a second world (a random table with its schema) from a
+// first one and compares the answers. It must hold for all worlds that its subject allows.
 type relation struct {
 	name string
 	of   subject
@@ -57,7 +58,7 @@ func TestQuestionsAreOfEveryKind(t *testing.T) {
 	}
 }
 
-// equal fails unless two sessions have the same charges and the same integers.
+// equal fails the test unless two sessions have the same charges and the same integers.
 func equal(t rapid.TB, w *world, what string, got, want []answer) {
 	t.Helper()
 	for i := range want {
@@ -91,9 +92,9 @@ func (a answer) about(b answer) bool {
 		b.Scale) && a.Bits == b.Bits
 }
 
-// near fails unless the sums are those of want mapped by the frame, up to rounding for the number
-// of records: half a grid step for each rounded number, and rounding of floats, which are at most
-// 2^13. Lengths in a metric are float32.
+// near fails the test unless the sums in got are the sums in want, mapped by the frame (a permutation
+// of coordinates), up to rounding: half a grid step for each record's rounded number, and rounding
+// errors of floats, which are at most 2^13 here. Lengths in a metric are rounded to float32.
 func near(t rapid.TB, w *world, what string, f frame, runs, d int, got, want []answer) {
 	t.Helper()
 	for i, v := range want {
@@ -116,8 +117,8 @@ func near(t rapid.TB, w *world, what string, f frame, runs, d int, got, want []a
 	}
 }
 
-// rounding returns the largest difference between two orders of summation for an answer on the
-// given number of records.
+// rounding returns the largest difference between the sums that two orders of summation give for an
+// answer about the given number of records.
 func (a answer) rounding(records, d int) float64 {
 	facts := a.terms[0].Kind().Facts()
 	float, each := 0x1p-38, 1.

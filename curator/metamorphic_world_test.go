@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a table, its public facts, and the seed of queries on it. Each relation derives a second
-// world and states how the answers of the two are related.
+// world is a random case of a metamorphic test: a table, its public facts, and the seed of the
+// queries about it. Each test derives a second world, and compares the answers of the two worlds.
 type world struct {
 	def      dataset.Definition
 	header   []string
@@ -29,8 +29,8 @@ type world struct {
 // names of columns that are not features
 const aim, weight, exposure, person, public, ignored = "aim", "weight", "exposure", "person", "split", "note"
 
-// subject restricts a relation to worlds with the given columns, targets and losses (nil for all),
-// and to worlds without units if rows is true.
+// subject restricts a metamorphic test to worlds (random tables with their schemas) with the given
+// columns, targets and losses (nil for all), and to worlds without units if rows is true.
 type subject struct {
 	columns []dataset.ColumnKind
 	targets []string
@@ -39,7 +39,8 @@ type subject struct {
 	crossed bool
 }
 
-// anyWorld draws a world. Failing worlds shrink to few columns, few rows and plain cells.
+// anyWorld draws a random world (a table with its schema and loss). A world for which a test fails is
+// reduced to few columns, few rows and plain cells.
 func anyWorld(of subject) *rapid.Generator[*world] {
 	return rapid.Custom(func(t *rapid.T) *world {
 		w := &world{relation: rapid.SampledFrom([]account.Relation{account.ReplaceOne, account.AddOrRemove}).Draw(t,
@@ -72,7 +73,7 @@ func anyWorld(of subject) *rapid.Generator[*world] {
 	})
 }
 
-// anyColumn draws a column with features.
+// anyColumn draws a column that has features in the encoded rows.
 func anyColumn(t *rapid.T, of subject, name string) dataset.Column {
 	c := dataset.Column{Name: name, Kind: dataset.Number}
 	kinds := of.columns
@@ -85,8 +86,10 @@ func anyColumn(t *rapid.T, of subject, name string) dataset.Column {
 		if rapid.Bool().Draw(t, "log of "+name) {
 			c.Low, c.High, c.Transform, c.Indicator = 0, 9, dataset.Log1p, true
 		}
+		c.Curve = rapid.SampledFrom([]int{0, 0, 3, 16}).Draw(t, "knots of "+name)
 	case dataset.Date:
 		c.Low, c.High, c.Indicator = 10000, 20000, rapid.Bool().Draw(t, "indicator of "+name)
+		c.Curve = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "knots of "+name)
 	case dataset.Category:
 		for i := range rapid.SampledFrom([]int{1, 2, 3, 7, 63, 64, 65, 70}).Draw(t, "categories of "+name) {
 			c.Categories = append(c.Categories, "v"+strconv.Itoa(i))
@@ -100,7 +103,7 @@ func anyColumn(t *rapid.T, of subject, name string) dataset.Column {
 func anyInteractions(t *rapid.T, columns []dataset.Column) (list []dataset.Interaction) {
 	var small []string
 	for _, c := range columns {
-		if c.Kind == dataset.Category && len(c.Categories) < 8 {
+		if c.Kind == dataset.Category && len(c.Categories) < 8 || c.Kind == dataset.Number || c.Kind == dataset.Date {
 			small = append(small, c.Name)
 		}
 	}
@@ -124,7 +127,7 @@ var losses = map[string][]string{
 	"rate":  {"poisson-rate(2,0.125)"},
 }
 
-// aim draws the target and a loss for it.
+// aim draws the world's target column and a loss for it.
 func (w *world) aim(t *rapid.T, of subject) {
 	target := &w.def.Target
 	target.Column, target.Kind = aim, dataset.Category
@@ -169,8 +172,8 @@ func (w *world) aim(t *rapid.T, of subject) {
 	}
 }
 
-// fill draws the rows: some cell by cell, and more from a seed, so many that their number is near
-// the end of a tile or block.
+// fill draws the world's rows: some cell by cell, and more from a seed, so many that their number is
+// near the end of a tile or block.
 func (w *world) fill(t *rapid.T) {
 	w.header = append(w.header, aim)
 	for _, c := range w.def.Columns {
@@ -280,7 +283,8 @@ func (w *world) config(t rapid.TB) curator.Config {
 	return c
 }
 
-// records reports whether there are any records for a session.
+// records reports whether any row of the world is a record of a session, so that a session can be
+// opened.
 func (w *world) records(t rapid.TB) bool {
 	m, err := w.schema(t).Bind(w.header)
 	if err != nil {
@@ -294,7 +298,7 @@ func (w *world) records(t rapid.TB) bool {
 	return false
 }
 
-// GoString is printed for a failing draw.
+// GoString is what rapid prints for a failing draw; String has the details.
 func (w *world) GoString() string { return "below" }
 
 // String prints the world as a schema and a table.
@@ -324,7 +328,8 @@ func named(t rapid.TB, name string) loss.Loss {
 	return l
 }
 
-// blocks returns the number of runs of the given number of features in a loss's parameters.
+// blocks returns the number of rows of parameters, each with one coordinate for each feature, in a
+// loss's parameters.
 func blocks(l loss.Loss, features int) int {
 	l = loss.RowLoss(l)
 	if s, ok := l.(loss.Stacked); ok {

@@ -22,10 +22,10 @@ columns:
 target: {column: y, number: [-1, 1]}
 `
 
-// TestARowMappedToZeroMovesNoMore: a public map sends a row, with its intercept, to exactly zero.
-// At weights of 1.5e308 above a network's first layer the slopes of this row are near the largest
-// float. In place of another row it must move no answer by more than two clip norms plus 40
-// standard deviations of the noise. A correct session fails with probability below 1e-300.
+// TestARowMappedToZeroMovesNoMore: a public map sends a row, with its intercept, to exactly zero. At
+// weights of 1.5e308 above a network's first layer the slopes of this row are near the largest float.
+// If this row replaces another one, no answer may move by more than two clip norms plus 40 standard
+// deviations of the noise. A correct session fails with probability below 1e-300.
 func TestARowMappedToZeroMovesNoMore(t *testing.T) {
 	s := schema(t, fourSchema)
 	m, err := s.Bind([]string{"a", "b", "c", "d", "y"})

@@ -10,14 +10,16 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // Config describes the records that a session holds and its budget.
 type Config struct {
-	// Path is a file: CSV, plain or compressed by gzip or zstd, or Parquet. "-" is standard input,
+	// Path is a file: CSV, plain or compressed by gzip or zstd, or Parquet. "-" is standard input, which is
 	// read to its end. Path is empty if Rows is given.
 	Path string
 	// Paths are further files of the same table, after Path if that is given. They must have the
@@ -31,34 +33,37 @@ type Config struct {
 	// to its end; nil for files or Rows. Its errors are not shown, since they could quote a
 	// record. The caller guarantees that the stream does not end before the table does.
 	Reader io.Reader
+	// Shards is a table whose partitions are held by workers in other processes; nil for files, Rows or
+	// Reader.
+	Shards *Shards
 	// Schema describes the table's columns by public facts.
 	Schema *dataset.Schema
-	// Reduce, if not nil, maps rows to shorter rows by a public map for the schema's features.
-	// Records are then the mapped rows.
+	// Reduce, if not nil, is a public map from the schema's features to fewer features. Records are then the
+	// mapped rows.
 	Reduce *dataset.Projection
 	// Loss is the loss of one record: of a row or, if the schema has a unit, of all rows of a unit
 	// (loss.NewUnits).
 	Loss loss.Loss
 	// Budget is the privacy budget for all answers together. It has no default.
 	Budget account.Budget
-	// Reserve, if not nil, is called before the first answer is charged or computed, when the
-	// session's budget and schedule are fixed. If it returns an error, the query fails, and the
-	// next query calls Reserve again. It is for reserving a budget that outlasts the session:
-	// Reserve of a budget.Run made for this session alone.
+	// Reserve, if not nil, is called before the first answer is charged or computed, when the session's
+	// budget and schedule are fixed. If it returns an error, the query fails, and the next query calls
+	// Reserve again. Reserve is for a budget that outlasts the session, such as the method Reserve of a
+	// budget.Run made for this session alone.
 	Reserve func(context.Context, account.View) error
 	// Declared is the public number of records under add-or-remove, used in place of the secret
 	// number. It is zero under replace-one.
 	Declared float64
-	// Workers is the number of goroutines of a pass, and of those that encode rows. Zero means
-	// GOMAXPROCS. It affects speed, never the distribution of an answer.
+	// Workers is the number of goroutines of a pass over the rows, and of goroutines that encode
+	// rows. Zero means GOMAXPROCS. The number affects speed, never the distribution of an answer.
 	Workers int
 	// BlockRows is the number of rows of a block in memory; zero means as many as fit a cache. It
 	// affects speed only.
 	BlockRows int
-	// Memory is the largest number of bytes in memory for encoded rows, including 4 bytes that a
-	// pass needs for every row. Zero means no limit. Further rows go to a private file in Folder.
-	// The file affects speed, never an answer. If the schema has a unit, an entry for each unit and
-	// some bytes for each of its rows are in memory in addition.
+	// Memory is the largest number of bytes in memory for encoded rows, including 4 bytes that a pass needs
+	// for every row. Zero means no limit. Further rows go to a private file in Folder. The file affects
+	// speed, never an answer. If the schema has a unit, memory beyond this limit holds an entry for each unit
+	// and some bytes for each of its rows.
 	Memory int64
 	// Folder is the folder of the private file; empty means the system's folder for temporary files.
 	// Nobody else may read the file. Where the system allows it, the file has no name, and it is
@@ -69,7 +74,13 @@ type Config struct {
 	// the first row is read. The disk must have room for all rows, since a full disk would reveal
 	// that there were many.
 	Folder string
+
+	// partition is not nil if the rows are a partition of a table: their number is secret, and may be zero.
+	partition *partition
 }
+
+// mostRows is the largest number of rows.
+const mostRows = math.MaxInt32
 
 // Open reads the table and returns a session over it. If the context ends, Open stops reading and
 // returns its error.
@@ -77,9 +88,12 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if c.Schema == nil {
 		return nil, errors.New("curator: schema: must be given")
 	}
-	// A copy, so that later assignments to the caller's schema have no effect.
+	// The schema is copied, so that later assignments to the caller's schema have no effect.
 	schema := *c.Schema
 	c.Schema = &schema
+	if c.Schema.Unresolved() {
+		return nil, errors.New("curator: schema: curve: auto must be resolved to a number of knots first (dataset.Schema.Resolve)")
+	}
 	if err := matches(c.Loss, c.Schema); err != nil {
 		return nil, err
 	}
@@ -97,31 +111,54 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := read(ctx, c, math.MaxInt32, coins.Keyed())
+	if c.Shards != nil {
+		e, err := c.gather(ctx, coins.Key())
+		if err != nil {
+			return nil, err
+		}
+		return c.over(e, coins)
+	}
+	rows, err := read(ctx, c, mostRows, coins.Keyed())
 	if err != nil {
 		return nil, err
 	}
-	opened := false
-	defer func() {
-		if !opened {
-			rows.Close()
-		}
-	}()
+	e, err := c.engine(rows)
+	if err != nil {
+		return nil, err
+	}
+	return c.over(e, coins)
+}
+
+// engine returns an engine of this process that computes sums over rows. If it returns an error, it
+// closes the rows.
+func (c Config) engine(rows row.Source) (engine.Engine, error) {
+	e, err := engine.New(rows, c.Loss, c.workers())
+	if err != nil {
+		rows.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// over returns a session whose exact sums the given engine computes. The engine may have the rows in
+// other processes. If it returns an error, it closes the engine. Only packages below curator have
+// engines.
+func (c Config) over(e engine.Engine, coins *coin.Secret) (*Session, error) {
 	k, err := kernel.New(kernel.Config{
-		Table: rows, Loss: c.Loss, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: c.workers(), Coins: coins,
+		Engine: e, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: c.workers(), Coins: coins,
 		Unit: c.unit(), Filter: account.Filter(c.Schema.Filter()),
 	})
 	if err != nil {
+		e.Close()
 		return nil, err
 	}
-	opened = true
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
 // Count returns the number of records in the configuration's files or Rows, which is public under
-// replace-one: the number of rows that the schema's public filter keeps, or of units that have such
-// a row. It uses nothing else of the rows. The count is the same for tables that differ in one
-// record that passes the filter in both.
+// replace-one: the number of rows that the schema's public filter keeps, or of units that have such a row.
+// Count uses nothing else of the rows. It is the same for two tables that differ in one record, if the record
+// passes the filter in both tables.
 func Count(ctx context.Context, c Config) (int, error) { return c.count(ctx) }
 
 // workers returns the number of goroutines that work on rows.
@@ -132,8 +169,8 @@ func (c Config) workers() int {
 	return c.Workers
 }
 
-// unit returns the schema's unit for the ledger, with the loss's rule for the rows of a unit (mean or
-// sum). matches has tested that schema and loss have the same largest number of rows.
+// unit returns the schema's unit for the ledger, with the loss's rule for the rows of a unit (mean or sum).
+// The function matches has checked that schema and loss have the same largest number of rows.
 func (c Config) unit() account.Unit {
 	unit := c.Schema.Unit()
 	if unit == (dataset.Unit{}) {

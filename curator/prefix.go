@@ -10,8 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// PrefixSum is an open prefix sum over cohorts of a session's records. It is safe for concurrent
-// use. Like a Session it is one pointer, and printing or encoding it shows nothing about records.
+// PrefixSum is a sequence of noisy prefix sums that a session has opened: each item is a mean over a
+// cohort of the session's records, and after each item the sum of all items so far is released. It is
+// safe for concurrent use. Like a Session it is one pointer, and printing or encoding it shows
+// nothing about records.
 type PrefixSum struct {
 	wall *prefixWall
 }
@@ -22,16 +24,15 @@ type prefixWall struct {
 
 var _ query.PrefixSum = (*PrefixSum)(nil)
 
-// Add appends the terms' mean over their cohort as the next item. It returns the sum of all items
-// so far, with exactly rounded Gaussian noise. Each record is in one item only, and N calls of Add
-// on one prefix sum cost it about as much as log N separate answers. Items may depend on earlier
-// answers.
+// Add appends the terms' mean over their cohort as the next item. It returns the sum of all items so far,
+// with exactly rounded Gaussian noise. Each record is in one item only. N items of a prefix sum cost about as
+// much of the budget as log N separate answers. Items may depend on earlier answers.
 //
-// The charge is reserved before anything is computed and is never given back. Add refuses an item
-// without charging it if its cohort is that of all records or is already in this prefix sum, if the
-// declared number of items is reached, or if its sensitivity exceeds the declared one. Over budget,
-// Add returns an *account.BudgetError. If an item fails after it is charged, the sum stays as it
-// was, and the item's cohort cannot be used again.
+// The charge is reserved before anything is computed and is never given back. Add refuses an item without
+// charging it if the item's cohort is that of all records or is already in this prefix sum, if the declared
+// number of items is reached, or if the item's sensitivity exceeds the declared sensitivity. Over budget, Add
+// returns an *account.BudgetError. If an item fails after it is charged, the sum stays as it was, and the
+// item's cohort cannot be used again.
 func (p *PrefixSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	return p.wall.kernel().Add(ctx, terms...)
 }

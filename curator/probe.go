@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// probe evaluates a loss on made-up rows, zero and a unit vector, with two labels. It returns an
-// error if the loss panics or returns a value that is not finite. Such a loss would make every
-// record faulty, without a message, and train on zeros.
+// probe evaluates a loss on generated rows, zero and a unit vector, with two labels. It returns an
+// error if the loss panics or returns a value that is not finite. Such a loss would make every record
+// contribute zero, without a message, and a model would be trained on zeros.
 func probe(l loss.Loss, dim int) error {
 	parameters, err := loss.Check(l, dim)
 	if err != nil {
@@ -37,8 +37,9 @@ func probe(l loss.Loss, dim int) error {
 	return nil
 }
 
-// try evaluates a loss in a separate goroutine, since the loss may end its goroutine. It does not
-// show the value of a panic.
+// try evaluates a loss in a separate goroutine, since the loss may end the goroutine that calls it.
+// It returns an error if the loss panics, does not return, or returns a value that is not finite. The
+// error does not show the value of a panic.
 func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
 	verdict := make(chan error, 1)
 	go func() {
@@ -52,8 +53,8 @@ func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
 	return <-verdict
 }
 
-// evaluate returns a loss's value, or its gradient or slope. Elements that the loss does not write
-// are NaN.
+// evaluate returns a loss's gradient at one row, or for a loss of margins its slopes, if asked for the
+// gradient, and otherwise the loss's value. Elements that the loss does not write are NaN.
 func evaluate(l loss.Loss, what string, w []float64, x []float32, y float64) []float64 {
 	value := func(f func(dst, z, y []float64), n int) []float64 {
 		dst := unwritten(n)

@@ -48,9 +48,9 @@ func (b brokenGeneral) Value([]float64, []float32, float64) float64 { return b.v
 
 func (b brokenGeneral) Gradient(dst, _ []float64, _ []float32, _ float64) { b.gradient(dst) }
 
-// TestLossesThatFailAreRefused: Open refuses a loss under which every record would be faulty. The
-// error names the loss and shows nothing of its panic. Open does not read the table, which does not
-// exist here.
+// TestLossesThatFailAreRefused: Open must refuse a loss under which every record would be faulty. The error
+// must name the loss and show nothing of its panic. Open must refuse before it reads the table, which does
+// not exist here.
 func TestLossesThatFailAreRefused(t *testing.T) {
 	c := config(t, "no such file.csv")
 	sound := c.Loss.(loss.RankOne)

@@ -15,8 +15,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// read encodes the configuration's table into a source. It returns an error for more than most
-// rows, and under replace-one for none. key determines which rows of a unit are kept.
+// read encodes the configuration's table into a source, which engines read in blocks. It returns an
+// error if the table has more rows than the limit, argument most, and under replace-one also if it
+// has none. The argument key determines which rows of a unit are kept.
 func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source, error) {
 	memory := c.Memory
 	switch {
@@ -25,7 +26,11 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	case memory == 0:
 		memory = math.MaxInt64
 	}
-	layout, err := c.layout()
+	whole, err := c.layout()
+	if err != nil {
+		return nil, err
+	}
+	layout, err := whole.Bare()
 	if err != nil {
 		return nil, err
 	}
@@ -33,16 +38,16 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	if err != nil {
 		return nil, err
 	}
-	whole := false
+	done := false
 	defer func() {
-		if !whole {
+		if !done {
 			rows.Close()
 		}
 	}()
 	grouped := newGrouping(c.Schema.Unit(), key)
-	if c.Memory > 0 && (grouped != nil || c.Budget.Relation() == account.AddOrRemove) {
-		// The number of rows kept is secret here, and with it the need for the file, so the file is
-		// always made.
+	if c.Memory > 0 && (grouped != nil || c.partition != nil || c.Budget.Relation() == account.AddOrRemove) {
+		// The number of rows kept is secret in this case, and so is whether the rows need a file, so
+		// the file is always made.
 		if err := rows.Create(); err != nil {
 			return nil, err
 		}
@@ -63,19 +68,38 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	if grouped != nil {
 		records = len(grouped.units)
 	}
-	if records == 0 && c.Budget.Relation() != account.AddOrRemove {
+	if records == 0 && c.partition == nil && c.Budget.Relation() != account.AddOrRemove {
 		return nil, fmt.Errorf("curator: %s: no %s is left after the public filter", c.name(), c.record())
 	}
 	s, err := rows.Source()
+	if err == nil && whole.Edges() > 0 {
+		s, err = c.curved(s, whole)
+	}
 	if err == nil && grouped != nil {
+		if c.partition != nil {
+			c.partition.mark(grouped.index)
+		}
 		s, err = grouped.source(s)
 	}
-	whole = err == nil
+	done = err == nil
 	return s, err
 }
 
-// layout returns the stored form of rows: with the schema's groups, or without groups if rows are
-// reduced.
+// curved returns the rows with the schema's hats, the values of the basis functions of its curves.
+func (c Config) curved(of row.Source, l *row.Layout) (row.Source, error) {
+	var hanging []row.Hanging
+	for _, h := range c.Schema.Hats() {
+		r := row.Hanging{Group: h.Group}
+		for _, a := range h.Axes {
+			r.Axes = append(r.Axes, row.Axis{Number: a.Number, Missing: a.Missing, Knots: a.Knots})
+		}
+		hanging = append(hanging, r)
+	}
+	return row.NewCurved(of, l, c.Schema.Dim()-1, hanging)
+}
+
+// layout returns the form in which rows are stored: with the schema's one-hot groups and hats (values
+// of curves' basis functions), or numbers only if rows are reduced.
 func (c Config) layout() (*row.Layout, error) {
 	if c.Reduce != nil {
 		return row.Dense(c.Reduce.Size())
@@ -84,10 +108,14 @@ func (c Config) layout() (*row.Layout, error) {
 	for _, g := range c.Schema.Groups() {
 		groups = append(groups, row.Group(g))
 	}
-	return row.NewLayout(c.Schema.Dim(), groups)
+	var hats []row.Hats
+	for _, h := range c.Schema.Hats() {
+		hats = append(hats, row.Hats{First: h.First, Width: h.Width, Edges: len(h.Axes)})
+	}
+	return row.NewHatted(c.Schema.Dim(), groups, hats)
 }
 
-// record returns the word for a record in errors.
+// record returns the word by which errors name a record: a row, or a unit of rows.
 func (c Config) record() string {
 	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
 		return fmt.Sprintf("row with a cell in %q", unit.Column)
@@ -95,7 +123,7 @@ func (c Config) record() string {
 	return "row"
 }
 
-// name returns the name of the table in errors.
+// name returns the words by which errors name the table.
 func (c Config) name() string {
 	switch {
 	case c.Rows != nil:
@@ -107,7 +135,7 @@ func (c Config) name() string {
 }
 
 // each calls f for every row of the table that passes the public filter, encoded, in the table's
-// order. Its argument is valid until f returns.
+// order. The row that f is given may be overwritten after f returns.
 func (c Config) each(ctx context.Context, l *row.Layout, g *grouping, f func(encoded) error) error {
 	switch paths := c.paths(); {
 	case c.Rows == nil && c.Reader == nil && len(paths) == 0:
@@ -131,9 +159,9 @@ func (c Config) each(ctx context.Context, l *row.Layout, g *grouping, f func(enc
 // contextRows is the number of rows between two tests of the context.
 const contextRows = 4096
 
-// each is Config.each for the caller's rows. The caller's code runs in between. It may panic,
-// continue after yield returned false, or keep yield and call it when the session is open. None of
-// this adds a row.
+// each calls f for every row of a table that the caller's function yields. While it runs, the
+// caller's code may panic, continue after yield returned false, or keep yield and call it when the
+// session is open. None of this adds a row to those on which f is called before each returns.
 func (r *Rows) each(ctx context.Context, s *dataset.Schema, f func(*dataset.Map, []string) error) error {
 	m, err := s.Bind(r.Header)
 	if err != nil {
@@ -179,8 +207,8 @@ func (r *Rows) each(ctx context.Context, s *dataset.Schema, f func(*dataset.Map,
 	return fault
 }
 
-// untilPanic reports whether f returned. The value of a panic may contain a record's values, so it
-// is dropped.
+// untilPanic calls f and reports whether f returned without a panic. The value of a panic may contain a
+// record's values, so it is dropped.
 func untilPanic(f func()) (whole bool) {
 	defer func() {
 		if !whole {
@@ -191,8 +219,8 @@ func untilPanic(f func()) (whole bool) {
 	return true
 }
 
-// rowsError wraps an error of the caller's code, which may quote records. Its own text is fixed,
-// and printing it shows nothing else.
+// rowsError wraps an error of the caller's code, which may quote records. rowsError's own text is fixed, and
+// printing a rowsError shows nothing else.
 type rowsError struct{ cause func() error }
 
 func (*rowsError) Error() string { return "curator: rows: what yields them failed" }

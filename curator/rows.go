@@ -10,22 +10,23 @@ import (
 // the encoded rows are kept, so that changes to the caller's data after Open returned have no
 // effect.
 //
-// The caller is responsible for two things that a file settles by itself. Two sessions over the
-// same people have budgets that add up, and this package does not know whether they are the same
-// people. And the guarantee holds for neighbouring rows: if one person's record changes, exactly
-// one row must change, and neither the number of rows nor other rows.
+// The caller is responsible for two things. First, two sessions over the same people have two budgets that
+// add up, and this package cannot know whether the people are the same. Second, a change of one person's
+// record must change exactly one row, and neither the number of rows nor other rows: the guarantee holds for
+// such changes only.
 type Rows struct {
 	// Header lists the names of the columns, in the order of a row's cells. It is public. The
 	// schema must name the same columns, in any order.
 	Header []string
-	// Cells yields the cells of the rows, one row after the other, from one goroutine. A slice may
-	// be reused after yield has returned. A row whose length differs from the header's, including
-	// nil, is malformed: it counts and contributes zero. After an error or a panic Open stops
-	// reading and fails, without showing its text, and yield returns false from then on.
+	// Cells yields the cells of the rows, one row after the other, from one goroutine. A slice may be reused
+	// after yield has returned. A row whose length differs from the header's, including nil, is malformed: it
+	// counts and contributes zero. After an error or a panic, Open stops reading and fails, and does not show
+	// the error's text. From then on yield returns false.
 	Cells iter.Seq2[[]string, error]
 }
 
-// Column is a column of records of type T: its name, and the function that returns its cell.
+// Column is a column of records of type T: the column's name, and the function that returns a record's cell
+// in it.
 type Column[T any] struct {
 	name string
 	cell func(T) string

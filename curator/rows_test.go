@@ -42,7 +42,7 @@ func held(t testing.TB, rows *curator.Rows) curator.Config {
 	return c
 }
 
-// encoded returns every bit of the source that a session would be opened over.
+// encoded returns, as text, every bit of the encoded rows over which a session would be opened.
 func encoded(t testing.TB, c curator.Config) string {
 	t.Helper()
 	s, err := curator.Read(context.Background(), c, 1<<20)
@@ -52,23 +52,30 @@ func encoded(t testing.TB, c curator.Config) string {
 	return bitsOf(t, s)
 }
 
-// bitsOf returns every bit of a source, with a line for each record, and closes it.
+// bitsOf returns, as text, every bit of a source of rows, with a line for each record, and closes it.
 func bitsOf(t testing.TB, s row.Source) string {
 	t.Helper()
 	defer s.Close()
 	var out strings.Builder
 	r := s.Reader()
-	x := make([]float32, s.Layout().Full())
-	for i := range s.Len() {
+	full := s.Layout().Full()
+	// Several calls add to one block, as a kernel's do.
+	const together = 3
+	for first := 0; first < s.Len(); first += together {
 		var b row.Block
-		if err := r.Rows(&b, []int32{int32(i)}); err != nil {
-			t.Fatal(err)
+		for i := first; i < min(first+together, s.Len()); i++ {
+			if err := r.Rows(&b, []int32{int32(i)}); err != nil {
+				t.Fatal(err)
+			}
 		}
+		x := make([]float32, len(b.Targets)*full)
 		s.Layout().WriteOut(x, b)
-		for _, v := range x {
-			fmt.Fprintf(&out, "%08x ", math.Float32bits(v))
+		for k, y := range b.Targets {
+			for _, v := range x[k*full : (k+1)*full] {
+				fmt.Fprintf(&out, "%08x ", math.Float32bits(v))
+			}
+			fmt.Fprintf(&out, "%016x\n", math.Float64bits(y))
 		}
-		fmt.Fprintf(&out, "%016x\n", math.Float64bits(b.Targets[0]))
 	}
 	return out.String()
 }
@@ -120,8 +127,8 @@ func TestRowsAreAFilesRows(t *testing.T) {
 	}
 }
 
-// TestRecordsAreTheirCells: numbers and texts of a caller's own type give the same as cells with
-// the same text. NaN is missing, and markers of missing values apply.
+// TestRecordsAreTheirCells: numbers and texts of a caller's own type give the same encoded rows as
+// cells with the same text. NaN is missing, and markers of missing values apply.
 func TestRecordsAreTheirCells(t *testing.T) {
 	type person struct {
 		age float64

@@ -15,15 +15,15 @@ import (
 // Session answers queries about the records of one table under one budget. It is safe for
 // concurrent use. Printing or encoding it shows nothing about records.
 //
-// It is one pointer to a closure, never to data. With a verb that does not fit the type, fmt
-// follows a pointer behind an unexported field once and prints the data it points to. Package
-// reflect reads data behind any pointers, including unexported fields, but neither calls closures
-// nor looks into them.
+// A Session is a pointer to a closure, never to data. Package fmt, given a verb that does not fit the type,
+// follows a pointer in an unexported field once and prints the data it points to. Package reflect reads data
+// behind any pointers, including unexported fields. Neither calls closures nor looks into them.
 type Session struct {
 	wall *wall
 }
 
-// wall hides the kernel, and so the records, in a closure.
+// wall hides the part of a session that can reach the records (the kernel) in a closure, into which
+// neither fmt nor reflect can look.
 type wall struct {
 	kernel func() *kernel.Session
 }
@@ -38,7 +38,8 @@ func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, err
 	return s.wall.kernel().Ask(ctx, q)
 }
 
-// OpenPrefix opens a prefix sum, a *PrefixSum. It charges nothing; each item is charged.
+// OpenPrefix opens a prefix sum and returns it as a *PrefixSum. Opening charges nothing; each item is charged
+// when it is added.
 func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	k, err := s.wall.kernel().OpenPrefix(p)
 	if err != nil {
@@ -47,14 +48,14 @@ func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	return &PrefixSum{wall: &prefixWall{kernel: func() *kernel.Prefix { return k }}}, nil
 }
 
-// Select returns the index of one of a selection's candidates, drawn exactly by the exponential
-// mechanism: a lower score is more likely. Charges and errors are as for Ask; the charge is
-// account.SelectionMu's.
+// Select returns the index of one of a selection's candidates, drawn exactly by the exponential mechanism: a
+// candidate of lower score is more likely. Charges and errors are as for Ask; the charge is the one that
+// mechanism.SelectionMu returns.
 func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
 	return s.wall.kernel().Select(ctx, sel)
 }
 
-// All returns the cohort of all records.
+// All returns the handle of the cohort that consists of all records.
 func (s *Session) All() query.Cohort { return s.wall.kernel().All() }
 
 // Draw returns a cohort of size records that were in no cohort before, chosen uniformly by secret
@@ -67,18 +68,18 @@ func (s *Session) Draw(size int) (query.Cohort, error) { return s.wall.kernel().
 // only way to draw under add-or-remove.
 func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.wall.kernel().DrawEach(p) }
 
-// Follow makes the session draw Poisson samples by a schedule. It must be called before the first
-// query, since no lossless filter for amplification by sampling is known. The budget is then the
-// schedule's.
+// Follow makes the session draw Poisson samples by a schedule, and replaces the session's budget by the
+// schedule's. It must be called before the first query, since no lossless privacy filter for amplification by
+// sampling is known.
 func (s *Session) Follow(schedule *account.Schedule) error { return s.wall.kernel().Follow(schedule) }
 
-// Sample draws the next Poisson sample of the session's schedule, which each record joins by its
-// own secret random bits. Only the expected size is public. One query may be made on the sample,
-// with the schedule's noise.
+// Sample draws the next Poisson sample of the session's schedule. Each record joins the sample by its own
+// secret random bits. Only the sample's expected size is public. One query may be made on the sample, with
+// the schedule's noise.
 func (s *Session) Sample() (query.Cohort, error) { return s.wall.kernel().Sample() }
 
-// Dim returns the number of features of a record, which follows from the schema: of a row or, with
-// a unit, of the largest number of rows of a unit (loss.RecordFeatures).
+// Dim returns the number of features of a record, which follows from the schema. With a unit, a record has
+// the features of the largest number of rows of a unit (loss.RecordFeatures).
 func (s *Session) Dim() int { return s.wall.kernel().Dim() }
 
 // PublicSeed returns a fresh seed of public random bits, by which optimizers draw an iterate or a

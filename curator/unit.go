@@ -10,14 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// grouping assigns rows to units while a table is read, and keeps at most the schema's number of
-// rows of each unit: those with the smallest keyed hashes of all their cells, the unit's included.
-// The key is a secret of the session, so that nobody can choose which rows are kept. The hash
-// depends on the row only. Which rows are kept therefore depends neither on their order in the
-// table nor on the rows of other units. Rows with equal cells are copies of one row.
+// grouping assigns rows to units while a table is read, and keeps at most the schema's number of rows of each
+// unit. It keeps the rows with the smallest keyed hashes of all their cells, the unit's cell included. The
+// key is a secret of the session, so that nobody can choose which rows are kept. The hash depends on the row
+// only. Which rows are kept therefore depends neither on their order in the table nor on the rows of other
+// units. Rows with equal cells are copies of one row.
 //
-// A unit may have any number of rows in the table. Sums over units see only the one record built
-// from the rows that are kept.
+// A unit may have any number of rows in the table. Each unit contributes one record to a sum, built from the
+// unit's rows that are kept.
 type grouping struct {
 	rows  int // largest number of rows of a unit
 	index map[string]int
@@ -28,20 +28,20 @@ type grouping struct {
 	cells []string
 }
 
-// owned is the unit of a row, with the row's hash.
+// owned is the unit to which a row belongs, with the row's keyed hash.
 type owned struct {
 	unit string
 	ok   bool // whether the row has a unit
 	hash uint64
 }
 
-// keptRow is a row of the source that a record keeps so far.
+// keptRow is a stored row that its unit keeps so far: its hash and its number in the source.
 type keptRow struct {
 	hash uint64
 	row  int32
 }
 
-// newGrouping returns nil if each row is a record.
+// newGrouping returns a grouping by the schema's unit, or nil if each row is a record.
 func newGrouping(u dataset.Unit, key *coin.Keyed) *grouping {
 	if u == (dataset.Unit{}) {
 		return nil
@@ -49,7 +49,7 @@ func newGrouping(u dataset.Unit, key *coin.Keyed) *grouping {
 	return &grouping{rows: u.Rows, key: key, index: map[string]int{}}
 }
 
-// owner returns the unit of a row, and the zero value if each row is a record.
+// owner returns the unit of a row and the row's hash, or the zero value if each row is a record.
 func (g *grouping) owner(m *dataset.Map, cells []string) (o owned) {
 	if g == nil {
 		return owned{}
@@ -60,9 +60,9 @@ func (g *grouping) owner(m *dataset.Map, cells []string) (o owned) {
 	return o
 }
 
-// takes reports whether a row is to be stored, and remembers it if so. number is its number in the
-// source if it is stored. A unit whose rows are all faulty is still a record. A row without a unit belongs to no
-// record.
+// takes reports whether a row is to be stored, and remembers the row if so. number is the number that the row
+// then has in the source. A faulty row is not stored, but its unit is a record even if all of the unit's rows
+// are faulty. A row without a unit belongs to no record.
 func (g *grouping) takes(o owned, sound bool, number int) bool {
 	if !o.ok {
 		return false
@@ -92,7 +92,7 @@ func (g *grouping) takes(o owned, sound bool, number int) bool {
 	return true
 }
 
-// sum returns the hash of a row's cells, trimmed, the unit's cell included.
+// sum returns the keyed hash of a row's trimmed cells, the unit's cell included.
 func (g *grouping) sum(cells []string) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -69,7 +69,7 @@ func units(t testing.TB, rows int) loss.Units {
 	return l
 }
 
-// unitLines returns all bits of each record that a session would be opened over, sorted.
+// unitLines returns, as sorted texts, all bits of each record over which a session would be opened.
 func unitLines(t testing.TB, c curator.Config, key [32]byte) []string {
 	t.Helper()
 	s, err := curator.ReadKeyed(context.Background(), c, 1<<20, key)
@@ -139,9 +139,9 @@ func slowly(t testing.TB, c curator.Config, rows [][]string, key [32]byte) []str
 	return lines
 }
 
-// TestAPersonsRowsAreOneRecord: the records of a session are those of the definition, whatever the
-// order of the rows, the memory limit and the key. Their number is the number of people, as Count
-// returns it for a file.
+// TestAPersonsRowsAreOneRecord: the records of a session are those that follow from the definition of
+// units (all rows of a person are one record), whatever the order of the rows, the memory limit and
+// the key. Their number is the number of people, as Count returns it for a file.
 func TestAPersonsRowsAreOneRecord(t *testing.T) {
 	coin := rand.New(rand.NewPCG(19, 1))
 	rows := unitRows(coin)

@@ -12,8 +12,8 @@ import (
 
 var w0, w1 = []float64{.9, -1.7, .4}, []float64{-.3, 1.1, 2.2}
 
-// forms are queries of every kind and ball. The first vectors of them have a coordinate for each
-// feature.
+// forms are queries of every kind, with every type of clip ball. The points and vectors of the first
+// of them have a coordinate for each feature.
 var forms = []func(query.Cohort) []query.Term{
 	func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w0, 1)} },
 	func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w1, .1)} },

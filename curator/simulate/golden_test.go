@@ -38,10 +38,9 @@ func (saddle) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestRecordedIntegers: every kind of query, in every way that it allows, gives the integers,
-// charges and answers in testdata/exchanges.txt. Origin: this test wrote the file before the kinds
-// became a table and releases passed one gate. UPDATE=1 writes it again, for a change that is meant
-// to change them.
+// TestRecordedIntegers: every kind of query, in every way that it allows, gives the integers, charges
+// and answers in testdata/exchanges.txt. This test wrote the file with an earlier implementation of
+// queries. UPDATE=1 writes it again, for a change that is meant to change them.
 func TestRecordedIntegers(t *testing.T) {
 	const path = "testdata/exchanges.txt"
 	var got []string

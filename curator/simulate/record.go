@@ -10,22 +10,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Exchange is the record of one release with its exact answer, which an audit compares between
-// neighbouring tables. Its fields are Asked, Prefix, Members, Event, Scale, Bits, Exact, Scores,
-// Noisy and Released.
+// Exchange is what a recording session stores about one release: the query, the released answer and
+// the exact answer before noise. An audit compares the exchanges of neighbouring tables. The fields
+// are Asked, Prefix, Members, Event, Scale, Bits, Exact, Scores, Noisy and Released.
 type Exchange = kernel.Exchange
 
-// ErrDiverged reports that a replayed session got another kind of query than the recorded one, or
-// more queries.
+// ErrDiverged reports that a replayed session got another kind of query than the recorded session at
+// the same place, or more queries.
 var ErrDiverged = errors.New("simulate: replay: the questions are not those of the recording")
 
-// Recording is a simulated session that records its exchanges.
+// Recording is a simulated session that stores its exchanges: each query, the released answer and the
+// exact one.
 type Recording struct {
 	*Session
 	mu        sync.Mutex
 	exchanges []Exchange
-	// frozen are the exchanges whose releases are repeated; nil in a session that releases its own
-	// answers.
+	// frozen are the recorded exchanges whose released values a replay repeats. It is nil in a
+	// session that releases its own answers.
 	frozen []Exchange
 }
 
@@ -38,11 +39,11 @@ func Record(c Config) (*Recording, error) {
 	return r, nil
 }
 
-// Replay opens a simulated session that computes and charges like any other, but releases the
-// answers of the given exchanges, in their order. If the seed, the relation and the number of rows
-// are those of the recorded session, its cohorts and samples have the same row numbers. Between two
-// replays on tables that differ in one row, the exact answers then differ by that row's
-// contribution to the recorded queries.
+// Replay opens a simulated session that computes and charges like any other, but releases the answers of the
+// given exchanges, in their order. If the seed, the relation and the number of rows are those of the recorded
+// session, cohorts and samples have the same row numbers as in the recorded session. Between two replays on
+// tables that differ in one row, the exact answers then differ by that row's contribution to the recorded
+// queries.
 func Replay(c Config, exchanges []Exchange) (*Recording, error) {
 	r := &Recording{frozen: copies(exchanges)}
 	if err := r.open(c); err != nil {
@@ -94,7 +95,8 @@ func (r *Recording) watch(e Exchange) (any, error) {
 	return given, nil
 }
 
-// alike reports whether two answers have the same type and, if they are vectors, the same length.
+// alike reports whether a recorded and a computed answer have the same type and, if they are vectors,
+// the same length.
 func alike(a, b any) bool {
 	if x, ok := a.(query.Release); ok {
 		y, ok := b.(query.Release)

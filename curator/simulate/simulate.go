@@ -12,6 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -20,16 +21,16 @@ import (
 
 // Config describes a simulated session.
 type Config struct {
-	// Rows are n rows of equal length and of norm at most 1, and their targets. A longer row, or a
-	// target that is not finite, makes a faulty record.
+	// Rows are rows of equal length and of norm at most 1, and Targets their targets. A row of larger
+	// norm, or a target that is not finite, makes a faulty record, which contributes zero to every
+	// answer.
 	Rows    [][]float32
 	Targets []float64
-	// Absent lists rows that consume their random bits but hold no record: sums leave them out.
-	// With it, the answers on two tables of which one has a record less can be compared for the
-	// same random bits.
+	// Absent lists the numbers of rows that are left out of every sum, although random bits are drawn
+	// for them as for all rows. A session with an absent row shows the answers on a table with one
+	// record less, for the same random bits.
 	Absent []int
-	// Repeat is the number of times that each row counts, each copy as its own record; zero means
-	// once.
+	// Repeat is the number of times that each row counts. Each copy is a record of its own. Zero means once.
 	Repeat int
 	Loss   loss.Loss
 	Budget account.Budget
@@ -70,8 +71,12 @@ func open(c Config, w kernel.Watcher) (*Session, error) {
 	}
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], c.Seed)
+	e, err := engine.New(t, c.Loss, workers)
+	if err != nil {
+		return nil, err
+	}
 	k, err := kernel.New(kernel.Config{
-		Table: t, Loss: c.Loss, Budget: c.Budget, Declared: c.Declared, Workers: workers,
+		Engine: e, Budget: c.Budget, Declared: c.Declared, Workers: workers,
 		Coins: coin.Simulated(seed), Noiseless: c.Noiseless, Repeat: c.Repeat, Absent: c.Absent, Watcher: w,
 	})
 	if err != nil {

@@ -68,8 +68,8 @@ func table(n, d int) (rows [][]float32, targets []float64) {
 	return rows, targets
 }
 
-// kinds returns queries of every kind on d features, by name, as functions of the cohort. A radius
-// of zero means the loss's declared one.
+// kinds returns queries of every kind on d features, by name, as functions of the cohort. Clip radii
+// follow from the loss's declared constants.
 func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []query.Term {
 	c := l.Constants()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -102,10 +102,11 @@ func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []
 		"two values": func(on query.Cohort) []query.Term {
 			return []query.Term{query.ValueAt(on, w, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)}
 		},
-		"norm":          func(on query.Cohort) []query.Term { return []query.Term{query.NormAt(on, w, l0, nil)} },
-		"norm, shifted": func(on query.Cohort) []query.Term { return []query.Term{query.NormAt(on, w, l0/3, shift)} },
-		"second moment": func(on query.Cohort) []query.Term { return []query.Term{query.SecondMomentOf(on, d)} },
-		"mean row":      func(on query.Cohort) []query.Term { return []query.Term{query.RowMeanOf(on, d)} },
+		"norm":             func(on query.Cohort) []query.Term { return []query.Term{query.NormAt(on, w, l0, nil)} },
+		"norm, shifted":    func(on query.Cohort) []query.Term { return []query.Term{query.NormAt(on, w, l0/3, shift)} },
+		"second moment":    func(on query.Cohort) []query.Term { return []query.Term{query.SecondMomentOf(on, d)} },
+		"mean row":         func(on query.Cohort) []query.Term { return []query.Term{query.RowMeanOf(on, d)} },
+		"squared features": func(on query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(on, d)} },
 		"squared distance": func(on query.Cohort) []query.Term {
 			return []query.Term{query.SquaredDistanceFrom(on, prev[:d], .3)}
 		},
@@ -120,6 +121,10 @@ func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []
 		"curvature, clipped":   query.CurvatureAt(query.Cohort{}, prev, hi/20).Weighted(2),
 		"in a metric":          query.GradientInMetric(query.Cohort{}, w, 3*l0, 2*l0, m),
 		"in a metric, clipped": query.GradientInMetric(query.Cohort{}, prev, l0/5, l0/2, m).Weighted(2),
+		"weighted gradient":    query.WeightedGradientAt(query.Cohort{}, w, l0, .5, m),
+		"weighted curvature":   query.WeightedCurvatureAt(query.Cohort{}, w, hi, .5, m),
+		"scores":               query.ScoreMomentAt(query.Cohort{}, w, l0, .5, m),
+		"weighted moment":      query.WeightedMomentOf(query.Cohort{}, .5, m),
 		"squared slope":        query.SquaredSlopeAt(query.Cohort{}, w, l0*l0, m),
 	} {
 		all[name] = func(on query.Cohort) []query.Term { return []query.Term{term.Over(on)} }
@@ -213,7 +218,7 @@ func transcript(t *testing.T, c simulate.Config) string {
 		cohort := s.All()
 		if c.Repeat <= 1 {
 			var err error
-			if cohort, err = s.Draw(20); err != nil {
+			if cohort, err = s.Draw(16); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -308,8 +313,8 @@ func TestEventsAreMarked(t *testing.T) {
 	}
 }
 
-// TestOptimizersRunTheSame: optimizers give the same results on a noiseless session and on plain
-// arithmetic.
+// TestOptimizersRunTheSame: optimizers give the same results on a simulated session without noise and
+// on plain arithmetic over the same rows.
 func TestOptimizersRunTheSame(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		if _, ok := p.Loss.(optimizetest.Quadratic); ok {

@@ -29,7 +29,8 @@ func TestStreamIsTheSpecified(t *testing.T) {
 	}
 }
 
-// Origin: drawn once from testKey. If these values change, a logged key means other coins.
+// The expected values were drawn once from testKey. If they change, a logged key no longer gives the
+// same random bits.
 func TestPublicDrawsAreFixed(t *testing.T) {
 	p := PublicFrom(testKey)
 	got := fmt.Sprint(p.Perm(10), p.IntN(6), p.IntN(1000), p.IntN(math.MaxInt))
@@ -95,8 +96,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestForksDiffer: among the words of a Secret, its forks and their forks no word occurs twice. By
-// the birthday bound this fails by chance with probability 2^-36.
+// TestForksDiffer tests that no word occurs twice among the words of a Secret, of its forks and of
+// their forks. By the birthday bound this fails by chance with probability 2^-36.
 func TestForksDiffer(t *testing.T) {
 	parent := Simulated(testKey)
 	family := []*Secret{parent}
@@ -114,7 +115,7 @@ func TestForksDiffer(t *testing.T) {
 			seen[w] = true
 		}
 	}
-	// A fork is the stream of all of its parent's next 256 bits.
+	// A fork's key is the next 256 bits of its parent.
 	p, q := Simulated(testKey), Simulated(testKey)
 	var key [32]byte
 	for i := range 4 {
@@ -123,15 +124,16 @@ func TestForksDiffer(t *testing.T) {
 	if f, want := p.Fork(), Simulated(key); f.Uint64() != want.Uint64() || p.Uint64() != q.Uint64() {
 		t.Error("a fork is not that of the parent's next 256 bits")
 	}
-	// A fork depends only on the parent's coins drawn so far.
+	// A fork depends only on the parent's random bits that were drawn before it.
 	a, b := Simulated(testKey), Simulated(testKey)
 	if x, y := a.Fork(), b.Fork(); x.Uint64() != y.Uint64() || a.Uint64() != b.Uint64() {
 		t.Error("equal parents have different forks")
 	}
 }
 
-// chiSquareLimit bounds the upper 1e-6 quantile of a chi-square distribution: P(X >= d + 2 sqrt(d
-// t) + 2 t) <= exp(-t) (Laurent and Massart 2000, lemma 1).
+// chiSquareLimit returns an upper bound for the 1 - 1e-6 quantile of a chi-square distribution: P(X
+// >= d + 2 sqrt(d t) + 2 t) <= exp(-t) for d degrees of freedom (Laurent and Massart 2000, lemma
+// 1).
 func chiSquareLimit(degrees int) float64 {
 	d, t := float64(degrees), math.Log(1e6)
 	return d + 2*math.Sqrt(d*t) + 2*t
@@ -152,7 +154,8 @@ func checkUniform(t *testing.T, name string, counts []int) {
 	}
 }
 
-// TestIntNIsUniform fails by chance with probability at most 1e-6 for each n.
+// TestIntNIsUniform tests with chi-square tests that the integers of IntN are uniform. It fails by
+// chance with probability at most 1e-6 for each n.
 func TestIntNIsUniform(t *testing.T) {
 	s := Simulated([32]byte{1})
 	for _, n := range []int{1, 2, 3, 5, 10, 64, 97} {
@@ -164,8 +167,8 @@ func TestIntNIsUniform(t *testing.T) {
 			checkUniform(t, fmt.Sprintf("IntN(%d)", n), counts)
 		}
 	}
-	// With n = 3 * 2^61 one word in four must be rejected. Without rejection, some thirds of the
-	// range would have probability 3/8 or 2/8 and not 1/3.
+	// With n = 3 * 2^61 one word in four must be rejected. Without rejection, a third of the range
+	// would have probability 3/8 or 2/8 instead of 1/3.
 	const n = 3 << 61
 	counts := make([]int, 3)
 	for range 200_000 {
@@ -174,8 +177,8 @@ func TestIntNIsUniform(t *testing.T) {
 	checkUniform(t, "IntN(3<<61) mod 3", counts)
 }
 
-// TestPermIsUniform tests all orders of four, and the first two of five. Each fails by chance with
-// probability 1e-6.
+// TestPermIsUniform tests the orders of permutations of four, and the first two elements of
+// permutations of five. Each of the two tests fails by chance with probability at most 1e-6.
 func TestPermIsUniform(t *testing.T) {
 	s := Simulated([32]byte{2})
 	orders := make(map[string]int)
@@ -209,8 +212,8 @@ func TestPermIsUniform(t *testing.T) {
 	}
 }
 
-// TestBernoulliFrequency: the frequency of true is within 5 standard deviations, which fails by
-// chance with probability 5.7e-7 for each p.
+// TestBernoulliFrequency tests that the frequency of true is within 5 standard deviations of p.
+// This fails by chance with probability 5.7e-7 for each p.
 func TestBernoulliFrequency(t *testing.T) {
 	s := Simulated([32]byte{3})
 	const n = 300_000
@@ -232,8 +235,9 @@ func TestBernoulliFrequency(t *testing.T) {
 	}
 }
 
-// TestBernoulliComparesExactly: Bernoulli(p) is U < p, for the uniform U whose digits are the words
-// of the stream. The comparison is exact, also if p is next to a word's value.
+// TestBernoulliComparesExactly tests that Bernoulli(p) returns whether U < p, for the uniform
+// number U whose digits in base 2^64 are the words of the stream. The comparison must be exact,
+// also if p is next to a word's value.
 func TestBernoulliComparesExactly(t *testing.T) {
 	for i := range 2000 {
 		key := [32]byte{4, byte(i), byte(i >> 8)}

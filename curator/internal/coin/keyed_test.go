@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestKeyed: the function is HMAC by its definition, over texts with their lengths, keyed with the
-// stream's next 256 bits. Other keys and other texts have other values, and a value does not depend
-// on earlier calls.
+// TestKeyed tests that the values of Keyed are HMAC by its definition, over texts with their lengths,
+// with the stream's next 256 bits as key. Other keys and other texts have other values, and a value
+// does not depend on earlier calls.
 func TestKeyed(t *testing.T) {
 	seed := [32]byte{7}
 	cha := rand.NewChaCha8(seed)

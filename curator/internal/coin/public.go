@@ -5,11 +5,11 @@ import (
 	"log/slog"
 )
 
-// A Public is a stream of public coins, for directions and permutations. [PublicFrom] of its key
-// repeats it from the start.
+// Public is a stream of public coins, for directions and permutations. [PublicFrom] with the key of
+// a Public repeats the stream from its start.
 //
 // The zero Public has no stream and panics when drawn from. A Public is not safe for concurrent
-// use; a copy shares the stream of its original.
+// use. A copy shares the stream of its original.
 type Public struct {
 	key    [32]byte
 	stream *stream

@@ -16,8 +16,8 @@ func (c constant) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestKeysDoNotComeFromRandReader: a program that replaces rand.Reader learns no key. By chance,
-// two keys are equal, or a key has eight equal bytes in a row, with probability below 2^-50.
+// TestKeysDoNotComeFromRandReader tests that a program that replaces rand.Reader learns no key. Two
+// keys are equal by chance, or a key has eight equal bytes in a row, with probability below 2^-50.
 func TestKeysDoNotComeFromRandReader(t *testing.T) {
 	old := rand.Reader
 	defer func() { rand.Reader = old }()
@@ -41,8 +41,8 @@ func TestKeysDoNotComeFromRandReader(t *testing.T) {
 	}
 }
 
-// TestKeysAreWhole: every bit of 400 keys takes both values. By chance a bit does not with
-// probability 2^-399.
+// TestKeysAreWhole tests that every bit takes both values among 400 keys. A given bit does not by
+// chance with probability 2^-399.
 func TestKeysAreWhole(t *testing.T) {
 	var ones, zeros [32]byte
 	for range 400 {

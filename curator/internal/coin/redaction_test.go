@@ -57,8 +57,8 @@ func TestSecretPrintsAFixedText(t *testing.T) {
 	}
 }
 
-// TestSecretWithinOthers: a Secret prints as the fixed text if it is exported, embedded, in a
-// slice, a map or an interface, or a value.
+// TestSecretWithinOthers tests that a Secret prints as the fixed text if it is in an exported
+// field, embedded, in a slice, a map or an interface, or a value instead of a pointer.
 func TestSecretWithinOthers(t *testing.T) {
 	s := Simulated(testKey)
 	values := map[string]any{
@@ -80,8 +80,9 @@ func TestSecretWithinOthers(t *testing.T) {
 	}
 }
 
-// TestSecretBehindUnexportedFields: behind an unexported field fmt calls no methods, and for a verb
-// that does not fit the type it follows pointers. The text must still show nothing.
+// TestSecretBehindUnexportedFields tests that a Secret in an unexported field shows nothing. In an
+// unexported field fmt calls no methods, and for a verb that does not fit the type it follows
+// pointers.
 func TestSecretBehindUnexportedFields(t *testing.T) {
 	type byPointer struct{ s *Secret }
 	type byValue struct{ s Secret }

@@ -6,23 +6,23 @@ import (
 	"fmt"
 )
 
-// A Secret is a stream of secret coins, for noise and membership.
+// Secret is a stream of secret coins, for noise and for the choice of the records in a cohort.
 //
-// It is made by [NewSecret], [Secret.Fork] or, in simulations, [Simulated]. The zero Secret has no
-// stream and panics when drawn from. Its state cannot be printed: fmt, encoding and slog print a
-// fixed text, also if a Secret is part of another value. (Behind an unexported field fmt calls no
-// methods and prints an address.)
+// A Secret is made by [NewSecret], [Secret.Fork] or, in simulations, [Simulated]. The zero Secret has
+// no stream and panics when drawn from. The state of a Secret cannot be printed: fmt, encoding and
+// slog print a fixed text, also if the Secret is part of another value. (If it is in an unexported
+// field, fmt calls none of its methods and prints an address.)
 //
-// A Secret is not safe for concurrent use: fork one for each goroutine. It must not be copied, and
-// vet reports copies. A copy would share the stream, not repeat it, so that no noise is ever issued
+// A Secret is not safe for concurrent use: fork one for each goroutine. A Secret must not be copied,
+// and vet reports copies. A copy would share the stream and not repeat it, so no noise would be drawn
 // twice.
 type Secret struct {
 	redacted
 	_ noCopy
 
-	// open returns the stream. It is a closure, because fmt calls no methods behind an unexported
-	// field, and for a verb that does not fit the type, such as %s, follows a pointer. It does not
-	// follow a closure.
+	// open returns the stream. It is a closure, because fmt calls no methods of the value of an
+	// unexported field. For a verb that does not fit the type, such as %s, fmt follows a pointer
+	// there, but never a closure.
 	open      func() *stream
 	simulated bool
 }
@@ -59,7 +59,7 @@ func (s *Secret) Fork() *Secret {
 	return newSecret(s.key(), s.simulated)
 }
 
-// key returns the next 256 bits of s.
+// key returns the next 256 bits of the stream s, as a key.
 func (s *Secret) key() (key [32]byte) {
 	parent := s.open()
 	for i := 0; i < len(key); i += 8 {
@@ -84,11 +84,11 @@ func (s *Secret) Perm(n int) []int { return s.open().perm(n) }
 // Bernoulli returns true with probability exactly p. It panics unless 0 <= p <= 1.
 func (s *Secret) Bernoulli(p float64) bool { return s.open().bernoulli(p) }
 
-// freshKey draws a key from the operating system. It does not use crypto/rand's rand.Reader, which
-// any package of the program can replace. It generates an ML-KEM key pair and uses nothing of it
-// but the 64-byte seed, which comes from the same source as the original rand.Reader's bytes and
-// takes no reader as argument. The two halves of the seed are drawn independently (FIPS 203,
-// algorithm 19), and the first half is the key.
+// freshKey draws a key from the operating system. It does not use the variable rand.Reader of
+// package crypto/rand, which any package of the program can replace. freshKey generates an ML-KEM
+// key pair and uses only the pair's 64-byte seed. The seed comes from the same source as the bytes
+// of the original rand.Reader, and its generation takes no reader as argument. The two halves of
+// the seed are drawn independently (FIPS 203, algorithm 19). The first half is the key.
 func freshKey() (key [32]byte, err error) {
 	pair, err := mlkem.GenerateKey768()
 	if err != nil {

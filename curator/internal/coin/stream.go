@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// A stream makes exact draws from the words of one ChaCha8 key.
+// stream makes exact draws from the words of one ChaCha8 key.
 type stream struct{ cha rand.ChaCha8 }
 
 func newStream(key [32]byte) *stream {
@@ -23,8 +23,8 @@ func (s *stream) fill(dst []uint64) {
 }
 
 // below returns a uniform integer in [0, n), n > 0, by the multiply-and-reject method of Lemire
-// (2019). Of the 2^64 words, floor(2^64/n) lead to each value, and the other 2^64 mod n are
-// rejected.
+// (2019). Each value comes from floor(2^64/n) of the 2^64 random words. The remaining 2^64 mod n
+// words are rejected.
 func (s *stream) below(n uint64) uint64 {
 	hi, lo := bits.Mul64(s.cha.Uint64(), n)
 	if lo < n {
@@ -42,8 +42,8 @@ func (s *stream) intN(n int) int {
 	return int(s.below(uint64(n)))
 }
 
-// perm shuffles the identity from the front (Fisher and Yates), so that its first m entries are a
-// uniform ordered sample without replacement.
+// perm returns a uniform permutation. It shuffles 0, ..., n-1 from the front (Fisher and Yates), so
+// that its first m entries are a uniform ordered sample without replacement.
 func (s *stream) perm(n int) []int {
 	if n < 0 {
 		panic(fmt.Sprintf("coin: Perm(%d): n must be >= 0", n))
@@ -59,9 +59,9 @@ func (s *stream) perm(n int) []int {
 	return p
 }
 
-// bernoulli compares a uniform number with p in base 2^64, digit by digit, until two digits differ.
-// A float64 is a finite binary fraction, so that every step is exact and p has finitely many
-// digits.
+// bernoulli returns true with probability exactly p. It compares a uniform number with p, digit by
+// digit in base 2^64, until two digits differ. A float64 is a finite binary fraction, so every step
+// is exact and p has finitely many digits.
 func (s *stream) bernoulli(p float64) bool {
 	if !(p >= 0 && p <= 1) { // also false for NaN
 		panic(fmt.Sprintf("coin: Bernoulli(%v): p must be in [0, 1]", p))

@@ -14,9 +14,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// BenchmarkPass compares the exact clipped gradient pass with an inexact pass by a float library
-// (Dot, slope, Axpy on float64 rows), in one run and with the same number of goroutines. Rows are
-// 1e6 x 100, or 1e5 x 100 in short mode.
+// BenchmarkPass compares two passes in one run, with the same number of goroutines: the exact
+// clipped gradient pass, and an inexact pass by a float library (Dot, slope, Axpy on float64 rows).
+// Rows are 1e6 x 100, or 1e5 x 100 in short mode.
 func BenchmarkPass(b *testing.B) {
 	n, d := 1_000_000, 100
 	if testing.Short() {
@@ -94,12 +94,13 @@ func inexact(x, y, w []float64, workers int) []float64 {
 	return sum
 }
 
-// written is a network without the methods of loss.Stacked, so that its gradients are written out.
+// written is a network without the methods of loss.Stacked, so that the engine writes out its
+// gradients.
 type written struct{ loss.Composed }
 
-// BenchmarkNetwork compares a gradient pass over 4000 x 784 rows, two thirds of which are zeros,
-// for 32 units of tanh and ten classes, with the same pass when each record's gradient is written
-// out.
+// BenchmarkNetwork compares two gradient passes of a network with 32 tanh units and ten classes
+// over 4000 x 784 rows, two thirds of whose features are zeros: the ordinary pass, and a pass that
+// writes out each record's gradient.
 func BenchmarkNetwork(b *testing.B) {
 	const n, d = 4000, 784
 	r := rand.New(rand.NewPCG(1, 3))
@@ -141,8 +142,9 @@ func BenchmarkNetwork(b *testing.B) {
 	}
 }
 
-// BenchmarkClasses is a gradient pass over 60,000 x 784 rows, four fifths of which are zeros, for
-// softmax of ten classes: the size of MNIST. results/models/pass.sh compares it with numpy.
+// BenchmarkClasses measures a gradient pass of softmax with ten classes over 60,000 x 784 rows,
+// four fifths of whose features are zeros. This is the size of MNIST. results/models/pass.sh
+// compares the pass with numpy.
 func BenchmarkClasses(b *testing.B) {
 	const n, d, k = 60_000, 784, 10
 	r := rand.New(rand.NewPCG(1, 4))

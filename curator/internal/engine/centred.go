@@ -6,11 +6,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Kinds about rows minus a public point m read every feature of a row, in the order of the
-// features, since x - m has no zeros that could be skipped.
+// The functions of this file answer queries about x - m, for rows x and a public point m, read every
+// feature of a row, in the order of the features. They cannot skip zeros of x, since x - m is not
+// zero there.
 
-// apart returns ||x - m||^2 as the sum of four interleaved partial sums. Every engine adds in this
-// order, so that all return the same bits.
+// apart returns ||x - m||^2 as the sum of four interleaved partial sums. Every engine adds in this order, so
+// that all engines return the same bits.
 func apart(x []float32, m []float64) float64 {
 	var s [4]float64
 	for j, v := range m {
@@ -20,7 +21,8 @@ func apart(x []float32, m []float64) float64 {
 	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
-// addSquaredDistances adds the clipped ||x - m||^2 minus its public centre to each coefficient.
+// addSquaredDistances adds the squared distance ||x - m||^2, minus its public centre and clipped, of
+// each row x from the term's public point m to the number that the row contributes.
 func addSquaredDistances(p *pass, t *pointedTerm, b row.Block) {
 	x, stride := p.writer.out(b), p.layout.Full()
 	most := t.ball.Centre + t.ball.Radius
@@ -30,11 +32,12 @@ func addSquaredDistances(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// shortest is the longest a centred row may be, as a share of the radius. Rounding such a row to
-// float32 does not make it longer than the radius.
+// shortest is the largest length to which a centred row is shortened, as a fraction of the term's
+// radius. It is so far below 1 that rounding the row to float32 does not make the row longer than the
+// radius.
 const shortest = 1 - 0x1p-23
 
-// centre sets z to x - m, shortened to the radius if it is longer. z is always finite: it is zero if
+// centre sets z to x - m, shortened to the radius if it is longer. z is always finite: z is zero if
 // the squared length of x - m overflows.
 func centre(z []float32, x []float32, m []float64, radius float64) {
 	f, most := 1., float64(radius*shortest)
@@ -46,7 +49,9 @@ func centre(z []float32, x []float32, m []float64, radius float64) {
 	}
 }
 
-// addCentredPairs adds round(c[i] svec(z z')) for the centred rows z of a tile.
+// addCentredPairs adds round(c[i] svec(z z')) for the rows x of a tile, where z is x - m shortened to
+// the term's radius. svec lists the upper triangle of a symmetric matrix, with the entries above the
+// diagonal times sqrt 2.
 func (p *pass) addCentredPairs(c []float64, b row.Block) {
 	t := &p.terms[0]
 	d := len(t.among)
@@ -56,8 +61,8 @@ func (p *pass) addCentredPairs(c []float64, b row.Block) {
 	x, stride := p.writer.out(b), p.layout.Full()
 	radius := math.Sqrt(t.ball.Radius)
 	for i, v := range c {
-		Round(float64(float64(v*math.Sqrt2) * t.ball.Radius)) // tests fail if this bound of all products cannot be rounded
+		Round(float64(float64(v*math.Sqrt2) * t.ball.Radius)) // tests fail if this bound on all products cannot be rounded
 		centre(p.centred[i*d:(i+1)*d], x[i*stride:], t.among, radius)
 	}
-	addAllPairs(p.acc, c, p.centred, d, d)
+	p.kernel.pairs(p.acc, c, p.centred, d, d)
 }

@@ -2,17 +2,23 @@ package engine
 
 import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 
-// The functions below compute products and sums over the features of groups. A row has a one in
-// each group, times its level. Its product with a vector needs only the vector's numbers at its
-// codes: they are added in four interleaved sums, which are folded as ((s0+s2) + (s1+s3)) and
-// multiplied once by the level. To a sum the row adds one rounded number at each code. A dense row
-// of the same features would add the same, because its zeros add nothing.
+// The functions of this file compute products and sums over the features of one-hot groups and over
+// hats.
+//
+// In each group, one feature of a row equals the row's level and the others are zero. The code is the
+// index of that feature. The product of a row with a vector is the sum of the vector's numbers at the
+// row's codes, times the level. The numbers are added in four interleaved sums, which are folded as
+// ((s0+s2) + (s1+s3)). A row adds one rounded number to a sum at each code. A row stored with all its
+// features would add the same, because zeros add nothing.
+//
+// Hats are the values of curves' basis functions. Each edge of a row has two hats that are not zero,
+// each with its own value.
 
-// code is the type of a group's code in a block.
+// code is the type of the codes in a block.
 type code interface{ uint16 | uint32 }
 
-// dots sets z to the margins of the rows of b. w holds vectors, each of the layout's width. The
-// margins of a row with all vectors precede the margins of the next row.
+// dots sets z to the dot products of the rows of b with the vectors in w, each of the layout's width. The
+// products of a row with all vectors precede the products of the next row.
 func (p *pass) dots(z, w []float64, b row.Block) {
 	stride, width := p.layout.Stride(), p.layout.Width()
 	p.kernel.dots(z, w, b.Rows, stride, width)
@@ -22,9 +28,30 @@ func (p *pass) dots(z, w []float64, b row.Block) {
 	case b.Codes.Narrow != nil:
 		addAtCodes(z, w, b.Levels, b.Codes.Narrow, stride, width)
 	}
+	if edges := p.layout.Edges(); edges > 0 {
+		addAtEdges(z, w, b.Edges, edges, stride, width)
+	}
 }
 
-// addAtCodes adds to the margins z the products with the features of groups.
+// addAtEdges adds, to the margins z, the products of the rows' hats (values of curves' basis
+// functions) with the vectors in w. The products of a row are added up one edge after the other.
+func addAtEdges(z, w []float64, e row.Edges, edges, stride, width int) {
+	count, rows := len(w)/width, len(e.At)/edges
+	for k := range count {
+		hot := w[k*width+stride : (k+1)*width]
+		for i := range rows {
+			var sum float64
+			by := e.By[2*i*edges : 2*(i+1)*edges]
+			for t, at := range e.At[i*edges : (i+1)*edges] {
+				two := hot[at : at+2 : at+2]
+				sum += float64(float64(by[2*t])*two[0]) + float64(float64(by[2*t+1])*two[1])
+			}
+			z[i*count+k] += sum
+		}
+	}
+}
+
+// addAtCodes adds, to the margins z, the products of the rows' one-hot groups with the vectors in w.
 func addAtCodes[C code](z, w []float64, levels []float32, codes []C, stride, width int) {
 	count, groups := len(w)/width, len(codes)/max(len(levels), 1)
 	for k := range count {
@@ -35,7 +62,7 @@ func addAtCodes[C code](z, w []float64, levels []float32, codes []C, stride, wid
 	}
 }
 
-// sumAt returns the sum of w at codes.
+// sumAt returns the sum of the entries of w whose indices are the codes of a row's one-hot groups.
 func sumAt[C code](w []float64, codes []C) float64 {
 	var s0, s1, s2, s3 float64
 	for len(codes) >= 4 {
@@ -58,9 +85,9 @@ func sumAt[C code](w []float64, codes []C) float64 {
 	return (s0 + s2) + (s1 + s3)
 }
 
-// addRows adds sum_i round(c[i] * row i) to acc. acc holds sums of the layout's width, one after
-// the other. c holds, for each row, one coefficient for each sum; the coefficients of a row precede
-// those of the next row.
+// addRows adds round(c[i] * row i) for all rows i to acc. acc holds sums of the layout's width, one after the
+// other. c holds, for each row, one coefficient for each sum; the coefficients of a row precede the
+// coefficients of the next row.
 func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 	stride, width := p.layout.Stride(), p.layout.Width()
 	p.rounded(len(acc)/width, c, b)
@@ -71,9 +98,30 @@ func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 	case b.Codes.Narrow != nil:
 		addLevels(acc, width, c, b.Levels, b.Codes.Narrow, stride)
 	}
+	if edges := p.layout.Edges(); edges > 0 {
+		addHats(acc, width, c, b.Edges, edges, stride)
+	}
 }
 
-// addLevels adds round(c[i] * level i) to acc at the codes of row i.
+// addHats adds round(c[i] * v) to acc for each nonzero hat v of row i, a value of a curve's basis function.
+func addHats(acc []int64, width int, c []float64, e row.Edges, edges, stride int) {
+	count, rows := len(acc)/width, len(e.At)/edges
+	for k := range count {
+		sums := acc[k*width+stride : (k+1)*width]
+		for i := range rows {
+			f, by := c[i*count+k], e.By[2*i*edges:2*(i+1)*edges]
+			for t, at := range e.At[i*edges : (i+1)*edges] {
+				two := sums[at : at+2 : at+2]
+				two[0] += round(float64(f * float64(by[2*t])))
+				two[1] += round(float64(f * float64(by[2*t+1])))
+			}
+		}
+	}
+}
+
+// addLevels adds the contribution of one-hot groups to the sums acc: round(c[i] * level of row i) at
+// each code of row i, where level is the value of the groups' nonzero features and a code the index
+// of one.
 func addLevels[C code](acc []int64, width int, c []float64, levels []float32, codes []C, stride int) {
 	count, groups := len(acc)/width, len(codes)/max(len(levels), 1)
 	for k := range count {
@@ -84,7 +132,7 @@ func addLevels[C code](acc []int64, width int, c []float64, levels []float32, co
 	}
 }
 
-// addAt adds steps to the sums at codes.
+// addAt adds the integer steps to every entry of sums whose index is in codes.
 func addAt[C code](sums []int64, codes []C, steps int64) {
 	for len(codes) >= 4 {
 		c := (*[4]C)(codes)
@@ -99,13 +147,18 @@ func addAt[C code](sums []int64, codes []C, steps int64) {
 	}
 }
 
-// square returns the square of the norm of row i, given the square of the norm of its numbers: it
-// adds the level's square for each group. A level's square is exact.
+// square returns the squared norm of row i, given the squared norm of its numbers. It adds the square
+// of the level (the value of a one-hot group's nonzero feature) once for each group, and the squares
+// of the hats (values of curves' basis functions). The square of a float32 is exact in float64.
 func (p *pass) square(numbers float64, b row.Block, i int) float64 {
-	groups := p.layout.Groups()
-	if groups == 0 {
-		return numbers
+	if groups := p.layout.Groups(); groups > 0 {
+		level := float64(b.Levels[i])
+		numbers += float64(float64(groups) * float64(level*level))
 	}
-	level := float64(b.Levels[i])
-	return numbers + float64(float64(groups)*float64(level*level))
+	if edges := p.layout.Edges(); edges > 0 {
+		for _, v := range b.Edges.By[2*i*edges : 2*(i+1)*edges] {
+			numbers += float64(float64(v) * float64(v))
+		}
+	}
+	return numbers
 }

@@ -16,19 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-func table(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
-	t.Helper()
-	s, err := row.NewTableOf(l, blockRows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range records {
-		s.AppendCoded(r.X, r.Level, r.In, r.Y, r.OK)
-	}
-	return s
-}
-
-// file returns sources that keep the given number of bytes of rows in memory.
+// file returns a maker of sources that keep the given number of bytes of rows in memory.
 func file(bytes int64) rowtest.Make {
 	return func(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 		t.Helper()
@@ -55,10 +43,10 @@ func portable(s row.Source, l loss.Loss, workers int) (engine.Engine, error) {
 
 func TestPortable(t *testing.T) {
 	sources := map[string]rowtest.Make{
-		"memory":         table,
+		"memory":         rowtest.Table,
 		"part of a file": file(2000),
 		"file":           file(0),
-		"gaps":           rowtest.Gaps(table),
+		"gaps":           rowtest.Gaps(rowtest.Table),
 	}
 	if testing.Short() {
 		delete(sources, "file")
@@ -67,14 +55,17 @@ func TestPortable(t *testing.T) {
 	enginetest.Run(t, portable, sources)
 }
 
-// TestShards: an engine that adds the sums of other engines over parts of the rows passes the same
-// tests.
+// Sources of rows with hats are tested by TestPortable over rowtest.Hung, with arbitrary hats, and
+// by TestCurvedSums over row.NewCurved.
+
+// TestShards tests that an engine that adds the sums of other engines over parts of the rows passes
+// the conformance tests of sums.
 func TestShards(t *testing.T) {
-	enginetest.Run(t, newShards, map[string]rowtest.Make{"memory": table})
+	enginetest.RunSums(t, newShards, map[string]rowtest.Make{"memory": rowtest.Table}, false)
 }
 
-// shards is an engine whose parts each hold some of the rows. Average, whose steps depend on each
-// other, runs over the whole table.
+// shards is an engine that consists of engines over parts of the rows. Average, whose steps depend
+// on each other, runs over the whole table.
 type shards struct {
 	engine.Engine
 	parts []engine.Engine
@@ -127,7 +118,7 @@ func (e *shards) Sum(ctx context.Context, q query.Question, scale float64, membe
 	return total, nil
 }
 
-// window holds the rows of a source from start up to end, each in a block of its own.
+// window is the rows of a source from row start to before row end, each in a block of its own.
 type window struct {
 	row.Source
 	start, end int
@@ -156,8 +147,9 @@ func (r windowReader) Rows(b *row.Block, members []int32) error {
 	return r.Reader.Rows(b, moved)
 }
 
-// TestUnits: for rows that are grouped into units, a sum of gradients is the sum of each unit's
-// clipped mean, computed slowly, to 1e-7: some hundred roundings of 2^-34.
+// TestUnits tests that, for rows that are grouped into units, a sum of gradients is the sum of each
+// unit's clipped mean, computed separately, to 1e-7. This allows for some hundred roundings of
+// 2^-34.
 func TestUnits(t *testing.T) {
 	const n, features, most, scale = 90, 5, 4, 1 << 34
 	l, err := loss.NewUnits(loss.Logistic(), most, false)
@@ -177,7 +169,7 @@ func TestUnits(t *testing.T) {
 	}
 	w := []float64{1, -2, .5, 3, .1}
 	all := query.NewCohort(account.Everyone, float64(len(first)-1))
-	for name, source := range map[string]rowtest.Make{"memory": table, "part of a file": file(500)} {
+	for name, source := range map[string]rowtest.Make{"memory": rowtest.Table, "part of a file": file(500)} {
 		grouped, err := row.NewGrouped(source(t, of, 8, records), most, rows, first)
 		if err != nil {
 			t.Fatal(err)

@@ -1,9 +1,9 @@
 // Package engine computes exact integer sums of clipped per-record contributions. It adds no noise
-// and charges no budget: its results are secret and must not leave the packages below curator.
+// and charges no budget. Its results are secret and must not leave the packages below curator.
 //
 // A record's contribution is computed in float64 in a fixed order, rounded to an integer number of
 // grid steps, and added in int64. Integer addition is associative, so the sum does not depend on
-// the number of goroutines, on the size of blocks or on the order in which they are taken.
+// the number of goroutines, on the size of blocks or on the order in which blocks are processed.
 package engine
 
 import (
@@ -23,6 +23,10 @@ import (
 // partial sum is dropped.
 var ErrIncomplete = errors.New("engine: not every record was looked at")
 
+// ErrOrder reports that an engine makes no passes of SGD because its rows are in several places. The
+// steps of a pass depend on each other, so that one process must have all rows.
+var ErrOrder = errors.New("engine: rows in several places: a pass needs all of them in one")
+
 // Sum is the exact answer to a query, in grid steps.
 type Sum struct {
 	// Residual is, for each coordinate, the sum over records of the rounded contribution minus the
@@ -30,17 +34,22 @@ type Sum struct {
 	Residual []int64
 }
 
-// Engine answers queries over the rows of one table with one loss, in integers. The integers depend
-// on nothing else: not on the place where rows are stored, on their division into blocks, or on the
-// number of goroutines. An implementation must pass the tests of package enginetest.
+// Engine answers queries over the rows of one table with one loss, in integers. The integers do not
+// depend on the place where rows are stored, on their division into blocks, or on the number of
+// goroutines. The rows may be in another process. An implementation must pass the tests of package
+// enginetest.
 //
-// Members are row numbers, in any order. A row counts as often as it is listed. Residuals are
-// additive: the residuals of two lists of members add to the residual of both lists, so that a sum
-// may be computed in parts. An error is the context's error, row.ErrUnread, ErrIncomplete, or an
-// error of the arguments. It never depends on the content of rows.
+// Members are row numbers, in any order. A row counts as often as it is listed. The sum over two
+// lists of members together is the sum over one list plus the sum over the other, so a sum may be
+// computed in parts.
+//
+// An error is the context's error, row.ErrUnread, ErrIncomplete, or an error of the arguments. An
+// error never depends on the content of rows.
 type Engine interface {
-	// Table returns the rows.
-	Table() row.Source
+	// Len returns the number of rows. Under add-or-remove this number is secret.
+	Len() int
+	// Dim returns the number of features of a row.
+	Dim() int
 	// Loss returns the loss.
 	Loss() loss.Loss
 	// Parameters returns the number of the loss's parameters for the rows.
@@ -48,12 +57,19 @@ type Engine interface {
 	// Sum computes the exact answer to a query over the members, or over all rows if members is
 	// nil. scale is the number of grid steps in a unit.
 	Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error)
-	// Average makes one pass of projected SGD over the members, in their order.
+	// Ordered reports whether the engine makes passes of SGD. If it does not, Average returns
+	// ErrOrder.
+	Ordered() bool
+	// Average makes one pass of projected SGD over the members, in their order. It returns the
+	// average of the iterates minus the start, in grid steps. scale is the number of grid steps in
+	// a unit.
 	Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error)
+	// Close releases the storage of the rows. Later queries may fail. A second call does nothing.
+	Close() error
 }
 
-// Portable is the engine for every machine. It is written in plain Go; some machines have faster
-// kernels in assembly.
+// Portable is the engine for every machine. Its kernels are written in plain Go. On some machines
+// it uses faster kernels in assembly.
 type Portable struct {
 	table   row.Source
 	layout  *row.Layout
@@ -61,12 +77,14 @@ type Portable struct {
 	shape   shape
 	workers int
 	kernel  kernel
-	// measured holds the lengths of rows in the metric of the latest query with a metric. A
-	// goroutine takes them out of the channel while it reads or replaces them.
+	// measured is a channel that holds one element: the lengths of rows in the metric of the latest
+	// query with a metric, or nil. A goroutine takes the element out of the channel while it reads
+	// or replaces it.
 	measured chan *lengths
 }
 
-// New returns an engine with the given number of goroutines, at least one.
+// New returns an engine that answers queries over the rows of the source t with the loss l. workers,
+// at least 1, is the number of goroutines.
 func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 	parameters, err := loss.Check(l, t.Layout().Dim())
 	if err != nil {
@@ -83,12 +101,20 @@ func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 // Parameters returns the number of parameters.
 func (e *Portable) Parameters() int { return e.shape.parameters() }
 
-// Table returns the rows.
-func (e *Portable) Table() row.Source { return e.table }
+// Len returns the number of rows.
+func (e *Portable) Len() int { return e.table.Len() }
 
-// Sum computes the exact answer to q over the given members (row numbers), or over all rows if
-// members is nil. scale is the number of grid steps in a unit. A cancelled context ends it with the
-// context's error.
+// Dim returns the number of features of a row.
+func (e *Portable) Dim() int { return e.layout.Dim() }
+
+// Ordered returns true: this engine has all rows in order and therefore makes passes of SGD.
+func (e *Portable) Ordered() bool { return true }
+
+// Close closes the source of the rows.
+func (e *Portable) Close() error { return e.table.Close() }
+
+// Sum computes the exact answer to q over the given members (row numbers), or over all rows if members is
+// nil. scale is the number of grid steps in a unit. If the context ends, Sum returns the context's error.
 func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, members []int32) (Sum, error) {
 	if err := ctx.Err(); err != nil {
 		return Sum{}, err
@@ -103,6 +129,9 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	}
 	if err := Answers(e.loss, q); err != nil {
 		return Sum{}, err
+	}
+	if m := q.Terms()[0].Metric(); q.Facts().Weighted && m.Dim() != e.Parameters() {
+		return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature of a row", m.Dim(), e.Parameters())
 	}
 	tiles := e.tiles(members)
 	if q.Facts().Metric {
@@ -149,9 +178,10 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	return sum, nil
 }
 
-// Centre returns the vector that is subtracted from every record's rounded contribution, also from
-// a faulty record's: the public centre in rounded grid steps. For a number the result is zero: its
-// centre may be large compared with the radius, and is subtracted before clipping.
+// Centre returns the public centre of contributions to q, in rounded grid steps. The centre is
+// subtracted from every record's rounded contribution, and from the contribution zero of a malformed
+// (faulty) record. For a query about a number Centre returns zero. The centre of a number may be
+// large compared with the radius, so it is subtracted before clipping.
 func Centre(q query.Question, scale float64) []int64 {
 	c := make([]int64, q.SumDim())
 	if q.Facts().Number {
@@ -163,7 +193,8 @@ func Centre(q query.Question, scale float64) []int64 {
 	return c
 }
 
-// CentreVector returns the public centre of a record's contribution.
+// CentreVector returns the public centre of a record's contribution to a query, before it is rounded
+// to grid steps.
 func CentreVector(q query.Question) []float64 {
 	c := make([]float64, q.SumDim())
 	for _, t := range q.Terms() {
@@ -182,14 +213,15 @@ func CentreVector(q query.Question) []float64 {
 	return c
 }
 
-// Answers returns an error if a query cannot be answered with a loss.
+// Answers returns an error if a query cannot be answered with a loss, because the loss has not the
+// form that the query needs.
 func Answers(l loss.Loss, q query.Question) error {
 	switch f := q.Facts(); {
-	case f.Suits(loss.Count(l), loss.Products(l)):
+	case f.Suits(loss.Count(l), loss.Products(l), loss.UnitOfMargin(l)):
 		return smoothable(l, q)
-	case f.Suits(0, true):
+	case f.Suits(0, true, false):
 		return fmt.Errorf("curator: %s: loss %s: must tell products of its Hessian, as losses of margins do and others by a method HessianVector", q.Name(), l.Name())
-	case f.Suits(2, true):
+	case f.Suits(2, true, false):
 		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(W x, y), which does not write its own gradient", q.Name(), l.Name())
 	}
 	return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())
@@ -205,5 +237,6 @@ func within(members []int32, n int) error {
 	return nil
 }
 
-// sound reports whether a scalar may be used: neither NaN nor infinite.
+// sound reports whether a computed number may be used, which is the case if it is neither NaN nor
+// infinite.
 func sound(s float64) bool { return math.Abs(s) <= math.MaxFloat64 }

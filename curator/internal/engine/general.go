@@ -6,17 +6,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// generalPass computes contributions of a loss that writes its own gradient.
+// generalPass computes contributions of a loss that is not a function of margins and computes its
+// gradient itself.
 type generalPass struct {
 	loss loss.General
 	// sum, grad and another hold one number for each parameter.
 	sum, grad, another []float64
-	// w, along and x are copies of the loss's arguments, so that a loss which writes to them
-	// changes nothing.
+	// w, along and x are copies of the loss's arguments, so that a loss that writes to its
+	// arguments changes nothing.
 	w, along []float64
 	x        []float32
-	// around holds the gradient for one direction. beside holds the point of that direction, at a
-	// distance from the term's point. Both are for terms that draw directions.
+	// around and beside are used by terms that estimate gradients along random directions. beside
+	// holds the term's point moved along one direction. around holds the gradient at the moved
+	// point.
 	around, beside []float64
 }
 
@@ -45,8 +47,7 @@ func (g *generalPass) add(p *pass, x []float32, y float64) {
 	}
 }
 
-// toSteps converts a record's contribution to grid steps. It returns false if a converted number is
-// not finite.
+// toSteps converts a record's contribution to grid steps. It returns false if a result is not finite.
 func toSteps(sum []float64, scale float64) bool {
 	for j, v := range sum {
 		if sum[j] = float64(v * scale); !sound(sum[j]) {
@@ -56,7 +57,7 @@ func toSteps(sum []float64, scale float64) bool {
 	return true
 }
 
-// gradient has the loss write its gradient to dst. Entries that the loss leaves unwritten are NaN.
+// gradient makes the loss write its gradient to dst. Entries that the loss leaves unwritten are NaN.
 func (g *generalPass) gradient(dst, w []float64, x []float32, y float64) {
 	copy(g.w, w)
 	copy(g.x, x)
@@ -70,9 +71,10 @@ func (g *generalPass) value(w []float64, x []float32, y float64) float64 {
 	return g.loss.Value(g.w, g.x, y)
 }
 
-// contribution sets g.sum to the weighted sum of the record's clipped terms. ok is false if the
-// record is faulty or a term is not finite. If the terms are numbers, g.sum[0] is the sum of the
-// numbers, each minus its public centre.
+// contribution sets the field sum to the weighted sum of the record's clipped terms. If the terms are
+// numbers, the first entry of sum is the sum of the clipped numbers, each minus its public centre.
+// contribution returns false if the loss panicked or wrote a number that is not finite, which makes
+// the record faulty, or a term is not finite.
 func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) (ok bool) {
 	if terms[0].number {
 		g.sum[0] = 0
@@ -115,8 +117,8 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 	return true
 }
 
-// clip scales v to norm at most radius. It returns false if v is not finite. The norm of the result
-// exceeds radius by at most (len+4) 2^-52 of radius.
+// clip scales v to norm at most radius. It returns false if v is not finite. Because of rounding,
+// the norm of the result may exceed radius by at most (len+4) 2^-52 of radius.
 func clip(v []float64, radius float64) bool {
 	var sum float64
 	for _, x := range v {
@@ -137,8 +139,8 @@ func clip(v []float64, radius float64) bool {
 	return true
 }
 
-// clipScaled is clip for vectors whose squared norm over- or underflows: it scales v by a power of
-// two before it computes the norm.
+// clipScaled is clip for vectors whose squared norm could over- or underflow. It divides v by a power of two
+// before it computes the norm.
 func clipScaled(v []float64, radius float64) bool {
 	var big float64
 	for _, x := range v {

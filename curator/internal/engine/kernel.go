@@ -2,22 +2,31 @@ package engine
 
 import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 
-// kernel multiplies and adds rows of numbers. Every kernel returns the same bits and integers as
-// the portable one.
+// kernel is a set of functions that multiply and add rows of numbers. All kernels return the same
+// bits and integers as the portable kernel.
 type kernel struct {
 	name string
-	// dots sets z to the dot products of rows with vectors. The rows start at x. w holds the
-	// vectors, one every width floats. The products of a row with all vectors precede the products
-	// of the next row. stride is the length of rows and vectors, a multiple of row.Lane.
+	// dots sets z to the dot products of rows with vectors. The rows start at x. The vectors are in
+	// w, and each starts width floats after the one before. The products of a row with all vectors
+	// precede the products of the next row. stride is the length of rows and vectors, a multiple of
+	// row.Lane.
 	dots func(z, w []float64, x []float32, stride, width int)
-	// add adds sum_i round(c[i] * row i), coordinate by coordinate, to the sums in acc, one every
-	// width integers. c holds a coefficient for each sum and row; the coefficients of a row precede
-	// those of the next row. |c*x| must be at most 2^51.
+	// add adds round(c[i] * row i) for all rows i, coordinate by coordinate, to the sums in acc.
+	// Each sum starts width integers after the one before. c holds a coefficient for each sum and
+	// row. The coefficients of a row precede the coefficients of the next row. |c*x| must be at
+	// most 2^51.
 	add func(acc []int64, width int, c []float64, x []float32, stride int)
+	// pairs computes what the function addAllPairs does, for at most tileRows rows.
+	pairs func(acc []int64, c []float64, x []float32, stride, dim int)
+	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
+	// sums[panel*k+i] for k from 0 to 3 and the rows i of a panel, in the order of j. The four
+	// vectors s0 to s3 have the same length. weigh is nil on machines on which the loops of metric.go
+	// are faster.
+	weigh func(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64)
 }
 
 // portable is the kernel of every machine.
-var portable = kernel{"portable", dots, addRounded}
+var portable = kernel{"portable", dots, addRounded, addAllPairs, nil}
 
 // fastest is the kernel for this machine.
 func fastest() kernel {
@@ -25,9 +34,9 @@ func fastest() kernel {
 	return all[len(all)-1]
 }
 
-// extent returns the number of rows at x and the number of vectors. It panics unless numbers is
-// their product, each vector is as long as stride and within width, and x holds all rows. The code
-// in assembly relies on these checks.
+// extent returns the number of rows at x and the number of vectors. It panics unless numbers is the
+// product of the two, each vector is stride long and fits in width, and x holds all rows. The
+// assembly relies on these checks.
 func extent(numbers, vectors int, x []float32, stride, width int) (rows, count int) {
 	count = vectors / width
 	rows = numbers / count

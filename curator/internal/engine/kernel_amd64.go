@@ -2,22 +2,22 @@ package engine
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C _asm run main.go -out ../lanes_amd64.s -stubs ../lanes_amd64.go -pkg engine
+//go:generate go -C _asm run . -out ../lanes_amd64.s -stubs ../lanes_amd64.go -pkg engine
 
 // kernels returns the kernels that this machine supports, the fastest last.
 func kernels() []kernel {
 	all := []kernel{portable}
 	if cpu.X86.HasAVX2 {
-		all = append(all, kernel{"AVX2", dots256, add256})
+		all = append(all, kernel{"AVX2", dots256, add256, pairs256, weigh256})
 	}
 	if cpu.X86.HasAVX512F {
-		all = append(all, kernel{"AVX-512", dots512, add512})
+		all = append(all, kernel{"AVX-512", dots512, add512, pairs512, weigh512})
 	}
 	return all
 }
 
-// together is the number of vectors, and of rows, that the kernels dots4 and add4 process at a
-// time.
+// together is the number of vectors that the assembly functions dots4 and add4 process at a time. It
+// is also the number of rows that dots4 processes at a time.
 const together = 4
 
 func dots256(z, w []float64, x []float32, stride, width int) {
@@ -68,5 +68,41 @@ func add512(acc []int64, width int, c []float64, x []float32, stride int) {
 	}
 	for ; k < count; k++ {
 		addAVX512(&acc[k*width], &c[k], count, &x[0], stride, rows, bias)
+	}
+}
+
+func pairs512(acc []int64, c []float64, x []float32, stride, dim int) {
+	pairsBy(func(a *[4][]int64, times []float64, x []float32, stride, rows, columns int) int {
+		pairsAVX512(&a[0][0], &a[1][0], &a[2][0], &a[3][0], &times[0], &x[0], stride, rows, columns, uint64(rows)*magicBits)
+		return columns
+	}, acc, c, x, stride, dim)
+}
+
+func pairs256(acc []int64, c []float64, x []float32, stride, dim int) {
+	pairsBy(func(a *[4][]int64, times []float64, x []float32, stride, rows, columns int) int {
+		pairsAVX2(&a[0][0], &a[1][0], &a[2][0], &a[3][0], &times[0], &x[0], stride, rows, columns/4*4, uint64(rows)*magicBits)
+		return columns / 4 * 4
+	}, acc, c, x, stride, dim)
+}
+
+// equallyLong returns the length of four vectors. It panics unless they have the same length, this
+// length is not 0, and x holds panel numbers for each of their entries.
+func equallyLong(s0, s1, s2, s3, x []float64) int {
+	n := len(s0)
+	if len(s1) != n || len(s2) != n || len(s3) != n || n*panel > len(x) || n == 0 {
+		panic("engine: vectors and rows do not fit each other")
+	}
+	return n
+}
+
+func weigh512(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64) {
+	n := equallyLong(s0, s1, s2, s3, x)
+	weighAVX512(&sums[0], &s0[0], &s1[0], &s2[0], &s3[0], &x[0], n)
+}
+
+func weigh256(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64) {
+	n := equallyLong(s0, s1, s2, s3, x)
+	for i := 0; i < panel; i += 8 {
+		weighAVX2(&sums[i], &s0[0], &s1[0], &s2[0], &s3[0], &x[i], n)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// TestKernelsAgree: every kernel of this machine returns the bits and integers of the portable one,
-// and writes nowhere else. It covers numbers of rows and vectors near the block sizes of the
-// kernels, rows with zeros, subnormal numbers and the largest floats, vectors with infinities, and
-// products up to 2^51.
+// TestKernelsAgree tests that every kernel of this machine returns the bits and integers of the
+// portable kernel, and writes nowhere else. It covers numbers of rows and vectors near the block
+// sizes of the kernels, rows with zeros, subnormal numbers and the largest floats, vectors with
+// infinities, and products up to 2^51.
 func TestKernelsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 1))
 	for _, k := range kernels()[1:] {
@@ -49,7 +49,7 @@ func agree(t testing.TB, k kernel, r *rand.Rand, rows, count, stride, width int)
 			t.Fatalf("%s: %d rows of %d, %d vectors: product %d is %v: want %v", k.name, rows, stride, count, i, z[i], want[i])
 		}
 	}
-	// Products reach 2^51 for rows of at most 1.
+	// Products must not exceed 2^51. For rows of at most 1 they reach it.
 	for i := range x {
 		x[i] = max(min(x[i], 1), -1)
 	}
@@ -97,8 +97,8 @@ func awkward(r *rand.Rand) float64 {
 	return r.NormFloat64()
 }
 
-// TestRowsThatDoNotFit: arguments that would make assembly read or write beyond its rows panic
-// first.
+// TestRowsThatDoNotFit tests that arguments panic if they would make the assembly read or write
+// beyond its rows.
 func TestRowsThatDoNotFit(t *testing.T) {
 	for _, k := range kernels()[1:] {
 		for name, f := range map[string]func(){

@@ -5,16 +5,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// computation is an entry of the engine's table of kinds: how the contribution of one record is
-// computed, before it is clipped and weighted. The table has the order of the kinds in package
-// query.
+// computation is an entry of the engine's table of kinds of queries: the functions that compute the
+// contribution of one record to a term, before it is clipped and weighted. The table has the order
+// of the kinds in package query.
 type computation struct {
-	// rankOne adds to p.coef the weighted and clipped scalars by which the term multiplies the rows
-	// of a tile, one for each margin, or the numbers of the term. p.margin holds the rows' margins
-	// at the term's point.
+	// rankOne is for losses of margins. It adds weighted and clipped numbers for a tile's rows to
+	// p.coef. These are the numbers by which the term multiplies a row, one for each margin; for a
+	// kind of numbers, it is the number itself. On entry p.margin holds the rows' margins at the
+	// term's point.
 	rankOne func(p *pass, t *pointedTerm, b row.Block)
-	// general writes to v the term's unclipped contribution of one record. It is nil for kinds that
-	// general losses do not have.
+	// general writes to v the term's unclipped contribution of one record. general is nil for kinds
+	// that general losses do not have.
 	general func(g *generalPass, v []float64, t *pointedTerm, x []float32, y float64)
 }
 
@@ -37,9 +38,18 @@ var computations = [...]computation{
 	query.RowMean:         {rankOne: addOnes},
 	query.SquaredDistance: {rankOne: addSquaredDistances},
 	query.CentredMoment:   {rankOne: addOnes},
+
+	// A weightedPass computes the weighted kinds.
+	query.WeightedGradient:  {},
+	query.WeightedCurvature: {},
+	query.ScoreMoment:       {},
+	query.WeightedMoment:    {},
+
+	query.SquaredFeatures: {rankOne: addOnes},
 }
 
-// addSlopes computes gradients: the gradient of phi(<w,x>, y) is the slope times the row.
+// addSlopes computes the coefficients of gradients. The gradient of phi(<w,x>, y) is the slope times
+// the row.
 func addSlopes(p *pass, t *pointedTerm, b row.Block) {
 	n := p.shape.margins * len(b.Targets)
 	slope := p.slope[:n]
@@ -47,12 +57,14 @@ func addSlopes(p *pass, t *pointedTerm, b row.Block) {
 	p.addWithin(slope, t)
 }
 
-// addSlopeChanges computes differences of two gradients: the change of the slope times the row.
+// addSlopeChanges computes the coefficients of differences of two gradients. The difference is the
+// change of the slope times the row.
 func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
 	n := p.shape.margins * len(b.Targets)
 	slope, other, move, margin := p.slope[:n], p.other[:n], p.move[:n], p.margin[:n]
-	// The margin at prev is computed as <w,x> - <step,x>. A difference then depends on the step
-	// through one dot product, whose error is relative to the step.
+	// The margin at the previous point is computed as <w,x> - <step,x>, where step is the
+	// displacement between the points. A difference then depends on step through the dot product
+	// <step,x> only, and the error of this product is relative to the step.
 	p.dots(move, t.step, b)
 	p.slopes(t, slope, margin, b)
 	for i := range other {
@@ -69,7 +81,7 @@ func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// addValues computes losses, each minus its public centre.
+// addValues computes the values of the loss, each minus its public centre.
 func addValues(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	value := p.slope[:len(y)]
@@ -80,8 +92,9 @@ func addValues(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, value, t.weight, -t.ball.Radius, t.ball.Radius)
 }
 
-// addValueChanges computes losses at point minus losses at prev. The margins at prev are the
-// margins at point minus the margins of the step, as for gradients (addSlopeChanges).
+// addValueChanges computes, for each record, the loss at the term's point minus the loss at its
+// previous point. The margins at the previous point are the margins at the point minus the rows'
+// products with the displacement between the points.
 func addValueChanges(p *pass, t *pointedTerm, b row.Block) {
 	y, n := b.Targets, p.shape.margins*len(b.Targets)
 	value, before, move, margin := p.slope[:len(y)], p.other[:n], p.move[:n], p.margin[:n]

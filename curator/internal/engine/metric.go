@@ -11,12 +11,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// lengths holds ||R x|| of all rows x of a table, for the matrix R of a metric, rounded up. It
-// takes 4 bytes a row.
+// lengths holds the length ||R x||, rounded up, of every row x of a table, for the matrix R of a
+// metric. It takes 4 bytes for each row.
 type lengths struct {
 	metric query.Metric
 	blocks [][]float32
-	// starts[i] is the number of the first row of block i. One more entry holds the number of rows.
+	// starts[i] is the number of the first row of block i. Its last entry, after those of the blocks,
+	// is the number of rows.
 	starts []int
 }
 
@@ -31,7 +32,8 @@ func (l *lengths) rows(members []int32) []float32 {
 	return v
 }
 
-// blockOf returns the block of row m. Most sources have blocks of one size, which it tries first.
+// blockOf returns the index of the block that holds row m. blockOf first tries the block in which the
+// row is if all blocks have equal size, as in most sources.
 func (l *lengths) blockOf(m int) int {
 	if b := m / max(len(l.blocks[0]), 1); b < len(l.blocks) && m >= l.starts[b] && m < l.starts[b+1] {
 		return b
@@ -39,8 +41,8 @@ func (l *lengths) blockOf(m int) int {
 	return sort.SearchInts(l.starts, m+1) - 1
 }
 
-// lengths returns the rows' lengths in a metric. It keeps the lengths for the latest metric and
-// computes them only for another one.
+// lengths returns the lengths ||R x|| of all rows x, for the matrix R of the metric. It keeps the
+// lengths in the latest metric, and computes lengths only if the metric is not the latest one.
 func (e *Portable) lengths(ctx context.Context, m query.Metric) (*lengths, error) {
 	var l *lengths
 	select {
@@ -60,10 +62,11 @@ func (e *Portable) lengths(ctx context.Context, m query.Metric) (*lengths, error
 	return l, nil
 }
 
-// measure computes the lengths in a pass over the table.
+// measure computes the lengths ||R x|| of all rows x, for the matrix R of the metric, in a pass over
+// the table.
 func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error) {
 	blocks := make([][]float32, e.table.Blocks())
-	r := newRuler(m)
+	r := newRuler(m, e.kernel)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	unread := make([]error, e.workers)
@@ -91,20 +94,28 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 	return l, nil
 }
 
-// ruler computes the lengths of rows in a metric with matrix R, by ||R x||^2 = x' R^2 x.
+// ruler computes the lengths ||R x|| of rows x for the symmetric matrix R of a metric, from ||R x||^2
+// = x' R^2 x.
 type ruler struct {
-	dim int
-	// square holds the rows of R^2 in steps, each from its diagonal on. Entries are sums of at most
-	// 2^11 products below 2^41, which float64 holds exactly.
+	kernel kernel
+	dim    int
+	// square holds the rows of R^2, as multiples of the square of the metric's rounding unit, each
+	// from its diagonal entry on. Entries are sums of at most 2^11 products below 2^41, which float64
+	// holds exactly.
 	square [][]float64
 	step   float64
-	// lost bounds the rounding error of a computed square, in square steps.
+	// lost is an upper bound on the rounding error of a computed squared length, in squared steps.
 	lost float64
+	// diagonal holds the diagonal of R^2 if the metric is diagonal. square is then nil.
+	diagonal []float64
 }
 
-func newRuler(m query.Metric) *ruler {
+func newRuler(m query.Metric, by kernel) *ruler {
+	if m.Diagonal() {
+		return newDiagonalRuler(m)
+	}
 	d := m.Dim()
-	r := &ruler{dim: d, square: make([][]float64, d), step: m.Step()}
+	r := &ruler{kernel: by, dim: d, square: make([][]float64, d), step: m.Step()}
 	rows, entries := make([][]float64, d), make([]int64, d)
 	for j := range rows {
 		m.Row(entries, j)
@@ -113,28 +124,36 @@ func newRuler(m query.Metric) *ruler {
 			rows[j][k] = float64(v)
 		}
 	}
+	for j := range rows {
+		r.square[j] = make([]float64, d-j)
+		for k := j; k < d && by.weigh == nil; k++ {
+			r.square[j][k-j] = exactDot(rows[j], rows[k])
+		}
+	}
+	if by.weigh != nil {
+		productsBy(by, new(weighed), r.square, rows)
+	}
 	sums := make([]float64, d)
 	for j := range rows {
 		for k := j; k < d; k++ {
-			v := exactDot(rows[j], rows[k])
-			r.square[j] = append(r.square[j], v)
-			sums[j] += math.Abs(v)
+			v := math.Abs(r.square[j][k-j])
+			sums[j] += v
 			if k > j {
-				sums[k] += math.Abs(v)
+				sums[k] += v
 			}
 		}
 	}
-	// No term x_j (R^2)_jk x_k passes through more than 2d + 4 roundings. The absolute values of
-	// the terms add up to at most ||x||^2 times the largest sum of absolute values along a row of
-	// R^2, and ||x||^2 <= 1 + 2^-22. The factor 2 covers this excess, the roundings of these sums
-	// and the rounding of the root.
+	// Each term x_j (R^2)_jk x_k of the squared length ||R x||^2 goes through at most 2d + 4
+	// roundings. The absolute values of these terms add up to at most ||x||^2 times the largest sum
+	// of absolute values along a row of R^2, and ||x||^2 <= 1 + 2^-22. The factor 2 covers the excess
+	// of ||x||^2 over 1, the roundings of these sums and the rounding of the root.
 	for _, s := range sums {
-		r.lost = max(r.lost, 2*float64(2*d+4)*0x1p-53*s)
+		r.lost = max(r.lost, lostOf(d, s))
 	}
 	return r
 }
 
-// exactDot returns <a, b> exactly, for integers such that no partial sum exceeds 2^53.
+// exactDot returns <a, b> for vectors of integers. The result is exact if no partial sum exceeds 2^53.
 func exactDot(a, b []float64) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]
@@ -147,7 +166,8 @@ func exactDot(a, b []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// measure sets the lengths of blocks until none is left.
+// measure computes the lengths ||R x|| of the rows x of blocks, for the metric's matrix R, until no
+// block is left or the context ends.
 func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader, l *row.Layout) error {
 	f := filled{writer: writer{layout: l}}
 	turns := turnsOf(next, len(blocks), reader)
@@ -169,11 +189,17 @@ func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.In
 	return nil
 }
 
-// lengths sets dst to ||R x||, rounded up, for the rows x of a tile.
+// lengths sets dst to the lengths ||R x||, rounded up, of the rows x of a tile.
 func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
 	var squares [tileRows]float64
-	if f.gather(b); f.dense() {
-		r.quadratics(squares[:len(dst)], f.writer.out(b), f.writer.layout.Full())
+	if f.gather(b); r.diagonal != nil {
+		r.diagonals(squares[:len(dst)], f)
+	} else if f.dense() {
+		if x, stride := f.writer.out(b), f.writer.layout.Full(); r.kernel.weigh == nil {
+			r.quadratics(squares[:len(dst)], x, stride)
+		} else {
+			r.quadraticsBy(&f.weighed, squares[:len(dst)], x, stride)
+		}
 	} else {
 		for j := range r.dim {
 			for i, features := range f.from(j) {
@@ -182,13 +208,13 @@ func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
 		}
 	}
 	for i := range dst {
-		// Values are in steps, a power of two. A root and a sum round once each.
-		dst[i] = above(math.Sqrt(max(squares[i], 0)+r.lost) * (1 + 0x1p-50) * r.step)
+		dst[i] = r.rooted(squares[i])
 	}
 }
 
-// quadratic returns x_j (S_jj x_j + 2 sum S_jk x_k) over k > j, where j is the first
-// feature and s row j of S from its diagonal on.
+// quadratic returns x_j (S_jj x_j + 2 sum S_jk x_k), with the sum over k > j: the terms of x'Sx that
+// belong to feature j and the later features. j is the first feature of x, and s is row j of the
+// matrix S from its diagonal entry on.
 func quadratic(s []float64, x run) float64 {
 	j, first := int(x.index[0]), x.value[0]
 	var sum float64
@@ -199,9 +225,9 @@ func quadratic(s []float64, x run) float64 {
 	return float64(first * (float64(s[0]*first) + 2*sum))
 }
 
-// quadratics adds to dst the same numbers as quadratic over all features. It is for rows most of
-// whose features are not zero; a feature that is zero adds zero. Each row's sums are in the same
-// order, so that its length does not depend on the other rows.
+// quadratics adds to dst the same numbers as calls of the function quadratic for all features of each
+// row. It is faster for rows with few zeros, and a feature that is zero adds zero. Each row's terms
+// are added in the same order, so a row's length does not depend on the other rows.
 func (r *ruler) quadratics(dst []float64, x []float32, stride int) {
 	for j, s := range r.square {
 		i := 0
@@ -221,7 +247,8 @@ func (r *ruler) quadratics(dst []float64, x []float32, stride int) {
 	}
 }
 
-// products4 is the inner loop of quadratics for four rows, from the first feature on.
+// products4 is the inner loop of quadratics for four rows. It adds the terms of one feature and the
+// later features.
 func products4(dst, s []float64, x0, x1, x2, x3 []float32) {
 	var s0, s1, s2, s3 float64
 	x0, x1, x2, x3 = x0[:len(s)], x1[:len(s)], x2[:len(s)], x3[:len(s)]
@@ -237,7 +264,7 @@ func products4(dst, s []float64, x0, x1, x2, x3 []float32) {
 	}
 }
 
-// above returns v rounded up.
+// above returns v rounded up to a float32.
 func above(v float64) float32 {
 	f := float32(v)
 	if float64(f) < v {
@@ -246,14 +273,16 @@ func above(v float64) float32 {
 	return f
 }
 
-// addOnes computes the second moment x x', whose coefficient is 1.
+// addOnes sets the coefficient by which each row x, or its second moment x x', is multiplied to 1
+// times the term's weight.
 func addOnes(p *pass, t *pointedTerm, b row.Block) {
 	for i := range b.Targets {
 		p.coef[i] += t.weight
 	}
 }
 
-// addCurvatures computes x x' times the second derivative of phi.
+// addCurvatures computes the coefficient of x x' for each row x: the clipped second derivative of the
+// loss phi(<w,x>, y) in its margin.
 func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	bend := p.slope[:len(y)]
@@ -261,9 +290,9 @@ func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, bend, t.weight, 0, t.ball.Radius)
 }
 
-// addSlopesInMetric computes gradients that are clipped in a metric. The slopes are clipped so that
-// their norm times the row's length in the metric is at most the radius, and their norm at most the
-// term's largest slope.
+// addSlopesInMetric computes gradients that are multiplied by a metric's matrix R and then clipped.
+// The slopes of a row x are clipped to two limits: their norm times ||R x|| is at most the radius,
+// and their norm is at most the term's largest slope.
 func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
@@ -281,8 +310,9 @@ func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// addSquaredSlopes computes the squared length of the gradient in a metric, minus its public
-// centre. Slopes that are finite but whose square is infinite are clipped like others.
+// addSquaredSlopes computes the squared length of each record's gradient in a metric (after
+// multiplication by the metric's matrix), minus the public centre. If the slopes are finite but their
+// squares overflow, the result is clipped like any other number.
 func addSquaredSlopes(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins

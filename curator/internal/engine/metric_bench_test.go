@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// BenchmarkMetric compares passes for a second moment and for gradients in a metric, the first of
-// which measures the rows, with a pass for an ordinary gradient. Rows are like Adult's, like
-// MNIST's, and without zeros.
+// BenchmarkMetric compares a pass for a second moment and passes for gradients in a metric with a
+// pass for an ordinary gradient. The first pass in a metric computes the rows' lengths. Rows are
+// like Adult's, like MNIST's, and without zeros.
 func BenchmarkMetric(b *testing.B) {
 	l, err := loss.Parse("logistic")
 	if err != nil {
@@ -58,7 +58,7 @@ func BenchmarkMetric(b *testing.B) {
 	}
 }
 
-// randomTable returns rows of which the given part of the features is not zero.
+// randomTable returns rows of which the share filled of the features is not zero.
 func randomTable(b *testing.B, n, d int, filled float64) *row.Table {
 	b.Helper()
 	r := rand.New(rand.NewPCG(1, uint64(d)))

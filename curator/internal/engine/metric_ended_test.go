@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// interrupted is a table that ends the caller's context once, when a given block is read.
+// interrupted is a table that ends the caller's context once, when the block numbered at is read.
 type interrupted struct {
 	*row.Table
 	end context.CancelFunc
@@ -34,10 +34,10 @@ func (r interruption) Rows(b *row.Block, members []int32) error {
 	return r.Table.Rows(b, members)
 }
 
-// TestInterruptedLengthsAreForgotten: if the context ends while rows are measured, in the first
-// block or the last, no lengths are kept. The next query with the same metric is answered as on a
-// new engine. It fails if the zeros of unmeasured rows are kept, with which slopes are not clipped
-// at all.
+// TestInterruptedLengthsAreForgotten tests that no lengths are kept if the context ends while rows
+// are measured, in whichever block. The next query with the same metric is answered as on a new
+// engine. The test fails if the zeros of unmeasured rows are kept, since slopes are not clipped at
+// all with these.
 func TestInterruptedLengthsAreForgotten(t *testing.T) {
 	l, err := loss.Parse("logistic")
 	if err != nil {
@@ -86,15 +86,17 @@ func TestInterruptedLengthsAreForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A slope of 1/2, at rows of lengths near 3 in the metric, is clipped to a fifteenth.
+		// If the rows were measured, a slope of 1/2 is clipped to a fifteenth, since the rows' lengths in
+		// the metric are near 3.
 		if !slices.Equal(got, want) || math.Abs(float64(want[0])) > 199*.1*0x1p20 {
 			t.Errorf("block %d: sum = %v: want %v", at, got, want)
 		}
 	}
 }
 
-// TestInterruptedSumsSaySo: if the context ends while a block is summed, whichever it is, the query
-// returns the context's error. It fails if it returns ErrIncomplete.
+// TestInterruptedSumsSaySo tests that the query returns the context's error if the context ends
+// while a block is summed, whichever block it is. The test fails if the query returns
+// ErrIncomplete.
 func TestInterruptedSumsSaySo(t *testing.T) {
 	l, err := loss.Parse("logistic")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// metrics returns symmetric matrices: ordinary ones, and ones that shorten most rows, or all rows
-// here, so much that lengths are lost in rounding.
+// metrics returns metrics of symmetric matrices: ordinary matrices, and matrices that shorten most
+// rows, or all of the rows x, so much that lengths are lost in rounding.
 func metrics(t testing.TB, r *rand.Rand, d int, x []float32) []query.Metric {
 	t.Helper()
 	var list []query.Metric
@@ -46,7 +46,7 @@ func metrics(t testing.TB, r *rand.Rand, d int, x []float32) []query.Metric {
 	return list
 }
 
-// exactLength returns ||R x||, to 300 bits.
+// exactLength returns ||R x|| for the metric's matrix R and a row x, to 300 bits.
 func exactLength(m query.Metric, x []float32) *big.Float {
 	sum := new(big.Float).SetPrec(300)
 	entries := make([]int64, m.Dim())
@@ -63,7 +63,7 @@ func exactLength(m query.Metric, x []float32) *big.Float {
 	return sum.Mul(sum, big.NewFloat(m.Step()))
 }
 
-// numbers returns rows of d numbers as a tile. They start at x, one every stride float32s.
+// numbers returns rows of d numbers as a tile. The rows start at x, stride float32s apart.
 func numbers(t testing.TB, x []float32, stride, d int) (*filled, row.Block) {
 	t.Helper()
 	l, err := row.Dense(d)
@@ -78,9 +78,9 @@ func numbers(t testing.TB, x []float32, stride, d int) (*filled, row.Block) {
 	return &filled{writer: writer{layout: l}}, b
 }
 
-// TestLengthsAreRoundedUp: no length in a metric is below the exact one. None exceeds it by more
-// than a float32's rounding and a little relative to the metric, however much the metric shortens
-// the row.
+// TestLengthsAreRoundedUp tests that no length in a metric is below the exact length. No length
+// exceeds the exact one by more than a float32's rounding and a little relative to the metric,
+// however much the metric shortens the row.
 func TestLengthsAreRoundedUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 1))
 	exact, most := 0, 0.
@@ -95,7 +95,7 @@ func TestLengthsAreRoundedUp(t *testing.T) {
 		for _, m := range metrics(t, r, d, x) {
 			var got [1]float32
 			f, b := numbers(t, x, d, d)
-			newRuler(m).lengths(got[:], f, b)
+			newRuler(m, kernels()[r.IntN(len(kernels()))]).lengths(got[:], f, b)
 			want := exactLength(m, x)
 			if want.Cmp(big.NewFloat(float64(got[0]))) > 0 {
 				t.Fatalf("d = %d: a length of %v, stated as %v", d, want, got[0])
@@ -115,13 +115,18 @@ func TestLengthsAreRoundedUp(t *testing.T) {
 	}
 }
 
-// TestWhatALengthLoses: the allowance for a length's rounding is the one in docs/exactness.md, and
-// products of integers are exact.
+// TestWhatALengthLoses tests that the allowance for a length's rounding is the one that
+// docs/explanation/exactness.md derives, and that products of integers are exact.
 func TestWhatALengthLoses(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 2))
-	for _, d := range []int{1, 2, 7, 8, 9, 60} {
+	for _, d := range []int{1, 2, 7, 8, 9, 31, 32, 33, 70, 131} {
 		m := metrics(t, r, d, make([]float32, d))[1]
-		ruler := newRuler(m)
+		ruler := newRuler(m, portable)
+		for _, k := range kernels() {
+			if other := newRuler(m, k); !slices.EqualFunc(other.square, ruler.square, slices.Equal) || other.lost != ruler.lost {
+				t.Fatalf("d = %d: %s: another square", d, k.name)
+			}
+		}
 		a, b := make([]int64, d), make([]int64, d)
 		var most float64
 		for j := range d {
@@ -144,7 +149,8 @@ func TestWhatALengthLoses(t *testing.T) {
 			t.Errorf("d = %d: %v square steps are allowed for, want %v", d, ruler.lost, want)
 		}
 	}
-	// The largest possible metric.
+	// all has the values of a row of the largest possible metric, with the largest possible
+	// entries.
 	all := make([]float64, query.MaxPairs)
 	for j := range all {
 		all[j] = 1 << 20
@@ -154,8 +160,8 @@ func TestWhatALengthLoses(t *testing.T) {
 	}
 }
 
-// TestLengthsAreOfTheMetricAsked: sums equal the sums of a new engine, whichever metric was used
-// before, at the same time, or in a query that failed.
+// TestLengthsAreOfTheMetricAsked tests that sums equal the sums of a new engine, whichever metric
+// was used before, at the same time, or in a query that failed.
 func TestLengthsAreOfTheMetricAsked(t *testing.T) {
 	const n, d = 200, 5
 	r := rand.New(rand.NewPCG(51, 3))
@@ -228,7 +234,7 @@ func TestLengthsAreOfTheMetricAsked(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// A second query with the same metric does not measure again.
+	// A second query with the same metric does not compute the lengths again.
 	if _, err := ask(shared, t.Context(), 0, nil); err != nil {
 		t.Fatal(err)
 	}

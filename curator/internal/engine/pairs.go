@@ -7,18 +7,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// filled lists the nonzero features of a tile's rows. In most tables most features of a row are
-// zero, and zeros add nothing to sums of products.
+// filled lists the nonzero features of a tile's rows. In most tables most features of a row are zero, and
+// zeros add nothing to sums of products.
 type filled struct {
 	index []int32
 	value []float64
-	// next[i] and end[i] bound the features of row i that are left.
+	// next[i] and end[i] bound the features of row i that are yet to be processed.
 	rows      int
 	next, end [tileRows]int
 	writer    writer
+	weighed   weighed
 }
 
-// gather lists the nonzero features of the rows of a tile.
+// gather finds the nonzero features of the rows of a tile.
 func (f *filled) gather(b row.Block) {
 	l := f.writer.layout
 	f.index, f.value, f.rows = f.index[:0], f.value[:0], len(b.Targets)
@@ -27,9 +28,11 @@ func (f *filled) gather(b row.Block) {
 		x := b.Rows[i*l.Stride():][:l.Numbers()]
 		switch {
 		case b.Codes.Wide != nil:
-			gatherCoded(f, l, x, b.Levels[i], b.Codes.Wide[i*l.Groups():])
+			gatherCoded(f, l, x, b.Levels[i], b.Codes.Wide[i*l.Groups():], b.Edges, i*l.Edges())
 		case b.Codes.Narrow != nil:
-			gatherCoded(f, l, x, b.Levels[i], b.Codes.Narrow[i*l.Groups():])
+			gatherCoded(f, l, x, b.Levels[i], b.Codes.Narrow[i*l.Groups():], b.Edges, i*l.Edges())
+		case l.Edges() > 0:
+			gatherCoded[uint16](f, l, x, 0, nil, b.Edges, i*l.Edges())
 		default:
 			for j, v := range x {
 				f.add(j, v)
@@ -39,12 +42,21 @@ func (f *filled) gather(b row.Block) {
 	}
 }
 
-// gatherCoded lists the nonzero features of one row with groups, in the order of features.
-func gatherCoded[C code](f *filled, l *row.Layout, x []float32, level float32, codes []C) {
+// gatherCoded adds the nonzero features of one row with one-hot groups or hats (values of curves'
+// basis functions), in the order of features. first is the index of the row's first pair of nonzero
+// hats in edges.
+func gatherCoded[C code](f *filled, l *row.Layout, x []float32, level float32, codes []C, edges row.Edges, first int) {
 	for _, s := range l.Slots() {
-		if s.Group {
+		switch {
+		case s.Group:
 			f.add(s.Feature+int(codes[s.At]), level)
-		} else {
+		case s.Edges > 0:
+			for e := first + s.At; e < first+s.At+s.Edges; e++ {
+				at := s.Feature + int(edges.At[e])
+				f.add(at, edges.By[2*e])
+				f.add(at+1, edges.By[2*e+1])
+			}
+		default:
 			f.add(s.Feature, x[s.At])
 		}
 	}
@@ -57,9 +69,9 @@ func (f *filled) add(j int, v float32) {
 	}
 }
 
-// from iterates over the rows whose next feature is j. It yields the row's number and its remaining
-// features, of which j is the first, and then removes j from them. It must be called for every j in
-// increasing order.
+// from iterates over the rows whose next nonzero feature is j. It yields the row's index in the tile
+// and the row's remaining features, the first of which is j, and then removes j from these. The
+// caller must call from for every feature j, in increasing order of j.
 func (f *filled) from(j int) iter.Seq2[int, run] {
 	return func(yield func(int, run) bool) {
 		for i := range f.rows {
@@ -75,19 +87,20 @@ func (f *filled) from(j int) iter.Seq2[int, run] {
 	}
 }
 
-// run holds features and their indices.
+// run holds some features of a row and their indices.
 type run struct {
 	index []int32
 	value []float64
 }
 
-// dense reports whether so many features are not zero that a loop over all features is faster than
-// a loop over the listed ones. Both loops have the same result to the bit.
+// dense reports whether so many features of the tile's rows are nonzero that a loop over all features
+// is faster than a loop over the listed features. Both loops have the same result to the bit.
 func (f *filled) dense() bool { return 3*len(f.index) >= f.rows*f.writer.layout.Dim() }
 
-// addPairs adds round(c[i] svec(x x')) for the rows x of a tile. svec lists the entries on and
-// above the diagonal, row after row, and multiplies the entries above it by sqrt 2. The outer loop
-// is over the rows of the matrix, so that the sums being added to stay in the first-level cache.
+// addPairs adds round(c[i] svec(x x')) for the rows x of a tile. svec lists the entries of a
+// symmetric matrix on and above the diagonal, row after row, and multiplies the entries above the
+// diagonal by sqrt 2. The outer loop is over the rows of the matrix, so that the sums in use stay
+// in the first-level cache.
 func (p *pass) addPairs(c []float64, b row.Block) {
 	for _, v := range c {
 		Round(float64(v * math.Sqrt2)) // no product with features of a row is larger
@@ -95,7 +108,7 @@ func (p *pass) addPairs(c []float64, b row.Block) {
 	f, acc, dim := p.filled, p.acc, p.layout.Dim()
 	f.gather(b)
 	if f.dense() {
-		addAllPairs(acc, c, f.writer.out(b), p.layout.Full(), dim)
+		p.kernel.pairs(acc, c, f.writer.out(b), p.layout.Full(), dim)
 		return
 	}
 	for j := range dim {
@@ -107,8 +120,8 @@ func (p *pass) addPairs(c []float64, b row.Block) {
 	}
 }
 
-// addRow adds round(c x_j x_k), times sqrt 2 if k > j, to sums[k-j] for all k >= j. j is the first
-// feature of x.
+// addRow adds round(c x_j x_k), times sqrt 2 if k > j, to sums[k-j] for all k >= j. j is the first feature of
+// x.
 func addRow(sums []int64, c float64, x run) {
 	j, first := int(x.index[0]), x.value[0]
 	sums[0] += round(float64(float64(c*first) * first))
@@ -119,8 +132,9 @@ func addRow(sums []int64, c float64, x run) {
 	}
 }
 
-// addAllPairs is addPairs for rows most of whose features are not zero. A feature that is zero adds
-// zeros.
+// addAllPairs adds round(c[i] svec(x x')) for all rows x, where svec lists the upper triangle of a
+// symmetric matrix, with entries above the diagonal times sqrt 2. It computes the same sums as
+// addPairs and is faster for rows with few zeros.
 func addAllPairs(acc []int64, c []float64, x []float32, stride, dim int) {
 	var times [tileRows]float64
 	for j := range dim {
@@ -134,7 +148,8 @@ func addAllPairs(acc []int64, c []float64, x []float32, stride, dim int) {
 	}
 }
 
-// addColumns adds sum_i round(c[i] * row i) to acc, for the features from the given one on.
+// addColumns adds round(c[i] * row i) for all rows i to acc, for the features whose index is at least
+// from.
 func addColumns(acc []int64, c []float64, x []float32, stride, from int) {
 	row := func(i int) []float32 { return x[i*stride+from:][:len(acc)] }
 	i := 0

@@ -7,15 +7,18 @@ import (
 	"testing"
 )
 
-// TestDenseRowsAsOthers: sums over pairs, and lengths in a metric, are the same to the bit whether
-// zeros are skipped or added, for rows of any number and width with some zeros. A row's length must
-// depend on this row alone, although the choice between the two loops depends on the rows beside
-// it: otherwise a length would reveal other rows. It fails if the dense loop has another order of
-// sums or leaves rows out.
+// TestDenseRowsAsOthers tests that sums over pairs, and lengths in a metric, are the same to the bit
+// whether zeros are skipped or added, for rows of any number and width with some zeros. A row's
+// length must depend on this row alone, although the choice between the two loops depends on the
+// other rows of the tile. Otherwise a length would reveal other rows. The test fails if the loop over
+// all features adds in another order or leaves rows out.
 func TestDenseRowsAsOthers(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 5))
-	for range 200 {
+	for trial := range 240 {
 		n, d := 1+r.IntN(tileRows), 1+r.IntN(40)
+		if trial%8 == 0 {
+			d = 60 + r.IntN(80)
+		}
 		stride := d + r.IntN(3)
 		x, c := make([]float32, n*stride), make([]float64, n)
 		for i := range n {
@@ -36,22 +39,32 @@ func TestDenseRowsAsOthers(t *testing.T) {
 			}
 			acc = acc[d-j:]
 		}
-		if addAllPairs(dense, c, x, stride, d); !slices.Equal(sparse, dense) {
-			t.Fatalf("%d rows of %d features: %v: want %v", n, d, dense, sparse)
+		for _, k := range kernels() {
+			clear(dense)
+			if k.pairs(dense, c, x[:(n-1)*stride+d], stride, d); !slices.Equal(sparse, dense) {
+				t.Fatalf("%s: %d rows of %d features: %v: want %v", k.name, n, d, dense, sparse)
+			}
 		}
 		for _, m := range metrics(t, r, d, x[:d]) {
-			ruler := newRuler(m)
+			ruler := newRuler(m, portable)
 			squares, want := make([]float64, n), make([]float64, n)
-			ruler.quadratics(squares, x, stride)
 			f.gather(b)
 			for j := range d {
 				for i, features := range f.from(j) {
 					want[i] += quadratic(ruler.square[j], features)
 				}
 			}
-			for i := range want {
-				if math.Float64bits(squares[i]+0) != math.Float64bits(want[i]+0) {
-					t.Fatalf("%d rows of %d features: length %d is %v: want %v", n, d, i, squares[i], want[i])
+			for _, k := range kernels() {
+				clear(squares)
+				if ruler.kernel = k; k.weigh == nil {
+					ruler.quadratics(squares, x, stride)
+				} else {
+					ruler.quadraticsBy(new(weighed), squares, x, stride)
+				}
+				for i := range want {
+					if math.Float64bits(squares[i]+0) != math.Float64bits(want[i]+0) {
+						t.Fatalf("%s: %d rows of %d features: length %d is %v: want %v", k.name, n, d, i, squares[i], want[i])
+					}
 				}
 			}
 		}

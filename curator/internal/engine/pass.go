@@ -6,19 +6,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// The kernels below fix the order of every floating-point operation, so that their results are the
-// same bits on every machine. Products are rounded before they are added (float64(a*b) forbids
-// fusing). A dot product is eight interleaved sums that are folded in a fixed tree.
+// The kernels of this file fix the order of every floating-point operation, so that their results
+// are the same bits on every machine. Products are rounded before they are added, since
+// float64(a*b) forbids fused operations. A dot product is eight interleaved sums that are folded in
+// a fixed tree.
 
-// magic is 1.5*2^52. For |p| <= 2^51, p + magic holds p rounded to the nearest integer (ties to
-// even) in the low bits of its representation, so that bits(p + magic) - bits(magic) is that
-// integer. The kernels add the raw bits and subtract the constant once for each row in the end. An
-// exact sum is therefore as cheap as a sum of floats.
+// magic is 1.5*2^52. For |p| <= 2^51, the low bits of the representation of p + magic hold p
+// rounded to the nearest integer (ties to even), so bits(p + magic) - bits(magic) is that integer.
+// The kernels add the bits as integers and subtract bits(magic) once for each row at the end. An
+// exact sum is therefore as fast as a sum of floats.
 const magic = 0x1.8p52
 
 var magicBits = math.Float64bits(magic)
 
-// dots is kernel.dots.
+// dots sets z to the dot products of rows with vectors, for the portable kernel (see kernel.dots).
 func dots(z, w []float64, x []float32, stride, width int) {
 	for len(z) > 0 {
 		for v := w; len(v) > 0; v = v[width:] {
@@ -29,7 +30,7 @@ func dots(z, w []float64, x []float32, stride, width int) {
 	}
 }
 
-// dot returns <w, x>. len(x) == len(w), a multiple of row.Lane.
+// dot returns <w, x>. The lengths of x and w are equal and a multiple of row.Lane.
 func dot(w []float64, x []float32) float64 {
 	var s0, s1, s2, s3, s4, s5, s6, s7 float64
 	w = w[:len(x)]
@@ -47,14 +48,15 @@ func dot(w []float64, x []float32) float64 {
 	return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
 }
 
-// addRounded is kernel.add.
+// addRounded adds rounded multiples of rows to sums, for the portable kernel (see kernel.add).
 func addRounded(acc []int64, width int, c []float64, x []float32, stride int) {
 	for each := len(acc) / width; len(acc) > 0; acc, c = acc[width:], c[min(1, len(c)):] {
 		addMargin(acc[:stride], c, each, x)
 	}
 }
 
-// addMargin adds sum_i round(c[i*each] * row i) to acc, for rows of stride len(acc).
+// addMargin adds round(c[i*each] * row i) to acc for all rows i, coordinate by coordinate. Rows have len(acc)
+// numbers.
 func addMargin(acc []int64, c []float64, each int, x []float32) {
 	d, i := len(acc), 0
 	rows := (len(c) + each - 1) / each
@@ -82,16 +84,17 @@ func addRounded4(acc []int64, c *[4]float64, x0, x1, x2, x3 []float32) {
 	}
 }
 
-// round rounds p to the nearest integer as the kernels do. |p| must be at most mostSteps. For any
-// other p, including NaN, the result is meaningless.
+// round rounds p to the nearest integer as the kernels do. |p| must be at most mostSteps, 2^51. For
+// any other p, including NaN, the result has no meaning.
 func round(p float64) int64 {
 	return int64(math.Float64bits(p+magic) - magicBits)
 }
 
-// mostSteps is the largest absolute value that is rounded correctly.
+// mostSteps is the largest absolute value that the function round rounds correctly.
 const mostSteps = 0x1p51
 
-// Round is round with a check by Unrounded. It is for all but the innermost loops.
+// Round rounds p to the nearest integer and, if the variable Unrounded is set, checks that p is small
+// enough to be rounded correctly. It is used everywhere except in the innermost loops.
 func Round(p float64) int64 {
 	if Unrounded != nil && !(math.Abs(p) <= mostSteps) {
 		Unrounded(p)
@@ -99,13 +102,14 @@ func Round(p float64) int64 {
 	return round(p)
 }
 
-// Unrounded is called, unless it is nil, with a number that is to be rounded and is not at most
-// mostSteps. docs/exactness.md proves that no such number occurs. Tests set Unrounded so that they
-// fail if one does. The products that kernels round are then checked one by one too.
+// Unrounded, if not nil, is called with each number to be rounded whose absolute value exceeds
+// mostSteps, or that is NaN, before the number is rounded. docs/explanation/exactness.md proves that
+// no such number occurs. Tests set Unrounded so that they fail if one occurs. If Unrounded is set,
+// the products that kernels round are also checked one by one.
 var Unrounded func(p float64)
 
-// rounded checks the products of rows and coefficients that addRows is about to round, if Unrounded
-// is set.
+// rounded checks the products of rows and coefficients that the method addRows rounds next, if
+// Unrounded is set.
 func (p *pass) rounded(count int, c []float64, b row.Block) {
 	if Unrounded == nil {
 		return
@@ -118,6 +122,11 @@ func (p *pass) rounded(count int, c []float64, b row.Block) {
 		}
 		if groups > 0 {
 			Round(float64(v * float64(b.Levels[at])))
+		}
+		if edges := p.layout.Edges(); edges > 0 {
+			for _, x := range b.Edges.By[2*at*edges : 2*(at+1)*edges] {
+				Round(float64(v * float64(x)))
+			}
 		}
 	}
 }

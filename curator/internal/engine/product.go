@@ -5,9 +5,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// addProducts computes the Hessian times the term's step: the second derivative of phi, times the
-// product of step and row, times the row. The bound on the result is the bound on a difference of
-// gradients with this step, so that it is clipped in the same way.
+// addProducts computes the coefficients of products of the Hessian and the term's vector (its step):
+// for a loss phi(<w,x>, y), the second derivative of phi times the product of step and row x. The
+// coefficient is later multiplied by the row. The result obeys the same bound as the difference of
+// gradients at two points that differ by the step, so it is clipped in the same way.
 func addProducts(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	n := p.shape.margins * len(y)
@@ -18,8 +19,10 @@ func addProducts(p *pass, t *pointedTerm, b row.Block) {
 	p.addBetween(bend, move, t, lo, hi)
 }
 
-// addProductChanges computes the Hessian at the point minus the Hessian at prev, times the vector
-// along. The margin at prev is computed as in addSlopeChanges.
+// addProductChanges computes the coefficients of products with a change of the Hessian: the Hessian
+// at the term's point minus the Hessian at its previous point, times the term's vector along. The
+// margin at the previous point is computed as the margin at the point minus the product of the row
+// and the displacement between the points.
 func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	n := p.shape.margins * len(y)
@@ -37,7 +40,8 @@ func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
 	p.addWithin(bend, t)
 }
 
-// addCurvaturesAlong computes v'Hv minus its public centre, for the vector v = along.
+// addCurvaturesAlong computes the numbers v'Hv, each minus its public centre, for the loss's Hessian
+// H and the term's vector v.
 func addCurvaturesAlong(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
@@ -55,8 +59,8 @@ func addCurvaturesAlong(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, bend[:len(y)], t.weight, -t.ball.Radius, t.ball.Radius)
 }
 
-// bend sets dst to the second derivative of phi at the margins z times u, one number for each
-// margin. dst may be z.
+// bend sets dst to the second derivative of phi at the margins z, times the vector u: one number
+// for each margin. dst may be z.
 func (p *pass) bend(dst, z, u, y []float64) {
 	if p.single != nil {
 		p.call(p.single.Curvatures, dst, z, y)
@@ -90,8 +94,8 @@ func (g *generalPass) curvatureAlong(v []float64, t *pointedTerm, x []float32, y
 	}
 }
 
-// product has the loss write the product of its Hessian and a vector to dst. Entries that the loss
-// leaves unwritten are NaN.
+// product makes the loss write the product of its Hessian and a vector to dst. Entries that the loss leaves
+// unwritten are NaN.
 func (g *generalPass) product(dst, w, along []float64, x []float32, y float64) {
 	copy(g.w, w)
 	copy(g.along, along)

@@ -9,15 +9,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// pass is an accumulator of one goroutine with its scratch memory.
+// pass is the state of one goroutine that adds up contributions: its sums and scratch memory.
 type pass struct {
 	acc []int64
 	// seen is the number of records that were added, including faulty ones.
 	seen int64
-	// rows are the rows of the current piece that are not added yet.
+	// rows are the rows of the current piece that are yet to be added.
 	rows row.Block
 	long []float32 // the rows' lengths in the query's metric, nil without one
-	// trying is the number of rows in the current tile. alone is the number of rows that are to be
+	// trying is the number of rows in the current tile. alone is the number of rows that are yet to be
 	// processed one by one.
 	trying, alone int
 
@@ -31,29 +31,31 @@ type pass struct {
 	// scale is the number of grid steps in a unit.
 	scale float64
 	terms []pointedTerm
-	// number reports that a record contributes one number.
+	// number is true if a record contributes one number.
 	number bool
-	// absent is the contribution of a faulty record before scaling: the value zero, minus the
-	// centre and clipped like any other. It is 0 unless number is set.
+	// absent is the contribution of a faulty record before scaling: the value zero, minus the public
+	// centre, clipped and weighted. It is 0 unless the record contributes a number.
 	absent float64
-	// filled lists features for products of features. It is nil if a record contributes multiples
-	// of its row or numbers.
+	// filled lists the rows' nonzero features, for sums of products of features. It is nil if a record
+	// contributes multiples of its row, or numbers.
 	filled  *filled
-	centred []float32 // rows of a tile less a point, where they are asked about
+	centred []float32 // rows of a tile minus a public point, for kinds about such rows
 	general *generalPass
-	stacked *stackedPass // replaces general where the loss and the terms allow it
-	rankOne margins      // nil if the query needs no loss
-	single  loss.RankOne // the same loss, if it has one margin
-	kinked  loss.Kinked  // the same loss, if its slopes jump
+	stacked *stackedPass // adds up gradients layer by layer, in place of general, if the loss and the terms allow it
+	// weighted computes terms of the weighted kinds. It is nil for other kinds.
+	weighted *weightedPass
+	rankOne  margins      // nil if the query needs no loss
+	single   loss.RankOne // the same loss, if it has one margin
+	kinked   loss.Kinked  // the same loss, if its slopes jump
 
-	// coef, margin, move, slope and other hold shape.margins numbers for each record of a tile; the
-	// numbers of a record precede those of the next record. coef holds one number for each record
-	// if number is set.
+	// coef, margin, move, slope and other hold shape.margins numbers for each record of a tile. The
+	// numbers of a record precede the numbers of the next record. If number is true, coef holds one
+	// number for each record.
 	coef, margin, move, slope, other []float64
 	norm                             []float64 // norms of rows, for smoothed losses
 	faulty                           []bool
-	// z, given and target are copies of the loss's arguments, so that a loss which writes to them
-	// changes nothing.
+	// z, given and target are copies of the loss's arguments, so that a loss that writes to its
+	// arguments changes nothing.
 	z, given, target []float64
 	// reader reads the rows.
 	reader row.Reader
@@ -61,14 +63,15 @@ type pass struct {
 	gathered row.Block
 }
 
-// margins is the interface of a loss whose gradient is slopes times the row, with one margin or
-// several.
+// margins is the interface of a loss phi(W x, y). Its gradient in W is the outer product of its
+// slopes, one for each margin, and the row.
 type margins interface {
 	Values(dst, z, y []float64)
 	Slopes(dst, z, y []float64)
 }
 
-// pointedTerm is a term with its points padded to the shape, and the functions that compute it.
+// pointedTerm is a term with its points in the order and padding in which the kernels read them, and
+// with the functions that compute the term.
 type pointedTerm struct {
 	query.Term
 	computation
@@ -79,9 +82,9 @@ type pointedTerm struct {
 	smoothed          loss.Smoothing
 	drawn             drawn
 	along             []float64
-	// among is the point as it is, for kinds that depend on the features alone.
+	// among is the point without padding, for kinds that depend on the features alone.
 	among []float64
-	// reuse reports that the margin at point equals the margin of the previous term.
+	// reuse is true if the term has the same point as the term before it, and so the same margins.
 	reuse bool
 }
 
@@ -107,7 +110,11 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		}
 	}
 	facts := terms[0].Kind().Facts()
-	if facts.Pairs {
+	if p.weighted = newWeightedPass(l, &p.terms[0], p.layout.Dim()); p.weighted != nil {
+		p.acc = make([]int64, len(p.weighted.sum))
+		return
+	}
+	if facts.WithinRightAngle() {
 		p.filled = &filled{writer: p.writer}
 		p.acc = make([]int64, facts.SumDim(p.layout.Dim()))
 	}
@@ -138,12 +145,13 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	p.norm = make([]float64, tileRows)
 }
 
-// place returns the index in acc of coordinate j of the sum.
+// place returns the index in the sums acc, which are ordered as rows are stored, of coordinate j of
+// the query's sum.
 func (p *pass) place(j int) int {
 	switch {
 	case p.number: // a number is added up in the first entry, whatever the layout
 		return 0
-	case p.filled != nil:
+	case p.filled != nil || p.weighted != nil:
 		return j
 	case p.stacked != nil:
 		return p.stacked.place(j)
@@ -151,8 +159,8 @@ func (p *pass) place(j int) int {
 	return p.shape.place(j)
 }
 
-// call has the loss write to dst the numbers that f computes from margins z and targets y. The loss
-// receives copies. Entries that it leaves unwritten are NaN. dst may be z.
+// call makes the loss write to dst the numbers that f computes from margins z and targets y. The loss
+// receives copies of z and y. Entries that the loss leaves unwritten are NaN. dst may be z.
 func (p *pass) call(f func(dst, z, y []float64), dst, z, y []float64) {
 	dst, given, target := dst[:len(dst):len(dst)], p.z[:len(z):len(z)], p.target[:len(y):len(y)]
 	copy(given, z)
@@ -161,16 +169,16 @@ func (p *pass) call(f func(dst, z, y []float64), dst, z, y []float64) {
 	f(dst, given, target)
 }
 
-// forget fills v with NaN, so that a number left from another record is not used for this one.
+// forget fills v with NaN, so that no number of an earlier record is used for the current record.
 func forget(v []float64) {
 	for i := range v {
 		v[i] = math.NaN()
 	}
 }
 
-// tile adds a tile of rows for a loss phi(<w,x>, y) or phi(W x, y). Every term is a scalar for each
-// margin times the row. The clipped terms are therefore added as scalars, and the row is scaled,
-// rounded and added once for each margin.
+// tile adds a tile of rows for a loss phi(<w,x>, y) or phi(W x, y). Each term of a record's
+// contribution is a number for each margin, times the row. The clipped terms are therefore added as
+// numbers first, and the row is then multiplied, rounded and added once for each margin.
 func (p *pass) tile(b row.Block) {
 	y := b.Targets
 	faulty := p.faulty[:len(y)]
@@ -194,6 +202,8 @@ func (p *pass) tile(b row.Block) {
 	switch {
 	case p.terms[0].Kind() == query.CentredMoment:
 		p.addCentredPairs(coef, b)
+	case p.terms[0].Kind() == query.SquaredFeatures:
+		p.addSquares(coef, b)
 	case p.filled != nil:
 		p.addPairs(coef, b)
 	case p.number:
@@ -205,8 +215,8 @@ func (p *pass) tile(b row.Block) {
 	}
 }
 
-// faultySteps returns the contribution of a faulty record in grid steps. It is 0 where that is not
-// finite, which no scale of the kernel makes it.
+// faultySteps returns the contribution of a faulty record in grid steps. It returns 0 if the
+// contribution is not finite, which cannot happen with the scales that package kernel chooses.
 func (p *pass) faultySteps() float64 {
 	if v := float64(p.absent * p.scale); sound(v) {
 		return v
@@ -214,9 +224,9 @@ func (p *pass) faultySteps() float64 {
 	return 0
 }
 
-// toSteps converts lists of coefficients to grid steps. Each list holds the same number of
-// coefficients for every record. A record with a coefficient that is not finite in steps is faulty.
-// The coefficients of a faulty record become p.absent in steps.
+// toSteps converts lists of coefficients to grid steps. Each list has the same number of coefficients
+// for every record. A record with a coefficient that is not finite in steps is faulty. The
+// coefficients of a faulty record become a fixed contribution, the same for all faulty records.
 func (p *pass) toSteps(faulty []bool, lists ...[]float64) {
 	for _, list := range lists {
 		for i, c := range list {
@@ -241,8 +251,8 @@ func (p *pass) toSteps(faulty []bool, lists ...[]float64) {
 	}
 }
 
-// addWithin adds weight times the records' slopes, clipped to the term's radius, to their
-// coefficients. A slope that is not finite makes its record faulty.
+// addWithin adds the records' slopes, clipped to the term's radius and times the term's weight, to the
+// records' coefficients. A slope that is not finite makes its record faulty.
 func (p *pass) addWithin(slope []float64, t *pointedTerm) {
 	radius := t.ball.Radius
 	k := p.shape.margins
@@ -262,13 +272,15 @@ func (p *pass) addWithin(slope []float64, t *pointedTerm) {
 	}
 }
 
-// addBetween adds weight times the records' changes of slopes to their coefficients. move holds the
-// changes of the margins, and the changes of slopes are clipped to the values possible for a
-// curvature in [lo, hi]. A number that is not finite makes its record faulty.
+// addBetween adds the records' changes of slopes, clipped and times the term's weight, to the
+// records' coefficients. move holds the changes of the margins. The changes of slopes are clipped
+// to the values that are possible for a curvature in [lo, hi]. A number that is not finite makes
+// its record faulty.
 //
-// Several slopes change by A m for the moves m and a symmetric matrix A with eigenvalues in [lo,
-// hi]. The change is within ((hi-lo)/2) ||m|| of ((lo+hi)/2) m and is clipped to that ball. Times
-// the row it then lies in the ball declared by the term (docs/exactness.md, L3 and L4).
+// With several margins, the slopes change by A m, for the changes m of the margins and a symmetric
+// matrix A with eigenvalues in [lo, hi]. Such a change is within ((hi-lo)/2) ||m|| of ((lo+hi)/2)
+// m, and is clipped to that ball. The product of the change with the row then lies in the ball that
+// the term declares (docs/explanation/exactness.md, L3 and L4).
 func (p *pass) addBetween(slope, move []float64, t *pointedTerm, lo, hi float64) {
 	k := p.shape.margins
 	if k == 1 {
@@ -294,8 +306,8 @@ func (p *pass) addBetween(slope, move []float64, t *pointedTerm, lo, hi float64)
 	}
 }
 
-// addClipped adds weight * clamp(s, lo, hi) to coef. A scalar that is not finite makes its record
-// faulty.
+// addClipped adds weight * clamp(s, lo, hi) to coef, for each record's number s. A number s that is
+// not finite makes its record faulty.
 func addClipped(coef []float64, faulty []bool, s []float64, weight, lo, hi float64) {
 	coef, faulty = coef[:len(s)], faulty[:len(s)]
 	for i, v := range s {
@@ -307,10 +319,10 @@ func addClipped(coef []float64, faulty []bool, s []float64, weight, lo, hi float
 	}
 }
 
-// addClippedBetween adds weight * clamp(s, [lo, hi] * move) to coef. For a curvature of phi in [lo,
-// hi] the difference of slopes lies between lo and hi times the difference of margins. Such a
-// scalar times the row lies in the ball declared by the term. A number that is not finite makes its
-// record faulty.
+// addClippedBetween adds weight * clamp(s, [lo, hi] * move) to coef, for each record's difference
+// of slopes s and difference of margins move. If the second derivative of phi is in [lo, hi], s
+// lies between lo and hi times move. The clipped s times the row lies in the ball that the term
+// declares. A number that is not finite makes its record faulty.
 func addClippedBetween(coef []float64, faulty []bool, s, move []float64, weight, lo, hi float64) {
 	coef, faulty, move = coef[:len(s)], faulty[:len(s)], move[:len(s)]
 	for i, v := range s {

@@ -8,14 +8,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// drawn holds the directions of a term. pool holds the directions that were needed so far.
+// drawn holds the random directions along which a term estimates gradients. pool holds the
+// directions that were needed so far.
 type drawn struct {
 	query.Directions
 	pool [][]float64
 	dim  int
 }
 
-// drawnFor returns the zero drawn for a term that draws no directions.
+// drawnFor returns the directions of a term, or the zero value if the term uses no random directions.
 func drawnFor(t query.Term) drawn {
 	d, ok := t.Directions()
 	if !ok {
@@ -33,8 +34,8 @@ func (d *drawn) direction(number int) []float64 {
 	return d.pool[number]
 }
 
-// estimate sets dst to the term's gradient at w: the gradient of the loss, the gradient of the loss
-// smoothed in closed form, or an estimate of the smoothed gradient from drawn directions.
+// estimate sets dst to the gradient at w that the term uses: the gradient of the loss, the gradient of the
+// loss smoothed in closed form, or an estimate of the smoothed gradient along random directions.
 func (g *generalPass) estimate(dst []float64, t *pointedTerm, w []float64, x []float32, y float64) {
 	s := t.Smoothing()
 	switch {
@@ -63,14 +64,16 @@ func (g *generalPass) estimate(dst []float64, t *pointedTerm, w []float64, x []f
 	}
 }
 
-// slopeAlong returns d/(2 r) times the difference of the values at w + r u and w - r u.
+// slopeAlong returns the difference quotient along u that estimates the gradient: d/(2 r) times the
+// value of the loss at w + r u minus its value at w - r u, for d parameters.
 func (g *generalPass) slopeAlong(w, u []float64, r float64, x []float32, y float64) float64 {
 	up := g.value(g.moved(w, r, u), x, y)
 	down := g.value(g.moved(w, -r, u), x, y)
 	return float64(float64(len(w)) / (2 * r) * (up - down))
 }
 
-// moved returns w + r u, in scratch memory.
+// moved returns the point w + r u, for a direction u, in scratch memory, which the next call
+// overwrites.
 func (g *generalPass) moved(w []float64, r float64, u []float64) []float64 {
 	for j, v := range u {
 		g.beside[j] = w[j] + float64(r*v)
@@ -78,7 +81,7 @@ func (g *generalPass) moved(w []float64, r float64, u []float64) []float64 {
 	return g.beside
 }
 
-// joined presents a loss of margins as a loss that writes its gradient.
+// joined presents a loss of margins as a loss that computes its gradient in the parameters itself.
 type joined struct {
 	loss.Loss
 	of          margins
@@ -101,7 +104,7 @@ func (l *joined) Gradient(dst, w []float64, x []float32, y float64) {
 	l.times(dst, x)
 }
 
-// smoothed writes the gradient of the loss smoothed in closed form.
+// smoothed writes the gradient of the loss, smoothed in closed form, to dst.
 func (l *joined) smoothed(dst, w []float64, x []float32, y float64, by loss.Smoothing) {
 	l.at(w, x, y)
 	wide := make([]float64, len(x))
@@ -112,7 +115,8 @@ func (l *joined) smoothed(dst, w []float64, x []float32, y float64, by loss.Smoo
 	l.times(dst, x)
 }
 
-// at computes the margins. Slopes that the loss leaves unwritten afterwards are NaN.
+// at computes the margins of the row x at the parameters w, and sets the slopes to NaN, so that
+// slopes that the loss leaves unwritten remain NaN.
 func (l *joined) at(w []float64, x []float32, y float64) {
 	for k := range l.z {
 		l.z[k] = interleaved(w[k*len(x):(k+1)*len(x)], x)
@@ -121,7 +125,7 @@ func (l *joined) at(w []float64, x []float32, y float64) {
 	forget(l.slope)
 }
 
-// times sets dst to the slopes times the row.
+// times sets dst to the outer product of the slopes, one for each margin, and the row.
 func (l *joined) times(dst []float64, x []float32) {
 	for k, s := range l.slope {
 		for j, v := range x {
@@ -130,7 +134,7 @@ func (l *joined) times(dst []float64, x []float32) {
 	}
 }
 
-// interleaved returns <w, x>, computed in the order of dot, for rows without padding.
+// interleaved returns <w, x> for rows without padding. It adds in the same order as the function dot.
 func interleaved(w []float64, x []float32) float64 {
 	var s [row.Lane]float64
 	for j, v := range x {

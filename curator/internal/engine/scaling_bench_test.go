@@ -18,10 +18,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// BenchmarkScaling is a gradient pass over n x 50 rows, of which 1.8e9 bytes are kept in memory and
-// the rest in a file: as float32s, and as 10 numbers and 40 features of 8 groups. SCALING names the
-// numbers of rows (default 1000000), SCALING_FOLDER the folder of the file, and SCALING_MEMORY the
-// bytes in memory. It reports the time of a row in a pass and the largest resident memory so far.
+// BenchmarkScaling measures a gradient pass over n x 50 rows, of which 1.8e9 bytes are kept in
+// memory and the rest in a file. The rows are stored as float32s, and as 10 numbers and 40 features
+// of 8 groups. The environment variable SCALING lists the numbers of rows (default 1000000),
+// SCALING_FOLDER is the folder of the file, and SCALING_MEMORY is the number of bytes in memory.
+// The benchmark reports the time of a row in a pass and the largest resident memory so far.
 func BenchmarkScaling(b *testing.B) {
 	memory := int64(18e8)
 	if s := os.Getenv("SCALING_MEMORY"); s != "" {
@@ -74,7 +75,7 @@ func BenchmarkScaling(b *testing.B) {
 	}
 }
 
-// generated returns n rows of a layout, which repeat a thousand different ones.
+// generated returns n rows of a layout, which repeat a thousand different rows.
 func generated(b *testing.B, l *row.Layout, n int, memory int64) row.Source {
 	f, err := row.NewFileOf(l, 0, memory, os.Getenv("SCALING_FOLDER"))
 	if err != nil {

@@ -6,16 +6,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// shape describes the order of parameters in memory. With a layout they are margins rows of
-// features coordinates. Each row has the order of the layout and takes width floats, so that a
-// margin is a sum over contiguous runs. Without a layout the coordinates are in their own order,
-// without padding: this is the shape for a loss that writes its own gradient.
+// shape describes the order of parameters in memory. For a loss of margins, the parameters are one
+// row for each margin, with one coordinate for each feature. Each row of parameters is in the order
+// in which the layout stores features and takes width floats, so that a margin is a sum over
+// contiguous numbers. For a loss that is not a function of margins and computes its gradient itself,
+// layout is nil and the coordinates are in their own order, without padding.
 type shape struct {
 	margins, features, width int
 	layout                   *row.Layout
 }
 
-// unshaped returns the shape of parameters in their own order.
+// unshaped returns the shape of parameters that are stored in their own order, without padding.
 func unshaped(parameters int) shape { return shape{1, parameters, parameters, nil} }
 
 // shaped returns the shape of the parameters of the given number of margins.
@@ -28,9 +29,9 @@ func shapeOf(l loss.Loss, parameters int, t row.Source) shape {
 	return shaped(parameters/t.Layout().Dim(), t.Layout())
 }
 
-// shapeFor returns the shape of a query's points: the shape of the parameters, or one row of
-// features for a query without a loss. A query that draws directions uses any loss as one that
-// writes its gradient.
+// shapeFor returns the shape of a query's points. This is the shape of the parameters, or one row of
+// features for a query without a loss. A query that estimates gradients along random directions
+// treats every loss as one that computes its gradient itself.
 func (e *Portable) shapeFor(q query.Question) shape {
 	switch {
 	case q.Facts().Losses == query.NoLoss:
@@ -41,12 +42,12 @@ func (e *Portable) shapeFor(q query.Question) shape {
 	return e.shape
 }
 
-// parameters returns the number of parameters. padded returns the number of floats they take in
-// memory.
+// parameters returns the number of parameters. padded returns the number of floats that they take in
+// memory, padding included.
 func (s shape) parameters() int { return s.margins * s.features }
 func (s shape) padded() int     { return s.margins * s.width }
 
-// place returns the index of parameter j in memory.
+// place returns the index in memory of parameter j, whose place depends on the layout of rows.
 func (s shape) place(j int) int {
 	if s.layout == nil {
 		return j
@@ -54,7 +55,8 @@ func (s shape) place(j int) int {
 	return j/s.features*s.width + s.layout.Place(j%s.features)
 }
 
-// pad returns a copy of parameters in their order in memory. It is nil for nil.
+// pad returns a copy of the parameters v in their order in memory, with padding. For nil it returns
+// nil.
 func (s shape) pad(v []float64) []float64 {
 	if v == nil {
 		return nil

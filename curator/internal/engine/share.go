@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// share is the part of a sum that one goroutine computes. It outlives its goroutine: if a loss
-// panics on a record or ends the goroutine, that record alone is faulty, and another goroutine
-// continues with the next record.
+// share is the part of a sum that one goroutine computes. A share outlives its goroutine. If a loss
+// panics on a record or ends the goroutine, only that record is dropped as faulty, and another
+// goroutine continues with the next record.
 type share struct {
 	pass
 	tiles tiling
@@ -36,29 +36,32 @@ func (s *share) work(ctx context.Context) {
 	s.done = true
 }
 
-// survive is called when work returns, and when the loss has ended the goroutine.
+// survive is called when work returns, and when the loss has panicked or ended the goroutine.
 func (s *share) survive(ctx context.Context) {
 	if s.done {
 		s.ended.Done()
 		return
 	}
-	// The value of a panic in the loss may contain a record's values. It is dropped.
+	// The value of a panic in the loss may contain a record's values, so it is dropped.
 	_ = recover()
 	s.stopped()
 	go s.work(ctx)
 }
 
-// run adds the rows of the current piece, a tile at a time. A tile calls the loss before it adds
-// anything, so that a tile in which the loss panicked can be repeated. A general loss is always
-// called for one record at a time.
+// run adds the contributions of the rows of the current piece, one tile of rows at a time. It calls
+// the loss for a tile before it adds anything, so that a tile in which the loss panicked can be
+// repeated. A general loss, and the loss of a weighted kind, is always called for one record at a
+// time.
 func (p *pass) run() {
 	for len(p.rows.Targets) > 0 {
 		p.trying = min(tileRows, len(p.rows.Targets))
-		if p.alone > 0 || p.general != nil {
+		if p.alone > 0 || p.general != nil || p.weighted != nil {
 			p.trying = 1
 		}
 		b := p.layout.Cut(p.rows, 0, p.trying)
 		switch {
+		case p.weighted != nil:
+			p.weighted.add(p, p.writer.out(b), b.Targets[0])
 		case p.general != nil:
 			p.general.add(p, p.writer.out(b), b.Targets[0])
 		case p.stacked != nil:
@@ -81,8 +84,9 @@ func (p *pass) passed() {
 	p.alone = max(p.alone-n, 0)
 }
 
-// stopped handles a tile in which the loss panicked. A single record is faulty. A larger tile is
-// repeated record by record, to find the faulty one.
+// stopped handles a tile in which the loss panicked. If the tile is a single record, the record is
+// faulty, which means that it contributes as a malformed record does. A larger tile is repeated
+// record by record, to find the faulty record.
 func (p *pass) stopped() {
 	if p.trying > 1 {
 		p.alone = p.trying

@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// smoothing returns the closed form by which a smoothed loss is computed, for rows of the given
-// number of features. It is zero if the loss is not smoothed, or smoothed by drawn directions.
+// smoothing returns the closed form by which a loss is smoothed, for rows of the given number of
+// features. The result is the zero Smoothing if the loss is not smoothed, or is smoothed along random
+// directions.
 func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 	switch {
 	case !s.On() || s.Sampled():
@@ -21,8 +22,8 @@ func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 	return loss.OverBall(features, s.Radius)
 }
 
-// smoothable returns an error if a term smooths the loss in closed form and the loss has no such
-// closed form.
+// smoothable returns an error if a term of the query smooths the loss in closed form and the loss
+// has no such form.
 func smoothable(l loss.Loss, q query.Question) error {
 	for _, t := range q.Terms() {
 		if !t.Smoothing().On() || t.Smoothing().Sampled() { // directions work with every loss
@@ -43,8 +44,8 @@ func smoothable(l loss.Loss, q query.Question) error {
 	return nil
 }
 
-// slopes has the loss compute the slopes of a tile for a term. If the term smooths the loss, the
-// loss also receives the norms of the rows.
+// slopes makes the loss compute the slopes, at the margins z, of the records of a tile for a term. If
+// the term smooths the loss, the loss also receives the norms of the rows.
 func (p *pass) slopes(t *pointedTerm, dst, z []float64, b row.Block) {
 	y, stride := b.Targets, p.layout.Stride()
 	if p.kinked == nil || !t.Smoothing().On() {
@@ -58,7 +59,8 @@ func (p *pass) slopes(t *pointedTerm, dst, z []float64, b row.Block) {
 	p.call(func(dst, z, y []float64) { p.kinked.SmoothedSlopes(dst, z, y, long, t.smoothed) }, dst, z, y)
 }
 
-// dotSelf returns <x, x>, computed in the order of dot. len(x) is a multiple of row.Lane.
+// dotSelf returns <x, x>, added up in the same order as by the function dot. len(x) is a multiple of
+// row.Lane.
 func dotSelf(x []float32) float64 {
 	var s [row.Lane]float64
 	for ; len(x) > 0; x = x[row.Lane:] {

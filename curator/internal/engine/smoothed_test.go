@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestSmoothedByTheRowsOwnNorm: a sum for the smoothed loss uses each record's smoothed slope for
-// the norm of its own row, and not the loss's slope. It is precise to half a grid step a record, in
-// blocks and among members.
+// TestSmoothedByTheRowsOwnNorm tests that a sum for the smoothed loss uses each record's smoothed
+// slope for the norm of the record's own row, and not the loss's slope. The sum is precise to half a
+// grid step for each record, over whole blocks and over selected rows.
 func TestSmoothedByTheRowsOwnNorm(t *testing.T) {
 	const n, d, scale = 150, 3, 0x1p30
 	table, err := row.NewTable(d, 40)
@@ -67,8 +67,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestSmoothingIsRefused: a query is refused before anything is computed if the loss has no such
-// smoothing in closed form.
+// TestSmoothingIsRefused tests that a query is refused, before anything is computed, if the loss
+// cannot be smoothed in closed form as the query asks.
 func TestSmoothingIsRefused(t *testing.T) {
 	ask := func(s query.Smoothing) query.Question {
 		q, err := query.New(1, query.GradientAt(query.NewCohort(0, 10), []float64{1, 2}, 1).Smoothed(s))

@@ -15,7 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// adultGroups holds the numbers of features of Adult's categories; six more features are numbers.
+// adultGroups holds the numbers of features of Adult's categories. Six more features are numbers.
 var adultGroups = []int{9, 17, 8, 15, 7, 6, 3, 42}
 
 // adultRows returns a table of Adult's shape with all features written out.
@@ -40,8 +40,8 @@ var adultRows = func(b *testing.B, n int) *row.Table {
 	return t
 }
 
-// BenchmarkSpeed is a pass of the exact clipped gradient of the logistic loss over the tables of
-// results/speed/pass.sh, which compares it with an earlier version and numpy.
+// BenchmarkSpeed measures a pass of the exact clipped gradient of the logistic loss over the tables
+// of results/speed/pass.sh. This script compares the pass with an earlier version and with numpy.
 func BenchmarkSpeed(b *testing.B) {
 	for _, c := range []struct {
 		name string

@@ -9,16 +9,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Loss returns the loss.
+// Loss returns the loss with which the engine answers queries.
 func (e *Portable) Loss() loss.Loss { return e.loss }
 
 // Average makes one pass of projected SGD over the given members, in their order. It returns the
-// average of the iterates minus the start, rounded to grid steps; scale is the number of grid steps
-// in a unit. The loss must be rank-one. It is an error if a row cannot be read or if the context
-// ends.
+// average of the iterates minus the start, rounded to grid steps. scale is the number of grid steps
+// in a unit. The loss must be rank-one. Average returns an error if a row cannot be read or if the
+// context ends.
 //
-// docs/exactness.md bounds the distance of two such passes on neighbouring tables. Its proof counts
-// the roundings below one by one.
+// docs/explanation/exactness.md bounds the distance of two such passes on neighbouring tables. The
+// proof there counts the roundings of this file one by one.
 func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, mem
 	if !ok {
 		return nil, Proven(e.loss)
 	}
-	// The walk uses a context of the standard library, whose error is permanent once set. The
+	// The pass uses a context of the standard library, whose error is permanent once set. The
 	// caller's context may be of another type.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,14 +54,14 @@ func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, mem
 	return answer, nil
 }
 
-// walk is the state of a pass. All vectors are padded to the stride. Like a share it outlives its
-// goroutine.
+// walk is the state of a pass of SGD. All vectors are padded to the stride. A walk outlives its
+// goroutine: if the loss ends the goroutine that called it, another goroutine continues.
 type walk struct {
 	table row.Reader
-	// left holds the members from the current tile on.
+	// left holds the members of the current tile and of all later ones.
 	left []int32
-	// fetched is the number of members in the tile. taken is the number of them that were
-	// processed.
+	// fetched is the number of members in the current tile of rows. taken is the number of members
+	// of the current tile that were processed.
 	fetched, taken int
 	ended          chan struct{}
 	done           bool
@@ -70,14 +70,16 @@ type walk struct {
 
 	loss   loss.RankOne
 	target loss.Target
-	// A step replaces w by keep w + shift - gain clip(slope) x.
+	// A step replaces the point w by keep*w + shift - gain*s*x, for a row x with the slope s, clipped to
+	// [-clip, clip].
 	keep, gain, clip float64
 	shift            []float64
 	radius           float64
 	centre           []float64
 
 	at []float64
-	// sum is the sum of the iterates up to the last tile. tile is the sum of the iterates since.
+	// sum is the sum of the iterates up to the last tile. tile is the sum of the iterates of the current
+	// tile.
 	sum, tile []float64
 
 	// rows holds the rows of a tile.
@@ -116,29 +118,30 @@ func Shift(p query.Pass) []float64 {
 	return s
 }
 
-// work processes the members to the end.
+// work makes the steps of the pass for all members that are left.
 func (w *walk) work(ctx context.Context) {
 	defer w.survive(ctx)
 	w.over(ctx)
 	w.done = true
 }
 
-// survive is called when work returns, and when the loss has ended the goroutine. The record at
-// which the loss ended it is faulty.
+// survive is called when work returns, and when the loss has panicked or ended the goroutine. In
+// the second case the current record is faulty, and a new goroutine continues.
 func (w *walk) survive(ctx context.Context) {
 	if w.done {
 		close(w.ended)
 		return
 	}
-	// The value of a panic in the loss may contain a record's values. It is dropped.
+	// The value of a panic in the loss may contain a record's values, so it is dropped.
 	_ = recover()
 	w.step(w.row(), 0)
 	w.taken++
 	go w.work(ctx)
 }
 
-// over processes the members, or returns when the context ends. The last record's step is not made,
-// because the point to which it leads is not averaged.
+// over makes the step of one member after the other until the last, or returns when the context ends.
+// It does not make the step of the last record, since the point after this step is not part of the
+// average.
 func (w *walk) over(ctx context.Context) {
 	for len(w.left) > 0 {
 		if w.fetched == 0 {
@@ -167,9 +170,9 @@ func (w *walk) over(ctx context.Context) {
 	}
 }
 
-// fetch copies the rows of the next tile. The steps of the walk depend on each other; with the copy
-// they do not also wait for memory. Rows are copied with all their features, in the order of
-// features, on which the error bounds rely.
+// fetch copies the next members' rows to scratch memory. Each step of the pass waits for the step
+// before it. Because of the copy, a step does not also wait for memory. Rows are copied with all
+// their features, in the order of features, on which the error bounds rely.
 func (w *walk) fetch() {
 	n := min(tileRows, len(w.left))
 	w.rows.Clear()
@@ -179,10 +182,10 @@ func (w *walk) fetch() {
 	w.full, w.fetched = w.writer.out(w.rows), n
 }
 
-// row returns the features of the next record.
+// row returns the features of the pass's next record.
 func (w *walk) row() []float32 { return w.full[w.taken*len(w.at):][:len(w.at)] }
 
-// step adds the iterate to the sum and makes one step with a record of the given slope.
+// step adds the current iterate to the sum and makes one step with a record of the given slope.
 func (w *walk) step(x []float32, slope float64) {
 	c := float64(w.gain * slope)
 	if w.radius == 0 {
@@ -195,8 +198,8 @@ func (w *walk) step(x []float32, slope float64) {
 	}
 }
 
-// slopeAt returns the record's clipped slope. It is 0 for a faulty record and for a target outside
-// the loss's targets, for which the slope might rise faster than the loss declares.
+// slopeAt returns the record's clipped slope. It returns 0 for a malformed (faulty) record, and for a
+// target outside the loss's targets, for which the slope might rise faster than the loss declares.
 func (w *walk) slopeAt(x []float32, y float64) float64 {
 	if !meant(w.target, y) {
 		return 0
@@ -210,7 +213,8 @@ func (w *walk) slopeAt(x []float32, y float64) float64 {
 	return min(max(s, -w.clip), w.clip)
 }
 
-// meant reports whether y is one of the targets of a loss. NaN, which marks faulty records, is not.
+// meant reports whether y is one of the targets that a loss accepts. It returns false for NaN, which marks
+// faulty records.
 func meant(t loss.Target, y float64) bool {
 	switch t {
 	case loss.Binary:
@@ -221,8 +225,8 @@ func meant(t loss.Target, y float64) bool {
 	return false
 }
 
-// advance adds w to sum and sets it to keep*w + shift - c*x. All have one
-// length, a multiple of row.Lane.
+// advance adds w to sum and then sets w to keep*w + shift - c*x. All vectors have the same length, a multiple
+// of row.Lane.
 func advance(w, sum, shift []float64, x []float32, keep, c float64) {
 	sum, shift, x = sum[:len(w)], shift[:len(w)], x[:len(w)]
 	for j := 0; j <= len(w)-half; j += half {
@@ -240,11 +244,11 @@ func advance(w, sum, shift []float64, x []float32, keep, c float64) {
 	}
 }
 
-// half is the number of coordinates processed at a time. With more, the values would not fit into
-// registers.
+// half is the number of coordinates processed at a time. With more coordinates, the numbers would
+// not fit in registers.
 const half = row.Lane / 2
 
-// advanceFrom is advance, and returns ||w - centre||^2 for the new w.
+// advanceFrom does the same as advance, and returns ||w - centre||^2 for the new w.
 func advanceFrom(w, sum, shift []float64, x []float32, keep, c float64, centre []float64) float64 {
 	sum, shift, x, centre = sum[:len(w)], shift[:len(w)], x[:len(w)], centre[:len(w)]
 	var q0, q1, q2, q3 float64
@@ -283,7 +287,7 @@ func shrink(w, centre []float64, factor float64) {
 	}
 }
 
-// add adds v to sum.
+// add adds the vector v to sum, coordinate by coordinate.
 func add(sum, v []float64) {
 	for j := range sum {
 		sum[j] += v[j]

@@ -13,10 +13,10 @@ import (
 )
 
 // BenchmarkWalk compares passes of projected SGD over records in random order with gradient passes,
-// at one goroutine and in one run. It reports ns/record of both and their ratio, for three kinds of
-// passes. Each is timed over short stretches, of which the fastest counts, since other programs may
-// use the machine. Rows are 1e6 x 100, or 1e5 x 100 in short mode. Gradients are computed over a
-// fifth of them, in storage order.
+// with one goroutine and in one run. It reports the nanoseconds for a record of both and their
+// ratio, for three kinds of passes. Each pass is timed over short stretches, and the fastest
+// stretch counts, since other programs may use the machine. Rows are 1e6 x 100, or 1e5 x 100 in
+// short mode. Gradients are computed over a fifth of the rows, in storage order.
 func BenchmarkWalk(b *testing.B) {
 	n, d, stretch := 1_000_000, 100, 10_000
 	if testing.Short() {

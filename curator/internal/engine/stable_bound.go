@@ -8,23 +8,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Bounds holds bounds on the vectors of a pass over n records and on their rounding errors, in
-// Euclidean norms. They follow from public numbers alone (docs/exactness.md). A factor 1 + 2^-19
-// covers the terms of second order that are left out and the roundings of this computation.
+// Bounds holds upper bounds on the Euclidean norms of the vectors of a pass of SGD over n records,
+// and on their rounding errors. The bounds depend on public numbers alone
+// (docs/explanation/exactness.md). A factor 1 + 2^-19 covers the terms of second order that are
+// left out and the roundings of this computation.
 type Bounds struct {
 	n float64
-	// Jump bounds a record's part of a step. Point bounds an iterate, before and after its
-	// projection. Start bounds the first iterate.
+	// Jump bounds the part of a step that depends on the record. Point bounds an iterate, before
+	// and after its projection. Start bounds the first iterate.
 	Jump, Point, Start float64
-	// Contraction is the largest factor by which a step without rounding errors multiplies the
-	// distance of two points. Powers is the sum of its powers up to n-2.
+	// Contraction is the largest factor by which a step without rounding errors multiplies the distance of
+	// two points. Powers is the sum of the powers 0 to n-2 of Contraction.
 	Contraction, Powers float64
-	// Step bounds the rounding errors of one step. Sum bounds the rounding errors of adding up the
-	// iterates. Last bounds the rounding errors of the operations on the sum.
+	// Step bounds the rounding errors of one step. Sum bounds the rounding errors of adding up the iterates.
+	// Last bounds the rounding errors of the operations on their sum.
 	Step, Sum, Last float64
 }
 
-// roundoff bounds the relative error of one operation.
+// roundoff bounds the relative rounding error of one operation.
 const roundoff = 0x1p-53
 
 // Bound returns the bounds of a pass of Average over n >= 2 records by a loss of
@@ -43,7 +44,8 @@ func Bound(p query.Pass, k loss.Constants, n int) Bounds {
 	if p.Radius > 0 {
 		b.Point = max(b.Start, centre+p.Radius) + (b.Jump + shift)
 	} else {
-		// The displacement is a sum of n-1 powers of keep.
+		// The displacement from the start is a sum of n-1 terms, each multiplied by a power of
+		// keep.
 		moves := steps
 		if gap := 1 - math.Abs(keep); gap > 0 {
 			moves = min(moves, 1/gap)
@@ -64,16 +66,17 @@ func Bound(p query.Pass, k loss.Constants, n int) Bounds {
 	return b
 }
 
-// Moved bounds the change of the average, before it is rounded to the grid, if one record is
-// replaced. clean is the bound without rounding errors; dirt is the part of the rounding errors.
+// Moved bounds the change of the average of a pass's iterates, before the average is rounded to the
+// grid, if one record is replaced. clean bounds the change of a pass without rounding errors. dirt
+// bounds what the rounding errors add.
 func (b Bounds) Moved() (clean, dirt float64) {
 	clean = 2 * b.Jump * b.Powers / b.n
 	dirt = 2 * b.Wrong()
 	return clean * (1 + 0x1p-40), dirt * (1 + 0x1p-40)
 }
 
-// Wrong bounds the distance of the computed average from the average of the same pass without
-// rounding errors.
+// Wrong bounds the distance between the computed average and the average of the same pass without rounding
+// errors.
 func (b Bounds) Wrong() float64 {
 	return (float64(b.Powers*(b.n-1)*b.Step)+b.Sum)/b.n + b.Last
 }
@@ -92,7 +95,8 @@ func geometric(r float64, m int) float64 {
 	return sum
 }
 
-// length returns an upper bound on the Euclidean norm of v, up to 2^-500, where squares underflow.
+// length returns an upper bound on the Euclidean norm of v. The bound may be too low by 2^-500,
+// since smaller squares underflow.
 func length(v []float64) float64 {
 	var sum float64
 	for _, x := range v {

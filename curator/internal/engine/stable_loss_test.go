@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// proven lists, for each proven loss, the names of losses to test.
+// proven lists, for each proven loss, the names of the losses to test.
 var proven = map[string][]string{
 	"huber":          {"huber(1e-06)", "huber(0.3)", "huber(1e+06)"},
 	"logistic":       {"logistic"},
@@ -89,9 +89,10 @@ func bigExp(x *big.Float) *big.Float {
 	return sum
 }
 
-// TestProvenSlopes scans the losses that passes trust. Slopes are never NaN and within SlopeError
-// of their formula, whose derivative in the margin is between 0 and the declared curvature. Margins
-// are dense where the losses bend and reach the ends of the float64 range.
+// TestProvenSlopes tests the losses that passes of SGD rely on, at many margins. Slopes are never
+// NaN and within SlopeError of their formula, whose derivative in the margin is between 0 and the
+// declared curvature. The margins are dense where the losses bend and reach the ends of the float64
+// range.
 func TestProvenSlopes(t *testing.T) {
 	if len(proven) != len(provenLosses) {
 		t.Errorf("%d losses are tested, %d proven", len(proven), len(provenLosses))
@@ -149,8 +150,8 @@ func TestProvenSlopes(t *testing.T) {
 
 type named struct{ loss.RankOne }
 
-// TestUnprovenLossesAreRefused: losses with negative curvature, losses that are not listed, and
-// other losses with a proven name.
+// TestUnprovenLossesAreRefused tests that Proven refuses losses with negative curvature, losses
+// that are not listed, and other losses with a proven name.
 func TestUnprovenLossesAreRefused(t *testing.T) {
 	for _, name := range loss.Names() {
 		if _, ok := proven[name]; ok {

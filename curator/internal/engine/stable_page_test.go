@@ -11,7 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// pageBounds holds the formulas of docs/exactness.md section 13, computed with 300 bits.
+// pageBounds holds the values of the formulas of docs/explanation/exactness.md, section 13,
+// computed with 300 bits.
 type pageBounds struct {
 	jump, point, contraction, powers, step, sum, last, clean, dirt *big.Float
 }
@@ -49,7 +50,8 @@ func bigLength(v []float64) *big.Float {
 	return op().Sqrt(sum)
 }
 
-// onPage computes the formulas. point is the page's W, jump its G and powers its A.
+// onPage computes the formulas of docs/explanation/exactness.md, section 13. The field point is W in
+// that document, jump is G and powers is A.
 func onPage(p query.Pass, k loss.Constants, n int) pageBounds {
 	u, d, N := power2(-53), float64(len(p.Start)), exact(float64(n))
 	a, kappa := exact(Keep(p)), exact(p.Gain())
@@ -95,8 +97,8 @@ func onPage(p query.Pass, k loss.Constants, n int) pageBounds {
 }
 
 // mixedPasses returns passes with every combination of a start, a regularizer that shrinks or
-// mirrors points, its linear part, a ball and its centre, each of a size at which it matters beside
-// the others.
+// mirrors points, the regularizer's linear part, a ball and the ball's centre. Each of these is so
+// large that it matters compared with the others.
 func mixedPasses(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	vector := func() []float64 {
 		v := make([]float64, d)
@@ -131,9 +133,9 @@ func mixedPasses(r *rand.Rand, d int, smoothness float64) map[string]query.Pass 
 	return all
 }
 
-// TestBoundsAreThePages: the bounds for which a pass is charged are at least the page's formulas
-// and exceed them by less than 2^-17 of themselves. This includes terms that no test of a few
-// passes can show to be needed.
+// TestBoundsAreThePages tests that the bounds for which a pass is charged are at least the formulas
+// of docs/explanation/exactness.md and exceed them by less than 2^-17 of themselves. This includes
+// terms that a few computed passes cannot show to be needed.
 func TestBoundsAreThePages(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 13))
 	for _, name := range []string{"logistic", "huber(0.3)", "huber(1e+06)", "smoothed-hinge(0.01)", "squared(20)"} {

@@ -11,7 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestMovedCountsBothRuns: both of the compared runs may have rounding errors, in opposite
+// TestMovedCountsBothRuns: the bound (Moved) on the distance between a pass's averages on two
+// neighbouring tables must count the rounding errors of both runs, since these may have opposite
 // directions.
 func TestMovedCountsBothRuns(t *testing.T) {
 	k := rankOne(t, "logistic").Constants()
@@ -23,8 +24,9 @@ func TestMovedCountsBothRuns(t *testing.T) {
 	}
 }
 
-// TestPointBoundsEveryIterate: no iterate is longer than Point, for starts far outside a ball, at
-// its centre, and with a centre far from the origin.
+// TestPointBoundsEveryIterate tests that no iterate of a pass is longer than the bound Bounds.Point,
+// for starts far outside a ball, for starts at the centre of a ball, and for a centre far from the
+// origin.
 func TestPointBoundsEveryIterate(t *testing.T) {
 	const n, d = 40, 4
 	far := []float64{0, 30, 0, 0}
@@ -66,8 +68,8 @@ func (s slopes) Slopes(dst, z, y []float64) {
 	}
 }
 
-// TestNaNSlopeMovesNothing: a pass over records with slope NaN equals a pass over records with
-// slope 0. Infinite slopes are clipped.
+// TestNaNSlopeMovesNothing tests that a pass over records with slope NaN equals a pass over records
+// with slope 0, and that infinite slopes are clipped.
 func TestNaNSlopeMovesNothing(t *testing.T) {
 	l := rankOne(t, "logistic")
 	p := query.Pass{Start: []float64{1, 2, 3}, Step: 1, Clip: .5, Lambda: .1}

@@ -62,7 +62,7 @@ func randomWalk(t testing.TB, r *rand.Rand, l loss.RankOne, n, d int, p query.Pa
 	return w
 }
 
-// passes returns kinds of passes that together use every field of query.Pass.
+// passes returns passes that together use every field of query.Pass.
 func passes(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	vector := func(size float64) []float64 {
 		v := make([]float64, d)
@@ -81,7 +81,7 @@ func passes(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	}
 }
 
-// bigStep returns the result of one step from w without rounding errors.
+// bigStep returns the result of one step of projected SGD from w without rounding errors.
 func bigStep(name string, target loss.Target, p query.Pass, w []*big.Float, x []float32, y float64) []*big.Float {
 	s := exact(0)
 	if target == loss.Real && math.Abs(y) <= 1 || math.Abs(y) == 1 {
@@ -126,9 +126,10 @@ func bigDistance(a []*big.Float, b []float64) float64 {
 	return f
 }
 
-// TestWalkAgainstBigFloats computes passes with 300 bits beside the float64 ones. Every step, the
-// sum and the average must be off by at most the error that the sensitivity includes, and norms
-// must be within their bounds. The bounds must not be much too large either.
+// TestWalkAgainstBigFloats computes passes with 300 bits and compares them with the float64 passes.
+// The error of every step, of the sum and of the average must be at most the error that the
+// sensitivity includes, and norms must be within their bounds. The bounds must not be much too
+// large either.
 func TestWalkAgainstBigFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	n := 150
@@ -187,7 +188,7 @@ func TestWalkAgainstBigFloats(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// A grid as fine as possible: its own rounding is then sqrt(d)/2 steps.
+				// The grid is as fine as possible. Its own rounding is then sqrt(d)/2 steps.
 				scale := math.Ldexp(1, 49-int(math.Ceil(math.Log2(b.Point+b.Start))))
 				got, err := e.Average(context.Background(), p, scale, c.members)
 				if err != nil {
@@ -218,7 +219,8 @@ func TestWalkAgainstBigFloats(t *testing.T) {
 	}
 }
 
-// TestGeometricIsRoundedUp compares the sums of powers with exact ones.
+// TestGeometricIsRoundedUp compares the results of the function geometric with exact sums of
+// powers.
 func TestGeometricIsRoundedUp(t *testing.T) {
 	for _, r := range []float64{0, 1e-3, .3, .999, 1 - 0x1p-30, 1 - 0x1p-53, 1, 1 + 0x1p-52} {
 		sum, power := exact(0), exact(1)
@@ -233,8 +235,8 @@ func TestGeometricIsRoundedUp(t *testing.T) {
 	}
 }
 
-// TestAverageIsOfTheIterates computes n = 3 by hand. The average includes the start but not the
-// point after the last record.
+// TestAverageIsOfTheIterates compares a pass over n = 3 records with a computation by hand. The
+// average includes the start but not the point after the last record.
 func TestAverageIsOfTheIterates(t *testing.T) {
 	table, err := row.NewTable(1, 0)
 	if err != nil {
@@ -247,7 +249,7 @@ func TestAverageIsOfTheIterates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// w - (w-1)/4: 5, 4, 3.25.
+	// Each step takes w to w - (w-1)/4. The iterates are 5, 4 and 3.25.
 	got, err := e.Average(context.Background(), query.Pass{Start: []float64{5}, Step: .25, Clip: 100}, 0x1p40, []int32{0, 2, 1})
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +259,7 @@ func TestAverageIsOfTheIterates(t *testing.T) {
 	}
 }
 
-// failing fails on records with the target at, or on all records if at is 0.
+// failing is a loss that calls fail on records with target at, or on all records if at is 0.
 type failing struct {
 	loss.RankOne
 	at   float64
@@ -271,8 +273,9 @@ func (f failing) Slopes(dst, z, y []float64) {
 	f.RankOne.Slopes(dst, z, y)
 }
 
-// TestFailingPassTellsNothing: a record on which the loss panics or ends its goroutine is faulty,
-// and nothing else changes, wherever it is in the pass. A cancelled context ends the pass.
+// TestFailingPassTellsNothing tests that a record on which the loss panics or ends its goroutine is
+// faulty, and that nothing else changes, wherever the record is in the pass. A cancelled context
+// ends the pass.
 func TestFailingPassTellsNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	l := rankOne(t, "huber(0.5)")
@@ -329,8 +332,8 @@ func TestFailingPassTellsNothing(t *testing.T) {
 	}
 }
 
-// TestStepsContract: a step contracts the distance of two points at least by the stated factor, and
-// exactly by it if the row lies along their difference.
+// TestStepsContract tests that a step contracts the distance of two points at least by the stated
+// factor, and exactly by this factor if the row lies along the difference of the points.
 func TestStepsContract(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	const d = 8
@@ -346,8 +349,8 @@ func TestStepsContract(t *testing.T) {
 			b := Bound(p, l.Constants(), 2)
 			worst := 0.
 			for trial := range 3000 {
-				// Two points around the margin where the loss bends most. Their difference is along
-				// the row, across it, or arbitrary.
+				// The two points are around the margin at which the loss bends most. The row is
+				// along the difference of the points, across it, or arbitrary.
 				x := make([]float32, d)
 				x[trial%d] = 1
 				bend, size := 0., math.Exp(-10*r.Float64())

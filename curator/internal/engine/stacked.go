@@ -9,10 +9,10 @@ import (
 )
 
 // stackedPass adds up gradients, and differences of gradients, of a loss whose first layer is
-// linear in the row (loss.Stacked), a tile at a time. A record's gradient consists of an outer
-// product of slopes and row, and the gradient of the parameters above the first layer. It is
-// clipped by the slopes, the square of the row's norm and the gradient above. The outer product is
-// rounded and added as for a loss of margins.
+// linear in the row (loss.Stacked), a tile of rows at a time. A record's gradient has two parts:
+// the outer product of slopes and row, and the gradient with respect to the parameters above the
+// first layer. The norm of the whole, by which it is clipped, follows from the slopes, the row's
+// norm and the second part. The outer product is rounded and added as for a loss of margins.
 type stackedPass struct {
 	loss  loss.Stacked
 	first shape // the shape of the first layer
@@ -21,30 +21,32 @@ type stackedPass struct {
 
 	terms []stackedTerm
 	// margin and other hold the first layer's margins of a tile, at two points. coef holds the
-	// coefficients of each record's row, and rest each record's gradient above the first layer.
+	// coefficients by which each record's row is multiplied. rest holds each record's gradient
+	// above the first layer.
 	margin, other, coef, rest []float64
-	// slopes and gradient belong to one record at one point; moved and gradient2 to the same record
-	// at another point.
+	// slopes and gradient belong to the current record at one point. moved and gradient2 belong to
+	// the same record at another point.
 	slopes, moved       []float64
 	gradient, gradient2 []float64
-	// z and theta are copies of the loss's arguments, so that a loss which writes to them changes
-	// nothing.
+	// z and theta are copies of the loss's arguments, so that a loss that writes to its arguments
+	// changes nothing.
 	z, theta []float64
 }
 
-// stackedTerm is a term whose parameters of the first layer are padded to the stride of the rows.
+// stackedTerm is a term whose first-layer parameters are padded to the stride of the rows.
 type stackedTerm struct {
 	*pointedTerm
 	first, before []float64
 	between       bool // the term is a difference
 }
 
-// mostAbove is the largest number of parameters above the first layer. It bounds the scratch memory
-// of a tile.
+// mostAbove is the largest number of parameters above the first layer for which a stackedPass is used
+// (an engine's code path that processes a tile of rows at a time). It bounds the scratch memory of a
+// tile.
 const mostAbove = 1 << 12
 
-// newStackedPass returns nil unless the loss is a loss.Stacked and every term is a gradient or a
-// difference of gradients of the unsmoothed loss, clipped around zero.
+// newStackedPass returns the pass for a loss.Stacked if every term is a gradient or a difference of gradients
+// of the unsmoothed loss, clipped around zero. Otherwise it returns nil.
 func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout) *stackedPass {
 	of, ok := l.(loss.Stacked)
 	if !ok {
@@ -83,7 +85,8 @@ func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout)
 	return p
 }
 
-// padded returns the length of the sum in memory. place returns the index of coordinate j in it.
+// padded returns the length in memory of the sum of contributions. place returns the index in memory
+// of the sum's coordinate j.
 func (s *stackedPass) padded() int { return s.first.padded() + s.above }
 
 func (s *stackedPass) place(j int) int {
@@ -93,7 +96,7 @@ func (s *stackedPass) place(j int) int {
 	return s.first.place(j)
 }
 
-// tile adds a tile of rows. It calls the loss for all of them before it adds any.
+// tile adds a tile of rows. It calls the loss for all rows before it adds any row.
 func (s *stackedPass) tile(p *pass, b row.Block) {
 	y, n, stride := b.Targets, len(b.Targets), p.layout.Stride()
 	faulty, coef, rest := p.faulty[:n], s.coef[:n*s.units], s.rest[:n*s.above]
@@ -127,8 +130,8 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 	}
 }
 
-// add adds the clipped and weighted contribution of a term from record r of the tile. It returns
-// false if the contribution is not finite.
+// add adds the clipped and weighted contribution of record r of the tile to a term. It returns false if the
+// contribution is not finite.
 func (s *stackedPass) add(t *stackedTerm, r int, square, y float64) bool {
 	z := func(of []float64) []float64 { return of[r*s.units : (r+1)*s.units] }
 	s.backward(s.slopes, s.gradient, z(s.margin), t.point, square, y)
@@ -154,7 +157,9 @@ func (s *stackedPass) add(t *stackedTerm, r int, square, y float64) bool {
 	return true
 }
 
-// backward has the loss write to slopes and rest. Entries that the loss leaves unwritten are NaN.
+// backward makes the loss write a record's gradient: slopes, its derivatives in the first layer's
+// margins, and rest, its gradient in all other parameters. Entries that the loss leaves unwritten are
+// NaN.
 func (s *stackedPass) backward(slopes, rest, z, w []float64, square, y float64) {
 	copy(s.z, z)
 	copy(s.theta, w[s.first.parameters():])
@@ -163,8 +168,8 @@ func (s *stackedPass) backward(slopes, rest, z, w []float64, square, y float64) 
 	s.loss.Backward(slopes, rest, s.z, s.theta, square, y)
 }
 
-// square returns the sum of the squares of a row's numbers. The squares of float32 neither over-
-// nor underflow.
+// square returns the sum of the squares of a row's numbers. In float64 the squares of float32 numbers neither
+// over- nor underflow.
 func square(x []float32) (sum float64) {
 	for _, v := range x {
 		sum += float64(float64(v) * float64(v))
@@ -172,10 +177,10 @@ func square(x []float32) (sum float64) {
 	return sum
 }
 
-// clipStacked scales slopes and rest to a joint norm of at most radius: the norm of the outer
-// product of slopes and a row with the given squared norm, together with rest. For a row of norm 0
-// it sets the slopes to 0, because the outer product is zero for any slopes and would not bound
-// them. It returns false if a number is not finite.
+// clipStacked scales slopes and rest to a joint norm of at most radius. The joint norm is that of
+// the outer product of slopes and a row with the given squared norm, together with rest. For a row
+// of norm 0, clipStacked sets the slopes to 0. Their outer product with this row is zero, so the
+// joint norm would not bound the slopes. It returns false if a number is not finite.
 func clipStacked(slopes, rest []float64, square, radius float64) bool {
 	for _, list := range [...][]float64{slopes, rest} {
 		for _, v := range list {
@@ -200,9 +205,10 @@ func clipStacked(slopes, rest []float64, square, radius float64) bool {
 	return true
 }
 
-// stackedNorm returns the joint norm of slopes and rest as norm times 2^exp. If the sums of squares
-// could over- or underflow, each of the two is scaled by a power of two of its own: the largest
-// slopes may belong to a row of a tiny norm, and neither the slopes nor rest may be lost.
+// stackedNorm returns the joint norm of a record's gradient as norm times 2^exp: the norm of the
+// outer product of slopes and a row with the given squared norm, together with rest. If the sums of
+// squares could over- or underflow, slopes and rest are each scaled by a power of two of their own.
+// With a common power, one of the two could be lost when large slopes belong to a row of tiny norm.
 func stackedNorm(slopes, rest []float64, square float64) (norm float64, exp int) {
 	ofSlopes, ofRest := maxAbs(slopes), maxAbs(rest)
 	if big := max(ofSlopes, ofRest); 0x1p-100 <= big && big <= 0x1p100 {
@@ -224,7 +230,7 @@ func stackedNorm(slopes, rest []float64, square float64) (norm float64, exp int)
 	return math.Sqrt(float64(s*s) + float64(g*g)), exp
 }
 
-// maxAbs returns the largest absolute value.
+// maxAbs returns the largest absolute value of the entries of v.
 func maxAbs(v []float64) (big float64) {
 	for _, x := range v {
 		big = max(big, math.Abs(x))
@@ -232,7 +238,7 @@ func maxAbs(v []float64) (big float64) {
 	return big
 }
 
-// squares returns the sum of the squares of v, each entry divided by 2^exp.
+// squares returns the sum of the squares of the entries of v, each divided by 2^exp.
 func squares(v []float64, exp int) (sum float64) {
 	if exp == 0 {
 		for _, x := range v {

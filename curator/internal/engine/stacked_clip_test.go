@@ -51,7 +51,7 @@ func squareOf(r *rand.Rand, x []float32) float64 {
 	return square(x)
 }
 
-// anySize returns a list of numbers of one size, from the smallest float to the largest.
+// anySize returns numbers of about the same size, anywhere from the smallest float to the largest.
 func anySize(r *rand.Rand, n int) []float64 {
 	v := make([]float64, n)
 	exp := r.IntN(2098) - 1074
@@ -61,9 +61,10 @@ func anySize(r *rand.Rand, n int) []float64 {
 	return v
 }
 
-// TestStackedClipAtEverySize: slopes and the gradient above have any size of float64, and a row has
-// any possible norm. After the clip their joint norm is at most the radius. A longer vector is
-// scaled by one factor; a shorter one is unchanged. For a row of norm 0 the slopes are 0.
+// TestStackedClipAtEverySize tests the clip with slopes and a gradient above the first layer of any
+// size that float64 has, and rows of any possible norm. After the clip the joint norm is at most
+// the radius. A longer vector is scaled by one factor. A shorter vector is unchanged. For a row of
+// norm 0 the slopes are 0.
 func TestStackedClipAtEverySize(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 91))
 	clipped := 0
@@ -93,8 +94,8 @@ func TestStackedClipAtEverySize(t *testing.T) {
 			if j < len(slopes) && norm == 0 {
 				want.SetInt64(0)
 			}
-			// Numbers below the smallest float are lost, and so are numbers that are negligible
-			// beside the radius.
+			// The clip may lose numbers below the smallest float, and numbers that are negligible
+			// compared with the radius.
 			want.Sub(want, new(big.Float).SetFloat64(v))
 			off, _ := want.Abs(want).Float64()
 			if !(off <= 1e-14*math.Abs(v)+0x1p-700*radius) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestStackedClip: slopes and the gradient above are clipped like the vector they stand for,
-// written out, at every size of float64. A vector that is short enough is unchanged.
+// TestStackedClip tests that slopes and the gradient above the first layer are clipped like the
+// gradient written out, at every size of float64. A vector that is short enough is unchanged.
 func TestStackedClip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 90))
 	for range 20000 {
@@ -69,8 +69,8 @@ func (l leaving) Backward(slopes, rest, z, theta []float64, square, y float64) {
 	}
 }
 
-// TestStackedUnwritten: a record for which a network leaves a number unwritten is faulty, whatever
-// records precede it, and the sum is the sum of the others.
+// TestStackedUnwritten tests that a record for which a network leaves a number unwritten is faulty,
+// whatever records precede it, and that the sum is the sum of the other records.
 func TestStackedUnwritten(t *testing.T) {
 	l, err := loss.Parse("network(2,tanh,huber(0.5))")
 	if err != nil {

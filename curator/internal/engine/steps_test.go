@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// overflowing returns queries of every kind with a centre of zero. Their weight is so large that a
-// nonzero contribution is infinite in steps of 2^-1023.
+// overflowing returns queries of every kind with centre zero. The weight of their terms is so large
+// that a nonzero contribution is infinite in steps of 2^-1023.
 func overflowing(t *testing.T, l loss.Loss, dim int) map[string]query.Question {
 	t.Helper()
 	p := loss.Parameters(l, dim)
@@ -34,21 +34,26 @@ func overflowing(t *testing.T, l loss.Loss, dim int) map[string]query.Question {
 	on := query.NewCohort(0, 10)
 	all := map[string]query.Question{}
 	for name, term := range map[string]query.Term{
-		"gradient":       query.GradientAt(on, w, 1),
-		"norm":           query.NormAt(on, w, 1, nil),
-		"difference":     query.DifferenceWithin(on, w, prev, 1),
-		"by curvature":   query.DifferenceByCurvature(on, w, prev, -1, 1),
-		"value":          query.ValueAt(on, w, 0, 1),
-		"product":        query.ProductAt(on, w, prev, -1, 1),
-		"product change": query.ProductChangeAt(on, w, prev, prev, -1, 1, math.Inf(1)),
-		"along":          query.CurvatureAlongAt(on, w, prev, -1, 1),
-		"second moment":  query.SecondMomentOf(on, dim),
-		"mean row":       query.RowMeanOf(on, dim),
-		"distance":       query.SquaredDistanceFrom(on, w[:dim], 1),
-		"centred moment": query.CentredMomentOf(on, w[:dim], .3),
-		"curvature":      query.CurvatureAt(on, w, 1),
-		"in a metric":    query.GradientInMetric(on, w, 1, 1, m),
-		"smoothed":       query.GradientAt(on, w, 1).Smoothed(query.Smoothing{Radius: .5}),
+		"gradient":           query.GradientAt(on, w, 1),
+		"norm":               query.NormAt(on, w, 1, nil),
+		"difference":         query.DifferenceWithin(on, w, prev, 1),
+		"by curvature":       query.DifferenceByCurvature(on, w, prev, -1, 1),
+		"value":              query.ValueAt(on, w, 0, 1),
+		"product":            query.ProductAt(on, w, prev, -1, 1),
+		"product change":     query.ProductChangeAt(on, w, prev, prev, -1, 1, math.Inf(1)),
+		"along":              query.CurvatureAlongAt(on, w, prev, -1, 1),
+		"second moment":      query.SecondMomentOf(on, dim),
+		"mean row":           query.RowMeanOf(on, dim),
+		"squared features":   query.SquaredFeaturesOf(on, dim),
+		"distance":           query.SquaredDistanceFrom(on, w[:dim], 1),
+		"centred moment":     query.CentredMomentOf(on, w[:dim], .3),
+		"curvature":          query.CurvatureAt(on, w, 1),
+		"in a metric":        query.GradientInMetric(on, w, 1, 1, m),
+		"weighted gradient":  query.WeightedGradientAt(on, w, 1, 1, m),
+		"weighted curvature": query.WeightedCurvatureAt(on, w, 1, 1, m),
+		"scores":             query.ScoreMomentAt(on, w, 1, 1, m),
+		"weighted moment":    query.WeightedMomentOf(on, 1, m),
+		"smoothed":           query.GradientAt(on, w, 1).Smoothed(query.Smoothing{Radius: .5}),
 		"sampled": query.GradientAt(on, w, 1).Smoothed(
 			query.Smoothing{Radius: .5, By: query.Values, Directions: 3, Seed: 1}),
 	} {
@@ -60,8 +65,9 @@ func overflowing(t *testing.T, l loss.Loss, dim int) map[string]query.Question {
 	return all
 }
 
-// TestNotFiniteInSteps: in every query, a record with a coefficient that is not finite in grid
-// steps is faulty: it adds nothing, and no number beyond the limit of engine.Round is rounded.
+// TestNotFiniteInSteps tests, in every query, that a record with a coefficient that is not finite in
+// grid steps is treated as faulty: it adds nothing, and no number beyond the limit of engine.Round is
+// rounded.
 func TestNotFiniteInSteps(t *testing.T) {
 	enginetest.Rounds(t)
 	const dim = 4
@@ -105,8 +111,8 @@ func TestNotFiniteInSteps(t *testing.T) {
 	}
 }
 
-// TestUnroundedIsTold: engine.Unrounded receives a finite number of steps that is too large to be
-// rounded, from every kind of sum.
+// TestUnroundedIsTold tests that, for every kind of query, the function engine.Unrounded is called
+// with a finite number of steps that is too large to be rounded.
 func TestUnroundedIsTold(t *testing.T) {
 	was := engine.Unrounded
 	defer func() { engine.Unrounded = was }()

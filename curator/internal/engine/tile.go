@@ -2,11 +2,12 @@ package engine
 
 import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 
-// tileRows is the number of rows processed together. At the usual dimensions the rows, the point
-// and the accumulator stay in the first-level cache.
+// tileRows is the number of rows processed together. With the usual numbers of features, the rows
+// of a tile, the point and the sums stay in the first-level cache.
 const tileRows = 64
 
-// tiling divides a table, or a list of its rows, into pieces that goroutines take in any order.
+// tiling divides a table, or a list of its rows, into pieces of consecutive rows that goroutines take
+// in any order.
 type tiling struct {
 	table   row.Source
 	members []int32
@@ -31,8 +32,8 @@ func (t tiling) records() int {
 	return len(t.members)
 }
 
-// at returns the rows of piece i: a block of the table, or a copy of member rows in the goroutine's
-// scratch memory. next is the piece that the goroutine takes afterwards.
+// at returns the rows of piece i: a block of the table, or a copy of the members' rows in the
+// goroutine's scratch memory. next is the piece that the goroutine processes after i.
 func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	if t.members == nil {
 		if t.measured != nil {
@@ -51,7 +52,8 @@ func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	return p.gathered, nil
 }
 
-// writer expands rows of a layout to all their features.
+// writer expands stored rows of a layout, which hold only one index for each one-hot group, to all
+// their features.
 type writer struct {
 	layout *row.Layout
 	full   []float32
@@ -59,7 +61,7 @@ type writer struct {
 
 // out returns the rows of a tile with all their features, layout.Full float32s each.
 func (w *writer) out(b row.Block) []float32 {
-	if w.layout.Groups() == 0 {
+	if w.layout.Groups()+w.layout.Edges() == 0 {
 		return b.Rows
 	}
 	if w.full == nil {

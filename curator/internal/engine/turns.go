@@ -6,13 +6,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// turns assigns pieces to a goroutine, from a counter that all goroutines share. If rows are read
-// ahead, the goroutine takes its next piece before it has finished the current one.
+// turns assigns pieces of the rows to one goroutine, from a counter that all goroutines share. If
+// rows are read ahead, the goroutine is assigned its next piece before it has finished the current
+// one.
 type turns struct {
 	next *atomic.Int64
 	n    int
-	// after is the piece of the next turn. It is at least n if there is none, and -1 if it is not
-	// taken yet.
+	// after is the piece that is assigned for the next turn. It is n or more if no piece is left,
+	// and -1 if the next piece is not assigned yet.
 	after int
 	ahead bool
 }
@@ -22,7 +23,7 @@ func turnsOf(next *atomic.Int64, n int, r row.Reader) turns {
 	return turns{next: next, n: n, after: -1, ahead: ahead}
 }
 
-// take returns the piece of this turn. ok is false if none is left.
+// take returns the goroutine's next piece. ok is false if no piece is left.
 func (t *turns) take() (i int, ok bool) {
 	if i = t.after; i < 0 {
 		i = int(t.next.Add(1)) - 1
@@ -33,7 +34,7 @@ func (t *turns) take() (i int, ok bool) {
 	return i, i < t.n
 }
 
-// block reads block i. A reader that can read ahead starts to read block next.
+// block reads block i. If the reader can read ahead, it also starts to read the block numbered next.
 func block(r row.Reader, i, next int) (row.Block, error) {
 	if a, ok := r.(row.Ahead); ok {
 		return a.BlockAhead(i, next)

@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// TestTurns: every piece has one turn, whichever goroutines read ahead, and the piece announced
-// after a turn is the next one.
+// TestTurns tests that every piece is processed once, whichever goroutines read ahead, and that the
+// piece that is announced as the next one is the next one.
 func TestTurns(t *testing.T) {
 	f, err := row.NewFile(1, 1, 0, t.TempDir())
 	if err != nil {
@@ -53,7 +53,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestBlocksOfLengths: rows are found in blocks of different sizes, also beside empty ones.
+// TestBlocksOfLengths tests that rows are found in blocks of different sizes, also next to empty
+// blocks.
 func TestBlocksOfLengths(t *testing.T) {
 	for _, sizes := range [][]int{{4, 4, 4, 1}, {2, 5, 0, 0, 3, 1}, {0, 3}, {3, 1, 1, 9}} {
 		l := &lengths{starts: []int{0}}

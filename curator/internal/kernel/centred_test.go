@@ -10,10 +10,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestCentredMomentsOfAnyPoint: whatever the public point is, near the rows, far from them or
-// of a size whose square is no number, whatever the radius, and whatever a record is replaced
-// by, the sums move by no more than is charged, and nothing is rounded that is not finite.
-// Fails where rows are not shortened, or shortened by the length before rounding.
+// TestCentredMomentsOfAnyPoint tests that sums about a public point move by no more than is charged,
+// and that nothing is rounded that is not finite. This must hold for every point (near the rows, far
+// from them, or so large that its square overflows), for every radius, and for every replacement of a
+// record. The test fails if rows are not shortened, or are shortened by the length that they have
+// before they are rounded to float32.
 func TestCentredMomentsOfAnyPoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(62, 1))
 	engine.Unrounded = func(p float64) { t.Errorf("%v is rounded", p) }
@@ -67,8 +68,9 @@ func TestCentredMomentsOfAnyPoint(t *testing.T) {
 	}
 }
 
-// TestCentredMomentIsOfTheRowsLessThePoint: of rows within the radius the answer is the
-// second moment about the point, whatever the radius, and of rows at the point it is zero.
+// TestCentredMomentIsOfTheRowsLessThePoint tests that the answer is the second moment about the
+// point, whatever the radius, if all rows are within the radius. If all rows are at the point, the
+// answer is zero.
 func TestCentredMomentIsOfTheRowsLessThePoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(62, 2))
 	const n, d = 30, 4

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	accountant "github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// doors returns the ways to ask a session about a cohort. Each returns the charge that it must
-// make.
+// doors returns the ways to ask a session about a cohort, by name. Each function returns the charge
+// that it must make.
 func doors(t testing.TB, s *Session) map[string]func(c query.Cohort) (charge float64, err error) {
 	return doorsUnder(context.Background(), t, s)
 }
@@ -21,7 +22,7 @@ func doors(t testing.TB, s *Session) map[string]func(c query.Cohort) (charge flo
 func doorsUnder(ctx context.Context, t testing.TB, s *Session) map[string]func(c query.Cohort) (charge float64, err error) {
 	w := make([]float64, s.Dim())
 	const charge, epsilon = .01, .1
-	mu, err := account.SelectionMu(epsilon)
+	mu, err := accountant.SelectionMu(epsilon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +59,9 @@ func doorsUnder(ctx context.Context, t testing.TB, s *Session) map[string]func(c
 	}
 }
 
-// TestChargedToWhomItIsAbout: an answer about a cohort lowers the charge left for this cohort and
-// for everyone, and for no other cohort. An answer about everyone lowers the charge left for every
-// cohort.
+// TestChargedToWhomItIsAbout tests that an answer about a cohort lowers the charge left for this
+// cohort and for the cohort of all records, and for no other cohort. An answer about all records
+// lowers the charge left for every cohort.
 func TestChargedToWhomItIsAbout(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
 	s := open(t, randomRecords(r, 40, 3), parse(t, "logistic"), budget(t, 8, .01, account.ReplaceOne), nil)
@@ -108,9 +109,9 @@ func TestChargedToWhomItIsAbout(t *testing.T) {
 	}
 }
 
-// TestFailureStaysCharged: by each way of asking, a query whose loss panics is charged in full and
-// answered as for faulty records. A query that a cancelled context ends is charged in full and not
-// answered.
+// TestFailureStaysCharged tests, for each way of asking, that a query whose loss panics is charged
+// in full and answered as for faulty records. A query that a cancelled context ends is charged in
+// full and not answered.
 func TestFailureStaysCharged(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 2))
 	logistic := parse(t, "logistic").(loss.RankOne)
@@ -133,8 +134,9 @@ func TestFailureStaysCharged(t *testing.T) {
 	}
 }
 
-// TestForgedHandles: a handle is refused, uncharged, unless its identifier and its size are the
-// session's own. The size is the divisor of sums.
+// TestForgedHandles tests that a handle is refused, and nothing is charged, unless the identifier and
+// the size are those of a handle that the session returned. The size is the divisor of sums, so that
+// a forged size would change the answer's noise.
 func TestForgedHandles(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 3))
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -151,7 +153,8 @@ func TestForgedHandles(t *testing.T) {
 			for _, forged := range []query.Cohort{
 				query.NewCohort(c.ID(), c.Size()/2), query.NewCohort(c.ID(), 2*c.Size()), query.NewCohort(c.ID(), math.Nextafter(c.Size(), 0)),
 				query.NewCohort(c.ID()+1, c.Size()), query.NewCohort(account.Everyone, 39), query.NewCohort(account.Everyone, 41),
-				// Sizes above the number of records, and identifiers that no session returns.
+				// These are sizes above the number of records, and identifiers that no session
+				// returns.
 				query.NewCohort(c.ID(), 1e300), query.NewCohort(c.ID(), math.Inf(1)), query.NewCohort(account.Everyone, math.MaxInt32),
 				query.NewCohort(sampleBit, c.Size()), query.NewCohort(sampleBit|c.ID(), c.Size()), query.NewCohort(sampleBit|2, 40),
 				query.NewCohort(1<<32|c.ID(), c.Size()), query.NewCohort(1<<31, c.Size()), query.NewCohort(math.MaxUint64, c.Size()),

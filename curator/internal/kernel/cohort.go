@@ -14,12 +14,12 @@ type cohorts struct {
 	records, repeat int // each row stands for repeat of the records
 	// order holds the rows of all cohorts, one cohort after the other.
 	order []int32
-	// left holds the records not yet drawn, if cohorts are drawn by number.
+	// left holds the records that are in no cohort yet, if cohorts are drawn by number.
 	left shuffle
 	// joined marks the records already in a cohort, if records join by random bits.
 	joined []uint64
-	// ends[i] is the index in order at which cohort i+1 ends. The cohort starts at the end of the
-	// previous one.
+	// ends[i] is the index in order before which cohort i+1 ends. The cohort starts where the
+	// previous cohort ends.
 	ends []int
 	// declared[i] is the declared size of cohort i+1, if records join by random bits. It is nil if
 	// cohorts are drawn by number.
@@ -29,8 +29,9 @@ type cohorts struct {
 }
 
 // Draw returns a cohort of size records that are in no earlier cohort, chosen uniformly by secret
-// random bits. It reads no values, so that it is not charged. It is an error if fewer records are
-// left. Under add-or-remove it is an error, because removing a record would shift the others.
+// random bits. Draw charges nothing, since it reads no values. It returns an error if fewer records
+// are left. Under add-or-remove it always returns an error, because removing a record would change
+// which of the other records are drawn.
 func (s *Session) Draw(size int) (query.Cohort, error) {
 	if r := s.ledger.Budget().Relation(); r != account.ReplaceOne {
 		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: not possible under %v, where the number of records is secret", size, r)
@@ -55,7 +56,7 @@ func (s *Session) Draw(size int) (query.Cohort, error) {
 // DrawEach returns a cohort that every record not yet in a cohort joins with probability p, by its
 // own secret random bits. The declared size is the expectation over the declared number of records.
 // The number of records that joined stays secret. DrawEach therefore also works under
-// add-or-remove, where it is the only way to draw. It reads no values.
+// add-or-remove, where it is the only way to draw a cohort. DrawEach reads no values.
 func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	if !(p > 0 && p <= 1) {
 		return query.Cohort{}, fmt.Errorf("curator: draw each: probability = %v: must be > 0 and <= 1", p)
@@ -85,8 +86,8 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	return s.cohorts.join(p, s.coins), nil
 }
 
-// join makes a cohort of the records whose random bits select them. joined has a bit for each
-// record.
+// join makes a cohort of the records that are in no cohort yet and whose random bits select them, each with
+// probability p.
 func (c *cohorts) join(p float64, coins *coin.Secret) query.Cohort {
 	if c.joined == nil {
 		c.joined = make([]uint64, (c.records+63)/64)
@@ -110,7 +111,8 @@ func (c *cohorts) used() int {
 	return c.ends[len(c.ends)-1]
 }
 
-// draw continues a Fisher-Yates shuffle by size positions.
+// draw adds a cohort of size records. It continues a Fisher-Yates shuffle of the records by size
+// positions.
 func (c *cohorts) draw(size int, coins *coin.Secret) query.Cohort {
 	start := c.used()
 	for i := start; i < start+size; i++ {
@@ -140,5 +142,6 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 	return c.order[start:c.ends[i]], nil
 }
 
-// records returns the number of records: the number of rows times repeat.
-func (s *Session) records() int { return s.engine.Table().Len() * int(s.repeat) }
+// records returns the number of records: the number of stored rows times the number of records for
+// which each row stands (repeat).
+func (s *Session) records() int { return s.engine.Len() * int(s.repeat) }

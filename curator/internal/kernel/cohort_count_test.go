@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestCohortsAreAtMostTheRecords: no more cohorts are drawn than there are declared records. Each
-// release charges its own cohort only.
+// TestCohortsAreAtMostTheRecords tests that no more cohorts are drawn than there are declared
+// records, and that each release charges its own cohort only.
 func TestCohortsAreAtMostTheRecords(t *testing.T) {
 	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		records := randomRecords(rand.New(rand.NewPCG(7, 7)), 7, 3)
@@ -27,8 +27,8 @@ func TestCohortsAreAtMostTheRecords(t *testing.T) {
 	}
 }
 
-// TestCohortOfNobody: for a cohort that no record joined, the first or a later one, every way of
-// asking answers over no records, and not over all.
+// TestCohortOfNobody tests that every way of asking about a cohort that no record joined, the first
+// or a later one, answers over no records, and not over all records.
 func TestCohortOfNobody(t *testing.T) {
 	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		coins := rand.New(rand.NewPCG(7, 7))

@@ -11,7 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// deaf is a loss that replaces NaN among its arguments by a number.
+// deaf is a loss that replaces NaN among its arguments by a number, so that it answers for malformed
+// rows too.
 type deaf struct{ loss.RankOne }
 
 func (d deaf) Slopes(dst, z, y []float64) { d.RankOne.Slopes(dst, heard(z), heard(y)) }
@@ -27,8 +28,8 @@ func heard(v []float64) []float64 {
 	return v
 }
 
-// TestFaultyWhateverTheLossSays: whether a row is faulty does not depend on the loss's result for
-// its target. Every sum has the same integers with a loss that returns numbers for NaN.
+// TestFaultyWhateverTheLossSays tests that whether a row is faulty does not depend on the loss's
+// result for its target. Every sum has the same integers with a loss that returns numbers for NaN.
 func TestFaultyWhateverTheLossSays(t *testing.T) {
 	const d = 3
 	r := rand.New(rand.NewPCG(2, 71))

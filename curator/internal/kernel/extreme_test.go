@@ -17,8 +17,9 @@ type targets struct{ loss.RankOne }
 
 func (targets) Values(dst, _, y []float64) { copy(dst, y) }
 
-// TestValueFarFromZero: a value's centre may exceed its clip radius by 2^51, so that the ends of
-// the interval are no float64. The sum still moves by at most the charged sensitivity.
+// TestValueFarFromZero tests a value whose centre exceeds its clip radius by a factor of 2^51 to
+// 2^52, so that the ends of the interval are not float64 numbers. The sum still moves by at most
+// the charged sensitivity.
 func TestValueFarFromZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	l := targets{parse(t, "logistic").(loss.RankOne)}
@@ -44,7 +45,7 @@ func TestValueFarFromZero(t *testing.T) {
 	}
 }
 
-// TestGridWithoutBoundIsRefused: a query is refused if its sum could overflow int64.
+// TestGridWithoutBoundIsRefused tests that a query is refused if its sum could overflow int64.
 func TestGridWithoutBoundIsRefused(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 1)
 	far := []float64{1e308, 1e308, 1e308, 1e308} // of infinite norm
@@ -54,7 +55,8 @@ func TestGridWithoutBoundIsRefused(t *testing.T) {
 	}
 }
 
-// TestNobody: under add-or-remove, a table of zero records is answered like any other.
+// TestNobody tests that under add-or-remove a table of zero records is answered like any other
+// table.
 func TestNobody(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	l := parse(t, "logistic")
@@ -64,7 +66,7 @@ func TestNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	some := open(t, randomRecords(r, 1, 3), l, b, nil)
-	empty := open(t, randomRecords(r, 1, 3), l, b, func(c *Config) { c.Table = nobody })
+	empty := open(t, randomRecords(r, 1, 3), l, b, func(c *Config) { c.Engine = engineOver(t, nobody, l) })
 	for _, s := range []*Session{some, empty} {
 		if _, err := s.Ask(context.Background(), question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
 			t.Error(err)

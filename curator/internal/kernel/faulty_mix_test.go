@@ -36,8 +36,9 @@ func (nearbyGeneral) Gradient(dst, w []float64, _ []float32, _ float64) {
 	}
 }
 
-// TestFaultyInALaterTermContributesZero: a record that is valid in the first term of a mix and
-// faulty in the second contributes zero in total. The sum of its earlier terms is dropped.
+// TestFaultyInALaterTermContributesZero tests that a record that is valid in the first term of a
+// query and faulty in the second contributes zero in total. Its contribution to the first term is
+// dropped.
 func TestFaultyInALaterTermContributesZero(t *testing.T) {
 	const n, d = 70, 3
 	r := rand.New(rand.NewPCG(8, 88))

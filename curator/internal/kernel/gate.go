@@ -9,38 +9,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// release describes one release. Every query is described by one. All of its content is public: no
-// record was read.
+// release describes how one value is released, before it is computed. Every query is converted to a
+// release. The content of a release is public, since no record has been read when it is made.
 type release[R any] struct {
 	// asked is the query.
 	asked any
-	// prefix is the prefix sum of which the query is an item, if any.
+	// prefix is the prefix sum of which the query is an item. It is zero for other queries.
 	prefix query.Prefix
-	// members are the rows that take part, nil for all.
+	// members are the rows that take part. nil means all rows.
 	members []int32
 	// grid is the grid of the answer.
 	grid grid
 	// event is the event that is charged.
 	event account.Event
-	// reserved is called once the event is charged, unless it is nil.
+	// reserved is called once the event is charged, unless reserved is nil.
 	reserved func()
-	// sums are computed over the members. If there are none, the release is of walk.
+	// sums are the queries whose sums over the members are computed. If there are none, the field
+	// walk is the pass of SGD that is made instead.
 	sums []query.Question
 	// scale is the number of grid steps in a unit of the sums, or of walk.
 	scale float64
-	// walk is a pass over the members.
+	// walk is a pass of SGD over the members. It is used only if there are no sums.
 	walk *query.Pass
-	// lift converts the only sum to the grid of the answer. nil leaves the sum unchanged.
+	// lift converts the release's only sum to the grid of the answer. A nil function leaves the sum
+	// unchanged.
 	lift func(sum []int64) []int64
-	// score computes a number from the i-th sum. nil leaves the only sum unchanged.
+	// score computes, from the sum with index i, a number that gets noise or is compared: a norm or a
+	// candidate's score. If score is nil, the release's only sum itself gets the noise.
 	score func(i int, sum []int64) int64
-	// answer adds noise to the scores, or to the sum, and returns the released value.
+	// answer adds noise to the scores, or to the sum if there are none, and returns the released value.
 	answer func(exact []int64, n *noises) R
 }
 
-// through is the only way from records to a release. describe validates the query and describes its
-// release. The event is reserved in the ledger before anything is computed, and is never given
-// back. Over budget nothing is computed.
+// through is the only way from records to a released value. The argument describe validates the
+// query and describes its release. The event is reserved in the ledger before anything is computed,
+// and is never given back. If the event would exceed the budget, nothing is computed.
 func through[R any](ctx context.Context, s *Session, describe func() (release[R], error)) (R, error) {
 	var none R
 	if err := ctx.Err(); err != nil {
@@ -73,8 +76,9 @@ func through[R any](ctx context.Context, s *Session, describe func() (release[R]
 	return released(x, r.answer(exact, n))
 }
 
-// compute returns the exact integers of a release: its sum or its pass as exact, nil if there are
-// several sums, and the scores computed from the sums, if any.
+// compute returns the exact integers of a release. exact is the release's only sum or the result of
+// its pass, and nil if there are several sums. scores has one number for each sum if the release
+// computes a score from each sum, and is nil otherwise.
 func compute[R any](ctx context.Context, s *Session, r release[R]) (exact, scores []int64, err error) {
 	if len(r.sums) == 0 {
 		exact, err = s.engine.Average(ctx, *r.walk, r.scale, r.members)
@@ -111,8 +115,8 @@ type noises struct {
 }
 
 // add adds independent normals of standard deviation 2^bits, each rounded to the nearest integer.
-// The sum is an integer, so that this equals rounding sum + N(0, 4^bits), a post-processing of the
-// Gaussian mechanism.
+// The sum is an integer, so the result equals sum + N(0, 4^bits) rounded to the nearest integer, a
+// post-processing of the Gaussian mechanism.
 func (n *noises) add(sum []int64, bits int) {
 	for j, z := range n.normals(len(sum), bits) {
 		sum[j] += z
@@ -130,7 +134,7 @@ func (n *noises) normals(count, bits int) []int64 {
 	return z
 }
 
-// coins returns a fresh source of random bits, nil in a session without noise.
+// coins returns a fresh source of random bits. It returns nil in a session without noise.
 func (n *noises) coins() *coin.Secret {
 	s := n.session
 	if s.noiseless {

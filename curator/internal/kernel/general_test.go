@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// spring is the general loss (y/2) ||w - x||^2, of gradient y (w - x) and so of
-// curvature y. Its gradient is NaN for targets below -1.
+// spring is the general loss (y/2) ||w - x||^2 with gradient y (w - x), and so with curvature y.
+// Its gradient is NaN for targets below -1.
 type spring struct{ loss.Loss }
 
 func (spring) Value(w []float64, x []float32, y float64) float64 {
@@ -33,11 +33,12 @@ func (spring) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestGeneralContributionsAgainstBigFloats: for a loss that writes its own gradient, each
-// contribution minus its centre equals the definition up to half a step and the charged slack, and
-// so does the centre. The sensitivity includes half a step: a contribution truncated to an integer
-// fails. Differences, of curvature y, are projected to the centred ball: a difference in the ball
-// is unchanged, and beyond the ball only the centre matters.
+// TestGeneralContributionsAgainstBigFloats tests a general loss, which computes its gradient itself.
+// Each contribution minus its centre must equal the definition up to half a step and the charged
+// slack, and so must the centre. The sensitivity includes half a step, so the test fails if
+// contributions are truncated to integers instead of rounded. Differences, of curvature y, are
+// projected to the ball around the term's public centre. A difference in the ball is unchanged. For a
+// difference outside the ball, the result depends on the centre.
 func TestGeneralContributionsAgainstBigFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	l := spring{parse(t, "logistic")}
@@ -57,8 +58,8 @@ func TestGeneralContributionsAgainstBigFloats(t *testing.T) {
 			want []*big.Float
 		}{
 			{gradient, bigClip(bigScaled(y, bigMinus(w, records[0].x)), clip)},
-			// The difference y step is in the ball for y in [0, 1]. Otherwise it is projected to
-			// the nearer end of this interval.
+			// The difference y times step is in the ball for y in [0, 1]. Otherwise it is projected
+			// to the nearer end of this interval.
 			{centred, bigScaled(min(max(y, 0), 1), bigVector(centred.Terms()[0].Step()))},
 		} {
 			g, err := newGrid(c.q, account.ReplaceOne, 1)
@@ -80,8 +81,8 @@ func TestGeneralContributionsAgainstBigFloats(t *testing.T) {
 	}
 }
 
-// TestScalarsAreRoundedToNearest: a summand is off by at most half a step, on both sides of zero,
-// as the sensitivity assumes. Ties go to even.
+// TestScalarsAreRoundedToNearest tests that a contribution that is a number is rounded by at most
+// half a grid step, on both sides of zero, as the sensitivity assumes. Ties go to even.
 func TestScalarsAreRoundedToNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2))
 	for p, want := range map[float64]int64{.5: 0, 1.5: 2, -.5: 0, -1.5: -2, .75: 1, -.75: -1, 0x1p50 + .75: 1<<50 + 1, -0x1p50 - .75: -1<<50 - 1} {

@@ -8,14 +8,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// grid makes one answer exact: contributions are rounded to multiples of 1/scale, and the noise is
-// 2^bits times a standard normal, rounded to an integer number of these multiples.
+// grid makes one answer exact. Contributions are rounded to multiples of 1/scale, the grid steps.
+// The noise is 2^bits times a standard normal, rounded to an integer number of grid steps.
 //
-// docs/exactness.md derives the following. In grid steps a record's residual has norm at most
-// C(1+slack) scale + sqrt(d). The first term is the clip norm and the arithmetic that approximates
-// it. The second is half a step of rounding in each coordinate, for the contribution and for its
-// centre. The centre cancels between two records, so that replacing one moves the sum by at most
-// 2C(1+slack) scale + sqrt(d). The noise has standard deviation 2^bits steps.
+// docs/explanation/exactness.md derives the following. Let C be the clip norm, d the number of
+// coordinates, and slack the relative error of the arithmetic that computes a contribution. In grid
+// steps a record's residual has norm at most C(1+slack) scale + sqrt(d). The term sqrt(d) is half a
+// step of rounding in each coordinate, for the contribution and for its centre. The centre cancels
+// between two records, so replacing one record moves the sum by at most 2C(1+slack) scale +
+// sqrt(d). The noise has standard deviation 2^bits steps.
 type grid struct {
 	bits        int
 	scale       float64
@@ -24,32 +25,33 @@ type grid struct {
 }
 
 const (
-	// minBits keeps the rounding of contributions far below the noise. With wantBits the
-	// sensitivity added by rounding, sqrt(d) steps, is negligible beside the noise.
+	// The noise is 2^bits times a standard normal. minBits is the smallest allowed number bits. It
+	// keeps the rounding of contributions far below the noise. With wantBits or more, the sensitivity
+	// that rounding adds, sqrt(d) steps in d coordinates, is negligible compared with the noise.
 	minBits, wantBits, maxBits = 20, 32, 48
-	// maxContribution is the largest contribution in grid steps: half of the limit 2^51 of the
-	// rounding kernel.
+	// maxContribution is the largest contribution in grid steps: half of the largest number, 2^51,
+	// that the engine rounds correctly.
 	maxContribution = 0x1p50
-	// maxTotal bounds the sum of all contributions, so that int64 holds the sum, the noise and a
-	// margin.
+	// maxTotal is an upper bound on the sum of all contributions in grid steps, so that int64 has
+	// room for the sum and the noise.
 	maxTotal = 0x1p61
 )
 
-// slack bounds the relative excess of a computed contribution over its clip norm. 2^-20 covers rows
-// stored with squared norm up to 1 + 2^-22 (in a curvature ball twice that excess, 2^-21) and the
-// addition of up to 2^16 terms. (d+16) 2^-50 covers the roundings of dot products, clips and
-// products.
+// slack returns an upper bound on the relative excess of a computed contribution over its clip norm,
+// for d coordinates. The term 2^-20 covers two things: rows are stored with a squared norm of up to 1
+// + 2^-22, which lengthens contributions by at most 2^-21, and rounding errors of adding up to 2^16
+// terms. The term (d+16) 2^-50 covers the roundings of dot products, clips and products.
 func slack(d int) float64 { return 0x1p-20 + float64(d+16)*0x1p-50 }
 
-// newGrid chooses a grid for a query of d coordinates over at most rows records, at the charge that
-// the query offers.
+// newGrid chooses a grid for a query at the charge that the query offers. The argument rows is an
+// upper bound on the number of records.
 func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 	return gridFor(q, q.Facts().Moves(r), q.Charge(), rows)
 }
 
 // gridFor chooses a grid whose sensitivity is factor times the clip norm and whose noise has the
-// given charge. It is an error if no number of bits keeps contributions and sums within their
-// limits.
+// given charge. The argument rows is an upper bound on the number of records. gridFor returns an
+// error if contributions or sums exceed their limits with every allowed number of bits.
 func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	d := q.PointDim()
 	root := rounding(q)
@@ -63,7 +65,7 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	for bits := start; bits >= minBits; bits-- {
 		g := grid{bits: bits}
 		noise := math.Ldexp(1, bits)
-		// 2^-44 keeps the charge, after all roundings, below the charge offered.
+		// The factor 1 - 2^-44 keeps the charge, after all roundings, below the charge offered.
 		g.scale = (float64(noise*z*(1-0x1p-44)) - root) / (factor * clip)
 		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
 			break
@@ -81,14 +83,16 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records", charge, q.Clip(), q.Dim(), rows)
 }
 
-// startBits returns wantBits, or more where the rounding would add noticeably to the sensitivity:
-// at a small charge in high dimension.
+// startBits returns the number of bits from which the search for a grid starts. This is wantBits,
+// or more if rounding would add noticeably to the sensitivity, which happens at a small charge in
+// high dimension.
 func startBits(root, z float64) int {
 	_, exp := math.Frexp(root / z)
 	return min(max(exp+14, wantBits), maxBits)
 }
 
-// clips returns the number of clip norms by which one record can move a sum.
+// clips returns the number of clip norms by which one record can move a sum: 1 if a record is added
+// or removed, and 2 if a record is replaced.
 func clips(r account.Relation) float64 {
 	if r == account.AddOrRemove {
 		return 1
@@ -96,7 +100,8 @@ func clips(r account.Relation) float64 {
 	return 2
 }
 
-// reach bounds the norm of a record's contribution, including its public centre.
+// reach returns an upper bound on the norm of a record's contribution, to a query, including its
+// public centre.
 func reach(q query.Question) float64 {
 	var size float64
 	for _, t := range q.Terms() {

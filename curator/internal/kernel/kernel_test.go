@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -22,8 +23,8 @@ type record struct {
 	ok bool
 }
 
-// inOrder iterates over a map in the order of its keys. Input to a seeded generator must not depend
-// on Go's map order.
+// inOrder iterates over a map in the order of its keys. The input to a seeded generator must not
+// depend on Go's map order.
 func inOrder[V any](m map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -44,6 +45,16 @@ func tableOf(t testing.TB, records []record, blockRows int) *row.Table {
 		table.Append(r.x, r.y, r.ok)
 	}
 	return table
+}
+
+// engineOver returns an engine over rows.
+func engineOver(t testing.TB, rows row.Source, l loss.Loss) engine.Engine {
+	t.Helper()
+	e, err := engine.New(rows, l, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 func parse(t testing.TB, name string) loss.Loss {
@@ -76,7 +87,7 @@ func question(t testing.TB, charge float64, terms ...query.Term) query.Question 
 // open returns a session with simulated random bits over records.
 func open(t testing.TB, records []record, l loss.Loss, b account.Budget, change func(*Config)) *Session {
 	t.Helper()
-	c := Config{Table: tableOf(t, records, 0), Loss: l, Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{1})}
+	c := Config{Engine: engineOver(t, tableOf(t, records, 0), l), Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{1})}
 	if b.Relation() == account.AddOrRemove {
 		c.Declared = float64(len(records))
 	}
@@ -90,7 +101,7 @@ func open(t testing.TB, records []record, l loss.Loss, b account.Budget, change 
 	return s
 }
 
-// randomRecords returns rows of norm at most 1, most of them on the sphere.
+// randomRecords returns records with rows of norm at most 1, most of them of norm 1.
 func randomRecords(r *rand.Rand, n, d int) []record {
 	records := make([]record, n)
 	for i := range records {
@@ -147,7 +158,8 @@ func (s steep) Curvatures(dst, z, y []float64) {
 	}
 }
 
-// wild is steep's counterpart among general losses.
+// wild is a general loss whose gradient and value exceed its declared constants a thousandfold, so
+// that only clipping limits the sum.
 type wild struct{ loss.Loss }
 
 func (wild) Value(w []float64, x []float32, y float64) float64 { return 1e6 * float64(x[0]) * y }

@@ -8,10 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestLiftedRoundingIsThePages: the sensitivity beyond the clip norm is half a step for each
-// coordinate of every margin, twice, plus a step for errors of products, times the metric's norm,
-// as docs/exactness.md derives. It fails if margins or products are left out; no search comes near
-// enough to these terms to show them.
+// TestLiftedRoundingIsThePages tests by how much rounding increases the sensitivity of a query whose
+// sum is multiplied by a metric's matrix. It compares the increase with
+// docs/explanation/exactness.md. The increase is twice the norm of half a step in each coordinate of
+// every margin, plus a step for errors of products, both times the metric's norm. The test fails if
+// margins or products are left out. No search for bad records comes near enough to these terms to
+// show that they are needed.
 func TestLiftedRoundingIsThePages(t *testing.T) {
 	const clip = .25
 	all := query.NewCohort(account.Everyone, 1)
@@ -32,7 +34,7 @@ func TestLiftedRoundingIsThePages(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := (g.sensitivity - moves*clip*(1+slack(margins*d))) * g.scale
-				// The difference errs by some roundings of the sensitivity.
+				// The difference errs by a few roundings of the sensitivity.
 				want := (math.Sqrt(float64(margins*d)) + 1) * m.Norm()
 				if excess := got - want; !(excess >= -1 && excess <= 1+g.sensitivity*g.scale*0x1p-48) {
 					t.Errorf("%d margins of %d features, %v: rounding is charged %v steps: want %v", margins, d, relation, got, want)

@@ -8,9 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestMetricsAreOfTheFeatures: a metric with fewer or more dimensions than there are features is
-// refused before anything is charged, also if the point's coordinates are a multiple of its
-// dimension. It fails if only the engine checks the dimension, which runs after the charge.
+// TestMetricsAreOfTheFeatures tests that a metric with fewer or more dimensions than there are
+// features is refused before anything is charged, also if the number of the point's coordinates is
+// a multiple of the metric's dimension. The test fails if only the engine checks the dimension,
+// since the engine runs after the charge.
 func TestMetricsAreOfTheFeatures(t *testing.T) {
 	const d = 4
 	records := randomRecords(rand.New(rand.NewPCG(3, 8)), 10, d)

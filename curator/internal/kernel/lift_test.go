@@ -31,7 +31,7 @@ func randomMetric(t testing.TB, r *rand.Rand, d int, size float64) query.Metric 
 	return m
 }
 
-// bigLift returns the metric's integers times a sum.
+// bigLift returns the metric's integer matrix times a sum, in unbounded integers.
 func bigLift(m query.Metric, sum []int64) []*big.Int {
 	out, row := make([]*big.Int, len(sum)), make([]int64, len(sum))
 	for j := range out {
@@ -44,15 +44,18 @@ func bigLift(m query.Metric, sum []int64) []*big.Int {
 	return out
 }
 
-// TestLiftIsExact: the product equals the product in unbounded integers modulo 2^64. If the exact
-// product is within int64, lift returns it, even if products of single entries are not within
-// int64.
+// TestLiftIsExact tests that the product of a metric's integer matrix and a sum (lift) equals the
+// product in unbounded integers modulo 2^64. If the exact product fits in int64, lift returns it,
+// even if products of single entries do not fit.
 func TestLiftIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 1))
 	within, wrapped := 0, 0
 	for range 2000 {
 		d := 1 + r.IntN(9)
 		m := randomMetric(t, r, d, 1)
+		if r.IntN(3) == 0 {
+			m = diagonalOf(t, point(r, d, 1))
+		}
 		sum := make([]int64, d)
 		size := uint(r.IntN(63))
 		for k := range sum {
@@ -80,9 +83,9 @@ func TestLiftIsExact(t *testing.T) {
 	}
 }
 
-// TestLiftedRoundingIsCharged: on a coarse grid the rounding of contributions, multiplied by the
-// metric, moves the answer visibly beyond twice the clip norm. The charged sensitivity covers it
-// for either of the metric's two norm bounds.
+// TestLiftedRoundingIsCharged tests a coarse grid, on which the rounding of contributions,
+// multiplied by the metric, moves the answer visibly beyond twice the clip norm. The charged
+// sensitivity must cover this for either of the metric's two norm bounds.
 func TestLiftedRoundingIsCharged(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 2))
 	const clip = .25
@@ -107,7 +110,7 @@ func TestLiftedRoundingIsCharged(t *testing.T) {
 			}
 			for i := range 60 {
 				q := question(t, 1e-3*(1+float64(i)/500), query.GradientInMetric(all, make([]float64, d), clip, 1e4, m))
-				// So many rows that the grid is coarse.
+				// With so many rows, the grid is coarse.
 				g, err := newGrid(q, account.ReplaceOne, 0x1p33*(1+r.Float64()))
 				if err != nil {
 					t.Fatal(err)
@@ -130,8 +133,8 @@ func TestLiftedRoundingIsCharged(t *testing.T) {
 	}
 }
 
-// TestPairsRoundingIsCharged: the sensitivity includes half a step for each pair of features, for
-// each of two records.
+// TestPairsRoundingIsCharged tests that the sensitivity includes half a step for each pair of
+// features, for each of two records.
 func TestPairsRoundingIsCharged(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 10)
 	for _, d := range []int{1, 3, 60} {
@@ -149,8 +152,8 @@ func TestPairsRoundingIsCharged(t *testing.T) {
 	}
 }
 
-// TestMetricGridsKeepIntegersInRange: on every grid returned, contributions have at most 2^50
-// steps, and their sum and the metric times their sum at most 2^61.
+// TestMetricGridsKeepIntegersInRange tests that on every grid returned, contributions have at most
+// 2^50 steps, and both their sum and the metric times their sum have at most 2^61 steps.
 func TestMetricGridsKeepIntegersInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 3))
 	between := func(lo, hi float64) float64 { return math.Exp2(lo + (hi-lo)*r.Float64()) }
@@ -183,8 +186,9 @@ func TestMetricGridsKeepIntegersInRange(t *testing.T) {
 	}
 }
 
-// TestLiftedSumsHaveRoom: if the number of records is secret, lifted sums have room for eight times
-// the declared number, and other sums for any number.
+// TestLiftedSumsHaveRoom tests that sums that are multiplied by a metric's matrix do not overflow for
+// up to eight times the declared number of records, and other sums not for any number of records, if
+// the number of records is secret.
 func TestLiftedSumsHaveRoom(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 4))
 	m := randomMetric(t, r, 2, 1)
@@ -202,8 +206,8 @@ func TestLiftedSumsHaveRoom(t *testing.T) {
 	}
 }
 
-// TestMetricAnswersAreLifted: a session's answer is the metric's matrix times the mean of clipped
-// gradients, with noise of the stated size, also over a cohort and for repeated rows.
+// TestMetricAnswersAreLifted tests that a session's answer is the metric's matrix times the mean of
+// clipped gradients, with noise of the stated size, also over a cohort and for repeated rows.
 func TestMetricAnswersAreLifted(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 5))
 	const n, d, times = 30, 3, 4
@@ -225,10 +229,11 @@ func TestMetricAnswersAreLifted(t *testing.T) {
 	}
 }
 
-// TestMomentsHaveTheStatedNoise: all coordinates of an svec have the same noise; the matrix's
-// entries off the diagonal have it divided by sqrt 2. The estimate of a variance from k normals has
-// a standard deviation of sqrt(2/k). 6 deviations, for two estimates, leave 4e-9 (below 1e-6
-// including the skewness of sums of 400).
+// TestMomentsHaveTheStatedNoise tests that all coordinates of an answer that is a symmetric matrix as
+// a vector (svec) have the same noise, and that entries of the matrix off the diagonal have this
+// noise divided by sqrt 2. The estimate of a variance from k normals has a standard deviation of
+// sqrt(2/k). The tolerance of 6 deviations, for two estimates, is exceeded by chance with probability
+// 4e-9 (below 1e-6 including the skewness of sums of 400).
 func TestMomentsHaveTheStatedNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 6))
 	const n, d = 50, 40
@@ -268,8 +273,9 @@ func TestMomentsHaveTheStatedNoise(t *testing.T) {
 	}
 }
 
-// TestKindsOfAnotherLoss: queries about losses phi(<w,x>, y) only are refused for other losses,
-// uncharged, and so is a point with another number of coordinates than features.
+// TestKindsOfAnotherLoss tests that queries that need a loss phi(<w,x>, y) are refused for other
+// losses, and that a point is refused if its number of coordinates is not the number of features. A
+// refused query is not charged.
 func TestKindsOfAnotherLoss(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 7))
 	s := open(t, randomRecords(r, 10, 3), spring{parse(t, "logistic")}, budget(t, 8, .01, account.ReplaceOne), nil)
@@ -293,9 +299,9 @@ func TestKindsOfAnotherLoss(t *testing.T) {
 	}
 }
 
-// TestMetricsHaveTheFeaturesDimension: for a loss of several margins a metric also has one
-// dimension for each feature. Another dimension, such as the number of the point's coordinates or a
-// part of it, is refused, uncharged.
+// TestMetricsHaveTheFeaturesDimension tests that for a loss of several margins, too, a metric must
+// have one dimension for each feature. Another dimension, such as the number of the point's
+// coordinates or a divisor of it, is refused, and nothing is charged.
 func TestMetricsHaveTheFeaturesDimension(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 8))
 	const d, k = 4, 3

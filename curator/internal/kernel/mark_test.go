@@ -12,8 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestWhatProtectsNobodyIsMarked: every event of a session that protects no records is marked as
-// simulated, for each reason why it protects none, and no event of another session is.
+// TestWhatProtectsNobodyIsMarked tests that every event of a session that protects no records is
+// marked as simulated, for each reason why it protects none, and that no event of another session
+// is.
 func TestWhatProtectsNobodyIsMarked(t *testing.T) {
 	secret := func(t *testing.T) *coin.Secret {
 		coins, err := coin.NewSecret()
@@ -56,9 +57,9 @@ func TestWhatProtectsNobodyIsMarked(t *testing.T) {
 	}
 }
 
-// TestForgedSamples: a sample is only answered for its own handle. Another identifier, or another
-// size, which is the divisor of the answer, is refused and not charged, and the sample can still be
-// used.
+// TestForgedSamples tests that a query about a Poisson sample is answered only if it has the handle
+// that the session returned for the sample. Another identifier, or another size, which is the divisor
+// of the answer, is refused and not charged, and the sample can still be used.
 func TestForgedSamples(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		r := rand.New(rand.NewPCG(17, 5))

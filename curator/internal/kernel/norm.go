@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// scoring returns the function that computes a number from each query's sum, nil if the sums are
-// the answers.
+// scoring returns the function that computes the norm of each query's shifted sum. It returns nil
+// if the queries do not ask for norms, because the sums are then the answers.
 func scoring(g grid, questions ...query.Question) (func(i int, sum []int64) int64, error) {
 	if !questions[0].Facts().Normed {
 		return nil, nil
@@ -25,8 +25,8 @@ func scoring(g grid, questions ...query.Question) (func(i int, sum []int64) int6
 	return func(i int, sum []int64) int64 { return norm(sum, shifts[i]) }, nil
 }
 
-// shifted returns a norm query's public shift of the sum, in rounded grid steps. It is an error if
-// the shift is too large for the grid.
+// shifted returns the public vector that a query for a norm adds to the sum, rounded to grid steps.
+// It returns an error if the shift is too large for the grid.
 func shifted(q query.Question, g grid) ([]int64, error) {
 	t := q.Terms()[0]
 	shift := make([]int64, q.SumDim())
@@ -41,8 +41,8 @@ func shifted(q query.Question, g grid) ([]int64, error) {
 }
 
 // norm returns the Euclidean norm of sum + shift, rounded down. Two sums at distance D have norms
-// at most D + 1 apart: the computation is in exact integers until it rounds down, which a
-// floating-point norm would not be.
+// at most D + 1 apart. This holds because the computation is in exact integers until it rounds
+// down. For a norm in floating point it need not hold.
 func norm(sum, shift []int64) int64 {
 	var total, v big.Int
 	for j := range sum {

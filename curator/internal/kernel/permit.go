@@ -8,19 +8,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// permit asks for the reservation of the session's budget, in a store that outlives the session,
-// before the first charge.
+// permit asks, before the first charge, for the reservation of the session's budget in a store that
+// outlives the session.
 type permit struct {
 	ask func(context.Context, account.View) error
 
 	mu sync.Mutex
-	// asked reports that the session's budget may have been reserved. From then on the budget must
+	// asked is true if the session's budget may have been reserved. From then on the budget must
 	// not change, whatever the reply was.
 	asked, given bool
 }
 
-// get returns nil once the session's budget is reserved, and the error of ask otherwise. Concurrent
-// callers wait.
+// get returns nil once the session's budget is reserved. If asking for the reservation fails, get
+// returns that error. Concurrent callers wait.
 func (p *permit) get(ctx context.Context, v account.View) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,8 +35,8 @@ func (p *permit) get(ctx context.Context, v account.View) error {
 	return nil
 }
 
-// unasked runs a change of the budget that would be reserved. It is an error after the first call
-// of get.
+// unasked calls change, which changes the budget that is to be reserved. After the first call of the
+// method get, it returns an error instead.
 func (p *permit) unasked(change func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,21 +15,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestReservedBeforeAnythingIsComputed: until the session's budget is reserved in its store,
-// nothing is charged and no row is read. It is reserved once, by the first query, and cannot be
-// changed afterwards.
+// TestReservedBeforeAnythingIsComputed tests that nothing is charged and no row is read until the
+// session's budget is reserved in its store. The budget is reserved once, by the first query, and
+// cannot be changed afterwards.
 func TestReservedBeforeAnythingIsComputed(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	ctx := context.Background()
-	rows, asked := 0, 0
+	asked := 0
+	var rows atomic.Int64
 	var refusal error
 	b := budget(t, 1, 1e-6, account.ReplaceOne)
 	s := open(t, randomRecords(r, 100, 3), counting{parse(t, "logistic").(loss.RankOne), &rows}, b, func(c *Config) {
-		c.Workers = 1
 		c.Before = func(_ context.Context, v account.View) error {
 			asked++
-			if v.Budget() != b || v.Len() != 0 || rows != 0 {
-				t.Errorf("reserved for %v after %d events and %d rows", v.Budget(), v.Len(), rows)
+			if v.Budget() != b || v.Len() != 0 || rows.Load() != 0 {
+				t.Errorf("reserved for %v after %d events and %d rows", v.Budget(), v.Len(), rows.Load())
 			}
 			return refusal
 		}
@@ -42,8 +43,8 @@ func TestReservedBeforeAnythingIsComputed(t *testing.T) {
 		return err
 	}
 	refusal = errors.New("over the cap")
-	if err := ask(); !errors.Is(err, refusal) || rows != 0 || s.Ledger().Len() != 0 {
-		t.Fatalf("refused: %v, %d rows, %d events", err, rows, s.Ledger().Len())
+	if err := ask(); !errors.Is(err, refusal) || rows.Load() != 0 || s.Ledger().Len() != 0 {
+		t.Fatalf("refused: %v, %d rows, %d events", err, rows.Load(), s.Ledger().Len())
 	}
 	// The reservation may hold although its reply was lost.
 	if s.Follow(schedule) == nil {
@@ -71,7 +72,8 @@ func TestReservedBeforeAnythingIsComputed(t *testing.T) {
 	}
 }
 
-// TestReservedOnce: of concurrent queries one reserves the session's budget, and the others wait.
+// TestReservedOnce tests that one of several concurrent queries reserves the session's budget, and
+// that the others wait.
 func TestReservedOnce(t *testing.T) {
 	asked := 0
 	b := budget(t, 1, 1e-6, account.ReplaceOne)

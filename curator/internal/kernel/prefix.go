@@ -12,8 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Prefix is an open prefix sum. Each item is charged to its own cohort before it is computed, for
-// its part in this and every later answer.
+// Prefix is a sequence of noisy prefix sums that a session has opened. Each item is charged to its
+// own cohort before it is computed. The charge covers the item's part in this answer and in every
+// later answer.
 type Prefix struct {
 	session *Session
 	spec    query.Prefix
@@ -26,15 +27,18 @@ type Prefix struct {
 }
 
 // mechanism computes noisy prefix sums from integer items. It is linear: its noisy state is an
-// integer matrix times the items, plus noise, in units of 2^-q grid steps.
+// integer matrix times the items, plus noise, in units of 2^-q grid steps. The method law returns
+// the integer q.
 type mechanism interface {
-	// law returns q and the largest squared norm of a column of the matrix.
+	// law returns q and the largest squared norm of a column of the mechanism's matrix.
 	law() (q int, square uint64)
 	// items returns the number of items that were added.
 	items() int
-	// add adds the next item, and the noise that normals draws: its standard deviation is 2^q times
-	// the grid's. It returns the noisy prefix sum in the items' unit, a function of the noisy state
-	// alone, and the standard deviation of the noise in it, in units of the grid's.
+	// add adds the next item to the noisy state, and noise that it draws by calling normals. The
+	// standard deviation of this noise is 2^q times the grid's, for the integer q that the method law
+	// returns. add returns the noisy prefix sum in the items' unit. It also returns the standard
+	// deviation of the prefix sum's noise, as a multiple of the grid's. The prefix sum is a function
+	// of the noisy state alone.
 	add(item []int64, normals func() []int64) (prefix []float64, deviation float64)
 }
 
@@ -54,10 +58,10 @@ func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
 	}, nil
 }
 
-// crowd is the number of records, as a multiple of the declared number, for which sums stay below a
-// quarter of the range of int64 if the number of records is secret. With more than four times as
-// many, a sum may wrap. It is then useless, but remains private, because it is a function of sum +
-// noise modulo 2^64.
+// crowd is a multiple of the declared number of records, for tables whose number of records is
+// secret. Sums over up to crowd times the declared number of records stay below a quarter of the
+// range of int64. A sum over more than four times as many records may wrap. Such a sum is useless,
+// but remains private, because it is a function of sum + noise modulo 2^64.
 const crowd = 8
 
 func newMechanism(spec query.Prefix) mechanism {
@@ -67,9 +71,10 @@ func newMechanism(spec query.Prefix) mechanism {
 	return newToeplitz(spec.Items)
 }
 
-// Add answers the next item. A refused item is not charged and changes nothing. An item that fails
-// after it was charged (a cancelled context) stays charged and uses up its cohort, but does not
-// count: the sum and the number of items stay as they were.
+// Add adds the next item and returns the noisy sum of all items so far. A refused item is not charged
+// and changes nothing. An item that fails after it was charged, for example by a cancelled context,
+// stays charged and uses up its cohort. Such an item is not counted: the sum and the number of items
+// stay as they were.
 //
 // Concurrent calls run one after the other, in any order.
 func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
@@ -82,7 +87,8 @@ func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 	return through(ctx, p.session, func() (release[query.Release], error) { return p.item(q) })
 }
 
-// item describes the release of the sum with one more item.
+// item describes the release of the noisy prefix sum that includes one more item, before anything is
+// computed.
 func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 	c := q.Cohort()
 	if c.ID() == account.Everyone {
@@ -110,8 +116,8 @@ func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 }
 
 // admit checks an item against the declared specification. It returns the number of grid steps in a
-// unit of one record's contribution. A prefix sum adds items of several cohorts, so that
-// contributions are divided by the size of their cohort before they are rounded.
+// unit of one record's contribution. A prefix sum adds items of several cohorts, so contributions
+// are divided by the size of their cohort before they are rounded.
 func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	if err := p.session.pointed(q); err != nil {
 		return 0, err
@@ -136,8 +142,8 @@ func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	return scale, nil
 }
 
-// release adds the item and returns the noisy prefix sum, including public centres. The centre of
-// an item is the same for all of its records.
+// release adds the item and returns the noisy prefix sum, with the public centres of all items added. All
+// records of an item have the same centre.
 func (p *Prefix) release(q query.Question, item []int64, n *noises, charge float64) query.Release {
 	shift, _ := p.mechanism.law()
 	steps, deviation := p.mechanism.add(item, func() []int64 { return n.normals(len(item), p.grid.bits+shift) })

@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// bigCoefficients returns 2^q binom(2k, k)/4^k, rounded to the nearest integer,
-// for k < items, in exact arithmetic.
+// bigCoefficients returns 2^q binom(2k, k)/4^k, rounded to the nearest integer, for all k < items.
+// It computes in exact arithmetic.
 func bigCoefficients(items, q int) []*big.Int {
 	list := make([]*big.Int, items)
 	// The coefficient is numerator/4^k. The power of two is applied separately.
@@ -25,14 +25,14 @@ func bigCoefficients(items, q int) []*big.Int {
 		scaled := new(big.Int).Lsh(numerator, uint(q+1))
 		scaled.Rsh(scaled, uint(2*k)) // floor(2^(q+1) E_k)
 		list[k] = scaled.Rsh(scaled.Add(scaled, big.NewInt(1)), 1)
-		// binom(2k+2, k+1) = binom(2k, k) (2k+1) 2/(k+1).
+		// The identity is binom(2k+2, k+1) = binom(2k, k) (2k+1) 2/(k+1).
 		numerator.Mul(numerator, big.NewInt(int64(2*(2*k+1))))
 		numerator.Quo(numerator, big.NewInt(int64(k+1)))
 	}
 	return list
 }
 
-// squares returns the sum of the squares.
+// squares returns the sum of the squares of a list.
 func squares(list []*big.Int) *big.Int {
 	sum, v := new(big.Int), new(big.Int)
 	for _, c := range list {
@@ -41,8 +41,8 @@ func squares(list []*big.Int) *big.Int {
 	return sum
 }
 
-// TestPrefixMatrix compares the matrices of both mechanisms with their definitions: the
-// coefficients in exact integers, and the column norms with sums of these and with a count of
+// TestPrefixMatrix compares the matrices of both mechanisms with their definitions. It compares the
+// coefficients with exact integers, and the column norms with sums of these and with a count of
 // nodes.
 func TestPrefixMatrix(t *testing.T) {
 	sizes := []int{100, 128, 1000, 1024, 1025, 5000}
@@ -80,8 +80,10 @@ func TestPrefixMatrix(t *testing.T) {
 	}
 }
 
-// TestInverse: the columns of E and A E^-1 convolve to ones. The columns of A E^-1 differ from the
-// columns of E by at most its rounding, about 2^-q.
+// TestInverse tests the matrices of the square-root mechanism, where A sums the items and E is the
+// rounded square root of A: the convolution of the first columns of E and A E^-1 is a column of ones.
+// The first column of A E^-1 differs from the first column of E by at most the rounding of E, about
+// 2^-q.
 func TestInverse(t *testing.T) {
 	m := newToeplitz(1500)
 	for range m.coef {
@@ -107,7 +109,7 @@ func TestInverse(t *testing.T) {
 	}
 }
 
-// exactColumn returns the column norm to 200 bits.
+// exactColumn returns the largest norm of a column of the mechanism's matrix, to 200 bits.
 func exactColumn(m query.Factorization, items int) *big.Float {
 	column, q := bigFloat(columns(query.Tree, items)), 0
 	if m == query.Toeplitz {
@@ -117,9 +119,9 @@ func exactColumn(m query.Factorization, items int) *big.Float {
 	return column.Sqrt(column).SetMantExp(column, -q)
 }
 
-// TestPrefixCharge: for every size the event's sensitivity is at least the column norm times the
-// declared sensitivity, in exact arithmetic, and its charge is just below the offered one. The grid
-// leaves room for every item.
+// TestPrefixCharge tests, for every size, that the event's sensitivity is at least the column norm
+// times the declared sensitivity, in exact arithmetic, and that the event's charge is just below
+// the offered charge. The grid leaves room for every item.
 func TestPrefixCharge(t *testing.T) {
 	for _, m := range mechanisms {
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -170,8 +172,8 @@ func TestPrefixCharge(t *testing.T) {
 	}
 }
 
-// byHand opens a session whose cohorts are consecutive records, of the given sizes. If extra is
-// set, cohort at has one more record.
+// byHand opens a session whose cohorts are consecutive records, of the given sizes. If extra is not
+// nil, the cohort with index at also has the record extra.
 func byHand(t testing.TB, records []record, extra *record, at int, l loss.Loss, b account.Budget, sizes []int) *Session {
 	t.Helper()
 	all := records
@@ -201,9 +203,11 @@ func byHand(t testing.TB, records []record, extra *record, at int, l loss.Loss, 
 	return s
 }
 
-// state returns the whole integer vector to which noise is added, and its charged sensitivity in
-// the unit of the vector. For the tree it holds the sums of all nodes that a prefix uses, for the
-// square root 2^q E x. The items are read from the answers' own sums.
+// state returns the whole integer vector to which noise is added, and its charged sensitivity in the
+// unit of the vector. For the tree mechanism the vector has the sums of all nodes that a prefix uses.
+// For the square-root mechanism it is 2^q E x, for the items x and the square root E of the matrix
+// that sums them, rounded to multiples of 2^-q. The items are taken from the exact sums of the
+// answers.
 func state(t testing.TB, s *Session, p *Prefix, items []func(query.Cohort) []query.Term, sizes []int) (vector []int64, sensitivity float64) {
 	t.Helper()
 	var x [][]int64
@@ -258,8 +262,9 @@ func state(t testing.TB, s *Session, p *Prefix, items []func(query.Cohort) []que
 
 // TestReplacingARecordOfAnItem replaces, or adds, one record in any item. It compares the integers
 // of the whole prefix sum without noise with the sensitivity that the item was charged for. The
-// movement must never exceed it, and the worst replacement in the first item must come close.
-// Cohorts have different sizes, by which contributions are divided before they are rounded.
+// change must never exceed this sensitivity, and the worst replacement in the first item must come
+// close to it. Cohorts have different sizes, by which contributions are divided before they are
+// rounded.
 func TestReplacingARecordOfAnItem(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 1))
 	logistic := parse(t, "logistic").(loss.RankOne)
@@ -269,7 +274,7 @@ func TestReplacingARecordOfAnItem(t *testing.T) {
 	for _, s := range sizes {
 		count += s
 	}
-	// Dimensions and numbers of items, in a fixed order for the seeded generator.
+	// dims holds dimensions and numbers of items, in a fixed order for the seeded generator.
 	dims := [][2]int{{1, 8}, {7, 5}}
 	if testing.Short() {
 		dims = [][2]int{{4, 8}}
@@ -339,8 +344,8 @@ func TestReplacingARecordOfAnItem(t *testing.T) {
 	}
 }
 
-// TestPrefixRoundingIsCharged: on the coarsest grid, rounding alone moves an item visibly beyond
-// its declared sensitivity. The charged sensitivity covers it.
+// TestPrefixRoundingIsCharged tests the coarsest grid, on which rounding alone moves an item
+// visibly beyond its declared sensitivity. The charged sensitivity must cover this.
 func TestPrefixRoundingIsCharged(t *testing.T) {
 	const d = 10000
 	x, minus := make([]float32, d), make([]float32, d)
@@ -352,7 +357,7 @@ func TestPrefixRoundingIsCharged(t *testing.T) {
 	for i := range 60 {
 		spec := query.Prefix{Factorization: mechanisms[i%2], Items: 1, Sensitivity: .5, Charge: 1e-7 * (1 + float64(i)/20)}
 		m := newMechanism(spec)
-		// So many rows that only the coarsest grid fits.
+		// With so many rows, only the coarsest grid fits.
 		rows := 1.0
 		g, err := newPrefixGrid(spec, m, account.ReplaceOne, d, rows)
 		for ; err == nil && g.bits > minBits && rows < 1e18; g, err = newPrefixGrid(spec, m, account.ReplaceOne, d, rows) {

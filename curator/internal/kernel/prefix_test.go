@@ -35,9 +35,9 @@ func noiseless(c *Config) { c.Noiseless = true }
 
 func seeded(b byte) *coin.Secret { return coin.Simulated([32]byte{b, 0x77}) }
 
-// TestPrefixSumsItsItems: without noise the answers are the sums of the items' means, which a
-// second session with the same random bits answers one by one. Cohorts have different sizes, and
-// points depend on earlier answers.
+// TestPrefixSumsItsItems tests that without noise the answers are the sums of the items' means. A
+// second session with the same random bits answers these means one by one. Cohorts have different
+// sizes, and points depend on earlier answers.
 func TestPrefixSumsItsItems(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	const d = 5
@@ -81,7 +81,8 @@ func TestPrefixSumsItsItems(t *testing.T) {
 					got := add(t, p, terms...)
 					for j := range sum {
 						sum[j] += want.Mean[j]
-						// Every record may be rounded by half a step of the grid.
+						// The contribution of every record may be rounded by half a step of the
+						// grid.
 						if math.Abs(got.Mean[j]-sum[j]) > 300/p.grid.scale+1e-7 {
 							t.Fatalf("%v of %d, %v: after item %d coordinate %d = %v, want %v", m, items, relation, i+1, j, got.Mean[j], sum[j])
 						}
@@ -97,7 +98,8 @@ func TestPrefixSumsItsItems(t *testing.T) {
 	}
 }
 
-// nodesOf returns the binary expansion of t: [start, end) blocks of items, largest first.
+// nodesOf returns the blocks of items in the binary expansion of t, each as its start and the index
+// after its end.
 func nodesOf(t int) map[[2]int]bool {
 	nodes := map[[2]int]bool{}
 	start := 0
@@ -111,7 +113,7 @@ func nodesOf(t int) map[[2]int]bool {
 }
 
 // covariance returns the covariance of the noise of the answers s and t by the definition of the
-// mechanism, in units of the squared noise of one node or row.
+// mechanism, in units of the noise variance of one node or row.
 func covariance(m query.Factorization, s, t int) float64 {
 	if m == query.Tree {
 		common := 0.0
@@ -129,15 +131,16 @@ func covariance(m query.Factorization, s, t int) float64 {
 	return sum
 }
 
-// central is binom(2k, k)/4^k.
+// central returns binom(2k, k)/4^k, the entry on diagonal k of the square-root mechanism's matrix.
 func central(k int) float64 {
 	a, _ := math.Lgamma(float64(2*k + 1))
 	b, _ := math.Lgamma(float64(k + 1))
 	return math.Exp(a - 2*b - float64(2*k)*math.Ln2)
 }
 
-// columns returns the largest squared column norm by the definition of the mechanism. For the tree
-// it is the largest number of nodes, among those that a prefix uses, in which one item is.
+// columns returns the largest squared norm of a column of the mechanism's matrix, by the definition
+// of the mechanism. For the tree mechanism it is the largest number of nodes that contain one item,
+// among the nodes that a prefix uses.
 func columns(m query.Factorization, items int) float64 {
 	if m == query.Toeplitz {
 		sum := 0.0
@@ -165,9 +168,10 @@ func columns(m query.Factorization, items int) float64 {
 
 // TestPrefixNoiseHasTheStatedLaw estimates the variance of every answer's noise and the covariance
 // of every two answers. With n normals an estimate has a standard deviation of at most sqrt(2/n)
-// times the geometric mean of the variances. 6 deviations leave 2e-9, and there are fewer than 400
-// estimates, so that the test fails by chance with probability below 1e-6. A node's noise that is
-// used twice, left out or counted twice changes an estimate by 4 times the tolerance.
+// times the geometric mean of the variances. The tolerance of 6 deviations is exceeded by chance
+// with probability 2e-9, and there are fewer than 400 estimates, so correct code fails with
+// probability below 1e-6. If a node's noise is used twice, left out or counted twice, an estimate
+// changes by 4 times the tolerance.
 func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 	const d, items = 500, 16
 	reps := 60
@@ -215,10 +219,11 @@ func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 			}
 		}
 		n := float64(reps * d)
-		// The noise of one node at this charge.
+		// unit is the variance of the noise of one node at this charge.
 		unit := spec.Sensitivity * spec.Sensitivity * columns(m, items) / spec.Charge
 		for i := range items {
-			// The rounding of the matrix and of contributions changes it by less than 1e-4.
+			// The rounding of the matrix and of contributions changes the standard deviation by
+			// less than 1e-4 of itself.
 			if want := math.Sqrt(unit * covariance(m, i+1, i+1)); math.Abs(stated[i]/want-1) > 1e-4 {
 				t.Errorf("%v: answer %d states sigma %v, want %v", m, i+1, stated[i], want)
 			}
@@ -235,8 +240,8 @@ func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 	}
 }
 
-// TestPrefixVarianceRatio: at equal charge the mean variance of the tree's answers is 4.25 times
-// the square root's for 64 items and 5.7 times for 1024.
+// TestPrefixVarianceRatio tests that at equal charge the mean variance of the tree mechanism's
+// answers is 4.25 times that of the square-root mechanism's for 64 items, and 5.7 times for 1024.
 func TestPrefixVarianceRatio(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	for items, want := range map[int]float64{64: 4.25, 1024: 5.7} {

@@ -6,19 +6,20 @@ import (
 )
 
 // toeplitz is the square-root mechanism (Fichtenberger, Henzinger and Upadhyay 2023). The matrix A
-// that sums items is the square of the lower triangular Toeplitz matrix with E_k = binom(2k, k)/4^k
-// on diagonal k. The noisy state is z = E x + noise, and the prefix sums are A E^-1 z.
+// that sums items is the square of E, the lower triangular Toeplitz matrix with binom(2k, k)/4^k on
+// diagonal k. For items x the noisy state is z = E x + noise, and the prefix sums are A E^-1 z.
 //
-// E is rounded to multiples of 2^-q, so that z is an integer. From then on E means the rounded
-// matrix: the norms of its columns are charged, and its own inverse is computed. The rounding
-// therefore adds a little noise and has no other effect.
+// E is rounded to multiples of 2^-q, so that z is an integer in units of 2^-q. From then on E means
+// the rounded matrix. The norms of its columns are charged, and its own inverse is computed. The
+// rounding therefore adds a little noise and has no other effect.
 type toeplitz struct {
 	q int
 	// coef is 2^q E.
 	coef []int64
 	// square is the sum of the squares of coef.
 	square uint64
-	// back is the first column of A E^-1, as far as it was needed.
+	// back holds the first column of A E^-1, the matrix from noisy states to prefix sums. It has only
+	// the entries that the prefix sums so far have needed.
 	back []float64
 	// variance is the sum of the squares of back.
 	variance float64
@@ -58,7 +59,7 @@ func (m *toeplitz) add(item []int64, normals func() []int64) (prefix []float64, 
 	}
 	m.noisy = append(m.noisy, state)
 	m.extend()
-	// The code below reads only the noisy state.
+	// From here on, the function reads only the noisy state.
 	prefix = make([]float64, len(z))
 	for s, state := range m.noisy {
 		b := m.back[t-1-s]
@@ -69,9 +70,10 @@ func (m *toeplitz) add(item []int64, normals func() []int64) (prefix []float64, 
 	return prefix, math.Sqrt(m.variance)
 }
 
-// extend appends the next entry of the first column b of A E^-1. Since b E is the column of ones,
-// b_k = 1 - sum_{i=1..k} E_i b_{k-i}. An error in one entry reaches the later entries through E^-1,
-// whose coefficients have absolute values with a sum below 2.
+// extend appends the next entry of the first column b of A E^-1, with A the matrix of prefix sums
+// and E its rounded square root, which has E_i on diagonal i. Since b E is the column of ones, b_k
+// = 1 - sum_{i=1..k} E_i b_{k-i}. An error in one entry affects the later entries through E^-1. The
+// absolute values of the coefficients of E^-1 have a sum below 2.
 func (m *toeplitz) extend() {
 	b := 1.0
 	for i := len(m.back); i > 0; i-- {

@@ -6,10 +6,11 @@ import (
 )
 
 // tree is the binary tree mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song
-// 2011). The nodes of the prefix t are the blocks of its binary expansion, largest first. The last
-// of these blocks ends at t, and no earlier prefix uses it. The noise of each node is therefore
-// drawn at the node's end, and dropped when a larger block contains the node. If the number of
-// items is a power of two, the last item completes the block of all items.
+// 2011). A prefix of t items is divided into blocks by the binary expansion of t, with the largest
+// block first. Each block is a node of the tree. The last block ends at item t, and no earlier prefix
+// has this block. The noise of each node is therefore drawn when the node's last item is added, and
+// dropped when a larger block contains the node. If the number of items is a power of two, the last
+// item completes the block of all items.
 //
 // Item 1 is in one node of each size 1, 2, 4, ... up to the number of items. No item is in more
 // nodes.

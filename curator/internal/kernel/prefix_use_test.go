@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPrefixRefusals: a refused item is not charged, and the sum, the cohort and the number of
-// items do not change.
+// TestPrefixRefusals tests that a refused item is not charged, and that the sum, the cohort and the
+// number of items do not change.
 func TestPrefixRefusals(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	const d = 3
@@ -68,7 +68,7 @@ func TestPrefixRefusals(t *testing.T) {
 		if _, err := p.Add(cancelled, at(c[1], 1)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v: cancelled: %v", m, err)
 		}
-		// Another query has spent a cohort's budget, so that the item is over it.
+		// Another query has used most of a cohort's budget, so that the item would exceed it.
 		if _, err := s.Ask(context.Background(), question(t, b.Charge()*.2, at(c[5], 1))); err != nil {
 			t.Fatal(err)
 		}
@@ -128,8 +128,8 @@ func (s sometimes) Slopes(dst, z, y []float64) {
 	s.RankOne.Slopes(dst, z, y)
 }
 
-// TestFailedItemIsLeftOut: an item that fails stays charged and uses up its cohort, and the sum
-// continues without it.
+// TestFailedItemIsLeftOut tests that an item that fails stays charged and uses up its cohort, and
+// that the sum continues without the item.
 func TestFailedItemIsLeftOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 1))
 	const d = 4
@@ -179,8 +179,8 @@ func TestFailedItemIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestConcurrentItems: each item from concurrent goroutines is counted once, and at most the
-// declared number is accepted.
+// TestConcurrentItems tests that each item from concurrent goroutines is counted once, and that at
+// most the declared number of items is accepted.
 func TestConcurrentItems(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	const d, items, calls = 4, 32, 40

@@ -10,11 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
-	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// stays reports whether v times the factors is at most 2^bits, exactly.
+// stays reports whether v times the factors is at most 2^bits. It computes exactly.
 func stays(bits int, v float64, factors ...float64) bool {
 	x := bigFloat(v)
 	for _, f := range factors {
@@ -23,8 +22,8 @@ func stays(bits int, v float64, factors ...float64) bool {
 	return x.Cmp(new(big.Float).SetMantExp(bigFloat(1), bits)) <= 0
 }
 
-// TestGridsKeepIntegersInRange: for queries of every size, a returned grid limits every
-// contribution to 2^50 steps and every sum to 2^61. Where no grid is returned, the coarsest one
+// TestGridsKeepIntegersInRange tests, for queries of every size, that a returned grid limits every
+// contribution to 2^50 steps and every sum to 2^61 steps. If no grid is returned, the coarsest grid
 // would exceed a limit.
 func TestGridsKeepIntegersInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 1))
@@ -53,7 +52,7 @@ func TestGridsKeepIntegersInRange(t *testing.T) {
 		}
 		if err != nil {
 			refused++
-			// On the coarsest grid a number would be too large, or the scale would vanish.
+			// On the coarsest grid a number would be too large, or the scale would not be positive.
 			scale := (math.Ldexp(math.Sqrt(charge), minBits) - math.Sqrt(float64(d)) - 1) / (clips(relation) * q.Clip())
 			if scale > 0 && stays(50, size*scale+2) && stays(61, size*scale+2, rows) {
 				t.Fatalf("%v, charge 2^%.0f, %v rows: refused, though contributions have 2^%.1f steps", term.Kind(), math.Log2(charge), rows, math.Log2(size*scale))
@@ -73,7 +72,9 @@ func TestGridsKeepIntegersInRange(t *testing.T) {
 	}
 }
 
-// TestPassesKeepIntegersInRange is TestGridsKeepIntegersInRange for the average of a pass.
+// TestPassesKeepIntegersInRange tests, for passes of SGD of every size, that a returned grid keeps
+// the average within the limits of exact integers. If no grid is returned, the coarsest grid would
+// exceed a limit.
 func TestPassesKeepIntegersInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 2))
 	between := func(lo, hi float64) float64 { return math.Exp2(lo + (hi-lo)*r.Float64()) }
@@ -100,8 +101,8 @@ func TestPassesKeepIntegersInRange(t *testing.T) {
 	}
 }
 
-// TestShiftsKeepIntegersInRange: a norm's shift of 2^50 steps is rounded exactly, on either side of
-// zero, and a larger one is refused.
+// TestShiftsKeepIntegersInRange tests that a norm's shift of up to 2^50 steps is rounded exactly,
+// on either side of zero, and that a larger shift is refused.
 func TestShiftsKeepIntegersInRange(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 64)
 	for sign := range 2 {
@@ -115,18 +116,18 @@ func TestShiftsKeepIntegersInRange(t *testing.T) {
 	}
 }
 
-// TestSizesInRange: the limits on the number of records and on the declared number.
+// TestSizesInRange tests the limits on the number of records and on the declared number of records.
 func TestSizesInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 3))
 	records := randomRecords(r, 3, 2)
 	for repeat, taken := range map[int]bool{0: true, 1: true, math.MaxInt32 / 3: true, math.MaxInt32/3 + 1: false, math.MaxInt32: false, math.MaxInt: false} {
-		_, err := New(Config{Table: tableOf(t, records, 0), Loss: parse(t, "logistic"), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1, Coins: coin.Simulated([32]byte{}), Repeat: repeat})
+		_, err := New(Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1, Coins: coin.Simulated([32]byte{}), Repeat: repeat})
 		if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "2147483647 rows") {
 			t.Errorf("3 rows %d times over: %v", repeat, err)
 		}
 	}
 	for declared, taken := range map[float64]bool{1: true, 2.5: true, math.MaxInt32: true, .999: false, 0: false, -1: false, 1 << 31: false, math.Inf(1): false} {
-		_, err := New(Config{Table: tableOf(t, records, 0), Loss: parse(t, "logistic"), Budget: budget(t, 1, 1e-6, account.AddOrRemove), Workers: 1, Coins: coin.Simulated([32]byte{}), Declared: declared})
+		_, err := New(Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")), Budget: budget(t, 1, 1e-6, account.AddOrRemove), Workers: 1, Coins: coin.Simulated([32]byte{}), Declared: declared})
 		if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "declared records") {
 			t.Errorf("%v records declared: %v", declared, err)
 		}
@@ -135,7 +136,7 @@ func TestSizesInRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Table: tableOf(t, records, 0), Loss: parse(t, "logistic").(loss.RankOne), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1, Coins: secret, Absent: []int{1}}
+	c := Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1, Coins: secret, Absent: []int{1}}
 	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "absent") {
 		t.Errorf("records left out under secret coins: %v", err)
 	}

@@ -12,15 +12,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// slow is a kind by its definition, one record at a time, before clip and weight:
-// an entry of the references, of which each kind has one.
+// slow computes a kind of query from its definition, one record at a time, before clip and weight.
+// The variable references has one for each kind.
 type slow struct {
-	// scalar is the number by which a rank-one term multiplies the row, or the term itself if it is
-	// a number.
+	// scalar returns the number by which a rank-one term multiplies the row, or the term itself if
+	// it is a number.
 	scalar func(l loss.RankOne, t query.Term, x []float32, y float64) float64
-	// vector is the term of a loss that writes its own gradient.
+	// vector returns the term of a loss that writes its own gradient.
 	vector func(l loss.General, t query.Term, x []float32, y float64) []float64
-	// features is what is made of features alone, clipped, whatever the loss.
+	// features returns the clipped term of a kind that depends on features alone, whatever the
+	// loss.
 	features func(t query.Term, x []float32) []float64
 }
 
@@ -71,6 +72,13 @@ var references = map[query.Kind]slow{
 	},
 	query.SecondMoment: {features: func(_ query.Term, x []float32) []float64 { return products(1, x) }},
 	query.RowMean:      {features: func(t query.Term, x []float32) []float64 { return from(x, make([]float64, len(x))) }},
+	query.SquaredFeatures: {features: func(_ query.Term, x []float32) []float64 {
+		v := from(x, make([]float64, len(x)))
+		for j := range v {
+			v[j] *= v[j]
+		}
+		return v
+	}},
 	query.SquaredDistance: {features: func(t query.Term, x []float32) []float64 {
 		return []float64{min(math.Pow(euclid(from(x, t.Point())), 2), t.Ball().Centre+t.Ball().Radius)}
 	}},
@@ -91,6 +99,18 @@ var references = map[query.Kind]slow{
 		s := slope(l, t, t.Point(), x, y)
 		return math.Pow(s*euclid(times(t.Metric(), x)), 2)
 	}},
+	query.WeightedGradient: {scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
+		return slope(l, t, t.Point(), x, y)
+	}},
+	query.ScoreMoment: {scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
+		return slope(l, t, t.Point(), x, y)
+	}},
+	query.WeightedCurvature: {scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
+		v := []float64{0}
+		l.Curvatures(v, []float64{inner(t.Point(), x)}, []float64{y})
+		return v[0]
+	}},
+	query.WeightedMoment: {scalar: func(loss.RankOne, query.Term, []float32, float64) float64 { return 1 }},
 	query.Product: {
 		scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
 			return bend(l, t.Point(), t.Step(), x, y)
@@ -117,7 +137,7 @@ var references = map[query.Kind]slow{
 	},
 }
 
-// bend is phi” times <v,x>.
+// bend returns the second derivative of phi times <v,x>.
 func bend(l loss.RankOne, w, v []float64, x []float32, y float64) float64 {
 	b := []float64{0}
 	l.Curvatures(b, []float64{inner(w, x)}, []float64{y})
@@ -137,7 +157,7 @@ func dotted(u, v []float64) (sum float64) {
 	return sum
 }
 
-// from is x - m.
+// from returns x - m for a row x and a public point m.
 func from(x []float32, m []float64) []float64 {
 	z := make([]float64, len(x))
 	for j := range z {
@@ -146,12 +166,14 @@ func from(x []float32, m []float64) []float64 {
 	return z
 }
 
-// products are c times the svec of x x'.
+// products returns c times the svec of x x': the upper triangle as a vector, with the entries above
+// the diagonal times sqrt 2.
 func products(c float64, x []float32) (v []float64) {
 	return svec(c, from(x, make([]float64, len(x))))
 }
 
-// svec is c times that of x x'.
+// svec returns c times the svec of x x': the entries on and above the diagonal, with the entries
+// above the diagonal times sqrt 2.
 func svec(c float64, x []float64) (v []float64) {
 	for j := range x {
 		for k := j; k < len(x); k++ {
@@ -165,7 +187,7 @@ func svec(c float64, x []float64) (v []float64) {
 	return v
 }
 
-// times is R x.
+// times returns R x for the metric's matrix R.
 func times(m query.Metric, x []float32) []float64 {
 	v := make([]float64, len(x))
 	for j := range x {
@@ -174,7 +196,8 @@ func times(m query.Metric, x []float32) []float64 {
 	return m.Times(v)
 }
 
-// slope returns phi' at w, of the smoothed loss if the term smooths it.
+// slope returns the derivative of the loss phi(<w,x>, y) in its margin. If the term smooths the loss,
+// it returns the derivative of the smoothed loss.
 func slope(l loss.RankOne, t query.Term, w []float64, x []float32, y float64) float64 {
 	s := []float64{0}
 	if by := t.Smoothing(); by.On() {
@@ -227,7 +250,7 @@ func euclid(v []float64) (norm float64) {
 	return norm
 }
 
-// centreOf is the public centre of a term's ball.
+// centreOf returns the public centre of a term's ball.
 func centreOf(t query.Term) []float64 {
 	switch t.Kind().Facts().Centre {
 	case query.Anywhere:
@@ -238,9 +261,9 @@ func centreOf(t query.Term) []float64 {
 	return make([]float64, t.Kind().Facts().SumDim(len(t.Point())))
 }
 
-// centreOfAll returns the public centre of a query's terms, and the whole steps that are subtracted
-// for it from every record. The steps are 0 for numbers, whose centres are subtracted before
-// clipping.
+// centreOfAll returns the public centre of a query's terms, and the integer number of steps that is
+// subtracted for the centre from every record. The steps are 0 for numbers, whose centres are
+// subtracted before clipping.
 func centreOfAll(q query.Question, scale float64) (centre []float64, steps []int64) {
 	centre, steps = make([]float64, q.SumDim()), make([]int64, q.SumDim())
 	for _, t := range q.Terms() {
@@ -254,7 +277,7 @@ func centreOfAll(q query.Question, scale float64) (centre []float64, steps []int
 	return centre, steps
 }
 
-// clipped returns a record's clipped term, nil for a faulty record.
+// clipped returns a record's clipped term. It returns nil for a faulty record.
 func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	if math.IsNaN(y) || math.IsInf(y, 0) {
 		return nil
@@ -262,6 +285,9 @@ func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	facts, ball := t.Kind().Facts(), t.Ball()
 	if facts.Losses == query.NoLoss {
 		return references[t.Kind()].features(t, x)
+	}
+	if facts.Weighted {
+		return weighed(l, t, x, y)
 	}
 	if m, ok := l.(loss.Margins); ok && !facts.Number {
 		return clippedProduct(m, t, x, y)
@@ -309,8 +335,8 @@ func clipped(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	return plus(centre, min(1, ball.Radius/max(n, 1e-300)), v)
 }
 
-// slowly returns the answer to a query without noise: the centre for every declared record, plus
-// the contribution minus the centre of each record in the table.
+// slowly returns the answer to a query without noise, computed from the definition: the public centre
+// for every declared record, plus the contribution minus the centre for each record in the table.
 func slowly(l loss.Loss, q query.Question, records []record) []float64 {
 	facts := q.Facts()
 	if q.Sampled() {
@@ -347,10 +373,10 @@ func slowly(l loss.Loss, q query.Question, records []record) []float64 {
 	return mean
 }
 
-// TestKindsAgainstReferences: the answer to every kind of query, in every form of it and beside the
-// other kinds, equals the slow reference up to the rounding to the grid. The losses are rank-one and
-// general ones, within their declared constants and beyond them. Both relations are tested, with
-// faulty records among the others.
+// TestKindsAgainstReferences tests that the answer to every kind of query, in each of its forms and
+// next to the other kinds, equals the slow reference up to the rounding to the grid. The losses are
+// rank-one and general, within their declared constants and beyond them. Both relations are tested,
+// with some faulty records.
 func TestKindsAgainstReferences(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 7))
 	const n, d = 40, 4
@@ -394,10 +420,10 @@ func TestKindsAgainstReferences(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := slowly(l, q, records)
-				// Half a step for a contribution and for its centre. A norm has this in each
-				// coordinate, and a rounding of its own.
+				// The rounding is half a step for a contribution and half a step for its centre. A
+				// norm has these roundings in each coordinate, and a rounding of its own.
 				steps := (n*rounding(q) + 2) / g.scale / s.declared
-				if q.Facts().Pairs {
+				if q.Facts().Pairs && !q.Facts().Weighted {
 					steps += 0x1p-21 * q.Clip() // centred rows are rounded to float32
 				}
 				if q.Facts().Metric {
@@ -411,7 +437,7 @@ func TestKindsAgainstReferences(t *testing.T) {
 			}
 			for _, kind := range query.Kinds() {
 				facts := kind.Facts()
-				if ref, ok := references[kind]; !ok || (ref.features != nil) != (facts.Losses == query.NoLoss) || (ref.scalar == nil) != (facts.Losses == query.NoLoss) || (ref.vector == nil) != (facts.Losses == query.NoLoss || !facts.Suits(0, true)) {
+				if ref, ok := references[kind]; !ok || (ref.features != nil) != (facts.Losses == query.NoLoss) || (ref.scalar == nil) != (facts.Losses == query.NoLoss) || (ref.vector == nil) != (facts.Losses == query.NoLoss || !facts.Suits(0, true, false)) {
 					t.Fatalf("%v: has no slow reference", kind)
 				}
 				for _, form := range kind.Forms() {
@@ -430,8 +456,8 @@ func TestKindsAgainstReferences(t *testing.T) {
 	}
 }
 
-// TestUsesAreTheTables: a session accepts a kind in an item of a prefix sum, and in a query about a
-// sample, exactly if the table allows it.
+// TestUsesAreTheTables tests that a session accepts a kind in an item of a prefix sum, and in a query
+// about a sample, exactly if package query's table of kinds allows it.
 func TestUsesAreTheTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 8))
 	l := parse(t, "logistic")

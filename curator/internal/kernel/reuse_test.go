@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestTermsInEitherOrder: two terms give the same integers in either order, as a sum of two floats
-// does. A term does not reuse numbers of the previous one, however similar their points are.
+// TestTermsInEitherOrder tests that a query of two terms has the same exact sum in either order of
+// the terms, since the sum of two floats does not depend on their order. A term must not reuse
+// numbers of the previous term unless their points are equal, however similar the points are.
 func TestTermsInEitherOrder(t *testing.T) {
 	const d = 9
 	r := rand.New(rand.NewPCG(8, 15))

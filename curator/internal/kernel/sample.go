@@ -11,7 +11,7 @@ import (
 // sampleBit distinguishes the identifiers of Poisson samples from the identifiers of cohorts.
 const sampleBit = 1 << 63
 
-// sample is the latest Poisson sample of a session's schedule. It may be used for one query.
+// sample is the latest Poisson sample of a session's schedule. One query may be made on it.
 type sample struct {
 	drawn   int // the number of samples drawn so far
 	cohort  query.Cohort
@@ -19,18 +19,19 @@ type sample struct {
 	asked   bool
 }
 
-// Follow binds the session and its ledger to a schedule: the session draws its Poisson samples from
-// the schedule, and the ledger accounts for them by it. It must come before the first query.
+// Follow binds the session and its ledger to a schedule. From then on, the session draws its
+// Poisson samples by the schedule, and the ledger accounts for them by the schedule. Follow must be
+// called before the first query.
 func (s *Session) Follow(schedule *account.Schedule) error {
 	return s.permit.unasked(func() error { return s.ledger.Follow(schedule) })
 }
 
 // Sample draws the schedule's next Poisson sample. Every record joins by its own secret random
 // bits, with the schedule's probability, whatever other samples it is in. The declared size is the
-// expectation; the sample may be empty. One query may be asked of a sample. Its noise is the
-// schedule's noise; the charge that the query offers is ignored. The next sample replaces this one.
-// It is an error if the session follows no schedule, and an account.BudgetError after its last
-// sample.
+// expected size. The sample may be empty. One query may be made on a sample. Its noise is the
+// schedule's noise, and the charge that the query offers is ignored. The next sample replaces this
+// one. Sample returns an error if the session follows no schedule, and an account.BudgetError after
+// the schedule's last sample.
 func (s *Session) Sample() (query.Cohort, error) {
 	schedule := s.ledger.Schedule()
 	if schedule == nil {
@@ -57,7 +58,8 @@ func (s *Session) Sample() (query.Cohort, error) {
 	return s.sample.cohort, nil
 }
 
-// sampled returns the members of a query's sample. It is an error on the second call for a sample.
+// sampled returns the members (row numbers) of the Poisson sample that a query is about. It returns
+// an error if the sample was already used, or is not the latest sample.
 func (s *Session) sampled(q query.Question) ([]int32, error) {
 	if !q.May(query.Sampled) {
 		return nil, fmt.Errorf("curator: sample %d: %s: is no question about samples", q.Cohort().ID()&^sampleBit, q.Name())
@@ -70,7 +72,8 @@ func (s *Session) sampled(q query.Question) ([]int32, error) {
 	return s.sample.take(q.Cohort())
 }
 
-// take returns the sample's members for its one query.
+// take returns the row numbers of the sample's members for the one query that may be made on it.
+// Further calls return an error.
 func (s *sample) take(c query.Cohort) ([]int32, error) {
 	if c != s.cohort {
 		return nil, fmt.Errorf("curator: sample %d: is not the latest one", c.ID()&^sampleBit)
@@ -82,8 +85,8 @@ func (s *sample) take(c query.Cohort) ([]int32, error) {
 	return s.members, nil
 }
 
-// sampleOf returns the schedule's noise multiplier and probability for a sample. ok is false for
-// other cohorts.
+// sampleOf returns the noise multiplier and the sampling probability that the schedule has for a sample. ok
+// is false for a cohort that is not a sample.
 func (s *Session) sampleOf(c query.Cohort) (multiplier, sampling float64, ok bool) {
 	if c.ID()&sampleBit == 0 {
 		return 0, 0, false

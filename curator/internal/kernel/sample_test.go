@@ -22,11 +22,11 @@ func schedule(t testing.TB, b account.Budget, steps ...account.SampledSteps) *ac
 	return s
 }
 
-// TestSamplesFollowTheSchedule: probability, noise and declared size of every sample are the
-// schedule's, for both relations, and the ledger states them. Noise: 100 samples of 200
-// coordinates, so that the variance is within 4.9 sqrt(2/2e4) = 5% of 1 except with probability
-// 1e-6. Sizes: 100 x 300 random bits of each probability, within 5 sigma except with probability
-// 6e-7.
+// TestSamplesFollowTheSchedule tests that probability, noise and declared size of every sample are
+// the schedule's, for both relations, and that the ledger states them. The noise of 100 samples of
+// 200 coordinates has a variance within 4.9 sqrt(2/2e4) = 5% of 1 except with probability 1e-6. The
+// sizes are sums of 100 x 300 random bits of each probability, within 5 standard deviations except
+// with probability 6e-7.
 func TestSamplesFollowTheSchedule(t *testing.T) {
 	const n, d, each = 300, 200, 100
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -74,8 +74,8 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 				if e.Kind != account.SampledGaussian || e.Sampling != step.Sampling || e.Sigma/e.Sensitivity < step.NoiseMultiplier {
 					t.Fatalf("event %+v does not cover %+v", e, step)
 				}
-				// The session without noise draws other samples, because it consumed no random bits
-				// for noise.
+				// The session without noise draws other samples, because it uses no random bits for
+				// noise.
 				q, err := silent.Sample()
 				if err != nil {
 					t.Fatal(err)
@@ -94,7 +94,7 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 					squares += z * z
 				}
 			}
-			// The counts add a variance below (n/d) q (1-q)/4.
+			// The counts add a variance below (n/d) q (1-q)/4, for the sampling probability q.
 			slack := .5 * step.Sampling / (step.NoiseMultiplier * step.NoiseMultiplier)
 			if v := squares / (each * d); v < 1-.05 || v > 1+.05+slack {
 				t.Errorf("%v step %d: noise has variance %v of the ledger's, want 1", relation, k, v)
@@ -114,8 +114,8 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 	}
 }
 
-// TestSampledSensitivity: the contribution of one record to a sampled sum, in integers without
-// noise, is at most the event's sensitivity, for every kind of query and replacement. The
+// TestSampledSensitivity tests that the contribution of one record to a sampled sum, in integers
+// without noise, is at most the event's sensitivity, for every kind of query and replacement. The
 // privacy-loss distributions assume this.
 func TestSampledSensitivity(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
@@ -162,7 +162,7 @@ func TestFaultsOfSampling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// No record joins at a probability of 1e-9; an empty sample is valid.
+	// No record joins at a probability of 1e-9. An empty sample is valid.
 	if err := ask(first); err != nil {
 		t.Errorf("an empty sample: %v", err)
 	}

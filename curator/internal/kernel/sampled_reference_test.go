@@ -5,7 +5,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// rowed presents a loss of one margin as a function of its parameters.
+// rowed presents a loss of one margin as a general loss, a function of its parameters.
 type rowed struct {
 	loss.Loss
 	of loss.RankOne
@@ -25,8 +25,8 @@ func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// asWritten returns a loss as one that writes its gradient, the form in which queries with drawn
-// directions use it.
+// asWritten returns a loss as a general loss, which computes its gradient itself. This is the form in
+// which queries with random directions use it.
 func asWritten(l loss.Loss) loss.Loss {
 	switch l := l.(type) {
 	case loss.RankOne:
@@ -37,7 +37,8 @@ func asWritten(l loss.Loss) loss.Loss {
 	return l
 }
 
-// estimate returns the gradient that a term uses, for a loss that writes it.
+// estimate returns the gradient that a term uses, for a general loss: the loss's own, or an estimate
+// along random directions.
 func estimate(l loss.General, t query.Term, w []float64, x []float32, y float64) []float64 {
 	s := t.Smoothing()
 	switch {

@@ -23,9 +23,10 @@ func joined(n int, members []int32) []bool {
 // poisson fails the test unless every record joins every draw independently with probability p. It
 // checks how often each record joins, how often any two records join together, how often a record
 // is in two draws at several distances, and the variance of the sizes. All of these are sums of
-// independent (or, between draws, uncorrelated) bounded terms of known variance. 7 deviations leave
-// less than 1e-11 each, including the skewness at these counts, and there are fewer than 2000: a
-// false failure has probability below 1e-7. Drawing in turns, a fixed size and shuffled epochs pass
+// independent (or, between draws, uncorrelated) bounded terms of known variance. The tolerance of 7
+// deviations is exceeded by chance with probability below 1e-11 for each check, including the
+// skewness at these counts. There are fewer than 2000 checks, so correct code fails with
+// probability below 1e-7. Drawing in turns, drawing a fixed size and drawing shuffled epochs pass
 // the first check and fail another one.
 func poisson(t *testing.T, name string, x joins, p float64, apart []int) {
 	t.Helper()
@@ -73,11 +74,11 @@ func poisson(t *testing.T, name string, x joins, p float64, apart []int) {
 		}
 		spread += size*size - float64(n)*v
 	}
-	// The fourth cumulant of a Bernoulli variable is v(1 - 6v); for a size it is n times this.
+	// The fourth cumulant of a Bernoulli variable is v(1 - 6v). For a size it is n times this.
 	check("variance of sizes", spread, draws*(2*float64(n*n)*v*v+float64(n)*v*(1-6*v)))
 }
 
-// TestSamplesArePoisson tests the samples of a schedule.
+// TestSamplesArePoisson tests that the samples of a schedule are Poisson samples.
 func TestSamplesArePoisson(t *testing.T) {
 	const n, draws, p = 20, 8000, .25
 	b := budget(t, 8, 1e-3, account.ReplaceOne)
@@ -99,8 +100,8 @@ func TestSamplesArePoisson(t *testing.T) {
 	poisson(t, "samples", x, p, []int{1, 2, 3, 4, 5, 7, 8, n - 1, n, n + 1, draws / 2})
 }
 
-// TestCohortsByCoinsArePoisson tests the first cohort that records join by random bits, and the
-// second among the records left.
+// TestCohortsByCoinsArePoisson tests that two cohorts are Poisson samples: the first cohort that
+// records join by random bits, and the second such cohort among the records left.
 func TestCohortsByCoinsArePoisson(t *testing.T) {
 	const n, draws, p, second = 12, 6000, .3, .5
 	coins := coin.Simulated([32]byte{3})
@@ -121,9 +122,10 @@ func TestCohortsByCoinsArePoisson(t *testing.T) {
 	poisson(t, "second cohort", later, (1-p)*second, []int{1, 2, n})
 }
 
-// TestDrawsAreShuffles: cohorts drawn by number are equally likely to be any records in any order,
-// on which passes of SGD rely. All 120 ways to draw one, three and one of five records are counted.
-// Each count is within 6.5 deviations: a false failure has probability below 120 e-10.
+// TestDrawsAreShuffles tests that cohorts drawn by number are equally likely to be any records in
+// any order. Passes of SGD rely on this. The test counts all 120 ways to draw one, three and one of
+// five records. Each count must be within 6.5 deviations, which correct code fails with probability
+// below 120e-10.
 func TestDrawsAreShuffles(t *testing.T) {
 	const n, draws, ways = 5, 60000, 120
 	coins := coin.Simulated([32]byte{4})

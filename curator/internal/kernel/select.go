@@ -8,14 +8,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Select returns the index of a candidate of low score, drawn by the exponential mechanism with
+// Select returns the index of a candidate with a low score, drawn by the exponential mechanism with
 // secret random bits. Its event is reserved in the ledger before anything is computed and is never
-// given back. A session without noise returns the first of the lowest scores.
+// given back. A session without noise returns the first candidate with the lowest score.
 func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
 	return through(ctx, s, func() (release[int], error) { return s.selection(sel) })
 }
 
-// selection describes the release of a selection.
+// selection describes the release of a selection's answer, before anything is computed.
 func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	questions := sel.Questions()
 	if len(questions) == 0 {
@@ -29,8 +29,8 @@ func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	if err != nil {
 		return r, err
 	}
-	// At charge 1 the sensitivity of a score, in grid steps, is 2^bits. All candidates have the
-	// same clip norm, hence the same grid.
+	// On the grid for charge 1 the sensitivity of a score is 2^bits steps. All candidates have the
+	// same clip norm, and so the same grid.
 	g, err := newGrid(questions[0], s.ledger.Budget().Relation(), s.mostRows())
 	if err != nil {
 		return r, err

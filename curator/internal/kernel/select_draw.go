@@ -7,7 +7,7 @@ import (
 )
 
 // rates holds the exponents x_i >= 0 of the weights exp(-x_i), as binary fractions: x_i =
-// excess[i]/2^point. The least x_i is 0.
+// excess[i]/2^point. The smallest x_i is 0.
 type rates struct {
 	excess []*big.Int
 	point  uint
@@ -30,7 +30,7 @@ func newRates(scores []int64, epsilon float64, bits int) rates {
 	return r
 }
 
-// first returns the first index of weight 1.
+// first returns the first index whose weight is 1: the first of the lowest scores.
 func (r rates) first() int {
 	for i, x := range r.excess {
 		if x.Sign() == 0 {
@@ -40,9 +40,10 @@ func (r rates) first() int {
 	return 0
 }
 
-// draw proposes an index uniformly and accepts it with probability exp(-x_i), until it accepts one.
-// It returns i with probability exp(-x_i)/sum_j exp(-x_j). One weight is 1, so that on average it
-// makes at most as many proposals as there are indices.
+// draw proposes an index uniformly and accepts index i with probability exp(-x_i), for the exponents
+// x_i >= 0 that r holds, until it accepts an index. draw therefore returns i with probability
+// exp(-x_i)/sum_j exp(-x_j). One weight is 1, so on average draw makes at most as many proposals as
+// there are indices.
 func (r rates) draw(f *fair) int {
 	for {
 		i := int(f.below(uint64(len(r.excess))))
@@ -52,7 +53,7 @@ func (r rates) draw(f *fair) int {
 	}
 }
 
-// fair returns fair bits. It uses each bit of its source once.
+// fair supplies fair random bits. It uses each bit of its source once.
 type fair struct {
 	source interface{ Uint64() uint64 }
 	word   uint64
@@ -69,8 +70,8 @@ func (f *fair) bit() uint {
 	return b
 }
 
-// below returns a uniform integer in [0, n), n > 0. It draws as many bits as n-1 has, until they
-// form such an integer.
+// below returns a uniform integer in [0, n), n > 0. It draws as many bits as n-1 has, again and
+// again until they form such an integer.
 func (f *fair) below(n uint64) uint64 {
 	for {
 		var v uint64
@@ -97,9 +98,9 @@ func (f *fair) ratio(n *big.Int, point uint) bool {
 	return false
 }
 
-// exp returns true with probability exp(-n/2^point), n >= 0, by algorithm 1 of Canonne, Kamath and
-// Steinke (2020). It makes one run for every whole unit, until one fails, and one for the
-// remainder.
+// exp returns true with probability exp(-n/2^point), n >= 0, by algorithm 1 of Canonne, Kamath and Steinke
+// (2020). It multiplies probabilities: one run with probability exp(-1) for every whole unit of n/2^point,
+// and one run for the remainder. It returns false once a run fails.
 func (f *fair) exp(n *big.Int, point uint) bool {
 	one := new(big.Int).Lsh(big.NewInt(1), point)
 	whole, rest := new(big.Int).QuoRem(n, one, new(big.Int))
@@ -111,9 +112,11 @@ func (f *fair) exp(n *big.Int, point uint) bool {
 	return f.run(rest, point)
 }
 
-// run returns true with probability exp(-g) for g = n/2^point <= 1. A run goes from length k-1 to k
-// with probability g/k. It reaches length k with probability g^k/k!, and ends at an even length
-// with probability 1 - g + g^2/2! - ... = exp(-g).
+// run returns true with probability exp(-g) for g = n/2^point <= 1. A run goes from length k-1 to
+// length k with probability g/k, and so reaches length k with probability g^k/k!. The probability
+// that it ends at an even length is the alternating sum of these,
+//
+//	1 - g + g^2/2! - ... = exp(-g).
 func (f *fair) run(n *big.Int, point uint) bool {
 	k := uint64(1)
 	for f.ratio(n, point) && f.below(k) == 0 {

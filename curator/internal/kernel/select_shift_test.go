@@ -8,15 +8,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestEachCandidateHasItsShift: candidates by norm that differ only in their shift, or only in
-// their point, have different scores, whichever is the lowest and in either order.
+// TestEachCandidateHasItsShift tests that candidates by norm that differ only in their shift, or
+// only in their point, have different scores, whichever candidate has the lowest score and in
+// either order.
 func TestEachCandidateHasItsShift(t *testing.T) {
 	records := make([]record, 10)
 	for i := range records {
 		records[i] = record{[]float32{1, 0}, 1, true}
 	}
 	s := open(t, records, parse(t, "logistic"), budget(t, 50, .1, account.ReplaceOne), noiseless)
-	// The mean gradient at 0 is (-.5, 0), and shorter at (5, 0).
+	// The mean gradient at 0 is (-.5, 0). The mean gradient at (5, 0) is shorter.
 	o, far := []float64{0, 0}, []float64{5, 0}
 	for name, c := range map[string]struct {
 		best, other query.Term

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	accountant "github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -18,7 +19,7 @@ import (
 // scriptEnd is the value with which a script panics when its bits are used up.
 type scriptEnd struct{}
 
-// script returns the bits of one word and no more.
+// script supplies the bits of one word and no more.
 type script struct {
 	word uint64
 	used bool
@@ -33,7 +34,7 @@ func (s *script) Uint64() uint64 {
 }
 
 // enumerate runs draw on every sequence of up to depth bits. It returns the exact probability of
-// each outcome that these bits decide, and the probability that remains undecided.
+// each outcome that these bits decide, and the probability of all sequences that decide no outcome.
 func enumerate[T comparable](depth int, draw func(*fair) T) (mass map[T]float64, undecided float64) {
 	mass = map[T]float64{}
 	run := func(word uint64, bits int) (outcome T, ok bool) {
@@ -79,7 +80,8 @@ func within(t *testing.T, name string, decided, undecided, p, limit float64) {
 	}
 }
 
-// TestSelectionCoinsExactly enumerates all sequences of random bits.
+// TestSelectionCoinsExactly computes the probabilities of the draws that the type fair makes from
+// random bits, by enumerating all sequences of random bits.
 func TestSelectionCoinsExactly(t *testing.T) {
 	for n := uint64(1); n <= 9; n++ {
 		mass, undecided := enumerate(18, func(f *fair) uint64 { return f.below(n) })
@@ -99,7 +101,7 @@ func TestSelectionCoinsExactly(t *testing.T) {
 	}
 }
 
-// TestSelectionDrawExactly enumerates whole draws: each index has its probability under the
+// TestSelectionDrawExactly enumerates whole draws. Each index must have its probability under the
 // exponential mechanism.
 func TestSelectionDrawExactly(t *testing.T) {
 	depth := 20
@@ -126,9 +128,10 @@ func TestSelectionDrawExactly(t *testing.T) {
 	}
 }
 
-// TestSelectionLaw compares 3e5 draws, for scores of realistic size, with the probabilities to 300
-// bits. The limit of the chi-square statistic on 4 degrees of freedom leaves 1e-6: P(X >= d + 2
-// sqrt(d t) + 2 t) <= exp(-t) (Laurent and Massart 2000).
+// TestSelectionLaw compares 3e5 draws, for scores of realistic size, with the probabilities
+// computed to 300 bits. Correct code exceeds the limit of the chi-square statistic on 4 degrees of
+// freedom with probability below 1e-6, since P(X >= d + 2 sqrt(d t) + 2 t) <= exp(-t) for d degrees
+// of freedom (Laurent and Massart 2000).
 func TestSelectionLaw(t *testing.T) {
 	const n, bits = 300000, 33
 	epsilon := 1.3
@@ -163,8 +166,9 @@ func TestSelectionLaw(t *testing.T) {
 	}
 }
 
-// TestSelectionPaysTwice: a score that is worse by its whole sensitivity has exp(-epsilon/2) of the
-// weight. The tolerance is 5 standard deviations (6e-7).
+// TestSelectionPaysTwice tests that a candidate whose score is worse by the whole sensitivity has
+// exp(-epsilon/2) of the weight. The tolerance is 5 standard deviations, exceeded by chance with
+// probability 6e-7.
 func TestSelectionPaysTwice(t *testing.T) {
 	const n = 40000
 	r := rand.New(rand.NewPCG(15, 1))
@@ -180,8 +184,9 @@ func TestSelectionPaysTwice(t *testing.T) {
 	}
 }
 
-// TestSelectionScores: replacing or adding a record moves each score by at most the 2^bits steps
-// that the weights assume, and some score by nearly as much.
+// TestSelectionScores tests that replacing or adding a record moves each candidate's score by at most
+// 2^bits grid steps, as the weights of the exponential mechanism assume, and some score by nearly as
+// much.
 func TestSelectionScores(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
 	logistic := parse(t, "logistic").(loss.RankOne)
@@ -233,8 +238,9 @@ func TestSelectionScores(t *testing.T) {
 	}
 }
 
-// TestSelectionLooksAtItsCohort: without noise the index is the one of the lowest mean over the
-// cohort's own records. This sometimes differs from the lowest mean over all records.
+// TestSelectionLooksAtItsCohort tests that without noise the index is that of the lowest mean over
+// the cohort's own records. This index sometimes differs from that of the lowest mean over all
+// records.
 func TestSelectionLooksAtItsCohort(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 9))
 	s := open(t, randomRecords(r, 300, 3), parse(t, "logistic"), budget(t, 50, 1e-3, account.ReplaceOne), noiseless)
@@ -309,7 +315,7 @@ func TestSelect(t *testing.T) {
 		return []query.Term{query.ValueAt(c, bad, 1, 1), query.ValueAt(c, good, 1, 1), query.ValueAt(c, zero, 1, 1)}
 	}
 	norms := []query.Term{query.NormAt(s.All(), zero, 1, nil), query.NormAt(s.All(), bad, 1, nil), query.NormAt(s.All(), good, 1, nil)}
-	// Scores differ by hundreds of sensitivities: the other indices have probabilities below
+	// Scores differ by hundreds of sensitivities, so the other indices have probabilities below
 	// exp(-50).
 	for range 3 {
 		if i, err := choose(s, .5, values(held)...); err != nil || i != 1 {
@@ -323,7 +329,7 @@ func TestSelect(t *testing.T) {
 		t.Errorf("without noise: %d, %v", i, err)
 	}
 	events := s.Ledger().Events()
-	mu, err := account.SelectionMu(.5)
+	mu, err := accountant.SelectionMu(.5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 // Package kernel holds the rows, the secret random bits and the ledger, and answers queries with
 // noise. Other packages cannot reach the rows.
 //
-// Package curator wraps it with secret random bits for production. Package curator/simulate wraps
-// it with seeded ones, for experiments on data that needs no protection. Everything that matters to
-// privacy is implemented once, here.
+// Package curator wraps this package with secret random bits for production. Package
+// curator/simulate wraps it with seeded random bits, for experiments on data that needs no
+// protection. Everything that matters to privacy is implemented once, in this package.
 package kernel
 
 import (
@@ -17,8 +17,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
-	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -27,33 +25,33 @@ var ErrClosed = errors.New("curator: the session is closed")
 
 // Config describes a session.
 type Config struct {
-	Table  row.Source
-	Loss   loss.Loss
+	// Engine holds the rows and the loss. The session closes it.
+	Engine engine.Engine
 	Budget account.Budget
-	// Unit describes the rows that make up a record. It is for the ledger.
+	// Unit describes the rows that make up a record. The ledger states it.
 	Unit account.Unit
-	// Filter describes the rows that are records. It is for the ledger.
+	// Filter describes the rows that are records. The ledger states it.
 	Filter account.Filter
 	// Declared is the public number of records under add-or-remove. It must be zero under
 	// replace-one, where the number of rows is public.
 	Declared float64
-	// Workers is the number of goroutines for a pass and for long noise vectors, at least 1.
+	// Workers is the number of goroutines for long noise vectors, at least 1.
 	Workers int
 	// Coins is the source of random bits for noise and for membership in cohorts and samples.
 	Coins *coin.Secret
-	// Noiseless leaves the noise out. It marks every event as simulated.
+	// Noiseless leaves out the noise. It marks every event as simulated.
 	Noiseless bool
-	// Repeat is the number of records for which each row stands, without storing it again; zero
-	// means one. Only simulations may set it above one.
+	// Repeat is the number of records for which each row stands: the row is stored once and counted that many
+	// times. Zero means one. Only simulations may set it above one.
 	Repeat int
-	// Absent lists rows that consume their random bits for membership but are left out of every
-	// sum, as if they were not in the table. Only simulations may have them.
+	// Absent lists rows that are left out of every sum, as if they were not in the table. They
+	// still use random bits for membership. Only simulations may have absent rows.
 	Absent []int
-	// Before, if not nil, is called before the first event is charged. If it returns an error, the
-	// event is refused, and Before is called again before the next event.
+	// Before, if not nil, is called before the first event is charged. If it returns an error, the event is
+	// not charged and not computed, and Before is called again before the next event.
 	Before func(context.Context, account.View) error
-	// Watcher receives every exchange; nil means none. Only a session with simulated random bits
-	// may have one.
+	// Watcher receives a description of every release, the exact answer included (Exchange). nil
+	// means no watcher. Only a session with simulated random bits may have one.
 	Watcher Watcher
 }
 
@@ -81,10 +79,12 @@ type Session struct {
 func New(c Config) (*Session, error) {
 	relation := c.Budget.Relation()
 	switch {
-	case c.Table == nil || c.Table.Len() == 0 && relation != account.AddOrRemove:
+	case c.Engine == nil || c.Engine.Len() == 0 && relation != account.AddOrRemove:
 		return nil, errors.New("curator: the table has no rows")
-	case c.Table.Len() > math.MaxInt32/max(c.Repeat, 1):
+	case c.Engine.Len() > math.MaxInt32/max(c.Repeat, 1):
 		return nil, fmt.Errorf("curator: the table has more than %d rows", math.MaxInt32)
+	case c.Workers < 1:
+		return nil, fmt.Errorf("curator: workers = %d: must be >= 1", c.Workers)
 	case !relation.Valid():
 		return nil, fmt.Errorf("curator: budget: relation = %v: must be replace-one or add-or-remove", relation)
 	case relation == account.ReplaceOne && c.Declared != 0:
@@ -98,12 +98,8 @@ func New(c Config) (*Session, error) {
 	if len(c.Absent) > 0 && !c.Coins.Simulated() {
 		return nil, errors.New("curator: absent rows: must be none under secret coins")
 	}
-	e, err := engine.New(c.Table, c.Loss, c.Workers)
-	if err != nil {
-		return nil, err
-	}
 	s := &Session{
-		engine:    e,
+		engine:    c.Engine,
 		workers:   c.Workers,
 		declared:  c.Declared,
 		coins:     c.Coins,
@@ -115,14 +111,15 @@ func New(c Config) (*Session, error) {
 		permit:    permit{ask: c.Before, given: c.Before == nil},
 	}
 	for _, i := range c.Absent {
-		if i < 0 || i >= c.Table.Len() {
-			return nil, fmt.Errorf("curator: absent rows: row %d: must be one of the table's %d", i, c.Table.Len())
+		if i < 0 || i >= c.Engine.Len() {
+			return nil, fmt.Errorf("curator: absent rows: row %d: must be one of the table's %d", i, c.Engine.Len())
 		}
 		s.absent[int32(i)] = true
 	}
 	if relation == account.ReplaceOne {
-		s.declared = float64(c.Table.Len()) * float64(s.repeat)
+		s.declared = float64(c.Engine.Len()) * float64(s.repeat)
 	}
+	var err error
 	s.ledger, err = account.OpenLedger(c.Budget, account.Records{
 		Count: int64(s.declared), Unit: c.Unit, Filter: c.Filter, Simulated: s.simulated,
 	})
@@ -136,7 +133,7 @@ func New(c Config) (*Session, error) {
 func (s *Session) All() query.Cohort { return query.NewCohort(account.Everyone, s.declared) }
 
 // Dim returns the number of features.
-func (s *Session) Dim() int { return s.engine.Table().Layout().Dim() }
+func (s *Session) Dim() int { return s.engine.Dim() }
 
 // parameters returns the number of the loss's parameters.
 func (s *Session) parameters() int { return s.engine.Parameters() }
@@ -145,12 +142,13 @@ func (s *Session) parameters() int { return s.engine.Parameters() }
 func (s *Session) Ledger() account.View { return s.ledger.View() }
 
 // Ask answers a query. The charge is reserved in the ledger before anything is computed and is
-// never given back. Over budget it returns an *account.BudgetError and computes nothing.
+// never given back. If the charge would exceed the budget, Ask returns an *account.BudgetError and
+// computes nothing.
 func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	return through(ctx, s, func() (release[query.Release], error) { return s.question(q) })
 }
 
-// question describes the release of an answer.
+// question describes the release of the answer to a query, before anything is computed.
 func (s *Session) question(q query.Question) (r release[query.Release], err error) {
 	members, err := s.members(q)
 	if err != nil {
@@ -173,13 +171,13 @@ func (s *Session) question(q query.Question) (r release[query.Release], err erro
 	}, nil
 }
 
-// present returns the members that are not absent, nil for all rows.
+// present returns the members without the absent rows. nil members stand for all rows.
 func (s *Session) present(members []int32) []int32 {
 	if len(s.absent) == 0 {
 		return members
 	}
 	if members == nil {
-		members = make([]int32, s.engine.Table().Len())
+		members = make([]int32, s.engine.Len())
 		for i := range members {
 			members[i] = int32(i)
 		}
@@ -187,7 +185,8 @@ func (s *Session) present(members []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(members), func(i int32) bool { return s.absent[i] })
 }
 
-// law returns the grid of a query and the event of its answer.
+// law returns the grid on which a query's answer is rounded and released, and the ledger event of the
+// answer.
 func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	if z, sampling, ok := s.sampleOf(q.Cohort()); ok {
 		g, err := gridFor(q, 1, 1/(z*z), s.room(q))
@@ -205,8 +204,9 @@ func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	return g, e, err
 }
 
-// meanOf converts noisy integers to the mean over the declared size, and adds the public centre
-// once. All of this is post-processing.
+// meanOf converts the noisy integers of a sum to a noisy mean, by dividing by the cohort's declared
+// size. It adds the query's public centre once, unless the answer is a norm. All of this is
+// post-processing.
 func meanOf(q query.Question, g grid, noisy []int64, charge float64) query.Release {
 	size := q.Cohort().Size()
 	mean := make([]float64, q.Dim())
@@ -219,7 +219,7 @@ func meanOf(q query.Question, g grid, noisy []int64, charge float64) query.Relea
 	return query.Release{Mean: mean, Sigma: math.Ldexp(1, g.bits) / g.scale / size, Charge: charge}
 }
 
-// mostRows is a public bound on the number of rows.
+// mostRows returns a public upper bound on the number of records.
 func (s *Session) mostRows() float64 {
 	if s.ledger.Budget().Relation() == account.ReplaceOne {
 		return s.declared
@@ -235,11 +235,11 @@ func (s *Session) Close() error {
 	s.closed = true
 	s.ledger.End()
 	s.cohorts = cohorts{}
-	return s.engine.Table().Close()
+	return s.engine.Close()
 }
 
-// members validates the query against this session and returns the row numbers it concerns, nil for
-// all.
+// members validates the query against this session. It returns the row numbers of the query's
+// cohort or sample. nil stands for all rows.
 func (s *Session) members(q query.Question) ([]int32, error) {
 	if q.Dim() == 0 {
 		return nil, errors.New("curator: question: must be made by query.New")
@@ -256,8 +256,9 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 	return s.rowsOf(q.Cohort())
 }
 
-// pointed returns an error unless a query's points have one coordinate for each parameter (for each
-// feature, if the query needs no loss) and its metric has one dimension for each feature.
+// pointed returns an error unless a query's points and metric fit the session. Points must have one
+// coordinate for each parameter or, if the query needs no loss, for each feature. The metric must
+// have one dimension for each feature.
 func (s *Session) pointed(q query.Question) error {
 	want, each := s.parameters(), "parameter"
 	if q.Facts().Losses == query.NoLoss {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -16,9 +17,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestNoiseHasTheChargedLaw asks many queries and compares the noise with the ledger: its variance
-// with the event's sigma, and the released mean's noise with its stated sigma. With 4e4 normals the
-// variance is within 4.9 sqrt(2/4e4) = 3.5% of 1 except with probability 1e-6.
+// TestNoiseHasTheChargedLaw asks many queries and compares the noise with the ledger: the standard
+// deviation of the noise with the sigma that the event states, and the noise of the released mean
+// with its stated sigma. With 4e4 normals the variance is within 4.9 sqrt(2/4e4) = 3.5% of 1 except
+// with probability 1e-6.
 func TestNoiseHasTheChargedLaw(t *testing.T) {
 	const d, asks = 400, 100
 	r := rand.New(rand.NewPCG(2, 2))
@@ -63,8 +65,8 @@ func TestNoiseHasTheChargedLaw(t *testing.T) {
 	}
 }
 
-// TestExactMean: without noise the answer is the mean of the contributions, including the centres
-// once, for every kind of query.
+// TestExactMean tests that without noise the answer is the mean of the contributions, with the
+// centres included once, for every kind of query.
 func TestExactMean(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	const n, d = 50, 6
@@ -129,19 +131,19 @@ func TestExactMean(t *testing.T) {
 	}
 }
 
-// counting counts the rows on which a loss was run.
+// counting is a loss that counts the rows on which it is evaluated.
 type counting struct {
 	loss.RankOne
-	rows *int
+	rows *atomic.Int64
 }
 
-func (c counting) Slopes(dst, z, y []float64) { *c.rows += len(z); c.RankOne.Slopes(dst, z, y) }
+func (c counting) Slopes(dst, z, y []float64) { c.rows.Add(int64(len(z))); c.RankOne.Slopes(dst, z, y) }
 
 func TestOverBudgetNothingIsComputed(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	rows := 0
+	var rows atomic.Int64
 	b := budget(t, 1, 1e-6, account.ReplaceOne)
-	s := open(t, randomRecords(r, 100, 3), counting{parse(t, "logistic").(loss.RankOne), &rows}, b, func(c *Config) { c.Workers = 1 })
+	s := open(t, randomRecords(r, 100, 3), counting{parse(t, "logistic").(loss.RankOne), &rows}, b, nil)
 	ask := func(charge float64) error {
 		_, err := s.Ask(context.Background(), question(t, charge, query.GradientAt(s.All(), []float64{1, 2, 3}, 1)))
 		return err
@@ -149,13 +151,13 @@ func TestOverBudgetNothingIsComputed(t *testing.T) {
 	if err := ask(b.Charge() * .75); err != nil {
 		t.Fatal(err)
 	}
-	before := rows
+	before := rows.Load()
 	var over *account.BudgetError
 	if err := ask(b.Charge() * .26); !errors.As(err, &over) {
 		t.Fatalf("got %v, want a *account.BudgetError", err)
 	}
-	if rows != before {
-		t.Errorf("the loss saw %d rows of a refused question", rows-before)
+	if rows.Load() != before {
+		t.Errorf("the loss saw %d rows of a refused question", rows.Load()-before)
 	}
 	if over.Have > b.Charge()*.2500001 || over.Have < b.Charge()*.2499 {
 		t.Errorf("refusal says %v is left, want a quarter of %v", over.Have, b.Charge())
@@ -168,7 +170,7 @@ func TestOverBudgetNothingIsComputed(t *testing.T) {
 	}
 }
 
-// panics is a loss that panics on every row with a message that contains its margin.
+// panics is a loss that panics on every row, with a message that contains the row's margin.
 type panics struct{ loss.RankOne }
 
 func (panics) Slopes(dst, z, y []float64) { panic(fmt.Sprintf("secret %v", z)) }
@@ -292,8 +294,8 @@ func TestCohorts(t *testing.T) {
 			t.Fatalf("asked everyone beyond the budget: %v", err)
 		}
 	}
-	// The single record is uniform: 300 draws over 60 records, no count above 25 (binomial tail
-	// below 1e-9 each).
+	// The record drawn first is uniform. In 300 draws of 60 records, no count may be above 25,
+	// which has probability below 1e-9 for each record.
 	for i, k := range first {
 		if k > 25 {
 			t.Errorf("record %d was drawn alone %d times of 300", i, k)
@@ -302,8 +304,8 @@ func TestCohorts(t *testing.T) {
 	_ = r
 }
 
-// TestCohortsByCoins: under add-or-remove records join disjoint cohorts by independent random bits,
-// and declared sizes depend on the declared number of records alone.
+// TestCohortsByCoins tests that under add-or-remove records join disjoint cohorts by independent
+// random bits, and that declared sizes depend on the declared number of records alone.
 func TestCohortsByCoins(t *testing.T) {
 	const n = 400
 	records := make([]record, n)
@@ -347,7 +349,8 @@ func TestCohortsByCoins(t *testing.T) {
 			t.Fatal("drew from nobody")
 		}
 	}
-	// 40000 Bernoulli variables of probability 1/4 are within 5 sigma except with probability 6e-7.
+	// The sum of 40000 Bernoulli variables of probability 1/4 is within 5 standard deviations
+	// except with probability 6e-7.
 	if math.Abs(joined-10000) > 5*math.Sqrt(40000*.25*.75) {
 		t.Errorf("%v of 40000 joined by coins of 1/4", joined)
 	}

@@ -1,19 +1,20 @@
 package kernel
 
 // shuffle is a Fisher-Yates shuffle in progress. Position i holds record i unless an entry says
-// otherwise. While few records have moved it stores only these, so that a small cohort of many
-// records needs no memory for all of them.
+// otherwise. While few records have moved, the shuffle stores entries for these only, so that
+// drawing a small cohort from many records needs no memory for all records.
 type shuffle struct {
 	moved map[int32]int32
 	all   []int32 // replaces moved once many records have moved
 }
 
-// crowded returns the number of records that may have moved among n. Beyond a sixteenth of n, moved
-// takes as much memory as a number for each record.
+// crowded returns the number of moved records, among n, from which on a slice of all records
+// replaces the map of moved records. With more than a sixteenth of n entries, the map takes as much
+// memory as the slice.
 func crowded(n int) int { return max(n/16, 8) }
 
-// take returns the record at position j >= i of n and puts the record of position i there. Position
-// i is not used again.
+// take returns the record at position j of n, and moves the record at position i, i <= j, to
+// position j. Position i must not be used again.
 func (s *shuffle) take(i, j, n int) int32 {
 	if s.all == nil && len(s.moved) >= crowded(n) {
 		all := make([]int32, n)

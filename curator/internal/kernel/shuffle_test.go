@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// TestShuffleIsThePermutation: cohorts are consecutive parts of the permutation that the same
-// random bits give at once, whichever records have moved and in either storage.
+// TestShuffleIsThePermutation tests that cohorts are consecutive parts of the permutation that Perm
+// draws from the same random bits, whichever records have moved and in either form of storage.
 func TestShuffleIsThePermutation(t *testing.T) {
 	for _, n := range []int{1, 2, 9, 40, 300, 1000} {
 		for seed := range 20 {
@@ -36,8 +36,8 @@ func TestShuffleIsThePermutation(t *testing.T) {
 	}
 }
 
-// TestEveryRecordJoins: with probability 1 every record joins once, in the order of the table,
-// including the records at the end of a word of bits.
+// TestEveryRecordJoins tests that with probability 1 every record joins once, in the order of the
+// table, including the records at the end of a word of bits.
 func TestEveryRecordJoins(t *testing.T) {
 	for _, n := range []int{1, 63, 64, 65, 200} {
 		c := cohorts{records: n, repeat: 1, unjoined: float64(n)}

@@ -31,14 +31,14 @@ func fileOf(t testing.TB, records []record, bytes int64) row.Source {
 	return s
 }
 
-// TestSessionsOverAFile: a session over a file answers as a session over memory does, to the bit,
-// including noise and ledger.
+// TestSessionsOverAFile tests that a session over a file answers as a session over memory does, to
+// the bit, including noise and ledger.
 func TestSessionsOverAFile(t *testing.T) {
 	records := randomRecords(rand.New(rand.NewPCG(2, 7)), 300, 6)
 	records[17].ok = false
 	run := func(rows row.Source) []any {
 		b := budget(t, 2, 1e-6, account.ReplaceOne)
-		s, err := New(Config{Table: rows, Loss: parse(t, "logistic"), Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{3})})
+		s, err := New(Config{Engine: engineOver(t, rows, parse(t, "logistic")), Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{3})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,13 +76,13 @@ func TestSessionsOverAFile(t *testing.T) {
 	}
 }
 
-// TestUnreadRowsAreCharged: if rows cannot be read, the query returns an error that contains
-// nothing of the rows, and stays charged.
+// TestUnreadRowsAreCharged tests that, if rows cannot be read, the query returns an error that
+// reveals nothing of the rows, and stays charged.
 func TestUnreadRowsAreCharged(t *testing.T) {
 	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
-		c.Table = fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), 0)
+		c.Engine = engineOver(t, fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), 0), parse(t, "logistic"))
 	})
-	if err := s.engine.Table().Close(); err != nil {
+	if err := s.engine.Close(); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.Ask(context.Background(), question(t, .01, query.GradientAt(s.All(), make([]float64, 3), 1)))
@@ -94,12 +94,12 @@ func TestUnreadRowsAreCharged(t *testing.T) {
 	}
 }
 
-// TestCloseGivesUpTheRows: a closed session keeps no file open.
+// TestCloseGivesUpTheRows tests that a closed session keeps no file open.
 func TestCloseGivesUpTheRows(t *testing.T) {
 	var rows row.Source
 	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
 		rows = fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), 0)
-		c.Table = rows
+		c.Engine = engineOver(t, rows, parse(t, "logistic"))
 	})
 	for range 2 {
 		if err := s.Close(); err != nil {

@@ -15,7 +15,7 @@ import (
 // reserved in the ledger before the pass and is never given back.
 //
 // The sensitivity relies on the loss being convex and as smooth as it declares. Stable therefore
-// accepts only losses that are proven to be, and the event names the loss.
+// accepts only losses for which this is proven, and the event names the loss.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	return through(ctx, s, func() (r release[query.Release], err error) {
 		if err := engine.Proven(s.engine.Loss()); err != nil {
@@ -25,7 +25,8 @@ func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, er
 	})
 }
 
-// stable describes the release of a pass with a proven loss.
+// stable describes the release of the average of a pass of SGD, before anything is computed. The loss
+// must be proven to be convex and smooth.
 func (s *Session) stable(q query.Stable) (r release[query.Release], err error) {
 	members, err := s.walkers(q)
 	if err != nil {
@@ -54,12 +55,15 @@ func (s *Session) stable(q query.Stable) (r release[query.Release], err error) {
 	}, nil
 }
 
-// walkers validates the query against this session. It returns the row numbers of the cohort in the
-// order in which they were drawn, which is uniformly random and independent of the rows' values.
+// walkers validates a query about a pass of SGD against this session. It returns the row numbers of
+// the cohort in the order in which they were drawn, which is uniformly random and independent of the
+// rows' values.
 func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	switch r := s.ledger.Budget().Relation(); {
 	case q.Dim() == 0:
 		return nil, errors.New("curator: stable sgd: must be made by query.NewStable")
+	case !s.engine.Ordered():
+		return nil, errors.New("curator: stable sgd: the rows are in several shards: each step depends on the step before it: ask for sums instead")
 	case r != account.ReplaceOne:
 		return nil, fmt.Errorf("curator: stable sgd: relation = %v: must be replace-one: adding or removing a record would shift the others", r)
 	case q.Dim() != s.Dim():
@@ -69,7 +73,7 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A cohort that records join by random bits has a secret size.
+	// If records join a cohort by random bits, the cohort's size is secret.
 	if size := q.Cohort().Size(); size != float64(len(members)) || s.byCoins() {
 		return nil, fmt.Errorf("curator: stable sgd: cohort %d: must be drawn by number (Draw), not by coins", q.Cohort().ID())
 	}

@@ -11,9 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPassErrorsAreCharged: on a pass far from 0 the bound on the float64 errors of its steps is a
-// considerable share of the sensitivity. The stated sensitivity is at least the sum of the exact
-// sensitivity, the errors and the grid's rounding, and the stated noise is at most the added noise.
+// TestPassErrorsAreCharged tests passes far from 0. For these the bound on the float64 errors of
+// the steps is a considerable share of the sensitivity. The stated sensitivity must be at least the
+// sum of the exact sensitivity, the errors and the grid's rounding, and the stated noise must be at
+// most the added noise.
 func TestPassErrorsAreCharged(t *testing.T) {
 	l := parse(t, "logistic")
 	most := 0.
@@ -41,8 +42,8 @@ func TestPassErrorsAreCharged(t *testing.T) {
 	}
 }
 
-// TestPassIsChargedToItsCohort: each pass is charged to its own cohort, in addition to the charges
-// of other answers.
+// TestPassIsChargedToItsCohort tests that each pass is charged to its own cohort, in addition to
+// the charges of other answers.
 func TestPassIsChargedToItsCohort(t *testing.T) {
 	const d = 3
 	records := randomRecords(rand.New(rand.NewPCG(3, 3)), 40, d)

@@ -9,13 +9,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// mostDirt is the largest share that rounding errors may have in a sensitivity. With a larger
-// share, query.Pass.Sensitivity would not predict it well.
+// mostDirt is the largest fraction of the sensitivity of a pass of SGD that may come from rounding
+// errors. With a larger fraction, query.Pass.Sensitivity would not predict the sensitivity well.
 const mostDirt = 1. / 64
 
-// newStableGrid chooses the grid on which the average of the iterates, minus the start, is
-// released. docs/exactness.md derives it. It is an error if the step is too long, the share of
-// rounding errors too large, or no grid exact.
+// newStableGrid chooses the grid on which the average of the iterates of a pass of SGD, minus its
+// start, is released. docs/explanation/exactness.md derives it. newStableGrid returns an error if the
+// step is too long, if rounding errors make up too large a part of the sensitivity, or if no grid
+// keeps the iterates within the limits of exact arithmetic.
 func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 	p := q.Pass()
 	if total := k.Curvature.Hi + p.Lambda; !(p.Step*total <= 2) {
@@ -30,7 +31,7 @@ func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 	for bits := startBits(root, z); bits >= minBits; bits-- {
 		g := grid{bits: bits}
 		noise := math.Ldexp(1, bits)
-		// 2^-44 keeps the charge, after all roundings, below the charge offered.
+		// The factor 1 - 2^-44 keeps the charge, after all roundings, below the charge offered.
 		g.scale = (float64(noise*z*(1-0x1p-44)) - root) / (clean + dirt)
 		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
 			break

@@ -13,7 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPassRefusals: a refused pass is neither computed nor charged.
+// TestPassRefusals tests that a refused pass is neither computed nor charged.
 func TestPassRefusals(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	const n, d = 30, 3
@@ -67,7 +67,7 @@ func TestPassRefusals(t *testing.T) {
 		t.Errorf("zero question: %v", err)
 	}
 	c, _ := s.Draw(n)
-	// The longest step is accepted as a caller computes it.
+	// The longest allowed step is accepted in the form in which a caller computes it.
 	for _, lambda := range []float64{0, .1, 1. / 3, .7, 1e-9, 1e9} {
 		p := with(func(p *query.Pass) { p.Lambda, p.Step = lambda, 2/(.25+lambda) })
 		if _, err := s.Stable(context.Background(), stableQuestion(t, 1e-3, c, p)); err != nil {
@@ -87,8 +87,9 @@ type hook struct {
 
 func (h hook) Slopes(dst, z, y []float64) { h.f(); h.RankOne.Slopes(dst, z, y) }
 
-// TestPassIsChargedFirst: the charge is reserved before a record is read and is never given back,
-// and errors contain nothing of the records. Over budget nothing is computed.
+// TestPassIsChargedFirst tests that the charge is reserved before a record is read and is never
+// given back, and that errors contain nothing of the records. If the charge would exceed the
+// budget, nothing is computed.
 func TestPassIsChargedFirst(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 5))
 	const n, d = 300, 3
@@ -125,7 +126,8 @@ func TestPassIsChargedFirst(t *testing.T) {
 			t.Fatalf("%s: a wrapped loss is trusted: %v", c.name, err)
 		}
 		if err := c.ctx.Err(); err == nil {
-			// This call skips the check of the loss, which would refuse this one.
+			// This call skips the check that the loss is proven, which would refuse the loss of
+			// this test.
 			_, err = through(c.ctx, s, func() (release[query.Release], error) { return s.stable(q) })
 			over := new(account.BudgetError)
 			if c.want != nil && !errors.Is(err, c.want) || c.want == nil && c.events == 0 && !errors.As(err, &over) || c.want == nil && c.events == 1 && err != nil {

@@ -42,10 +42,10 @@ func passesAt(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 }
 
 // TestReplacingARecordOfAPass replaces records of a pass, at every position, and compares the
-// integers without noise with the charged sensitivity. Replaced rows are random, worst, extreme and
-// faulty. The other rows are chosen to keep the two runs apart, or by hill climbing. The movement
-// must never exceed the bound, and must nearly reach it for every kind of pass whose steps do not
-// overshoot.
+// integers without noise with the charged sensitivity. Replacements are random, worst, extreme and
+// faulty records. The other rows are chosen so that the two runs stay apart, or by hill climbing.
+// The change must never exceed the bound, and must nearly reach it for every kind of pass whose
+// steps do not overshoot.
 func TestReplacingARecordOfAPass(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	closest := map[string]float64{}
@@ -80,7 +80,7 @@ func TestReplacingARecordOfAPass(t *testing.T) {
 					closest[kind] = max(closest[kind], moved/g.sensitivity)
 					return moved
 				}
-				// The other records have slope 0, so that only the regularizer brings the runs
+				// The other records have slope 0, so that only the regularizer brings the two runs
 				// together.
 				still := make([]record, n)
 				for i := range still {
@@ -102,7 +102,8 @@ func TestReplacingARecordOfAPass(t *testing.T) {
 					try(records, 0, x)
 					try(records, r.IntN(n), x)
 				}
-				// Hill climbing: change one row, and keep the change if the average moves more.
+				// The search is hill climbing: it changes one row, and keeps the change if the
+				// average moves more.
 				best, with := 0., record{unit(r, d), -records[members[0]].y, true}
 				for range climbs {
 					next, x := append([]record(nil), records...), with
@@ -146,10 +147,10 @@ func passOf(t testing.TB, records []record, l loss.Loss, p query.Pass, g grid, m
 	return v
 }
 
-// TestLongerStepsTakePointsApart: this is the reason why longer steps are refused. Two runs, mirror
-// images of each other, use rows on which both have margins of size 1, where huber(1) bends. Each
-// row also has a component in a new direction. With a step of 3/L1 the runs move further apart than
-// the charged sensitivity; with 2/L1 they do not.
+// TestLongerStepsTakePointsApart shows why longer steps are refused. Two runs, mirror images of
+// each other, use rows on which both have margins of size 1, where huber(1) bends. Each row also
+// has a component in a new direction. With a step of 3/L1, for the loss's curvature L1, the runs
+// move further apart than the charged sensitivity. With a step of 2/L1 they do not.
 func TestLongerStepsTakePointsApart(t *testing.T) {
 	const n = 40
 	l := parse(t, "huber(1)")
@@ -184,8 +185,9 @@ func TestLongerStepsTakePointsApart(t *testing.T) {
 	}
 }
 
-// TestPassNoiseHasTheChargedLaw compares the noise of many passes with the ledger. With 4e4 normals
-// the variance is within 4.9 sqrt(2/4e4) = 3.5% of 1 except with probability 1e-6.
+// TestPassNoiseHasTheChargedLaw compares the variance of the noise of many passes with the event in
+// the ledger. With 4e4 normals the variance divided by the stated one is within 4.9 sqrt(2/4e4) =
+// 3.5% of 1 except with probability 1e-6.
 func TestPassNoiseHasTheChargedLaw(t *testing.T) {
 	const d, asks, n = 400, 100, 20
 	r := rand.New(rand.NewPCG(2, 2))
@@ -236,8 +238,8 @@ func TestPassNoiseHasTheChargedLaw(t *testing.T) {
 	}
 }
 
-// TestPassByTheBook: without noise the answer equals a direct implementation of the pass, over the
-// drawn records in the drawn order.
+// TestPassByTheBook tests that without noise the answer equals a direct implementation of the pass,
+// over the drawn records in the drawn order.
 func TestPassByTheBook(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	const n, d = 200, 5
@@ -296,7 +298,8 @@ func TestPassByTheBook(t *testing.T) {
 	}
 }
 
-// TestSamePass: the answer does not depend on the number of goroutines or the block size.
+// TestSamePass tests that the answer to a query about a pass of SGD does not depend on the number of
+// goroutines or the block size.
 func TestSamePass(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const n, d = 500, 13
@@ -304,8 +307,12 @@ func TestSamePass(t *testing.T) {
 	var first []float64
 	for _, workers := range []int{1, 2, 7} {
 		for _, block := range []int{1, 64, 1000} {
+			e, err := engine.New(tableOf(t, records, block), parse(t, "logistic"), workers)
+			if err != nil {
+				t.Fatal(err)
+			}
 			s, err := New(Config{
-				Table: tableOf(t, records, block), Loss: parse(t, "logistic"), Budget: budget(t, 5, .01, account.ReplaceOne),
+				Engine: e, Budget: budget(t, 5, .01, account.ReplaceOne),
 				Workers: workers, Coins: coin.Simulated([32]byte{4}),
 			})
 			if err != nil {
@@ -331,8 +338,8 @@ func TestSamePass(t *testing.T) {
 	}
 }
 
-// TestPassRoundingIsCharged: on a coarse grid in high dimension rounding alone moves the average by
-// more than its steps do. The charged sensitivity covers it.
+// TestPassRoundingIsCharged tests a coarse grid in high dimension, on which rounding alone moves
+// the average by more than its steps do. The charged sensitivity must cover this.
 func TestPassRoundingIsCharged(t *testing.T) {
 	const d, n = 10000, 64
 	x, minus := make([]float32, d), make([]float32, d)

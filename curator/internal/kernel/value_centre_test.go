@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestValuesAreClippedAboutTheirCentre: a value is clipped around its public centre for every form
-// of loss. With a centre far above all values every record is at the lower bound, with one far
-// below at the upper bound.
+// TestValuesAreClippedAboutTheirCentre tests that a value is clipped around its public centre for
+// every form of loss. With a centre far above all values, every record is at the lower bound of the
+// interval. With a centre far below, every record is at the upper bound.
 func TestValuesAreClippedAboutTheirCentre(t *testing.T) {
 	const n, d = 60, 3
 	r := rand.New(rand.NewPCG(4, 44))

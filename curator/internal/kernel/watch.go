@@ -8,25 +8,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Exchange records one release, including the exact answer. Audits of simulated sessions compare
+// Exchange describes one release, including the exact answer. Audits of simulated sessions compare
 // the exchanges of neighbouring tables.
 type Exchange struct {
 	// Asked is the query: a query.Question, a query.Selection or another value of package query.
 	Asked any
 	// Prefix is the prefix sum of which the query is an item. It is zero for other queries.
 	Prefix query.Prefix
-	// Members are the row numbers that took part, nil for all.
+	// Members are the row numbers that took part. nil means all rows.
 	Members []int32
 	// Event is the event that was charged.
 	Event account.Event
 	// Scale is the number of grid steps in a unit of Event.Sensitivity.
 	Scale float64
-	// Bits gives the noise's standard deviation, 2^Bits steps. For a selection 2^Bits is the
-	// sensitivity of a score.
+	// Bits gives the noise's standard deviation, 2^Bits steps. For a selection, 2^Bits steps are
+	// the sensitivity of a score.
 	Bits int
-	// Exact is the sum of the residuals in grid steps, without noise, nil for a selection. Scores
-	// holds the numbers computed from it before noise is added: a norm, or one score for each
-	// candidate.
+	// Exact is the sum of the residuals in grid steps, without noise. It is nil for a selection.
+	// Scores holds the numbers that are computed from the sum before noise is added: a norm, or one
+	// score for each candidate.
 	Exact, Scores []int64
 	// Noisy is the answer with its noise, before the public centre is added. It is nil for an item
 	// of a prefix sum and for a selection.
@@ -35,12 +35,12 @@ type Exchange struct {
 	Released any
 }
 
-// Watcher receives every exchange. The session releases the value that it returns in place of
-// Exchange.Released.
+// Watcher receives every exchange. The session releases the value that the Watcher returns, instead
+// of Exchange.Released.
 type Watcher func(Exchange) (any, error)
 
-// exchange is an Exchange under construction. It is nil, and its methods do nothing, in every
-// session that protects records.
+// exchange is the description of a release (Exchange) that is being filled in. In every session that
+// protects records it is nil, and the methods of a nil exchange do nothing.
 type exchange struct {
 	Exchange
 	watcher Watcher
@@ -68,7 +68,8 @@ func (x *exchange) noisy(v []int64) {
 	}
 }
 
-// released returns the value to be released: r, or the watcher's value if there is a watcher.
+// released returns the value to be released: the value that the session's watcher returns or, without
+// a watcher, r.
 func released[R any](x *exchange, r R) (R, error) {
 	if x == nil {
 		return r, nil

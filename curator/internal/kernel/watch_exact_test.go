@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestExactIsWithoutNoise: the exact sum that a watcher receives is the same with other random
-// bits, and the noisy sum is not.
+// TestExactIsWithoutNoise tests that the exact sum that a watcher receives is the same with other
+// random bits, and that the noisy sum is not.
 func TestExactIsWithoutNoise(t *testing.T) {
 	records := randomRecords(rand.New(rand.NewPCG(1, 2)), 20, 3)
 	l, b := parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne)
@@ -31,13 +31,16 @@ func TestExactIsWithoutNoise(t *testing.T) {
 	if len(one.Exact) != 3 || !slices.Equal(one.Exact, two.Exact) {
 		t.Errorf("exact sums %v and %v: must be the same under other coins", one.Exact, two.Exact)
 	}
-	// Two normals of at least 2^30 steps are equal with probability 1e-9 each.
+	// Two normals with a standard deviation of at least 2^30 steps are equal with probability below
+	// 1e-9.
 	if slices.Equal(one.Noisy, two.Noisy) || slices.Equal(one.Exact, one.Noisy) {
 		t.Errorf("noisy sums %v and %v beside %v", one.Noisy, two.Noisy, one.Exact)
 	}
 }
 
-// TestExactOfAPassIsWithoutNoise is the same for a pass, whose order is random, on equal records.
+// TestExactOfAPassIsWithoutNoise tests that the exact average that a watcher receives for a pass of
+// SGD is the same with other random bits. All records are equal, so that the random order of the pass
+// does not matter.
 func TestExactOfAPassIsWithoutNoise(t *testing.T) {
 	records := make([]record, 20)
 	for i := range records {

@@ -39,8 +39,9 @@ func watched(t *testing.T, s *Session) []any {
 	return append(list, i, err, s.Ledger().Events())
 }
 
-// TestWatchingChangesNothing: a watcher that returns releases unchanged leaves every answer as it
-// is without a watcher. Changes that it makes to the integers it receives have no effect.
+// TestWatchingChangesNothing tests that a watcher that returns releases unchanged leaves every
+// answer as it is without a watcher. Changes that the watcher makes to the integers it receives
+// have no effect.
 func TestWatchingChangesNothing(t *testing.T) {
 	records := randomRecords(rand.New(rand.NewPCG(1, 2)), 20, 3)
 	l, b := parse(t, "tanh"), budget(t, 1, 1e-6, account.ReplaceOne)
@@ -66,8 +67,8 @@ func TestWatchingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWatcherReplaces: the session releases the value that the watcher returns, if it has the type
-// of the answer. The charge stays in either case.
+// TestWatcherReplaces tests that the session releases the value that the watcher returns, if it has
+// the type of the answer. The charge stays in either case.
 func TestWatcherReplaces(t *testing.T) {
 	records := randomRecords(rand.New(rand.NewPCG(1, 2)), 20, 3)
 	l, b := parse(t, "tanh"), budget(t, 1, 1e-6, account.ReplaceOne)
@@ -88,7 +89,7 @@ func TestWatcherReplaces(t *testing.T) {
 	}
 }
 
-// TestSecretCoinsAreNotWatched: a session with secret random bits has no watcher.
+// TestSecretCoinsAreNotWatched tests that a session with secret random bits refuses a watcher.
 func TestSecretCoinsAreNotWatched(t *testing.T) {
 	coins, err := coin.NewSecret()
 	if err != nil {
@@ -96,7 +97,7 @@ func TestSecretCoinsAreNotWatched(t *testing.T) {
 	}
 	records := randomRecords(rand.New(rand.NewPCG(1, 2)), 20, 3)
 	c := Config{
-		Table: tableOf(t, records, 0), Loss: parse(t, "tanh"), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1,
+		Engine: engineOver(t, tableOf(t, records, 0), parse(t, "tanh")), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1,
 		Coins: coins, Watcher: func(x Exchange) (any, error) { return x.Released, nil },
 	}
 	if _, err := New(c); err == nil {

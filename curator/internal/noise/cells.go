@@ -7,32 +7,37 @@ import (
 	"sync"
 )
 
-// fineness is s: cells have width 2^-s. With s = 6 a trial is accepted with probability 0.99, and
-// the table takes 8 KB, which fits a first-level cache of 32 KB.
+// fineness is the number s for which Normals divides the magnitudes of normals into cells of width
+// 2^-s. With s = 6, Karney's algorithm accepts a trial with probability 0.99, and the table takes 8
+// KB, which fits a first-level cache of 32 KB.
 const fineness = 6
 
-// fine is the table of cells for Normals.
+// fine is the table by which Normals draws the cell of a normal's magnitude, an interval of width
+// 2^-fineness.
 var fine = sync.OnceValue(func() *cells { return newCells(fineness, 64) })
 
-// cells is a table for drawing cell j = 0, 1, ... with probability proportional to
-// exp(-(j/2^s)^2/2), by inversion. The result is the smallest j with U < F(j), for U uniform in (0,
-// 1) and the distribution function F. U has only as many digits as the comparison needs. F(j) has
-// no finite representation, but it can be bounded to any precision. While the bounds do not decide
-// the comparison, U gets another digit and the bounds the same number of bits. With 64-bit digits a
-// second digit is needed once in 2^54 draws. A wrong cell is never drawn.
+// cells is a table for drawing j = 0, 1, ..., the number of a cell of width 2^-s, with probability
+// proportional to exp(-(j/2^s)^2/2), by inversion. The drawn j is the smallest j with U < F(j), for
+// a uniform number U in (0, 1) and the distribution function F of the cell numbers.
+//
+// U has only as many digits as the comparison needs. F(j) has no finite representation, but it can
+// be bounded to any precision. While the bounds do not decide the comparison, U gets another digit
+// and the bounds get as many further bits. With 64-bit digits a second digit is needed once in 2^54
+// draws. A wrong cell is never drawn.
 type cells struct {
 	s, width uint
-	// first[j] is the lower bound of F(j) in units of 2^-width (see boundsOf).
+	// first[j] is the lower bound of the distribution function at cell j, in units of 2^-width, for
+	// the number width of bits of a digit.
 	first []uint64
-	// guide[g] is the first cell that a digit with leading bits g can lead to.
+	// guide[g] is the first cell that a digit of U with leading bits g can lead to.
 	guide []uint16
 	drop  uint // number of bits of a digit after the leading bits of guide
 	// bounds is boundsOf for s.
 	bounds func(bits uint) []*big.Int
 }
 
-// guideBits is the number of leading bits by which guide is indexed. With this number the search
-// from the guide's cell almost always ends at that cell.
+// guideBits is the number of leading bits of a digit by which guide is indexed. With 11 bits, the
+// search that starts at the guide's cell almost always ends at that cell.
 const guideBits = 11
 
 func newCells(s, width uint) *cells {
@@ -53,7 +58,8 @@ func newCells(s, width uint) *cells {
 	return c
 }
 
-// cell draws a cell.
+// cell draws the number j of the cell of width 2^-s that contains a normal's magnitude, with
+// probability proportional to exp(-(j/2^s)^2/2).
 func (f *flips) cell() uint64 {
 	c := f.cells
 	u := f.digit()
@@ -61,14 +67,17 @@ func (f *flips) cell() uint64 {
 	for j < len(c.first) && c.first[j] <= u {
 		j++
 	}
-	// U is below F(j), since F(j) >= first[j] > u. It remains to decide whether U is above F(j-1).
+	// The uniform number U is below the distribution function F(j) of the cells' numbers, since F(j)
+	// >= first[j] > u for the first digit u of U. What remains is to decide whether U is above
+	// F(j-1).
 	if j == len(c.first) || j > 0 && u-c.first[j-1] < slack {
 		return f.settle(u)
 	}
 	return uint64(j)
 }
 
-// settle draws digits of U, whose first digit is u, until they decide its cell.
+// settle draws further digits of the uniform number U, whose first digit is u, until they decide the
+// cell: the smallest j with U < F(j) for the distribution function F of the cells' numbers.
 func (f *flips) settle(u uint64) uint64 {
 	digits, room := new(big.Int).SetUint64(u), new(big.Int)
 	for n := f.width; ; {
@@ -83,10 +92,12 @@ func (f *flips) settle(u uint64) uint64 {
 	}
 }
 
-// slack exceeds the difference between F and its lower bound, in units of the bound.
+// slack exceeds the difference between the distribution function F and its lower bound, in units of the
+// bound's last bit.
 const slack = 2
 
-// boundsOf returns integers b[0] <= b[1] <= ... with
+// boundsOf returns lower bounds of the distribution function F of the cells' numbers, for cells of width 2^-s
+// and the precision of n bits: integers b[0] <= b[1] <= ... with
 //
 //	b[j] <= 2^n F(j) < b[j] + slack,
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// A script deals the given digits and then random ones.
+// script is a source that supplies the given digits and then random ones.
 type script struct {
 	digits []uint64
 	width  uint
@@ -56,9 +56,9 @@ func newCoarse(s, width uint) *cells {
 	return c
 }
 
-// enumerate walks the tree of all scripts of up to depth digits. It returns the exact probability
-// of each outcome that a script decides, and of all scripts that decide none. The probabilities are
-// sums of multiples of 2^-(width*depth), exact in float64.
+// enumerate draws once for every script of up to depth digits, as the leaves of a tree. It returns
+// the exact probability of each outcome that a script decides, and the probability of all scripts
+// that decide none. The probabilities are sums of multiples of 2^-(width*depth), exact in float64.
 func enumerate[T comparable](c *cells, depth int, draw func(*flips) T) (mass map[T]float64, undecided float64) {
 	mass = make(map[T]float64)
 	width := c.width
@@ -111,7 +111,7 @@ func simpson(g func(float64) float64, a, b float64) float64 {
 	return sum * h / 3
 }
 
-// shape is a digit width and a depth that leaves little probability undecided.
+// shape is a digit width and a depth for which enumerate leaves little probability undecided.
 type shape struct {
 	width uint
 	depth int
@@ -168,7 +168,8 @@ func TestFewExactly(t *testing.T) {
 	}
 }
 
-// shares returns exp(-(j/2^s)^2/2) divided by the sum of all, for j = 0, 1, ...
+// shares returns the exact probabilities of the cells of width 2^-s: exp(-(j/2^s)^2/2) divided by the
+// sum over all j, for j = 0, 1, ...
 func shares(s uint) (p []float64) {
 	sum := 0.0
 	for j := range 10 << s {
@@ -182,7 +183,7 @@ func shares(s uint) (p []float64) {
 	return p
 }
 
-// TestCellsExactly draws cells with narrow digits, of which most draws need more than one.
+// TestCellsExactly draws cells with narrow digits. Most of these draws need more than one digit.
 func TestCellsExactly(t *testing.T) {
 	for _, s := range []uint{0, 1, 2, fineness} {
 		p := shares(s)
@@ -196,8 +197,8 @@ func TestCellsExactly(t *testing.T) {
 }
 
 // TestBoundsOfCells compares the bounds with the distribution function to more than 200 bits, and
-// to 50 bits for cells as fine as those of Normals. It also tests that they reach as far as the
-// digits can decide.
+// to 50 bits for cells as fine as those of Normals. It also tests that the bounds reach as far as
+// the digits can decide.
 func TestBoundsOfCells(t *testing.T) {
 	for _, s := range []uint{0, 1, 3, fineness} {
 		share, sums, total := shares(s), []*big.Float{}, newBig(0)
@@ -232,10 +233,12 @@ func TestBoundsOfCells(t *testing.T) {
 	}
 }
 
-// settled is a fraction whose later digits are all zero.
+// settled returns a number in (0, 1) that begins with the digit head and whose later digits are all
+// zero.
 func settled(head uint64) fraction { return fraction{head: head, tail: make([]uint64, 64)} }
 
-// TestRunExactly tests algorithm B averaged over x, which it draws digit by digit.
+// TestRunExactly tests the probability of algorithm B of Karney (2016), averaged over the fraction x,
+// whose digits are drawn one by one.
 func TestRunExactly(t *testing.T) {
 	for _, sh := range []shape{{1, 18}, {2, 9}, {3, 6}} {
 		for s := range uint(2) {
@@ -252,12 +255,14 @@ func TestRunExactly(t *testing.T) {
 	}
 }
 
-// exponent returns x(2j+x)/2^(2s+1).
+// exponent returns x(2j+x)/2^(2s+1): step N4 of Karney's algorithm N accepts with probability exp of
+// minus this.
 func exponent(s uint, j uint64, x float64) float64 {
 	return math.Ldexp(x*(2*float64(j)+x), -int(2*s+1))
 }
 
-// TestRunGivenFractionExactly tests algorithm B given x = i/8, and all runs of step N4.
+// TestRunGivenFractionExactly tests the probabilities of algorithm B and of step N4 of Karney (2016),
+// given the fraction x = i/8.
 func TestRunGivenFractionExactly(t *testing.T) {
 	const width, depth = 3, 5
 	for _, c := range []struct {
@@ -281,8 +286,10 @@ func TestRunGivenFractionExactly(t *testing.T) {
 	}
 }
 
-// TestLongRuns counts long runs, which enumeration leaves undecided. At p = 0.83 a missing third
-// step changes the count by more than 5 standard deviations, which has probability 6e-7 by chance.
+// TestLongRuns counts long runs, which enumeration leaves undecided. The runs continue from length
+// i-1 to i with probability p/i. At p = 0.83, leaving out the third step would change the count by
+// more than 5 standard deviations. The count of correct code is that far from its mean by chance with
+// probability 6e-7.
 func TestLongRuns(t *testing.T) {
 	const n, j, m = 100_000, 9, 10
 	f := sampler(71, 0, 64, batch)
@@ -299,7 +306,8 @@ func TestLongRuns(t *testing.T) {
 	}
 }
 
-// TestTrialExactly tests the probability that a whole trial accepts n with x in a given quarter.
+// TestTrialExactly tests the probability that a whole trial accepts the magnitude (n + x)/2^s, for
+// each cell n and each quarter of (0, 1) that contains x.
 func TestTrialExactly(t *testing.T) {
 	type outcome struct {
 		ok      bool
@@ -332,8 +340,8 @@ func TestTrialExactly(t *testing.T) {
 	}
 }
 
-// TestRoundExactly rounds (n + x)/2^s, for x slightly above j/64, to multiples of 2^-k. It must
-// round to nearest, with both signs equally likely.
+// TestRoundExactly rounds (n + x)/2^s, for x slightly above j/64, to multiples of 2^-k. The result
+// must be the nearest multiple, with both signs equally likely.
 func TestRoundExactly(t *testing.T) {
 	for i, sh := range []shape{{1, 6}, {2, 3}, {3, 2}} {
 		s := uint(2 * i)
@@ -361,9 +369,9 @@ func TestRoundExactly(t *testing.T) {
 	}
 }
 
-// TestRoundKeepsTheFirstBit: magnitudes are reduced modulo 2^64, like the sums to which they are
-// added, and not modulo less. Here the magnitude is (2^17 + 1/2)/2^6 in units of 2^-52, which is
-// 2^63 + 2^45.
+// TestRoundKeepsTheFirstBit tests that magnitudes are reduced modulo 2^64, like the sums to which
+// they are added, and not modulo less. The tested magnitude is (2^17 + 1/2)/2^6, in units of 2^-52
+// the integer 2^63 + 2^45.
 func TestRoundKeepsTheFirstBit(t *testing.T) {
 	s, err := coin.NewSecret()
 	if err != nil {

@@ -8,7 +8,7 @@ type source interface{ Fill(dst []uint64) }
 // batch is the largest number of words requested from a source at a time.
 const batch = 64
 
-// flips hands out the bits of a source, each at most once.
+// flips makes draws from the random bits of a source and uses each bit at most once.
 type flips struct {
 	pool  uint64        // unused bits below a 1 that marks their end; never 0
 	words [batch]uint64 // words[next:] are unused
@@ -19,9 +19,9 @@ type flips struct {
 	cells *cells
 }
 
-// newFlips returns the flips of a source, with digits of the width of c. ask and the widths of digits
-// and cells affect speed only, not the distribution of any draw. batch for ask and fine for c are
-// fast.
+// newFlips returns the flips of a source, with digits as wide as those of the cells c. ask is the
+// number of words to request at a time. ask and the widths of digits and cells affect speed only,
+// not the distribution of any draw. The fast values are batch for ask and fine for c.
 func newFlips(src source, c *cells, ask uint) *flips {
 	return &flips{pool: 1, next: batch, ask: ask, width: c.width, src: src, cells: c}
 }
@@ -37,15 +37,15 @@ func (f *flips) digit() uint64 {
 	return w >> ((64 - f.width) % 64)
 }
 
-// refill refills an empty pool with one word. The end mark takes the place of one bit if the word
-// is full.
+// refill refills an empty pool with one word. A 1 bit after the last random bit marks the end of the
+// pool; it takes the place of one random bit of the word.
 func (f *flips) refill() {
 	n := min(f.width, 63)
 	f.pool = 1<<n | f.digit()>>(f.width-n)
 }
 
-// few returns n uniform bits, n < 32. If fewer are left in the pool, it discards them: the number
-// of bits left carries no information about their values.
+// few returns n uniform bits, n < 32. If the pool has fewer bits left, few discards them. The
+// number of bits left carries no information about their values.
 func (f *flips) few(n uint) (v uint64) {
 	if f.pool>>(n%64) == 0 {
 		if min(f.width, 63) < n { // bit by bit
@@ -61,20 +61,21 @@ func (f *flips) few(n uint) (v uint64) {
 	return v
 }
 
-// upTo returns a uniform integer below m 2^n.
+// upTo returns a uniform integer below m 2^n, exactly.
 func (f *flips) upTo(m uint64, n uint) uint64 {
 	v := f.few(n)
 	if m == 1 {
 		return v
 	}
-	for { // the multiple of 2^n: below m, out of a power of two
+	for { // the factor of 2^n: drawn below a power of two until it is below m
 		if high := f.few(uint(bits.Len64(m - 1))); high < m {
 			return high<<n | v
 		}
 	}
 }
 
-// place returns i = 0, 1, ... with probability 2^-(i+1): the number of zeros before the first one.
+// place returns i = 0, 1, ... with probability 2^-(i+1): the number of 0 bits that it reads before the first
+// 1.
 func (f *flips) place() uint {
 	i := uint(bits.TrailingZeros64(f.pool))
 	f.pool = f.pool >> (i % 64) >> 1
@@ -92,8 +93,8 @@ func (f *flips) place() uint {
 // exactly p.
 func (f *flips) oneIn(m uint64) bool { return reciprocalBit(m, f.place()) }
 
-// reciprocalBit returns bit i of 1/m by long division, 0 < m <= 2^63. It uses the
-// expansion 0.111... for 1/1.
+// reciprocalBit returns bit i of the binary expansion of 1/m, counted from 0 after the point, by long
+// division, 0 < m <= 2^63. For m = 1 the expansion is 0.111...
 func reciprocalBit(m uint64, i uint) bool {
 	if m == 1 {
 		return true

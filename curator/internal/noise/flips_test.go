@@ -25,8 +25,8 @@ func TestReciprocals(t *testing.T) {
 	}
 }
 
-// A model stores every bit separately and does bit by bit what flips does with shifts and an end
-// mark. It draws words from the same source in the same order.
+// model stores every bit separately. It does bit by bit what flips does with shifts and an end
+// mark, and draws words from the same source in the same order.
 type model struct {
 	src   source
 	width int
@@ -63,7 +63,8 @@ func (m *model) refill() {
 	}
 }
 
-// few discards the rest of a digit that could have held n bits.
+// few returns n random bits. If the current digit has fewer bits left but could have held n, it
+// discards them.
 func (m *model) few(n int) (v uint64) {
 	if least := min(m.width, 63); len(m.pool) < n && least >= n {
 		m.refill()

@@ -20,9 +20,9 @@ func kolmogorov(x []float64) (d float64) {
 	return d
 }
 
-// TestGridsRoundTheSameNormals: a key gives the same sequence of normals on every grid: the values
-// at k are the values at MaxBits, rounded to nearest again. Rounding twice differs from rounding
-// once only if the finer value is a tie.
+// TestGridsRoundTheSameNormals tests that a key gives the same sequence of normals on every grid: on
+// the grid with 2^k steps in a standard deviation, the values are those with k = MaxBits, rounded to
+// nearest again. Rounding twice differs from rounding once only if the finer value is a tie.
 func TestGridsRoundTheSameNormals(t *testing.T) {
 	finest := make([]int64, chunk+1000)
 	Normals(finest, MaxBits, coin.Simulated(seed(41)), 1)
@@ -71,8 +71,8 @@ func TestNormalsDoesNotAllocateForCoordinates(t *testing.T) {
 	}
 }
 
-// TestChunksHaveTheirOwnCoins: the values do not depend on the number of workers, and no chunk
-// repeats another chunk or the parent's later words.
+// TestChunksHaveTheirOwnCoins tests that the values do not depend on the number of workers, and that
+// no chunk repeats the random bits of another chunk or of the parent stream.
 func TestChunksHaveTheirOwnCoins(t *testing.T) {
 	draw := func(workers int) ([]int64, uint64) {
 		s := coin.Simulated(seed(52))
@@ -86,8 +86,8 @@ func TestChunksHaveTheirOwnCoins(t *testing.T) {
 			t.Errorf("%d workers draw other noise than one", workers)
 		}
 	}
-	// By chance two of these values are equal with probability below 2^-3. One equal pair is
-	// allowed, three in a row are not.
+	// Two of these values are equal by chance with probability below 2^-3. One equal pair is
+	// allowed, and three equal pairs in a row are not.
 	place := map[int64]int{}
 	for i, m := range want {
 		if j, ok := place[m]; ok && i+2 < len(want) && want[j+1] == want[i+1] && want[j+2] == want[i+2] {

@@ -1,26 +1,27 @@
 package noise
 
-// Exact normals: algorithm N of Karney, "Sampling exactly from the normal distribution", ACM
-// Transactions on Mathematical Software 42 (2016), on a lattice of step 2^-s.
+// Exact normals: algorithm N of Karney, "Sampling exactly from the normal distribution", ACM Transactions on
+// Mathematical Software 42 (2016), on a lattice of step 2^-s. N1 to N6 are the steps of his algorithm.
 //
-// With j a non-negative integer and x in (0, 1), |N| = (j + x)/2^s has density proportional to
+// With j a non-negative integer and x in (0, 1), the magnitude (j + x)/2^s of a standard normal has density
+// proportional to
 //
 //	exp(-(j+x)^2 a) = exp(-j^2 a) exp(-x(2j+x) a),  a = 2^-(2s+1).
 //
-// Karney has s = 0. His steps N1 and N2 draw j with probability proportional to the first factor,
-// and N4 accepts x with the second factor as probability.
+// Karney has s = 0. His steps N1 and N2 draw j with probability proportional to the first factor, and N4
+// accepts x with the second factor as probability.
 //
-// Deviations: j is drawn by inversion (cells), which rejects nothing. With s = 6 step N4 rejects
-// one trial in a hundred. Karney's algorithm B measures the length of decreasing runs x > u1 > u2 >
-// ... of uniforms (von Neumann 1951), and draws digits of the uniforms as comparisons need them.
-// Only the length of a run matters, not the values: i uniforms are all below x and in order with
-// probability x^i/i!, so that a run of length i-1 continues with probability x/i. Here this is
-// decided by two Bernoulli draws, with probabilities x and 1/i. Only x is stored as a number, and
-// no two uniforms are compared.
+// Deviations: j is drawn by inversion (cells), which rejects nothing. With s = 6, step N4 rejects one trial
+// in a hundred. Karney's algorithm B measures the length of decreasing runs x > u1 > u2 > ... of uniforms
+// (von Neumann 1951), and draws digits of the uniforms as comparisons need them. Only the length of a run
+// matters, not the uniforms: i uniforms are all below x and in order with probability x^i/i!, so that a run
+// of length i-1 continues with probability x/i. Here this is decided by two Bernoulli draws, with
+// probabilities x and 1/i. Only x is stored as a number, and no two uniforms are compared.
 
-// accept is step N4: it returns true with probability exp(-x(2j+x) a). It makes m independent runs,
-// each of which succeeds with probability exp(-p), p = x(2j+x) a/m, and returns true if all succeed.
-// m is the smallest integer with (2j+x) a < m for all x; it is 1 for |N| below 2^s.
+// accept is step N4 of Karney's algorithm N (2016): it returns true with probability exp(-x(2j+x) a),
+// a = 2^-(2s+1). It makes m independent runs, each of which succeeds with probability exp(-p), p =
+// x(2j+x) a/m, and returns true if all succeed. m is the smallest integer with (2j+x) a < m for all x
+// in (0, 1); it is 1 for j below 2^(2s).
 func (f *flips) accept(j uint64, x *fraction) bool {
 	m := 1 + j>>(2*f.cells.s)
 	for range m {
@@ -31,9 +32,15 @@ func (f *flips) accept(j uint64, x *fraction) bool {
 	return true
 }
 
-// run is algorithm B. A run continues from length i-1 to i with probability p/i, and so reaches i
-// with probability p^i/i!. Its final length is even with probability 1 - p + p^2/2! - ... =
-// exp(-p), in which case run returns true.
+// run is algorithm B of Karney (2016): it returns true with probability exp(-p), p = x(2j+x) a/m, for
+// the cell's number j, the place x in the cell, a = 2^-(2s+1), and the number m of runs that the
+// function accept makes. A run continues from length i-1 to i with probability p/i, and so reaches
+// length i with probability p^i/i!. The probability that its final length is even is the alternating
+// sum of these,
+//
+//	1 - p + p^2/2! - ... = exp(-p).
+//
+// In this case run returns true.
 func (f *flips) run(j, m uint64, x *fraction) bool {
 	i := uint64(1)
 	for f.slope(j, m, x) && f.below(x) && (i == 1 || f.oneIn(i)) {
@@ -42,14 +49,16 @@ func (f *flips) run(j, m uint64, x *fraction) bool {
 	return i%2 == 1
 }
 
-// slope returns true with probability (2j+x) a/m: if a uniform integer below m/a is below 2j, or if
-// it is 2j and a Bernoulli draw with probability x is true. It replaces Karney's selector C(2n+2).
+// slope returns true with probability (2j+x) a/m, a = 2^-(2s+1). It draws a uniform integer below m/a
+// and returns true if the integer is below 2j, or if it is 2j and a Bernoulli draw with probability x
+// is true. It replaces the selector C(2n+2) of Karney (2016).
 func (f *flips) slope(j, m uint64, x *fraction) bool {
 	v := f.upTo(m, 2*f.cells.s+1)
 	return v <= 2*j && (v < 2*j || f.below(x))
 }
 
-// trial proposes |N| = (j + x)/2^s and reports whether it is accepted.
+// trial makes one attempt at drawing the magnitude (j + x)/2^s of a standard normal, and reports
+// whether the rejection method accepts it.
 func (f *flips) trial() (j uint64, x fraction, ok bool) {
 	j = f.cell()     // N1, N2
 	x = f.fraction() // N3
@@ -57,9 +66,9 @@ func (f *flips) trial() (j uint64, x fraction, ok bool) {
 	return j, x, ok
 }
 
-// round rounds an accepted (j + x)/2^s to the nearest multiple of 2^-k, in units of 2^-k, and gives
-// it a random sign, 0 <= k <= MaxBits. It uses the same bits of x that the trial has read, and
-// draws only bits that it has not.
+// round rounds an accepted magnitude (j + x)/2^s to the nearest multiple of 2^-k, counted in units of
+// 2^-k, and gives it a random sign, 0 <= k <= MaxBits. The bits of x that the trial has read are used
+// again; further bits of x are drawn.
 func (f *flips) round(j uint64, x *fraction, k uint) int64 {
 	var m uint64 // N5: half of twice the magnitude, rounded up
 	if s := f.cells.s; k >= s {
@@ -71,7 +80,7 @@ func (f *flips) round(j uint64, x *fraction, k uint) int64 {
 	return int64(m) ^ sign - sign
 }
 
-// normal returns 2^k N rounded to nearest, 0 <= k <= MaxBits.
+// normal returns a standard normal times 2^k, rounded to the nearest integer, 0 <= k <= MaxBits.
 func (f *flips) normal(k uint) int64 {
 	for {
 		if j, x, ok := f.trial(); ok {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// The exact distribution of round(2^k N), to more than 200 bits.
+// This file computes the exact distribution of round(2^k N), to more than 200 bits.
 
 const prec = 320
 
@@ -37,11 +37,11 @@ func bigArea(t *big.Float) *big.Float {
 	return sum.Mul(sum, bigExp(square.Quo(square, newBig(2))))
 }
 
-// halfArea is the integral to infinity, sqrt(pi/2). The part beyond 20 is less than exp(-200) <
-// 2^-288.
+// halfArea is the integral of exp(-s^2/2) from 0 to infinity, sqrt(pi/2). It is computed up to 20,
+// and the rest is less than exp(-200) < 2^-288.
 var halfArea = sync.OnceValue(func() *big.Float { return bigArea(newBig(20)) })
 
-// bigCDF returns P(N < t).
+// bigCDF returns P(N < t) for a standard normal N.
 func bigCDF(t float64) *big.Float {
 	p := bigArea(newBig(math.Abs(t)))
 	p.Quo(p, halfArea())
@@ -52,7 +52,7 @@ func bigCDF(t float64) *big.Float {
 	return p.Quo(p, newBig(2))
 }
 
-// edges returns P(round(2^k N) <= m) for m = -reach, ..., reach-1.
+// edges returns P(round(2^k N) <= m), for a standard normal N, for m = -reach, ..., reach-1.
 func edges(k, reach int) []*big.Float {
 	c := make([]*big.Float, 0, 2*reach)
 	for m := -reach; m < reach; m++ {
@@ -61,7 +61,8 @@ func edges(k, reach int) []*big.Float {
 	return c
 }
 
-// masses returns P(round(2^k N) = m) for m = -reach, ..., reach. The two ends include the tails.
+// masses returns P(round(2^k N) = m), for a standard normal N, for m = -reach, ..., reach. The two
+// ends include the tails.
 func masses(k, reach int) []float64 {
 	c := append(edges(k, reach), newBig(1))
 	p := make([]float64, len(c))
@@ -73,8 +74,8 @@ func masses(k, reach int) []float64 {
 	return p
 }
 
-// truncated returns the distribution of 2^k N rounded toward zero, in the form of masses. It is the
-// mistake described in the package documentation.
+// truncated returns the distribution of 2^k N rounded toward zero, in the form of masses. The
+// package documentation says why this rounding is wrong.
 func truncated(k, reach int) []float64 {
 	p := make([]float64, 2*reach+1)
 	for m := 1; m <= reach; m++ {

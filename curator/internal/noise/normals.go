@@ -11,19 +11,19 @@ import (
 // MaxBits is the largest k that Normals accepts.
 const MaxBits = 52
 
-// Normals sets the elements of dst to independent values of 2^k N rounded to the nearest integer, N
-// standard normal, with exact probabilities: noise of standard deviation 2^k in units of the grid.
-// It panics unless 0 <= k <= MaxBits and workers >= 1.
+// Normals fills dst with independent normals of standard deviation 2^k, each rounded to the nearest
+// integer, with exact probabilities. On a grid, this is noise with a standard deviation of 2^k grid
+// steps. Normals panics unless 0 <= k <= MaxBits and workers >= 1.
 //
 // A magnitude of 2^63 or more, which has probability less than exp(-2^20), is reduced modulo 2^64.
-// So is the int64 sum to which it is added, so that the sum is still a function of the ideal
-// result.
+// The int64 sum to which the noise is added is reduced modulo 2^64, too, so that it is still a
+// function of the ideal result.
 //
-// Up to chunk coordinates are drawn from s itself. Beyond that each chunk has its own coins, forked
-// from s in order, so that the values do not depend on workers, the number of goroutines that draw
-// them.
+// A dst of up to chunk elements is drawn from s itself. A longer dst is drawn in chunks, each with
+// coins of its own that are forked from s in order. The values therefore do not depend on workers,
+// the number of goroutines that draw them.
 //
-// Normals takes more words from s than it uses. It does not allocate for each coordinate.
+// Normals takes more words from s than it uses. Normals does not allocate memory for each element.
 func Normals(dst []int64, k int, s *coin.Secret, workers int) {
 	if k < 0 || k > MaxBits {
 		panic(fmt.Sprintf("noise: Normals: k = %d: must be in [0, %d]", k, MaxBits))
@@ -51,7 +51,7 @@ func Normals(dst []int64, k int, s *coin.Secret, workers int) {
 	wg.Wait()
 }
 
-// chunk is the number of coordinates with coins of their own. Drawing a chunk takes about half a
+// chunk is the number of elements that are drawn with coins of their own. Drawing a chunk takes about half a
 // millisecond.
 const chunk = 1 << 14
 

@@ -21,7 +21,7 @@ func samples(n int) int {
 	return n
 }
 
-// TestMassesAgreeWithErf compares the exact masses with math.Erf.
+// TestMassesAgreeWithErf compares the exact probabilities of a rounded normal with math.Erf.
 func TestMassesAgreeWithErf(t *testing.T) {
 	for k := range 4 {
 		const reach = 5
@@ -46,8 +46,8 @@ func TestMassesAgreeWithErf(t *testing.T) {
 	}
 }
 
-// TestNormalsLaw compares the rounded normal with its exact distribution: all cells together, and
-// the cells 0 and +-1 one by one (binomial, normal quantile).
+// TestNormalsLaw compares the rounded normal with its exact distribution: all cells together by a
+// chi-square test, and the cells -1, 0 and 1 one by one by a binomial test with normal quantiles.
 func TestNormalsLaw(t *testing.T) {
 	for k := range 4 {
 		n := samples(1_000_000)
@@ -64,15 +64,16 @@ func TestNormalsLaw(t *testing.T) {
 				t.Errorf("k = %d: P(%d) = %v, want %v +- %v", k, m, got, want, tolerance)
 			}
 		}
-		// The same sample distinguishes rounding to nearest from rounding to zero.
+		// The same sample shows that the test can distinguish rounding to nearest from rounding
+		// toward zero.
 		if x, d := chiSquare(counts, truncated(k, r)); x < 10*chiSquareLimit(d) {
 			t.Errorf("k = %d: chi-square %v against the truncated law: no power", k, x)
 		}
 	}
 }
 
-// TestLawAtEveryWidth: with narrow digits, both the acceptance step and the output draw many digits
-// of x, which wide digits rarely need.
+// TestLawAtEveryWidth tests the distribution with narrow digits. With these, both the acceptance step
+// and the rounding draw many digits of the fraction x, which wide digits rarely need.
 func TestLawAtEveryWidth(t *testing.T) {
 	const k, r = 2, 6 << 2
 	p := masses(k, r)
@@ -86,8 +87,8 @@ func TestLawAtEveryWidth(t *testing.T) {
 	}
 }
 
-// TestSlowSamplersAgree compares the algorithm as printed, and inversion of the exact distribution,
-// with the exact masses and with Normals.
+// TestSlowSamplersAgree compares Karney's algorithm as printed, and inversion of the exact
+// distribution, with the exact masses and with Normals.
 func TestSlowSamplersAgree(t *testing.T) {
 	const k, r = 1, 6 << 1
 	p := masses(k, r)
@@ -118,7 +119,7 @@ func TestMomentsAndDistributionAtFineGrid(t *testing.T) {
 		x[i] = math.Ldexp(float64(m), -k)
 	}
 
-	// mean E N^j and variance E N^(2j) - (E N^j)^2 of one term
+	// mean is E N^j, and variance is E N^(2j) - (E N^j)^2, the variance of one term.
 	root := math.Sqrt(float64(n))
 	for j, moment := range []struct{ mean, variance float64 }{
 		1: {0, 1}, 2: {1, 2}, 3: {0, 15}, 4: {3, 96},
@@ -160,13 +161,13 @@ func TestMomentsAndDistributionAtFineGrid(t *testing.T) {
 		}
 	}
 
-	// P(sqrt(n) D > e) <= 2 exp(-2 e^2) (Massart 1990); the grid of 2^-32 adds less than 2^-33.
+	// P(sqrt(n) D > e) <= 2 exp(-2 e^2) (Massart 1990). The grid of 2^-32 adds less than 2^-33.
 	limit := math.Sqrt(math.Log(2e6)/2)/root + 0x1p-33
 	if d := kolmogorov(x); d > limit {
 		t.Errorf("Kolmogorov distance %v, limit %v", d, limit)
 	}
 
-	// Within one integer the density is so flat that the last byte is uniform to 2^-24.
+	// Within one integer the density is so flat that the last byte is uniform to within 2^-24.
 	counts, flat := make([]int, 256), make([]float64, 256)
 	for i, m := range dst {
 		counts[m&255]++

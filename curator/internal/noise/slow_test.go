@@ -6,7 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// Two slow samplers of the same distribution that share no code with the package.
+// This file has two slow samplers of the same distribution, which share no code with the package.
 
 // inversion compares a uniform number, refined 64 bits at a time, with the exact cumulative
 // probabilities.
@@ -29,7 +29,8 @@ func (v inversion) draw(s *coin.Secret) int64 {
 	}
 }
 
-// above returns the number of cumulative probabilities that are at most u.
+// above returns the number of cumulative probabilities that are at most u, which is the index of the
+// value that u selects.
 func (v inversion) above(u *big.Float) (n int) {
 	for n < len(v.cumulative) && v.cumulative[n].Cmp(u) <= 0 {
 		n++
@@ -37,8 +38,8 @@ func (v inversion) above(u *big.Float) (n int) {
 	return n
 }
 
-// literal is algorithm N as printed, with its sub-algorithms H, B and C. Runs of uniforms decrease,
-// and their digits, in a small base, are drawn when a comparison needs them.
+// literal is Karney's algorithm N as printed, with its sub-algorithms H, B and C. Runs of uniforms
+// decrease. The digits of the uniforms, in a small base, are drawn when a comparison needs them.
 type literal struct {
 	s    *coin.Secret
 	base int
@@ -75,7 +76,8 @@ func (l literal) h() bool {
 	}
 }
 
-// c returns -1, 0 and 1 with probabilities 1/m, 1/m and 1-2/m.
+// c is the selector C(m) of Karney's algorithm B: it returns -1, 0 and 1 with probabilities 1/m, 1/m
+// and 1-2/m.
 func (l literal) c(m int) int { return min(l.s.IntN(m), 2) - 1 }
 
 func (l literal) b(k int, x *digitString) bool {
@@ -93,7 +95,7 @@ func (l literal) b(k int, x *digitString) bool {
 	}
 }
 
-// normal returns N as its sign, its integer part and the digits after the point.
+// normal returns a standard normal as its sign, its integer part and the digits after the point.
 func (l literal) normal() (negative bool, k int, x *digitString) {
 start:
 	for k = 0; l.h(); k++ {
@@ -112,7 +114,7 @@ start:
 	return l.s.IntN(2) == 0, k, x
 }
 
-// draw returns round(b N) for the base b.
+// draw returns round(b N) for a standard normal N and the base b of the digits.
 func (l literal) draw() int64 {
 	negative, k, x := l.normal()
 	m := int64(k*l.base + l.digit(x, 0))

@@ -5,15 +5,16 @@ import (
 	"testing"
 )
 
-// Every statistical test here fails on a correct sampler with probability at most 1e-6. The seeds
-// are fixed, so that a test always gives the same result.
+// Every statistical test of this package fails on a correct sampler with probability at most 1e-6.
+// The seeds are fixed, so that a test always gives the same result.
 
-// z is exceeded in absolute value by a standard normal with probability 5.7e-7. The rest of the
-// 1e-6 is for the skewness of the means tested.
+// z is exceeded in absolute value by a standard normal with probability 5.7e-7. The rest of the 1e-6
+// allows for the skewness of the tested means.
 const z = 5
 
-// chiSquareLimit bounds the upper 1e-6 quantile of a chi-square distribution: P(X >= d + 2 sqrt(d
-// t) + 2 t) <= exp(-t) (Laurent and Massart 2000, lemma 1).
+// chiSquareLimit returns an upper bound for the 1 - 1e-6 quantile of a chi-square distribution: P(X
+// >= d + 2 sqrt(d t) + 2 t) <= exp(-t) for d degrees of freedom (Laurent and Massart 2000, lemma
+// 1).
 func chiSquareLimit(degrees int) float64 {
 	d, t := float64(degrees), math.Log(1e6)
 	return d + 2*math.Sqrt(d*t) + 2*t

@@ -1,16 +1,16 @@
 package row
 
-// Ahead is a Reader that can read the next block while its caller works on the current one.
+// Ahead is a Reader that can read the next block while its caller works on the current block.
 type Ahead interface {
 	Reader
-	// BlockAhead returns Block(i) and begins to read block next, for the next call. It begins
-	// nothing if there is no such block.
+	// BlockAhead returns block number i and begins to read the block numbered next in the background,
+	// for the next call. BlockAhead begins nothing if there is no block with this number.
 	BlockAhead(i, next int) (Block, error)
 }
 
-// aheadReader alternates between two readers: the caller holds the block of one while the other
-// reads. A block that was begun and is not requested is dropped. Giving up the reader waits for
-// nothing.
+// aheadReader alternates between two readers: the caller holds the block of one reader while the
+// other reader reads. A block that was begun and is not requested next is dropped. An aheadReader
+// may be abandoned while a block is being read.
 type aheadReader struct {
 	now, then *fileReader
 	begun     int // the block that then is reading; -1 for none
@@ -41,7 +41,8 @@ func (r *aheadReader) BlockAhead(i, next int) (Block, error) {
 	return b, err
 }
 
-// take returns block i. It uses the block that was begun if that is block i.
+// take returns block i. If block i is the one begun in the background, take waits for it; otherwise it reads
+// block i.
 func (r *aheadReader) take(i int) (Block, error) {
 	if r.begun < 0 {
 		return r.now.Block(i)
@@ -55,5 +56,6 @@ func (r *aheadReader) take(i int) (Block, error) {
 	return got.block, got.err
 }
 
-// Rows reads into b. A block that is being read has another buffer.
+// Rows adds copies of the rows numbered by members to b. Rows does not disturb a block that is being
+// read ahead, since that block has another buffer.
 func (r *aheadReader) Rows(b *Block, members []int32) error { return r.now.Rows(b, members) }

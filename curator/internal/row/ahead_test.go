@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// filed returns n rows, four in a block. Row i has target i. The given number of bytes of them is
-// in memory.
+// filed returns a File of n rows, four in a block. Row i has target i. The given number of bytes of
+// the rows is in memory.
 func filed(t *testing.T, n int, bytes int64) *File {
 	t.Helper()
 	f, err := NewFile(3, 4, bytes, t.TempDir())
@@ -25,8 +25,8 @@ func filed(t *testing.T, n int, bytes int64) *File {
 	return f
 }
 
-// TestReadingAhead: whichever block was begun, the requested block is returned, and it does not
-// change while the next one is read.
+// TestReadingAhead tests that the requested block is returned, whichever block the reader has begun
+// to read ahead, and that it does not change while the next block is read.
 func TestReadingAhead(t *testing.T) {
 	f := filed(t, 4*20+3, 1000)
 	if f.most == 0 || f.most == int64(f.n) {
@@ -66,8 +66,8 @@ func TestReadingAhead(t *testing.T) {
 	}
 }
 
-// TestReadingAheadFails: an error of the file is returned, and a block that was begun is validated
-// like any other.
+// TestReadingAheadFails tests that an error of the file is returned, and that a block that was
+// begun in the background is validated like any other.
 func TestReadingAheadFails(t *testing.T) {
 	f := filed(t, 12, 0)
 	long := encoded(f.head.layout, 1, 1, 1, 1)
@@ -105,8 +105,8 @@ func encoded(l *Layout, y float64, x ...float32) []byte {
 	return l.encode(nil, b)
 }
 
-// TestMemoryCountsEveryRow: the blocks in memory, and the memory of engines for every row, rows in
-// the file included, together stay within the limit.
+// TestMemoryCountsEveryRow tests that two amounts of memory together stay within the limit: that of
+// the blocks in memory, and that of engines for every row, rows in the file included.
 func TestMemoryCountsEveryRow(t *testing.T) {
 	for _, n := range []int{1, 40, 41, 100, 400, 1000} {
 		const bytes = 2000

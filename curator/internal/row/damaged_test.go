@@ -9,15 +9,16 @@ import (
 	"testing"
 )
 
-// TestDamagedFile: whatever bytes the file contains, a row read from it is a row that a row map
-// makes, or faulty. A truncated file is an error. Both ways of reading are tested.
+// TestDamagedFile tests that a row read from the file is a valid row, such as the row map makes, or
+// is marked as faulty, whatever bytes the file contains. A truncated file is an error. Both ways of
+// reading (Block and Rows) are tested.
 func TestDamagedFile(t *testing.T) {
 	const n = 6
 	l, err := NewLayout(7, []Group{{1, 3}, {4, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// two numbers, the level and the groups' codes; the second group's codes are 3 and 4
+	// A row has two numbers, the level and the groups' codes. The second group's codes are 3 and 4.
 	bits := func(y float64, x0, x1, level float32, codes ...uint16) []byte {
 		b := binary.LittleEndian.AppendUint64(nil, math.Float64bits(y))
 		for _, v := range []float32{x0, x1, level} {
@@ -107,7 +108,8 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// TestNameIsGivenUp: a file whose name could not be removed at once is removed when it is closed.
+// TestNameIsGivenUp tests that a file whose name could not be removed at once is removed when it is
+// closed.
 func TestNameIsGivenUp(t *testing.T) {
 	f, err := NewFile(1, 1, 0, t.TempDir())
 	if err != nil {

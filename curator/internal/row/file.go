@@ -9,15 +9,16 @@ import (
 )
 
 // File is a list of rows that is partly in memory and partly in a private file. The first blocks
-// are in memory. The file is readable and writable by this user only. Where the system allows it,
-// the file has no name from the start and disappears when the last process that has it open ends,
-// however it ends. The file contains the first blocks, too, since the number of blocks that fit in
-// memory is known only when the number of rows is.
+// are in memory. Only this user can read and write the file. Where the system allows it, the file
+// has no name from the start and disappears when the last process that has it open ends, however
+// that process ends. The file also contains the first blocks, since the number of blocks that fit
+// in memory is known only when the number of rows is known.
 //
-// In the file a row is its target, its numbers and, with groups, its level and codes, all
-// little-endian and without padding. A row that is read back counts as faulty if no row map could
-// have made it: if it is too long, not finite, or has a code outside its group. A damaged disk can
-// therefore not move a sum by more than is charged.
+// In the file, a row is its target, its numbers and, with one-hot groups, its level and codes, all
+// little-endian. Rows without groups are stored with their padding. A row that is read back counts
+// as faulty if no row map could have made it: if its norm is too large, if it is not finite, or if
+// it has a code outside its group. A damaged disk can therefore not change a sum by more than the
+// sensitivity that is charged.
 type File struct {
 	head   *Table // the first blocks, all of them full
 	most   int64  // largest number of rows in head
@@ -29,21 +30,21 @@ type File struct {
 	name string   // name to remove on closing; "" if the file has none
 	// spilled means that some rows are in the file or in last.
 	spilled bool
-	// last holds rows that are not in the file yet, at most a block. bytes is the encoding of rows
-	// to write.
+	// last holds rows that are not in the file yet, at most one block of them. bytes is scratch
+	// memory for the encoding of rows to write.
 	last   Block
 	bytes  []byte
 	closed sync.Once
 }
 
-// beside is the number of bytes of memory that engines need for each row, wherever the row is
-// stored: its length in a metric.
+// beside is the number of bytes of memory that the engine, which computes sums over the rows, needs
+// for each row, wherever the row is stored. Engines store the row's norm in a metric there.
 const beside = 4
 
 // NewFile returns an empty list of rows of dim features, all of them numbers. At most the given
-// number of bytes is kept in memory: whole blocks, and for every row the memory that engines need.
-// The file is made in dir ("" means the system's folder for temporary files) when the first row
-// does not fit. dim and blockRows are as in NewTable.
+// number of bytes of memory is used: for whole blocks of rows, and for what engines need for every
+// row. The file is made in dir when the first row does not fit in memory. dir "" means the system's
+// folder for temporary files. dim and blockRows are as in NewTable.
 func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
 	l, err := Dense(dim)
 	if err != nil {
@@ -52,7 +53,7 @@ func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
 	return NewFileOf(l, blockRows, bytes, dir)
 }
 
-// NewFileOf is NewFile for rows of any layout.
+// NewFileOf returns an empty list of rows of any layout; the other arguments are as in NewFile.
 func NewFileOf(l *Layout, blockRows int, bytes int64, dir string) (*File, error) {
 	head, err := NewTableOf(l, blockRows)
 	if err != nil {
@@ -88,8 +89,8 @@ func (f *File) AppendCoded(x []float32, level float32, in []uint32, y float64, o
 	return f.flush()
 }
 
-// Create makes the file while all rows still fit in memory. A failure to make it then reveals
-// nothing about the number of rows.
+// Create makes the private file before the first row that does not fit in memory. If the file cannot
+// be made, the failure then reveals nothing about the number of rows.
 func (f *File) Create() error {
 	file, err := os.CreateTemp(f.dir, "rows-*") // mode 0600; never an existing file
 	if err != nil {
@@ -102,7 +103,8 @@ func (f *File) Create() error {
 	return nil
 }
 
-// spill writes the blocks in memory to the file. Later rows go to the file.
+// spill writes the blocks in memory to the file, and makes the file if there is none. Later rows go
+// to the file.
 func (f *File) spill() error {
 	if f.file == nil {
 		if err := f.Create(); err != nil {
@@ -131,8 +133,8 @@ func (f *File) write(b Block) error {
 	return nil
 }
 
-// Source returns the rows as a source: a Table if all of them fit in memory. No row may be appended
-// afterwards.
+// Source returns the rows as a source: a Table if all rows fit in memory, and the File otherwise. No row may
+// be appended afterwards.
 func (f *File) Source() (Source, error) {
 	if !f.spilled {
 		return f.head, f.Close()
@@ -145,8 +147,8 @@ func (f *File) Source() (Source, error) {
 	return f, nil
 }
 
-// trim drops blocks from memory to leave room for the memory that engines need for rows in the
-// file.
+// trim drops blocks from memory, to make room for the memory that engines need for each row. The
+// file holds these blocks too.
 func (f *File) trim() {
 	block := int64(f.head.blockRows) * int64(f.head.layout.rowBytes())
 	kept := min(max(f.memory-beside*int64(f.n), 0)/block, int64(len(f.head.blocks)))
@@ -202,7 +204,7 @@ func (r *fileReader) Block(i int) (Block, error) {
 	return r.block, nil
 }
 
-// Rows adds copies of the members' rows to b.
+// Rows adds copies of the rows numbered by members to b.
 func (r *fileReader) Rows(b *Block, members []int32) error {
 	for _, m := range members {
 		if int64(m) < r.file.most {
@@ -214,8 +216,9 @@ func (r *fileReader) Rows(b *Block, members []int32) error {
 	return nil
 }
 
-// read reads n rows, beginning with row first, and adds them to a block. It validates them as
-// Append does. It returns ErrUnread if the file cannot be read.
+// read reads n rows from the file, the first of which is numbered first, and adds them to a block.
+// read checks each row as Append does, and stores a row that fails as faulty. It returns ErrUnread
+// if the file cannot be read.
 func (r *fileReader) read(b *Block, first, n int) error {
 	l := r.file.head.layout
 	size := l.size()
@@ -226,11 +229,15 @@ func (r *fileReader) read(b *Block, first, n int) error {
 	if _, err := r.file.file.ReadAt(bytes, int64(first)*int64(size)); err != nil {
 		return ErrUnread
 	}
+	if len(l.groups) == 0 {
+		l.unpackRows(b, l.extend(b, n), bytes)
+		return nil
+	}
 	if r.in == nil {
 		r.in = make([]uint32, len(l.groups))
 	}
 	for i := l.extend(b, n); len(bytes) > 0; i++ {
-		x := b.Rows[i*l.Stride():][:l.dense] // the place where put stores them
+		x := b.Rows[i*l.Stride():][:l.dense] // the place where put stores the row's numbers
 		level, y := l.decode(x, r.in, bytes[:size])
 		l.put(b, i, x, level, r.in, y, true)
 		bytes = bytes[size:]
@@ -238,12 +245,17 @@ func (r *fileReader) read(b *Block, first, n int) error {
 	return nil
 }
 
-// encode appends the rows of a block to bytes, size bytes each.
+// encode appends the rows of a block to bytes, in the form of the private file. Each row takes size
+// bytes.
 func (l *Layout) encode(bytes []byte, b Block) []byte {
 	little, groups := binary.LittleEndian, len(l.groups)
 	for i, y := range b.Targets {
 		bytes = little.AppendUint64(bytes, math.Float64bits(y))
-		for _, v := range b.Rows[i*l.Stride():][:l.dense] {
+		numbers := b.Rows[i*l.Stride():][:l.Stride()]
+		if groups > 0 {
+			numbers = numbers[:l.dense]
+		}
+		for _, v := range numbers {
 			bytes = little.AppendUint32(bytes, math.Float32bits(v))
 		}
 		if groups == 0 {
@@ -261,16 +273,13 @@ func (l *Layout) encode(bytes []byte, b Block) []byte {
 	return bytes
 }
 
-// decode reads a row that encode wrote. A damaged code below its group's first wraps around to a
-// value outside the group.
+// decode reads a row with one-hot groups from the bytes that the method encode wrote. A damaged code
+// that is below its group's first code wraps around to a value outside the group.
 func (l *Layout) decode(x []float32, in []uint32, bytes []byte) (level float32, y float64) {
 	little := binary.LittleEndian
 	y = math.Float64frombits(little.Uint64(bytes))
 	bytes = bytes[8:]
 	decodeFloats(x, bytes[:4*len(x)])
-	if len(in) == 0 {
-		return 0, y
-	}
 	bytes = bytes[4*len(x):]
 	level = math.Float32frombits(little.Uint32(bytes))
 	bytes = bytes[4:]
@@ -286,8 +295,8 @@ func (l *Layout) decode(x []float32, in []uint32, bytes []byte) (level float32, 
 	return level, y
 }
 
-// decodeFloats sets x to the numbers in bytes, which has four bytes for each. It reads two numbers
-// at a time.
+// decodeFloats sets x to the numbers in bytes, which has four bytes for each number. It loads eight bytes at
+// a time.
 func decodeFloats(x []float32, bytes []byte) {
 	for len(x) >= 4 && len(bytes) >= 16 {
 		a, b := binary.LittleEndian.Uint64(bytes), binary.LittleEndian.Uint64(bytes[8:])

@@ -36,16 +36,17 @@ func file(bytes int64, dir string) rowtest.Make {
 	}
 }
 
-// TestFile: a file is a source with nothing, some blocks, or everything in memory.
+// TestFile tests that a File passes the conformance suite for sources of rows with nothing, some
+// blocks, or everything in memory.
 func TestFile(t *testing.T) {
 	for _, bytes := range []int64{0, 300, 3000, math.MaxInt64} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) { rowtest.Run(t, file(bytes, t.TempDir())) })
 	}
 }
 
-// TestFileIsPrivate: while rows are in the file it has no name, or on systems that keep names of
-// open files no access rights for other users. After closing, also without reading, nothing is
-// left.
+// TestFileIsPrivate tests that the file has no name while it contains rows. On systems that keep
+// the names of open files, the file has no access rights for other users. After closing, also
+// without reading, nothing is left.
 func TestFileIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	check := func(open bool) {
@@ -85,8 +86,8 @@ func TestFileIsPrivate(t *testing.T) {
 	}
 }
 
-// TestMemoryIsEnough: no file is made for rows that fit in memory, here with a folder that does not
-// exist. The first row that does not fit returns the system's error.
+// TestMemoryIsEnough tests that no file is made for rows that fit in memory, with a folder that
+// does not exist. The first row that does not fit returns the system's error.
 func TestMemoryIsEnough(t *testing.T) {
 	const dim, block = 3, 4
 	bytes := int64(2 * block * (8 + 4*row.Lane + 4))

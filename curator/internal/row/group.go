@@ -7,10 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Grouped is a source whose records are groups of rows of another source. Each record holds the
-// rows of one privacy unit in the form of package carry. Only sound rows are in a record. A record
-// without sound rows is faulty. Each row is stored once; records, which have room for the largest
-// number of rows, are built when they are read.
+// Grouped is a source whose records are groups of rows of another source. Each record holds the rows
+// of one privacy unit in the form of package carry, one vector for all of them. Invalid (faulty) rows
+// are left out of records, and a record without a valid row is faulty. Each row is stored once. A
+// record has the length of a record of the largest number of rows, and is built when it is read.
 type Grouped struct {
 	of Source
 	// format is the form in which rows are stored in a record.
@@ -25,8 +25,8 @@ type Grouped struct {
 const recordsABlock = 64
 
 // NewGrouped returns a source of len(first)-1 records. Record i has the rows with numbers
-// rows[first[i]:first[i+1]], in that order. A record has room for the given most rows. Closing the
-// source of records also closes the source of rows.
+// rows[first[i]:first[i+1]], in that order. A record has room for most rows. Closing the source of
+// records also closes the source of rows.
 func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
 	format := carry.Rows{Features: of.Layout().Dim(), Most: most}
 	if err := format.Check(); err != nil {
@@ -46,8 +46,8 @@ func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
 // Len returns the number of records.
 func (g *Grouped) Len() int { return len(g.first) - 1 }
 
-// Layout returns the layout of the records: numbers in the order of the features, whatever the
-// layout of the rows.
+// Layout returns the layout of the records. All features of a record are numbers, in the order of
+// the features, whatever the layout of the rows.
 func (g *Grouped) Layout() *Layout { return g.layout }
 
 // Blocks returns the number of blocks.
@@ -64,7 +64,7 @@ func (g *Grouped) Reader() Reader {
 type groupedReader struct {
 	g    *Grouped
 	of   Reader
-	rows Block // rows of one record; full has them with all their features
+	rows Block // rows of one record; full has the same rows with all their features
 	full []float32
 	// block holds the records of a block.
 	block Block
@@ -81,7 +81,7 @@ func (r *groupedReader) Block(i int) (Block, error) {
 	return r.block, nil
 }
 
-// Rows builds the members' records and adds them to b.
+// Rows builds the records numbered by members and adds them to b.
 func (r *groupedReader) Rows(b *Block, members []int32) error {
 	for _, m := range members {
 		if err := r.read(b, int(m)); err != nil {

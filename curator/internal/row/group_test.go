@@ -12,7 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// peeled takes records of one row apart again, so that the suite for sources can test Grouped.
+// peeled takes records of one row apart again, so that the conformance suite for sources can test
+// Grouped.
 type peeled struct {
 	row.Source
 	format carry.Rows
@@ -28,7 +29,7 @@ type peeledReader struct {
 	block   row.Block
 }
 
-// peel adds the rows of records to a block.
+// peel adds to b the single row that each of the records holds.
 func (r *peeledReader) peel(b *row.Block, records row.Block) {
 	from, to := r.of.Source.Layout().Stride(), r.of.Layout().Stride()
 	for k, n := range records.Targets {
@@ -60,7 +61,8 @@ func (r *peeledReader) Rows(b *row.Block, members []int32) error {
 	return nil
 }
 
-// alone makes each row of a source a record of its own, with all features as numbers.
+// alone returns a maker of sources in which each row of another source is a record of its own, with
+// all features as numbers.
 func alone(source rowtest.Make) rowtest.Make {
 	return func(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 		t.Helper()
@@ -76,15 +78,16 @@ func alone(source rowtest.Make) rowtest.Make {
 	}
 }
 
-// TestGrouped: grouped records are a source, wherever their rows are stored.
+// TestGrouped tests that Grouped passes the conformance suite for sources of rows, wherever their
+// rows are stored.
 func TestGrouped(t *testing.T) {
 	for name, source := range map[string]rowtest.Make{"part of a file": file(300, t.TempDir()), "memory": file(math.MaxInt64, "")} {
 		t.Run(name, func(t *testing.T) { rowtest.RunWrittenOut(t, alone(source)) })
 	}
 }
 
-// TestGroupsHoldTheirRows: a record holds the sound rows of its group, in order, and no others. A
-// group without a sound row is a faulty record. No record is longer than allowed.
+// TestGroupsHoldTheirRows tests that a record holds the valid rows of its group, in their order, and
+// no other rows. A group without a valid row is a faulty record. No record is longer than allowed.
 func TestGroupsHoldTheirRows(t *testing.T) {
 	const n, dim, most = 200, 11, 4
 	l := rowtest.Layouts()["2 groups"]
@@ -156,8 +159,8 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 	}
 }
 
-// TestGroupsAreBounded: a largest number of rows that is out of range is refused, and rows that
-// cannot be read are an error, not a faulty record.
+// TestGroupsAreBounded tests that a largest number of rows that is out of range is refused. Rows
+// that cannot be read are an error, not a faulty record.
 func TestGroupsAreBounded(t *testing.T) {
 	for _, most := range []int{0, carry.MostRows + 1} {
 		if _, err := row.NewGrouped(file(0, t.TempDir())(t, rowtest.Dense(3), 0, nil), most, nil, []int32{0}); err == nil {

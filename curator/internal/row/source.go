@@ -13,32 +13,43 @@ import (
 	"math"
 )
 
-// ErrUnread reports that stored rows could not be read back. It does not tell which rows or how
-// many.
+// ErrUnread reports that stored rows could not be read back from the file in which they are kept. The
+// error reveals neither which rows nor how many.
 var ErrUnread = errors.New("curator: rows cannot be read back from where they are kept")
 
-// MaxSquare is the largest squared Euclidean norm of a stored row, so that the norm is at most 1 +
-// 2^-23. Rows are encoded to norm at most 1 and then rounded to float32, which changes the norm by
-// at most a factor 1 + 2^-24 and 2^-149 for each coordinate. A longer row does not come from the
-// row map and is faulty.
+// MaxSquare is the largest squared Euclidean norm of a stored row. The norm is therefore at most 1
+// + 2^-23. Rows are encoded to norm at most 1. Rounding to float32 then multiplies the norm by at
+// most 1 + 2^-24 and adds at most 2^-149 for each coordinate. A row of larger norm does not come
+// from the row map and is faulty.
 const MaxSquare = 1 + 0x1p-22
 
 // Lane is the number of coordinates that kernels process at a time. Strides are multiples of it,
 // and the padding is zero.
 const Lane = 8
 
-// Block is a sequence of rows of a layout: len(Targets) rows of Stride float32s each and, with
-// groups, a level for each row and a code for each group. A faulty row has target NaN, zero numbers
-// and level, and the codes of the groups' first features.
+// Block is a sequence of rows of a layout: len(Targets) rows of Stride float32s each. With one-hot groups it
+// also has a level for each row and a code for each group of a row; with hats, the values of curves' basis
+// functions, it also has the rows' edges. A faulty row has target NaN, zero numbers, level and hats, and the
+// codes of the groups' first features.
 type Block struct {
 	Rows    []float32
 	Targets []float64
 	Levels  []float32
 	Codes   Codes
+	Edges   Edges
 }
 
-// Codes are the group codes of rows, row by row: Narrow if all codes of the layout fit 16 bits,
-// else Wide.
+// Edges are the edges of rows, row by row. An edge is a pair of neighbouring hats, the only hats of
+// a curve that are not zero. Edge e has the left feature At[e], an index among the features of
+// groups and hats, with the value By[2e]. The feature after At[e] has the value By[2e+1]. No two
+// edges of a row have a feature in common.
+type Edges struct {
+	At []uint32
+	By []float32
+}
+
+// Codes are the codes of rows' one-hot groups, row by row: a code says which feature of a group is
+// not zero. They are in Narrow if all codes of the layout fit in 16 bits, and in Wide otherwise.
 type Codes struct {
 	Narrow []uint16
 	Wide   []uint32
@@ -60,7 +71,7 @@ type Source interface {
 	Len() int
 	// Layout returns the layout of the rows.
 	Layout() *Layout
-	// Blocks is the number of blocks. Together, in order, they hold every row once, in the order of
+	// Blocks returns the number of blocks. The blocks, in order, hold every row once, in the order of
 	// the row numbers. A block may be empty.
 	Blocks() int
 	// Reader returns a reader for one goroutine.
@@ -72,10 +83,10 @@ type Source interface {
 // Reader reads the rows of a source. It is for one goroutine at a time. Its only error is
 // ErrUnread.
 type Reader interface {
-	// Block returns block i. The caller must not write to it. It is valid until the reader's next
-	// call; other readers do not affect it.
+	// Block returns block i. The caller must not write to the block. The block is valid until the next call
+	// of a method of this reader; other readers do not affect it.
 	Block(i int) (Block, error)
-	// Rows appends copies of rows to a block: the rows numbered by members, in that order, and
-	// repeated if members repeats them.
+	// Rows appends copies of rows to a block: the rows numbered by members, in the order of members. A row
+	// that is in members several times is appended several times.
 	Rows(b *Block, members []int32) error
 }

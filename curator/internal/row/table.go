@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Table is an append-only list of rows in memory. Appends must not be concurrent; after the last
-// append, reads may be concurrent. It is a Source, and a Reader of itself that returns blocks
+// Table is an append-only list of rows in memory. Appends must not be concurrent. After the last
+// append, reads may be concurrent. A Table is a Source, and a Reader of itself that returns blocks
 // without copying.
 type Table struct {
 	layout    *Layout
@@ -15,11 +15,12 @@ type Table struct {
 	n         int
 }
 
-// blockBytes is the target size of the features of a block: half of a small second-level cache.
+// blockBytes is the intended size of the features of a block: half of a small second-level cache.
 const blockBytes = 256 << 10
 
 // NewTable returns an empty table of rows with dim features, all of them numbers. blockRows is the
-// number of rows of a block; 0 means as many as fit the cache. It affects speed only.
+// number of rows of a block. 0 means as many rows as fit in the cache. blockRows affects speed
+// only.
 func NewTable(dim, blockRows int) (*Table, error) {
 	l, err := Dense(dim)
 	if err != nil {
@@ -28,7 +29,7 @@ func NewTable(dim, blockRows int) (*Table, error) {
 	return NewTableOf(l, blockRows)
 }
 
-// NewTableOf is NewTable for rows of any layout.
+// NewTableOf returns an empty table of rows of any layout; blockRows is as in NewTable.
 func NewTableOf(l *Layout, blockRows int) (*Table, error) {
 	if blockRows < 0 || blockRows > math.MaxInt32 {
 		return nil, fmt.Errorf("row: block rows = %d: must be between 0 and 2^31-1", blockRows)
@@ -39,15 +40,16 @@ func NewTableOf(l *Layout, blockRows int) (*Table, error) {
 	return &Table{layout: l, blockRows: blockRows}, nil
 }
 
-// Append stores a copy of one record of a layout without groups. x has a number for each feature. A
-// record is stored as faulty if ok is false (no row could be made), if its squared norm exceeds
-// MaxSquare or is not finite, or if its target is not finite. Faults are not reported, since a
-// fault of a record is secret.
+// Append stores a copy of one record of a layout without one-hot groups. x has a number for each
+// feature. A record is stored as faulty if ok is false (no row could be made), if its squared norm
+// exceeds MaxSquare or is not finite, or if its target is not finite. Append does not report that a
+// record is faulty, since this is secret.
 func (t *Table) Append(x []float32, y float64, ok bool) { t.AppendCoded(x, 0, nil, y, ok) }
 
-// AppendCoded is Append for records with groups. x has the numbers, level is the value of the
-// nonzero features of groups, and in has their indices, counted from each group's first feature. A
-// record with a code outside its group is faulty.
+// AppendCoded stores a copy of one record of a layout with one-hot groups. x has the numbers, and
+// level is the value of the nonzero features of groups. The argument in has, for each group, the
+// index of its nonzero feature, counted from the group's first feature. A record with a code outside
+// its group is stored as faulty, and so is a record for which Append says so.
 func (t *Table) AppendCoded(x []float32, level float32, in []uint32, y float64, ok bool) {
 	if len(t.blocks) == 0 || len(t.blocks[len(t.blocks)-1].Targets) == t.blockRows {
 		t.blocks = append(t.blocks, t.layout.make(t.blockRows))
@@ -74,7 +76,7 @@ func (t *Table) Close() error { return nil }
 // Block returns block i without copying it.
 func (t *Table) Block(i int) (Block, error) { return t.blocks[i], nil }
 
-// Rows appends copies of the members' rows to b.
+// Rows appends copies of the rows numbered by members to b.
 func (t *Table) Rows(b *Block, members []int32) error {
 	for _, m := range members {
 		t.copyRow(b, int(m))

@@ -8,19 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 )
 
-func table(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
-	t.Helper()
-	s, err := row.NewTableOf(l, blockRows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range records {
-		s.AppendCoded(r.X, r.Level, r.In, r.Y, r.OK)
-	}
-	return s
-}
-
-func TestTable(t *testing.T) { rowtest.Run(t, table) }
+func TestTable(t *testing.T) { rowtest.Run(t, rowtest.Table) }
 
 func TestSizesAreChecked(t *testing.T) {
 	for _, c := range []struct{ dim, block int }{{0, 0}, {-1, 0}, {1<<24 + 1, 0}, {1, -1}} {
@@ -33,11 +21,12 @@ func TestSizesAreChecked(t *testing.T) {
 	}
 }
 
-// TestGaps: the sources that test engines pass the suite for sources themselves.
-func TestGaps(t *testing.T) { rowtest.Run(t, rowtest.Gaps(table)) }
+// TestGaps tests that the sources of Gaps, with which engines are tested, pass the conformance
+// suite for sources.
+func TestGaps(t *testing.T) { rowtest.Run(t, rowtest.Gaps(rowtest.Table)) }
 
-// TestLayoutsAreChecked: NewLayout refuses groups that overlap, are out of order, exceed the
-// features or have one feature, and layouts without a number.
+// TestLayoutsAreChecked tests that NewLayout refuses layouts without a number, and groups that
+// overlap, are out of order, exceed the features or have one feature.
 func TestLayoutsAreChecked(t *testing.T) {
 	for _, groups := range [][]row.Group{
 		{{2, 1}}, {{2, 0}}, {{2, -3}}, {{-1, 2}}, {{9, 3}}, {{11, 2}}, {{2, math.MaxInt}}, {{2, 3}, {4, 2}}, {{5, 2}, {2, 2}}, {{0, 5}, {5, 6}},
@@ -48,8 +37,8 @@ func TestLayoutsAreChecked(t *testing.T) {
 	}
 }
 
-// TestPlaces: each feature has its own place in a vector, and features stored as numbers come
-// first, in their order.
+// TestPlaces tests that each feature has a place of its own in a vector, and that features stored
+// as numbers come first, in their order.
 func TestPlaces(t *testing.T) {
 	for name, l := range rowtest.Layouts() {
 		seen := map[int]bool{}

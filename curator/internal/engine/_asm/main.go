@@ -1,4 +1,5 @@
-// Asm writes the assembly of the row kernels: see ../lanes.go for what they compute.
+// Command asm writes the assembly of the engine's kernels, which multiply and add rows of numbers.
+// ../kernel.go says what they compute.
 package main
 
 import (
@@ -7,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// lane is the number of coordinates taken at a time.
+// lane is the number of coordinates processed at a time.
 const lane = 8
 
 func main() {
@@ -16,12 +17,17 @@ func main() {
 	dots4512()
 	add512()
 	add4512()
+	pairs512()
+	weigh("weighAVX512", 4, 64, ZMM, true)
 	dots256()
 	add256()
+	pairs256()
+	weigh("weighAVX2", 2, 32, YMM, false)
 	Generate()
 }
 
-// arguments are those that kernels have in common. Lengths are in bytes once loaded.
+// arguments are the arguments that all kernels have. Once loaded, the lengths among them are in
+// bytes.
 type arguments struct{ x, stride, rows reg.GPVirtual }
 
 func load() arguments {
@@ -32,14 +38,14 @@ func load() arguments {
 
 func parameter(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
 
-// doubles loads a length that is counted in float64s.
+// doubles loads a length that is counted in float64s, as a number of bytes.
 func doubles(name string) reg.GPVirtual {
 	r := parameter(name)
 	SHLQ(U8(3), r)
 	return r
 }
 
-// rowsFrom returns pointers to n rows.
+// rowsFrom returns registers with pointers to n consecutive rows.
 func rowsFrom(a arguments, n int) (p []reg.GPVirtual) {
 	for i := range n {
 		r := GP64()
@@ -53,7 +59,8 @@ func rowsFrom(a arguments, n int) (p []reg.GPVirtual) {
 	return p
 }
 
-// over is a loop over the lanes of a row: j is the place in its bytes.
+// over writes a loop over the lanes of a row. j is the offset of the current lane in the row, in
+// bytes.
 func over(label string, a arguments, body func(j reg.GPVirtual)) {
 	j := GP64()
 	XORQ(j, j)
@@ -64,7 +71,8 @@ func over(label string, a arguments, body func(j reg.GPVirtual)) {
 	JB(LabelRef(label))
 }
 
-// fold256 leaves ((v0+v2) + (v1+v3)) in the lowest of v.
+// fold256 adds up the four numbers of v and leaves their sum ((v0+v2) + (v1+v3)) in the lowest
+// element of v.
 func fold256(v reg.VecVirtual) {
 	t := XMM()
 	VEXTRACTF128(U8(1), v, t)
@@ -73,7 +81,8 @@ func fold256(v reg.VecVirtual) {
 	VADDSD(t, v.AsX(), v.AsX())
 }
 
-// fold512 leaves the fold of eight lanes in each of v: of halves, quarters, neighbours.
+// fold512 adds up the eight numbers of v: first the halves, then the quarters, then neighbours.
+// Each element of v then holds the sum.
 func fold512(v reg.VecVirtual) {
 	t := ZMM()
 	VSHUFF64X2(U8(0x4e), v, v, t)
@@ -145,7 +154,8 @@ func dots4512() {
 	Label("rows")
 	CMPQ(a.rows, U8(4))
 	JB(LabelRef("end"))
-	// The rows' pointers are two, for want of registers: each has the next row behind it.
+	// Two registers point to four rows, since there are not enough registers for four pointers.
+	// Each points to a row, and the next row follows one stride later.
 	low, high := GP64(), GP64()
 	MOVQ(a.x, low)
 	LEAQ(Mem{Base: a.x, Index: a.stride, Scale: 2}, high)
@@ -190,7 +200,7 @@ func dots4512() {
 
 func label(name string, n int) string { return name + string(rune('0'+n)) }
 
-// magic is 1.5*2^52 as bits.
+// magic is the bit pattern of 1.5*2^52, which kernels add to a number to round it to an integer.
 const magic = 0x4338000000000000
 
 func magic512() reg.VecVirtual {
@@ -231,7 +241,8 @@ func add512() {
 		Label(rows)
 		v := ZMM()
 		VBROADCASTSD(Mem{Base: p}, v)
-		// While this adds, memory fetches as many rows behind these, which are next.
+		// While this loop adds, the processor fetches the rows of the next call, which follow these rows in
+		// memory.
 		PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1})
 		if n > 1 {
 			PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1, Disp: 64})

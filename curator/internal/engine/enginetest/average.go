@@ -8,12 +8,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// together is the number of iterates of a pass that are added up before their sum is added to the
-// earlier ones. Addition of floats is not associative, so that this number is part of the
-// definition of the average.
+// together is the number of iterates of a pass that are added up separately, before their sum is
+// added to the sum of the earlier iterates. Addition of floats is not associative, so this number
+// is part of the definition of the average.
 const together = 64
 
-// average returns the expected average of a pass over the records.
+// average returns the expected result of a pass of SGD over the records: the average of its iterates
+// minus the start, in grid steps.
 func average(l loss.RankOne, p query.Pass, scale float64, records []rowtest.Record) []int64 {
 	dim := len(p.Start)
 	at, sum, part := make([]float64, dim), make([]float64, dim), make([]float64, dim)
@@ -40,8 +41,8 @@ func average(l loss.RankOne, p query.Pass, scale float64, records []rowtest.Reco
 	return answer
 }
 
-// step moves the point by one record and projects it to the ball. The slope is 0 for a faulty
-// record and for a record whose target the loss does not accept.
+// step moves the point stored in at by one record's step of SGD and projects it to the ball. The
+// slope is 0 for an invalid (faulty) record, and for a record whose target the loss does not accept.
 func step(at []float64, l loss.RankOne, p query.Pass, r rowtest.Record) {
 	x, slope := make([]float32, len(at)), 0.
 	meant := r.Y == 1 || r.Y == -1 || l.Target() == loss.Real && math.Abs(r.Y) <= 1

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// panics is a rank-one loss that panics on records of target 1 whose margin is in (.1, .2). Most
-// tiles contain some.
+// panics is a rank-one loss that panics on records of target 1 whose margin is between .1 and .2.
+// Most tiles contain such records.
 type panics struct{ loss.RankOne }
 
 func (p panics) Slopes(dst, z, y []float64) {
@@ -25,8 +25,8 @@ func (p panics) Slopes(dst, z, y []float64) {
 	p.RankOne.Slopes(dst, z, y)
 }
 
-// skips is a rank-one loss that leaves the slopes of records of target 1 with a margin in (.1, .2)
-// unwritten.
+// skips is a rank-one loss that leaves some slopes unwritten: those of records of target 1 with a
+// margin between .1 and .2.
 type skips struct{ loss.RankOne }
 
 func (s skips) Slopes(dst, z, y []float64) {
@@ -37,8 +37,8 @@ func (s skips) Slopes(dst, z, y []float64) {
 	}
 }
 
-// stops is a network that overwrites its arguments. It panics on some records, and leaves a number
-// of others unwritten.
+// stops is a network that overwrites its arguments. It panics on some records, and leaves a number of
+// the gradient unwritten for some others.
 type stops struct{ loss.Stacked }
 
 func (s stops) Backward(slopes, rest, z, theta []float64, square, y float64) {
@@ -69,8 +69,8 @@ func (l leaves) Gradient(dst, w []float64, x []float32, y float64) {
 	l.General.Gradient(dst, w, x, y)
 }
 
-// HessianVector writes a vector that is no product of a Hessian. It leaves the vector of some
-// records unwritten.
+// HessianVector writes a vector that is not the product of a Hessian. For some records it leaves the vector
+// unwritten.
 func (l leaves) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	if y == 1 && x[0] > .1 {
 		return
@@ -80,9 +80,9 @@ func (l leaves) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	}
 }
 
-// several is a loss of three margins. Its targets are classes; the targets of the cases are two of
-// them, and other numbers are none. If panics is set, it panics on records of one class at some
-// margins.
+// several is a loss of three margins, whose targets are classes. The tests' targets -1 and 1 become
+// two of its classes, and other numbers become no class. If the field panics is true, the loss
+// panics on records of one class at some margins.
 type several struct {
 	loss.Margins
 	panics bool
@@ -113,8 +113,8 @@ func classes(y []float64) []float64 {
 	return c
 }
 
-// twins is a general loss with two parameters for each feature: the mean of the loss one at the
-// first half of the parameters and at the second half.
+// twins is a general loss with two parameters for each feature. Its value is the mean of two values
+// of the loss one: at the first half of the parameters and at the second half.
 type twins struct{ one loss.General }
 
 func (l twins) Name() string                { return "twins" }
@@ -134,7 +134,8 @@ func (l twins) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// HessianVector writes a vector that is no product of a Hessian, but has as many roundings.
+// HessianVector writes a vector that is not the product with a Hessian, but takes as many roundings
+// as a product does.
 func (l twins) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	l.Gradient(dst, w, x, y)
 	for j := range dst {
@@ -169,14 +170,15 @@ func losses(t testing.TB) map[string]loss.Loss {
 	}
 }
 
-// questions returns queries of every kind: clipped and unclipped, around a centre and around zero,
-// and mixtures.
+// questions returns queries of every kind: clipped and unclipped, with a public centre other than
+// zero and with centre zero, and queries of several terms.
 func questions(t testing.TB, l loss.Loss, features int) map[string]query.Question {
 	t.Helper()
 	return questionsIn(t, l, inOrder(features))
 }
 
-// inOrder returns places in which each feature is in its own place.
+// inOrder returns the list 0, 1, ... of the features' places in a table: each feature is in its own
+// place.
 func inOrder(features int) []int {
 	places := make([]int, features)
 	for j := range places {
@@ -185,7 +187,8 @@ func inOrder(features int) []int {
 	return places
 }
 
-// questionsIn returns the queries of questions for features in other places.
+// questionsIn returns the same queries as the function questions, but for a table with the features
+// in another order: feature j is in place places[j].
 func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Question {
 	t.Helper()
 	features := len(places)
@@ -236,6 +239,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"difference of values, clipped": {query.ValueChangeAt(on, prev, w, k.InitialGap/30)},
 		"second moment":                 {query.SecondMomentOf(on, features).Weighted(.7)},
 		"mean row":                      {query.RowMeanOf(on, features).Weighted(.7)},
+		"squared features":              {query.SquaredFeaturesOf(on, features).Weighted(.7)},
 		"squared distance":              {query.SquaredDistanceFrom(on, w[:features], 9)},
 		"squared distance, cut":         {query.SquaredDistanceFrom(on, near, .5).Weighted(3)},
 		"centred moment":                {query.CentredMomentOf(on, near, 2).Weighted(.7)},
@@ -243,8 +247,18 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"centred moment, from afar":     {query.CentredMomentOf(on, w[:features], .3)},
 		"curvature":                     {query.CurvatureAt(on, w, hi)},
 		"curvature, clipped":            {query.CurvatureAt(on, w, hi/9).Weighted(2)},
+		"weighted gradient":             {query.WeightedGradientAt(on, w, size, 9, m).Weighted(.7)},
+		"weighted gradient, shortened":  {query.WeightedGradientAt(on, prev, size/7, .4, other)},
+		"weighted curvature":            {query.WeightedCurvatureAt(on, w, hi, 9, other)},
+		"weighted curvature, shortened": {query.WeightedCurvatureAt(on, w, hi/9, .4, m).Weighted(2)},
+		"scores":                        {query.ScoreMomentAt(on, w, size, 9, m).Weighted(2)},
+		"scores, shortened":             {query.ScoreMomentAt(on, w, size/7, .4, m)},
+		"weighted moment":               {query.WeightedMomentOf(on, 9, other).Weighted(2)},
+		"weighted moment, shortened":    {query.WeightedMomentOf(on, .4, m)},
 		"in a metric":                   {query.GradientInMetric(on, w, size, 2*size, m)},
 		"in another, clipped":           {query.GradientInMetric(on, prev, size/5, 2*size, other).Weighted(1.5)},
+		"in a diagonal metric":          {query.GradientInMetric(on, w, size/2, 2*size, diagonal(t, places, 9)).Weighted(1.5)},
+		"squared slope, diagonal":       {query.SquaredSlopeAt(on, w, size*size/5, diagonal(t, places, 9))},
 		"in a metric, steep":            {query.GradientInMetric(on, w, 3*size, size/20, m)},
 		"squared slope":                 {query.SquaredSlopeAt(on, w, size*size, other)},
 		"squared slope, clipped":        {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
@@ -260,6 +274,9 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"change of products, narrow":     {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
 		"curvature along, narrow":        {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
 	} {
+		if terms[0].Kind().Facts().Weighted && dim != features && !loss.UnitOfMargin(l) {
+			continue
+		}
 		if terms[0].Kind().Facts().Metric && dim%features != 0 {
 			continue // the parameters belong to no margins
 		}
@@ -272,7 +289,8 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 	return all
 }
 
-// parameterIn returns the place of parameter j of a loss if the features are in the given places.
+// parameterIn returns the place of parameter j of a loss, for a table with reordered features:
+// feature i is in place places[i].
 func parameterIn(l loss.Loss, places []int, j int) int {
 	d, rows := len(places), loss.Parameters(l, len(places))/len(places)
 	if n, ok := l.(loss.Stacked); ok {
@@ -284,7 +302,7 @@ func parameterIn(l loss.Loss, places []int, j int) int {
 	return j/d*d + places[j%d]
 }
 
-// metric returns the metric of a symmetric matrix with positive and negative eigenvalues.
+// metric returns the metric of a random symmetric matrix with positive and negative eigenvalues.
 func metric(t testing.TB, places []int, seed uint64) query.Metric {
 	t.Helper()
 	dim := len(places)
@@ -303,8 +321,26 @@ func metric(t testing.TB, places []int, seed uint64) query.Metric {
 	return m
 }
 
-// passes returns passes of SGD: with and without a ball, with a start outside the ball, and
-// regularized.
+// diagonal returns a diagonal metric with positive and negative entries, one of which is zero.
+func diagonal(t testing.TB, places []int, seed uint64) query.Metric {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, uint64(len(places))))
+	entries := make([]float64, len(places))
+	for j := range entries {
+		entries[places[j]] = r.NormFloat64()
+	}
+	if len(entries) > 1 {
+		entries[places[1]] = 0
+	}
+	m, err := query.NewDiagonal(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// passes returns passes of SGD: with and without a ball to which iterates are projected, with a start
+// outside the ball, and with a regularizer.
 func passes(dim int) map[string]query.Pass {
 	r := rand.New(rand.NewPCG(8, uint64(dim)))
 	v := make([]float64, dim)
@@ -318,8 +354,8 @@ func passes(dim int) map[string]query.Pass {
 	}
 }
 
-// strange gives some records targets that no loss accepts, and some records targets that only
-// losses of real targets accept.
+// strange gives some records targets that no loss accepts, and other records targets that only
+// losses for real targets accept.
 func strange(records []rowtest.Record) []rowtest.Record {
 	targets := []float64{2, -.25, 1e300, 0, 1 + 0x1p-52, -1 - 0x1p-52, -7, 0x1p-1074}
 	out := slices.Clone(records)
@@ -331,10 +367,11 @@ func strange(records []rowtest.Record) []rowtest.Record {
 	return out
 }
 
-// small holds norms near zero: zero, subnormal numbers, and one whose square float32 cannot hold.
+// small holds factors near zero: zero, subnormal numbers, and a number whose square float32 cannot
+// represent.
 var small = []float64{0, 0x1p-149, 0x1p-138, 1e-30}
 
-// shrunk gives every ninth row a norm near zero.
+// shrunk multiplies every ninth row by a factor near zero.
 func shrunk(records []rowtest.Record) []rowtest.Record {
 	out := slices.Clone(records)
 	for i := 4; i < len(out); i += 9 {
@@ -348,7 +385,7 @@ func shrunk(records []rowtest.Record) []rowtest.Record {
 	return out
 }
 
-// lists returns lists of members of n rows. nil means all rows.
+// lists returns named lists of members of n rows. A nil list means all rows.
 func lists(n int) map[string][]int32 {
 	r := rand.New(rand.NewPCG(9, uint64(n)))
 	var upward, downward, some, again []int32
@@ -375,7 +412,7 @@ func lists(n int) map[string][]int32 {
 	return all
 }
 
-// of returns the records with the numbers in members.
+// of returns the records with the numbers in members, or all records if members is nil.
 func of(records []rowtest.Record, members []int32) []rowtest.Record {
 	if members == nil {
 		return records

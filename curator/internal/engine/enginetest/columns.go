@@ -12,24 +12,32 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// widths holds the widths of the columns of a table. Numbers have one feature; the other columns
-// are categories.
-var widths = []int{1, 1, 2, 3, 1, 2}
+// widths holds the numbers of features of the columns of a table. Columns with one feature are numbers. The
+// last two columns are hats, the values of curves' basis functions. The others are categories.
+var widths = []int{1, 1, 2, 3, 2, 4}
 
-// orders holds orders of these columns: categories in the middle, first, last, next to each other,
-// and single between numbers.
+// edges holds, for each column of hats (values of curves' basis functions), the number of its edges,
+// which are pairs of neighbouring nonzero hats. It is 0 for other columns.
+var edges = []int{4: 1, 5: 2}
+
+// orders holds orders of the columns, beginning with the original order: with categories and hats in
+// the middle, first, last, adjacent, and single between numbers.
 var orders = [][]int{
-	{0, 1, 2, 3, 4, 5}, {2, 0, 1, 4, 3, 5}, {3, 5, 2, 0, 1, 4}, {0, 4, 1, 5, 3, 2}, {5, 0, 2, 1, 3, 4}, {4, 3, 1, 2, 0, 5},
+	{0, 1, 2, 3, 4, 5}, {2, 0, 4, 1, 3, 5}, {3, 5, 2, 4, 0, 1}, {4, 0, 5, 1, 3, 2}, {5, 4, 0, 2, 1, 3}, {4, 5, 3, 1, 2, 0},
 }
 
-// ordered returns the layout of the columns in an order, and the places in it of the features of
-// the first order.
+// ordered returns the layout of the columns in an order. places[j] is the place in this layout of the
+// feature that is feature j if the columns are in their original order, orders[0].
 func ordered(order []int) (l *row.Layout, places []int) {
 	first := make([]int, len(widths))
 	total := 0
 	var groups []row.Group
+	var hats []row.Hats
 	for _, c := range order {
-		if first[c] = total; widths[c] > 1 {
+		switch first[c] = total; {
+		case edges[c] > 0:
+			hats = append(hats, row.Hats{First: total, Width: widths[c], Edges: edges[c]})
+		case widths[c] > 1:
 			groups = append(groups, row.Group{First: total, Width: widths[c]})
 		}
 		total += widths[c]
@@ -39,33 +47,41 @@ func ordered(order []int) (l *row.Layout, places []int) {
 			places = append(places, first[c]+k)
 		}
 	}
-	return rowtest.Coded(total, groups...), places
+	return rowtest.Hatted(total, groups, hats...), places
 }
 
-// moved returns a record of the first order in another order.
+// moved returns a record with its columns in the given order. The record r has its columns in their
+// original order, orders[0].
 func moved(r rowtest.Record, order []int) rowtest.Record {
 	of, _ := ordered(order)
 	out := rowtest.Record{Of: of, Level: r.Level, Y: r.Y, OK: r.OK}
 	for _, c := range order {
-		var numbers, groups int // the numbers of columns before column c in the first order
-		for _, w := range widths[:c] {
-			if w == 1 {
+		var numbers, groups, before int // numbers of columns of each kind, and of edges, before column c
+		for b, w := range widths[:c] {
+			switch {
+			case edges[b] > 0:
+				before += edges[b]
+			case w == 1:
 				numbers++
-			} else {
+			default:
 				groups++
 			}
 		}
-		if widths[c] == 1 {
+		switch {
+		case edges[c] > 0:
+			out.At = append(out.At, r.At[before:before+edges[c]]...)
+			out.By = append(out.By, r.By[2*before:2*(before+edges[c])]...)
+		case widths[c] == 1:
 			out.X = append(out.X, r.X[numbers])
-		} else {
+		default:
 			out.In = append(out.In, r.In[groups])
 		}
 	}
 	return out
 }
 
-// coordinateIn returns the place of coordinate j of a query's sum if the features are in the given
-// places.
+// coordinateIn returns the place of coordinate j of a query's sum, for a table with reordered
+// features: feature i is in place places[i].
 func coordinateIn(l loss.Loss, q query.Question, places []int, j int) int {
 	switch {
 	case q.Facts().Number:
@@ -82,9 +98,10 @@ func coordinateIn(l loss.Loss, q query.Question, places []int, j int) int {
 	return a*d - a*(a-1)/2 + b - a
 }
 
-// columns requires that the order of the columns changes only the order of coordinates: the sums of
-// a table with its columns in two orders agree within 3 steps. Margins are added up in another
-// order, so that their last bits may differ and a record may round to the next step.
+// columns tests that the order of the columns changes only the order of coordinates: the sums over
+// a table with its columns in two orders agree within 3 steps. The sums may differ, since margins
+// are added up in another order. The last bits of margins may then differ, and a contribution may
+// be rounded to the next step.
 func columns(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	const n = 130
 	layout, _ := ordered(orders[0])

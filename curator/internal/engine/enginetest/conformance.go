@@ -19,47 +19,78 @@ import (
 // Make returns an engine over a source of rows.
 type Make func(s row.Source, l loss.Loss, workers int) (engine.Engine, error)
 
-// scale is a number of grid steps in a unit at which errors of rounding are visible.
+// scale is the number of grid steps in a unit. At this scale the rounding of contributions is visible.
 const scale = 0x1p20 / 3
 
-// cuts are divisions of the rows into blocks and among goroutines.
+// cuts are divisions of the rows into blocks and among goroutines, on which an engine's sums must not
+// depend.
 var cuts = []struct{ blockRows, workers int }{{0, 1}, {1, 3}, {3, 2}, {64, 5}, {100, 1}}
 
-// lengths are numbers of rows near the ends of tiles.
+// lengths are numbers of rows near multiples of a tile's size.
 var lengths = []int{0, 1, 2, 63, 64, 65, 129}
 
-// layouts returns layouts of one number, of numbers that are no multiple of a lane, of numbers and
-// groups, and of many groups, of whose features few are not zero.
+// layouts returns layouts of rows: of one number, of a number of features that is no multiple of 8 (a
+// lane), of numbers and one-hot groups, of many such groups, of mostly zero features, and of hats,
+// the values of curves' basis functions. Short tests leave out some of these.
 func layouts() map[string]*row.Layout {
 	all := rowtest.Layouts()
+	maps.Copy(all, rowtest.HatLayouts())
 	delete(all, "8 numbers")
 	delete(all, "wide groups")
 	if testing.Short() {
+		delete(all, "hats, pairs")
+		delete(all, "hats last")
+		delete(all, "hats alone")
 		delete(all, "1 number")
 		delete(all, "9 groups")
 	}
 	return all
 }
 
-// Run requires that an engine returns the integers of the reference, over each of the sources, and
-// that it returns an error if it cannot.
+// Run tests that an engine over each of the sources returns the integers of a slow and simple
+// reference, and that it returns an error if it cannot answer.
 func Run(t *testing.T, build Make, sources map[string]rowtest.Make) {
-	t.Run("sums", func(t *testing.T) { sums(t, build, sources) })
+	t.Run("sums", func(t *testing.T) { sums(t, build, sources, layouts()) })
 	t.Run("columns", func(t *testing.T) { columns(t, build, sources) })
+	RunPasses(t, build, sources)
+}
+
+// RunSums runs the tests of sums, for an engine that makes no passes of SGD. Such an engine has an
+// engine.Portable for each part of the rows, and Run tests engine.Portable with all layouts. Unless
+// all is true, RunSums therefore tests only two layouts with groups and one with hats.
+func RunSums(t *testing.T, build Make, sources map[string]rowtest.Make, all bool) {
+	some := layouts()
+	if !all {
+		maps.DeleteFunc(some, func(name string, _ *row.Layout) bool {
+			return name != "2 groups" && name != "9 groups" && name != "hats adjacent"
+		})
+	}
+	t.Run("sums", func(t *testing.T) { sums(t, build, sources, some) })
+	t.Run("columns", func(t *testing.T) { columns(t, build, sources) })
+	refuses(t, build, sources)
+}
+
+// RunPasses is the part of Run that RunSums leaves out: averages of passes of SGD. It also tests that
+// invalid arguments are refused.
+func RunPasses(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	t.Run("averages", func(t *testing.T) { averages(t, build, sources) })
+	refuses(t, build, sources)
+}
+
+func refuses(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	for name, source := range sources {
 		t.Run("refusals, "+name, func(t *testing.T) { refusals(t, build, source) })
 	}
 }
 
-// over calls f with an engine over each of the sources. All sources hold the same records. way
-// selects the division into blocks.
+// over calls f with engines over the same records, one for each of the sources. way selects the division of
+// the rows into blocks and the number of goroutines.
 func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss, rows *row.Layout, way int, records []rowtest.Record, f func(engines map[string]engine.Engine)) {
 	t.Helper()
 	engines := map[string]engine.Engine{}
 	for i, name := range slices.Sorted(maps.Keys(sources)) {
 		cut := cuts[(way+i)%len(cuts)]
-		s := sources[name](t, rows, cut.blockRows, records)
+		s := rowtest.Hung(sources[name])(t, rows, cut.blockRows, records)
 		defer s.Close()
 		e, err := build(s, l, cut.workers)
 		if err != nil {
@@ -70,17 +101,31 @@ func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss
 	f(engines)
 }
 
-func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
-	for kind, l := range losses(t) {
-		for _, rows := range layouts() {
+// sums tests the sums of every query for every loss over every layout of rows. In short runs each
+// layout has a quarter of the queries, in turn, so that over four layouts or more every query is
+// tested for every loss.
+func sums(t *testing.T, build Make, sources map[string]rowtest.Make, layouts map[string]*row.Layout) {
+	kinds, every := losses(t), 1
+	if testing.Short() {
+		every = 4
+	}
+	for i, kind := range slices.Sorted(maps.Keys(kinds)) {
+		l := kinds[kind]
+		for k, layout := range slices.Sorted(maps.Keys(layouts)) {
+			rows := layouts[layout]
 			dim := rows.Dim()
 			for way, n := range lengths {
 				if (dim != 11 || rows.Groups() > 0 || testing.Short()) && n != 2 && n != 65 {
-					continue // other numbers of features test another path through a row, not through a tile
+					continue // other numbers of features change the path through a row, not the path through a tile
 				}
-				records := shrunk(rowtest.Records(n, rows, uint64(n), way%3 > 0))
+				records, members := shrunk(rowtest.Records(n, rows, uint64(n), way%3 > 0)), lists(n)
 				over(t, build, sources, l, rows, way, records, func(engines map[string]engine.Engine) {
-					for asked, q := range questions(t, l, dim) {
+					all := questions(t, l, dim)
+					for at, asked := range slices.Sorted(maps.Keys(all)) {
+						q := all[asked]
+						if (i+k+at)%every > 0 {
+							continue
+						}
 						if asksNoLoss(q) && kind != "logistic" && kind != "network" {
 							continue // the answer does not depend on the loss
 						}
@@ -92,10 +137,11 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make) {
 							}
 							continue
 						}
-						for whose, members := range lists(n) {
-							want := residual(l, q, scale, of(records, members))
+						each := residuals(l, q, scale, records)
+						for whose, list := range members {
+							want := total(each, list, q.SumDim())
 							for name, e := range engines {
-								sum, err := e.Sum(context.Background(), q, scale, members)
+								sum, err := e.Sum(context.Background(), q, scale, list)
 								if err != nil || !slices.Equal(sum.Residual, want) {
 									t.Fatalf("%s, %s of %d rows of %d features, %d groups, %s; %s: %v, %v: must be %v",
 										kind, asked, n, dim, rows.Groups(), whose, name, sum.Residual, err, want)
@@ -149,8 +195,9 @@ func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	}
 }
 
-// refusals requires an error and no sum where the context has ended, a member is no row, or rows
-// cannot be read. The sum of the rows that were read must not be returned.
+// refusals tests that an engine returns an error and no sum if the context has ended, if a member
+// is not the number of a row, or if rows cannot be read. An engine must not return the sum of only
+// the rows that were read.
 func refusals(t *testing.T, build Make, source rowtest.Make) {
 	const n, dim = 150, 3
 	l := parse(t, "logistic")
@@ -170,6 +217,9 @@ func refusals(t *testing.T, build Make, source rowtest.Make) {
 			return
 		}
 		average, err := e.Average(ctx, p, scale, members)
+		if !e.Ordered() {
+			want = engine.ErrOrder
+		}
 		if err == nil || want != nil && !errors.Is(err, want) || average != nil {
 			t.Errorf("%s: average: %v, %v: must be %v", name, average, err, want)
 		}
@@ -190,7 +240,8 @@ func refusals(t *testing.T, build Make, source rowtest.Make) {
 	ask("a row that cannot be read", lost, ctx, some, row.ErrUnread)
 }
 
-// unread is a source in which one block, or one row of it, cannot be read.
+// unread is a source of which one block cannot be read, and one row of this block cannot be read as
+// a member.
 type unread struct {
 	row.Source
 	block int

@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestEveryKindIsAsked: engines are asked every kind of question there is.
+// TestEveryKindIsAsked tests that the conformance tests make queries of every kind.
 func TestEveryKindIsAsked(t *testing.T) {
 	asked := map[query.Kind]bool{}
 	for _, q := range questions(t, loss.Logistic(), 3) {

@@ -1,6 +1,6 @@
-// Package enginetest tests engines. Over every source of rows, in blocks of any size and with any
-// number of goroutines, an engine must return the integers of a reference that processes one record
-// after the other.
+// Package enginetest tests engines. An engine must return the integers of a reference that processes
+// one record after the other. It must return them over every source of rows, in blocks of any size
+// and with any number of goroutines.
 package enginetest
 
 import (
@@ -13,15 +13,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// residual returns the expected sum: the sum of the records' rounded contributions minus their
-// centre.
-func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Record) []int64 {
+// residuals returns, for each record, the vector that the record adds to the expected sum: its rounded
+// contribution minus the rounded public centre.
+func residuals(l loss.Loss, q query.Question, scale float64, records []rowtest.Record) [][]int64 {
 	centre := centreSteps(q, scale)
-	sum := make([]int64, len(centre))
-	for _, r := range records {
-		for j, v := range contribution(l, q, scale, r) {
-			sum[j] += v - centre[j]
+	of := make([][]int64, len(records))
+	for i, r := range records {
+		of[i] = contribution(l, q, scale, r)
+		for j, c := range centre {
+			of[i][j] -= c
 		}
+	}
+	return of
+}
+
+// total adds up the vectors of the records numbered by members, or all vectors if members is nil. dim
+// is the length of the sum.
+func total(vectors [][]int64, members []int32, dim int) []int64 {
+	sum := make([]int64, dim)
+	add := func(v []int64) {
+		for j, e := range v {
+			sum[j] += e
+		}
+	}
+	if members == nil {
+		for _, v := range vectors {
+			add(v)
+		}
+	}
+	for _, m := range members {
+		add(vectors[m])
 	}
 	return sum
 }
@@ -29,9 +50,10 @@ func residual(l loss.Loss, q query.Question, scale float64, records []rowtest.Re
 // nearest rounds a number of steps to the nearest integer, ties to even.
 func nearest(steps float64) int64 { return int64(math.RoundToEven(steps)) }
 
-// centreSteps returns the public centre of every record's contribution, in rounded steps: the sum
-// over terms of the weighted centre times the step. It is zero for numbers, whose centres are
-// subtracted before clipping.
+// centreSteps returns the public centre of every record's contribution, in rounded grid steps: the
+// sum, over the query's terms, of the term's weight times its centre times the displacement between
+// its two points. centreSteps returns zero for kinds of numbers, whose centres are subtracted before
+// clipping.
 func centreSteps(q query.Question, scale float64) []int64 {
 	sum, steps := make([]float64, q.SumDim()), make([]int64, q.SumDim())
 	for _, t := range q.Terms() {
@@ -48,14 +70,16 @@ func centreSteps(q query.Question, scale float64) []int64 {
 	return steps
 }
 
-// contribution returns the contribution of one record in grid steps. For a faulty record it is
-// zero, or for numbers the clipped difference of 0 and the centre.
+// contribution returns the expected contribution of one record in grid steps. The contribution of a
+// faulty record is zero or, for kinds of numbers, the clipped value of 0 minus the public centre.
 func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.Record) []int64 {
 	c := make([]int64, q.SumDim())
 	v, ok := []float64(nil), false
 	if record.Sound() {
 		r := sample{record, record.Full()}
 		switch {
+		case q.Facts().Weighted:
+			v, ok = weighted(l, q.Terms()[0], scale, r)
 		case q.Facts().Losses == query.NoLoss:
 			v, ok = ofFeatures(q.Terms()[0], scale, r), true
 		case q.Sampled():
@@ -91,8 +115,8 @@ func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.R
 	return c
 }
 
-// ofFeatures returns the contribution, in grid steps before rounding, of a kind that depends on
-// the features alone.
+// ofFeatures returns the contribution of a record to a term of a kind that depends on the features alone, in
+// grid steps before rounding.
 func ofFeatures(t query.Term, scale float64, r sample) []float64 {
 	c, ball := float64(t.Weight()*scale), t.Ball()
 	switch t.Kind() {
@@ -100,6 +124,12 @@ func ofFeatures(t query.Term, scale float64, r sample) []float64 {
 		v := make([]float64, len(r.X))
 		for j, x := range r.X {
 			v[j] = float64(c * float64(x))
+		}
+		return v
+	case query.SquaredFeatures:
+		v := make([]float64, len(r.X))
+		for j, x := range r.X {
+			v[j] = float64(c * float64(float64(x)*float64(x)))
 		}
 		return v
 	case query.SquaredDistance:
@@ -120,7 +150,8 @@ func ofFeatures(t query.Term, scale float64, r sample) []float64 {
 	return products(c, r.X)
 }
 
-// fromPoint returns ||x - m||^2, the sum of four interleaved sums in the order of features.
+// fromPoint returns the squared distance ||x - m||^2 of a row x from a public point m, as four
+// interleaved sums in the order of the features.
 func fromPoint(x []float32, m []float64) float64 {
 	var s [4]float64
 	for j := range x {
@@ -130,8 +161,9 @@ func fromPoint(x []float32, m []float64) float64 {
 	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
-// multiple returns the contribution of a rank-one loss, in grid steps before rounding: a multiple
-// of the row, or a scalar for values.
+// multiple returns a record's contribution for a rank-one loss, in grid steps before rounding. The
+// contribution is a multiple of the row, or a number for kinds of numbers. ok is false for a faulty
+// record.
 func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	ok = true
 	var coef float64
@@ -197,8 +229,8 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []fl
 	return v, ok
 }
 
-// slopesFor returns the slopes that a term uses: the slopes of the loss, or of the smoothed loss
-// for a row of that norm.
+// slopesFor returns the slopes that a term uses: the slopes of the loss, or of the loss smoothed in closed
+// form for a row of the given norm.
 func slopesFor(l loss.RankOne, t query.Term, dim int, norm float64) func(dst, z, y []float64) {
 	s := t.Smoothing()
 	if !s.On() {
@@ -214,7 +246,8 @@ func slopesFor(l loss.RankOne, t query.Term, dim int, norm float64) func(dst, z,
 	return func(dst, z, y []float64) { l.(loss.Kinked).SmoothedSlopes(dst, z, y, []float64{norm}, by) }
 }
 
-// products returns c times the svec of x x'.
+// products returns c times x x' as a vector: the entries on and above the diagonal, row after row,
+// with the entries above the diagonal times sqrt 2.
 func products(c float64, x []float32) (v []float64) {
 	for j, a := range x {
 		v = append(v, float64(float64(c*float64(a))*float64(a)))
@@ -225,7 +258,8 @@ func products(c float64, x []float32) (v []float64) {
 	return v
 }
 
-// squared returns entry j, k of R^2, in square steps.
+// squared returns entry j, k of the square of the metric's matrix, as an integer multiple of the
+// square of the metric's rounding unit.
 func squared(m query.Metric, j, k int) (s int64) {
 	a, b := make([]int64, m.Dim()), make([]int64, m.Dim())
 	m.Row(a, j)
@@ -236,7 +270,8 @@ func squared(m query.Metric, j, k int) (s int64) {
 	return s
 }
 
-// long returns ||R x||, rounded up, computed by x' R^2 x plus a bound on its rounding error.
+// long returns the length ||R x|| of a row x in the metric with matrix R, rounded up. It is computed as the
+// root of x' R^2 x plus a bound on the rounding error.
 func long(m query.Metric, x []float32) float32 {
 	var square, largest float64
 	for j := range x {
@@ -259,8 +294,9 @@ func long(m query.Metric, x []float32) float32 {
 	return got
 }
 
-// product returns the contribution of a loss of several margins, in grid steps before rounding: an
-// outer product, or a scalar.
+// product returns a record's contribution for a loss of several margins, in grid steps before
+// rounding. The contribution is an outer product, or a number for kinds of numbers. ok is false for
+// a faulty record.
 func product(l loss.Margins, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	ok = true
 	k, number := l.K(), q.Facts().Number
@@ -367,12 +403,13 @@ func product(l loss.Margins, q query.Question, scale float64, r sample) (v []flo
 	return v, ok
 }
 
-// bent returns a loss's curvatures along u.
+// bent returns the loss's second derivative at the margins z, times the vector u.
 func bent(l loss.Margins, z, u []float64, y float64) []float64 {
 	return written(func(dst, z, y []float64) { l.CurvaturesAlong(dst, z, slices.Clone(u), y) }, len(u), z, y)
 }
 
-// inners returns the dot products of the rows of W with x.
+// inners returns the dot products of x with the rows of a matrix, which are stored in w one after the
+// other.
 func inners(w []float64, x []float32) []float64 {
 	z := make([]float64, len(w)/len(x))
 	for k := range z {
@@ -381,8 +418,8 @@ func inners(w []float64, x []float32) []float64 {
 	return z
 }
 
-// written has the loss compute n numbers for one record. A number that the loss leaves unwritten is
-// NaN, and the first is NaN if the loss panics.
+// written returns the n numbers that the loss computes for one record by f. A number that the loss
+// leaves unwritten is NaN, and the first number is NaN if the loss panics.
 func written(f func(dst, z, y []float64), n int, z []float64, y float64) (s []float64) {
 	s = make([]float64, n)
 	for j := range s {
@@ -397,8 +434,9 @@ func written(f func(dst, z, y []float64), n int, z []float64, y float64) (s []fl
 	return s
 }
 
-// vector returns the contribution of a general loss, in grid steps before rounding. Entries that
-// the loss leaves unwritten are NaN. A record on which the loss panics is faulty.
+// vector returns a record's contribution for a general loss, in grid steps before rounding. A
+// number that the loss leaves unwritten is NaN. ok is false for a faulty record, which includes a
+// record on which the loss panics.
 func vector(l loss.General, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -491,7 +529,8 @@ func hessian(l loss.General, w, v []float64, r sample) []float64 {
 	return h
 }
 
-// scalar has the loss compute one number. It is NaN if the loss leaves it unwritten or panics.
+// scalar returns the number that the loss computes by f. The number is NaN if the loss leaves it
+// unwritten or panics.
 func scalar(f func(dst, z, y []float64), z, y float64) (s float64) {
 	defer func() {
 		if recover() != nil {
@@ -503,8 +542,8 @@ func scalar(f func(dst, z, y []float64), z, y float64) (s float64) {
 	return dst[0]
 }
 
-// inner returns <w, x> in the order for rows whose features are all numbers: eight interleaved
-// sums, folded in a tree.
+// inner returns <w, x> for rows whose features are all numbers. It adds up eight interleaved sums,
+// which are folded in a tree, as every engine does.
 func inner(w []float64, x []float32) float64 {
 	var s [row.Lane]float64
 	for j := range x {
@@ -513,31 +552,43 @@ func inner(w []float64, x []float32) float64 {
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-// sample is a valid record. X holds all of its features.
+// sample is a record that is not faulty, with all of its features in X.
 type sample struct {
 	rowtest.Record
 	X []float32
 }
 
-// inner returns <w, x> in the order that every engine uses: the sum over the numbers as in the
-// function inner, plus the level times the sum over groups, in four interleaved sums.
+// inner returns <w, x> for the record's row x, in the order that every engine uses. It adds three
+// parts: the products with the features stored as numbers; the common value (level) of the one-hot
+// groups' nonzero features times the sum of their entries of w, in four interleaved sums; and the
+// products with the values of curves' basis functions (edges).
 func (r sample) inner(w []float64) float64 {
 	numbers := make([]float64, 0, len(w))
 	for _, j := range rowtest.Numbers(r.Of) {
 		numbers = append(numbers, w[j])
 	}
 	z := inner(numbers, r.Record.X)
-	if len(r.In) == 0 {
+	if len(r.In) > 0 {
+		var s [4]float64
+		for g, k := range r.In {
+			s[g%4] += w[r.Of.Group(g).First+int(k)]
+		}
+		z += float64(float64(r.Level) * ((s[0] + s[2]) + (s[1] + s[3])))
+	}
+	if len(r.By) == 0 {
 		return z
 	}
-	var s [4]float64
-	for g, k := range r.In {
-		s[g%4] += w[r.Of.Group(g).First+int(k)]
+	var products []float64
+	r.Hats(func(feature int, v float32) { products = append(products, float64(float64(v)*w[feature])) })
+	sum := 0.
+	for i := 0; i < len(products); i += 2 {
+		sum += products[i] + products[i+1]
 	}
-	return z + float64(float64(r.Level)*((s[0]+s[2])+(s[1]+s[3])))
+	return z + sum
 }
 
-// inners returns the dot products of the rows of W with x.
+// inners returns the dot products of the record's row with the rows of a matrix, which are stored in
+// w one after the other.
 func (r sample) inners(w []float64) []float64 {
 	z := make([]float64, len(w)/len(r.X))
 	for k := range z {
@@ -546,10 +597,15 @@ func (r sample) inners(w []float64) []float64 {
 	return z
 }
 
-// norm returns ||x||. The squares of the numbers are added up in the order of a dot product.
+// norm returns the norm of the record's row. The squares of the numbers are added up in the order of a dot
+// product.
 func (r sample) norm() float64 {
 	level := float64(r.Level)
-	return math.Sqrt(inner(wide(r.Record.X), r.Record.X) + float64(float64(len(r.In))*float64(level*level)))
+	square := inner(wide(r.Record.X), r.Record.X) + float64(float64(len(r.In))*float64(level*level))
+	for _, v := range r.By {
+		square += float64(float64(v) * float64(v))
+	}
+	return math.Sqrt(square)
 }
 
 func wide(x []float32) []float64 {

@@ -4,25 +4,30 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 )
 
-// Rounds makes a test fail, instead of ending the process, if an engine is about to round a number
-// beyond the limit of engine.Round.
+// Rounds makes a test fail if an engine is about to round a number beyond the limit of
+// engine.Round. Without Rounds, Main ends the process in that case.
 func Rounds(t testing.TB) {
 	was := engine.Unrounded
 	engine.Unrounded = func(p float64) { t.Errorf("%v steps were to be rounded", p) }
 	t.Cleanup(func() { engine.Unrounded = was })
 }
 
-// Main runs a package's tests. It ends the process if an engine is about to round a number beyond
-// the limit of engine.Round. It panics in another goroutine: a panic in the engine's own goroutine
-// would count as a panic of the loss, which only makes a record faulty. Benchmarks run without this
-// check, which examines every product.
+// Main runs a package's tests. If an engine is about to round a number beyond the limit of
+// engine.Round, Main ends the process by a panic in another goroutine. A panic in the engine's own
+// goroutine would count as a panic of the loss, which only makes a record faulty. Benchmarks run
+// without this check, since it examines every product. Main makes garbage collection rarer than by
+// default, because tests allocate much and keep little.
 func Main(m *testing.M) {
 	flag.Parse()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 	if flag.Lookup("test.bench").Value.String() == "" {
 		engine.Unrounded = func(p float64) {
 			go func() { panic(fmt.Sprintf("engine: %v steps were to be rounded", p)) }()

@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// rowed presents a loss of margins as a function of all its parameters.
+// rowed presents a loss of margins as a general loss, a function of all its parameters.
 type rowed struct{ loss.Loss }
 
 func (l rowed) Value(w []float64, x []float32, y float64) float64 {
@@ -19,7 +19,7 @@ func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	spread(dst, written(l.Loss.(interface{ Slopes(dst, z, y []float64) }).Slopes, len(z), z, y), x)
 }
 
-// spread sets dst to the slopes times the row.
+// spread sets dst to the outer product of the slopes, one for each margin, and the row x.
 func spread(dst, slopes []float64, x []float32) {
 	for k, s := range slopes {
 		for j, v := range x {
@@ -28,7 +28,8 @@ func spread(dst, slopes []float64, x []float32) {
 	}
 }
 
-// estimate returns the gradient at w that a term uses.
+// estimate returns the gradient at w that a term uses: the gradient of the loss, of the loss
+// smoothed in closed form, or an estimate along random directions.
 func estimate(l loss.General, t query.Term, w []float64, r sample) []float64 {
 	s := t.Smoothing()
 	if !s.On() {
@@ -63,7 +64,7 @@ func estimate(l loss.General, t query.Term, w []float64, r sample) []float64 {
 	return sum
 }
 
-// asWritten returns a loss as one that writes its gradient.
+// asWritten returns a loss as a general loss, which computes its gradient in the parameters itself.
 func asWritten(l loss.Loss) loss.General {
 	if g, ok := l.(loss.General); ok {
 		return g

@@ -7,9 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// aroundZero reports whether an engine computes a query from a loss.Stacked without writing out the
-// contributions: the terms are gradients and differences of gradients, clipped around zero and
-// unsmoothed.
+// aroundZero reports whether an engine computes a query about a loss.Stacked (a loss whose first
+// layer is linear in the row) without writing out each record's contribution. An engine does so if
+// all terms are unsmoothed gradients and differences of gradients that are clipped around zero.
 func aroundZero(q query.Question) bool {
 	for _, t := range q.Terms() {
 		kind := t.Kind()
@@ -20,8 +20,9 @@ func aroundZero(q query.Question) bool {
 	return true
 }
 
-// stacked returns the contribution of a loss.Stacked in grid steps before rounding. ok is false for
-// a faulty record.
+// stacked returns the expected contribution of one record to a query about a loss.Stacked (a loss
+// whose first layer is linear in the row), in grid steps before rounding. ok is false for a faulty
+// record.
 func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float64, bool) {
 	units, d := l.Units(), len(r.X)
 	square := r.Square()

@@ -10,13 +10,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Make returns a source of the records. blockRows is the number of rows of a block, if the source
-// has such a number; 0 means the source's own. The suite closes the source.
+// Make returns a source of the given records. blockRows is the number of rows of a block, for sources that
+// have such a setting; 0 means the source's default. The suite closes the source.
 type Make func(t testing.TB, l *row.Layout, blockRows int, records []Record) row.Source
 
-// Run tests the contracts of row.Source and row.Reader: every row appears once and in order for
-// every block size, members appear in the requested order and number, faulty rows are marked
-// faulty, and readers have separate buffers.
+// Run tests the documented properties of row.Source and row.Reader. Every row appears once and in
+// order for every block size. Rows that are requested by number appear in the requested order and
+// number. Invalid (faulty) rows are marked as such. Readers have separate buffers.
 func Run(t *testing.T, source Make) {
 	t.Run("rows", func(t *testing.T) {
 		for _, l := range Layouts() {
@@ -49,8 +49,24 @@ func Run(t *testing.T, source Make) {
 	})
 }
 
-// RunWrittenOut is Run for sources that store rows with all their features, whatever the layout of
-// the records.
+// RunOf runs the subtest "rows" of Run, for sources that only store records of one layout.
+func RunOf(t *testing.T, l *row.Layout, records func(n int) []Record, source Make) {
+	for _, n := range Lengths {
+		for _, block := range BlockRows {
+			list := records(n)
+			s := source(t, l, block, list)
+			if complaint := compare(s, l, list); complaint != "" {
+				t.Errorf("%s: %s", name(n, l, block), complaint)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// RunWrittenOut runs the tests of Run for sources that store each row with all its features,
+// including zeros, whatever the layout of the records.
 func RunWrittenOut(t *testing.T, source Make) {
 	for _, l := range Layouts() {
 		if l.Dim() > 1<<16 {
@@ -73,7 +89,8 @@ func RunWrittenOut(t *testing.T, source Make) {
 	}
 }
 
-// compare describes the first difference between a source and the records; "" if there is none.
+// compare describes the first difference between a source's rows and the records. It returns "" if there is
+// none.
 func compare(s row.Source, l *row.Layout, records []Record) string {
 	if s.Len() != len(records) || s.Layout().Dim() != l.Dim() || s.Layout().Groups() != l.Groups() {
 		return "has other sizes"
@@ -102,7 +119,8 @@ func compare(s row.Source, l *row.Layout, records []Record) string {
 	return compareMembers(s, l, records)
 }
 
-// compareMembers reads rows in random order, some more than once.
+// compareMembers compares the rows that a reader returns for row numbers in random order, some repeated, with
+// the records. It describes the first difference; "" means none.
 func compareMembers(s row.Source, l *row.Layout, records []Record) string {
 	if len(records) == 0 {
 		return ""
@@ -119,7 +137,7 @@ func compareMembers(s row.Source, l *row.Layout, records []Record) string {
 		if n > 1 {
 			members[n-1] = members[0]
 		}
-		if n != 5 { // 5 rows are added to the block without clearing it
+		if n != 5 { // n = 5 adds rows to the block without clearing it
 			b.Clear()
 			named = named[:0]
 		}
@@ -136,7 +154,8 @@ func compareMembers(s row.Source, l *row.Layout, records []Record) string {
 	return ""
 }
 
-// are reports whether stored rows equal the records, with padding, codes and all features.
+// are reports whether the rows of block b equal the given records: their numbers, padding and codes,
+// and all their features when written out.
 func are(l *row.Layout, records []Record, b row.Block) bool {
 	if len(b.Targets) != len(records) || len(b.Rows) != len(records)*l.Stride() {
 		return false
@@ -179,7 +198,7 @@ func codeOf(b row.Block, i int) int {
 	return int(b.Codes.Narrow[i])
 }
 
-// copies tests that later changes to the records by their owner do not affect the source.
+// copies tests that a source does not change when the caller changes the records later.
 func copies(t *testing.T, source Make) {
 	const n = 21
 	for _, l := range []*row.Layout{Dense(5), Dense(row.Lane), Layouts()["2 groups"]} {
@@ -199,7 +218,7 @@ func copies(t *testing.T, source Make) {
 	}
 }
 
-// readers tests that a reader's block does not change while other readers read, also from other
+// readers tests that a reader's block does not change while other readers read, including readers in other
 // goroutines.
 func readers(t *testing.T, source Make) {
 	const n, block = 70, 16

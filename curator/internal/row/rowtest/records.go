@@ -10,19 +10,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Record is one record in the form that a source of a layout accepts: its numbers, its level, and
-// its feature in each group.
+// Record is one record in the form that a source of a layout accepts: its numbers X, the level of its
+// one-hot groups, and the index In of its nonzero feature in each group. A record with hats (values
+// of curves' basis functions) also has, for each pair of neighbouring nonzero hats (edge), the index
+// At of the left feature, counted from the first of the hats, and the values By of both features.
 type Record struct {
 	Of    *row.Layout
 	X     []float32
 	Level float32
 	In    []uint32
+	At    []uint32
+	By    []float32
 	Y     float64
 	OK    bool
 }
 
-// Sound reports whether a source must store the record as given. Otherwise the source must store it
-// as faulty, a row of zeros with target NaN.
+// Sound reports whether a source must store the record as given. A source must store a record that is not
+// sound as faulty: a row of zeros with target NaN.
 func (r Record) Sound() bool {
 	if !r.OK || len(r.X) != r.Of.Numbers() || len(r.In) != r.Of.Groups() || !(math.Abs(r.Y) <= math.MaxFloat64) {
 		return false
@@ -35,32 +39,56 @@ func (r Record) Sound() bool {
 	return r.Square() <= row.MaxSquare
 }
 
-// Square returns the squared norm of the row: the sum of its numbers' squares plus its groups'
-// squares.
+// Square returns the squared norm of the row: the sum of the squares of its numbers, its hats (values
+// of curves' basis functions) and its one-hot groups' nonzero features.
 func (r Record) Square() (square float64) {
 	for _, v := range r.X {
+		square += float64(float64(v) * float64(v))
+	}
+	for _, v := range r.By {
 		square += float64(float64(v) * float64(v))
 	}
 	return square + float64(float64(len(r.In))*float64(float64(r.Level)*float64(r.Level)))
 }
 
-// Numbers returns the features that a layout stores as numbers.
+// Hats calls each for every feature of the record's edges, the pairs of neighbouring hats that are
+// not zero: for the left feature of an edge and for the feature after it.
+func (r Record) Hats(each func(feature int, v float32)) {
+	e := 0
+	for _, h := range r.Of.Hats() {
+		for range h.Edges {
+			at := h.First + int(r.At[e])
+			each(at, r.By[2*e])
+			each(at+1, r.By[2*e+1])
+			e++
+		}
+	}
+}
+
+// Numbers returns the indices of the features that a layout stores as numbers: those that are in no
+// one-hot group and are no hats.
 func Numbers(l *row.Layout) (features []int) {
-	next := 0
+	other := make([]bool, l.Dim())
 	for i := range l.Groups() {
 		g := l.Group(i)
-		for ; next < g.First; next++ {
-			features = append(features, next)
+		for j := range g.Width {
+			other[g.First+j] = true
 		}
-		next += g.Width
 	}
-	for ; next < l.Dim(); next++ {
-		features = append(features, next)
+	for _, h := range l.Hats() {
+		for j := range h.Width {
+			other[h.First+j] = true
+		}
+	}
+	for j := range other {
+		if !other[j] {
+			features = append(features, j)
+		}
 	}
 	return features
 }
 
-// Full returns the features of a sound record.
+// Full returns all features of a sound record, including zeros.
 func (r Record) Full() []float32 {
 	x := make([]float32, r.Of.Dim())
 	for i, j := range Numbers(r.Of) {
@@ -69,13 +97,14 @@ func (r Record) Full() []float32 {
 	for g, k := range r.In {
 		x[r.Of.Group(g).First+int(k)] = r.Level
 	}
+	r.Hats(func(feature int, v float32) { x[feature] = v })
 	return x
 }
 
 // Dense returns the layout of rows of dim numbers.
 func Dense(dim int) *row.Layout { return Coded(dim) }
 
-// Coded returns the layout of rows with groups.
+// Coded returns the layout of rows of dim features with one-hot groups.
 func Coded(dim int, groups ...row.Group) *row.Layout {
 	l, err := row.NewLayout(dim, groups)
 	if err != nil {
@@ -84,9 +113,10 @@ func Coded(dim int, groups ...row.Group) *row.Layout {
 	return l
 }
 
-// Layouts returns layouts that cover the code's cases. With numbers only: fewer than a lane, one
-// lane, and more. With groups: at the start, at the end and adjacent, fewer and more than the code
-// sums side by side, and with codes that do not fit 16 bits.
+// Layouts returns layouts that cover the cases of the engines' code. Layouts of numbers only have
+// fewer than one lane of 8, one lane, or more. Layouts with groups have them at the start, at the
+// end or adjacent, have fewer or more groups than the code sums side by side, or have codes that do
+// not fit in 16 bits.
 func Layouts() map[string]*row.Layout {
 	var many []row.Group
 	for i := range 9 {
@@ -105,8 +135,30 @@ func Layouts() map[string]*row.Layout {
 	}
 }
 
-// Records returns n records with norm between 1/4 and 1 and targets -1 and 1. With faults, every
-// fifth record is faulty, in a different way each time.
+// Hatted returns the layout of rows of dim features with one-hot groups and with hats, the values of
+// curves' basis functions.
+func Hatted(dim int, groups []row.Group, hats ...row.Hats) *row.Layout {
+	l, err := row.NewHatted(dim, groups, hats)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// HatLayouts returns layouts with hats, the values of basis functions of curves and surfaces: with
+// and without groups, and with hats first, last, alone, adjacent and between numbers. Tables and
+// files do not store such rows: see Hung.
+func HatLayouts() map[string]*row.Layout {
+	return map[string]*row.Layout{
+		"hats alone":    Hatted(4, nil, row.Hats{First: 0, Width: 3, Edges: 1}),
+		"hats last":     Hatted(9, []row.Group{{First: 1, Width: 3}}, row.Hats{First: 4, Width: 5, Edges: 1}),
+		"hats adjacent": Hatted(12, []row.Group{{First: 5, Width: 2}}, row.Hats{First: 0, Width: 2, Edges: 1}, row.Hats{First: 2, Width: 3, Edges: 1}, row.Hats{First: 7, Width: 4, Edges: 2}),
+		"hats, pairs":   Hatted(30, []row.Group{{First: 3, Width: 2}}, row.Hats{First: 6, Width: 4, Edges: 1}, row.Hats{First: 11, Width: 9, Edges: 2}, row.Hats{First: 20, Width: 6, Edges: 1}),
+	}
+}
+
+// Records returns n records with norms between 1/4 and 1 and targets -1 and 1. If faults is true,
+// every fifth record is faulty, with the kinds of fault of the function spoil in turn.
 func Records(n int, l *row.Layout, seed uint64, faults bool) []Record {
 	r := rand.New(rand.NewPCG(seed, uint64(l.Dim())))
 	records := make([]Record, n)
@@ -132,6 +184,9 @@ func Records(n int, l *row.Layout, seed uint64, faults bool) []Record {
 				records[i].In[k] = uint32(r.IntN(l.Group(k).Width))
 			}
 		}
+		if edges := l.Edges(); edges > 0 {
+			hang(r, &records[i])
+		}
 		if faults && i%5 == 3 {
 			spoil(&records[i], i/5)
 		}
@@ -139,7 +194,36 @@ func Records(n int, l *row.Layout, seed uint64, faults bool) []Record {
 	return records
 }
 
-// spoil makes a record faulty in the way of the given number.
+// hang gives a record random hats, values of curves' basis functions. Some edges (pairs of
+// neighbouring hats) have one or two zeros. If the record's norm then exceeds 1, hang scales the
+// record down.
+func hang(r *rand.Rand, record *Record) {
+	for _, h := range record.Of.Hats() {
+		share := h.Width / h.Edges // each edge is in its own share of the features
+		for e := range h.Edges {
+			record.At = append(record.At, uint32(e*share+r.IntN(share-1)))
+			f, size := r.Float64(), .7*r.Float64()
+			switch r.IntN(5) {
+			case 0:
+				f = 0
+			case 1:
+				size = 0
+			}
+			record.By = append(record.By, float32(size*(1-f)), float32(size*f))
+		}
+	}
+	if norm := math.Sqrt(record.Square()); norm > 1 {
+		by := float32(.99 / norm)
+		record.Level *= by
+		for _, v := range [][]float32{record.X, record.By} {
+			for j := range v {
+				v[j] *= by
+			}
+		}
+	}
+}
+
+// spoil makes a record faulty. The argument way is the number of the kind of fault.
 func spoil(r *Record, way int) {
 	ways := 8
 	if len(r.In) > 0 {
@@ -173,10 +257,10 @@ func spoil(r *Record, way int) {
 	}
 }
 
-// Lengths are numbers of rows near the ends of blocks and tiles.
+// Lengths are numbers of rows near the ends of blocks and of the tiles that engines process together.
 var Lengths = []int{0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 127, 128, 129, 255, 257}
 
-// BlockRows are numbers of rows of a block; 0 means a source's own.
+// BlockRows are numbers of rows of a block; 0 means a source's default.
 var BlockRows = []int{0, 1, 3, 64, 100}
 
 func name(n int, l *row.Layout, blockRows int) string {

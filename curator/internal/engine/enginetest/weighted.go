@@ -1,0 +1,110 @@
+package enginetest
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// weighted returns the expected contribution of one record to a term of a weighted kind, which
+// weights a row by its length in a metric, in grid steps before rounding. A record is a row, or the
+// rows of a unit. ok is false for a faulty record.
+func weighted(l loss.Loss, t query.Term, scale float64, r sample) (v []float64, ok bool) {
+	xs, ys, share := [][]float32{r.X}, []float64{r.Y}, 1.
+	if u, is := l.(loss.Units); is {
+		lie, _ := carry.RowsIn(len(r.X), u.Rows())
+		n, ok := lie.Count(r.Y)
+		if !ok {
+			return nil, false
+		}
+		xs, ys, share = nil, nil, 1/float64(n)
+		if u.Summed() {
+			share = 1 / float64(u.Rows())
+		}
+		for i := range n {
+			x := make([]float32, lie.Features)
+			lie.Take(x, r.X, i)
+			xs, ys = append(xs, x), append(ys, lie.Target(r.X, i))
+		}
+		l = u.Row()
+	}
+	d := t.Metric().Dim()
+	score, pairs := make([]float64, d), make([]float64, d*(d+1)/2)
+	for i, x := range xs {
+		z, root, margin := shortened(t, x)
+		s := 1.
+		lo, hi := -t.Slope(), t.Slope()
+		switch t.Kind() {
+		case query.WeightedCurvature:
+			s, lo = scalar(l.(loss.RankOne).Curvatures, margin, ys[i]), 0
+		case query.WeightedGradient, query.ScoreMoment:
+			s = scalar(l.(loss.RankOne).Slopes, margin, ys[i])
+		}
+		if math.IsNaN(s) || math.IsInf(s, 0) {
+			return nil, false
+		}
+		s = clamp(s, lo, hi)
+		of := float64(share * float64(s*root))
+		for j, e := range z {
+			score[j] += float64(of * e)
+		}
+		for j, e := range outer(float64(share*s), z) {
+			pairs[j] += e
+		}
+	}
+	switch t.Kind() {
+	case query.WeightedGradient:
+		v = score
+	case query.ScoreMoment:
+		v = outer(1, score)
+	default:
+		v = pairs
+	}
+	for j := range v {
+		v[j] = float64(float64(t.Weight()*v[j]) * scale)
+	}
+	return v, true
+}
+
+// shortened returns three numbers or vectors for a row x and the term t, whose kind weights rows by
+// their length in a metric. z is the product of the metric's matrix and x, shortened to the public
+// limit t.Reach() if it is longer. factor is the factor by which z was shortened. margin is <w, x>,
+// where w is the point of the term t.
+func shortened(t query.Term, x []float32) (z []float64, factor, margin float64) {
+	w, d := t.Point(), t.Metric().Dim()
+	z = make([]float64, d)
+	row := make([]int64, d)
+	for j, e := range x {
+		t.Metric().Row(row, j)
+		margin += float64(float64(e) * w[j])
+		for k := range z {
+			z[k] += float64(float64(e) * float64(float64(row[k])*t.Metric().Step()))
+		}
+	}
+	var square float64
+	for _, e := range z {
+		square += float64(e * e)
+	}
+	factor = 1
+	if n := math.Sqrt(square); n > t.Reach() {
+		factor = t.Reach() / n
+		for k := range z {
+			z[k] = float64(z[k] * factor)
+		}
+	}
+	return z, factor, margin
+}
+
+// outer returns c times z z' as a vector: the entries on and above the diagonal, row after row,
+// with the entries above the diagonal times sqrt 2.
+func outer(c float64, z []float64) (v []float64) {
+	for j, a := range z {
+		v = append(v, float64(float64(c*a)*a))
+		for _, b := range z[j+1:] {
+			v = append(v, float64(float64(float64(c*a)*math.Sqrt2)*b))
+		}
+	}
+	return v
+}

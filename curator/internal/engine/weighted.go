@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// weightedPass computes contributions to terms of the weighted kinds, which weight a row by its
+// length in a metric, one record at a time. A row x of a record becomes z = sqrt(u) R x. R is the
+// metric's matrix, and the weight u <= 1 is such that z is at most as long as a public limit, the
+// term's reach. The loss's slopes or second derivatives are clipped to the term's limit. A record's
+// contribution is therefore at most as long as the radius of the term's clip ball, whatever the loss
+// writes (docs/explanation/exactness.md, L5b).
+type weightedPass struct {
+	row   loss.RankOne
+	units loss.Units // nil if a record is a row
+	lie   carry.Rows
+	dim   int
+	term  *pointedTerm
+	// matrix is the metric's matrix R, row after row. Its entries are exact.
+	matrix []float64
+	w      []float64
+	// x holds a row of a unit. sum is the record's contribution, and score is the record's weighted
+	// gradient.
+	x          []float32
+	sum, score []float64
+	// rows holds the record's rows z = sqrt(u) R x, for its rows x, the metric's matrix R and the
+	// rows' weights u. factor holds the square roots of the weights.
+	rows, factor []float64
+	// margin, scalar and target hold a number for each row of the record. given and shown are
+	// copies of the loss's arguments, so that a loss that writes to its arguments changes nothing.
+	margin, scalar, target, given, shown []float64
+}
+
+// newWeightedPass returns the pass for a term of a kind that weights rows by their length in a
+// metric, and nil for terms of other kinds.
+func newWeightedPass(l loss.Loss, t *pointedTerm, features int) *weightedPass {
+	if !t.Kind().Facts().Weighted {
+		return nil
+	}
+	p := &weightedPass{term: t, dim: t.Metric().Dim(), w: t.Term.Point()}
+	most := 1
+	if u, ok := l.(loss.Units); ok {
+		p.units, p.row = u, u.Row().(loss.RankOne)
+		p.lie, _ = carry.RowsIn(features, u.Rows())
+		p.x = make([]float32, p.dim)
+		most = u.Rows()
+	} else {
+		p.row = l.(loss.RankOne)
+	}
+	m := t.Metric()
+	p.matrix = make([]float64, p.dim*p.dim)
+	steps := make([]int64, p.dim)
+	for j := range p.dim {
+		m.Row(steps, j)
+		for k, v := range steps {
+			p.matrix[j*p.dim+k] = float64(float64(v) * m.Step())
+		}
+	}
+	p.sum, p.score = make([]float64, t.Kind().Facts().SumDim(p.dim)), make([]float64, p.dim)
+	for _, v := range []*[]float64{&p.margin, &p.scalar, &p.target, &p.given, &p.shown, &p.factor} {
+		*v = make([]float64, most)
+	}
+	p.rows = make([]float64, most*p.dim)
+	return p
+}
+
+// add adds one record's contribution. It calls the loss before it adds anything.
+func (g *weightedPass) add(p *pass, x []float32, y float64) {
+	if !g.contribution(x, y) || !toSteps(g.sum, p.scale) {
+		return // a faulty record contributes zero
+	}
+	for j, v := range g.sum {
+		p.acc[j] += Round(v)
+	}
+}
+
+// contribution sets the field sum to the record's weighted contribution. It returns false if the
+// record is faulty: malformed, or with a result of the loss that is not finite.
+func (g *weightedPass) contribution(x []float32, y float64) bool {
+	if y != y {
+		return false
+	}
+	n, share := 1, 1.
+	g.target[0] = y
+	if g.units != nil {
+		count, ok := g.lie.Count(y)
+		if !ok {
+			return false
+		}
+		if n, share = count, 1/float64(count); g.units.Summed() {
+			share = 1 / float64(g.units.Rows())
+		}
+	}
+	for i := range n {
+		if g.units != nil {
+			g.lie.Take(g.x, x, i)
+			g.target[i] = g.lie.Target(x, i)
+			g.measure(i, g.x)
+			continue
+		}
+		g.measure(i, x)
+	}
+	kind := g.term.Kind()
+	if kind != query.WeightedMoment && !g.scalars(kind, n) {
+		return false
+	}
+	clear(g.sum)
+	clear(g.score)
+	for i := range n {
+		z := g.rows[i*g.dim : (i+1)*g.dim]
+		switch kind {
+		case query.WeightedMoment:
+			addOuter(g.sum, share, z)
+		case query.WeightedCurvature:
+			addOuter(g.sum, float64(share*g.scalar[i]), z)
+		default:
+			c := float64(share * float64(g.scalar[i]*g.factor[i]))
+			for j, v := range z {
+				g.score[j] += float64(c * v)
+			}
+		}
+	}
+	switch kind {
+	case query.WeightedGradient:
+		copy(g.sum, g.score)
+	case query.ScoreMoment:
+		addOuter(g.sum, 1, g.score)
+	}
+	for j, v := range g.sum {
+		g.sum[j] = float64(g.term.weight * v)
+	}
+	return true
+}
+
+// measure computes the margin of row x, the record's row i, and the product of the metric's matrix
+// and the row. It shortens the product to the public length limit of the term (its reach).
+func (g *weightedPass) measure(i int, x []float32) {
+	z := g.rows[i*g.dim : (i+1)*g.dim]
+	clear(z)
+	margin := 0.
+	for j, v := range x[:g.dim] {
+		if v == 0 {
+			continue
+		}
+		f := float64(v)
+		margin += float64(f * g.w[j])
+		for k, r := range g.matrix[j*g.dim : (j+1)*g.dim] {
+			z[k] += float64(f * r)
+		}
+	}
+	var square float64
+	for _, v := range z {
+		square += float64(v * v)
+	}
+	g.margin[i], g.factor[i] = margin, 1
+	reach := g.term.Reach()
+	if n := math.Sqrt(square); n > reach {
+		g.factor[i] = reach / n
+		for k := range z {
+			z[k] = float64(z[k] * g.factor[i])
+		}
+	}
+}
+
+// scalars computes the slopes of n rows, or their second derivatives, and clips them to the term's limit. It
+// returns false if one of them is not finite.
+func (g *weightedPass) scalars(kind query.Kind, n int) bool {
+	scalar, given, shown := g.scalar[:n:n], g.given[:n:n], g.shown[:n:n]
+	copy(given, g.margin)
+	copy(shown, g.target)
+	forget(scalar)
+	lo, hi := -g.term.Slope(), g.term.Slope()
+	if kind == query.WeightedCurvature {
+		lo = 0
+		g.row.Curvatures(scalar, given, shown)
+	} else {
+		g.row.Slopes(scalar, given, shown)
+	}
+	for i, s := range scalar {
+		if !sound(s) {
+			return false
+		}
+		scalar[i] = min(max(s, lo), hi)
+	}
+	return true
+}
+
+// addOuter adds c z z' to sum, which has the form svec: the entries on and above the diagonal, row
+// after row, with the entries above the diagonal times sqrt 2.
+func addOuter(sum []float64, c float64, z []float64) {
+	for j, first := range z {
+		out := sum[:len(z)-j]
+		sum = sum[len(z)-j:]
+		f := float64(c * first)
+		out[0] += float64(f * first)
+		f = float64(f * math.Sqrt2)
+		for k, v := range z[j+1:] {
+			out[k+1] += float64(f * v)
+		}
+	}
+}

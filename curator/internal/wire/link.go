@@ -1,0 +1,88 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errGone reports that a worker is gone: its connection was closed, broke, or sent nothing for too long.
+var errGone = errors.New("wire: the worker is gone")
+
+// link is the session's end of the connection to a ready worker.
+type link struct {
+	conn *conn
+
+	mu      sync.Mutex
+	next    uint64
+	waiting map[uint64]chan []byte
+	gone    bool
+}
+
+func newLink(m *conn) *link { return &link{conn: m, waiting: map[uint64]chan []byte{}} }
+
+// listen passes each answer to the goroutine that waits for it, and drops answers for which nobody
+// waits. listen returns when the connection is closed or breaks, or when a message is not an
+// answer.
+func (l *link) listen() {
+	for {
+		k, body, err := l.conn.receive()
+		if err != nil || k != answer {
+			break
+		}
+		id, body, err := readNumber(body)
+		if err != nil {
+			break
+		}
+		l.mu.Lock()
+		to := l.waiting[id]
+		delete(l.waiting, id)
+		l.mu.Unlock()
+		if to != nil {
+			to <- body
+		}
+	}
+	l.conn.close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone = true
+	for _, to := range l.waiting {
+		close(to)
+	}
+	l.waiting = nil
+}
+
+// ask sends a query and returns its answer, a sum of size integers. ask returns errGone if the worker
+// is gone before it has answered, and the context's error if the context ends.
+func (l *link) ask(ctx context.Context, body []byte, size int) (result, error) {
+	l.mu.Lock()
+	if l.gone {
+		l.mu.Unlock()
+		return result{}, errGone
+	}
+	id, to := l.next, make(chan []byte, 1)
+	l.next++
+	l.waiting[id] = to
+	l.mu.Unlock()
+	if l.conn.send(ask, numbered(id, body)) != nil {
+		return result{}, errGone
+	}
+	select {
+	case <-ctx.Done():
+		l.mu.Lock()
+		delete(l.waiting, id)
+		l.mu.Unlock()
+		l.conn.send(cancel, numbered(id, nil))
+		return result{}, ctx.Err()
+	case b, ok := <-to:
+		if !ok {
+			return result{}, errGone
+		}
+		r, err := readResult(b, size)
+		if err != nil {
+			l.conn.close()
+			return result{}, errGone
+		}
+		return r, nil
+	}
+}

@@ -1,0 +1,114 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLateAnswer tests that an answer that arrives after nobody waits for it any more is dropped. The
+// next query gets its own answer, and no other.
+func TestLateAnswer(t *testing.T) {
+	near, far := net.Pipe()
+	m, worker := newConn(near), newConn(far)
+	defer worker.close()
+	l := newLink(m)
+	go l.listen()
+	var ids []uint64
+	asked := make(chan bool)
+	go func() {
+		for {
+			k, body, err := worker.receive()
+			if err != nil {
+				return
+			}
+			if id, _, err := readNumber(body); k == ask && err == nil {
+				ids = append(ids, id)
+				asked <- true
+			}
+		}
+	}()
+	ctx, stop := context.WithCancel(context.Background())
+	go func() { <-asked; stop() }()
+	if _, err := l.ask(ctx, []byte("first"), 1); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	go func() {
+		<-asked
+		worker.send(answer, numbered(ids[0], result{sum: []int64{1}}.body()))
+		worker.send(answer, numbered(ids[1], result{sum: []int64{2}}.body()))
+	}()
+	r, err := l.ask(context.Background(), []byte("second"), 1)
+	if err != nil || len(r.sum) != 1 || r.sum[0] != 2 {
+		t.Errorf("%v, %v: must be 2", r.sum, err)
+	}
+}
+
+// TestALostWorkerIsToldOnce tests that the loss of a partition's last worker is reported once,
+// whether the goroutine that listens or a goroutine that waits for an answer notices first. Engines
+// that start workers wait for this event.
+func TestALostWorkerIsToldOnce(t *testing.T) {
+	for _, first := range []string{"asks", "listens", "closed"} {
+		near, far := net.Pipe()
+		far.Close()
+		var told []Event
+		s := &Shards{config: Config{Patience: time.Millisecond, Told: func(e Event) { told = append(told, e) }}, broken: make(chan struct{})}
+		l := newLink(newConn(near))
+		p := &part{number: 4, links: []*link{l}, changed: make(chan struct{})}
+		want := 1
+		switch first {
+		case "listens":
+			l.listen()
+			s.lose(p, l)
+		case "closed":
+			s.closed, want = true, 0
+		}
+		if _, err := s.askOne(context.Background(), p, request{}, 1); err == nil || !strings.Contains(err.Error(), "no worker") {
+			t.Errorf("%s first: asked: %v", first, err)
+		}
+		l.listen()
+		s.lose(p, l)
+		if len(told) != want || want == 1 && told[0] != (Event{Partition: 4}) {
+			t.Errorf("%s first: told %v", first, told)
+		}
+	}
+}
+
+// TestReadyIsToldFirst tests that a partition is reported as ready before a query can reach its
+// worker, and so before the worker can be reported as lost.
+func TestReadyIsToldFirst(t *testing.T) {
+	p := &part{number: 2, changed: make(chan struct{})}
+	var told []Event
+	s := &Shards{config: Config{Dim: 3}, parts: []*part{nil, nil, p}}
+	s.config.Told = func(e Event) {
+		if told = append(told, e); e.Ready && len(p.links) > 0 {
+			t.Error("the worker can be asked before it is told")
+		}
+	}
+	near, far := net.Pipe()
+	far.Close()
+	l := newLink(newConn(near))
+	if err := s.add(p, l, holds{rows: 5, dim: 3}); err != nil || len(p.links) != 1 {
+		t.Fatalf("%d links, %v", len(p.links), err)
+	}
+	s.lose(p, l)
+	if want := []Event{{2, true}, {2, false}}; !slices.Equal(told, want) {
+		t.Errorf("told %v: must be %v", told, want)
+	}
+}
+
+// TestTooLong tests that a query whose answer is too large for a message is refused, and that no
+// worker is lost by it.
+func TestTooLong(t *testing.T) {
+	s := &Shards{parts: []*part{{}}}
+	if _, err := s.ask(context.Background(), request{}, nil, mostBytes/8); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("asked: %v", err)
+	}
+	if fits(mostBody) != nil || fits(mostBody+1) == nil {
+		t.Error("the limit is another")
+	}
+}

@@ -1,0 +1,100 @@
+package wire
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestMembersTravel tests that members arrive as they were sent: in their order for a pass and in
+// increasing order for a sum, however many there are and however often a row is repeated.
+func TestMembersTravel(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, n := range []int{0, 1, 7, 8, 9, 300, 4097, math.MaxInt32} {
+		for _, count := range []int{0, 1, 2, 37, 38, 299, 300, 900} {
+			if n == 0 && count > 0 {
+				continue
+			}
+			members := make([]int32, count)
+			for i := range members {
+				members[i] = int32(r.IntN(n))
+			}
+			if n < count*50 && count < n { // distinct
+				for i, p := range r.Perm(n)[:count] {
+					members[i] = int32(p)
+				}
+			}
+			if n == math.MaxInt32 && count > 2 {
+				continue // a bitmap of these takes 256 megabytes
+			}
+			for _, ordered := range []bool{false, true} {
+				if n == math.MaxInt32 && !ordered {
+					continue
+				}
+				was := slices.Clone(members)
+				b := appendMembers(nil, members, n, ordered)
+				if !slices.Equal(members, was) {
+					t.Fatal("sending changes the members")
+				}
+				want := slices.Clone(members)
+				if !ordered {
+					slices.Sort(want)
+				}
+				got, rest, err := readMembers(append(b, 7), n)
+				if err != nil || got == nil || !slices.Equal(got, want) || !bytes.Equal(rest, []byte{7}) {
+					t.Errorf("%d members of %d rows: %v, %v, %v", count, n, got, rest, err)
+				}
+				for i := range b {
+					if _, _, err := readMembers(b[:i], n); err == nil {
+						t.Errorf("%d members of %d rows: the first %d bytes are read", count, n, i)
+					}
+				}
+			}
+		}
+	}
+	if got, rest, err := readMembers(appendMembers(nil, nil, 9, false), 9); got != nil || len(rest) > 0 || err != nil {
+		t.Errorf("all rows: %v, %v, %v", got, rest, err)
+	}
+}
+
+// TestMembersAreShort tests that distinct members take about a byte each, and in total at most a
+// bit for each row.
+func TestMembersAreShort(t *testing.T) {
+	const n = 100_000
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, count := range []int{0, 10, 400, 4000, 12_500, 50_000, n} {
+		members := make([]int32, count)
+		for i, p := range r.Perm(n)[:count] {
+			members[i] = int32(p)
+		}
+		if got := len(appendMembers(nil, members, n, false)); got > n/8+8 || got > 2*count+8 {
+			t.Errorf("%d members of %d rows take %d bytes", count, n, got)
+		}
+	}
+}
+
+// FuzzRequest tests that bytes are refused or are a query about existing rows.
+func FuzzRequest(f *testing.F) {
+	for _, members := range [][]int32{nil, {}, {4}, {1, 2, 3, 4, 5, 6}, {0, 0, 9}} {
+		f.Add(request{scale: 3, members: members, encoded: []byte("q")}.body(10), 10)
+		f.Add(request{what: asksPass, scale: 3, members: members, encoded: []byte("p")}.body(10), 10)
+	}
+	f.Add(request{what: asksTags, from: 3, count: 7}.body(10), 10)
+	f.Add(request{what: asksTags, from: 4, count: 7}.body(10), 10)
+	f.Fuzz(func(t *testing.T, b []byte, rows int) {
+		if rows < 0 || rows > 1<<20 {
+			return
+		}
+		q, err := readRequest(b, rows)
+		if err == nil && q.from+q.count > rows {
+			t.Errorf("%x: %d tags from %d of %d", b, q.count, q.from, rows)
+		}
+		for _, m := range q.members {
+			if err != nil || m < 0 || int(m) >= rows {
+				t.Errorf("%x: member %d of %d rows, %v", b, m, rows, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,271 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// protocol is the version of the protocol, which is the form of all messages.
+const protocol = 1
+
+// Hello is how a worker introduces itself to a session.
+type Hello struct {
+	// Version is the version of the program. The session's program must have the same version,
+	// since sums must agree to the bit.
+	Version string
+	// Partition is the number of the partition that the worker holds, from zero. Attempt counts the workers
+	// that were started for the partition, from zero. It is shown in errors only.
+	Partition, Attempt int
+}
+
+// Digest is a keyed digest of the rows of a partition, in their order.
+type Digest [32]byte
+
+// mostPartitions bounds the number of partitions of a table.
+const mostPartitions = 1 << 20
+
+func (h Hello) body() []byte {
+	b := append([]byte("stillpoint shard"), protocol)
+	b = binary.AppendUvarint(b, uint64(h.Partition))
+	b = binary.AppendUvarint(b, uint64(h.Attempt))
+	return append(b, h.Version...)
+}
+
+func readHello(b []byte) (h Hello, err error) {
+	r := reader{b: b}
+	if string(r.take(16)) != "stillpoint shard" {
+		return h, errMessage
+	}
+	if p := r.take(1); len(p) == 1 && p[0] != protocol {
+		return h, errors.New("wire: protocol: must be the same on both sides: use the same version of stillpoint")
+	}
+	h.Partition, h.Attempt = r.count(mostPartitions), r.count(math.MaxInt32)
+	h.Version = string(r.b)
+	if r.bad || len(h.Version) > 200 {
+		return Hello{}, errMessage
+	}
+	return h, nil
+}
+
+// setup is the body of the message configure, by which a session sends a worker its task.
+type setup struct {
+	silence time.Duration
+	key     [32]byte
+	blob    []byte
+}
+
+func (s setup) body() []byte {
+	b := binary.AppendUvarint(nil, uint64(s.silence/time.Millisecond))
+	return append(append(b, s.key[:]...), s.blob...)
+}
+
+func readSetup(b []byte) (s setup, err error) {
+	r := reader{b: b}
+	s.silence = time.Duration(r.count(math.MaxInt32)) * time.Millisecond
+	copy(s.key[:], r.take(32))
+	s.blob = r.b
+	if r.bad || s.silence < time.Millisecond {
+		return setup{}, errMessage
+	}
+	return s, nil
+}
+
+// holds is the body of the message ready, by which a worker reports that it holds its rows.
+type holds struct {
+	rows, dim int
+	digest    Digest
+}
+
+func (h holds) body() []byte {
+	b := binary.AppendUvarint(nil, uint64(h.rows))
+	b = binary.AppendUvarint(b, uint64(h.dim))
+	return append(b, h.digest[:]...)
+}
+
+func readHolds(b []byte) (h holds, err error) {
+	r := reader{b: b}
+	h.rows, h.dim = r.count(math.MaxInt32), r.count(math.MaxInt32)
+	copy(h.digest[:], r.take(32))
+	if r.bad || len(r.b) > 0 {
+		return holds{}, errMessage
+	}
+	return h, nil
+}
+
+// request is the body of the message ask, by which a session sends a query to a worker.
+type request struct {
+	what    byte // one of the constants below
+	scale   float64
+	members []int32
+	// encoded is the encoding of the question or the pass.
+	encoded []byte
+	// from and count are the range of tags that a request for tags asks for.
+	from, count int
+}
+
+// Kinds of requests: for a sum, for a pass, or for a range of the tags of the partition's units.
+const (
+	asksSum byte = iota
+	asksPass
+	asksTags
+)
+
+// body returns the message's body without the query's number, which the caller puts before it. A query that
+// is sent again gets another number.
+func (q request) body(rows int) []byte {
+	b := []byte{q.what}
+	if q.what == asksTags {
+		b = binary.AppendUvarint(b, uint64(q.from))
+		return binary.AppendUvarint(b, uint64(q.count))
+	}
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(q.scale))
+	b = appendMembers(b, q.members, rows, q.what == asksPass)
+	return append(b, q.encoded...)
+}
+
+func readRequest(b []byte, rows int) (q request, err error) {
+	r := reader{b: b}
+	if what := r.take(1); what != nil {
+		q.what = what[0]
+	}
+	if q.what == asksTags {
+		q.from, q.count = r.count(rows), r.count(rows)
+		if r.bad || len(r.b) > 0 || q.count > rows-q.from {
+			return request{}, errMessage
+		}
+		return q, nil
+	}
+	if s := r.take(8); s != nil {
+		q.scale = math.Float64frombits(binary.LittleEndian.Uint64(s))
+	}
+	if r.bad || q.what > asksTags {
+		return request{}, errMessage
+	}
+	q.members, q.encoded, err = readMembers(r.b, rows)
+	return q, err
+}
+
+// answered computes the answer to a request by what a worker holds.
+func (q request) answered(ctx context.Context, h Held) ([]int64, error) {
+	e := h.Engine
+	switch q.what {
+	case asksTags:
+		if len(h.Tags) != e.Len() {
+			return nil, errMessage
+		}
+		return tagNumbers(h.Tags[q.from:][:q.count]), nil
+	case asksPass:
+		p, err := query.DecodePass(q.encoded)
+		if err != nil {
+			return nil, err
+		}
+		return e.Average(ctx, p, q.scale, q.members)
+	}
+	asked, err := query.DecodeQuestion(q.encoded)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := e.Sum(ctx, asked, q.scale, q.members)
+	return sum.Residual, err
+}
+
+// These are the outcomes of a query. An engine's error never depends on the content of rows, so its
+// text may be sent.
+const (
+	answeredWhole byte = iota
+	answeredUnread
+	answeredIncomplete
+	answeredRefused
+)
+
+// result is the body of the message answer, by which a worker answers a query, without the query's
+// number.
+type result struct {
+	sum []int64
+	err error
+}
+
+func (r result) body() []byte {
+	switch {
+	case errors.Is(r.err, row.ErrUnread):
+		return []byte{answeredUnread}
+	case errors.Is(r.err, engine.ErrIncomplete):
+		return []byte{answeredIncomplete}
+	case r.err != nil:
+		return append([]byte{answeredRefused}, r.err.Error()...)
+	}
+	b := make([]byte, 1, 1+8*len(r.sum))
+	for _, v := range r.sum {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	return b
+}
+
+// readResult reads an answer with size integers.
+func readResult(b []byte, size int) (r result, err error) {
+	if len(b) == 0 {
+		return r, errMessage
+	}
+	what, b := b[0], b[1:]
+	switch what {
+	case answeredUnread:
+		return result{err: row.ErrUnread}, nil
+	case answeredIncomplete:
+		return result{err: engine.ErrIncomplete}, nil
+	case answeredRefused:
+		return result{err: errors.New(string(b))}, nil
+	}
+	if what != answeredWhole || len(b) != 8*size {
+		return r, errMessage
+	}
+	r.sum = make([]int64, size)
+	for j := range r.sum {
+		r.sum[j] = int64(binary.LittleEndian.Uint64(b[8*j:]))
+	}
+	return r, nil
+}
+
+// numbered puts the number of a question before a body.
+func numbered(id uint64, body []byte) []byte {
+	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+len(body)), id), body...)
+}
+
+func readNumber(b []byte) (id uint64, rest []byte, err error) {
+	if len(b) < 8 {
+		return 0, nil, errMessage
+	}
+	return binary.LittleEndian.Uint64(b), b[8:], nil
+}
+
+// reader reads values from b. bad is true after b was too short or contained too large a number.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) take(n int) []byte {
+	if r.bad || n > len(r.b) {
+		r.bad = true
+		return nil
+	}
+	taken := r.b[:n]
+	r.b = r.b[n:]
+	return taken
+}
+
+func (r *reader) count(most int) int {
+	v, n := binary.Uvarint(r.b)
+	if r.bad || n <= 0 || v > uint64(most) {
+		r.bad = true
+		return 0
+	}
+	r.b = r.b[n:]
+	return int(v)
+}

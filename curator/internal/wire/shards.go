@@ -1,0 +1,535 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Config describes the shards of a table.
+type Config struct {
+	// Count is the number of partitions, at least one.
+	Count int
+	// Loss is the loss, and Dim the number of features of a row.
+	Loss loss.Loss
+	Dim  int
+	// Version is the version of the program. Workers of another version are refused.
+	Version string
+	// Key is the key of the digests of rows. Configuration is sent to the workers, as the argument of
+	// their function Build.
+	Key           [32]byte
+	Configuration []byte
+	// Silence is the time for which a worker may send nothing before it counts as lost. Patience is
+	// the time for which a query waits for another worker of a partition.
+	Silence, Patience time.Duration
+	// Units says that records are units, of which none may be in two partitions. Gather then compares
+	// the units' tags, which are keyed identifiers.
+	Units bool
+	// Told, if not nil, is called when a partition is ready, is lost, or is ready again. It must not
+	// block.
+	Told func(Event)
+}
+
+// Event reports a change in whether a partition has a ready worker. It reveals nothing about rows.
+type Event struct {
+	Partition int
+	// Ready is true if a worker of the partition became ready, and false if the partition's last
+	// ready worker is lost.
+	Ready bool
+}
+
+// ErrOther reports that a worker holds other rows than the earlier worker of its partition, or the
+// same rows in another order.
+var ErrOther = errors.New("must have the same rows in the same order as before: the fit cannot go on")
+
+// Shards is the engine of a table whose partitions are held by workers. Rows are numbered partition by
+// partition, in the order of the partitions.
+type Shards struct {
+	config     Config
+	parameters int
+	length     int
+	parts      []*part
+	accepted   sync.WaitGroup
+	stop       context.CancelFunc
+
+	mu     sync.Mutex
+	failed error         // ends the fit
+	broken chan struct{} // closed when failed is set
+	closed bool
+}
+
+// part is a partition and its workers.
+type part struct {
+	number int
+	start  int // the number of its first row
+
+	mu sync.Mutex
+	// known is true once holds is set, from the first worker's message ready.
+	known bool
+	holds holds
+	// links are the partition's ready workers, the first of which is asked. reading is the number
+	// of workers that are reading their rows. changed is closed and replaced when a worker is added
+	// or reading changes.
+	links   []*link
+	reading int
+	changed chan struct{}
+}
+
+// mostWorkers is the largest number of workers of a partition: the one that is asked, and one that
+// takes its place if it is lost.
+const mostWorkers = 2
+
+// Gather returns the engine once every partition has a ready worker. accept must return the next
+// connection, from a worker that has proved its identity (package sealed), and must return an error
+// once its context has ended. Gather keeps calling accept until the engine is closed.
+func Gather(ctx context.Context, c Config, accept func(context.Context) (io.ReadWriteCloser, error)) (*Shards, error) {
+	parameters, err := loss.Check(c.Loss, c.Dim)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	if c.Count < 1 || c.Count > mostPartitions {
+		return nil, fmt.Errorf("shards: %d: must be between 1 and %d", c.Count, mostPartitions)
+	}
+	inner, stop := context.WithCancel(context.Background())
+	s := &Shards{config: c, parameters: parameters, stop: stop, broken: make(chan struct{})}
+	for i := range c.Count {
+		s.parts = append(s.parts, &part{number: i, changed: make(chan struct{})})
+	}
+	s.accepted.Go(func() {
+		for {
+			rw, err := accept(inner)
+			if err != nil {
+				if inner.Err() == nil {
+					s.fail(fmt.Errorf("shards: %w", err))
+				}
+				return
+			}
+			s.accepted.Go(func() { s.meet(inner, newConn(rw)) })
+		}
+	})
+	for _, p := range s.parts {
+		if _, err := s.first(ctx, p); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	total := 0
+	for _, p := range s.parts {
+		p.start = total
+		if total += p.holds.rows; total > math.MaxInt32 {
+			s.Close()
+			return nil, fmt.Errorf("curator: the table has more than %d rows", math.MaxInt32)
+		}
+	}
+	s.length = total
+	if c.Units {
+		if err := s.disjoint(ctx); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// fail ends the work of all workers and makes later queries fail with the error, unless the work has
+// ended already.
+func (s *Shards) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+		close(s.broken)
+	}
+}
+
+// meet exchanges messages with a worker until the worker is gone. Whoever connects has proved that it
+// has the session's key. A worker of another version, or of a partition that does not exist, is sent
+// away with an error. A worker that reports a fault or holds wrong rows ends the whole session.
+func (s *Shards) meet(ctx context.Context, m *conn) {
+	defer m.close()
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(time.Second, m.close)
+		m.send(end, nil)
+	})()
+	m.watch(s.config.Silence)
+	p, err := s.introduced(m)
+	if err != nil {
+		m.dismiss(fault, []byte(err.Error()))
+		return
+	}
+	if p == nil {
+		m.dismiss(end, nil)
+		return
+	}
+	l := s.readied(p, m)
+	if l == nil {
+		return
+	}
+	l.listen()
+	s.lose(p, l)
+}
+
+// readied waits until a worker has read its rows, and adds the worker to its partition. readied
+// returns nil if the worker is lost before that, is not needed any more, or ends the fit.
+func (s *Shards) readied(p *part, m *conn) *link {
+	p.reads(1)
+	defer p.reads(-1)
+	k, body, err := m.receive()
+	if err != nil {
+		return nil
+	}
+	if k == fault {
+		s.fail(fmt.Errorf("shard %d: %s", p.number, body))
+		return nil
+	}
+	h, err := readHolds(body)
+	if k != ready || err != nil {
+		return nil
+	}
+	l := newLink(m)
+	switch s.add(p, l, h) {
+	case errSpare:
+		m.dismiss(end, nil)
+	case ErrOther:
+		s.fail(fmt.Errorf("shard %d: %w", p.number, ErrOther))
+	case errDim:
+		s.fail(fmt.Errorf("shard %d: its rows have another number of features than the fit's", p.number))
+	default:
+		return l
+	}
+	return nil
+}
+
+// lose removes a worker that is gone. If the partition has no worker left, lose reports this by
+// tell, unless the fit has ended. The first goroutine that notices the loss calls lose: one that
+// listens or one that asks.
+func (s *Shards) lose(p *part, l *link) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drop(l) && !closed {
+		s.tell(Event{p.number, false})
+	}
+}
+
+// tell reports an event to the caller of Gather. It is called under the lock of the event's
+// partition, so that events are reported in the order in which the partition changes.
+func (s *Shards) tell(e Event) {
+	if s.config.Told != nil {
+		s.config.Told(e)
+	}
+}
+
+// introduced receives the message hello and sends the configuration. It returns the worker's partition, or
+// nil if the worker is not needed.
+func (s *Shards) introduced(m *conn) (*part, error) {
+	k, body, err := m.receive()
+	if err != nil {
+		return nil, err
+	}
+	if k != hello {
+		return nil, errMessage
+	}
+	h, err := readHello(body)
+	switch {
+	case err != nil:
+		return nil, err
+	case h.Version != s.config.Version:
+		return nil, fmt.Errorf("shard %d: version %q: must be the fit's, %q", h.Partition, h.Version, s.config.Version)
+	case h.Partition >= len(s.parts):
+		return nil, fmt.Errorf("shard %d: partition: must be below the number of shards, %d", h.Partition, len(s.parts))
+	}
+	p := s.parts[h.Partition]
+	if p.full() {
+		return nil, nil
+	}
+	return p, m.send(configure, setup{s.config.Silence, s.config.Key, s.config.Configuration}.body())
+}
+
+var (
+	errSpare = errors.New("wire: enough workers")
+	errDim   = errors.New("wire: another dimension")
+)
+
+func (p *part) full() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links) >= mostWorkers
+}
+
+// add adds a worker that is ready to its partition. It returns an error if the worker has other
+// features or rows than the partition's first worker, or is not needed. add reports that the
+// partition is ready before a query can reach the worker.
+func (s *Shards) add(p *part, l *link, h holds) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case h.dim != s.config.Dim:
+		return errDim
+	case p.known && h != p.holds:
+		return ErrOther
+	case len(p.links) >= mostWorkers:
+		return errSpare
+	}
+	if !p.known {
+		p.known, p.holds = true, h
+	}
+	s.tell(Event{p.number, true})
+	p.links = append(p.links, l)
+	p.change()
+	return nil
+}
+
+// change wakes the goroutines that wait for a change of the partition. The caller holds the partition's lock.
+func (p *part) change() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// reads adds n to the number of workers that are reading their rows.
+func (p *part) reads(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reading += n
+	p.change()
+}
+
+// drop removes a worker that is gone. It reports whether the partition has thereby lost its last
+// worker. The caller holds the partition's lock.
+func (p *part) drop(l *link) bool {
+	for i, other := range p.links {
+		if other == l {
+			p.links = append(p.links[:i:i], p.links[i+1:]...)
+			return len(p.links) == 0
+		}
+	}
+	return false
+}
+
+// first returns the partition's first ready worker. If there is none, first waits: without limit
+// while a worker reads its rows, since that time depends on their number, and otherwise for the
+// time Patience. After that it returns an error.
+func (s *Shards) first(ctx context.Context, p *part) (*link, error) {
+	var late *time.Timer
+	for {
+		p.mu.Lock()
+		links, reading, changed := p.links, p.reading, p.changed
+		p.mu.Unlock()
+		if err := s.failure(); err != nil {
+			return nil, err
+		}
+		if len(links) > 0 {
+			return links[0], nil
+		}
+		var over <-chan time.Time
+		switch {
+		case reading == 0 && late == nil:
+			late = time.NewTimer(s.config.Patience)
+			defer late.Stop()
+		case reading > 0 && late != nil:
+			late.Stop()
+			late = nil
+		}
+		if late != nil {
+			over = late.C
+		}
+		select {
+		case <-changed:
+		case <-s.broken:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-over:
+			return nil, fmt.Errorf("shard %d: no worker for %v: start one for this partition", p.number, s.config.Patience)
+		}
+	}
+}
+
+func (s *Shards) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Len returns the number of rows of all partitions.
+func (s *Shards) Len() int { return s.length }
+
+// Dim returns the number of features of a row.
+func (s *Shards) Dim() int { return s.config.Dim }
+
+// Loss returns the loss.
+func (s *Shards) Loss() loss.Loss { return s.config.Loss }
+
+// Parameters returns the number of parameters.
+func (s *Shards) Parameters() int { return s.parameters }
+
+// Ordered reports whether passes of SGD can be made. The steps of a pass depend on each other, so
+// all rows must be in one partition.
+func (s *Shards) Ordered() bool { return len(s.parts) == 1 }
+
+// Sum asks every shard and returns the total of their sums.
+func (s *Shards) Sum(ctx context.Context, q query.Question, scale float64, members []int32) (engine.Sum, error) {
+	if err := engine.Answers(s.config.Loss, q); err != nil {
+		return engine.Sum{}, err
+	}
+	encoded, err := q.AppendBinary(nil)
+	if err != nil {
+		return engine.Sum{}, err
+	}
+	total, err := s.ask(ctx, request{scale: scale, encoded: encoded}, members, q.SumDim())
+	return engine.Sum{Residual: total}, err
+}
+
+// Average returns the exact average of the iterates of a pass of gradient descent, computed by the
+// worker of the only partition. Average returns an error if there are several partitions.
+func (s *Shards) Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error) {
+	if !s.Ordered() {
+		return nil, engine.ErrOrder
+	}
+	encoded, err := p.AppendBinary(nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.ask(ctx, request{what: asksPass, scale: scale, encoded: encoded}, members, len(p.Start))
+}
+
+// ask sends a request to all shards, each of which answers with size integers. ask returns the sums
+// of these integers over the shards once every shard has answered, and an error if one fails.
+func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) ([]int64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := fits(8 * size); err != nil {
+		return nil, err
+	}
+	mine, err := s.split(members)
+	if err != nil {
+		return nil, err
+	}
+	inner, cancelled := context.WithCancel(ctx)
+	defer cancelled()
+	results := make(chan result)
+	for i, p := range s.parts {
+		go func() {
+			r := r
+			if members != nil {
+				r.members = mine[i]
+			}
+			got, err := s.askOne(inner, p, r, size)
+			if err != nil {
+				got = result{err: err}
+			}
+			results <- got
+		}()
+	}
+	total := make([]int64, size)
+	var failed error
+	for range s.parts {
+		got := <-results
+		if got.err != nil {
+			if failed == nil {
+				failed = got.err
+			}
+			cancelled()
+			continue
+		}
+		for j, v := range got.sum {
+			total[j] += v
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return total, nil
+}
+
+// askOne asks a partition's worker. If the worker is lost, askOne asks the partition's next worker
+// the same query.
+func (s *Shards) askOne(ctx context.Context, p *part, r request, size int) (result, error) {
+	body := r.body(p.holds.rows)
+	if err := fits(len(body)); err != nil {
+		return result{}, err
+	}
+	for {
+		l, err := s.first(ctx, p)
+		if err != nil {
+			return result{}, err
+		}
+		got, err := l.ask(ctx, body, size)
+		if err == errGone {
+			s.lose(p, l)
+			continue
+		}
+		return got, err
+	}
+}
+
+// fits returns an error if a query or an answer of n bytes is too large for a message. The error comes before
+// anything is sent, so that no worker is lost.
+func fits(n int) error {
+	if n > mostBody {
+		return fmt.Errorf("shards: a question or its answer takes %d bytes: must take at most %d", n, mostBody)
+	}
+	return nil
+}
+
+// split returns the members of each partition, as row numbers within the partition, in the order of
+// members.
+func (s *Shards) split(members []int32) ([][]int32, error) {
+	mine := make([][]int32, len(s.parts))
+	for i := range mine {
+		mine[i] = []int32{}
+	}
+	ends := make([]int, len(s.parts))
+	for i, p := range s.parts {
+		ends[i] = p.start + p.holds.rows
+	}
+	for _, m := range members {
+		if m < 0 || int(m) >= s.length {
+			return nil, errors.New("engine: members: must be numbers of the table's rows")
+		}
+		i := owner(ends, int(m))
+		mine[i] = append(mine[i], m-int32(s.parts[i].start))
+	}
+	return mine, nil
+}
+
+// owner returns the index of the partition that holds row m: the first whose entry of ends, the
+// number of the row after its last, exceeds m.
+func owner(ends []int, m int) int {
+	lo, hi := 0, len(ends)-1
+	for lo < hi {
+		if mid := (lo + hi) / 2; ends[mid] > m {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
+}
+
+// Close tells the workers that no query will follow, and waits until all of them have been told.
+func (s *Shards) Close() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if !closed {
+		s.fail(errors.New("shards: are closed"))
+		s.stop()
+		s.accepted.Wait()
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+)
+
+var (
+	// ErrLost reports that the session's process is gone, or has sent nothing for too long.
+	ErrLost = errors.New("shard: the fit has ended without a word or cannot be reached")
+	// ErrSpare reports that the fit has enough workers of this worker's partition.
+	ErrSpare = errors.New("shard: the fit has enough workers of this partition: this one is not needed")
+)
+
+// Held is everything that a worker holds of its partition.
+type Held struct {
+	Engine engine.Engine
+	// Digest is the digest of the rows in their order and, if records are units, of the units' tags
+	// (keyed identifiers) in the order of the records.
+	Digest Digest
+	// Tags are the keyed identifiers of the partition's units, one for each record, in increasing
+	// order. It is nil if each row is a record.
+	Tags []Tag
+}
+
+// Build makes a worker's Held from the caller's configuration. It reads and encodes the rows of the
+// partition. key is the key of this session for the digest of the rows and for the units' tags.
+type Build func(ctx context.Context, configuration []byte, key [32]byte) (Held, error)
+
+// Work serves one connection, c, as a worker. It builds the worker's engine and answers queries. Work
+// returns nil once the session at the other side ends its work, ErrLost if the other side is lost,
+// and the context's error if the context ends. Work closes c and the engine.
+func Work(ctx context.Context, c io.ReadWriteCloser, h Hello, build Build) error {
+	m := newConn(c)
+	defer m.close()
+	defer context.AfterFunc(ctx, m.close)()
+	s, err := present(m, h)
+	if err == nil {
+		err = (&worker{conn: m, running: map[uint64]context.CancelFunc{}}).run(ctx, s, build)
+	}
+	if ctx.Err() != nil && err != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// handshake is how long a worker waits for the session's configuration after it has introduced
+// itself.
+const handshake = 30 * time.Second
+
+// present sends hello and returns the configuration that the other side sends back.
+func present(m *conn, h Hello) (setup, error) {
+	m.guard(handshake)
+	if m.send(hello, h.body()) != nil {
+		return setup{}, ErrLost
+	}
+	k, body, err := m.receive()
+	switch {
+	case err != nil:
+		return setup{}, ErrLost
+	case k == end:
+		return setup{}, ErrSpare
+	case k == fault:
+		return setup{}, errors.New(string(body))
+	case k != configure:
+		return setup{}, errMessage
+	}
+	return readSetup(body)
+}
+
+// worker answers the queries of one connection.
+type worker struct {
+	conn *conn
+	held Held
+
+	turn    sync.Mutex // held while a query is answered, since one answer uses all processors
+	mu      sync.Mutex // guards running
+	running map[uint64]context.CancelFunc
+	all     sync.WaitGroup
+}
+
+// run builds the engine and answers queries. It receives messages while rows are read, so that a
+// message by which the session ends the work also ends the reading.
+func (w *worker) run(ctx context.Context, s setup, build Build) error {
+	ctx, stop := context.WithCancel(ctx)
+	w.conn.watch(s.silence)
+	built := make(chan error, 1)
+	go func() {
+		h, err := build(ctx, s.blob, s.key)
+		if err != nil {
+			// If the session told the worker to end, the worker reports no fault, although it has not
+			// read all of its rows.
+			if ctx.Err() == nil {
+				w.conn.send(fault, []byte(err.Error()))
+			}
+			w.conn.close()
+		} else {
+			w.held = h
+			w.conn.send(ready, holds{h.Engine.Len(), h.Engine.Dim(), h.Digest}.body())
+		}
+		built <- err
+	}()
+	ended := w.listen(ctx, built)
+	stop()
+	failed := <-built
+	w.all.Wait()
+	if w.held.Engine != nil {
+		w.held.Engine.Close()
+	}
+	if failed != nil && !errors.Is(failed, context.Canceled) {
+		return failed
+	}
+	return ended
+}
+
+// listen receives messages until the session ends its work. When the first query comes, listen takes
+// the error of build from the channel built, waiting for it if needed, and puts it back for the next
+// query.
+func (w *worker) listen(ctx context.Context, built chan error) error {
+	for {
+		k, body, err := w.conn.receive()
+		if err != nil {
+			return ErrLost
+		}
+		switch k {
+		case end:
+			return nil
+		case cancel:
+			if id, _, err := readNumber(body); err == nil {
+				w.cancel(id)
+			}
+		case ask:
+			// Queries come after the message ready, so the engine exists or its error is in built.
+			failed := <-built
+			built <- failed
+			id, body, err := readNumber(body)
+			if failed != nil || err != nil {
+				return errMessage
+			}
+			w.start(ctx, id, body)
+		default:
+			return errMessage
+		}
+	}
+}
+
+func (w *worker) cancel(id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if stop := w.running[id]; stop != nil {
+		stop()
+	}
+}
+
+// start answers a query in a new goroutine.
+func (w *worker) start(ctx context.Context, id uint64, body []byte) {
+	ctx, stop := context.WithCancel(ctx)
+	w.mu.Lock()
+	w.running[id] = stop
+	w.mu.Unlock()
+	w.all.Go(func() {
+		r := w.answer(ctx, body)
+		stop()
+		w.mu.Lock()
+		delete(w.running, id)
+		w.mu.Unlock()
+		if !errors.Is(r.err, context.Canceled) {
+			w.conn.send(answer, numbered(id, r.body()))
+		}
+	})
+}
+
+func (w *worker) answer(ctx context.Context, body []byte) result {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	q, err := readRequest(body, w.held.Engine.Len())
+	if err != nil {
+		return result{err: err}
+	}
+	sum, err := q.answered(ctx, w.held)
+	return result{sum, err}
+}
