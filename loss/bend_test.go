@@ -7,7 +7,7 @@ import (
 
 // TestCurvatureOfTwoKinks tests that the declared curvature of a smoothed loss bounds the
 // difference quotient of slopes between any two margins, for kinks at any distance, and is at most
-// twice the largest quotient. It fails if kinks between one and two radii apart count separately,
+// twice the largest quotient. The test fails if kinks between one and two radii apart count separately,
 // or if the steepest kink stands for both.
 func TestCurvatureOfTwoKinks(t *testing.T) {
 	const radius, step = .1, 1e-3

@@ -8,10 +8,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/losstest"
 )
 
-// TestBitsAgreeAcrossMachines tests hashes of results. The goldens were computed by this code on
-// amd64, and were the same without the processor's fused multiply-add (GODEBUG=cpu.fma=off) and as
-// a 32-bit program (GOARCH=386). Every loss has one. A machine on which this fails would compute
-// other contributions from the same rows: correct the code, not the goldens.
+// TestBitsAgreeAcrossMachines compares hashes of each loss's results with golden values, so that
+// results have the same bits on every machine. The goldens were computed by this code on amd64.
+// They were the same without the processor's fused multiply-add (GODEBUG=cpu.fma=off) and as a
+// 32-bit program (GOARCH=386). Every loss has a golden. A machine on which this test fails would
+// compute other contributions from the same rows: correct the code, not the goldens.
 func TestBitsAgreeAcrossMachines(t *testing.T) {
 	goldens := map[string]uint64{
 		"logistic":                 0xdc9ac071ded93081,

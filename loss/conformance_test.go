@@ -32,8 +32,8 @@ var conforming = map[string][]string{
 	"ramp":                {"ramp"},
 }
 
-// weighted and networks are tested as well. They are listed here because their parameters are not
-// only numbers. A target that carries no weight has weight 1.
+// weighted and networks are tested as well. They are listed separately because their parameters are
+// not only numbers. A target without a weight has weight 1.
 var weighted = []string{
 	"weighted(logistic,1,5)", "weighted(logistic,row)", "weighted(squared(1),row)", "weighted(softmax(3),1,2,0.5,row)",
 	"weighted(hinge,3,1,row)", "weighted(pinball(0.3),row)", "weighted(tanh,0.5,0.25)",
@@ -85,9 +85,11 @@ func TestEveryLossConforms(t *testing.T) {
 		types[reflect.TypeOf(l).Name()] = true
 		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
 	}
-	// Their records hold several rows; see TestUnitsAreTheirRows.
+	// Records of these losses hold several rows; TestUnitsAreTheirRows tests them.
 	types["unitsOfMargins"], types["unitsOfGeneral"] = true, true
-	// It inherits its methods from an embedded type.
+	// These inherit their methods from an embedded type, smoothNetwork from network.
+	types["network"] = types["smoothNetwork"]
+	delete(types, "smoothNetwork")
 	delete(types, "weightedKinked")
 	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
 }

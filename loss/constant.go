@@ -2,10 +2,10 @@ package loss
 
 import "math"
 
-// ConstantWeights returns the parameters with which a model of loss l gives every row the margins
-// z. All weights are zero, except the weights of the intercept or, in a network, the constant terms
-// of the outputs. features is the number of features of a row. The last feature is the intercept,
-// and has the value intercept. ok is false if l does not depend on len(z) margins.
+// ConstantWeights returns the parameters with which a model of loss l gives every row the same
+// margins z. All weights are zero, except the weights of the intercept or, in a network, the constant
+// terms of the outputs. features is the number of features of a row. The last feature is the
+// intercept, and has the value intercept. ok is false if l does not depend on len(z) margins.
 func ConstantWeights(l Loss, features int, intercept float64, z []float64) (w []float64, ok bool) {
 	w = make([]float64, Parameters(l, features))
 	if network, is := l.(Composed); is {
@@ -26,6 +26,6 @@ func ConstantWeights(l Loss, features int, intercept float64, z []float64) (w []
 }
 
 // Outputs returns the loss of one row as a function of its margins: l itself, the row loss of a
-// [Units], or the output loss of a network. The result is a [RankOne] or a [Margins], or l's
-// General row loss if l is not a function of margins.
+// [Units], or the output loss of a network. The result is a [RankOne] or a [Margins]. If the loss of
+// one row is a General loss and no network, Outputs returns it.
 func Outputs(l Loss) Loss { return outputs(l) }

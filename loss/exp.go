@@ -9,7 +9,7 @@ import (
 // block is scratch space on the stack for one value of each of up to 64 records.
 type block [64]float64
 
-// take returns the first min(records, len(b)) elements of b.
+// take returns the first elements of b: one for each record, but at most len(b).
 func (b *block) take(records int) []float64 { return b[:min(records, len(b))] }
 
 // margins sets m[i] = scale y[i] z[i] for the first min(len(z), len(b)) records and returns m.
@@ -29,7 +29,7 @@ func (b *block) expMargins(scale float64, z, y []float64) []float64 {
 	return m
 }
 
-// expOfSizes returns e^-|m[i]|, which is at most 1. len(m) must be at most len(b).
+// expOfSizes returns e^-|m[i]|, which is in [0, 1], for each i. len(m) must be at most len(b).
 func (b *block) expOfSizes(m []float64) []float64 {
 	e := b[:len(m)]
 	for i, v := range m {
@@ -39,7 +39,7 @@ func (b *block) expOfSizes(m []float64) []float64 {
 	return e
 }
 
-// expBelow returns e^(z[i]-top) for the first min(len(z), len(b)) elements of z.
+// expBelow returns, in the memory of b, e^(z[i]-top) for the first min(len(z), len(b)) elements of z.
 func (b *block) expBelow(z []float64, top float64) []float64 {
 	e := b.take(len(z))
 	expsBelow(e, z[:len(e)], top)

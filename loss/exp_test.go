@@ -36,7 +36,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestBlocksOfClasses is TestBlocks for more classes than a block has room for.
+// TestBlocksOfClasses compares the value and the slopes of a softmax loss with their formulas, for more
+// classes than a block of scratch memory holds.
 func TestBlocksOfClasses(t *testing.T) {
 	const k = len(block{}) + 40
 	l := softmax{k}

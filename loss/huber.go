@@ -21,6 +21,12 @@ func Huber(delta float64) (RankOne, error) {
 	return huber{delta}, nil
 }
 
+// IsHuber reports whether l is a [Huber] loss.
+func IsHuber(l Loss) bool {
+	_, ok := l.(huber)
+	return ok
+}
+
 func (h huber) Name() string { return format("huber", h.delta) }
 func (huber) Target() Target { return Real }
 
@@ -33,7 +39,7 @@ func (h huber) Constants() Constants {
 	}
 }
 
-// value returns q(|r| - q/2) with q = min(|r|, delta).
+// value returns the loss of the residual r, q(|r| - q/2) with q = min(|r|, delta).
 func (h huber) value(r float64) float64 {
 	a := math.Abs(r)
 	q := min(a, h.delta)
@@ -50,7 +56,8 @@ func (h huber) Values(dst, z, y []float64) {
 func (h huber) Slopes(dst, z, y []float64)     { clampedSlopes(dst, z, y, h.delta) }
 func (h huber) Curvatures(dst, z, y []float64) { clampedCurvatures(dst, z, y, h.delta) }
 
-// clampedSlopes sets dst to z - y, clamped to [-c, c].
+// clampedSlopes sets dst to the slopes of the Huber loss with delta = c: the residuals z - y, clamped
+// to [-c, c].
 func clampedSlopes(dst, z, y []float64, c float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
@@ -58,7 +65,8 @@ func clampedSlopes(dst, z, y []float64, c float64) {
 	}
 }
 
-// clampedCurvatures sets dst to 1 where |z - y| <= c, to 0 beyond, and to NaN for a NaN.
+// clampedCurvatures sets dst to the second derivatives of the Huber loss with delta = c: to 1 where
+// |z - y| <= c, to 0 beyond, and to NaN for a NaN.
 func clampedCurvatures(dst, z, y []float64, c float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {

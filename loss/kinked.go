@@ -5,28 +5,30 @@ import (
 	"math"
 )
 
-// Kinked is a loss phi(<w,x>, y) whose slope jumps at some margins and is constant between them, so
-// its curvature has no bound. At a kink, Slopes gives the mean of the slopes to the left and right:
-// an element of Clarke's subdifferential, and the limit of every [Smoothing] as its radius goes to
-// zero. Curvatures gives 0 everywhere, the curvature at every margin that is not a kink.
+// Kinked is a loss phi(<w,x>, y) that is piecewise linear in the margin: its slope is constant
+// except at some margins, the kinks, where it jumps. So its curvature has no bound. At a kink,
+// Slopes returns the mean of the slopes to the left and right. The mean is an element of Clarke's
+// subdifferential, and the limit of every [Smoothing] as its radius goes to zero. Curvatures
+// returns 0 everywhere, which is the curvature at every margin that is not a kink.
 //
 // A Kinked loss can be smoothed in closed form, for each row by itself.
 type Kinked interface {
 	RankOne
-	// SmoothedSlopes is Slopes of the smoothed loss. long[i] is the norm of the row with margin
-	// z[i]. It panics unless len(long) = len(z).
+	// SmoothedSlopes writes the slopes of the smoothed loss to dst, as Slopes does for the loss
+	// itself. long[i] is the norm of the row with margin z[i]. It panics unless len(long) = len(z).
 	SmoothedSlopes(dst, z, y, long []float64, s Smoothing)
 	// SmoothedConstants returns the constants of the smoothed loss as a function of w, for rows of
 	// norm at most 1, or an error if the smoothed loss has no closed form.
 	SmoothedConstants(s Smoothing) (Constants, error)
 }
 
-// kinked is a loss phi(z, y) = g(t) with a piecewise linear g; t is y z for binary targets and
-// z - y for real targets.
+// kinked is a loss phi(z, y) = g(t) with a piecewise linear g. t is y z for binary targets and z -
+// y for real targets.
 //
 // Its constants follow from the kinks. Lipschitz is the largest absolute slope on the intervals
-// between kinks; the slope at a kink is the mean of two of these, and is no larger. Curvature is
-// unbounded above, and is unbounded below if the slope decreases at any kink.
+// between kinks; the slope at a kink is the mean of two of these slopes, and no larger. Curvature
+// is unbounded above if the slope increases at some kink, and unbounded below if it decreases at
+// some kink.
 type kinked struct {
 	base   string
 	params [1]float64
@@ -39,7 +41,8 @@ type kinked struct {
 	gap    float64    // InitialGap
 }
 
-// newKinked computes the levels of all kinks from the level of the first kink.
+// newKinked computes the value of g at every kink (k.level) from its value at the first kink and the
+// slopes between kinks.
 func newKinked(k kinked) Kinked {
 	for i := 1; i < k.kinks; i++ {
 		k.level[i] = k.level[i-1] + float64(k.slope[i]*(k.at[i]-k.at[i-1]))
@@ -70,7 +73,8 @@ func (k kinked) Constants() Constants {
 	return c
 }
 
-// argument returns t and its derivative dt/dz.
+// argument returns the argument t of the piecewise linear function g (y z for binary targets, z - y
+// for real ones) and its derivative dt/dz in the margin z.
 func (k kinked) argument(z, y float64) (t, turn float64) {
 	if k.target == Real {
 		return z - y, 1
@@ -148,9 +152,9 @@ func (k kinked) SmoothedSlopes(dst, z, y, long []float64, s Smoothing) {
 	}
 }
 
-// smoothedAt returns the slope of the smoothed g at t. long is the norm of the row, which bounds
-// the change of t when the parameters move by 1. Smoothing turns the jump of the slope at each kink
-// into a gradual change.
+// smoothedAt returns the slope at t of g, the loss as a function of t, after smoothing. long is the
+// norm of the row: when the parameters move by 1, t changes by at most long. Smoothing turns the jump
+// of the slope at each kink into a gradual change.
 func (k *kinked) smoothedAt(t, long float64, s Smoothing) float64 {
 	width := s.width(long)
 	switch {
@@ -168,8 +172,9 @@ func (k *kinked) smoothedAt(t, long float64, s Smoothing) float64 {
 
 func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	if s.ball == nil && k.kinks > 1 {
-		// For a row of norm 1, each kink at a becomes the interval from a + radius times the lesser
-		// slope to a + radius times the greater slope. Intervals must not overlap.
+		// For a row of norm 1, LasryLions turns each kink at a into the interval from a + radius
+		// times the lesser slope to a + radius times the greater slope. These intervals must not
+		// overlap.
 		for i := 1; i < k.kinks; i++ {
 			end := k.at[i-1] + s.radius*max(k.slope[i-1], k.slope[i])
 			start := k.at[i] + s.radius*min(k.slope[i], k.slope[i+1])
@@ -188,9 +193,10 @@ func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	return c, nil
 }
 
-// bend bounds the curvature from the kinks whose jump has the given sign. The bound is the
-// curvature of the largest such kink or, if a ball of the radius reaches two of them, the sum over
-// all of them.
+// bend returns a bound on the part of the smoothed loss's curvature that comes from the kinks at
+// which the slope jumps in the direction of sign (1 upward, -1 downward). If two such kinks are less
+// than 2 radii apart, smoothing over a ball can mix them, and the bound is the sum over all such
+// kinks. Otherwise it is the largest of them.
 func (k *kinked) bend(s Smoothing, sign float64) float64 {
 	var largest, sum float64
 	last, near := math.Inf(-1), false

@@ -68,16 +68,23 @@ func (logistic) Curvatures(dst, z, y []float64) {
 
 const sqrt3 = 1.732050807568877293527446341505872366942805253810380628
 
-// bell returns s(1-s) = e/(1+e)^2 for e = e^-|m|. It is even in m, at most 1/4, and free of
-// cancellation for large and small m.
+// bell returns s(1-s) = e/(1+e)^2 for e = e^-|m|: the second derivative of the logistic loss in its
+// margin m, where s = 1/(1+e^m). It is even in m, at most 1/4, and free of cancellation for large and
+// small m.
 func bell(e float64) float64 {
 	d := 1 + e
 	return e / float64(d*d)
 }
 
-// bellSlope returns minus the derivative of bell in m, for e = e^-|m|:
-// s(1-s)(1-2s) = e(1-e)/(1+e)^3 with the sign of m.
+// bellSlope returns minus the derivative in m of the function bell, s(1-s) with s = 1/(1+e^m), for e
+// = e^-|m|: s(1-s)(1-2s) = e(1-e)/(1+e)^3 with the sign of m.
 func bellSlope(m, e float64) float64 {
 	d := 1 + e
 	return math.Copysign(float64(e*(1-e))/float64(float64(d*d)*d), m)
+}
+
+// IsLogistic reports whether a loss is Logistic.
+func IsLogistic(l Loss) bool {
+	_, ok := l.(logistic)
+	return ok
 }

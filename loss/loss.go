@@ -2,8 +2,8 @@ package loss
 
 import "fmt"
 
-// CurvatureInterval is a closed interval of second derivatives, Lo <= Hi. The zero value holds only
-// 0, the curvature of a linear loss.
+// CurvatureInterval is a closed interval [Lo, Hi] of second derivatives. The zero value contains
+// only 0, the curvature of a linear loss.
 type CurvatureInterval struct{ Lo, Hi float64 }
 
 // Constants are the bounds of a loss for rows of norm at most 1. They are public: nothing in them
@@ -11,32 +11,33 @@ type CurvatureInterval struct{ Lo, Hi float64 }
 type Constants struct {
 	// Lipschitz is L0: ||d phi/dz|| <= L0, and ||grad f|| <= L0.
 	Lipschitz float64
-	// Curvature contains d2 phi/dz2 of a RankOne loss, every eigenvalue of d2 phi/dz2 of a Margins
-	// loss, and every eigenvalue of the Hessian of a General loss.
+	// Curvature is an interval that contains d2 phi/dz2 of a RankOne loss phi(z, y), every eigenvalue
+	// of d2 phi/dz2 of a Margins loss, and every eigenvalue of the Hessian of a General loss.
 	Curvature CurvatureInterval
 	// HessianLipschitz bounds the third derivative. Where the second derivative has corners,
 	// HessianLipschitz is the Lipschitz constant of the second derivative. It is +Inf if there is
 	// no bound or no bound is known.
 	HessianLipschitz float64
-	// InitialGap is F0, a bound on F(0) - inf F over all tables. The supremum of f(0) - inf f over
-	// records is such a bound, because the mean of infima is at most the infimum of the mean.
+	// InitialGap is F0, an upper bound of F(0) - inf F over all tables, where F is the mean loss of
+	// a table. The supremum of f(0) - inf f over records is such a bound, because the mean of the
+	// records' infima is at most the infimum of F.
 	InitialGap float64
 
-	// Clipped says that Lipschitz is a choice and not a property of Values: Slopes and Gradient
-	// return the derivative of the values scaled down to length at most Lipschitz, and an optimizer
-	// follows the scaled derivative. Curvature and HessianLipschitz then bound the derivatives
-	// before scaling.
+	// Clipped says that Lipschitz is a chosen clip and not a bound on the derivative of Values:
+	// Slopes and Gradient return the derivative of the values scaled down to length at most
+	// Lipschitz, and an optimizer follows the scaled derivative. Curvature and HessianLipschitz then
+	// bound the derivatives before scaling.
 	Clipped bool
-	// ZeroMean says that InitialGap holds only over tables whose rows sum to zero.
+	// ZeroMean says that InitialGap holds only for tables whose rows sum to zero.
 	ZeroMean bool
 	// Local names the region where Curvature holds; empty if Curvature holds everywhere.
 	Local string
-	// Loose says why the constants are not attained. Empty means that the suite in losstest finds a
-	// point within 1% of each finite constant.
+	// Loose says in words why the constants are not attained. If it is empty, the suite in losstest
+	// must find, for each finite constant, a point that comes within 1% of it.
 	Loose string
 }
 
-// Target is the kind of target y that a loss expects. The zero value is no kind, and is refused
+// Target is the kind of target y that a loss expects. The zero value is not a kind; it is refused
 // wherever a kind is needed.
 type Target int
 
@@ -84,11 +85,11 @@ type RankOne interface {
 	Curvatures(dst, z, y []float64) // d2 phi / dz2
 }
 
-// General is a loss that writes its gradient in w itself. It has one parameter for each feature,
-// unless it is [Shaped].
+// General is a loss that need not depend on margins <w,x>: it computes its gradient in the parameters
+// w itself. It has one parameter for each feature, unless it is [Shaped].
 //
-// len(dst) and len(w) must be Parameters(l, len(x)), or the methods panic. dst must not overlap w.
-// A NaN in w, x or y gives a NaN value and a NaN somewhere in dst.
+// len(dst) and len(w) must be Parameters(l, len(x)), or the methods panic. dst must not overlap w. A
+// NaN in w, x or y gives a NaN value and a NaN somewhere in dst.
 type General interface {
 	Loss
 	Value(w []float64, x []float32, y float64) float64

@@ -13,8 +13,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestConstantsAtExtremalPoints evaluates each loss at its extremal points, found by calculus: a
-// declared constant is attained there exactly.
+// TestConstantsAtExtremalPoints evaluates each loss at its extremal points, which were found by
+// calculus. There it must attain its declared constants exactly.
 func TestConstantsAtExtremalPoints(t *testing.T) {
 	const c = .7
 	ln := math.Log
@@ -51,7 +51,7 @@ func TestConstantsAtExtremalPoints(t *testing.T) {
 	}
 }
 
-// loss1 is a rank-one loss at one target.
+// loss1 is a loss of one margin with a fixed target, as a function of the margin.
 type loss1 struct {
 	RankOne
 	y float64

@@ -45,13 +45,14 @@ func Names() []string { return losses.names() }
 // Every parameter must be given. An error names the field, its value and the rule.
 func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
 
-// Parse makes the loss whose Name method returns name. It knows the losses of New and the
-// [Network], [Weighted] and [Units] losses made of them. Other spellings of the same numbers are
-// accepted.
+// Parse makes the loss whose Name method returns name. It accepts the losses of New and the
+// [Network], [Weighted] and [Units] losses made of them. Numbers may be written in other forms,
+// such as 0.10 for 0.1.
 func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
 
-// ParseFor is Parse for a target of the given number of classes. The name "softmax" without a
-// number, alone or inside another loss, then means softmax of that many classes.
+// ParseFor makes the loss whose Name method returns name, as [Parse] does, for a target with the
+// given number of classes. The name "softmax" without a number, alone or inside another loss, then
+// means softmax of that many classes.
 func ParseFor(name string, classes int) (Loss, error) {
 	switch {
 	case strings.HasPrefix(name, networkPrefix):

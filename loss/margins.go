@@ -25,10 +25,11 @@ type Margins interface {
 	CurvaturesAlong(dst, z, u, y []float64)
 }
 
-// Twice is a General loss that also writes to dst the product of its Hessian and a vector v.
-// Lengths are as for Gradient, and len(v) = len(w). Where the second derivative has a corner, the
-// value of either side is allowed. Queries that need Hessian products, such as curvature along a
-// direction, are available for losses of margins and for Twice losses only.
+// Twice is a General loss that can also multiply its Hessian by a vector. HessianVector writes the
+// product of the Hessian at w and v to dst. Lengths are as for Gradient, and len(v) = len(w). Where
+// the second derivative jumps, either of its one-sided values may be used. Queries that need Hessian
+// products, such as curvature along a direction, are available only for losses of margins and for
+// Twice losses.
 type Twice interface {
 	General
 	HessianVector(dst, w, v []float64, x []float32, y float64)
@@ -39,6 +40,17 @@ type Twice interface {
 func Products(l Loss) bool {
 	_, writes := l.(Twice)
 	return writes || Count(l) > 0
+}
+
+// UnitOfMargin reports whether a loss is a [Units] loss whose row loss has a single margin.
+func UnitOfMargin(l Loss) bool {
+	u, ok := l.(Units)
+	return ok && Count(u.Row()) == 1 && isRankOne(u.Row())
+}
+
+func isRankOne(l Loss) bool {
+	_, ok := l.(RankOne)
+	return ok
 }
 
 // Shaped is a General loss whose number of parameters is not the number of features.
@@ -60,8 +72,8 @@ func Parameters(l Loss, features int) int {
 	return features
 }
 
-// Count returns the number of margins of a loss: 1 for a RankOne, K for a Margins, 0 for a loss
-// that writes its own gradient.
+// Count returns the number of margins of a loss: 1 for a RankOne, K for a Margins, 0 for a General
+// loss, which computes its gradient itself.
 func Count(l Loss) int {
 	switch l := l.(type) {
 	case RankOne:
@@ -72,8 +84,9 @@ func Count(l Loss) int {
 	return 0
 }
 
-// Check returns an error unless a loss has exactly one form (RankOne, Margins or General). It also
-// returns the number of parameters for rows of the given number of features.
+// Check returns the number of parameters of a loss for rows of the given number of features. It
+// returns an error unless the loss has exactly one form (RankOne, Margins or General) and an
+// allowed number of margins and parameters.
 func Check(l Loss, features int) (parameters int, err error) {
 	forms := 0
 	if _, ok := l.(RankOne); ok {
@@ -97,8 +110,9 @@ func Check(l Loss, features int) (parameters int, err error) {
 	return 0, fmt.Errorf("loss: %s: parameters = %d for %d features: must be between 1 and %d", l.Name(), Parameters(l, features), features, mostParameters)
 }
 
-// mostMargins bounds the scratch memory of a block of records. mostParameters is the largest number
-// of parameters for which the curator's bounds on rounding errors are proven.
+// mostMargins is the largest number of margins of a loss. It bounds the scratch memory of a block of
+// records. mostParameters is the largest number of parameters for which the curator's bounds on
+// rounding errors are proven.
 const mostMargins, mostParameters = 1 << 12, 1 << 24
 
 // Targets describe the target column of a table.
@@ -159,8 +173,8 @@ func ClassCount(l Loss) int {
 	return 0
 }
 
-// Joint returns a loss of several margins as a General loss of all its parameters. It allocates
-// memory for each record and serves measurements; sessions use the Margins loss.
+// Joint returns a loss of several margins W x as a General loss of all entries of W. It allocates
+// memory for each record, and is meant for measurements; sessions evaluate the Margins loss directly.
 func Joint(m Margins) Shaped { return joint{m} }
 
 type joint struct{ of Margins }
@@ -201,7 +215,8 @@ func (j joint) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	}
 }
 
-// MarginsAt returns W x. It panics unless len(w) is a multiple of len(x).
+// MarginsAt returns the margins W x of the row x, where w holds the rows of the matrix W one after
+// the other. It panics unless len(w) is a multiple of len(x).
 func MarginsAt(w []float64, x []float32) []float64 {
 	if len(x) == 0 || len(w)%len(x) != 0 {
 		panic(fmt.Sprintf("loss: len(w) = %d, len(x) = %d: must be a multiple", len(w), len(x)))
@@ -215,8 +230,8 @@ func MarginsAt(w []float64, x []float32) []float64 {
 	return z
 }
 
-// sameRecords panics unless the lengths fit a block of len(y) records with k margins each and with
-// each numbers in dst for a record.
+// sameRecords panics unless the lengths fit a block of len(y) records: k margins in z and each
+// numbers in dst for every record.
 func sameRecords(dst, each int, z, y []float64, k int) {
 	if len(z) != k*len(y) || dst != each*len(y) {
 		panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be %d, %d and 1 for each record", dst, len(z), len(y), each, k))

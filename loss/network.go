@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/internal/elementary"
 )
 
-// Composed is a loss phi(z, y) of margins z that are not linear in the row: the outputs of a
+// Composed is a loss phi(z, y) of margins z that are not linear in the parameters: the outputs of a
 // network.
 type Composed interface {
 	Shaped
@@ -27,22 +25,25 @@ type Composed interface {
 }
 
 // Stacked is a Composed loss whose first layer is linear in the row: f(w; x, y) = phi(W x, theta,
-// y), where w holds the rows of W, Units of them, followed by theta. Its gradient is the outer
-// product s x' for W and a vector for theta, so gradients are clipped and summed without writing
-// out the outer product.
+// y). w holds the Units rows of W, one after the other, followed by theta. The gradient consists of
+// the outer product s x' for W and a vector for theta. So gradients can be clipped and summed
+// without writing out the outer product.
 type Stacked interface {
 	Composed
 	// Units is the number of rows of W.
 	Units() int
-	// Backward writes s, and the gradient in theta to rest, for a record with z = W x. Both are
-	// scaled down as Gradient scales them. square is the square of the row's norm. It panics unless
-	// len(s) = len(z) = Units and len(rest) = len(theta), the number of parameters in theta. It
-	// writes nothing else.
+	// Backward computes the gradient of a record whose first layer has the outputs z = W x: it writes
+	// the vector s, for which the gradient in W is s x', and to rest the gradient in theta. Both are
+	// scaled down as Gradient scales them. square is the squared norm of the row. Backward panics
+	// unless len(s) = len(z) = Units and len(rest) = len(theta), the number of parameters in theta.
+	// It writes nothing else.
 	Backward(s, rest, z, theta []float64, square, y float64)
 }
 
 // Network is a multilayer perceptron: one or two layers of hidden units between the row and the
-// margins, and a loss of these margins.
+// margins, and a loss of these margins. With tanh its loss is a [Twice]. With relu it is not: relu
+// has no second derivative at 0, and the Hessian of its linear pieces would not include the kinks
+// between them.
 type Network struct {
 	// Hidden holds the number of units of each hidden layer.
 	Hidden []int
@@ -57,9 +58,9 @@ type Network struct {
 	Seed uint64
 }
 
-// gain is the standard deviation of the first layer's weights at the start. Rows have norm at most
-// 1, so the argument of a unit has a standard deviation of at most 2: large enough for tanh to
-// bend, small enough not to saturate it.
+// gain is the standard deviation of the first layer's weights at the start. Rows have norm at most 1,
+// so the input W x of a unit has a standard deviation of at most 2: large enough for tanh not to be
+// linear, small enough not to saturate it.
 const gain = 2
 
 // mostUnits bounds the units of a layer. mostSeed keeps seeds exact as float64 numbers.
@@ -121,63 +122,21 @@ func NewNetwork(n Network) (Composed, error) {
 	n.Hidden = slices.Clone(n.Hidden)
 	out := &network{Network: n, outputs: Count(n.Output)}
 	out.scratch.New = func() any { return new(activity) }
+	if n.Activation == "tanh" {
+		return smooth(out), nil
+	}
 	return out, nil
 }
 
-// parseNetwork parses a name that Name wrote, such as network(16,tanh,logistic) or
-// network(32-16,tanh,softmax(3),clip=0.5,seed=7), for a target of the given number of classes.
-func parseNetwork(name string, classes int) (Loss, error) {
-	list, closed := strings.CutSuffix(strings.TrimPrefix(name, networkPrefix), ")")
-	fields := splitOutside(list)
-	if !closed || len(fields) < 3 {
-		return nil, fmt.Errorf("loss: name = %q: must be network(hidden,activation,output), such as network(16,tanh,logistic)", name)
+// networkOf returns l as a *network; ok is false for any other loss.
+func networkOf(l Loss) (n *network, ok bool) {
+	switch l := l.(type) {
+	case *network:
+		return l, true
+	case *smoothNetwork:
+		return l.network, true
 	}
-	n := Network{Activation: fields[1]}
-	for _, text := range strings.Split(fields[0], "-") {
-		m, err := strconv.Atoi(text)
-		if err != nil {
-			return nil, fmt.Errorf("loss: network: hidden = %q: must be numbers of units, such as 32 or 32-16", fields[0])
-		}
-		n.Hidden = append(n.Hidden, m)
-	}
-	var err error
-	if n.Output, err = ParseFor(fields[2], classes); err != nil {
-		return nil, fmt.Errorf("loss: network: output: %w", err)
-	}
-	for _, field := range fields[3:] {
-		key, value, _ := strings.Cut(field, "=")
-		switch key {
-		case "clip":
-			n.Clip, err = strconv.ParseFloat(value, 64)
-		case "seed":
-			n.Seed, err = strconv.ParseUint(value, 10, 64)
-		default:
-			return nil, fmt.Errorf("loss: network: %q: must be clip=C or seed=S", field)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("loss: network: %s = %q: must be a number", key, value)
-		}
-	}
-	return NewNetwork(n)
-}
-
-const networkPrefix = "network("
-
-// splitOutside splits a list at the commas outside of parentheses.
-func splitOutside(list string) (fields []string) {
-	depth, from := 0, 0
-	for i, c := range list {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == ',' && depth == 0:
-			fields = append(fields, strings.TrimSpace(list[from:i]))
-			from = i + 1
-		}
-	}
-	return append(fields, strings.TrimSpace(list[from:]))
+	return nil, false
 }
 
 type network struct {
@@ -186,7 +145,8 @@ type network struct {
 	scratch sync.Pool // of *activity
 }
 
-// activity holds the intermediate results of the forward and backward pass of one record.
+// activity is scratch memory for one record: the intermediate results of the network's forward and
+// backward pass.
 type activity struct {
 	first  []float64   // W_1 x
 	slopes []float64   // d phi / d first
@@ -203,21 +163,6 @@ func (n *network) Output() Loss   { return n.Network.Output }
 
 func (n *network) Layers() (hidden []int, activation string) {
 	return slices.Clone(n.Hidden), n.Activation
-}
-
-func (n *network) Name() string {
-	hidden := make([]string, len(n.Hidden))
-	for i, m := range n.Hidden {
-		hidden[i] = strconv.Itoa(m)
-	}
-	name := networkPrefix + strings.Join(hidden, "-") + "," + n.Activation + "," + n.Output().Name()
-	if n.Clip != n.Output().Constants().Lipschitz {
-		name += ",clip=" + strconv.FormatFloat(n.Clip, 'g', -1, 64)
-	}
-	if n.Seed != 1 {
-		name += ",seed=" + strconv.FormatUint(n.Seed, 10)
-	}
-	return name + ")"
 }
 
 func (n *network) Constants() Constants {
@@ -243,7 +188,7 @@ func (n *network) Parameters(features int) int {
 	return p + n.outputs*in
 }
 
-// Start returns the same bits on every machine.
+// Start returns the public point from which optimizers start, with the same bits on every machine.
 func (n *network) Start(features int) []float64 {
 	w := make([]float64, n.Parameters(features))
 	bits := splitMix(n.Seed)
@@ -278,7 +223,7 @@ func (s *splitMix) normal() float64 {
 // Units is the number of units of the first hidden layer.
 func (n *network) Units() int { return n.Hidden[0] }
 
-// ready allocates the slices of a, unless they are there.
+// ready allocates the slices of a, unless they have been allocated before.
 func (n *network) ready(a *activity) {
 	layers := len(n.Hidden)
 	if len(a.inputs) != layers {
@@ -291,7 +236,8 @@ func (n *network) ready(a *activity) {
 	}
 }
 
-// forward computes the outputs, and returns the weights above the first layer.
+// forward computes the hidden layers' outputs and the network's outputs of the row x at the
+// parameters w. It stores them in a and returns theta, the weights above the first layer.
 func (n *network) forward(a *activity, w []float64, x []float32) (theta []float64) {
 	n.ready(a)
 	for j := range a.first {
@@ -306,7 +252,8 @@ func (n *network) forward(a *activity, w []float64, x []float32) (theta []float6
 	return theta
 }
 
-// above computes the outputs from the margins of the first layer.
+// above computes the outputs from first, the weighted sums that enter the first layer's units, and
+// from w, the weights above the first layer.
 func (n *network) above(a *activity, w, first []float64) {
 	layers := len(n.Hidden)
 	n.activate(a, 0, first)
@@ -323,8 +270,8 @@ func (n *network) above(a *activity, w, first []float64) {
 	}
 }
 
-// activate computes the outputs of layer l from the units' arguments u, which may be the slice
-// a.bends[l].
+// activate computes the scaled outputs of layer l, and their derivatives, from u, the weighted sums
+// that enter the layer's units. u may be the slice a.bends[l].
 func (n *network) activate(a *activity, l int, u []float64) {
 	scale := 1 / math.Sqrt(float64(n.Hidden[l]+1))
 	inputs, bends := a.inputs[l], a.bends[l]
@@ -337,8 +284,8 @@ func (n *network) activate(a *activity, l int, u []float64) {
 		}
 		return
 	}
-	// tanh(u) = 1 - 2/(1+e^(2u)), and its derivative is 4 s(1-s) with s the logistic function of
-	// 2u.
+	// The outputs are computed by tanh(u) = 1 - 2/(1+e^(2u)). The derivative of tanh is 4 s(1-s),
+	// where s is the logistic function of 2u.
 	var exp, low block
 	for len(u) > 0 {
 		twice := exp.take(len(u))
@@ -397,7 +344,8 @@ func (n *network) Value(w []float64, x []float32, y float64) float64 {
 	return a.value[0]
 }
 
-// Gradient writes the derivative scaled down to norm at most Clip.
+// Gradient writes to dst the gradient of one record's loss in the parameters w, scaled down to norm
+// at most the network's Clip.
 func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	n.check(len(dst), len(w), x)
 	a := n.scratch.Get().(*activity)
@@ -415,7 +363,8 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// Backward computes the gradient without writing out its outer product.
+// Backward computes the gradient of one record's loss as the factor s of its outer product s x' in
+// the first layer's weights, and the gradient rest in all other weights, as [Stacked] says.
 func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
 	if above := n.Parameters(1) - n.Hidden[0]; len(s) != n.Hidden[0] || len(z) != len(s) || len(theta) != above || len(rest) != above {
 		panic(fmt.Sprintf("loss: network: len(s) = %d, len(z) = %d, len(rest) = %d, len(theta) = %d: must be %d and %d", len(s), len(z), len(rest), len(theta), n.Hidden[0], above))
@@ -427,8 +376,9 @@ func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
 	n.differentiate(a, s, rest, theta, square, y)
 }
 
-// differentiate writes the slopes in the first layer's margins to s, and the gradient in the
-// weights above the first layer to rest. The forward pass must have computed the outputs.
+// differentiate writes to s the derivatives of the loss in the inputs W x of the first layer's units,
+// and to rest the gradient in the weights above the first layer. The forward pass must have computed
+// the outputs.
 func (n *network) differentiate(a *activity, s, rest, theta []float64, square, y float64) {
 	layers := len(n.Hidden)
 	a.y[0] = y
@@ -455,7 +405,8 @@ func (n *network) differentiate(a *activity, s, rest, theta []float64, square, y
 	}
 }
 
-// backward propagates the slopes in the outputs back through the layers.
+// backward propagates the derivatives of the loss in the network's outputs back through the layers:
+// it computes a.deltas of every hidden layer.
 func (n *network) backward(a *activity, w []float64) {
 	end := len(w)
 	for l := len(n.Hidden) - 1; l >= 0; l-- {
@@ -475,7 +426,8 @@ func (n *network) backward(a *activity, w []float64) {
 }
 
 // shrink returns the factor, at most 1, that scales the gradient down to norm at most Clip. The
-// gradient is a set of outer products. square is the square of the row's norm.
+// gradient consists of outer products, one for each layer, so that its norm follows from norms of
+// vectors. square is the square of the row's norm.
 func (n *network) shrink(a *activity, square float64) float64 {
 	total := float64(square * inner(a.deltas[0], a.deltas[0]))
 	for l, in := range a.inputs {

@@ -55,9 +55,9 @@ func Hinge() Kinked {
 }
 
 // CappedAbsolute is min(|r|, c) for the residual r = z - y, y in [-1, 1], c between 1e-6 and 1e6: a
-// median on which outliers have no influence. It is not convex. Its slope is -1 or 1 for |r| < c
-// and 0 for |r| > c; at the kinks r = -c, 0 and c it is -1/2, 0 and 1/2. Values reach 0 and are at
-// most min(1, c) at z = 0, so InitialGap is min(1, c).
+// regression to the median in which outliers have no influence. It is not convex. Its slope is -1
+// or 1 for |r| < c and 0 for |r| > c; at the kinks r = -c, 0 and c it is -1/2, 0 and 1/2. Values
+// reach 0 and are at most min(1, c) at z = 0, so InitialGap is min(1, c).
 func CappedAbsolute(c float64) (Kinked, error) {
 	if err := checkScale("capped-absolute", "c", c); err != nil {
 		return nil, err

@@ -2,8 +2,8 @@ package loss
 
 import "testing"
 
-// TestSlopesAtKinks tests that the slope at a kink is the mean of the slopes beside it, and that no
-// other point has such a slope.
+// TestSlopesAtKinks compares slopes and values at given margins with numbers computed by hand.
+// At a kink the slope is the mean of the slopes on both sides.
 func TestSlopesAtKinks(t *testing.T) {
 	for _, c := range []struct {
 		l              Kinked

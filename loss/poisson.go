@@ -10,10 +10,10 @@ import (
 type poisson struct{ clip, least float64 }
 
 // Poisson is minus the log-likelihood of a count at the rate e^z, without the terms that do not
-// depend on z: e^z - s z, with its derivative e^z - s clipped to [-clip, clip]. Counts and rates
-// are fractions of the largest possible count: y in [-1, 1] encodes the count s = (1+y)/2. clip is
-// between 1e-6 and 1e6; if clip is above 1, only derivatives of predictions that are too high are
-// clipped.
+// depend on z: e^z - s z. Its derivative e^z - s is clipped to [-clip, clip]. Counts and rates are
+// fractions of the largest possible count: the target y in [-1, 1] encodes the count s = (1+y)/2.
+// clip is between 1e-6 and 1e6; if clip is above 1, only derivatives of predictions that are too
+// high are clipped.
 //
 // The derivative is unbounded as z grows. As in [Squared], Values returns the likelihood (continued
 // linearly beyond z = 64, so that it stays finite), and Slopes and Curvatures are the derivatives
@@ -22,8 +22,8 @@ type poisson struct{ clip, least float64 }
 //	curvature e^z where it is not clipped, so e^z <= s + clip: in [0, 1 + clip], with jumps
 //
 // Values are at least s - s ln s >= 0, and 1 at z = 0, where the derivative is in [0, 1]. A record
-// of count 0 has the infimum 0, so InitialGap is 1. InitialGap also bounds the range of the clipped
-// loss, whose derivative is nowhere longer.
+// of count 0 has the infimum 0, so InitialGap is 1. InitialGap also bounds the drop of the clipped
+// loss below its value at z = 0, because clipping makes no derivative larger.
 func Poisson(clip float64) (RankOne, error) {
 	if err := checkScale("poisson", "clip", clip); err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func Poisson(clip float64) (RankOne, error) {
 }
 
 // PoissonRate is Poisson for counts over unequal exposures, such as years insured. The target of a
-// record carries its exposure q as a fraction of the largest exposure ([Carry]). The loss is minus
-// the log-likelihood of a count at the rate q e^z,
+// record encodes its exposure q besides the count, as a fraction of the largest exposure ([Carry]).
+// The loss is minus the log-likelihood of a count at the rate q e^z,
 //
 //	q e^z - s z, with its derivative q e^z - s clipped to [-clip, clip],
 //
@@ -62,26 +62,26 @@ func LeastExposure(l Loss) float64 {
 	return 0
 }
 
-// WithExposure returns the [PoissonRate] loss with the clip of the Poisson loss l and the given
-// least exposure. If l is a network, its output loss is replaced so. Any other loss gives an error.
+// WithExposure returns the [PoissonRate] loss with the given least exposure and the clip of l,
+// which must be a Poisson loss or a network with such an output loss. Any other loss is an error.
 func WithExposure(l Loss, least float64) (Loss, error) {
-	switch l := l.(type) {
-	case poisson:
-		return PoissonRate(l.clip, least)
-	case *network:
-		of, err := WithExposure(l.Network.Output, least)
+	if p, is := l.(poisson); is {
+		return PoissonRate(p.clip, least)
+	}
+	if n, is := networkOf(l); is {
+		of, err := WithExposure(n.Network.Output, least)
 		if err != nil {
 			return nil, err
 		}
-		again := l.Network
+		again := n.Network
 		again.Output = of
 		return NewNetwork(again)
 	}
 	return nil, fmt.Errorf("loss %s is for no counts: must be poisson(clip) where there is an exposure", l.Name())
 }
 
-// straight is the margin beyond which Values continues linearly, so that values stay finite. No
-// clip cuts as far out as this.
+// straight is the margin beyond which Values continues the loss linearly, so that values stay finite.
+// For every allowed clip, the derivative is clipped at a smaller margin than this.
 const straight = 64
 
 // Linked is a loss of counts. Its prediction is a rate, not the margin itself.
@@ -97,7 +97,7 @@ func Counts(l Loss) bool {
 	return ok
 }
 
-// Rate is e^z.
+// Rate returns e^z, the expected count at the margin z as a fraction of the largest possible count.
 func (poisson) Rate(z float64) float64 { return elementary.Exp(z) }
 
 func (p poisson) Name() string {
@@ -120,7 +120,8 @@ func (p poisson) Constants() Constants {
 	return c
 }
 
-// shares returns the count s and the exposure q. q is NaN if the exposure is below least.
+// shares decodes a target: it returns the count s as a fraction of the largest count, and the
+// exposure q as a fraction of the largest exposure. q is NaN if the exposure is below least.
 func (p poisson) shares(y float64) (s, q float64) {
 	q = 1
 	if p.least < 1 {
@@ -131,7 +132,7 @@ func (p poisson) shares(y float64) (s, q float64) {
 	return (1 + y) / 2, q
 }
 
-// exposureRounding bounds how much the rounding in [Carry] lowers an exposure.
+// exposureRounding bounds the error by which the rounding in [Carry] can lower an exposure.
 const exposureRounding = 0x1p-17
 
 func (p poisson) Values(dst, z, y []float64) {

@@ -7,10 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// TestPoissonIsTheLikelihood tests, with a clip too large to matter, that the mean loss over counts
-// is least where e^z is the mean count, that differences of values are differences of the negative
-// log-likelihood of counts, log(rate^k e^(-rate)/k!), divided by the largest count, and that a
-// prediction is the rate. It fails for counts scaled by half, or another link.
+// TestPoissonIsTheLikelihood uses a clip that is too large to matter. It tests that the mean loss
+// over counts is smallest where e^z is the mean count. Differences of values must be differences of
+// the counts' negative log-likelihood, -log(rate^k e^(-rate)/k!), divided by the largest count.
+// Rate must be the expected count. The test fails if counts are scaled by half, or for another link
+// function.
 func TestPoissonIsTheLikelihood(t *testing.T) {
 	const most = 8
 	counts := []float64{0, 1, 1, 3, 8, 0, 2}

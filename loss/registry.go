@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// entry says how one loss or regularizer is built from its parameters p. fields names the
-// parameters, in the order of p and of the name that format writes.
+// entry describes how one loss or regularizer is built from its parameters p. fields are the names
+// of the parameters, in the order of p and of the name that format writes.
 type entry[T any] struct {
 	fields []string
 	build  func(p []float64) (T, error)
 }
 
-// registry maps identifiers to entries. kind is the prefix of its error messages.
+// registry maps identifiers to entries. kind says which of the two the registry holds, in error
+// messages.
 type registry[T any] struct {
 	kind    string
 	entries map[string]entry[T]
@@ -97,8 +98,9 @@ func format(base string, params ...float64) string {
 	return base + "(" + strings.Join(args, ",") + ")"
 }
 
-// minScale and maxScale bound scale parameters. A margin has a size of a few units, so squares and
-// cubes of scales outside of this range are of no use.
+// minScale and maxScale bound the scale parameters of losses, such as the delta of huber. Margins are
+// of the order of 1, so scales outside of this range are useless, and their squares and cubes could
+// lose precision.
 const minScale, maxScale = 1e-6, 1e6
 
 func checkScale(kind, field string, v float64) error {

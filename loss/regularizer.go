@@ -6,8 +6,8 @@ import (
 )
 
 // Regularizer is a public function of the parameters. It is added after gradients are clipped and
-// summed, so it has no sensitivity and costs no budget. It is a function of single coordinates,
-// summed, or of the norm, and has the same bits on every machine.
+// summed, so no record influences it and it costs no privacy budget. It is either a sum of functions
+// of single coordinates, or a function of the norm. Its results have the same bits on every machine.
 type Regularizer interface {
 	// Name is a stable identifier such as "l2(0.01)"; [ParseRegularizer] is its inverse.
 	Name() string
@@ -17,8 +17,8 @@ type Regularizer interface {
 	AddGradient(dst, w []float64)
 	// Smoothness is the Lipschitz constant of the gradient.
 	Smoothness() float64
-	// Convexity is a lower bound on the eigenvalues of the Hessian, over all w. It is negative for
-	// a nonconvex regularizer.
+	// Convexity returns a lower bound on the eigenvalues of the Hessian, over all w. It is negative
+	// for a nonconvex regularizer.
 	Convexity() float64
 }
 

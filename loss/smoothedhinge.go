@@ -35,7 +35,8 @@ func (l smoothedHinge) Constants() Constants {
 	}
 }
 
-// value returns q(a - hq/2) with q = a/h clamped to [0, 1].
+// value returns the loss at a = 1 - m for the margin m, q(a - hq/2) with the width h and q = a/h
+// clamped to [0, 1].
 func (l smoothedHinge) value(a float64) float64 {
 	a = max(a, 0)
 	q := min(a/l.width, 1)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Smoothing says how a [Kinked] loss is smoothed as a function of the parameters w. The loss of
-// each record is smoothed by itself, in closed form, so nothing is sampled. The zero Smoothing does
+// Smoothing describes how a [Kinked] loss is smoothed as a function of the parameters w. The loss
+// of each record is smoothed by itself, in closed form, without sampling. The zero Smoothing does
 // not smooth.
 type Smoothing struct {
 	radius float64
@@ -19,14 +19,14 @@ type Smoothing struct {
 //
 //	f_r(w) = E f(w + r u), u uniform in the unit ball
 //
-// (Duchi, Bartlett and Wainwright 2012). The gradient at w of the mean of f_r over records is a
-// mean of gradients of F within r of w. If it has norm b, w is an (r, b)-stationary point in
-// Goldstein's sense (1977). For f = phi(<w,x>, y)
+// (Duchi, Bartlett and Wainwright 2012). The gradient at w of the mean of f_r over records is a mean
+// of gradients of the objective F at points within r of w. If it has norm b, w is an (r,
+// b)-stationary point in Goldstein's sense (1977). For f = phi(<w,x>, y)
 //
 //	f_r(w) = E phi(<w,x> + r ||x|| U, y),   grad f_r = E phi'(...) x
 //
-// where U, the first coordinate of u, has the density c_d (1 - t^2)^((d-1)/2) on [-1, 1],
-// c_d = Gamma(d/2+1)/(sqrt pi Gamma((d+1)/2)), about .4 sqrt d. So
+// where U, the first coordinate of u, has the density c_d (1 - t^2)^((d-1)/2) on [-1, 1], c_d =
+// Gamma(d/2+1)/(sqrt pi Gamma((d+1)/2)), about .4 sqrt d. So
 //
 //	the Lipschitz constant does not change, and f - L0 r <= f_r <= f + L0 r
 //	a jump of phi' by j gives f_r a curvature of at most j c_d ||x||/r
@@ -55,17 +55,18 @@ func OverBall(dim int, radius float64) (Smoothing, error) {
 // grow with the dimension. For f = phi(<w,x>, y), f~ is the envelope of phi with lambda ||x||^2 in
 // place of lambda. If phi is piecewise linear, a kink at a between slopes p and q becomes the
 // interval from a + lambda ||x||^2 min(p, q) to a + lambda ||x||^2 max(p, q), on which the slope
-// goes linearly from p to q. This holds as long as the intervals do not overlap; SmoothedConstants
-// returns an error for a radius at which they do.
+// goes linearly from p to q. This holds as long as the intervals of different kinks do not overlap;
+// SmoothedConstants returns an error for a radius at which they do.
 //
 // The gradient of the smoothed objective at w is a mean of gradients of the records' losses at
-// points within radius of w, but each record has a point of its own. That is weaker than
-// Goldstein's measure, which has the same points for all records.
+// points within radius of w. Each record has its own point. That is weaker than Goldstein
+// stationarity, in which all records share the same points.
 func LasryLions(radius float64) (Smoothing, error) {
 	return Smoothing{radius: radius}, checkRadius(radius)
 }
 
-// balls caches the tables, by dimension. A table does not depend on who made it.
+// balls caches the tables of the distribution of one coordinate of a uniform point in the ball, by
+// dimension. A table depends only on its dimension, so it does not matter which call made it.
 var balls sync.Map
 
 // leastRadius and mostRadius keep products of radii, norms and margins far inside the range of
@@ -79,8 +80,8 @@ func checkRadius(radius float64) error {
 	return nil
 }
 
-// width returns the length scale, in margins, over which smoothing spreads the kinks of a row of
-// norm long.
+// width returns the distance, in the margin <w,x>, over which smoothing spreads a jump of the slope.
+// long is the norm of the row x.
 func (s Smoothing) width(long float64) float64 {
 	if s.ball == nil {
 		return float64(s.radius * float64(long*long))
@@ -88,8 +89,8 @@ func (s Smoothing) width(long float64) float64 {
 	return float64(s.radius * long)
 }
 
-// rise returns the fraction of the slope's jump from p to q that has happened u widths to the right
-// of the kink: 0 far to the left, 1 far to the right.
+// rise returns the fraction of the slope's jump from p to q that the smoothed slope has made at u
+// widths to the right of the kink: 0 far to the left, 1 far to the right.
 func (s Smoothing) rise(u, p, q float64) float64 {
 	if s.ball != nil {
 		return s.ball.below(u)
@@ -98,7 +99,8 @@ func (s Smoothing) rise(u, p, q float64) float64 {
 	return clamp((u-lo)/(hi-lo), 0, 1)
 }
 
-// steepness returns the curvature that a jump of the slope becomes, for a row of norm 1.
+// steepness returns the largest curvature into which smoothing turns a jump of the slope by the given
+// size, for a row of norm 1.
 func (s Smoothing) steepness(jump float64) float64 {
 	if s.ball == nil {
 		return 1 / s.radius
@@ -106,8 +108,8 @@ func (s Smoothing) steepness(jump float64) float64 {
 	return jump * s.ball.peak / s.radius
 }
 
-// spread bounds the mean distance between w and the points over which the loss of a row of norm 1
-// is averaged.
+// spread returns a bound on the mean distance between w and the points over which the loss of a row
+// of norm 1 is averaged.
 func (s Smoothing) spread() float64 {
 	if s.ball == nil {
 		return s.radius
@@ -123,18 +125,18 @@ func (s Smoothing) spread() float64 {
 // which is as smooth as sqrt(2 - v^2) on [0, 1].
 type ball struct {
 	dim int
-	// peak is the density at 0. reach is the largest tabulated |t|: the probability beyond it is
+	// peak is the density of U at 0. reach is the largest tabulated |t|: the probability beyond it is
 	// less than 1e-16.
 	peak, reach float64
-	// mass[i] is half the probability of |t'| < |t| at v = 1 - i/cells (1 - sqrt(1-reach)).
-	// density[i] is the derivative of mass by i.
+	// The tables are on a grid of v = 1 - i/cells (1 - sqrt(1-reach)). mass[i] and density[i] belong
+	// to grid point i: mass[i] is P(|U| < |t|)/2, and density[i] is the derivative of mass by i.
 	mass, density [cells + 1]float64
 	perCell       float64 // cells divided by the range of v
 }
 
 // cells is the number of intervals of the table. The error of cubic interpolation is h^4/384 times
-// the fourth derivative, about 1.4 in standard deviations. It stays below 1e-8 because a cell is at
-// most .035 standard deviations wide.
+// the fourth derivative, about 1.4 if the cell width h is measured in standard deviations of U. It
+// stays below 1e-8 because a cell is at most .035 standard deviations wide.
 const cells = 512
 
 func newBall(dim int) *ball {
@@ -162,7 +164,7 @@ func newBall(dim int) *ball {
 	return b
 }
 
-// halfPower returns x^(n/2), rounded alike on every machine.
+// halfPower returns x^(n/2), with the same rounding on every machine.
 func halfPower(x float64, n int) float64 {
 	p := 1.
 	if n%2 == 1 {
@@ -177,7 +179,8 @@ func halfPower(x float64, n int) float64 {
 	return p
 }
 
-// below returns the probability of U < t, by cubic Hermite interpolation.
+// below returns the probability of U < t, for the first coordinate U of a uniform point of the unit
+// ball, by cubic Hermite interpolation.
 func (b *ball) below(t float64) float64 {
 	a := math.Abs(t)
 	if !(a < b.reach) {

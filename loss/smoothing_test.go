@@ -10,7 +10,7 @@ import (
 
 // TestBallAgainstBeta tests the distribution function of a coordinate of the ball against the beta
 // law: U^2 is Beta(1/2, (d+1)/2). Dimensions are even and odd, small and large, and the tolerance
-// is 1e-8 everywhere. It fails for the density (1-t^2)^(d/2), which belongs to another dimension.
+// is 1e-8 everywhere. The test fails for the density (1-t^2)^(d/2), which belongs to another dimension.
 func TestBallAgainstBeta(t *testing.T) {
 	for _, dim := range []int{1, 2, 3, 4, 5, 8, 20, 99, 1000, 1 << 20} {
 		b := newBall(dim)
@@ -33,9 +33,10 @@ func TestBallAgainstBeta(t *testing.T) {
 	}
 }
 
-// TestSmoothedIsTheMeanOverTheBall tests that smoothed slopes times the row are the mean gradient
-// over points of the ball. A mean of n numbers within 1 of each other deviates by 5.4 standard
-// deviations, each at most 1/(2 sqrt n), less than once in 10^7.
+// TestSmoothedIsTheMeanOverTheBall tests that the smoothed slope times the row is the mean gradient
+// over random points of the ball. The tolerance is 5.4 standard deviations, each at most 1/(2 sqrt
+// n), of a mean of n numbers within 1 of each other. A correct smoothing exceeds it less than once
+// in 10^7 comparisons.
 func TestSmoothedIsTheMeanOverTheBall(t *testing.T) {
 	const n, radius = 20000, .6
 	r := rand.New(rand.NewPCG(3, 14))

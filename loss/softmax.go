@@ -92,8 +92,8 @@ func (s softmax) Values(dst, z, y []float64) {
 	}
 }
 
-// Slopes computes p_j for j != y. For the true class it computes minus the sum of the others, which
-// does not cancel as p_y - 1 would.
+// Slopes computes the probability p_j of class j for j != y. For the true class it computes minus the
+// sum of the others, which does not cancel as p_y - 1 would.
 func (s softmax) Slopes(dst, z, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
 	for i := range y {
@@ -118,7 +118,8 @@ func (s softmax) Slopes(dst, z, y []float64) {
 	}
 }
 
-// CurvaturesAlong computes p_j (u_j - sum_i p_i u_i).
+// CurvaturesAlong computes the product of the Hessian in the margins and u, p_j (u_j - sum_i p_i u_i)
+// for the probabilities p_j of the classes.
 func (s softmax) CurvaturesAlong(dst, z, u, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
 	sameRecords(len(dst), s.k, u, y, s.k)
@@ -143,8 +144,7 @@ func (s softmax) CurvaturesAlong(dst, z, u, y []float64) {
 	}
 }
 
-// class returns the class number that the target y encodes, or -1 if y is not a whole number in [0,
-// K).
+// class returns the target y as a class number, or -1 if y is not a whole number in [0, K).
 func (s softmax) class(y float64) int {
 	if !(y >= 0 && y < float64(s.k)) || y != math.Trunc(y) {
 		return -1
@@ -152,7 +152,8 @@ func (s softmax) class(y float64) int {
 	return int(y)
 }
 
-// greatest returns the index of the first NaN or, without one, of the first greatest element.
+// greatest returns the index of the first NaN in z or, if there is none, of the first of its greatest
+// elements.
 func greatest(z []float64) int {
 	top := 0
 	for j, v := range z {

@@ -2,14 +2,14 @@ package loss
 
 type squared struct{ clip float64 }
 
-// Squared is r^2/2 in the residual r = z - y, with its derivative clipped to [-clip, clip]; y in
-// [-1, 1], clip between 1e-6 and 1e6.
+// Squared is r^2/2 in the residual r = z - y, with its derivative clipped to [-clip, clip]; y in [-1,
+// 1], clip between 1e-6 and 1e6.
 //
-// The derivative r is unbounded, so no private method can follow it. Values returns the squared
-// error, but Slopes and Curvatures are the derivatives of Huber(clip). An optimizer therefore
-// minimises Huber(clip), whose minimiser differs from the least-squares fit when records have
-// residuals beyond the clip. The clip is a parameter of the loss, not of the engine, so that
-// slopes, differences of slopes and curvatures belong to one function.
+// The derivative r is unbounded, so no differentially private method can use it without a clip.
+// Values returns the squared error, but Slopes and Curvatures are the derivatives of Huber(clip). An
+// optimizer therefore minimises Huber(clip), whose minimiser differs from the least-squares fit when
+// records have residuals beyond the clip. The clip is a parameter of the loss, not of the engine, so
+// that slopes, differences of slopes and curvatures belong to one function.
 //
 // Curvature is 1 where |r| <= clip and 0 beyond. Values are at least 0 and at most 1/2 at z = 0,
 // where |r| = |y| <= 1, so InitialGap is 1/2. It also bounds the range of Huber(clip), which is
@@ -41,3 +41,9 @@ func (squared) Values(dst, z, y []float64) {
 
 func (s squared) Slopes(dst, z, y []float64)     { clampedSlopes(dst, z, y, s.clip) }
 func (s squared) Curvatures(dst, z, y []float64) { clampedCurvatures(dst, z, y, s.clip) }
+
+// IsSquared reports whether a loss is Squared, with any clip.
+func IsSquared(l Loss) bool {
+	_, ok := l.(squared)
+	return ok
+}

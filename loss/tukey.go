@@ -36,7 +36,8 @@ func (l tukey) Constants() Constants {
 	}
 }
 
-// value returns (c^2/6) u(3 - 3u + u^2), a form without cancellation near 0.
+// value returns the loss at t, (c^2/6) u(3 - 3u + u^2) with u = t^2, a form without cancellation near
+// 0.
 func (l tukey) value(t float64) float64 {
 	t = clamp(t, -1, 1)
 	u := float64(t * t)

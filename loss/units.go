@@ -28,18 +28,19 @@ type Units interface {
 //
 //	f = 1/m sum_j f_j, or summed: 1/rows sum_j f_j,
 //
-// so that every unit has the same weight under the first formula, and every row under the second.
-// The weights of a unit's rows sum to at most 1. With l's constants:
+// so that every unit has the same weight under the first formula, and every row under the second. The
+// weights of a unit's rows sum to at most 1. The constants follow from the constants of the row loss
+// l:
 //
 //	Lipschitz, InitialGap, HessianLipschitz: l's, by the triangle inequality
 //	curvature: l's interval or, summed, the hull of the interval and 1/rows of it
 //
-// The curator clips the gradient of the whole unit, once. A row loss with a clip of its own, such
-// as squared(1) or a network, clips the slope or gradient of each row before rows are summed.
+// The curator clips the gradient of the whole unit, once. A row loss with a clip of its own, such as
+// squared(1) or a network, clips the slope or gradient of each row before rows are summed.
 //
-// A record is malformed, and its results are NaN, if its target is not a number of rows between 1
-// and rows; a unit without any valid row is such a record. A unit of [Kinked] row losses is not
-// Kinked: it has no closed-form smoothing.
+// A record is malformed, and its results are NaN, if its target is not a number of rows between 1 and
+// rows; a unit without any valid row is such a record. A unit of [Kinked] row losses is not Kinked:
+// it has no closed-form smoothing.
 func NewUnits(l Loss, rows int, summed bool) (Units, error) {
 	if _, twice := l.(Units); twice {
 		return nil, fmt.Errorf("loss: units: %s: must be a loss of one row", l.Name())
@@ -69,8 +70,8 @@ func RowLoss(l Loss) Loss {
 	return l
 }
 
-// RecordFeatures returns the number of features of a loss's record if a row has the given number of
-// features.
+// RecordFeatures returns the number of float32s in a record of loss l, if a row has the given
+// number of features.
 func RecordFeatures(l Loss, features int) int {
 	if u, ok := l.(Units); ok {
 		return carry.Rows{Features: features, Most: u.Rows()}.Width()
@@ -78,8 +79,8 @@ func RecordFeatures(l Loss, features int) int {
 	return features
 }
 
-// RowFeatures is the inverse of RecordFeatures. It returns 0 if no number of row features gives a
-// record with that many features.
+// RowFeatures returns the number of features of a row, given the number of float32s of a record of
+// loss l; it is the inverse of RecordFeatures. It returns 0 if no row width gives that record width.
 func RowFeatures(l Loss, features int) int {
 	u, ok := l.(Units)
 	if !ok {
@@ -92,9 +93,10 @@ func RowFeatures(l Loss, features int) int {
 	return lie.Features
 }
 
-// JoinRows makes the record of a unit's rows and their finite targets, for generated tables;
-// sessions build the records of real tables. It panics unless there are between 1 and Rows rows
-// with one target each. Targets are rounded to multiples of 2^-89.
+// JoinRows makes the record of a unit's rows and their finite targets, in the form that a Units loss
+// reads: one vector that holds all rows with their targets, and as the record's target the number of
+// rows. It is for generated tables; the curator builds the records of real tables. It panics unless
+// there are between 1 and Rows rows with one target each. Targets are rounded to multiples of 2^-89.
 func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target float64) {
 	if len(x) < 1 || len(x) > u.Rows() || len(y) != len(x) {
 		panic(fmt.Sprintf("loss: units: %d rows, %d targets: must be as many, between 1 and %d", len(x), len(y), u.Rows()))
@@ -109,7 +111,8 @@ func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target flo
 
 const unitsPrefix, summedName = "units(", "sum"
 
-// parseUnits parses a name that Name wrote, for a target of the given number of classes.
+// parseUnits parses a name that the Name method of a [Units] loss returns. classes is the number of
+// classes of the target, for a softmax without a number.
 func parseUnits(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, unitsPrefix), ")")
 	fields := splitOutside(list)
@@ -177,8 +180,9 @@ func (l units) Parameters(features int) int {
 	return Parameters(l.of, lie.Features)
 }
 
-// layout returns how the n rows of a unit are laid out in its record x. It panics unless the
-// lengths of x, dst and w fit. ok is false if the target y is not a number of rows.
+// layout returns the layout of a unit's record x, and its number n of rows. It panics unless the
+// lengths of x, dst and w fit. The record's target y is the number of its rows; ok is false if y is
+// not a whole number from 1 to the largest number of rows.
 func (l units) layout(dst, w int, x []float32, y float64) (lie carry.Rows, n int, ok bool) {
 	lie, ok = carry.RowsIn(len(x), l.rows)
 	if !ok {
@@ -189,7 +193,8 @@ func (l units) layout(dst, w int, x []float32, y float64) (lie carry.Rows, n int
 	return lie, n, ok
 }
 
-// weight returns the weight of each of n rows.
+// weight returns the factor on the loss of each row of a unit with n rows: 1/n, or for a summed unit
+// one over the largest number of rows.
 func (l units) weight(n int) float64 {
 	if l.summed {
 		n = l.rows
@@ -203,7 +208,8 @@ func fillNaN(dst []float64) {
 	}
 }
 
-// room returns a slice of length n. It reallocates v if the capacity is too small.
+// room returns a slice of length n. It uses the memory of v, which it replaces if its capacity is too
+// small.
 func room[T any](v *[]T, n int) []T {
 	if cap(*v) < n {
 		*v = make([]T, n)
@@ -211,7 +217,7 @@ func room[T any](v *[]T, n int) []T {
 	return (*v)[:n]
 }
 
-// oneMargin is a RankOne as a Margins with K = 1.
+// oneMargin gives a RankOne loss the methods of a Margins loss with one margin.
 type oneMargin struct{ RankOne }
 
 func (oneMargin) K() int { return 1 }
@@ -230,7 +236,8 @@ type unitsOfMargins struct {
 	margins Margins // of a single margin for a RankOne
 }
 
-// at computes the margins of the n rows at w, and reads their targets.
+// at returns the margins at the parameters w of the n rows of a record x, and the rows' targets,
+// which the record holds.
 func (l unitsOfMargins) at(s *unitScratch, lie carry.Rows, n int, w []float64, x []float32) (z, y []float64) {
 	z, y = room(&s.z, n*l.margins.K()), room(&s.y, n)
 	l.products(z, lie, w, x)
@@ -249,7 +256,7 @@ func (l unitsOfMargins) products(z []float64, lie carry.Rows, w []float64, x []f
 	}
 }
 
-// innerRow returns <w, x> as four interleaved sums, rounded alike on every machine.
+// innerRow returns <w, x> as four interleaved sums, with the same rounding on every machine.
 func innerRow(w []float64, x []float32) float64 {
 	var s [4]float64
 	i := 0
@@ -266,8 +273,9 @@ func innerRow(w []float64, x []float32) float64 {
 	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
-// spread sets dst to the weighted sum, over the n rows, of the outer product of the row's K numbers
-// in each and the row.
+// spread sets dst to a K x features matrix: the weighted sum, over the n rows, of the outer products
+// of a row's K numbers and the row. The slice each holds the K numbers of the first row, then of the
+// second, and so on.
 func (l unitsOfMargins) spread(dst, each []float64, lie carry.Rows, n int, x []float32) {
 	k, by := l.margins.K(), float64(lie.Scale()*l.weight(n))
 	clear(dst)
@@ -314,7 +322,8 @@ func (l unitsOfMargins) Gradient(dst, w []float64, x []float32, y float64) {
 	l.spread(dst, slopes, lie, n, x)
 }
 
-// HessianVector requires a row loss with a second derivative, at corners from either side.
+// HessianVector requires a row loss with a second derivative. Where the second derivative jumps,
+// either of its one-sided values may be used.
 func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	lie, n, ok := l.layout(len(dst), len(w), x, y)
 	checkShape(len(v), len(w), len(w))
@@ -332,7 +341,7 @@ func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float6
 	l.spread(dst, bends, lie, n, x)
 }
 
-// unitsOfGeneral are units of rows whose loss writes its own gradient.
+// unitsOfGeneral are units of rows whose loss is a General loss, which computes its gradient itself.
 type unitsOfGeneral struct {
 	units
 	general General
@@ -358,7 +367,7 @@ func (l unitsOfGeneral) Gradient(dst, w []float64, x []float32, y float64) {
 	l.add(dst, w, x, y, l.general.Gradient)
 }
 
-// add sets dst to the weighted sum of the vectors that f writes for the rows.
+// add sets dst to the weighted sum, over the record's rows, of the vectors that f writes.
 func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64, f func(dst, w []float64, x []float32, y float64)) {
 	lie, n, ok := l.layout(len(dst), len(w), x, y)
 	if !ok {
@@ -371,7 +380,7 @@ func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64, f func(dst
 	clear(dst)
 	for i := range n {
 		lie.Take(row, x, i)
-		// An entry that f leaves unwritten must be NaN, not the entry of another row.
+		// If f leaves an entry unwritten, the entry must be NaN and not the entry of another row.
 		fillNaN(gradient)
 		f(gradient, w, row, lie.Target(x, i))
 		for j, v := range gradient {
@@ -380,7 +389,8 @@ func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64, f func(dst
 	}
 }
 
-// unitsOfTwice are units of rows whose loss also writes products of its Hessian and a vector.
+// unitsOfTwice are units of rows whose loss is a Twice loss, which also computes products of its
+// Hessian and a vector.
 type unitsOfTwice struct {
 	unitsOfGeneral
 	twice Twice

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// cubic is a General loss, as a user may write one, with Hessian products: u - atan(u) for
-// u = <w,x> - y, with slope u^2/(1+u^2) and curvature 2u/(1+u^2)^2.
+// cubic is a General loss with Hessian products, such as a user may write: u - atan(u) for u =
+// <w,x> - y. Its slope is u^2/(1+u^2), its curvature 2u/(1+u^2)^2.
 type cubic struct{}
 
 func (cubic) Name() string { return "cubic" }
@@ -63,7 +63,7 @@ func rowLosses(t *testing.T) []loss.Loss {
 	return list
 }
 
-// general returns a loss as one that writes its gradient.
+// general returns any loss as a General loss.
 func general(l loss.Loss) loss.General {
 	switch l := l.(type) {
 	case loss.General:
@@ -74,7 +74,7 @@ func general(l loss.Loss) loss.General {
 	return one{l.(loss.RankOne)}
 }
 
-// one is a RankOne loss as a General loss.
+// one gives a RankOne loss the methods of a General loss.
 type one struct{ loss.RankOne }
 
 func (l one) of(f func(dst, z, y []float64), w []float64, x []float32, y float64) float64 {
@@ -222,7 +222,8 @@ func sameAsRows(t *testing.T, l loss.Units, x [][]float32, y, w, v []float64, di
 	}
 }
 
-// TestWhatIsNoLossOfUnits tests the errors for invalid units.
+// TestWhatIsNoLossOfUnits tests the errors for row losses and numbers of rows that units do not
+// allow.
 func TestWhatIsNoLossOfUnits(t *testing.T) {
 	logistic := loss.Logistic()
 	units, err := loss.NewUnits(logistic, 2, false)
@@ -255,7 +256,7 @@ func TestWhatIsNoLossOfUnits(t *testing.T) {
 	}
 }
 
-// lazy leaves slopes, values and curvatures unwritten where the target is -1.
+// lazy is a loss that leaves slopes, values and curvatures unwritten where the target is -1.
 type lazy struct{ loss.RankOne }
 
 func (lazy) Name() string { return "lazy" }
@@ -272,8 +273,8 @@ func write(dst, y []float64) {
 	}
 }
 
-// TestUnitsForget tests that a result which the row loss leaves unwritten is NaN, which makes the
-// unit malformed, and not a result of another unit.
+// TestUnitsForget tests that if the row loss leaves a result unwritten, the unit's result is NaN,
+// so that the unit counts as malformed. It must not be a result left over from another unit.
 func TestUnitsForget(t *testing.T) {
 	u, err := loss.NewUnits(lazy{loss.Logistic()}, 2, false)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Weights multiply the contribution of each record to the objective: to its value, its gradient and
-// its Hessian.
+// Weights are public factors on the contribution of each record to the objective: a factor multiplies
+// the record's value, gradient and Hessian.
 type Weights struct {
 	// Classes holds a public weight for each class, in the order of class numbers (-1 before +1 for
 	// binary targets); empty for no class weights.
@@ -20,7 +20,7 @@ type Weights struct {
 	Row bool
 }
 
-// Weighted is a loss times the weight of the record.
+// Weighted is a loss whose value is multiplied by the weight of the record.
 type Weighted interface {
 	Loss
 	// Unweighted is the loss of a record of weight 1.
@@ -29,10 +29,10 @@ type Weighted interface {
 	Weights() Weights
 }
 
-// NewWeighted returns the loss l times the weights of records. l must be a RankOne or a Margins;
-// for a network the output loss is weighted. The objective is a mean over records, not over
-// weights: a class weight of 5 multiplies the loss and the gradient of each record of that class by
-// 5. Let M be the largest class weight, or 1 without class weights. Then the constants are
+// NewWeighted returns the loss l times the weights of records. l must be a RankOne or a Margins; for
+// a network the output loss is weighted. The objective is a mean over records, not over weights: a
+// class weight of 5 multiplies the loss and the gradient of each record of that class by 5. Let M be
+// the largest class weight, or 1 without class weights. Then the constants are
 //
 //	Lipschitz, InitialGap, HessianLipschitz: M times l's
 //	curvature: the hull of l's interval times each possible weight, 0 included for
@@ -44,11 +44,12 @@ type Weighted interface {
 // probabilities are therefore probabilities in a population where the frequency of each class is
 // multiplied by its weight.
 //
-// It returns an error if l is Weighted already or of another form, if there are no weights, if the
-// number of class weights is not the number of classes, if a class weight is not between 1e-6 and
-// 1e6, or if w.Row is set and targets carry exposures.
+// It returns an error if l is Weighted already or is neither a RankOne, a Margins nor a network; if
+// there are no weights; if the number of class weights is not the number of classes; if a class
+// weight is not between 1e-6 and 1e6; and if w.Row is set although the targets encode exposures
+// already.
 func NewWeighted(l Loss, w Weights) (Loss, error) {
-	if n, ok := l.(*network); ok {
+	if n, ok := networkOf(l); ok {
 		of, err := NewWeighted(n.Network.Output, w)
 		if err != nil {
 			return nil, err
@@ -100,7 +101,7 @@ func (w Weights) validate(l Loss) error {
 	return nil
 }
 
-// largest returns the largest possible weight.
+// largest returns the largest weight that a record can have.
 func largest(w Weights) float64 {
 	most := 0.
 	for _, v := range w.Classes {
@@ -112,7 +113,7 @@ func largest(w Weights) float64 {
 	return most
 }
 
-// smallest returns the smallest possible weight.
+// smallest returns the smallest weight that a record can have.
 func smallest(w Weights) float64 {
 	if w.Row {
 		return 0
@@ -124,23 +125,25 @@ func smallest(w Weights) float64 {
 	return least
 }
 
-// Carry returns one number that holds the target y and a share of the record between 0 and 1: its
-// weight or its exposure. The share is rounded to a multiple of 2^-16. A share of 1 leaves y as it
-// is. A share outside [0, 1] gives NaN, an invalid target. Only losses with row weights or
-// exposures read such targets.
+// Carry encodes a target y and a number in [0, 1] of the same record, its weight or its exposure (the
+// share), in one float64. The share is rounded to a multiple of 2^-16. With a share of 1 the code is
+// y itself. A share outside [0, 1] gives NaN, an invalid target. Only losses with row weights or
+// exposures read such targets; they split them with [Carried].
 func Carry(t Target, y, share float64) float64 { return carry.Join(y, share, t == Classes) }
 
-// Carried returns the target and the share that Carry joined.
+// Carried returns the target y and the share (a weight or an exposure) that [Carry] encoded in one
+// float64.
 func Carried(t Target, joined float64) (y, share float64) { return carry.Split(joined, t == Classes) }
 
-// RowWeighted reports whether the targets of a loss carry the weights of their records.
+// RowWeighted reports whether each target of the loss encodes, besides the target itself, the weight
+// of its record ([Carry]).
 func RowWeighted(l Loss) bool {
 	w, ok := outputs(l).(Weighted)
 	return ok && w.Weights().Row
 }
 
-// Unweighted returns the loss of the margins of one row with weight 1, without a network, a [Units]
-// or a [Weighted] around it. Predictions are made with it.
+// Unweighted returns the loss of the margins of one row without any weights. It is the loss inside a
+// network, a [Units] or a [Weighted]. Predictions are made with this loss.
 func Unweighted(l Loss) Loss {
 	l = outputs(l)
 	if w, ok := l.(Weighted); ok {
@@ -159,7 +162,7 @@ func outputs(l Loss) Loss {
 	return l
 }
 
-// weighing is a loss and its weights.
+// weighing is a loss and its weights: the common part of all Weighted losses.
 type weighing struct {
 	weights Weights
 	of      Loss
@@ -187,7 +190,8 @@ func (l weighing) Name() string {
 
 const weightedPrefix, byRow = "weighted(", "row"
 
-// parseWeighted parses a name that Name wrote, for a target of the given number of classes.
+// parseWeighted parses a name that [Weighted] losses return. classes is the number of classes of
+// the target, for a softmax without a number.
 func parseWeighted(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, weightedPrefix), ")")
 	fields := splitOutside(list)
@@ -213,7 +217,9 @@ func parseWeighted(name string, classes int) (Loss, error) {
 	return NewWeighted(l, w)
 }
 
-// scaled returns the constants multiplied by the possible weights.
+// scaled returns constants that hold for the constants c of a loss times every possible weight: they
+// are multiplied by the largest weight, and the curvature interval contains the intervals of all
+// weights.
 func (l weighing) scaled(c Constants) Constants {
 	most, least := largest(l.weights), smallest(l.weights)
 	c.Lipschitz *= most
@@ -227,7 +233,7 @@ func (l weighing) scaled(c Constants) Constants {
 	return c
 }
 
-// scale returns bound times weight, and 0 for weight 0 and an infinite bound.
+// scale returns bound times weight; 0 for weight 0, even if bound is infinite.
 func scale(bound, weight float64) float64 {
 	if weight == 0 {
 		return 0
@@ -235,8 +241,9 @@ func scale(bound, weight float64) float64 {
 	return float64(bound * weight)
 }
 
-// weight splits a target into y and the weight of the record. Both row and class weights count. The
-// weight is NaN if the target is invalid.
+// weight decodes a target of a weighted loss, a float64 that encodes the target y and, with row
+// weights, the row's weight. It returns y and the weight of the record: the row's weight times the
+// weight of its class. The weight is NaN if the target is invalid.
 func (l weighing) weight(joined float64) (y, weight float64) {
 	y, weight = joined, 1
 	if l.weights.Row {
@@ -257,17 +264,19 @@ func (l weighing) weight(joined float64) (y, weight float64) {
 	return y, weight
 }
 
-// part is the number of records that are weighted at a time.
+// part is the number of records in a block for which targets and weights are split at a time.
 const part = 256
 
-// parts holds the targets without weights, and the weights, of part records.
+// parts holds, for a block of records, the targets without the weights that they encoded, and these
+// weights.
 type parts struct{ y, weight [part]float64 }
 
 var partsPool = sync.Pool{New: func() any { return new(parts) }}
 
-// each calls f for consecutive runs of at most part records, from one index to the next, with their
-// unweighted targets. It then multiplies the results, each numbers for a record, by the record's
-// weight.
+// each calls f for consecutive blocks of at most part records: the records from index from up to, not
+// including, index to. f gets the targets of a block, decoded from the numbers in y that also encode
+// weights. It writes the block's results, each numbers for every record. The method then multiplies
+// these numbers by the record's weight.
 func (l weighing) each(dst []float64, each int, y []float64, f func(dst, y []float64, from, to int)) {
 	p := partsPool.Get().(*parts)
 	for from := 0; from < len(y); from += part {
@@ -311,8 +320,9 @@ func (l weightedKinked) SmoothedSlopes(dst, z, y, long []float64, s Smoothing) {
 	l.each(dst, 1, y, func(dst, y []float64, from, to int) { l.kinked.SmoothedSlopes(dst, z[from:to], y, long[from:to], s) })
 }
 
-// SmoothedConstants returns an error for LasryLions. OverBall is linear in the loss, so the
-// smoothed loss times a weight is the smoothed weighted loss. An envelope is not linear.
+// SmoothedConstants returns an error for LasryLions. OverBall is linear in the loss, so the smoothed
+// loss times a weight is the smoothed weighted loss. The envelope of the method LasryLions is not
+// linear in the loss.
 func (l weightedKinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	if s.ball == nil {
 		return Constants{}, fmt.Errorf("loss: %s: with weights a loss is smoothed over a ball, not by envelopes", l.Name())

@@ -23,9 +23,10 @@ var weightedCases = []struct {
 	{"weighted(pinball(0.9),row)", "pinball(0.9)", nil, true},
 }
 
-// TestWeightsMultiply tests that every result of a weighted loss is the result of the loss times
-// the class weight and the row weight, in blocks longer than part. It fails for the weight of a
-// neighbouring record, of the other class, or a weight applied twice.
+// TestWeightsMultiply tests that every result of a weighted loss is the result of the loss times the
+// class weight and the row weight, in blocks longer than the constant part, the number of records
+// that are processed together. The test fails for the weight of a neighbouring record, of the other
+// class, or a weight applied twice.
 func TestWeightsMultiply(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 4))
 	for _, c := range weightedCases {
@@ -180,8 +181,9 @@ func TestWeightRules(t *testing.T) {
 	}
 }
 
-// TestExposure tests that the loss of a count with exposure q is the Poisson loss at the margin
-// z + ln q, up to terms that do not depend on z, and that an exposure below the least gives NaN.
+// TestExposure tests that the loss of a count with exposure q differs from the Poisson loss at the
+// margin z + ln q only by terms that do not depend on z, and that an exposure below the least gives
+// NaN.
 func TestExposure(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 5))
 	rate, plain := parse(t, "poisson-rate(0.7,0.05)").(loss.RankOne), parse(t, "poisson(0.7)").(loss.RankOne)

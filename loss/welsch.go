@@ -40,8 +40,9 @@ func (l welsch) Constants() Constants {
 	}
 }
 
-// welschStop bounds |t|. The exponential underflows to 0 long before |t| = 40, so the bound changes
-// no result, and it avoids the product of an infinite t and a zero.
+// welschStop is the bound to which |t|, the residual over the scale c, is cut before e^(-t^2) is
+// computed. The exponential underflows to 0 long before |t| = 40, so the bound changes no result, and
+// it avoids the product of an infinite t and a zero.
 const welschStop = 40
 
 func (l welsch) value(t float64) float64 {

@@ -2,13 +2,13 @@ package loss
 
 import "math"
 
-// AtZero returns the least and the greatest loss of a record whose margins are all 0, over all
-// possible targets. This is the loss of a model without features and intercept, which gives every
-// record the same score. The two bounds are equal where the loss at 0 is the same for every target:
-// log 2 for the logistic loss, log K for the softmax of K classes. The bounds are public. ok is
-// false for a loss that is not a function of margins and for a loss of counts with exposures.
+// AtZero returns the least and the greatest loss, over all possible targets, of a record whose
+// margins are all 0. This is the loss of a model that gives every record the score 0. The two
+// bounds are equal where the loss at 0 is the same for every target: log 2 for the logistic loss,
+// log K for the softmax of K classes. The bounds are public. ok is false for a loss that is not a
+// function of margins and for a loss of counts with exposures.
 func AtZero(l Loss) (least, most float64, ok bool) {
-	if n, is := l.(*network); is {
+	if n, is := networkOf(l); is {
 		return AtZero(n.Network.Output)
 	}
 	if w, is := l.(Weighted); is && w.Weights().Row { // a record of weight 0 has loss 0

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAtZero tests values computed by hand.
+// TestAtZero compares the least and the greatest loss at margins of 0, for each loss, with numbers
+// computed by hand.
 func TestAtZero(t *testing.T) {
 	for name, want := range map[string][2]float64{
 		"logistic":                    {math.Ln2, math.Ln2},

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Bits returns a hash of a loss's constants and of its slopes, curvatures or gradients on made-up
-// records; for a [loss.Kinked] loss also of smoothed slopes. Machines that give the results the
-// same bits give the same hash.
+// Bits returns a hash of a loss's constants and of its slopes, curvatures or gradients on generated
+// records; for a [loss.Kinked] loss also of smoothed slopes. Two machines have the same hash if all
+// results have the same bits.
 func Bits(l loss.Loss) uint64 {
 	h := fnv.New64a()
 	add := func(vs ...float64) {
@@ -32,7 +32,8 @@ func Bits(l loss.Loss) uint64 {
 		z, y, dst := make([]float64, 64), make([]float64, 64), make([]float64, 64)
 		x, long := make([]float32, 64), make([]float64, 64)
 		for i := range z {
-			// Sums of few bits and divisions by powers of 2 need no library function.
+			// Sums of few bits and divisions by powers of 2 need no library function, so all
+			// machines generate the same records.
 			z[i] = (rng.Float64() - .5) * float64(int64(1)<<rng.IntN(10)) / 8
 			y[i] = float64(2*rng.IntN(2) - 1)
 			if l.Target() == loss.Real {
@@ -72,6 +73,10 @@ func Bits(l loss.Loss) uint64 {
 			}
 		case loss.Shaped:
 			p := l.Parameters(len(x))
+			for p > len(dst) {
+				x = x[:len(x)/2]
+				p = l.Parameters(len(x))
+			}
 			l.Gradient(dst[:p], z[:p], x, y[0])
 			add(dst[:p]...)
 		case loss.General:

@@ -17,15 +17,17 @@ func blockMethods(l loss.RankOne) []blockMethod {
 	return []blockMethod{{"Values", l.Values}, {"Slopes", l.Slopes}, {"Curvatures", l.Curvatures}}
 }
 
-// one returns the result of f for a single row.
+// one returns the result that a method f, which works on blocks of margins and targets, has for a
+// single row.
 func one(f func(dst, z, y []float64), z, y float64) float64 {
 	dst := make([]float64, 1)
 	f(dst, []float64{z}, []float64{y})
 	return dst[0]
 }
 
-// checkBlocks compares the results of blocks with the results of single rows. It tries every short
-// length and one long length, at every offset that matters to an unrolled loop.
+// checkBlocks compares the results that a loss's methods have for blocks of rows with their results
+// for single rows. It tries every short length and one long length, at every offset that matters to
+// an unrolled loop.
 func checkBlocks(fs *findings, g *glm) {
 	const n = 261
 	rng := rand.New(rand.NewPCG(0x5eed, 3))
@@ -93,7 +95,8 @@ func checkBlocks(fs *findings, g *glm) {
 	}
 }
 
-// checkFaults tries NaN margins and NaN targets, and infinite margins where the method has a limit.
+// checkFaults evaluates the loss at NaN margins and NaN targets, and at infinite margins where the
+// method's result has a limit.
 func checkFaults(fs *findings, g *glm) {
 	nan := math.NaN()
 	for _, m := range blockMethods(g.l) {

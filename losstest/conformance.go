@@ -3,12 +3,16 @@
 //
 //	losstest.Conformance(t, myLoss)
 //
-// The suite checks that slopes, curvatures and gradients are the derivatives of the values; that
-// each declared constant holds at the worst point that a search finds; that the search comes within
-// 1% of each constant, because a constant that is too large costs accuracy as one that is too small
-// does; and that the methods keep the contracts of package loss about blocks, NaN, infinities,
-// lengths and names. The suite reads nothing but the loss, and its searches are seeded, so results
-// repeat.
+// The suite checks that
+//
+//   - slopes, curvatures and gradients are the derivatives of the values;
+//   - each declared constant holds at the worst point that a search finds;
+//   - the search comes within 1% of each constant, because a constant that is too large costs
+//     accuracy just as one that is too small does;
+//   - the methods keep the contracts of package loss about blocks, NaN, infinities, lengths and
+//     names.
+//
+// The suite uses nothing but the loss. Its searches are seeded, so results repeat.
 package losstest
 
 import (
@@ -21,7 +25,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// tight is the fraction of a declared constant that the search must reach.
+// tight is the fraction of a declared constant that the search for its worst point must reach.
 const tight = 0.99
 
 // Conformance reports every way in which l breaks the contract of package loss or its own declared
@@ -42,10 +46,10 @@ func RegularizerConformance(t *testing.T, r loss.Regularizer) {
 	}
 }
 
-// finding is one violation of a rule.
+// finding is one violation of a rule of the conformance suite.
 type finding struct{ check, detail string }
 
-// The rules, as reports name them.
+// The names of the rules in reports.
 const (
 	ruleConstants   = "declared constants"
 	ruleKind        = "kind of loss"
@@ -69,7 +73,7 @@ const (
 	ruleAdds        = "AddGradient adds"
 )
 
-// findings holds the first three findings of each rule.
+// findings holds the first three findings for each rule of the conformance suite.
 type findings []finding
 
 func (fs *findings) add(check, format string, args ...any) {
@@ -161,9 +165,9 @@ func checkSpelling(fs *findings, name string) {
 	}
 }
 
-// checkBound compares a declared constant with the worst value found. The value may exceed the
-// constant by no more than rounding. Unless the loss says why its constants are loose, the value
-// must reach 99% of the constant.
+// checkBound compares a declared constant with the worst value found. It adds a finding if that
+// value exceeds the constant by more than rounding, and, unless loose gives a reason why the
+// constant cannot be attained, if the value stays below 99% of the constant.
 func checkBound(fs *findings, rule, loose string, declared, found, rounding float64, at string) {
 	if !(found <= declared+rounding) {
 		fs.add(rule, "declared %v, found %v at %s", declared, found, at)
@@ -173,8 +177,9 @@ func checkBound(fs *findings, rule, loose string, declared, found, rounding floa
 	}
 }
 
-// checkInterval does the same for both ends of a curvature interval. Each end must be reached to
-// within 1% of the interval's width or, for an interval of one point, of its size.
+// checkInterval compares both ends of a declared curvature interval with the least and the greatest
+// curvature found, as checkBound does for one constant. Unless loose gives a reason against it,
+// each end must be reached to within 1% of the larger absolute value of the two ends.
 func checkInterval(fs *findings, loose string, declared loss.CurvatureInterval, lo, hi, rounding float64, atLo, atHi string) {
 	if !(hi <= declared.Hi+rounding) {
 		fs.add(ruleInterval, "declared Hi = %v, found %v at %s", declared.Hi, hi, atHi)

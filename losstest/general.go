@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// site is an argument at which a general loss is evaluated: parameters w, a row x of norm at most
-// 1, a target y, and a direction v of length 1.
+// site is a place at which a general loss is evaluated: parameters w, a row x of norm at most 1, a
+// target y, and a direction v of length 1.
 type site struct {
 	w []float64
 	x []float32
@@ -22,7 +22,7 @@ func (s site) String() string {
 	return fmt.Sprintf("w = %.6g, x = %.6g, y = %v, direction %.6g", s.w, s.x, s.y, s.v)
 }
 
-// field evaluates a general loss.
+// field evaluates a general loss (one that computes its own gradient) at a site.
 type field struct {
 	l    loss.General
 	c    loss.Constants
@@ -39,8 +39,9 @@ func (f field) gradient(w []float64, s site) []float64 {
 	return dst
 }
 
-// along returns the component of the gradient in the direction v at w + t v. It returns NaN where
-// the gradient is clipped, because the derivative of a clipped gradient is not a Hessian.
+// along returns the component in the direction v of the loss's gradient at the parameters w + t v.
+// It returns NaN where the gradient is clipped, because the derivative of a clipped gradient is not
+// a Hessian.
 func (f field) along(s site, t float64) float64 {
 	g := f.gradient(shift(s.w, t, s.v), s)
 	if f.c.Clipped && norm(g) >= f.c.Lipschitz*(1-1e-9) {
@@ -54,15 +55,18 @@ func (f field) curvature(s site) float64 {
 	return (f.along(s, h) - f.along(s, -h)) / (2 * h)
 }
 
-// third returns a second difference of the gradient's component along v, which is a mean of third
-// derivatives in the direction v. A symmetric tensor attains its norm on one direction (Banach 1938).
+// third returns the third derivative of the loss in the direction v, as a second difference of the
+// gradient's component along v. It is a mean of third derivatives, so it does not exceed the
+// largest. It suffices to search over directions v, because a symmetric tensor attains its norm on
+// one direction (Banach 1938).
 func (f field) third(s site) float64 {
 	h := 1e-3 * f.unit
 	return (f.along(s, h) - 2*f.along(s, 0) + f.along(s, -h)) / (h * h)
 }
 
-// fall returns the loss at 0 minus the loss at w, on the record. If InitialGap holds for tables of
-// mean zero only, fall averages over the record and the record with the opposite row.
+// fall returns, for the record, the loss at 0 minus the loss at w. If InitialGap holds only for
+// tables whose rows sum to zero, fall is the average over the record and the record with the
+// opposite row.
 func (f field) fall(s site) float64 {
 	zero := make([]float64, len(s.w))
 	fall := f.l.Value(zero, s.x, s.y) - f.l.Value(s.w, s.x, s.y)
@@ -130,7 +134,7 @@ func (f field) target(rng *rand.Rand) float64 {
 	return targets[rng.IntN(len(targets))]
 }
 
-// setRow sets x to the row, scaled into the unit ball and rounded to float32.
+// setRow sets the site's row x to the given row, scaled into the unit ball and rounded to float32.
 func (s *site) setRow(row []float64) {
 	scale := (1 - 1e-6) / max(1, norm(row))
 	for j := range s.x {
@@ -138,9 +142,9 @@ func (s *site) setRow(row []float64) {
 	}
 }
 
-// checkGradientAt compares the gradient with central differences of values, which are clipped if
-// the loss is clipped. The tolerance of each coordinate is the tolerance of checkSlopeAt, and
-// shrinks as the clip does.
+// checkGradientAt compares the gradient with central differences of values. If the loss is clipped,
+// the differences are clipped too. The tolerance of each coordinate is that of checkSlopeAt, scaled
+// down by the same factor as the clipped gradient.
 func checkGradientAt(fs *findings, f field, s site) {
 	h := 1e-5 * f.unit * max(1, 1e-3*norm(s.w)/f.unit)
 	want := make([]float64, len(s.w))
@@ -185,8 +189,8 @@ func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 		rounding := 0x1p-48 * (f.c.Lipschitz + f.bend*norm(s.w)) / h
 		for j, v := range got {
 			left, right := (at[j]-before[j])/h, (after[j]-at[j])/h
-			// The tolerance includes the difference between the slopes on the two sides, so that at
-			// a corner the value of either side is accepted.
+			// The tolerance includes the difference between the left and right derivatives, so that
+			// at a corner the product of either side is accepted.
 			slack := math.Abs(right-left) + 1e-6*f.bend + 2*rounding
 			if !(math.Abs(v-(left+right)/2) <= slack) {
 				fs.add(ruleProduct, "coordinate %d is %v, difference of gradients %v at %v", j, v, (left+right)/2, s)
@@ -225,7 +229,9 @@ func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 	}
 }
 
-// checkGeneralExtremes searches for the worst site of every declared constant.
+// checkGeneralExtremes searches, for every constant that a general loss declares, for the
+// parameters and the record at which the quantity that the constant bounds is largest, and compares
+// that value with the constant.
 func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	c := f.c
 	steep, at := f.climb(sites, rng, func(s site) float64 { return norm(f.gradient(s.w, s)) })
@@ -280,8 +286,8 @@ func (f field) climb(sites []site, rng *rand.Rand, score func(site) float64) (fl
 	return top, at
 }
 
-// nudge moves one part of a site by about step; a step of the parameters is proportional to their
-// size.
+// nudge returns the site with one part (parameters, row, target or direction) moved by about step;
+// a step of the parameters is proportional to their size.
 func (f field) nudge(rng *rand.Rand, s site, step float64) site {
 	next := site{slices.Clone(s.w), slices.Clone(s.x), s.y, slices.Clone(s.v)}
 	switch rng.IntN(4) {
@@ -312,7 +318,8 @@ func (f field) nudge(rng *rand.Rand, s site, step float64) site {
 	return next
 }
 
-// checkGeneralContract tries NaN, wrong lengths and side effects.
+// checkGeneralContract evaluates the loss with NaN and with wrong lengths, and tests that it has no
+// side effects.
 func checkGeneralContract(fs *findings, f field, s site) {
 	clone := func() site { return site{slices.Clone(s.w), slices.Clone(s.x), s.y, s.v} }
 	first := f.gradient(s.w, s)

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// jump is the change of the slope that counts as a jump, as a fraction of the Lipschitz constant,
-// over an interval halved down to the precision of floats.
+// jump is the change of a loss's slope, as a fraction of the Lipschitz constant, that counts as a
+// jump if it happens over an interval as short as the precision of floats allows.
 const jump = 1e-4
 
 // jumps reports whether the loss declares that its slope has jumps, by an infinite curvature.
 func (g *glm) jumps() bool { return math.IsInf(g.c.Curvature.Hi-g.c.Curvature.Lo, 0) }
 
-// checkSlopesAround compares mean, a difference quotient of values around p, with the slopes there,
-// and each slope with its neighbours. Also across jumps, the quotient is a mean of slopes, and a
-// slope at a jump lies between the slopes beside it.
+// checkSlopesAround tests two numbers: mean, a difference quotient of the loss's values around the
+// point p, and the slope at p. Both must lie between the least and the greatest of eight slopes
+// around p, up to the tolerance. A correct loss meets this at jumps of the slope as well.
 func (g *glm) checkSlopesAround(fs *findings, p point, mean, tolerance float64) {
 	h := g.step(p.z)
 	var slopes []float64
@@ -32,9 +32,10 @@ func (g *glm) checkSlopesAround(fs *findings, p point, mean, tolerance float64) 
 	}
 }
 
-// checkJumps searches for a jump upward if the curvature is unbounded above, and for a jump
-// downward if it is unbounded below. It reports an error if none is found, and if the slope jumps
-// in a direction in which the curvature is declared bounded.
+// checkJumps searches for jumps of a loss's slope: for a jump upward if the declared curvature is
+// unbounded above, and for a jump downward if it is unbounded below. It reports an error if it does
+// not find such a jump. It also reports an error if the slope jumps upward although the curvature
+// is declared bounded above, or downward although it is declared bounded below.
 func checkJumps(fs *findings, g *glm, points []point) {
 	up, down := false, false
 	byTarget := map[float64][]float64{}
@@ -60,8 +61,8 @@ func checkJumps(fs *findings, g *glm, points []point) {
 	}
 }
 
-// narrow repeatedly halves an interval of margins, keeping the half in which the slope changes
-// more. It returns the change over the last interval.
+// narrow finds where a loss's slope jumps: it repeatedly halves an interval of margins and keeps
+// the half in which the slope changes more. It returns the change over the last interval.
 func (g *glm) narrow(lo, hi, y float64) float64 {
 	a, b := g.slope(lo, y), g.slope(hi, y)
 	for range 60 {

@@ -188,8 +188,8 @@ func (m regularizerMutant) AddGradient(dst, w []float64) {
 }
 
 func TestWrongRegularizersAreCaught(t *testing.T) {
-	// A wrong end of the interval is too wide for one function and too narrow for another, or
-	// outside of Smoothness.
+	// A wrong end of the curvature interval breaks one of several rules: the interval is too
+	// narrow, too wide, or exceeds Smoothness.
 	const ends = ruleConstants + "," + ruleInterval + "," + ruleInterval + ruleTight
 	for _, name := range []string{"l2(0.01)", "nonconvex(0.01)"} {
 		for _, m := range []struct {

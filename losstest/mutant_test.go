@@ -32,8 +32,8 @@ func parse(t *testing.T, name string) loss.Loss {
 
 type batch = func(dst, z, y []float64)
 
-// rankOneMutant is a loss with some methods or constants replaced. Its name is changed too, so that
-// the check of names does not find it.
+// rankOneMutant is a loss with some methods or constants replaced by wrong ones, which the suite
+// must find. Its name is changed too, so that the test of names does not report it.
 type rankOneMutant struct {
 	loss.RankOne
 	constants                  func(*loss.Constants)
@@ -63,7 +63,8 @@ func (m rankOneMutant) Curvatures(dst, z, y []float64) {
 	through(m.curvatures, m.RankOne.Curvatures)(dst, z, y)
 }
 
-// after returns a wrapper that changes each result by f.
+// after returns a function that wraps a method of a loss: it changes each of the method's results
+// by f.
 func after(f func(result, z, y float64) float64) func(batch) batch {
 	return func(b batch) batch {
 		return func(dst, z, y []float64) {
@@ -119,7 +120,8 @@ var mutated = []string{
 	"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "huber(0.1)", "squared(1)", "welsch(0.7)", "geman-mcclure(0.7)", "tukey(0.7)",
 }
 
-// mutatedHere returns mutated, or its first and last loss in a short run.
+// mutatedHere returns the names of the losses in mutated; in a short run only the first and the
+// last.
 func mutatedHere() []string {
 	if testing.Short() {
 		return []string{mutated[0], mutated[len(mutated)-1]}
@@ -163,7 +165,7 @@ func TestWrongDerivativesAreCaught(t *testing.T) {
 			{"curvatures x 1.05", ruleCurvature, rankOneMutant{curvatures: scaled(1.05)}},
 			{"curvatures x -1", ruleCurvature, rankOneMutant{curvatures: scaled(-1)}},
 			{"curvatures 0", ruleCurvature, rankOneMutant{curvatures: scaled(0)}},
-			// Wrong only on one side, or only close to the corner.
+			// The following are wrong only on one side, or only close to the corner.
 			{"slopes x 1.05 for z > y", ruleSlope, rankOneMutant{slopes: after(func(r, z, y float64) float64 {
 				if z > y {
 					return r * 1.05

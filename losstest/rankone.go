@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// glm evaluates a rank-one loss at one margin and target.
+// glm evaluates a rank-one loss, phi(<w,x>, y), at one margin and target.
 type glm struct {
 	l    loss.RankOne
 	c    loss.Constants
@@ -31,8 +31,8 @@ func newGLM(l loss.RankOne) *glm {
 	return g
 }
 
-// step returns the step of divided differences at z. It is short for the loss, and long enough for
-// floats around z.
+// step returns the step for divided differences of the loss at the margin z. It is short compared
+// with the scales of the loss, and long compared with the spacing of floats around z.
 func (g *glm) step(z float64) float64 { return max(1e-5*g.unit, 0x1p-40*math.Abs(z)) }
 
 func (g *glm) value(z, y float64) float64 {
@@ -53,15 +53,15 @@ func (g *glm) curvature(z, y float64) float64 {
 	return g.dst[0]
 }
 
-// third returns a divided difference of curvatures. It is a mean of third derivatives, so it is no
-// larger than the largest third derivative.
+// third returns a divided difference of the loss's curvatures at the margin z. It is a mean of
+// third derivatives, so it is no larger than the largest third derivative.
 func (g *glm) third(z, y float64) float64 {
 	h := g.step(z)
 	lo, hi := z-h, z+h
 	return (g.curvature(hi, y) - g.curvature(lo, y)) / (hi - lo)
 }
 
-// point is a margin and a target.
+// point is a margin z and a target y at which a loss is evaluated.
 type point struct{ z, y float64 }
 
 func (p point) String() string { return fmt.Sprintf("z = %v, y = %v", p.z, p.y) }
@@ -113,9 +113,10 @@ func (g *glm) points() []point {
 	return ps
 }
 
-// checkSlopeAt compares the slope with a central difference of values. The error of the difference
-// is at most the width of the curvature interval times h/4, which holds across corners too, plus
-// the rounding of values, a few parts in 2^52, and of the margin.
+// checkSlopeAt compares a loss's slope with a central difference of its values, of step h. The
+// error of the difference has two parts. One is at most the width of the curvature interval times
+// h/4, also across corners. The other is rounding: of the values, a few parts in 2^52, and of the
+// margin.
 func checkSlopeAt(fs *findings, g *glm, p point) {
 	h := g.step(p.z)
 	lo, hi := p.z-h, p.z+h
@@ -159,8 +160,8 @@ func checkCurvatureAt(fs *findings, g *glm, p point) {
 	}
 }
 
-// checkChords compares difference quotients of slopes at points far apart with the declared
-// curvature interval. The engine clips gradient differences to that interval.
+// checkChords compares difference quotients of a loss's slopes at points far apart with the
+// declared curvature interval. The engine clips gradient differences to that interval.
 func checkChords(fs *findings, g *glm, points []point) {
 	rng := rand.New(rand.NewPCG(0x5eed, 2))
 	for _, p := range points {
@@ -178,7 +179,9 @@ func checkChords(fs *findings, g *glm, points []point) {
 	}
 }
 
-// checkExtremes searches for the worst point of every declared constant.
+// checkExtremes searches, for every constant that a rank-one loss declares, for the margin and
+// target at which the quantity that the constant bounds is largest, and compares that value with
+// the constant.
 func checkExtremes(fs *findings, g *glm, points []point) {
 	c := g.c
 	steep, at := g.climb(points, func(z, y float64) float64 { return math.Abs(g.slope(z, y)) })

@@ -8,15 +8,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// perRecord is a method of a loss of several margins. It writes width numbers for each record.
+// perRecord is a method of a loss of several margins that writes width numbers for each record.
 type perRecord struct {
 	name  string
 	width int
 	run   func(dst, z, y []float64)
 }
 
-// checkRecords compares the results of blocks with the results of single records, for a loss of
-// several margins. It also tries NaN, invalid targets and wrong lengths.
+// checkRecords compares the results that the methods of a loss of several margins have for blocks
+// of records with their results for single records. It also tries NaN, invalid targets and wrong
+// lengths.
 func checkRecords(fs *findings, l loss.Margins) {
 	const n = 37
 	rng := rand.New(rand.NewPCG(0x5eed, 5))

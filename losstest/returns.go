@@ -7,9 +7,9 @@ import (
 )
 
 // checkReturns reports whether the methods of l return for ordinary records: rows of norm 0, 1/2
-// and 1, parameters near and far, valid targets. A session treats a record on which a loss panics
-// or ends its goroutine as malformed and reports nothing, so training on a loss that always panics
-// would see zeros only.
+// and 1, small and large parameters, valid targets. The check matters because a session reports
+// nothing if a loss panics or ends its goroutine: it treats the record as malformed. A loss that
+// always panics would therefore be trained on zeros only.
 func checkReturns(fs *findings, l loss.Loss) bool {
 	ok := true
 	for _, dim := range []int{1, 3} {
@@ -29,7 +29,7 @@ func checkReturns(fs *findings, l loss.Loss) bool {
 	return ok
 }
 
-// targetsOf returns some valid targets of the loss.
+// targetsOf returns some targets that the loss accepts.
 func targetsOf(l loss.Loss) []float64 {
 	switch l.Target() {
 	case loss.Real:
@@ -44,7 +44,8 @@ func targetsOf(l loss.Loss) []float64 {
 	return []float64{-1, 1}
 }
 
-// evaluations returns calls of each method of l, for a row and parameters along the last axis.
+// evaluations returns a call of each method of l, by the method's name, for a row and parameters
+// along the last axis.
 func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) map[string]func() {
 	w, x := make([]float64, loss.Parameters(l, dim)), make([]float32, dim)
 	w[len(w)-1], x[dim-1] = size, length

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// worstFirst returns the n points with the greatest f, in descending order. A NaN counts as the
-// greatest value, so that no NaN is overlooked.
+// worstFirst returns the n points with the greatest value of f, in descending order. A NaN counts
+// as the greatest value, so that no NaN is overlooked.
 func worstFirst[P any](points []P, f func(P) float64, n int) []P {
 	type scored struct {
 		p P

@@ -7,7 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// smoothings returns smoothings of both kinds; OverBall in low and high, even and odd dimensions.
+// smoothings returns smoothings of both kinds for the checks; those by a mean over a ball are in
+// low and high, even and odd dimensions.
 func smoothings() []loss.Smoothing {
 	var list []loss.Smoothing
 	for _, dim := range []int{1, 2, 3, 4, 11, 100, 100_000} {
@@ -23,8 +24,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// checkSmoothed compares the smoothed slopes of a loss with its slopes, whose means they are, and
-// with the constants that SmoothedConstants declares.
+// checkSmoothed tests that the smoothed slopes of a loss are means of its slopes, and that they
+// obey the constants that SmoothedConstants declares.
 func checkSmoothed(fs *findings, l loss.Kinked) {
 	rng := rand.New(rand.NewPCG(0x5eed, 7))
 	n := 64

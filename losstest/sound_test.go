@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// pseudoHuber is a loss of another module: sqrt(1 + r^2) - 1, r = z - y.
-// Slope r/q, curvature 1/q^3, third derivative -3r/q^5 with q = sqrt(1 + r^2),
+// pseudoHuber is a loss as another module may define it: sqrt(1 + r^2) - 1, r = z - y. With q =
+// sqrt(1 + r^2), the slope is r/q, the curvature 1/q^3 and the third derivative -3r/q^5, which is
 // extremal at r = 1/2.
 type pseudoHuber struct{}
 
@@ -55,8 +55,8 @@ func (p pseudoHuber) Curvatures(dst, z, y []float64) {
 	p.each(dst, z, y, func(_, q float64) float64 { return 1 / q / q / q })
 }
 
-// written is the logistic loss with its gradient written out. Its constants are the constants of
-// the rank-one loss, since rows have norm at most 1.
+// written is the logistic loss as a general loss, one that computes its own gradient. It has the
+// constants of the rank-one loss, since rows have norm at most 1.
 type written struct{}
 
 func (written) Name() string              { return "written" }
@@ -93,7 +93,8 @@ func TestSoundLossesOfOtherModulesPass(t *testing.T) {
 	Conformance(t, written{})
 }
 
-// TestLooseConstants tests that a loss with loose constants passes only if it declares them loose.
+// TestLooseConstants tests losses whose declared constants are larger than any value that the
+// search finds: they pass only if they declare these constants as loose.
 func TestLooseConstants(t *testing.T) {
 	slack := func(why string) loss.Loss {
 		return rankOneMutant{RankOne: pseudoHuber{}, constants: func(c *loss.Constants) {

@@ -8,22 +8,23 @@ import (
 
 type expTail struct{}
 
-// ExpTail is a synthetic problem whose gradient norm decreases in proportion to its excess risk:
-// the KL condition with kappa = 1. A record's loss is F(w) + <0.4 x, w>, y unused, with
+// ExpTail is a synthetic problem that satisfies the KL condition with kappa = 1: its gradient norm
+// falls in proportion to its excess risk. A record's loss does not use y. It is F(w) + <0.4 x, w> with
 //
 //	F(w) = g(w_1) + (w_2^2 + ... + w_d^2)/2
 //	g(v) = e^-v for v >= 0, 1 - v + v^2/2 below
 //
-// Rows have mean zero, so F is the risk. Where w_1 >= 0 and the other coordinates have length
-// b <= 2, F = a + b^2/2 <= a + b <= sqrt(2) ||grad F||, with a = g = |g'|: gamma is sqrt(2).
+// Rows have mean zero, so F is the mean loss. Where w_1 >= 0 and the other coordinates have length b <=
+// 2, F = a + b^2/2 <= a + b <= sqrt(2) ||grad F||, with a = g = |g'|: gamma is sqrt(2).
 //
 //	g' = -e^-v, and v - 1 below: continuous
 //	g'' = e^-v in (0, 1], and 1 below: continuous; with the 1 of the other coordinates,
 //	curvature is in [0, 1]
 //	|g'''| = e^-v <= 1, and 0 below
 //
-// The quadratic part has no Lipschitz constant: gradients are scaled down to length 1.5, above the
-// length 1.4 at the start. F(0) = 1 and inf F = 0, so InitialGap is 1 over tables of mean zero.
+// The quadratic part has no Lipschitz constant: gradients longer than 1.5 are scaled down to this
+// length. The length at the start is at most 1.4. F(0) = 1 and inf F = 0, so InitialGap is 1 for tables
+// of mean zero.
 func ExpTail() loss.General { return expTail{} }
 
 const (
@@ -31,8 +32,8 @@ const (
 	expTailL0  = 1.5
 )
 
-// fading returns e^-v for v >= 0 to 13 digits, with the same bits on every machine: it is the
-// Taylor series at v/1024, squared ten times.
+// fading returns e^-v for v >= 0 to 13 digits, with the same bits on every machine. It squares the
+// Taylor series at v/1024 ten times.
 func fading(v float64) float64 {
 	x := -min(v, 700) / 1024
 	p := 1.0

@@ -8,10 +8,11 @@ import (
 
 type huberMean struct{}
 
-// HuberMean is a synthetic problem whose minimiser is the mean of the rows, y unused: the Huber
-// function of r = ||w - x||, r^2/2 for r <= 1 and r - 1/2 beyond. With rows of norm at most 1/4 it
-// is the instance on which no private algorithm beats sqrt(d log(1/delta))/(n epsilon) (Arora et
-// al. 2023, Theorem 2; L0 = L1 = 1, B = 1).
+// HuberMean is a synthetic problem whose minimiser is the mean of the rows. Its loss does not use y
+// and is the Huber function of r = ||w - x||: r^2/2 for r <= 1 and r - 1/2 beyond. With rows of norm
+// at most 1/4 it is the instance of a lower bound: no private algorithm has a gradient norm of
+// smaller order than sqrt(d log(1/delta))/(n epsilon) on it (Arora et al. 2023, Theorem 2, with
+// Lipschitz constant, smoothness and bound on the initial gap 1).
 //
 //	gradient w - x, scaled down to length 1: the Lipschitz constant is 1
 //	Hessian I for r < 1; beyond, I/r and 0 along w - x: curvature in [0, 1], with a
@@ -55,8 +56,8 @@ func huber(r, most float64) float64 {
 	return float64(q * (r - float64(q/2)))
 }
 
-// shrink scales v down to length most, unless it is shorter. squares is the sum of squares of v. If y is NaN, v
-// becomes NaN.
+// shrink scales the gradient v down to length most if it is longer. squares is the sum of squares of
+// v. If the target y is NaN, all of v becomes NaN.
 func shrink(v []float64, squares, most, y float64) {
 	scale := 1.0
 	if squares > most*most {

@@ -8,9 +8,9 @@ import (
 
 type phase struct{}
 
-// Phase is the loss of phase retrieval, (z^2 - y)^2/4 for |z| <= 1 and linear beyond. Squares of
-// margins are fitted to targets; measured targets are >= 0. The loss is nonconvex, has a saddle or
-// a maximum at z = 0 for y > 0, and is even in w.
+// Phase is the loss of phase retrieval, (z^2 - y)^2/4 for |z| <= 1 and linear beyond. It fits the
+// squares of margins to targets; measured targets are >= 0. The loss is nonconvex, has a saddle or a
+// maximum at z = 0 for y > 0, and has the same value at w and -w.
 //
 //	slope z (z^2 - y) for |z| <= 1, and of size at most 1 - y beyond: over y in [-1, 1] the
 //	Lipschitz constant is 2
@@ -32,7 +32,7 @@ func (phase) Values(dst, z, y []float64) {
 		c := min(max(z[i], -1), 1)
 		r := math.FMA(c, c, -y[i])
 		v := float64(r*r) / 4
-		if beyond := math.Abs(z[i] - c); beyond > 0 && y[i] != 1 { // flat at y = 1, to infinity
+		if beyond := math.Abs(z[i] - c); beyond > 0 && y[i] != 1 { // the loss is constant in z beyond |z| = 1 if y = 1, also at infinity
 			v += float64(beyond * (1 - y[i]))
 		}
 		dst[i] = v

@@ -6,37 +6,38 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// power is the loss h(||w - u||) + <0.4 x, w>. For r <= 1, h is r^4/4 if corner is 0 and
-// [ThreeHalves] with e = corner otherwise. corner is 0 or a power of 4.
+// power is the loss h(||w - u||) + <0.4 x, w> of a row x, where u is a fixed unit vector. If corner
+// is 0, h is the function h of [Quartic]; otherwise it is the function h of [ThreeHalves] with e =
+// corner. corner is 0 or a power of 4.
 type power struct{ corner float64 }
 
-// Quartic is a synthetic problem that satisfies the KL condition with kappa = 4/3,
-// gamma = 4^(-3/4). A record's loss is h(||w - u||) + <0.4 x, w>, y unused, with
+// Quartic is a synthetic problem that satisfies the KL condition with kappa = 4/3 and gamma = 4^(-3/4).
+// A record's loss does not use y. It is h(||w - u||) + <0.4 x, w> with
 //
 //	h(r) = r^4/4 for r <= 1, r - 3/4 beyond
 //
-// and u the unit vector of equal coordinates. Rows have mean zero, so h is the risk: h = h'^(4/3)/4
-// for r <= 1.
+// and u the unit vector of equal coordinates. Rows have mean zero, so h is the mean loss: h =
+// h'^(4/3)/4 for r <= 1.
 //
 //	h' = r^3 for r <= 1 and 1 beyond: with 0.4 the Lipschitz constant is 1.4
 //	h'' = 3 r^2 in [0, 3] and 0, h'/r <= 1: curvature in [0, 3], with a jump at r = 1
 //	inf h = 0 and h(||0 - u||) = 1/4, so InitialGap is 1/4 over tables of mean zero
 func Quartic() loss.General { return power{} }
 
-// ThreeHalves is Quartic with another h,
+// ThreeHalves is like Quartic, with another h,
 //
 //	h(r) = (s^(3/2) - e^(3/2))/(3/2), s^2 = r^2 + e^2, e = 1/16, for r <= 1, linear beyond
 //
-// for which kappa = 3. No smooth loss has a kappa above 2 near its minimum, so h is rounded there:
-// where r >= e, h <= (2/3) s^(3/2) and h' = r s^(-1/2) >= s^(1/2)/sqrt(2), so that gamma^3 = (2/3)
+// for which kappa = 3. No smooth loss has a kappa above 2 near its minimum, so h is rounded there.
+// Where r >= e, h <= (2/3) s^(3/2) and h' = r s^(-1/2) >= s^(1/2)/sqrt(2), so that gamma^3 = (2/3)
 // 2^(3/2).
 //
 //	h' <= 1: with 0.4 the Lipschitz constant is 1.4, up to 0.1%
 //	h'/r = s^(-1/2) and h'' <= h'/r lie in [0, e^(-1/2)] = [0, 4], with a jump at r = 1
 func ThreeHalves() loss.General { return power{corner: 1. / 16} }
 
-// ThreeHalvesFine is ThreeHalves with e = 1/4096: kappa is 3 for an excess risk down to 2e-6, and
-// the curvature is up to 64.
+// ThreeHalvesFine is ThreeHalves with the rounding e = 1/4096: the exponent kappa is 3 down to an
+// excess risk of 2e-6, and the curvature is at most 64.
 func ThreeHalvesFine() loss.General { return power{corner: 1. / 4096} }
 
 const powerRow = 0.4

@@ -1,10 +1,10 @@
-// Package problem holds the losses of test problems. Experiments and audits measure optimizers on
-// them, in addition to the losses of package loss.
+// Package problem contains the losses of synthetic problems. Experiments and audits measure optimizers
+// on them, in addition to the losses of package loss.
 //
-// They are a package of their own so that nobody trains one by accident: they do not predict a
-// target, the constants of some hold over their own generated rows only, and no configuration or
-// model file can name them. They keep the contracts of package loss, the same bits on every machine
-// included.
+// These losses are in a package of their own so that nobody trains a model with them by accident: they
+// do not predict a target, the constants of some hold for their own generated rows only, and no
+// configuration or model file can name them. They satisfy the contracts of package loss, including
+// equal bits on every machine.
 package problem
 
 import (
@@ -29,12 +29,25 @@ var problems = map[string]loss.Loss{
 
 	"matrix-sensing":    MatrixSensing(),
 	"three-halves-fine": ThreeHalvesFine(),
+
+	"autoencoder(1)":   must(Autoencoder(1)),
+	"autoencoder(3)":   must(Autoencoder(3)),
+	"factorization(1)": must(Factorization(1)),
+	"factorization(3)": must(Factorization(3)),
+}
+
+func must(l loss.Shaped, err error) loss.Loss {
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
 
 // Names returns the names of the losses of this package, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(problems)) }
 
-// Parse returns the loss of this package or of package loss whose Name is name.
+// Parse returns the loss, of this package or of package loss, whose Name is name. It returns an error
+// for an unknown name.
 func Parse(name string) (loss.Loss, error) {
 	if l, ok := problems[name]; ok {
 		return l, nil

@@ -3,6 +3,7 @@ package problem_test
 import (
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -10,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/problem"
 )
 
-// TestEveryProblemConforms tests that every problem conforms and is found by its name, and that
-// package loss, which reads configurations and model files, does not know it.
+// TestEveryProblemConforms: every problem must pass the conformance suite of losses and be found by its
+// name, and package loss, which reads configurations and model files, must not know the name.
 func TestEveryProblemConforms(t *testing.T) {
 	types := map[string]bool{}
 	for _, name := range problem.Names() {
@@ -28,7 +29,7 @@ func TestEveryProblemConforms(t *testing.T) {
 	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
 }
 
-// TestParse tests that Parse also knows the losses of package loss, and nothing else.
+// TestParse: Parse must also find the losses of package loss, and no other name.
 func TestParse(t *testing.T) {
 	if l, err := problem.Parse("huber(0.5)"); err != nil || l.Name() != "huber(0.5)" {
 		t.Errorf("%v, %v", l, err)
@@ -38,7 +39,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestBitsAgreeAcrossMachines tests hashes of results, with goldens as in package loss.
+// TestBitsAgreeAcrossMachines compares hashes of results with stored hashes, as in package loss.
 func TestBitsAgreeAcrossMachines(t *testing.T) {
 	goldens := map[string]uint64{
 		"slow-tail":  0xe23ad0d202b22c01,
@@ -54,6 +55,11 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 
 		"matrix-sensing":    0xa2c0ac852c7343e9,
 		"three-halves-fine": 0xd5225837ca3ba464,
+
+		"autoencoder(1)":   0x2d05b7862c30cd17,
+		"autoencoder(3)":   0xb826f346fb3f27ad,
+		"factorization(1)": 0x4a12f60a3ff9bb39,
+		"factorization(3)": 0x1a34e5b0a2a29fd7,
 	}
 	for _, name := range problem.Names() {
 		l, err := problem.Parse(name)
@@ -72,10 +78,28 @@ func TestGradientsDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { s.Value(u, cells, 0); s.Gradient(v, u, cells, 0) }); n != 0 {
 		t.Errorf("%s allocates %v times", s.Name(), n)
 	}
+	for _, name := range []string{"autoencoder(1)", "factorization(1)"} {
+		l, err := problem.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, x := l.(loss.Shaped), cells[:16]
+		if n := testing.AllocsPerRun(10, func() { f.Value(u, x, 0); f.Gradient(v, u, x, 0) }); n != 0 {
+			t.Errorf("%s allocates %v times", name, n)
+		}
+	}
 	w, x, dst := make([]float64, 64), make([]float32, 64), make([]float64, 64)
 	for _, l := range []loss.General{problem.SlowTail(), problem.HuberMean(), problem.HuberBias()} {
 		if n := testing.AllocsPerRun(10, func() { l.Value(w, x, 0); l.Gradient(dst, w, x, 0) }); n != 0 {
 			t.Errorf("%s allocates %v times", l.Name(), n)
+		}
+	}
+}
+
+func TestRanks(t *testing.T) {
+	for _, rank := range []int{0, 9} {
+		if _, err := problem.Autoencoder(rank); err == nil || !strings.Contains(err.Error(), "must be between 1 and 8") {
+			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
 }
@@ -101,8 +125,9 @@ func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
 	}
 }
 
-// TestHardInstancesAreSolvedByMeans tests that the gradients vanish where the proofs of the lower
-// bounds say: at the mean of rows near each other, and at minus half the mean.
+// TestHardInstancesAreSolvedByMeans: the mean gradient must vanish where the proofs of the lower bounds
+// have the minimum: for HuberMean at the mean of rows that are near each other, and for HuberBias at
+// minus half of the mean.
 func TestHardInstancesAreSolvedByMeans(t *testing.T) {
 	rows := [][]float32{{.25, 0, 0}, {-.125, .125, 0}, {0, .25, -.0625}}
 	for _, c := range []struct {

@@ -8,13 +8,13 @@ import (
 
 type saddle struct{}
 
-// Saddle is a synthetic problem with a saddle at w = 0, y unused: -psi(z)/2 with
-// psi(z) = z^2/(1+z^2), to be used with an l2 regularizer. At w = 0 its Hessian is minus the
+// Saddle is a synthetic problem with a saddle at w = 0. Its loss does not use y and is -psi(z)/2 with
+// psi(z) = z^2/(1+z^2); it needs an l2 regularizer to have a minimum. At w = 0 its Hessian is minus the
 // second-moment matrix of the rows. The loss is not convex.
 //
-// Saddle is minus [loss.GemanMcClure] at c = 1 and y = 0. Its slope is therefore at most 3
-// sqrt(3)/16 in size, its curvature in [-1, 1/4], and HessianLipschitz the same. Values lie between
-// 0 (at z = 0) and -1/2: InitialGap is 1/2.
+// Saddle is minus [loss.GemanMcClure] at c = 1 and y = 0. The absolute value of its slope is therefore
+// at most 3 sqrt(3)/16, its curvature is in [-1, 1/4], and HessianLipschitz is the same. Values lie
+// between 0 (at z = 0) and -1/2: InitialGap is 1/2.
 func Saddle() loss.RankOne { return saddle{} }
 
 func (saddle) Name() string        { return "saddle" }
@@ -23,7 +23,7 @@ func (saddle) Target() loss.Target { return loss.Real }
 func (saddle) Constants() loss.Constants {
 	opposite, err := loss.GemanMcClure(1)
 	if err != nil {
-		panic(err) // a fault of the constant 1
+		panic(err) // not reached: the constant 1 is valid
 	}
 	c := opposite.Constants()
 	return loss.Constants{
@@ -60,10 +60,11 @@ func (saddle) Curvatures(dst, z, y []float64) {
 	}
 }
 
-// saddleStop bounds |z|, so that z^2 is finite and its quotients are at their limits.
+// saddleStop is the largest |z| that is used, so that z^2 is finite and its quotients have their limit
+// values.
 const saddleStop = 1e150
 
-// saddleMargin returns the margin limited to a size whose square is finite, or NaN if the target is
+// saddleMargin returns the margin z limited to [-saddleStop, saddleStop], or NaN if the target y is
 // NaN.
 func saddleMargin(z, y float64) float64 {
 	if y != y {

@@ -9,12 +9,11 @@ import (
 
 type matrixSensing struct{}
 
-// MatrixSensing is the recovery of a positive semidefinite matrix M of rank 2 from linear
-// measurements: a row is a known matrix X, a target the measurement <X, M>, and a record's loss
-// (<X, U U'> - y)^2/4. It is nonconvex, has a saddle at U = 0, and is invariant under U -> U R for
-// any orthogonal R. With many random measurements all local minima are global, and at all other
-// stationary points the Hessian has a negative eigenvalue (Bhojanapalli, Neyshabur and Srebro 2016;
-// Ge, Jin and Zheng 2017).
+// MatrixSensing is the recovery of a positive semidefinite matrix M of rank 2 from linear measurements.
+// A row is a known matrix X, a target the measurement <X, M>, and a record's loss (<X, U U'> - y)^2/4.
+// The loss is nonconvex, has a saddle at U = 0, and has the same value at U and U R for any orthogonal
+// R. With many random measurements all local minima are global, and at all other stationary points the
+// Hessian has a negative eigenvalue (Bhojanapalli, Neyshabur and Srebro 2016; Ge, Jin and Zheng 2017).
 //
 // A row of d features is the p x p matrix X, line by line, p = sqrt(d) rounded up, padded with
 // zeros. Its Frobenius norm is the norm of the row, so at most 1. Parameters are the p x 2 matrix
@@ -23,15 +22,16 @@ type matrixSensing struct{}
 //	gradient (z-y) S U
 //	Hessian along V: 2 <S U, V> S U + (z-y) S V
 //
-// No constant holds for all U. Gradients are scaled down to length at most 1/2; with random
-// matrices few rows exceed this length. With ||U||, ||S|| and |y| at most 1, |z-y| is at most 2:
-// the Hessian is in [-2, 4] and its derivative along V, 6 <S U, V> <S V, V>, at most 6.
+// No constant holds for all U. Gradients are scaled down to length at most 1/2; with random matrices
+// few rows have longer gradients. With ||U||, ||S|| and |y| at most 1, |z-y| is at most 2: the
+// eigenvalues of the Hessian are in [-2, 4], and its derivative along V, 6 <S U, V> <S V, V>, is at
+// most 6.
 //
 // Values are at least 0 and y^2/4 at U = 0, so InitialGap is 1/4.
 func MatrixSensing() loss.Shaped { return matrixSensing{} }
 
-// sensingRank is the number of columns of U. sensingL0 is the length to which gradients are scaled
-// down.
+// sensingRank is the rank of the matrix to be recovered, the number of columns of the parameters U.
+// sensingL0 is the length to which longer gradients are scaled down.
 const (
 	sensingRank = 2
 	sensingL0   = .5
@@ -51,7 +51,8 @@ func (matrixSensing) Constants() loss.Constants {
 	}
 }
 
-// side returns p for a number of features.
+// side returns the number p of rows of the p x p matrix that a row with the given number of features
+// holds.
 func side(features int) int {
 	p := 0
 	for p*p < features {
@@ -62,7 +63,7 @@ func side(features int) int {
 
 func (matrixSensing) Parameters(features int) int { return sensingRank * max(side(features), 1) }
 
-// entry returns S_ij of a row.
+// entry returns an entry of the symmetric part of a row's matrix X: S_ij = (X_ij + X_ji)/2.
 func entry(x []float32, p, i, j int) float64 {
 	var s float64
 	for _, at := range [2]int{i*p + j, j*p + i} {
@@ -73,7 +74,7 @@ func entry(x []float32, p, i, j int) float64 {
 	return s
 }
 
-// times writes S w to dst and returns <w, S w>.
+// times writes S w to dst and returns <w, S w>, where S is the symmetric part of the row's matrix.
 func (matrixSensing) times(dst, w []float64, x []float32) (z float64) {
 	p := len(w) / sensingRank
 	clear(dst)

@@ -11,12 +11,11 @@ type tanhNet struct{}
 // units is the number of hidden units of TanhNet.
 const units = 4
 
-// TanhNet is a network with one hidden layer of 4 units and fixed output weights a_k, alternately
-// 1/2 and -1/2, under the logistic loss: log(1 + e^-m), m = y sum_k a_k tanh(z_k) with margins
-// z = W x and y in {-1, +1}. It is nonconvex, and units with the same output weight may be
-// exchanged. Where the weights of two such units are equal, their gradients are equal, so
-// first-order methods cannot separate them. At a second-order stationary point separating them
-// would not lower the loss.
+// TanhNet is a network with one hidden layer of 4 units and fixed output weights a_k, alternately 1/2
+// and -1/2, with the logistic loss log(1 + e^-m), m = y sum_k a_k tanh(z_k), margins z = W x and y in
+// {-1, +1}. The loss is nonconvex, and exchanging units with the same output weight does not change it.
+// If the weights of two such units are equal, their gradients are equal, so that first-order methods
+// cannot separate them. At a second-order stationary point separating them would not lower the loss.
 //
 // With t_k = tanh(z_k), s_k = 1 - t_k^2, v = (a_k s_k) of norm at most 1, and p = 1/(1+e^m):
 //
@@ -45,7 +44,8 @@ func (tanhNet) Constants() loss.Constants {
 	}
 }
 
-// output returns m and sets t.
+// output returns the network's margin m = y sum_k a_k tanh(z_k) for the target y, and sets t to the
+// units' values tanh(z_k).
 func (tanhNet) output(t *[units]float64, z []float64, y float64) (m float64) {
 	for k := range t {
 		t[k] = hyperbolic(z[k])
@@ -54,7 +54,7 @@ func (tanhNet) output(t *[units]float64, z []float64, y float64) (m float64) {
 	return float64(y * m)
 }
 
-// weight returns a_k.
+// weight returns the fixed output weight a_k of unit k.
 func weight(k int) float64 { return .5 - float64(k%2) }
 
 // hyperbolic returns tanh(z) = 1 - 2/(1 + e^2z), with the same bits on every machine.
@@ -64,7 +64,7 @@ func hyperbolic(z float64) float64 {
 	return 1 - t[0]
 }
 
-// halved.Values returns 1 - tanh of a margin at target 1.
+// halved.Values returns 1 - tanh(z) for the target 1, from which hyperbolic computes tanh.
 var halved, one = loss.Tanh(), []float64{1}
 
 var logistic = loss.Logistic()
